@@ -1,0 +1,359 @@
+//! The file of one process, field by field.
+//!
+//! ```text
+//! 0          Header, one page
+//! ...        three regions of records of a fixed size, each filled from its start:
+//!              modules   ModuleRecord   what was mapped where, for symbols
+//!              threads   ThreadRecord   one a thread; points to its table of rows
+//!              stacks    StackRecord    call stacks, each stored once, numbered from 1
+//! ...        the arena: tables of rows and wait records, handed out from its start
+//! ```
+//!
+//! All numbers are in the machine's own byte order, which [`Header::byte_order`] shows.
+//! Offsets are in bytes from the start of the file; a *unit* is 64 bytes, and offsets into
+//! the arena are kept in units so that they fit 32 bits. Times are in ticks of
+//! [`Header::clock`]; [`Header::ticks_per_second`] converts them.
+//!
+//! The writer is many threads at once, and nobody waits for a reader. Therefore:
+//!
+//! - each row, wait record and thread record is written by its own thread only;
+//! - a record is filled in before the word that makes it visible is stored (`Row::key`,
+//!   `ThreadRecord::state`, `StackRecord::depth`, a region's `count`);
+//! - a table that grows is copied, then swapped by one store of [`ThreadRecord::table`];
+//! - counters only grow, but a reader may see one counter of a row before its neighbour.
+//!
+//! The file is sparse and as large as it may become; what was never reached takes no space.
+
+use bytemuck::{Pod, Zeroable};
+
+/// The first eight bytes of a file.
+pub const MAGIC: [u8; 8] = *b"SYNCLINE";
+/// The version of this layout. A reader takes no other.
+pub const VERSION: u32 = 1;
+/// [`Header::byte_order`] as the writer's machine stores it.
+pub const BYTE_ORDER: u32 = 0x0102_0304;
+/// Bytes from the start of the file to the first region.
+pub const HEADER_SIZE: usize = 4096;
+/// Arena offsets are multiples of this many bytes.
+pub const UNIT: u64 = 64;
+
+/// [`Header::clock`]: the processor's invariant time stamp counter.
+pub const CLOCK_TSC: u32 = 1;
+/// [`Header::clock`]: `CLOCK_MONOTONIC` in nanoseconds.
+pub const CLOCK_MONOTONIC: u32 = 2;
+
+/// [`Header::state`]: running, or ended with no chance to say so.
+pub const PROCESS_RUNNING: u32 = 1;
+/// [`Header::state`]: ended through `exit` or `_exit`.
+pub const PROCESS_EXITED: u32 = 2;
+
+/// [`ThreadRecord::state`]: this record was never used.
+pub const THREAD_NONE: u32 = 0;
+/// [`ThreadRecord::state`]: the thread runs, or the process ended while it ran.
+pub const THREAD_RUNNING: u32 = 1;
+/// [`ThreadRecord::state`]: the thread ended.
+pub const THREAD_EXITED: u32 = 2;
+
+/// A run of records of one size.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Region {
+    /// Where the first record starts.
+    pub offset: u64,
+    /// Bytes from one record to the next.
+    pub record_size: u32,
+    /// Records that fit.
+    pub capacity: u32,
+    /// Records in use; may pass `capacity` when more were asked for than fit.
+    pub count: u32,
+    /// Records that were asked for and could not be had.
+    pub dropped: u32,
+}
+
+/// The first page.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Header {
+    /// [`MAGIC`], stored last when the file is made.
+    pub magic: [u8; 8],
+    /// [`VERSION`]
+    pub version: u32,
+    /// [`BYTE_ORDER`]
+    pub byte_order: u32,
+    /// ELF machine number of the process, such as 62 for x86-64.
+    pub machine: u32,
+    /// [`CLOCK_TSC`] or [`CLOCK_MONOTONIC`]
+    pub clock: u32,
+    /// Ticks of the clock in a second.
+    pub ticks_per_second: u64,
+    /// When recording began, in ticks.
+    pub started: u64,
+    /// When recording began, in nanoseconds since 1970.
+    pub started_realtime: u64,
+    /// When the process said that it ends, in ticks; 0 if it did not.
+    pub ended: u64,
+    /// [`PROCESS_RUNNING`] or [`PROCESS_EXITED`]
+    pub state: u32,
+    /// Process number.
+    pub pid: u32,
+    /// Process number of the parent when recording began.
+    pub parent: u32,
+    /// One uncontended acquisition in this many is timed from acquire to release.
+    pub hold_sample_period: u32,
+    /// Bytes that the file may become.
+    pub file_size: u64,
+    /// [`ModuleRecord`]s
+    pub modules: Region,
+    /// [`ThreadRecord`]s
+    pub threads: Region,
+    /// [`StackRecord`]s; record 0 is not used.
+    pub stacks: Region,
+    /// Where the arena starts, in bytes.
+    pub arena_offset: u64,
+    /// Units of the arena that were handed out, from its start.
+    pub arena_used: u64,
+    /// Units that the arena can hand out.
+    pub arena_capacity: u64,
+    /// Operations that were not counted because their row could not be had.
+    pub dropped_operations: u64,
+    /// Waits that were counted without their length because no wait record could be had.
+    pub dropped_waits: u64,
+    /// Operations not counted because they came from a signal handler that interrupted
+    /// the recorder itself.
+    pub interrupted_operations: u64,
+    /// 1 once the file system had no room left.
+    pub disk_full: u32,
+    /// 1 if code came or went (`dlclose`) so that addresses may be ambiguous.
+    pub modules_changed: u32,
+    /// Path of the executable, ended by a zero byte.
+    pub executable: [u8; 1024],
+    /// Arguments, each ended by a zero byte, cut where they do not fit.
+    pub arguments: [u8; 2048],
+}
+
+/// A piece of code in the process's memory.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct ModuleRecord {
+    /// First address.
+    pub start: u64,
+    /// One past the last address.
+    pub end: u64,
+    /// What to subtract from an address to get the one in the file's own symbols.
+    pub bias: u64,
+    /// Bytes of the build-id that are used; 0 if the file has none.
+    pub build_id_len: u32,
+    /// Not used.
+    pub reserved: u32,
+    /// The build-id.
+    pub build_id: [u8; 32],
+    /// Path, ended by a zero byte.
+    pub path: [u8; 448],
+}
+
+/// A thread, or several with the same start function one after the other.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct ThreadRecord {
+    /// [`THREAD_NONE`], [`THREAD_RUNNING`] or [`THREAD_EXITED`]
+    pub state: u32,
+    /// The kernel's thread number, of the latest thread that used this record.
+    pub tid: u32,
+    /// Threads that used this record. More than one only where the region was full and
+    /// a thread took over the record of an ended one.
+    pub lifetimes: u32,
+    /// Index of the thread that created it; `u32::MAX` if not known.
+    pub creator: u32,
+    /// Stack at its creation.
+    pub created_at: u32,
+    /// Not used.
+    pub reserved: u32,
+    /// Start function; 0 for the first thread.
+    pub start_function: u64,
+    /// When the latest thread began, in ticks.
+    pub started: u64,
+    /// When it ended, in ticks; 0 if it did not.
+    pub ended: u64,
+    /// Ticks that earlier threads of this record lived.
+    pub earlier_ticks: u64,
+    /// Processor time of the threads that ended, in nanoseconds.
+    pub cpu_ns: u64,
+    /// The latest moment at which this thread was seen, in ticks.
+    pub last_seen: u64,
+    /// The table of rows: its unit in the low 48 bits, log 2 of its rows in the high 16;
+    /// 0 if there is none yet.
+    pub table: u64,
+    /// Rows in use.
+    pub rows: u32,
+    /// Operation that it waits in now; 0 if it doesn't.
+    pub waiting_op: u32,
+    /// What it waits for now.
+    pub waiting_lock: u64,
+    /// Since when, in ticks.
+    pub waiting_since: u64,
+    /// Stack of that wait.
+    pub waiting_stack: u32,
+    /// Not used.
+    pub reserved2: u32,
+    /// Name, ended by a zero byte.
+    pub name: [u8; 24],
+    /// Not used.
+    pub reserved3: [u64; 15],
+}
+
+/// How many frames a stack keeps.
+pub const STACK_FRAMES: usize = 15;
+
+/// [`StackRecord::flags`]: there were more frames than fit.
+pub const STACK_CUT: u8 = 1;
+/// [`StackRecord::flags`]: unwinding ended early, for want of unwind information.
+pub const STACK_BROKEN: u8 = 2;
+
+/// A call stack, the innermost frame first.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct StackRecord {
+    /// For finding equal stacks; any value will do for a reader.
+    pub hash: u32,
+    /// Frames in use; 0 if this record holds no stack.
+    pub depth: u8,
+    /// [`STACK_CUT`], [`STACK_BROKEN`]
+    pub flags: u8,
+    /// Not used.
+    pub reserved: u16,
+    /// Return addresses: each the address after a call.
+    pub frames: [u64; STACK_FRAMES],
+}
+
+/// What one thread did to one lock at one place.
+///
+/// The place is the return address and how deep the stack was: two paths to one call
+/// mostly differ in depth. Exactly one cache line.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub struct Row {
+    /// Address of the lock (or of what else is worked on).
+    pub lock: u64,
+    /// Return address of the call.
+    pub ret: u64,
+    /// [`Row::key`]; 0 while the row is empty.
+    pub key: u64,
+    /// Calls that did what the operation is for (see [`crate::Class`]).
+    pub calls: u64,
+    /// Ticks held, over those uncontended acquisitions that were timed.
+    pub held_ticks: u64,
+    /// The longest of them.
+    pub held_max: u64,
+    /// How many were timed.
+    pub held_samples: u32,
+    /// Number of the stack; 0 if there is none.
+    pub stack: u32,
+    /// Unit of the [`WaitRecord`]; 0 if nothing was waited for.
+    pub wait: u32,
+    /// Stack of the innermost lock that the thread held when it first came here; 0 if none.
+    pub outer: u32,
+}
+
+impl Row {
+    /// The key of an operation at a stack depth in bytes.
+    pub const fn key(op: crate::Op, depth: u32) -> u64 {
+        (depth as u64) << 8 | op as u64
+    }
+
+    /// The operation, if the key holds one.
+    pub fn op(&self) -> Option<crate::Op> {
+        crate::Op::from_code(self.key as u8)
+    }
+
+    /// The stack depth in bytes.
+    pub fn depth(&self) -> u32 {
+        (self.key >> 8) as u32
+    }
+}
+
+/// Buckets of [`WaitRecord::histogram`].
+pub const BUCKETS: usize = 32;
+/// Waits shorter than 2 to this power ticks are in the first bucket; each bucket is twice
+/// as wide as the one before; the last one is open.
+pub const FIRST_BUCKET_LOG2: u32 = 7;
+/// Holders that a wait record tells apart.
+pub const BLOCKERS: usize = 8;
+
+/// The bucket that a wait of this many ticks belongs to.
+pub fn bucket(ticks: u64) -> usize {
+    let bits = u64::BITS - ticks.leading_zeros();
+    (bits.saturating_sub(FIRST_BUCKET_LOG2) as usize).min(BUCKETS - 1)
+}
+
+/// Who was in the way.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Blocker {
+    /// Where the holder had acquired the lock; 0 while this place is free.
+    pub stack: u32,
+    /// Index of the thread that held it, the latest time.
+    pub thread: u32,
+    /// Waits for this holder.
+    pub waits: u64,
+    /// Ticks of those waits.
+    pub ticks: u64,
+}
+
+/// The waits of a row that has any, and what else is too rare to keep in the row.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub struct WaitRecord {
+    /// Calls that had to wait, whether they got what they waited for or not.
+    pub waits: u64,
+    /// Ticks waited.
+    pub ticks: u64,
+    /// The longest wait.
+    pub max: u64,
+    /// Waits that ended by running out of time.
+    pub timeouts: u64,
+    /// Try operations that were refused.
+    pub refused: u64,
+    /// Ticks held after those acquisitions that had waited, all of them timed.
+    pub held_ticks: u64,
+    /// The longest of them.
+    pub held_max: u64,
+    /// How many.
+    pub held_samples: u64,
+    /// Waits by length; see [`bucket`].
+    pub histogram: [u32; BUCKETS],
+    /// Holders that were waited for.
+    pub blockers: [Blocker; BLOCKERS],
+}
+
+const _: () = {
+    assert!(size_of::<Header>() <= HEADER_SIZE);
+    assert!(size_of::<ModuleRecord>() == 512);
+    assert!(size_of::<ThreadRecord>() == 256);
+    assert!(size_of::<StackRecord>() == 128);
+    assert!(size_of::<Row>() == 64);
+    assert!(size_of::<WaitRecord>() == 384);
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_double_and_the_last_is_open() {
+        assert_eq!(bucket(0), 0);
+        assert_eq!(bucket(127), 0);
+        assert_eq!(bucket(128), 1);
+        assert_eq!(bucket(255), 1);
+        assert_eq!(bucket(256), 2);
+        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn a_key_gives_back_what_it_was_made_of() {
+        let mut row = Row::zeroed();
+        assert_eq!(row.op(), None);
+        row.key = Row::key(crate::Op::SpinLock, u32::MAX);
+        assert_eq!(row.op(), Some(crate::Op::SpinLock));
+        assert_eq!(row.depth(), u32::MAX);
+    }
+}

@@ -1,0 +1,24 @@
+//! The recording: what a program did with its locks, as it is laid out on disk.
+//!
+//! A recording is a folder with one file for each process that was recorded, and a
+//! [`Session`] that says what was run. The preload library maps its process's file into
+//! memory and counts in it directly, so the file is complete at every moment: it can be
+//! read while the program runs, and after `kill -9`.
+//!
+//! - [`layout`] is the file, field by field: plain structures that both sides share;
+//! - [`op`] is the list of operations that are counted;
+//! - [`ProcessFile`] reads a file and trusts none of its bytes: whatever they are, the
+//!   answer is a value or an [`Error`], never a panic;
+//! - [`Session`] is the folder.
+//!
+//! This crate knows nothing of symbols, findings or reports, nor of how the counting is
+//! done; both sides depend on it and not on each other.
+
+pub mod layout;
+pub mod op;
+mod reader;
+mod session;
+
+pub use op::{Class, Op, Primitive};
+pub use reader::{Error, ProcessFile, Row, Thread};
+pub use session::{Ending, Session, process_files};
