@@ -1,0 +1,65 @@
+//! The library's own memory, so that it never enters the program's allocator.
+//!
+//! It allocates when it learns of a new module and in little else: a few hundred
+//! kilobytes over a program's life. So nothing is freed, and an allocation is one atomic
+//! addition: safe in a signal handler and after a fork at any point.
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+/// Address space set aside; only what is used takes memory.
+const RESERVE: usize = 64 << 20;
+
+struct Arena {
+    base: AtomicPtr<u8>,
+    used: AtomicUsize,
+}
+
+#[global_allocator]
+static ARENA: Arena = Arena { base: AtomicPtr::new(null_mut()), used: AtomicUsize::new(0) };
+
+impl Arena {
+    fn base(&self) -> *mut u8 {
+        let base = self.base.load(Ordering::Acquire);
+        if !base.is_null() {
+            return base;
+        }
+        let Some(fresh) = map_anonymous(RESERVE) else { return null_mut() };
+        match self.base.compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => fresh,
+            Err(theirs) => {
+                // SAFETY: nobody else has seen this mapping.
+                let _ = unsafe { munmap(fresh.cast(), RESERVE) };
+                theirs
+            }
+        }
+    }
+}
+
+/// Maps zeroed private memory, which takes room only where it is touched.
+pub fn map_anonymous(bytes: usize) -> Option<*mut u8> {
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // SAFETY: a new mapping at an address of the kernel's choice touches nobody's memory.
+    let mapped = unsafe {
+        mmap_anonymous(null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, flags)
+    };
+    mapped.ok().map(|p| p.cast())
+}
+
+// SAFETY: each call hands out its own part of the mapping, and none is used twice.
+unsafe impl GlobalAlloc for Arena {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let base = self.base();
+        let room = layout.size() + layout.align();
+        let start = self.used.fetch_add(room, Ordering::Relaxed);
+        if base.is_null() || start + room > RESERVE {
+            return null_mut();
+        }
+        base.wrapping_add(start.next_multiple_of(layout.align()))
+    }
+
+    unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
+}

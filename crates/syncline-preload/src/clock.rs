@@ -1,0 +1,64 @@
+//! Ticks: the time stamp counter where it is invariant, else the monotonic clock.
+//!
+//! `syncline record` chooses and calibrates, and passes the result on in the
+//! environment, so that all processes of a recording use one clock.
+
+use core::arch::x86_64::_rdtsc;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use rustix::process::getpid;
+use rustix::time::{ClockId, clock_gettime};
+
+static MONOTONIC: AtomicBool = AtomicBool::new(false);
+static TICKS_PER_SECOND: AtomicU64 = AtomicU64::new(1);
+
+/// Sets the clock: the monotonic one or the time stamp counter, and its rate.
+pub fn choose(monotonic: bool, ticks_per_second: u64) {
+    MONOTONIC.store(monotonic, Ordering::Relaxed);
+    TICKS_PER_SECOND.store(ticks_per_second, Ordering::Relaxed);
+}
+
+/// Converts a short time.
+pub fn to_nanoseconds(ticks: u64) -> u64 {
+    let rate = TICKS_PER_SECOND.load(Ordering::Relaxed);
+    (u128::from(ticks) * 1_000_000_000 / u128::from(rate)) as u64
+}
+
+/// Now, in ticks; never 0.
+#[inline]
+pub fn now() -> u64 {
+    if MONOTONIC.load(Ordering::Relaxed) {
+        nanoseconds(ClockId::Monotonic)
+    } else {
+        // SAFETY: every x86-64 processor has the instruction.
+        unsafe { _rdtsc() }
+    }
+}
+
+/// A clock of the system, in nanoseconds.
+pub fn nanoseconds(clock: ClockId) -> u64 {
+    let t = clock_gettime(clock);
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// When this process image started; and the number of that process, since a forked child
+/// has the same memory and another start.
+static PROCESS_START: AtomicU64 = AtomicU64::new(0);
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+/// Remembers when the process started.
+pub fn process_starts() {
+    PROCESS_START.store(now(), Ordering::Relaxed);
+    PROCESS.store(process(), Ordering::Relaxed);
+}
+
+/// When the process started, as far as that was seen: now, in a forked child.
+pub fn process_started() -> u64 {
+    let seen = PROCESS.load(Ordering::Relaxed) == process();
+    if seen { PROCESS_START.load(Ordering::Relaxed) } else { now() }
+}
+
+/// The process's number.
+pub fn process() -> u32 {
+    getpid().as_raw_nonzero().get() as u32
+}

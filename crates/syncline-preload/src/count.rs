@@ -1,0 +1,441 @@
+//! The counting itself: what every interposed function does besides its call.
+//!
+//! An acquisition tries first. If the try succeeds, it was uncontended, and all that follows
+//! is [`acquired`]: find the row, add one, note the lock as held. Only if it fails does
+//! time get measured ([`wait_for_lock`]), and the holder looked for.
+
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use syncline_recording::layout::{Blocker, Row, WaitRecord, bucket};
+use syncline_recording::{Class, Op, Primitive};
+
+use crate::recorder;
+use crate::thread::held::Hold;
+use crate::thread::{HOLD_SAMPLE_PERIOD, ThreadState, attach, rows};
+use crate::{clock, tls};
+
+/// Where the program called from: the stack pointer at the entry of the interposed
+/// function, which points to the return address.
+pub type Caller = *const usize;
+
+/// How a wait ended.
+pub enum Outcome {
+    /// With what was waited for.
+    Got,
+    /// It took too long.
+    TimedOut,
+    /// A signal ended it.
+    Interrupted,
+    /// With an error, as if nothing had been waited for.
+    Failed,
+}
+
+impl Outcome {
+    /// Of a function that returns an error number.
+    pub fn of(result: i32) -> Outcome {
+        match result {
+            0 | libc::EOWNERDEAD => Outcome::Got,
+            libc::ETIMEDOUT => Outcome::TimedOut,
+            _ => Outcome::Failed,
+        }
+    }
+
+    /// Of a function that returns -1 and sets `errno`.
+    pub fn of_errno(result: i32) -> Outcome {
+        if result == 0 {
+            return Outcome::Got;
+        }
+        // SAFETY: errno is always there.
+        match unsafe { *libc::__errno_location() } {
+            libc::ETIMEDOUT => Outcome::TimedOut,
+            libc::EINTR => Outcome::Interrupted,
+            _ => Outcome::Failed,
+        }
+    }
+
+    /// Of a C11 function.
+    pub fn of_c11(result: i32) -> Outcome {
+        const SUCCESS: i32 = 0;
+        const TIMEDOUT: i32 = 4;
+        match result {
+            SUCCESS => Outcome::Got,
+            TIMEDOUT => Outcome::TimedOut,
+            _ => Outcome::Failed,
+        }
+    }
+
+    /// Of a function that can't fail.
+    pub fn always(_: i32) -> Outcome {
+        Outcome::Got
+    }
+}
+
+/// Adds one in a single instruction, so that a signal handler that counts in the same row
+/// loses nothing.
+///
+/// # Safety
+/// The counter is this thread's own.
+#[inline(always)]
+unsafe fn add_one(counter: *mut u64) {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        core::arch::asm!("inc qword ptr [{0}]", in(reg) counter, options(nostack));
+    }
+}
+
+/// Counts an acquisition that did not wait, and notes the lock as held.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(always)]
+pub unsafe fn acquired(op: Op, lock: usize, caller: Caller) {
+    // SAFETY: by this function's own condition; a row comes with its thread's state.
+    unsafe {
+        let row = rows::of(op, lock, caller);
+        if row.is_null() {
+            return;
+        }
+        add_one(&raw mut (*row).calls);
+        let state = &mut *tls::state();
+        let mut hold = Hold { row, since: 0, waited: false };
+        state.countdown = state.countdown.wrapping_sub(1);
+        if state.countdown == 0 {
+            hold.since = sample(state);
+        }
+        state.held.push(lock, hold);
+    }
+}
+
+/// Times this acquisition, and chooses the next: at random, so that no rhythm of the
+/// program's can hide from it.
+#[cold]
+fn sample(state: &mut ThreadState) -> u64 {
+    let mut x = state.random;
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    state.random = x;
+    state.countdown = HOLD_SAMPLE_PERIOD / 2 + x % HOLD_SAMPLE_PERIOD;
+    clock::now()
+}
+
+/// Notes that the calling thread lets go of a lock; called just before it does.
+#[inline(always)]
+pub fn releasing(lock: usize) {
+    let state = tls::state();
+    if state.is_null() {
+        return;
+    }
+    // SAFETY: this thread's own state.
+    if let Some(hold) = unsafe { (*state).held.pop(lock) }
+        && hold.since != 0
+    {
+        end_hold(hold);
+    }
+}
+
+/// Adds up a hold that was timed.
+#[cold]
+fn end_hold(hold: Hold) {
+    let now = clock::now();
+    let ticks = now.saturating_sub(hold.since);
+    let state = tls::state();
+    if hold.row.is_null() {
+        return;
+    }
+    // SAFETY: row and record are this thread's own.
+    unsafe {
+        if !hold.waited {
+            let row = &mut *hold.row;
+            row.held_ticks += ticks;
+            row.held_max = row.held_max.max(ticks);
+            row.held_samples = row.held_samples.saturating_add(1);
+        } else {
+            let waits = rows::waits_of(state, hold.row);
+            if let Some(waits) = waits.as_mut() {
+                waits.held_ticks += ticks;
+                waits.held_max = waits.held_max.max(ticks);
+                waits.held_samples += 1;
+            }
+        }
+        if !(*state).record.is_null() {
+            (*(*state).record).last_seen = now;
+        }
+    }
+}
+
+/// Counts an operation that neither waits nor holds: a wake-up, an object's creation, a
+/// semaphore that was positive.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(always)]
+pub unsafe fn happened(op: Op, object: usize, caller: Caller) {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        let row = rows::of(op, object, caller);
+        if !row.is_null() {
+            add_one(&raw mut (*row).calls);
+        }
+    }
+}
+
+/// Counts a try that was refused.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(never)]
+pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        let row = rows::of(op, lock, caller);
+        if let Some(row) = row.as_mut() {
+            let waits = rows::waits_of(tls::state(), row);
+            if !waits.is_null() {
+                add_one(&raw mut (*waits).refused);
+            }
+        }
+    }
+}
+
+/// Waits for a lock that another thread holds: measures the wait, and who was in the way.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[cold]
+#[inline(never)]
+pub unsafe fn wait_for_lock(
+    op: Op,
+    lock: usize,
+    caller: Caller,
+    block: impl FnOnce() -> i32,
+    outcome: fn(i32) -> Outcome,
+) -> i32 {
+    let holder = holder_of(lock);
+    // SAFETY: by this function's own condition.
+    unsafe { measured(op, lock, caller, holder, block, outcome) }
+}
+
+/// Waits for an event.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(never)]
+pub unsafe fn wait_for_event(
+    op: Op,
+    object: usize,
+    caller: Caller,
+    block: impl FnOnce() -> i32,
+    outcome: fn(i32) -> Outcome,
+) -> i32 {
+    // SAFETY: by this function's own condition.
+    unsafe { measured(op, object, caller, None, block, outcome) }
+}
+
+/// Takes a lock that can't be tried: it was contended if that took longer than an
+/// uncontended acquisition can.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(never)]
+pub unsafe fn lock_untried(op: Op, lock: usize, caller: Caller, block: impl FnOnce()) {
+    /// Far above an uncontended acquisition, far below a wake-up: in nanoseconds.
+    const UNCONTENDED_AT_MOST: u64 = 1_000;
+    let holder = holder_of(lock);
+    let began = clock::now();
+    block();
+    let ticks = clock::now() - began;
+    // SAFETY: by this function's own condition.
+    unsafe {
+        if clock::to_nanoseconds(ticks) <= UNCONTENDED_AT_MOST {
+            acquired(op, lock, caller);
+            return;
+        }
+        let row = rows::of(op, lock, caller);
+        add_wait(row, ticks, holder, &Outcome::Got);
+        if !row.is_null() {
+            add_one(&raw mut (*row).calls);
+            hold_since(row, lock, began + ticks);
+        }
+    }
+}
+
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(always)]
+unsafe fn measured(
+    op: Op,
+    lock: usize,
+    caller: Caller,
+    holder: Option<Holder>,
+    block: impl FnOnce() -> i32,
+    outcome: fn(i32) -> Outcome,
+) -> i32 {
+    // SAFETY: by this function's own condition. Rows are looked up anew after the wait: a
+    // signal handler may have made the table grow meanwhile.
+    unsafe {
+        let row = rows::of(op, lock, caller);
+        let stack = row.as_ref().map_or(0, |row| row.stack);
+        let began = clock::now();
+        waiting(op, lock, began, stack);
+        let result = block();
+        let ended = clock::now();
+        waiting_no_more(ended);
+        let row = if row.is_null() { row } else { rows::of(op, lock, caller) };
+        let ticks = ended - began;
+        let outcome = outcome(result);
+        if row.is_null() || matches!(outcome, Outcome::Failed) {
+            return result;
+        }
+        add_wait(row, ticks, holder, &outcome);
+        let got = matches!(outcome, Outcome::Got);
+        if got || op.class() == Class::Wait {
+            add_one(&raw mut (*row).calls);
+        }
+        if got && has_holder(op) {
+            hold_since(row, lock, ended);
+        }
+        result
+    }
+}
+
+/// Whether the one who acquires is the one who releases.
+fn has_holder(op: Op) -> bool {
+    op.class() == Class::Acquire && op.primitive() != Primitive::Semaphore
+}
+
+/// Notes a lock as held after a wait.
+///
+/// # Safety
+/// The row is this thread's own.
+unsafe fn hold_since(row: *mut Row, lock: usize, since: u64) {
+    // SAFETY: a row comes with its thread's state.
+    unsafe { (*tls::state()).held.push(lock, Hold { row, since, waited: true }) };
+}
+
+/// Says in the thread's record what it waits for, for whoever looks at a running program
+/// or at one that was killed.
+fn waiting(op: Op, lock: usize, since: u64, stack: u32) {
+    if let Some(state) = attach::current() {
+        // SAFETY: the record is this thread's own. A reader takes the words as they come;
+        // `waiting_op` is stored last.
+        unsafe {
+            let record = (*state).record;
+            (*record).waiting_lock = lock as u64;
+            (*record).waiting_since = since;
+            (*record).waiting_stack = stack;
+            AtomicU32::from_ptr(&raw mut (*record).waiting_op).store(op as u32, Relaxed);
+        }
+    }
+}
+
+fn waiting_no_more(now: u64) {
+    let state = tls::state();
+    // SAFETY: the state and its record are this thread's own.
+    unsafe {
+        if !state.is_null() && !(*state).record.is_null() {
+            let record = (*state).record;
+            AtomicU32::from_ptr(&raw mut (*record).waiting_op).store(0, Relaxed);
+            (*record).last_seen = now;
+        }
+    }
+}
+
+/// Adds a wait to a row's wait record.
+///
+/// # Safety
+/// The row is this thread's own, or null.
+unsafe fn add_wait(row: *mut Row, ticks: u64, holder: Option<Holder>, outcome: &Outcome) {
+    if row.is_null() {
+        return;
+    }
+    // SAFETY: by this function's own condition.
+    let waits = unsafe { rows::waits_of(tls::state(), row).as_mut() };
+    let Some(waits) = waits else { return };
+    waits.waits += 1;
+    waits.ticks += ticks;
+    waits.max = waits.max.max(ticks);
+    waits.timeouts += u64::from(matches!(outcome, Outcome::TimedOut));
+    let bucket = &mut waits.histogram[bucket(ticks)];
+    *bucket = bucket.saturating_add(1);
+    if let Some(holder) = holder {
+        blame(waits, holder, ticks);
+    }
+}
+
+fn blame(waits: &mut WaitRecord, holder: Holder, ticks: u64) {
+    let place = waits.blockers.iter_mut().find(|b| b.stack == holder.stack || b.stack == 0);
+    if let Some(blocker) = place {
+        *blocker = Blocker {
+            stack: holder.stack,
+            thread: holder.thread,
+            waits: blocker.waits + 1,
+            ticks: blocker.ticks + ticks,
+        };
+    }
+}
+
+/// Who holds a lock: where it was acquired, and by which thread.
+#[derive(Clone, Copy)]
+pub struct Holder {
+    stack: u32,
+    thread: u32,
+}
+
+/// Looks through the locks that other threads hold. It reads what they may be changing; see
+/// [`crate::thread::held`].
+fn holder_of(lock: usize) -> Option<Holder> {
+    /// Threads that are looked at: about a microsecond's worth.
+    const LOOK_AT: usize = 512;
+    let me = tls::state();
+    let threads = recorder::existing()?.threads.used();
+    threads.iter().take(LOOK_AT).find_map(|thread| {
+        let row = thread.held.find(lock).filter(|_| !core::ptr::eq(thread, me))?;
+        // SAFETY: rows stay mapped; a row that has moved reads as zero. The word is read
+        // whole, and its owner may be storing it.
+        let stack = unsafe { AtomicU32::from_ptr(&raw mut (*row.as_mut()?).stack).load(Relaxed) };
+        (stack != 0).then_some(Holder { stack, thread: thread.index })
+    })
+}
+
+/// A lock that is let go of for the time of a wait, as a condition variable does.
+pub struct Interrupted {
+    lock: usize,
+    ret: usize,
+    key: u64,
+    since: u64,
+    waited: bool,
+    began: u64,
+}
+
+/// Takes a lock off the held ones until [`resume`].
+pub fn interrupt(lock: usize) -> Option<Interrupted> {
+    let state = tls::state();
+    if state.is_null() {
+        return None;
+    }
+    // SAFETY: state and rows are this thread's own.
+    unsafe {
+        let Hold { row, since, waited } = (*state).held.pop(lock)?;
+        let row = row.as_ref()?;
+        let began = if since == 0 { 0 } else { clock::now() };
+        Some(Interrupted { lock, ret: row.ret as usize, key: row.key, since, waited, began })
+    }
+}
+
+/// Puts it back: it counts as held since its acquisition, less the time in between.
+pub fn resume(interrupted: Interrupted) {
+    let Interrupted { lock, ret, key, since, waited, began } = interrupted;
+    let state = tls::state();
+    if state.is_null() {
+        return;
+    }
+    // SAFETY: the state is this thread's own.
+    unsafe {
+        let row = rows::find(&*state, lock, ret, key);
+        let since = if since == 0 { 0 } else { since + (clock::now() - began) };
+        if !row.is_null() {
+            (*state).held.push(lock, Hold { row, since, waited });
+        }
+    }
+}

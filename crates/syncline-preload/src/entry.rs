@@ -1,0 +1,37 @@
+//! The entry of an interposed function.
+//!
+//! `entry! { fn NAME(args) -> type; }` exports a function of that name. It consists of two
+//! instructions: put the stack pointer, which points to the return address, behind the
+//! arguments, and jump to the function of that name in the module `imp` next to it. So the
+//! stack looks to the caller's unwinder, to a cancellation and to a debugger as if libc's
+//! function had been called.
+
+macro_rules! entry {
+    ($(fn $name:ident($($arg:ident: $type:ty),*) $(-> $ret:ty)?;)*) => {
+        $(
+            /// # Safety
+            /// As of the C library's function of this name.
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            pub unsafe extern "C-unwind" fn $name($($arg: $type),*) $(-> $ret)? {
+                core::arch::naked_asm!(
+                    concat!("mov ", $crate::entry::next_register!($($arg)*), ", rsp"),
+                    "jmp {imp}",
+                    imp = sym imp::$name,
+                )
+            }
+        )*
+    };
+}
+pub(crate) use entry;
+
+/// The register of the argument that follows those given.
+macro_rules! next_register {
+    () => { "rdi" };
+    ($a:ident) => { "rsi" };
+    ($a:ident $b:ident) => { "rdx" };
+    ($a:ident $b:ident $c:ident) => { "rcx" };
+    ($a:ident $b:ident $c:ident $d:ident) => { "r8" };
+    ($a:ident $b:ident $c:ident $d:ident $e:ident) => { "r9" };
+}
+pub(crate) use next_register;

@@ -1,0 +1,207 @@
+//! C11's `mtx_*`, `cnd_*` and `thrd_*`, which glibc does not route through `pthread_*`.
+//!
+//! They are the same objects underneath and are counted as the same operations.
+
+use core::ffi::{c_int, c_ulong, c_void};
+
+use libc::timespec;
+
+use crate::entry::entry;
+use crate::real::real;
+
+macro_rules! functions {
+    ($list:ident) => {
+        $list! {
+            fn mtx_lock(mutex: *mut c_void) -> c_int;
+            fn mtx_trylock(mutex: *mut c_void) -> c_int;
+            fn mtx_timedlock(mutex: *mut c_void, deadline: *const timespec) -> c_int;
+            fn mtx_unlock(mutex: *mut c_void) -> c_int;
+            fn mtx_init(mutex: *mut c_void, kind: c_int) -> c_int;
+            fn cnd_wait(cond: *mut c_void, mutex: *mut c_void) -> c_int;
+            fn cnd_timedwait(cond: *mut c_void, mutex: *mut c_void, deadline: *const timespec) -> c_int;
+            fn cnd_signal(cond: *mut c_void) -> c_int;
+            fn cnd_broadcast(cond: *mut c_void) -> c_int;
+            fn cnd_init(cond: *mut c_void) -> c_int;
+            fn thrd_create(thread: *mut c_ulong, start: *mut c_void, argument: *mut c_void) -> c_int;
+            fn thrd_join(thread: c_ulong, result: *mut c_int) -> c_int;
+        }
+    };
+}
+
+functions!(entry);
+
+mod real {
+    use super::*;
+    functions!(real);
+}
+
+mod imp {
+    use syncline_recording::Op;
+
+    use super::*;
+    use crate::count::{
+        Caller, Outcome, acquired, happened, interrupt, refused, releasing, resume, wait_for_event,
+        wait_for_lock,
+    };
+    use crate::interpose::thread::{Prepared, begin_c11};
+
+    const THRD_BUSY: c_int = 1;
+
+    unsafe fn lock(
+        op: Op,
+        mutex: *mut c_void,
+        caller: Caller,
+        block: impl FnOnce() -> c_int,
+    ) -> c_int {
+        // SAFETY: the program's own call, and `caller` is the entry's.
+        unsafe {
+            match real::mtx_trylock(mutex) {
+                0 => {
+                    acquired(op, mutex as usize, caller);
+                    0
+                }
+                THRD_BUSY => wait_for_lock(op, mutex as usize, caller, block, Outcome::of_c11),
+                _ => block(),
+            }
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn mtx_lock(mutex: *mut c_void, caller: Caller) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe { lock(Op::MutexLock, mutex, caller, || real::mtx_lock(mutex)) }
+    }
+
+    pub unsafe extern "C-unwind" fn mtx_timedlock(
+        mutex: *mut c_void,
+        deadline: *const timespec,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            lock(Op::MutexTimedlock, mutex, caller, || real::mtx_timedlock(mutex, deadline))
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn mtx_trylock(mutex: *mut c_void, caller: Caller) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            let result = real::mtx_trylock(mutex);
+            match result {
+                0 => acquired(Op::MutexTrylock, mutex as usize, caller),
+                THRD_BUSY => refused(Op::MutexTrylock, mutex as usize, caller),
+                _ => {}
+            }
+            result
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn mtx_unlock(mutex: *mut c_void, _: Caller) -> c_int {
+        releasing(mutex as usize);
+        // SAFETY: the program's own call.
+        unsafe { real::mtx_unlock(mutex) }
+    }
+
+    pub unsafe extern "C-unwind" fn mtx_init(
+        mutex: *mut c_void,
+        kind: c_int,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            happened(Op::MutexInit, mutex as usize, caller);
+            real::mtx_init(mutex, kind)
+        }
+    }
+
+    unsafe fn wait(
+        op: Op,
+        cond: *mut c_void,
+        mutex: *mut c_void,
+        caller: Caller,
+        block: impl FnOnce() -> c_int,
+    ) -> c_int {
+        let held = interrupt(mutex as usize);
+        // SAFETY: the program's own call, and `caller` is the entry's.
+        let result = unsafe { wait_for_event(op, cond as usize, caller, block, Outcome::of_c11) };
+        if let Some(held) = held {
+            resume(held);
+        }
+        result
+    }
+
+    pub unsafe extern "C-unwind" fn cnd_wait(
+        cond: *mut c_void,
+        mutex: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe { wait(Op::CondWait, cond, mutex, caller, || real::cnd_wait(cond, mutex)) }
+    }
+
+    pub unsafe extern "C-unwind" fn cnd_timedwait(
+        cond: *mut c_void,
+        mutex: *mut c_void,
+        deadline: *const timespec,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            wait(Op::CondTimedwait, cond, mutex, caller, || {
+                real::cnd_timedwait(cond, mutex, deadline)
+            })
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn cnd_signal(cond: *mut c_void, caller: Caller) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            happened(Op::CondSignal, cond as usize, caller);
+            real::cnd_signal(cond)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn cnd_broadcast(cond: *mut c_void, caller: Caller) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            happened(Op::CondBroadcast, cond as usize, caller);
+            real::cnd_broadcast(cond)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn cnd_init(cond: *mut c_void, caller: Caller) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            happened(Op::CondInit, cond as usize, caller);
+            real::cnd_init(cond)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn thrd_create(
+        thread: *mut c_ulong,
+        start: *mut c_void,
+        argument: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call, or one with our start function, which calls its.
+        unsafe {
+            match Prepared::new(start, argument, core::ptr::null(), caller) {
+                Some(prepared) => prepared.create(|state| {
+                    real::thrd_create(thread, begin_c11 as *mut c_void, state)
+                }),
+                None => real::thrd_create(thread, start, argument),
+            }
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn thrd_join(
+        thread: c_ulong,
+        result: *mut c_int,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            let block = || real::thrd_join(thread, result);
+            wait_for_event(Op::ThreadJoin, thread as usize, caller, block, Outcome::of_c11)
+        }
+    }
+}

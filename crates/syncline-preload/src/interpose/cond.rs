@@ -1,0 +1,131 @@
+//! `pthread_cond_*`.
+//!
+//! Each exists in libc in an old and a new version with different code, of which the default
+//! of `dlsym` may be either; hence the version.
+//!
+//! A wait lets go of the mutex and takes it again, inside libc, where we don't see it: the
+//! time for that is part of the wait.
+
+use core::ffi::{c_int, c_void};
+
+use libc::{clockid_t, timespec};
+
+use crate::entry::entry;
+use crate::real::real;
+
+entry! {
+    fn pthread_cond_wait(cond: *mut c_void, mutex: *mut c_void) -> c_int;
+    fn pthread_cond_timedwait(cond: *mut c_void, mutex: *mut c_void, deadline: *const timespec) -> c_int;
+    fn pthread_cond_clockwait(cond: *mut c_void, mutex: *mut c_void, clock: clockid_t, deadline: *const timespec) -> c_int;
+    fn pthread_cond_signal(cond: *mut c_void) -> c_int;
+    fn pthread_cond_broadcast(cond: *mut c_void) -> c_int;
+    fn pthread_cond_init(cond: *mut c_void, attributes: *const c_void) -> c_int;
+}
+
+mod real {
+    use super::*;
+
+    real! {
+        fn pthread_cond_wait(cond: *mut c_void, mutex: *mut c_void) -> c_int = c"GLIBC_2.3.2";
+        fn pthread_cond_timedwait(cond: *mut c_void, mutex: *mut c_void, deadline: *const timespec) -> c_int = c"GLIBC_2.3.2";
+        fn pthread_cond_clockwait(cond: *mut c_void, mutex: *mut c_void, clock: clockid_t, deadline: *const timespec) -> c_int;
+        fn pthread_cond_signal(cond: *mut c_void) -> c_int = c"GLIBC_2.3.2";
+        fn pthread_cond_broadcast(cond: *mut c_void) -> c_int = c"GLIBC_2.3.2";
+        fn pthread_cond_init(cond: *mut c_void, attributes: *const c_void) -> c_int = c"GLIBC_2.3.2";
+    }
+}
+
+mod imp {
+    use syncline_recording::Op;
+
+    use super::*;
+    use crate::count::{Caller, Outcome, happened, interrupt, resume, wait_for_event};
+
+    /// Waits, while the mutex does not count as held.
+    unsafe fn wait(
+        op: Op,
+        cond: *mut c_void,
+        mutex: *mut c_void,
+        caller: Caller,
+        block: impl FnOnce() -> c_int,
+    ) -> c_int {
+        let held = interrupt(mutex as usize);
+        // SAFETY: the program's own call, and `caller` is the entry's.
+        let result = unsafe { wait_for_event(op, cond as usize, caller, block, Outcome::of) };
+        if let Some(held) = held {
+            resume(held);
+        }
+        result
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_cond_wait(
+        cond: *mut c_void,
+        mutex: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            wait(Op::CondWait, cond, mutex, caller, || real::pthread_cond_wait(cond, mutex))
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_cond_timedwait(
+        cond: *mut c_void,
+        mutex: *mut c_void,
+        deadline: *const timespec,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            wait(Op::CondTimedwait, cond, mutex, caller, || {
+                real::pthread_cond_timedwait(cond, mutex, deadline)
+            })
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_cond_clockwait(
+        cond: *mut c_void,
+        mutex: *mut c_void,
+        clock: clockid_t,
+        deadline: *const timespec,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            wait(Op::CondTimedwait, cond, mutex, caller, || {
+                real::pthread_cond_clockwait(cond, mutex, clock, deadline)
+            })
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_cond_signal(cond: *mut c_void, caller: Caller) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            happened(Op::CondSignal, cond as usize, caller);
+            real::pthread_cond_signal(cond)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_cond_broadcast(
+        cond: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            happened(Op::CondBroadcast, cond as usize, caller);
+            real::pthread_cond_broadcast(cond)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_cond_init(
+        cond: *mut c_void,
+        attributes: *const c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            happened(Op::CondInit, cond as usize, caller);
+            real::pthread_cond_init(cond, attributes)
+        }
+    }
+}

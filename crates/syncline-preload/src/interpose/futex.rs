@@ -1,0 +1,114 @@
+//! Futexes used through libc's `syscall`: the waits of Rust's standard library and
+//! parking_lot, of `std::atomic::wait`, of GLib and others.
+//!
+//! Such a lock is acquired inline; only who has to wait comes here. So what is counted is
+//! waits and wake-ups, by the address of the futex word, which for parking_lot is that of
+//! the waiting thread's parker and not of the lock.
+//!
+//! `syscall` has seven arguments, one more than there are registers, so it has an entry of
+//! its own. All calls but futexes are made on the spot, as the C library makes them.
+
+use core::arch::naked_asm;
+use core::ffi::{c_int, c_long};
+
+use syncline_recording::Op;
+
+use crate::count::{Caller, Outcome, happened, wait_for_event};
+
+/// # Safety
+/// As of the C library's function of this name.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C-unwind" fn syscall() -> c_long {
+    naked_asm!(
+        "cmp rdi, {futex}",
+        "je 2f",
+        "mov rax, rdi",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "mov rdx, rcx",
+        "mov r10, r8",
+        "mov r8, r9",
+        "mov r9, qword ptr [rsp + 8]",
+        "syscall",
+        "cmp rax, -4095",
+        "jae 3f",
+        "ret",
+        // Failed: errno is the negated result.
+        "3:",
+        "mov rdi, rax",
+        "jmp {failed}",
+        // A futex: (uaddr, op, val, timeout, uaddr2, caller); val3 stays on the stack.
+        "2:",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "mov rdx, rcx",
+        "mov rcx, r8",
+        "mov r8, r9",
+        "mov r9, rsp",
+        "jmp {imp}",
+        futex = const libc::SYS_futex,
+        failed = sym failed,
+        imp = sym imp,
+    )
+}
+
+/// Sets `errno` to a negated result.
+unsafe extern "C-unwind" fn failed(result: c_long) -> c_long {
+    // SAFETY: errno is always there.
+    unsafe { *libc::__errno_location() = -result as c_int };
+    -1
+}
+
+unsafe extern "C-unwind" fn imp(
+    word: usize,
+    operation: c_int,
+    value: c_int,
+    timeout: usize,
+    word2: usize,
+    caller: Caller,
+) -> c_long {
+    // SAFETY: the program's own call; its seventh argument lies behind the return address.
+    unsafe {
+        let value3 = *caller.add(1);
+        let arguments = [word, operation as usize, value as usize, timeout, word2, value3];
+        match operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME) {
+            libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET | libc::FUTEX_LOCK_PI => {
+                wait_for_event(Op::FutexWait, word, caller, || futex(arguments) as i32, slept)
+                    .into()
+            }
+            libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => {
+                happened(Op::FutexWake, word, caller);
+                futex(arguments)
+            }
+            _ => futex(arguments),
+        }
+    }
+}
+
+/// A wait that found the word changed did not wait.
+fn slept(result: c_int) -> Outcome {
+    // SAFETY: errno is always there.
+    match unsafe { *libc::__errno_location() } {
+        _ if result == 0 => Outcome::Got,
+        libc::ETIMEDOUT => Outcome::TimedOut,
+        libc::EINTR => Outcome::Interrupted,
+        _ => Outcome::Failed,
+    }
+}
+
+/// Makes the system call as the C library does.
+unsafe fn futex([a, b, c, d, e, f]: [usize; 6]) -> c_long {
+    let result: c_long;
+    // SAFETY: the program's own call. The kernel writes to the memory that it was given.
+    unsafe {
+        core::arch::asm!(
+            "syscall",
+            inlateout("rax") libc::SYS_futex => result,
+            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack),
+        );
+        if result > -4096 && result < 0 { failed(result) } else { result }
+    }
+}

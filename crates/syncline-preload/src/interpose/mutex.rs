@@ -1,0 +1,153 @@
+//! `pthread_mutex_*`.
+//!
+//! Locking tries first, which tells whether it was contended. A try gives and refuses as
+//! locking does for every type of mutex, with three differences, all handled: where locking
+//! would find a deadlock with itself, a try says busy, and the lock call that follows
+//! reports the deadlock; a robust mutex whose owner died is *acquired* by a try that returns
+//! `EOWNERDEAD`; and other errors are left to the lock call.
+
+use core::ffi::{c_int, c_void};
+
+use libc::{clockid_t, timespec};
+
+use crate::entry::entry;
+
+entry! {
+    fn pthread_mutex_lock(mutex: *mut c_void) -> c_int;
+    fn pthread_mutex_trylock(mutex: *mut c_void) -> c_int;
+    fn pthread_mutex_timedlock(mutex: *mut c_void, deadline: *const timespec) -> c_int;
+    fn pthread_mutex_clocklock(mutex: *mut c_void, clock: clockid_t, deadline: *const timespec) -> c_int;
+    fn pthread_mutex_unlock(mutex: *mut c_void) -> c_int;
+    fn pthread_mutex_init(mutex: *mut c_void, attributes: *const c_void) -> c_int;
+}
+
+mod real {
+    use super::*;
+    pub use crate::real::{pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_unlock};
+
+    crate::real::real! {
+        fn pthread_mutex_timedlock(mutex: *mut c_void, deadline: *const timespec) -> c_int;
+        fn pthread_mutex_clocklock(mutex: *mut c_void, clock: clockid_t, deadline: *const timespec) -> c_int;
+        fn pthread_mutex_init(mutex: *mut c_void, attributes: *const c_void) -> c_int;
+    }
+}
+
+mod imp {
+    use libc::{EBUSY, EOWNERDEAD};
+    use syncline_recording::Op;
+
+    use super::*;
+    use crate::count::{Caller, Outcome, acquired, happened, refused, releasing, wait_for_lock};
+
+    /// Tries; waits if the mutex is held.
+    #[inline(always)]
+    unsafe fn lock(
+        op: Op,
+        mutex: *mut c_void,
+        caller: Caller,
+        block: impl FnOnce() -> c_int,
+    ) -> c_int {
+        // SAFETY: the program calls with a mutex, and `caller` is the entry's.
+        unsafe {
+            let tried = real::pthread_mutex_trylock(mutex);
+            if tried == 0 {
+                acquired(op, mutex as usize, caller);
+                return 0;
+            }
+            lock_slowly(op, mutex, caller, tried, block)
+        }
+    }
+
+    #[cold]
+    unsafe fn lock_slowly(
+        op: Op,
+        mutex: *mut c_void,
+        caller: Caller,
+        tried: c_int,
+        block: impl FnOnce() -> c_int,
+    ) -> c_int {
+        // SAFETY: as in `lock`.
+        unsafe {
+            match tried {
+                EBUSY => wait_for_lock(op, mutex as usize, caller, block, Outcome::of),
+                EOWNERDEAD => {
+                    acquired(op, mutex as usize, caller);
+                    EOWNERDEAD
+                }
+                _ => block(),
+            }
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_mutex_lock(
+        mutex: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe { lock(Op::MutexLock, mutex, caller, || real::pthread_mutex_lock(mutex)) }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_mutex_trylock(
+        mutex: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            let result = real::pthread_mutex_trylock(mutex);
+            match result {
+                0 | EOWNERDEAD => acquired(Op::MutexTrylock, mutex as usize, caller),
+                EBUSY => refused(Op::MutexTrylock, mutex as usize, caller),
+                _ => {}
+            }
+            result
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_mutex_timedlock(
+        mutex: *mut c_void,
+        deadline: *const timespec,
+        caller: Caller,
+    ) -> c_int {
+        let block = || {
+            // SAFETY: the program's own call.
+            unsafe { real::pthread_mutex_timedlock(mutex, deadline) }
+        };
+        // SAFETY: the program's own call.
+        unsafe { lock(Op::MutexTimedlock, mutex, caller, block) }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
+        mutex: *mut c_void,
+        clock: clockid_t,
+        deadline: *const timespec,
+        caller: Caller,
+    ) -> c_int {
+        let block = || {
+            // SAFETY: the program's own call.
+            unsafe { real::pthread_mutex_clocklock(mutex, clock, deadline) }
+        };
+        if clock != libc::CLOCK_REALTIME && clock != libc::CLOCK_MONOTONIC {
+            return block();
+        }
+        // SAFETY: the program's own call.
+        unsafe { lock(Op::MutexTimedlock, mutex, caller, block) }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut c_void, _: Caller) -> c_int {
+        releasing(mutex as usize);
+        // SAFETY: the program's own call.
+        unsafe { real::pthread_mutex_unlock(mutex) }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_mutex_init(
+        mutex: *mut c_void,
+        attributes: *const c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            happened(Op::MutexInit, mutex as usize, caller);
+            real::pthread_mutex_init(mutex, attributes)
+        }
+    }
+}

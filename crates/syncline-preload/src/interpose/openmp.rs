@@ -1,0 +1,239 @@
+//! OpenMP: the critical sections, atomics, locks and barriers of libgomp (`GOMP_*`) and of
+//! LLVM's libomp (`__kmpc_*`).
+//!
+//! An OpenMP lock can be tried, so its contention is known exactly. A critical section
+//! can't: there the time that it took tells.
+
+use core::ffi::{c_int, c_void};
+
+use crate::entry::entry;
+use crate::real::real;
+
+macro_rules! functions {
+    ($list:ident) => {
+        $list! {
+            fn GOMP_critical_start();
+            fn GOMP_critical_end();
+            fn GOMP_critical_name_start(name: *mut c_void);
+            fn GOMP_critical_name_end(name: *mut c_void);
+            fn GOMP_atomic_start();
+            fn GOMP_atomic_end();
+            fn GOMP_barrier();
+            fn omp_set_lock(lock: *mut c_void);
+            fn omp_test_lock(lock: *mut c_void) -> c_int;
+            fn omp_unset_lock(lock: *mut c_void);
+            fn omp_set_nest_lock(lock: *mut c_void);
+            fn omp_test_nest_lock(lock: *mut c_void) -> c_int;
+            fn omp_unset_nest_lock(lock: *mut c_void);
+            fn __kmpc_critical(place: *mut c_void, thread: c_int, name: *mut c_void);
+            fn __kmpc_critical_with_hint(place: *mut c_void, thread: c_int, name: *mut c_void, hint: u32);
+            fn __kmpc_end_critical(place: *mut c_void, thread: c_int, name: *mut c_void);
+            fn __kmpc_barrier(place: *mut c_void, thread: c_int);
+        }
+    };
+}
+
+functions!(entry);
+
+#[allow(non_snake_case, reason = "the names of the functions")]
+mod real {
+    use super::*;
+    functions!(real);
+}
+
+/// Stands for the lock of all critical sections without a name.
+#[unsafe(no_mangle)]
+pub static omp_unnamed_critical: u64 = 0;
+/// Stands for the lock of libgomp's atomic operations.
+#[unsafe(no_mangle)]
+pub static omp_atomic_region: u64 = 0;
+/// Stands for the barrier of a team.
+#[unsafe(no_mangle)]
+pub static omp_team_barrier: u64 = 0;
+
+#[allow(non_snake_case, reason = "the names of the runtimes' functions")]
+mod imp {
+    use syncline_recording::Op;
+
+    use super::*;
+    use crate::count::{
+        Caller, Outcome, acquired, lock_untried, refused, releasing, wait_for_event, wait_for_lock,
+    };
+
+    fn unnamed() -> usize {
+        (&raw const omp_unnamed_critical).addr()
+    }
+
+    fn atomic() -> usize {
+        (&raw const omp_atomic_region).addr()
+    }
+
+    pub unsafe extern "C-unwind" fn GOMP_critical_start(caller: Caller) {
+        // SAFETY: the program's own call, here and below.
+        unsafe {
+            lock_untried(Op::OmpCritical, unnamed(), caller, || real::GOMP_critical_start());
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn GOMP_critical_end(_: Caller) {
+        releasing(unnamed());
+        // SAFETY: the program's own call.
+        unsafe { real::GOMP_critical_end() }
+    }
+
+    pub unsafe extern "C-unwind" fn GOMP_critical_name_start(name: *mut c_void, caller: Caller) {
+        // SAFETY: the program's own call.
+        unsafe {
+            let block = || real::GOMP_critical_name_start(name);
+            lock_untried(Op::OmpCritical, name as usize, caller, block);
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn GOMP_critical_name_end(name: *mut c_void, _: Caller) {
+        releasing(name as usize);
+        // SAFETY: the program's own call.
+        unsafe { real::GOMP_critical_name_end(name) }
+    }
+
+    pub unsafe extern "C-unwind" fn GOMP_atomic_start(caller: Caller) {
+        // SAFETY: the program's own call.
+        unsafe { lock_untried(Op::OmpAtomic, atomic(), caller, || real::GOMP_atomic_start()) }
+    }
+
+    pub unsafe extern "C-unwind" fn GOMP_atomic_end(_: Caller) {
+        releasing(atomic());
+        // SAFETY: the program's own call.
+        unsafe { real::GOMP_atomic_end() }
+    }
+
+    unsafe fn barrier(caller: Caller, block: impl FnOnce()) {
+        let block = || {
+            block();
+            0
+        };
+        let barrier = (&raw const omp_team_barrier).addr();
+        // SAFETY: the program's own call, and `caller` is the entry's.
+        unsafe { wait_for_event(Op::OmpBarrier, barrier, caller, block, Outcome::always) };
+    }
+
+    pub unsafe extern "C-unwind" fn GOMP_barrier(caller: Caller) {
+        // SAFETY: the program's own call.
+        unsafe { barrier(caller, || real::GOMP_barrier()) }
+    }
+
+    pub unsafe extern "C-unwind" fn __kmpc_barrier(
+        place: *mut c_void,
+        thread: c_int,
+        caller: Caller,
+    ) {
+        // SAFETY: the program's own call.
+        unsafe { barrier(caller, || real::__kmpc_barrier(place, thread)) }
+    }
+
+    unsafe fn set(
+        lock: *mut c_void,
+        caller: Caller,
+        attempt: unsafe fn(*mut c_void) -> c_int,
+        block: unsafe fn(*mut c_void),
+    ) {
+        // SAFETY: the program's own call, and `caller` is the entry's.
+        unsafe {
+            if attempt(lock) != 0 {
+                acquired(Op::OmpLock, lock as usize, caller);
+                return;
+            }
+            let block = || {
+                block(lock);
+                0
+            };
+            wait_for_lock(Op::OmpLock, lock as usize, caller, block, Outcome::always);
+        }
+    }
+
+    unsafe fn test(
+        lock: *mut c_void,
+        caller: Caller,
+        attempt: unsafe fn(*mut c_void) -> c_int,
+    ) -> c_int {
+        // SAFETY: the program's own call, and `caller` is the entry's.
+        unsafe {
+            let result = attempt(lock);
+            if result != 0 {
+                acquired(Op::OmpTestLock, lock as usize, caller);
+            } else {
+                refused(Op::OmpTestLock, lock as usize, caller);
+            }
+            result
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn omp_set_lock(lock: *mut c_void, caller: Caller) {
+        // SAFETY: the program's own call.
+        unsafe { set(lock, caller, real::omp_test_lock, real::omp_set_lock) }
+    }
+
+    pub unsafe extern "C-unwind" fn omp_set_nest_lock(lock: *mut c_void, caller: Caller) {
+        // SAFETY: the program's own call.
+        unsafe { set(lock, caller, real::omp_test_nest_lock, real::omp_set_nest_lock) }
+    }
+
+    pub unsafe extern "C-unwind" fn omp_test_lock(lock: *mut c_void, caller: Caller) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe { test(lock, caller, real::omp_test_lock) }
+    }
+
+    pub unsafe extern "C-unwind" fn omp_test_nest_lock(lock: *mut c_void, caller: Caller) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe { test(lock, caller, real::omp_test_nest_lock) }
+    }
+
+    pub unsafe extern "C-unwind" fn omp_unset_lock(lock: *mut c_void, _: Caller) {
+        releasing(lock as usize);
+        // SAFETY: the program's own call.
+        unsafe { real::omp_unset_lock(lock) }
+    }
+
+    pub unsafe extern "C-unwind" fn omp_unset_nest_lock(lock: *mut c_void, _: Caller) {
+        releasing(lock as usize);
+        // SAFETY: the program's own call.
+        unsafe { real::omp_unset_nest_lock(lock) }
+    }
+
+    pub unsafe extern "C-unwind" fn __kmpc_critical(
+        place: *mut c_void,
+        thread: c_int,
+        name: *mut c_void,
+        caller: Caller,
+    ) {
+        // SAFETY: the program's own call.
+        unsafe {
+            let block = || real::__kmpc_critical(place, thread, name);
+            lock_untried(Op::OmpCritical, name as usize, caller, block);
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn __kmpc_critical_with_hint(
+        place: *mut c_void,
+        thread: c_int,
+        name: *mut c_void,
+        hint: u32,
+        caller: Caller,
+    ) {
+        // SAFETY: the program's own call.
+        unsafe {
+            let block = || real::__kmpc_critical_with_hint(place, thread, name, hint);
+            lock_untried(Op::OmpCritical, name as usize, caller, block);
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn __kmpc_end_critical(
+        place: *mut c_void,
+        thread: c_int,
+        name: *mut c_void,
+        _: Caller,
+    ) {
+        releasing(name as usize);
+        // SAFETY: the program's own call.
+        unsafe { real::__kmpc_end_critical(place, thread, name) }
+    }
+}

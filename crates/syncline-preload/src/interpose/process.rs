@@ -1,0 +1,61 @@
+//! The start and the end of the process.
+
+use core::ffi::c_int;
+
+use crate::entry::entry;
+use crate::{clock, options, recorder};
+use crate::real::real;
+
+macro_rules! functions {
+    ($list:ident) => {
+        $list! {
+            fn _exit(status: c_int) -> !;
+            fn _Exit(status: c_int) -> !;
+        }
+    };
+}
+
+functions!(entry);
+
+#[allow(non_snake_case, reason = "the names of the functions")]
+mod real {
+    use super::*;
+    functions!(real);
+}
+
+#[allow(non_snake_case, reason = "the names of the functions")]
+mod imp {
+    use super::*;
+    use crate::count::Caller;
+
+    pub unsafe extern "C-unwind" fn _exit(status: c_int, _: Caller) -> ! {
+        recorder::process_ends();
+        // SAFETY: the program's own call.
+        unsafe { real::_exit(status) }
+    }
+
+    pub unsafe extern "C-unwind" fn _Exit(status: c_int, _: Caller) -> ! {
+        recorder::process_ends();
+        // SAFETY: the program's own call.
+        unsafe { real::_Exit(status) }
+    }
+}
+
+/// Runs when the program starts; operations may have come before.
+extern "C" fn starts() {
+    options::get();
+    clock::process_starts();
+}
+
+/// Runs when the program has returned from `main` or called `exit`.
+extern "C" fn ends() {
+    recorder::process_ends();
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static STARTS: extern "C" fn() = starts;
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static ENDS: extern "C" fn() = ends;

@@ -1,0 +1,131 @@
+//! `sem_*`, unnamed and named.
+//!
+//! A wait tries first. But a wait is a point where a thread may be cancelled, even if the
+//! semaphore is positive, and a try is not: so the cancellation is looked for beforehand.
+//! Who posts need not be who waited, so a semaphore has no holder.
+
+use core::ffi::{c_int, c_uint, c_void};
+
+use libc::{clockid_t, timespec};
+
+use crate::entry::entry;
+use crate::real::real;
+
+macro_rules! functions {
+    ($list:ident) => {
+        $list! {
+            fn sem_wait(sem: *mut c_void) -> c_int;
+            fn sem_trywait(sem: *mut c_void) -> c_int;
+            fn sem_timedwait(sem: *mut c_void, deadline: *const timespec) -> c_int;
+            fn sem_clockwait(sem: *mut c_void, clock: clockid_t, deadline: *const timespec) -> c_int;
+            fn sem_post(sem: *mut c_void) -> c_int;
+            fn sem_init(sem: *mut c_void, shared: c_int, value: c_uint) -> c_int;
+        }
+    };
+}
+
+functions!(entry);
+
+mod real {
+    use super::*;
+    functions!(real);
+    real! {
+        fn pthread_testcancel();
+    }
+}
+
+mod imp {
+    use libc::{CLOCK_REALTIME, EAGAIN};
+    use syncline_recording::Op;
+
+    use super::*;
+    use crate::count::{Caller, Outcome, happened, refused, wait_for_lock};
+    use crate::interpose::{acceptable, quietly};
+
+    unsafe fn wait(
+        op: Op,
+        sem: *mut c_void,
+        caller: Caller,
+        block: impl FnOnce() -> c_int,
+    ) -> c_int {
+        // SAFETY: the program's own call, and `caller` is the entry's.
+        unsafe {
+            real::pthread_testcancel();
+            if quietly(|| real::sem_trywait(sem)) == 0 {
+                happened(op, sem as usize, caller);
+                return 0;
+            }
+            wait_for_lock(op, sem as usize, caller, block, Outcome::of_errno)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn sem_wait(sem: *mut c_void, caller: Caller) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe { wait(Op::SemWait, sem, caller, || real::sem_wait(sem)) }
+    }
+
+    pub unsafe extern "C-unwind" fn sem_timedwait(
+        sem: *mut c_void,
+        deadline: *const timespec,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            let block = || real::sem_timedwait(sem, deadline);
+            if !acceptable(CLOCK_REALTIME, deadline) {
+                return block();
+            }
+            wait(Op::SemTimedwait, sem, caller, block)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn sem_clockwait(
+        sem: *mut c_void,
+        clock: clockid_t,
+        deadline: *const timespec,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            let block = || real::sem_clockwait(sem, clock, deadline);
+            if !acceptable(clock, deadline) {
+                return block();
+            }
+            wait(Op::SemTimedwait, sem, caller, block)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn sem_trywait(sem: *mut c_void, caller: Caller) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            let result = real::sem_trywait(sem);
+            if result == 0 {
+                happened(Op::SemTrywait, sem as usize, caller);
+            } else if *libc::__errno_location() == EAGAIN {
+                refused(Op::SemTrywait, sem as usize, caller);
+            }
+            result
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn sem_post(sem: *mut c_void, caller: Caller) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            happened(Op::SemPost, sem as usize, caller);
+            real::sem_post(sem)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn sem_init(
+        sem: *mut c_void,
+        shared: c_int,
+        value: c_uint,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            happened(Op::SemInit, sem as usize, caller);
+            real::sem_init(sem, shared, value)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `pthread_spin_*`.
+
+use core::ffi::{c_int, c_void};
+
+use crate::entry::entry;
+use crate::real::real;
+
+macro_rules! functions {
+    ($list:ident) => {
+        $list! {
+            fn pthread_spin_lock(lock: *mut c_void) -> c_int;
+            fn pthread_spin_trylock(lock: *mut c_void) -> c_int;
+            fn pthread_spin_unlock(lock: *mut c_void) -> c_int;
+            fn pthread_spin_init(lock: *mut c_void, shared: c_int) -> c_int;
+        }
+    };
+}
+
+functions!(entry);
+
+mod real {
+    use super::*;
+    functions!(real);
+}
+
+mod imp {
+    use libc::EBUSY;
+    use syncline_recording::Op;
+
+    use super::*;
+    use crate::count::{Caller, Outcome, acquired, happened, refused, releasing, wait_for_lock};
+
+    pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut c_void, caller: Caller) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            if real::pthread_spin_trylock(lock) == 0 {
+                acquired(Op::SpinLock, lock as usize, caller);
+                return 0;
+            }
+            let block = || real::pthread_spin_lock(lock);
+            wait_for_lock(Op::SpinLock, lock as usize, caller, block, Outcome::of)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_spin_trylock(
+        lock: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            let result = real::pthread_spin_trylock(lock);
+            match result {
+                0 => acquired(Op::SpinTrylock, lock as usize, caller),
+                EBUSY => refused(Op::SpinTrylock, lock as usize, caller),
+                _ => {}
+            }
+            result
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_spin_unlock(lock: *mut c_void, _: Caller) -> c_int {
+        releasing(lock as usize);
+        // SAFETY: the program's own call.
+        unsafe { real::pthread_spin_unlock(lock) }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_spin_init(
+        lock: *mut c_void,
+        shared: c_int,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            happened(Op::SpinInit, lock as usize, caller);
+            real::pthread_spin_init(lock, shared)
+        }
+    }
+}

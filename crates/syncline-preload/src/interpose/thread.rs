@@ -1,0 +1,217 @@
+//! Threads: their creation, their names, and waiting for their end.
+//!
+//! A thread that is created here starts in a function of ours, which gives it its state and
+//! then calls the program's. Its end is seen elsewhere; see [`crate::thread::attach`].
+
+use core::ffi::{c_char, c_int, c_ulong, c_void};
+
+use libc::{clockid_t, pthread_attr_t, timespec};
+use rustix::process::{Resource, getrlimit};
+use syncline_recording::Op;
+
+use crate::count::{Caller, happened};
+use crate::entry::entry;
+use crate::real::real;
+use crate::recorder;
+use crate::thread::{Start, ThreadState, attach, rows};
+use crate::tls;
+
+macro_rules! functions {
+    ($list:ident) => {
+        $list! {
+            fn pthread_create(thread: *mut c_ulong, attributes: *const pthread_attr_t, start: *mut c_void, argument: *mut c_void) -> c_int;
+            fn pthread_join(thread: c_ulong, result: *mut c_void) -> c_int;
+            fn pthread_timedjoin_np(thread: c_ulong, result: *mut c_void, deadline: *const timespec) -> c_int;
+            fn pthread_clockjoin_np(thread: c_ulong, result: *mut c_void, clock: clockid_t, deadline: *const timespec) -> c_int;
+            fn pthread_setname_np(thread: c_ulong, name: *const c_char) -> c_int;
+        }
+    };
+}
+
+functions!(entry);
+
+mod real {
+    use super::*;
+    functions!(real);
+}
+
+/// A state that waits for the thread that is to have it.
+pub struct Prepared(*mut ThreadState);
+
+impl Prepared {
+    /// Counts the creation and takes a state for the new thread; none if it can't be
+    /// recorded.
+    ///
+    /// # Safety
+    /// The arguments are the program's, and `caller` is a [`Caller`].
+    pub unsafe fn new(
+        function: *mut c_void,
+        argument: *mut c_void,
+        attributes: *const pthread_attr_t,
+        caller: Caller,
+    ) -> Option<Prepared> {
+        // SAFETY: by this function's own condition. A state just taken is ours.
+        unsafe {
+            happened(Op::ThreadCreate, function as usize, caller);
+            let creator = attach::current()?;
+            let row = rows::of(Op::ThreadCreate, function as usize, caller);
+            let state = recorder::get()?.threads.take();
+            let state = state.as_mut()?;
+            state.start = Start {
+                function,
+                argument,
+                creator: (*creator).index,
+                created_at: row.as_ref().map_or(0, |row| row.stack),
+                stack_size: stack_size(attributes),
+            };
+            Some(Prepared(state))
+        }
+    }
+
+    /// Creates the thread; takes the state back if that fails.
+    pub fn create(self, create: impl FnOnce(*mut c_void) -> c_int) -> c_int {
+        let result = create(self.0.cast());
+        if result != 0
+            && let Some(recorder) = recorder::existing()
+        {
+            recorder.threads.give_back(self.0);
+        }
+        result
+    }
+}
+
+/// The size of the stack that a thread with these attributes gets.
+unsafe fn stack_size(attributes: *const pthread_attr_t) -> usize {
+    const DEFAULT: usize = 8 << 20;
+    let mut size = 0;
+    // SAFETY: attributes that are not null are the program's, and initialised.
+    if !attributes.is_null()
+        && unsafe { libc::pthread_attr_getstacksize(attributes, &mut size) } == 0
+    {
+        return size;
+    }
+    getrlimit(Resource::Stack).current.map_or(DEFAULT, |limit| limit as usize)
+}
+
+/// Gives the new thread its state. Returns what it is to run.
+///
+/// # Safety
+/// `state` was prepared for this thread.
+#[inline(always)]
+unsafe fn arrive(state: *mut c_void) -> Start {
+    /// From here to the start of the stack there is more than this.
+    const ABOVE: usize = 128;
+    let state = state.cast::<ThreadState>();
+    // SAFETY: by this function's own condition.
+    let start = unsafe { (*state).start };
+    let high = (&raw const start).addr() + size_of::<Start>() + ABOVE;
+    tls::set_stack_high(high);
+    tls::set_stack_low(high.saturating_sub(start.stack_size));
+    if let Some(recorder) = recorder::existing() {
+        // SAFETY: by this function's own condition.
+        unsafe { attach::attach(recorder, state, start) };
+    }
+    start
+}
+
+/// Where a POSIX thread starts.
+unsafe extern "C-unwind" fn begin(state: *mut c_void) -> *mut c_void {
+    // SAFETY: the program's start function has this type.
+    unsafe {
+        let start = arrive(state);
+        let function: unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void =
+            core::mem::transmute(start.function);
+        function(start.argument)
+    }
+}
+
+/// Where a C11 thread starts.
+///
+/// # Safety
+/// `state` was prepared for this thread, with a C11 start function.
+pub unsafe extern "C-unwind" fn begin_c11(state: *mut c_void) -> c_int {
+    // SAFETY: the program's start function has this type.
+    unsafe {
+        let start = arrive(state);
+        let function: unsafe extern "C-unwind" fn(*mut c_void) -> c_int =
+            core::mem::transmute(start.function);
+        function(start.argument)
+    }
+}
+
+mod imp {
+    use super::*;
+    use crate::count::{Outcome, wait_for_event};
+
+    pub unsafe extern "C-unwind" fn pthread_create(
+        thread: *mut c_ulong,
+        attributes: *const pthread_attr_t,
+        start: *mut c_void,
+        argument: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call, or one with our start function, which calls its.
+        unsafe {
+            match Prepared::new(start, argument, attributes, caller) {
+                Some(prepared) => prepared.create(|state| {
+                    real::pthread_create(thread, attributes, begin as *mut c_void, state)
+                }),
+                None => real::pthread_create(thread, attributes, start, argument),
+            }
+        }
+    }
+
+    unsafe fn join(thread: c_ulong, caller: Caller, block: impl FnOnce() -> c_int) -> c_int {
+        // SAFETY: the program's own call, and `caller` is the entry's.
+        unsafe { wait_for_event(Op::ThreadJoin, thread as usize, caller, block, Outcome::of) }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_join(
+        thread: c_ulong,
+        result: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe { join(thread, caller, || real::pthread_join(thread, result)) }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_timedjoin_np(
+        thread: c_ulong,
+        result: *mut c_void,
+        deadline: *const timespec,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe { join(thread, caller, || real::pthread_timedjoin_np(thread, result, deadline)) }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_clockjoin_np(
+        thread: c_ulong,
+        result: *mut c_void,
+        clock: clockid_t,
+        deadline: *const timespec,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            join(thread, caller, || real::pthread_clockjoin_np(thread, result, clock, deadline))
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_setname_np(
+        thread: c_ulong,
+        name: *const c_char,
+        _: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call; the record is this thread's own. A thread that
+        // another one names stores its name when it ends.
+        unsafe {
+            let result = real::pthread_setname_np(thread, name);
+            let state = tls::state();
+            if thread == libc::pthread_self() && !state.is_null() && !(*state).record.is_null() {
+                attach::store_name((*state).record);
+            }
+            result
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What `syncline record` asks for, through the environment.
+//!
+//! It is read once, as early as possible: a program may rewrite its environment later, and
+//! its children record into the same folder all the same. Without these variables the
+//! library only passes calls on.
+
+use core::cell::UnsafeCell;
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use syncline_recording::layout::{CLOCK_MONOTONIC, CLOCK_TSC};
+
+use crate::clock;
+
+/// Longest path of a recording's folder.
+pub const LONGEST_FOLDER: usize = 4000;
+
+/// The options of one recording.
+#[derive(Clone, Copy)]
+pub struct Options {
+    folder: [u8; LONGEST_FOLDER],
+    folder_len: usize,
+    /// [`CLOCK_TSC`] or `CLOCK_MONOTONIC`
+    pub clock: u32,
+    /// Ticks of that clock in a second.
+    pub ticks_per_second: u64,
+    /// Bytes that a process's file may become.
+    pub max_size: u64,
+}
+
+struct Once {
+    stage: AtomicU32,
+    options: UnsafeCell<Options>,
+}
+
+const UNREAD: u32 = 0;
+const READING: u32 = 1;
+const PRESENT: u32 = 2;
+const ABSENT: u32 = 3;
+
+static OPTIONS: Once = Once {
+    stage: AtomicU32::new(UNREAD),
+    options: UnsafeCell::new(Options {
+        folder: [0; LONGEST_FOLDER],
+        folder_len: 0,
+        clock: CLOCK_TSC,
+        ticks_per_second: 0,
+        max_size: 0,
+    }),
+};
+
+// SAFETY: written by the one thread that moved the stage to READING, before PRESENT is
+// stored with Release; read only after PRESENT was loaded with Acquire.
+unsafe impl Sync for Once {}
+
+/// The options; none if this is not a recording.
+pub fn get() -> Option<&'static Options> {
+    match OPTIONS.stage.load(Ordering::Acquire) {
+        // SAFETY: see `Once`.
+        PRESENT => Some(unsafe { &*OPTIONS.options.get() }),
+        UNREAD => {
+            let (unread, reading) = (UNREAD, READING);
+            OPTIONS
+                .stage
+                .compare_exchange(unread, reading, Ordering::AcqRel, Ordering::Acquire)
+                .ok()?;
+            let options = Options::from_environment();
+            let stage = if options.is_some() { PRESENT } else { ABSENT };
+            if let Some(options) = options {
+                clock::choose(options.clock == CLOCK_MONOTONIC, options.ticks_per_second);
+                // SAFETY: see `Once`.
+                unsafe { *OPTIONS.options.get() = options };
+            }
+            OPTIONS.stage.store(stage, Ordering::Release);
+            if stage == PRESENT { get() } else { None }
+        }
+        _ => None,
+    }
+}
+
+impl Options {
+    /// The recording's folder.
+    pub fn folder(&self) -> &[u8] {
+        &self.folder[..self.folder_len]
+    }
+
+    fn from_environment() -> Option<Options> {
+        let path = variable(c"SYNCLINE_RECORDING")?.to_bytes();
+        let mut folder = [0; LONGEST_FOLDER];
+        folder.get_mut(..path.len())?.copy_from_slice(path);
+        Some(Options {
+            folder,
+            folder_len: path.len(),
+            clock: number(c"SYNCLINE_CLOCK")?.try_into().ok()?,
+            ticks_per_second: number(c"SYNCLINE_TICKS_PER_SECOND").filter(|&rate| rate > 0)?,
+            max_size: number(c"SYNCLINE_MAX_SIZE")?,
+        })
+    }
+}
+
+fn variable(name: &CStr) -> Option<&'static CStr> {
+    // SAFETY: at a program's start nobody else changes the environment.
+    unsafe {
+        let value = libc::getenv(name.as_ptr());
+        (!value.is_null()).then(|| CStr::from_ptr(value))
+    }
+}
+
+fn number(name: &CStr) -> Option<u64> {
+    variable(name)?.to_str().ok()?.parse().ok()
+}

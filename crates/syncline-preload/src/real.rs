@@ -1,0 +1,139 @@
+//! The functions that the program meant to call.
+//!
+//! `real! { fn NAME(args) -> type; }` makes a function of that name here which calls the
+//! next definition after ours in the program's search order, found at its first use. For
+//! the three that matter most, libc has a second name, so they need no look-up at all.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ptr::{null, null_mut};
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+/// A symbol, looked up when first needed.
+pub struct Symbol {
+    name: &'static CStr,
+    /// The version to ask for, where the default one depends on libc's age.
+    version: Option<&'static CStr>,
+    found: AtomicPtr<c_void>,
+}
+
+impl Symbol {
+    /// A symbol that is not looked up yet.
+    pub const fn new(name: &'static CStr, version: Option<&'static CStr>) -> Symbol {
+        Symbol { name, version, found: AtomicPtr::new(null_mut()) }
+    }
+
+    /// The address. If there is none, says so and ends the program: whoever calls a
+    /// function that this system doesn't have could not have been linked without us.
+    #[inline]
+    pub fn get(&self) -> *mut c_void {
+        let found = self.found.load(Ordering::Relaxed);
+        if found.is_null() { self.look_up() } else { found }
+    }
+
+    #[cold]
+    fn look_up(&self) -> *mut c_void {
+        // SAFETY: both strings end in a zero byte.
+        let found = unsafe {
+            match self.version {
+                Some(version) => {
+                    libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr())
+                }
+                None => libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()),
+            }
+        };
+        let found = if found.is_null() { self.in_local_library() } else { found };
+        if found.is_null() {
+            let name = self.name.to_bytes();
+            for part in [&b"syncline: this system has no function "[..], name, b"\n"] {
+                // SAFETY: bytes of ours, to the standard error.
+                let _ = unsafe { libc::write(2, part.as_ptr().cast(), part.len()) };
+            }
+            // SAFETY: always allowed.
+            unsafe { libc::abort() }
+        }
+        self.found.store(found, Ordering::Relaxed);
+        found
+    }
+
+    /// Looks into an OpenMP runtime that was loaded apart from the program's own search
+    /// order, as an interpreter does with an extension's.
+    fn in_local_library(&self) -> *mut c_void {
+        unsafe extern "C" fn visit(
+            info: *mut libc::dl_phdr_info,
+            _: usize,
+            found: *mut c_void,
+        ) -> c_int {
+            // SAFETY: the loader passes a valid record, whose name ends in a zero byte.
+            let path = unsafe { CStr::from_ptr((*info).dlpi_name) };
+            let file = path.to_bytes().rsplit(|&b| b == b'/').next().unwrap_or_default();
+            let is_openmp = |name: &&[u8]| file.starts_with(name);
+            if ![&b"libgomp"[..], b"libomp", b"libiomp"].iter().any(is_openmp) {
+                return 0;
+            }
+            // SAFETY: `found` is the variable below.
+            unsafe { *found.cast::<*const c_char>() = path.as_ptr() };
+            1
+        }
+        let mut path: *const c_char = null();
+        // SAFETY: `visit` takes what it is given here, and only during this call; then
+        // the library is opened once more, which runs nothing, and stays open.
+        unsafe {
+            libc::dl_iterate_phdr(Some(visit), (&raw mut path).cast());
+            if path.is_null() {
+                return null_mut();
+            }
+            let handle = libc::dlopen(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+            if handle.is_null() { null_mut() } else { libc::dlsym(handle, self.name.as_ptr()) }
+        }
+    }
+}
+
+macro_rules! real {
+    ($(fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $ret:ty)? $(= $version:literal)?;)*) => {
+        $(
+            #[doc = concat!("The program's own `", stringify!($name), "`.")]
+            ///
+            /// # Safety
+            /// As of that function.
+            #[inline(always)]
+            pub unsafe fn $name($($arg: $type),*) $(-> $ret)? {
+                use $crate::real::Symbol;
+                #[allow(unused_mut, unused_assignments, reason = "not every symbol has a version")]
+                const VERSION: Option<&core::ffi::CStr> = {
+                    let mut version = None;
+                    $(version = Some($version);)?
+                    version
+                };
+                static SYMBOL: Symbol = {
+                    const NAME: &str = concat!(stringify!($name), "\0");
+                    match core::ffi::CStr::from_bytes_with_nul(NAME.as_bytes()) {
+                        Ok(name) => Symbol::new(name, VERSION),
+                        Err(_) => panic!("a name holds no zero byte"),
+                    }
+                };
+                // SAFETY: the symbol of this name has this type.
+                unsafe {
+                    let real: unsafe extern "C-unwind" fn($($type),*) $(-> $ret)? =
+                        core::mem::transmute(SYMBOL.get());
+                    real($($arg),*)
+                }
+            }
+        )*
+    };
+}
+pub(crate) use real;
+
+core::arch::global_asm!(
+    ".symver syncline_real_lock, __pthread_mutex_lock@GLIBC_2.2.5",
+    ".symver syncline_real_trylock, __pthread_mutex_trylock@GLIBC_2.2.5",
+    ".symver syncline_real_unlock, __pthread_mutex_unlock@GLIBC_2.2.5",
+);
+
+unsafe extern "C-unwind" {
+    #[link_name = "syncline_real_lock"]
+    pub fn pthread_mutex_lock(mutex: *mut c_void) -> c_int;
+    #[link_name = "syncline_real_trylock"]
+    pub fn pthread_mutex_trylock(mutex: *mut c_void) -> c_int;
+    #[link_name = "syncline_real_unlock"]
+    pub fn pthread_mutex_unlock(mutex: *mut c_void) -> c_int;
+}

@@ -1,0 +1,176 @@
+//! The process's side of the recording: its file, mapped, and what hangs on it.
+//!
+//! Everything that belongs to one process and one file lives in one private mapping that
+//! the kernel *wipes* in a forked child (`MADV_WIPEONFORK`): this structure, the state of
+//! each thread, the index of stacks. A child therefore finds itself with nothing, however
+//! it was forked, and its next operation begins a file of its own; it can't add to its
+//! parent's, and no lock of ours can be left held, since the words that say so are zero.
+//!
+//! ```text
+//! FRESH --begin--> STARTING --the file is mapped--> READY
+//!                     `------it can't be had------> OFF
+//! ```
+
+mod file;
+mod room;
+pub mod stacks;
+
+use core::mem::offset_of;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use rustix::mm::{Advice, madvise, munmap};
+use syncline_recording::layout::{Header, PROCESS_EXITED};
+
+use crate::alloc::map_anonymous;
+use crate::clock;
+use crate::recorder::file::Mapped;
+use crate::recorder::stacks::StackIndex;
+use crate::thread::Threads;
+use crate::unwind;
+
+const FRESH: u32 = 0;
+const STARTING: u32 = 1;
+const READY: u32 = 2;
+const OFF: u32 = 3;
+
+/// What one process has to record with. All zero is its first state.
+#[repr(C, align(4096))]
+pub struct Recorder {
+    stage: AtomicU32,
+    /// Operations that came while the file was being made, by a signal handler.
+    early: AtomicU64,
+    file: core::cell::UnsafeCell<Mapped>,
+    /// Set while a thread adds a module to the unwinder.
+    pub modules_busy: AtomicU32,
+    /// The stacks that are in the file already.
+    pub stack_index: StackIndex,
+    /// The threads' states.
+    pub threads: Threads,
+}
+
+/// Where the recorder is. The pointer outlives a fork; what it points to doesn't.
+static RECORDER: AtomicPtr<Recorder> = AtomicPtr::new(null_mut());
+
+/// The recorder, once it has a file; begins one if that was not tried yet.
+pub fn get() -> Option<&'static Recorder> {
+    let recorder = mapped()?;
+    match recorder.stage.load(Ordering::Acquire) {
+        READY => Some(recorder),
+        FRESH => recorder.begin(),
+        STARTING => {
+            recorder.early.fetch_add(1, Ordering::Relaxed);
+            None
+        }
+        _ => None,
+    }
+}
+
+/// The recorder, if it has a file already.
+pub fn existing() -> Option<&'static Recorder> {
+    // SAFETY: the mapping is never removed.
+    let recorder = unsafe { RECORDER.load(Ordering::Acquire).as_ref()? };
+    (recorder.stage.load(Ordering::Acquire) == READY).then_some(recorder)
+}
+
+/// Maps the recorder at the first call.
+fn mapped() -> Option<&'static Recorder> {
+    let known = RECORDER.load(Ordering::Acquire);
+    if !known.is_null() {
+        // SAFETY: the mapping is never removed.
+        return Some(unsafe { &*known });
+    }
+    let fresh = map_anonymous(size_of::<Recorder>())?;
+    // SAFETY: the mapping is ours. On a kernel that can't wipe (before 4.14) a child would
+    // write into its parent's file, so there we don't record.
+    let wiped = unsafe {
+        madvise(fresh.cast(), size_of::<Recorder>(), Advice::LinuxWipeOnFork)
+    };
+    let fresh = fresh.cast::<Recorder>();
+    let won = wiped.is_ok()
+        && RECORDER
+            .compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok();
+    if !won {
+        // SAFETY: nobody else has seen this mapping.
+        let _ = unsafe { munmap(fresh.cast(), size_of::<Recorder>()) };
+    }
+    // SAFETY: the mapping is never removed, and all zero is a valid recorder.
+    unsafe { RECORDER.load(Ordering::Acquire).as_ref() }
+}
+
+// SAFETY: `file` is written once, before `stage` is stored as READY with Release, and read
+// only after READY was loaded with Acquire.
+unsafe impl Sync for Recorder {}
+
+impl Recorder {
+    fn begin(&'static self) -> Option<&'static Recorder> {
+        let (fresh, starting) = (FRESH, STARTING);
+        if self
+            .stage
+            .compare_exchange(fresh, starting, Ordering::AcqRel, Ordering::Acquire)
+            .is_err()
+        {
+            return get();
+        }
+        let Some(file) = file::create() else {
+            self.stage.store(OFF, Ordering::Release);
+            return None;
+        };
+        // SAFETY: only the thread that moved the stage to STARTING comes here.
+        unsafe { *self.file.get() = file };
+        self.stage.store(READY, Ordering::Release);
+        unwind::begin(self);
+        let early = self.early.load(Ordering::Relaxed);
+        self.count(offset_of!(Header, interrupted_operations), early);
+        Some(self)
+    }
+
+    /// The mapped file.
+    pub fn file(&self) -> &Mapped {
+        // SAFETY: written before READY was stored, and only a READY recorder is handed out.
+        unsafe { &*self.file.get() }
+    }
+
+    /// The file's first page.
+    pub fn header(&self) -> *mut Header {
+        self.file().header()
+    }
+
+    /// Notes that other code has come to where some was before.
+    pub fn modules_changed(&self) {
+        // SAFETY: the header is mapped, and the word is only stored to atomically.
+        unsafe {
+            let flag = AtomicU32::from_ptr(&raw mut (*self.header()).modules_changed);
+            flag.store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Adds to a counter of the header, given by its offset.
+    pub fn count(&self, counter: usize, n: u64) {
+        if n != 0 {
+            let counter = self.header().wrapping_byte_add(counter).cast();
+            // SAFETY: the header is mapped, and its counters are only added to atomically.
+            unsafe { AtomicU64::from_ptr(counter).fetch_add(n, Ordering::Relaxed) };
+        }
+    }
+}
+
+/// Adds one to a counter of the header, given by its offset, if there is a file.
+pub fn count(counter: usize) {
+    if let Some(recorder) = existing() {
+        recorder.count(counter, 1);
+    }
+}
+
+/// Notes that the process ends.
+pub fn process_ends() {
+    if let Some(recorder) = existing() {
+        let header = recorder.header();
+        // SAFETY: the header is mapped; readers take both words as they find them.
+        unsafe {
+            AtomicU64::from_ptr(&raw mut (*header).ended).store(clock::now(), Ordering::Relaxed);
+            AtomicU32::from_ptr(&raw mut (*header).state).store(PROCESS_EXITED, Ordering::Release);
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! How a thread gets its state and its record, and gives them back.
+//!
+//! The end of a thread is seen by the destructor of a thread-specific key, which runs
+//! however the thread ends: return, `pthread_exit`, cancellation. Other destructors may
+//! still use locks after it, so it asks to run again, as often as POSIX allows, and gives
+//! up the state only then.
+
+use core::ffi::c_void;
+use core::mem::offset_of;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use rustix::process::getpid;
+use rustix::thread::gettid;
+use rustix::time::ClockId;
+use syncline_recording::layout::{Header, THREAD_EXITED, THREAD_NONE, THREAD_RUNNING, ThreadRecord};
+
+use crate::recorder::{self, Recorder};
+use crate::thread::{HOLD_SAMPLE_PERIOD, Start, ThreadState, rows};
+use crate::{clock, tls};
+
+/// `PTHREAD_DESTRUCTOR_ITERATIONS` of the C library.
+const DESTRUCTOR_RUNS: u32 = 4;
+
+/// The state of this thread, given to it now if it has none; none if it can't be recorded.
+#[inline]
+pub fn current() -> Option<*mut ThreadState> {
+    let state = tls::state();
+    // SAFETY: a state that the thread has is valid.
+    if !state.is_null() && unsafe { !(*state).table.is_null() } {
+        return Some(state);
+    }
+    unseen()
+}
+
+/// A thread that nobody saw created, or that forked, or the first one.
+#[cold]
+fn unseen() -> Option<*mut ThreadState> {
+    if tls::finished() != 0 {
+        return None;
+    }
+    let recorder = recorder::get()?;
+    let state = recorder.threads.take();
+    if state.is_null() {
+        recorder.count(offset_of!(Header, dropped_operations), 1);
+        return None;
+    }
+    if tls::stack_high() == 0 {
+        find_stack();
+    }
+    let start = Start {
+        function: null_mut(),
+        argument: null_mut(),
+        creator: u32::MAX,
+        created_at: 0,
+        stack_size: 0,
+    };
+    // SAFETY: the state was just taken.
+    unsafe { attach(recorder, state, start) }.then_some(state)
+}
+
+/// Finds out where the stack of a thread is that was not created through us.
+fn find_stack() {
+    /// No thread's stack is taken to be larger.
+    const LARGEST: usize = 1 << 30;
+    let local = 0u8;
+    let here = (&raw const local).addr();
+    let mut high = 0;
+    if gettid() == getpid() {
+        // SAFETY: the loader's variable holds the end of the first thread's stack.
+        let end = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__libc_stack_end".as_ptr()) };
+        // SAFETY: as above.
+        high = unsafe { end.cast::<usize>().as_ref() }.map_or(0, |end| *end);
+    }
+    if high > here && high - here < LARGEST {
+        tls::set_stack_high(high);
+        tls::set_stack_low(high - LARGEST.min(high));
+    } else {
+        // Not known: depths count from here, and all of the stack is read with care.
+        tls::set_stack_high(here);
+        tls::set_stack_low(here);
+    }
+}
+
+/// Gives this thread a state that was taken for it, and a record.
+///
+/// # Safety
+/// `state` was taken by or for this thread and is used by nobody else.
+pub unsafe fn attach(recorder: &Recorder, state: *mut ThreadState, start: Start) -> bool {
+    let Some((record, index)) = record_for(recorder, &start) else {
+        recorder.threads.give_back(state);
+        tls::set_finished(1);
+        return false;
+    };
+    // SAFETY: the state is ours; the record was claimed for us.
+    unsafe {
+        let s = &mut *state;
+        s.held.clear();
+        s.record = record;
+        s.index = index;
+        s.busy.store(0, Ordering::Relaxed);
+        s.countdown = HOLD_SAMPLE_PERIOD;
+        s.random = index.wrapping_mul(0x9e37_79b9) | 1;
+        s.stack_high = tls::stack_high();
+        s.wait_next = 0;
+        s.wait_end = 0;
+        s.destructor_runs = 0;
+        s.start = start;
+        fill_record(record, &start);
+        if !take_over_table(recorder, s) && !rows::begin(s) {
+            s.table = null_mut();
+            // Without room for a table the thread counts nothing; the record says that it
+            // was there.
+            recorder.threads.give_back(state);
+            tls::set_finished(1);
+            return false;
+        }
+    }
+    tls::set_state(state);
+    if let Some(key) = key() {
+        // SAFETY: the key is ours.
+        unsafe { libc::pthread_setspecific(key, state.cast()) };
+    }
+    true
+}
+
+/// A fresh record or, when none is left, that of an ended thread with the same start
+/// function.
+fn record_for(recorder: &Recorder, start: &Start) -> Option<(*mut ThreadRecord, u32)> {
+    let header = recorder.header();
+    // SAFETY: the header is mapped; `count` is only touched atomically.
+    let (count, region) = unsafe {
+        let region = &raw mut (*header).threads;
+        (AtomicU32::from_ptr(&raw mut (*region).count).load(Ordering::Relaxed), *region)
+    };
+    if count < region.capacity {
+        let (record, index) = recorder.file().new_thread();
+        if !record.is_null() {
+            return Some((record, index));
+        }
+    }
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let count = count.min(region.capacity);
+    for _ in 0..count {
+        let index = NEXT.fetch_add(1, Ordering::Relaxed) % count;
+        let offset = region.offset + u64::from(index) * u64::from(region.record_size);
+        let record = recorder.file().at(offset).cast::<ThreadRecord>();
+        // SAFETY: within the region. Acquire pairs with the Release in `finish`: we go on
+        // with the table of the thread that ended.
+        let taken = unsafe {
+            (*record).start_function == start.function as u64
+                && AtomicU32::from_ptr(&raw mut (*record).state)
+                    .compare_exchange(
+                        THREAD_EXITED,
+                        THREAD_RUNNING,
+                        Ordering::Acquire,
+                        Ordering::Relaxed,
+                    )
+                    .is_ok()
+        };
+        if taken {
+            return Some((record, index));
+        }
+    }
+    None
+}
+
+/// # Safety
+/// The record was claimed for this thread.
+unsafe fn fill_record(record: *mut ThreadRecord, start: &Start) {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        let r = &mut *record;
+        if r.lifetimes > 0 {
+            r.earlier_ticks += r.ended.saturating_sub(r.started);
+        } else {
+            r.start_function = start.function as u64;
+        }
+        r.lifetimes += 1;
+        r.creator = start.creator;
+        r.created_at = start.created_at;
+        r.tid = gettid().as_raw_nonzero().get() as u32;
+        r.started = clock::now();
+        r.last_seen = r.started;
+        r.ended = 0;
+        store_name(record);
+        // Release: readers of the file take a record whose state says that it is there.
+        AtomicU32::from_ptr(&raw mut (*record).state).store(THREAD_RUNNING, Ordering::Release);
+    }
+    const _: () = assert!(THREAD_NONE == 0);
+}
+
+/// Goes on with the table that the record's earlier thread left.
+///
+/// # Safety
+/// The state and its record are this thread's own.
+unsafe fn take_over_table(recorder: &Recorder, s: &mut ThreadState) -> bool {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        let word = AtomicU64::from_ptr(&raw mut (*s.record).table).load(Ordering::Relaxed);
+        if word == 0 {
+            s.rows = 0;
+            s.table = null_mut();
+            return false;
+        }
+        s.table = recorder.file().unit(word & 0xffff_ffff_ffff).cast();
+        s.mask = (1 << (word >> 48)) - 1;
+        s.shift = (*s.record).shift;
+        s.rows = (*s.record).rows;
+    }
+    true
+}
+
+/// Stores the calling thread's name into its record.
+///
+/// # Safety
+/// The record is this thread's own.
+pub unsafe fn store_name(record: *mut ThreadRecord) {
+    // SAFETY: by this function's own condition; the call writes at most 16 bytes.
+    unsafe { libc::prctl(libc::PR_GET_NAME, (&raw mut (*record).name).cast::<u8>()) };
+}
+
+/// The key whose destructor sees threads end; none if the program has used up all keys.
+fn key() -> Option<libc::pthread_key_t> {
+    /// The key plus one; 0 before it was asked for.
+    static KEY: AtomicU32 = AtomicU32::new(0);
+    let known = KEY.load(Ordering::Relaxed);
+    if known != 0 {
+        return Some(known - 1);
+    }
+    let mut key = 0;
+    // SAFETY: the destructor takes the state that `attach` stores under this key.
+    if unsafe { libc::pthread_key_create(&mut key, Some(destructor)) } != 0 {
+        return None;
+    }
+    match KEY.compare_exchange(0, key + 1, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => Some(key),
+        Err(theirs) => {
+            // SAFETY: nobody has used this key.
+            unsafe { libc::pthread_key_delete(key) };
+            Some(theirs - 1)
+        }
+    }
+}
+
+unsafe extern "C" fn destructor(state: *mut c_void) {
+    let state = state.cast::<ThreadState>();
+    // After a fork the state may have been wiped, and given to another thread since.
+    if state != tls::state() || state.is_null() {
+        return;
+    }
+    // SAFETY: the state is this thread's own; the table says whether it is attached.
+    unsafe {
+        if (*state).table.is_null() {
+            return;
+        }
+        (*state).destructor_runs += 1;
+        if (*state).destructor_runs < DESTRUCTOR_RUNS
+            && let Some(key) = key()
+        {
+            libc::pthread_setspecific(key, state.cast());
+        } else {
+            finish(state);
+        }
+    }
+}
+
+/// The thread has ended, or nearly so.
+///
+/// # Safety
+/// The state is this thread's own and attached.
+unsafe fn finish(state: *mut ThreadState) {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        let record = (*state).record;
+        store_name(record);
+        (*record).cpu_ns += clock::nanoseconds(ClockId::ThreadCPUTime);
+        (*record).waiting_op = 0;
+        (*record).shift = (*state).shift;
+        (*record).ended = clock::now();
+        (*record).last_seen = (*record).ended;
+        tls::set_finished(1);
+        tls::set_state(null_mut());
+        (*state).held.clear();
+        (*state).table = null_mut();
+        // Release pairs with the Acquire in `record_for`.
+        AtomicU32::from_ptr(&raw mut (*record).state).store(THREAD_EXITED, Ordering::Release);
+        if let Some(recorder) = recorder::existing() {
+            recorder.threads.give_back(state);
+        }
+    }
+}

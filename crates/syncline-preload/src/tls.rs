@@ -1,0 +1,73 @@
+//! The thread's own words: three of them, at a fixed distance from the thread pointer.
+//!
+//! The preload library is there from the program's start, so its thread-local words can be
+//! of the *initial-exec* kind: two moves, no call. Rust has no stable way to ask for
+//! that, hence the assembly. They start as zero, are never freed before the thread's
+//! stack is, and survive `fork` in the thread that forked.
+
+use core::arch::{asm, global_asm};
+
+use crate::thread::ThreadState;
+
+global_asm!(
+    ".pushsection .tbss.syncline,\"awT\",@nobits",
+    ".p2align 4",
+    ".globl syncline_thread",
+    ".hidden syncline_thread",
+    ".type syncline_thread, @object",
+    ".size syncline_thread, 32",
+    "syncline_thread:",
+    ".skip 32",
+    ".popsection",
+);
+
+macro_rules! word {
+    ($(#[$doc:meta])* $get:ident, $set:ident, $offset:literal, $type:ty) => {
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $get() -> $type {
+            let value: usize;
+            // SAFETY: reads this thread's own word, which is there as long as the thread.
+            unsafe {
+                asm!(
+                    "mov {value}, qword ptr [rip + syncline_thread@GOTTPOFF]",
+                    concat!("mov {value}, qword ptr fs:[{value} + ", $offset, "]"),
+                    value = out(reg) value,
+                    options(nostack, preserves_flags, readonly),
+                );
+            }
+            value as $type
+        }
+
+        #[doc = concat!("Sets [`", stringify!($get), "`].")]
+        pub fn $set(value: $type) {
+            // SAFETY: writes this thread's own word.
+            unsafe {
+                asm!(
+                    "mov {at}, qword ptr [rip + syncline_thread@GOTTPOFF]",
+                    concat!("mov qword ptr fs:[{at} + ", $offset, "], {value}"),
+                    at = out(reg) _,
+                    value = in(reg) value as usize,
+                    options(nostack, preserves_flags),
+                );
+            }
+        }
+    };
+}
+
+word!(
+    /// The thread's state; null before its first operation.
+    state, set_state, "0", *mut ThreadState
+);
+word!(
+    /// The highest address of the thread's stack; 0 if it is not known yet.
+    stack_high, set_stack_high, "8", usize
+);
+word!(
+    /// The lowest address that the stack may reach.
+    stack_low, set_stack_low, "16", usize
+);
+word!(
+    /// 1 once the thread has run its last destructor: it counts no more.
+    finished, set_finished, "24", usize
+);

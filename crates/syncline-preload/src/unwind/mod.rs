@@ -1,0 +1,233 @@
+//! Call stacks without frame pointers, from inside a lock function.
+//!
+//! framehop reads the unwind tables that every program carries for exceptions; it takes
+//! no lock and, with caches made beforehand, allocates nothing. Which module an address
+//! belongs to is asked of the loader anew for every frame (`_dl_find_object`, glibc 2.35:
+//! no lock, safe in signal handlers), so that code that was unloaded is never read.
+//! The modules known to framehop are an immutable snapshot, exchanged as a whole; old ones
+//! stay, since another thread may be reading them.
+
+mod module;
+
+use core::arch::asm;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
+use framehop::{FrameAddress, MustNotAllocateDuringUnwind, Unwinder};
+use syncline_recording::layout::STACK_FRAMES;
+
+use crate::recorder::Recorder;
+use crate::tls;
+use crate::unwind::module::Object;
+
+extern crate alloc;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+type Cache = CacheX86_64<MustNotAllocateDuringUnwind>;
+
+/// Caches in all: as many threads can unwind at once.
+const CACHES: usize = 8;
+/// Frames of our own above the program's, at most.
+const OWN_FRAMES: usize = 16;
+
+static CACHE_POOL: [AtomicPtr<Cache>; CACHES] = [const { AtomicPtr::new(null_mut()) }; CACHES];
+static SNAPSHOT: AtomicPtr<Snapshot> = AtomicPtr::new(null_mut());
+
+#[derive(Clone)]
+struct Snapshot {
+    unwinder: UnwinderX86_64<&'static [u8], MustNotAllocateDuringUnwind>,
+    objects: Vec<Object>,
+}
+
+/// A captured stack, innermost frame first.
+pub struct Trace {
+    frames: [u64; STACK_FRAMES],
+    depth: usize,
+    /// There were more frames.
+    pub cut: bool,
+    /// Unwinding ended before the stack did.
+    pub broken: bool,
+}
+
+impl Trace {
+    /// A stack with no frames.
+    pub fn new() -> Trace {
+        Trace { frames: [0; STACK_FRAMES], depth: 0, cut: false, broken: false }
+    }
+
+    /// Return addresses.
+    pub fn frames(&self) -> &[u64] {
+        &self.frames[..self.depth]
+    }
+
+    fn push(&mut self, frame: u64) {
+        self.frames[self.depth] = frame;
+        self.depth += 1;
+    }
+}
+
+/// Prepares a process: makes the caches, and puts what is loaded into the file.
+pub fn begin(recorder: &Recorder) {
+    if CACHE_POOL.iter().all(|c| c.load(Ordering::Relaxed).is_null()) {
+        for place in &CACHE_POOL {
+            place.store(Box::into_raw(Box::new(Cache::new_in())), Ordering::Release);
+        }
+    }
+    if let Some(snapshot) = snapshot() {
+        // A forked child knows its parent's modules; its file does not, yet.
+        snapshot.objects.iter().for_each(|object| object.write(recorder));
+        return;
+    }
+    let mut first = Snapshot { unwinder: UnwinderX86_64::new(), objects: Vec::new() };
+    module::for_each_loaded(|object| first.add(recorder, object));
+    SNAPSHOT.store(Box::into_raw(Box::new(first)), Ordering::Release);
+}
+
+fn snapshot() -> Option<&'static Snapshot> {
+    // SAFETY: snapshots are never freed. Acquire pairs with the Release of its store.
+    unsafe { SNAPSHOT.load(Ordering::Acquire).as_ref() }
+}
+
+impl Snapshot {
+    fn add(&mut self, recorder: &Recorder, object: Object) {
+        self.unwinder.remove_module(object.start);
+        self.objects.retain(|o| o.end <= object.start || object.end <= o.start);
+        object.write(recorder);
+        self.unwinder.add_module(object.framehop());
+        self.objects.push(object);
+    }
+
+    fn knows(&self, object: &Object) -> bool {
+        self.objects.iter().any(|o| o.is(object))
+    }
+}
+
+/// The snapshot that knows the module at this address; none if there is no code there, or
+/// another thread is adding modules just now.
+fn knowing(recorder: &Recorder, pc: u64) -> Option<&'static Snapshot> {
+    let Some(object) = module::at(pc) else {
+        let snapshot = snapshot()?;
+        return (!module::can_ask() && snapshot.objects.iter().any(|o| o.covers(pc)))
+            .then_some(snapshot);
+    };
+    let known = snapshot()?;
+    if known.knows(&object) {
+        return Some(known);
+    }
+    // Waits for nobody: whoever comes second goes without this frame.
+    if recorder.modules_busy.swap(1, Ordering::Acquire) != 0 {
+        return None;
+    }
+    let mut next = snapshot()?.clone();
+    if next.objects.iter().any(|o| o.start < object.end && object.start < o.end) {
+        recorder.modules_changed();
+    }
+    next.add(recorder, object);
+    let next = Box::into_raw(Box::new(next));
+    SNAPSHOT.store(next, Ordering::Release);
+    recorder.modules_busy.store(0, Ordering::Release);
+    snapshot()
+}
+
+/// Captures the stack from the frame that `ret` returns to.
+#[inline(never)]
+pub fn trace(recorder: &Recorder, ret: usize, trace: &mut Trace) {
+    if walk(recorder, ret as u64, trace).is_none() {
+        trace.broken = true;
+    }
+    if trace.depth == 0 {
+        trace.push(ret as u64);
+        trace.broken = true;
+    }
+}
+
+/// None if the walk ended early.
+fn walk(recorder: &Recorder, ret: u64, trace: &mut Trace) -> Option<()> {
+    let mut cache = PooledCache::take()?;
+    let (ip, sp, bp): (u64, u64, u64);
+    // SAFETY: reads three registers.
+    unsafe {
+        asm!(
+            "lea {ip}, [rip]",
+            "mov {sp}, rsp",
+            "mov {bp}, rbp",
+            ip = out(reg) ip, sp = out(reg) sp, bp = out(reg) bp,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    let mut regs = UnwindRegsX86_64::new(ip, sp, bp);
+    let mut address = FrameAddress::from_instruction_pointer(ip);
+    let (low, high) = (tls::stack_low() as u64, tls::stack_high() as u64);
+    let on_stack = low <= sp && sp < high;
+    let mut read = |at: u64| {
+        if on_stack && at >= sp && at < high && at % 8 == 0 {
+            // SAFETY: from the stack pointer up to its end, a thread's stack is mapped.
+            Ok(unsafe { *(at as *const u64) })
+        } else {
+            read_with_care(at)
+        }
+    };
+    let mut found = false;
+    for step in 0..OWN_FRAMES + STACK_FRAMES {
+        let snapshot = knowing(recorder, address.address_for_lookup())?;
+        let next = snapshot.unwinder.unwind_frame(address, &mut regs, cache.get(), &mut read);
+        let Some(pc) = next.ok()? else { return found.then_some(()) };
+        found |= pc == ret;
+        if found {
+            if trace.depth == STACK_FRAMES {
+                trace.cut = true;
+                return Some(());
+            }
+            trace.push(pc);
+        } else if step == OWN_FRAMES {
+            return None;
+        }
+        address = FrameAddress::from_return_address(pc)?;
+    }
+    trace.cut = true;
+    Some(())
+}
+
+/// Reads a word that may not be there: on another stack than the thread's own.
+fn read_with_care(at: u64) -> Result<u64, ()> {
+    let mut word = 0u64;
+    let local = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: 8 };
+    let remote = libc::iovec { iov_base: at as *mut _, iov_len: 8 };
+    // SAFETY: the kernel checks the address; errno is the program's and is put back.
+    let read = unsafe {
+        let errno = libc::__errno_location();
+        let before = *errno;
+        let read = libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0);
+        *errno = before;
+        read
+    };
+    if read == 8 { Ok(word) } else { Err(()) }
+}
+
+/// A cache out of the pool; goes back when dropped.
+struct PooledCache {
+    cache: *mut Cache,
+    place: usize,
+}
+
+impl PooledCache {
+    fn take() -> Option<PooledCache> {
+        CACHE_POOL.iter().enumerate().find_map(|(place, pooled)| {
+            let cache = pooled.swap(null_mut(), Ordering::Acquire);
+            (!cache.is_null()).then_some(PooledCache { cache, place })
+        })
+    }
+
+    fn get(&mut self) -> &mut Cache {
+        // SAFETY: whoever took a cache out of the pool has it alone.
+        unsafe { &mut *self.cache }
+    }
+}
+
+impl Drop for PooledCache {
+    fn drop(&mut self) {
+        CACHE_POOL[self.place].store(self.cache, Ordering::Release);
+    }
+}
