@@ -43,9 +43,8 @@ impl Arena {
 pub fn map_anonymous(bytes: usize) -> Option<*mut u8> {
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
     // SAFETY: a new mapping at an address of the kernel's choice touches nobody's memory.
-    let mapped = unsafe {
-        mmap_anonymous(null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, flags)
-    };
+    let mapped =
+        unsafe { mmap_anonymous(null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, flags) };
     mapped.ok().map(|p| p.cast())
 }
 

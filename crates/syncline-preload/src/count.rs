@@ -11,7 +11,7 @@ use syncline_recording::{Class, Op, Primitive};
 
 use crate::recorder;
 use crate::thread::held::Hold;
-use crate::thread::{HOLD_SAMPLE_PERIOD, ThreadState, attach, rows};
+use crate::thread::{HOLD_SAMPLE_PERIOD, attach, rows};
 use crate::{clock, tls};
 
 /// Where the program called from: the stack pointer at the entry of the interposed
@@ -85,78 +85,91 @@ unsafe fn add_one(counter: *mut u64) {
 
 /// Counts an acquisition that did not wait, and notes the lock as held.
 ///
+/// Returns 0, as the caller mostly has to: so the rarer way ends in a jump.
+///
 /// # Safety
 /// `caller` is a [`Caller`].
 #[inline(always)]
-pub unsafe fn acquired(op: Op, lock: usize, caller: Caller) {
-    // SAFETY: by this function's own condition; a row comes with its thread's state.
+pub unsafe fn acquired(op: Op, lock: usize, caller: Caller) -> i32 {
+    // SAFETY: by this function's own condition; the row is this thread's own.
+    unsafe {
+        if let Some((state, row)) = rows::known(op, lock, caller)
+            && !is_timed((*row).calls)
+            && state.held.push_untimed(row)
+        {
+            add_one(&raw mut (*row).calls);
+            return 0;
+        }
+        acquired_rarely(op, lock, caller)
+    }
+}
+
+/// An acquisition whose row has to be looked for, or that is to be timed.
+#[cold]
+#[inline(never)]
+unsafe fn acquired_rarely(op: Op, lock: usize, caller: Caller) -> i32 {
+    // SAFETY: the caller's condition; a row comes with its thread's state.
     unsafe {
         let row = rows::of(op, lock, caller);
-        if row.is_null() {
-            return;
+        if !row.is_null() {
+            let since = is_timed((*row).calls).then(clock::now);
+            add_one(&raw mut (*row).calls);
+            (*tls::state()).held.push(Hold { row, since, waited: false });
         }
-        add_one(&raw mut (*row).calls);
-        let state = &mut *tls::state();
-        let mut hold = Hold { row, since: 0, waited: false };
-        state.countdown = state.countdown.wrapping_sub(1);
-        if state.countdown == 0 {
-            hold.since = sample(state);
-        }
-        state.held.push(lock, hold);
+        0
     }
 }
 
-/// Times this acquisition, and chooses the next: at random, so that no rhythm of the
-/// program's can hide from it.
-#[cold]
-fn sample(state: &mut ThreadState) -> u64 {
-    let mut x = state.random;
-    x ^= x << 13;
-    x ^= x >> 17;
-    x ^= x << 5;
-    state.random = x;
-    state.countdown = HOLD_SAMPLE_PERIOD / 2 + x % HOLD_SAMPLE_PERIOD;
-    clock::now()
-}
-
-/// Notes that the calling thread lets go of a lock; called just before it does.
+/// Whether the acquisition after so many is timed: a row's first one always, then one in
+/// [`HOLD_SAMPLE_PERIOD`], at distances that follow the golden ratio, so that no rhythm of
+/// the program's can hide from them.
 #[inline(always)]
-pub fn releasing(lock: usize) {
+fn is_timed(calls: u64) -> bool {
+    const SHIFT: u32 = u64::BITS - HOLD_SAMPLE_PERIOD.ilog2();
+    calls.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> SHIFT == 0
+}
+
+/// Notes that the calling thread lets go of a lock; called just before it does. Returns
+/// the lock, so that the caller need not keep it meanwhile.
+#[inline(always)]
+pub fn releasing(lock: usize) -> usize {
     let state = tls::state();
-    if state.is_null() {
-        return;
-    }
     // SAFETY: this thread's own state.
-    if let Some(hold) = unsafe { (*state).held.pop(lock) }
-        && hold.since != 0
-    {
-        end_hold(hold);
+    if state.is_null() || unsafe { (*state).held.pop_untimed(lock) } {
+        return lock;
     }
+    released_rarely(lock)
+}
+
+/// A release of a lock that is not the newest, or was timed.
+#[cold]
+#[inline(never)]
+fn released_rarely(lock: usize) -> usize {
+    // SAFETY: this thread's own state, known to be there.
+    if let Some(hold) = unsafe { (*tls::state()).held.pop(lock) }
+        && let Some(since) = hold.since
+    {
+        add_hold(hold.row, since, hold.waited);
+    }
+    lock
 }
 
 /// Adds up a hold that was timed.
-#[cold]
-fn end_hold(hold: Hold) {
+fn add_hold(row: *mut Row, since: u64, waited: bool) {
     let now = clock::now();
-    let ticks = now.saturating_sub(hold.since);
+    let ticks = now.saturating_sub(since);
     let state = tls::state();
-    if hold.row.is_null() {
-        return;
-    }
     // SAFETY: row and record are this thread's own.
     unsafe {
-        if !hold.waited {
-            let row = &mut *hold.row;
+        if !waited {
+            let row = &mut *row;
             row.held_ticks += ticks;
             row.held_max = row.held_max.max(ticks);
             row.held_samples = row.held_samples.saturating_add(1);
-        } else {
-            let waits = rows::waits_of(state, hold.row);
-            if let Some(waits) = waits.as_mut() {
-                waits.held_ticks += ticks;
-                waits.held_max = waits.held_max.max(ticks);
-                waits.held_samples += 1;
-            }
+        } else if let Some(waits) = rows::waits_of(state, row).as_mut() {
+            waits.held_ticks += ticks;
+            waits.held_max = waits.held_max.max(ticks);
+            waits.held_samples += 1;
         }
         if !(*state).record.is_null() {
             (*(*state).record).last_seen = now;
@@ -255,7 +268,7 @@ pub unsafe fn lock_untried(op: Op, lock: usize, caller: Caller, block: impl FnOn
         add_wait(row, ticks, holder, &Outcome::Got);
         if !row.is_null() {
             add_one(&raw mut (*row).calls);
-            hold_since(row, lock, began + ticks);
+            hold_since(row, began + ticks);
         }
     }
 }
@@ -293,7 +306,7 @@ unsafe fn measured(
             add_one(&raw mut (*row).calls);
         }
         if got && has_holder(op) {
-            hold_since(row, lock, ended);
+            hold_since(row, ended);
         }
         result
     }
@@ -308,9 +321,9 @@ fn has_holder(op: Op) -> bool {
 ///
 /// # Safety
 /// The row is this thread's own.
-unsafe fn hold_since(row: *mut Row, lock: usize, since: u64) {
+unsafe fn hold_since(row: *mut Row, since: u64) {
     // SAFETY: a row comes with its thread's state.
-    unsafe { (*tls::state()).held.push(lock, Hold { row, since, waited: true }) };
+    unsafe { (*tls::state()).held.push(Hold { row, since: Some(since), waited: true }) };
 }
 
 /// Says in the thread's record what it waits for, for whoever looks at a running program
@@ -391,9 +404,9 @@ fn holder_of(lock: usize) -> Option<Holder> {
     let threads = recorder::existing()?.threads.used();
     threads.iter().take(LOOK_AT).find_map(|thread| {
         let row = thread.held.find(lock).filter(|_| !core::ptr::eq(thread, me))?;
-        // SAFETY: rows stay mapped; a row that has moved reads as zero. The word is read
-        // whole, and its owner may be storing it.
-        let stack = unsafe { AtomicU32::from_ptr(&raw mut (*row.as_mut()?).stack).load(Relaxed) };
+        // SAFETY: rows stay mapped; one that has moved reads as zero. The word is read
+        // whole, while its owner may be storing it.
+        let stack = unsafe { AtomicU32::from_ptr(&raw mut (*row).stack).load(Relaxed) };
         (stack != 0).then_some(Holder { stack, thread: thread.index })
     })
 }
@@ -403,7 +416,7 @@ pub struct Interrupted {
     lock: usize,
     ret: usize,
     key: u64,
-    since: u64,
+    since: Option<u64>,
     waited: bool,
     began: u64,
 }
@@ -417,9 +430,8 @@ pub fn interrupt(lock: usize) -> Option<Interrupted> {
     // SAFETY: state and rows are this thread's own.
     unsafe {
         let Hold { row, since, waited } = (*state).held.pop(lock)?;
-        let row = row.as_ref()?;
-        let began = if since == 0 { 0 } else { clock::now() };
-        Some(Interrupted { lock, ret: row.ret as usize, key: row.key, since, waited, began })
+        let began = if since.is_some() { clock::now() } else { 0 };
+        Some(Interrupted { lock, ret: (*row).ret as usize, key: (*row).key, since, waited, began })
     }
 }
 
@@ -430,12 +442,13 @@ pub fn resume(interrupted: Interrupted) {
     if state.is_null() {
         return;
     }
-    // SAFETY: the state is this thread's own.
+    // SAFETY: the state is this thread's own. The row is looked up anew, since it may have
+    // moved.
     unsafe {
         let row = rows::find(&*state, lock, ret, key);
-        let since = if since == 0 { 0 } else { since + (clock::now() - began) };
         if !row.is_null() {
-            (*state).held.push(lock, Hold { row, since, waited });
+            let since = since.map(|since| since + (clock::now() - began));
+            (*state).held.push(Hold { row, since, waited });
         }
     }
 }

@@ -27,11 +27,23 @@ pub(crate) use entry;
 
 /// The register of the argument that follows those given.
 macro_rules! next_register {
-    () => { "rdi" };
-    ($a:ident) => { "rsi" };
-    ($a:ident $b:ident) => { "rdx" };
-    ($a:ident $b:ident $c:ident) => { "rcx" };
-    ($a:ident $b:ident $c:ident $d:ident) => { "r8" };
-    ($a:ident $b:ident $c:ident $d:ident $e:ident) => { "r9" };
+    () => {
+        "rdi"
+    };
+    ($a:ident) => {
+        "rsi"
+    };
+    ($a:ident $b:ident) => {
+        "rdx"
+    };
+    ($a:ident $b:ident $c:ident) => {
+        "rcx"
+    };
+    ($a:ident $b:ident $c:ident $d:ident) => {
+        "r8"
+    };
+    ($a:ident $b:ident $c:ident $d:ident $e:ident) => {
+        "r9"
+    };
 }
 pub(crate) use next_register;

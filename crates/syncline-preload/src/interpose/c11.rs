@@ -56,10 +56,7 @@ mod imp {
         // SAFETY: the program's own call, and `caller` is the entry's.
         unsafe {
             match real::mtx_trylock(mutex) {
-                0 => {
-                    acquired(op, mutex as usize, caller);
-                    0
-                }
+                0 => acquired(op, mutex as usize, caller),
                 THRD_BUSY => wait_for_lock(op, mutex as usize, caller, block, Outcome::of_c11),
                 _ => block(),
             }
@@ -77,9 +74,7 @@ mod imp {
         caller: Caller,
     ) -> c_int {
         // SAFETY: the program's own call.
-        unsafe {
-            lock(Op::MutexTimedlock, mutex, caller, || real::mtx_timedlock(mutex, deadline))
-        }
+        unsafe { lock(Op::MutexTimedlock, mutex, caller, || real::mtx_timedlock(mutex, deadline)) }
     }
 
     pub unsafe extern "C-unwind" fn mtx_trylock(mutex: *mut c_void, caller: Caller) -> c_int {
@@ -87,7 +82,7 @@ mod imp {
         unsafe {
             let result = real::mtx_trylock(mutex);
             match result {
-                0 => acquired(Op::MutexTrylock, mutex as usize, caller),
+                0 => return acquired(Op::MutexTrylock, mutex as usize, caller),
                 THRD_BUSY => refused(Op::MutexTrylock, mutex as usize, caller),
                 _ => {}
             }
@@ -96,9 +91,8 @@ mod imp {
     }
 
     pub unsafe extern "C-unwind" fn mtx_unlock(mutex: *mut c_void, _: Caller) -> c_int {
-        releasing(mutex as usize);
         // SAFETY: the program's own call.
-        unsafe { real::mtx_unlock(mutex) }
+        unsafe { real::mtx_unlock(releasing(mutex as usize) as *mut c_void) }
     }
 
     pub unsafe extern "C-unwind" fn mtx_init(
@@ -185,9 +179,8 @@ mod imp {
         // SAFETY: the program's own call, or one with our start function, which calls its.
         unsafe {
             match Prepared::new(start, argument, core::ptr::null(), caller) {
-                Some(prepared) => prepared.create(|state| {
-                    real::thrd_create(thread, begin_c11 as *mut c_void, state)
-                }),
+                Some(prepared) => prepared
+                    .create(|state| real::thrd_create(thread, begin_c11 as *mut c_void, state)),
                 None => real::thrd_create(thread, start, argument),
             }
         }

@@ -64,9 +64,7 @@ mod imp {
         caller: Caller,
     ) -> c_int {
         // SAFETY: the program's own call.
-        unsafe {
-            wait(Op::CondWait, cond, mutex, caller, || real::pthread_cond_wait(cond, mutex))
-        }
+        unsafe { wait(Op::CondWait, cond, mutex, caller, || real::pthread_cond_wait(cond, mutex)) }
     }
 
     pub unsafe extern "C-unwind" fn pthread_cond_timedwait(
@@ -98,7 +96,10 @@ mod imp {
         }
     }
 
-    pub unsafe extern "C-unwind" fn pthread_cond_signal(cond: *mut c_void, caller: Caller) -> c_int {
+    pub unsafe extern "C-unwind" fn pthread_cond_signal(
+        cond: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
             happened(Op::CondSignal, cond as usize, caller);

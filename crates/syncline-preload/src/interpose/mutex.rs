@@ -51,8 +51,7 @@ mod imp {
         unsafe {
             let tried = real::pthread_mutex_trylock(mutex);
             if tried == 0 {
-                acquired(op, mutex as usize, caller);
-                return 0;
+                return acquired(op, mutex as usize, caller);
             }
             lock_slowly(op, mutex, caller, tried, block)
         }
@@ -95,7 +94,8 @@ mod imp {
         unsafe {
             let result = real::pthread_mutex_trylock(mutex);
             match result {
-                0 | EOWNERDEAD => acquired(Op::MutexTrylock, mutex as usize, caller),
+                0 => return acquired(Op::MutexTrylock, mutex as usize, caller),
+                EOWNERDEAD => _ = acquired(Op::MutexTrylock, mutex as usize, caller),
                 EBUSY => refused(Op::MutexTrylock, mutex as usize, caller),
                 _ => {}
             }
@@ -134,9 +134,8 @@ mod imp {
     }
 
     pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut c_void, _: Caller) -> c_int {
-        releasing(mutex as usize);
         // SAFETY: the program's own call.
-        unsafe { real::pthread_mutex_unlock(mutex) }
+        unsafe { real::pthread_mutex_unlock(releasing(mutex as usize) as *mut c_void) }
     }
 
     pub unsafe extern "C-unwind" fn pthread_mutex_init(

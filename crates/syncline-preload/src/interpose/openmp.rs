@@ -188,15 +188,13 @@ mod imp {
     }
 
     pub unsafe extern "C-unwind" fn omp_unset_lock(lock: *mut c_void, _: Caller) {
-        releasing(lock as usize);
         // SAFETY: the program's own call.
-        unsafe { real::omp_unset_lock(lock) }
+        unsafe { real::omp_unset_lock(releasing(lock as usize) as *mut c_void) }
     }
 
     pub unsafe extern "C-unwind" fn omp_unset_nest_lock(lock: *mut c_void, _: Caller) {
-        releasing(lock as usize);
         // SAFETY: the program's own call.
-        unsafe { real::omp_unset_nest_lock(lock) }
+        unsafe { real::omp_unset_nest_lock(releasing(lock as usize) as *mut c_void) }
     }
 
     pub unsafe extern "C-unwind" fn __kmpc_critical(

@@ -3,8 +3,8 @@
 use core::ffi::c_int;
 
 use crate::entry::entry;
-use crate::{clock, options, recorder};
 use crate::real::real;
+use crate::{clock, options, recorder};
 
 macro_rules! functions {
     ($list:ident) => {

@@ -53,10 +53,7 @@ mod imp {
         // SAFETY: the program calls with a lock, and `caller` is the entry's.
         unsafe {
             match attempt(lock) {
-                0 => {
-                    acquired(op, lock as usize, caller);
-                    0
-                }
+                0 => acquired(op, lock as usize, caller),
                 EBUSY => wait_for_lock(op, lock as usize, caller, block, Outcome::of),
                 _ => block(),
             }
@@ -68,7 +65,7 @@ mod imp {
         unsafe {
             let result = attempt(lock);
             match result {
-                0 => acquired(op, lock as usize, caller),
+                0 => return acquired(op, lock as usize, caller),
                 EBUSY => refused(op, lock as usize, caller),
                 _ => {}
             }
@@ -173,9 +170,8 @@ mod imp {
     }
 
     pub unsafe extern "C-unwind" fn pthread_rwlock_unlock(l: *mut c_void, _: Caller) -> c_int {
-        releasing(l as usize);
         // SAFETY: the program's own call.
-        unsafe { real::pthread_rwlock_unlock(l) }
+        unsafe { real::pthread_rwlock_unlock(releasing(l as usize) as *mut c_void) }
     }
 
     pub unsafe extern "C-unwind" fn pthread_rwlock_init(

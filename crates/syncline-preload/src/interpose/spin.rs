@@ -34,8 +34,7 @@ mod imp {
         // SAFETY: the program's own call.
         unsafe {
             if real::pthread_spin_trylock(lock) == 0 {
-                acquired(Op::SpinLock, lock as usize, caller);
-                return 0;
+                return acquired(Op::SpinLock, lock as usize, caller);
             }
             let block = || real::pthread_spin_lock(lock);
             wait_for_lock(Op::SpinLock, lock as usize, caller, block, Outcome::of)
@@ -50,7 +49,7 @@ mod imp {
         unsafe {
             let result = real::pthread_spin_trylock(lock);
             match result {
-                0 => acquired(Op::SpinTrylock, lock as usize, caller),
+                0 => return acquired(Op::SpinTrylock, lock as usize, caller),
                 EBUSY => refused(Op::SpinTrylock, lock as usize, caller),
                 _ => {}
             }
@@ -59,9 +58,8 @@ mod imp {
     }
 
     pub unsafe extern "C-unwind" fn pthread_spin_unlock(lock: *mut c_void, _: Caller) -> c_int {
-        releasing(lock as usize);
         // SAFETY: the program's own call.
-        unsafe { real::pthread_spin_unlock(lock) }
+        unsafe { real::pthread_spin_unlock(releasing(lock as usize) as *mut c_void) }
     }
 
     pub unsafe extern "C-unwind" fn pthread_spin_init(

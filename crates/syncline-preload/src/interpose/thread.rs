@@ -83,12 +83,12 @@ impl Prepared {
 /// The size of the stack that a thread with these attributes gets.
 unsafe fn stack_size(attributes: *const pthread_attr_t) -> usize {
     const DEFAULT: usize = 8 << 20;
-    let mut size = 0;
-    // SAFETY: attributes that are not null are the program's, and initialised.
-    if !attributes.is_null()
-        && unsafe { libc::pthread_attr_getstacksize(attributes, &mut size) } == 0
-    {
-        return size;
+    if !attributes.is_null() {
+        let mut size = 0;
+        // SAFETY: the program's attributes, and initialised.
+        if unsafe { libc::pthread_attr_getstacksize(attributes, &mut size) } == 0 {
+            return size;
+        }
     }
     getrlimit(Resource::Stack).current.map_or(DEFAULT, |limit| limit as usize)
 }

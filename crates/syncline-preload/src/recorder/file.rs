@@ -14,8 +14,8 @@ use rustix::mm::{MapFlags, ProtFlags, mmap};
 use rustix::process::{Resource, getppid, getrlimit};
 use rustix::time::ClockId;
 use syncline_recording::layout::{
-    BYTE_ORDER, HEADER_SIZE, Header, MAGIC, ModuleRecord,
-    PROCESS_RUNNING, Region, StackRecord, ThreadRecord, UNIT, VERSION,
+    BYTE_ORDER, HEADER_SIZE, Header, MAGIC, ModuleRecord, PROCESS_RUNNING, Region, StackRecord,
+    ThreadRecord, UNIT, VERSION,
 };
 
 use crate::clock;
@@ -202,11 +202,7 @@ impl Mapped {
         // SAFETY: `arena_used` is only touched atomically; the others stay as they are.
         let (used, capacity, offset) = unsafe {
             let h = self.header();
-            (
-                AtomicU64::from_ptr(&raw mut (*h).arena_used),
-                (*h).arena_capacity,
-                (*h).arena_offset,
-            )
+            (AtomicU64::from_ptr(&raw mut (*h).arena_used), (*h).arena_capacity, (*h).arena_offset)
         };
         let units = bytes.next_multiple_of(4096) / UNIT;
         let mut full = false;
@@ -292,7 +288,7 @@ impl Path {
             if let Some(base) = mapped {
                 return Some((base.cast(), size));
             }
-            size = size / 4 & !4095;
+            size = (size / 4) & !4095;
         }
         self.remove();
         None

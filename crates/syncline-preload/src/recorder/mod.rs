@@ -83,9 +83,7 @@ fn mapped() -> Option<&'static Recorder> {
     let fresh = map_anonymous(size_of::<Recorder>())?;
     // SAFETY: the mapping is ours. On a kernel that can't wipe (before 4.14) a child would
     // write into its parent's file, so there we don't record.
-    let wiped = unsafe {
-        madvise(fresh.cast(), size_of::<Recorder>(), Advice::LinuxWipeOnFork)
-    };
+    let wiped = unsafe { madvise(fresh.cast(), size_of::<Recorder>(), Advice::LinuxWipeOnFork) };
     let fresh = fresh.cast::<Recorder>();
     let won = wiped.is_ok()
         && RECORDER

@@ -80,7 +80,8 @@ impl Recorder {
         // SAFETY: the record was claimed by this thread and is real.
         unsafe {
             (*record).hash = hash;
-            (*record).flags = u8::from(trace.cut) * STACK_CUT | u8::from(trace.broken) * STACK_BROKEN;
+            (*record).flags =
+                (u8::from(trace.cut) * STACK_CUT) | (u8::from(trace.broken) * STACK_BROKEN);
             (&mut (*record).frames)[..frames.len()].copy_from_slice(frames);
             // Release: readers of the file take a stack whose depth is there.
             AtomicU8::from_ptr(&raw mut (*record).depth)

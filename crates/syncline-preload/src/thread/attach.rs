@@ -13,10 +13,12 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use rustix::process::getpid;
 use rustix::thread::gettid;
 use rustix::time::ClockId;
-use syncline_recording::layout::{Header, THREAD_EXITED, THREAD_NONE, THREAD_RUNNING, ThreadRecord};
+use syncline_recording::layout::{
+    Header, THREAD_EXITED, THREAD_NONE, THREAD_RUNNING, ThreadRecord,
+};
 
 use crate::recorder::{self, Recorder};
-use crate::thread::{HOLD_SAMPLE_PERIOD, Start, ThreadState, rows};
+use crate::thread::{Start, ThreadState, rows};
 use crate::{clock, tls};
 
 /// `PTHREAD_DESTRUCTOR_ITERATIONS` of the C library.
@@ -99,8 +101,6 @@ pub unsafe fn attach(recorder: &Recorder, state: *mut ThreadState, start: Start)
         s.record = record;
         s.index = index;
         s.busy.store(0, Ordering::Relaxed);
-        s.countdown = HOLD_SAMPLE_PERIOD;
-        s.random = index.wrapping_mul(0x9e37_79b9) | 1;
         s.stack_high = tls::stack_high();
         s.wait_next = 0;
         s.wait_end = 0;

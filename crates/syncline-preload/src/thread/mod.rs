@@ -16,7 +16,7 @@ use syncline_recording::layout::{Row, ThreadRecord};
 
 use crate::thread::held::Held;
 
-/// One uncontended acquisition in this many is timed, on average.
+/// One uncontended acquisition in this many is timed, on average: a power of two.
 ///
 /// Two readings of the time stamp counter cost some 20 ns; spread over this many they add
 /// a third of a nanosecond to each.
@@ -39,8 +39,6 @@ pub struct ThreadState {
     pub stack_high: usize,
     /// Low bits of a lock's address that don't tell locks apart; see [`rows`].
     pub shift: u32,
-    /// Acquisitions until the next one that is timed.
-    pub countdown: u32,
     /// The locks that it holds. Others read it, to find who holds a lock.
     pub held: Held,
 
@@ -53,8 +51,6 @@ pub struct ThreadState {
     /// Set while the state is being changed in steps: a signal handler that comes then
     /// finds it so and lets its operation pass uncounted.
     pub busy: AtomicU32,
-    /// State of the generator that spreads the timed acquisitions.
-    pub random: u32,
     /// Next free wait record, and the end of the page that it is in.
     pub wait_next: u64,
     pub wait_end: u64,

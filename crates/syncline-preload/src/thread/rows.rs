@@ -47,30 +47,46 @@ fn is(row: &Row, lock: usize, ret: usize, key: u64) -> bool {
     (row.lock ^ lock as u64) | (row.ret ^ ret as u64) | (row.key ^ key) == 0
 }
 
+/// The thread's state and the row of an operation, if the row is where it belongs: what
+/// nearly every operation finds.
+///
+/// # Safety
+/// `caller` is the stack pointer at the entry of the interposed function, which points to
+/// the return address.
+#[inline(always)]
+pub unsafe fn known(
+    op: Op,
+    lock: usize,
+    caller: *const usize,
+) -> Option<(&'static mut ThreadState, *mut Row)> {
+    // SAFETY: a state that the thread has is valid and its own; a table that is not null has
+    // `mask + 1` rows; `caller` by this function's own condition.
+    unsafe {
+        let state = crate::tls::state().as_mut()?;
+        if state.table.is_null() {
+            return None;
+        }
+        let ret = *caller;
+        let depth = (state.stack_high.wrapping_sub(caller as usize)) as u32;
+        let index = place(lock, ret, state.shift) & state.mask;
+        let row = state.table.add(index as usize);
+        is(&*row, lock, ret, Row::key(op, depth)).then_some((state, row))
+    }
+}
+
 /// The row of an operation, made if there is none; null if it can't be had, and then the
 /// operation is counted as dropped.
 ///
-/// `caller` points to the return address.
-///
 /// # Safety
-/// `caller` is the stack pointer at the entry of the interposed function.
+/// As of [`known`].
 #[inline(always)]
 pub unsafe fn of(op: Op, lock: usize, caller: *const usize) -> *mut Row {
-    let state = crate::tls::state();
-    // SAFETY: a state that the thread has is valid; a table that is not null has `mask + 1`
-    // rows; `caller` by this function's own condition.
+    // SAFETY: by this function's own condition.
     unsafe {
-        let ret = *caller;
-        if !state.is_null() && !(*state).table.is_null() {
-            let depth = ((*state).stack_high.wrapping_sub(caller as usize)) as u32;
-            let key = Row::key(op, depth);
-            let index = place(lock, ret, (*state).shift) & (*state).mask;
-            let row = (*state).table.add(index as usize);
-            if is(&*row, lock, ret, key) {
-                return row;
-            }
+        match known(op, lock, caller) {
+            Some((_, row)) => row,
+            None => find_or_add(op, lock, caller),
         }
-        find_or_add(op, lock, ret, caller)
     }
 }
 
@@ -91,11 +107,16 @@ pub unsafe fn find(state: &ThreadState, lock: usize, ret: usize, key: u64) -> *m
     null_mut()
 }
 
+/// [`of`], for a row that is not where it belongs.
+///
+/// # Safety
+/// As of [`known`].
 #[inline(never)]
-unsafe fn find_or_add(op: Op, lock: usize, ret: usize, caller: *const usize) -> *mut Row {
+pub unsafe fn find_or_add(op: Op, lock: usize, caller: *const usize) -> *mut Row {
     let Some(state) = attach::current() else { return null_mut() };
-    // SAFETY: the state is this thread's own.
+    // SAFETY: the state is this thread's own; `caller` by this function's own condition.
     unsafe {
+        let ret = *caller;
         let depth = ((*state).stack_high.wrapping_sub(caller as usize)) as u32;
         let found = find(&*state, lock, ret, Row::key(op, depth));
         if !found.is_null() {
@@ -154,9 +175,10 @@ unsafe fn add(state: &mut ThreadState, op: Op, lock: usize, ret: usize, depth: u
                 unsafe { fill(state, row, lock, ret, Row::key(op, depth)) };
                 return row;
             }
-            // SAFETY: this thread's own state, marked busy.
             _ => {
-                if !unsafe { grow(state) } {
+                // SAFETY: this thread's own state, marked busy.
+                let grown = unsafe { grow(state) };
+                if !grown {
                     return null_mut();
                 }
             }
@@ -189,14 +211,12 @@ unsafe fn fill(state: &mut ThreadState, row: *mut Row, lock: usize, ret: usize, 
         (*row).lock = lock as u64;
         (*row).ret = ret as u64;
         (*row).stack = stacks::capture(ret);
-        (*row).outer = state.held.newest().map_or(0, |r| if r.is_null() { 0 } else { (*r).stack });
+        (*row).outer = state.held.newest().map_or(0, |outer| (*outer).stack);
         // A row is complete once its key is there: Release, for readers of the file.
         AtomicU64::from_ptr(&raw mut (*row).key).store(key, Ordering::Release);
         state.rows += 1;
         (*state.record).rows = state.rows;
     }
-    // A row's first acquisition is always timed, so that each has a sample.
-    state.countdown = 1;
 }
 
 /// Gives the thread its first table. False if there is no room.
@@ -279,12 +299,9 @@ unsafe fn exchange(state: &mut ThreadState, log2: u32, shift: u32) -> bool {
         // Readers of the file follow this word to the rows copied above: Release.
         AtomicU64::from_ptr(&raw mut (*state.record).table).store(word, Ordering::Release);
         if !old.is_null() {
-            state.held.relocate(|row| {
-                if row.is_null() {
-                    return row;
-                }
-                find(state, (*row).lock as usize, (*row).ret as usize, (*row).key)
-            });
+            state
+                .held
+                .relocate(|row| find(state, (*row).lock as usize, (*row).ret as usize, (*row).key));
             let size = (old_mask as usize + 1) * size_of::<Row>();
             // The old rows' room goes back to the file system, where it knows how.
             let _ = madvise(old.cast(), size, Advice::LinuxRemove);

@@ -162,18 +162,23 @@ fn walk(recorder: &Recorder, ret: u64, trace: &mut Trace) -> Option<()> {
     let (low, high) = (tls::stack_low() as u64, tls::stack_high() as u64);
     let on_stack = low <= sp && sp < high;
     let mut read = |at: u64| {
-        if on_stack && at >= sp && at < high && at % 8 == 0 {
+        if on_stack && at >= sp && at < high && at.is_multiple_of(8) {
             // SAFETY: from the stack pointer up to its end, a thread's stack is mapped.
             Ok(unsafe { *(at as *const u64) })
         } else {
             read_with_care(at)
         }
     };
+    let own = module::at(ip)?;
     let mut found = false;
     for step in 0..OWN_FRAMES + STACK_FRAMES {
         let snapshot = knowing(recorder, address.address_for_lookup())?;
         let next = snapshot.unwinder.unwind_frame(address, &mut regs, cache.get(), &mut read);
         let Some(pc) = next.ok()? else { return found.then_some(()) };
+        if found && own.covers(pc) {
+            // The program's thread began in a function of ours.
+            return Some(());
+        }
         found |= pc == ret;
         if found {
             if trace.depth == STACK_FRAMES {

@@ -174,8 +174,7 @@ impl Object {
         let header = self.phdrs.iter().find(|p| p.p_type == PT_GNU_EH_FRAME)?;
         let start = self.bias + header.p_vaddr;
         // SAFETY: the segment is mapped as the program header says.
-        let header =
-            unsafe { slice::from_raw_parts(start as *const u8, header.p_memsz as usize) };
+        let header = unsafe { slice::from_raw_parts(start as *const u8, header.p_memsz as usize) };
         if header.len() < 8 || header[0] != 1 || header[1] != PCREL_SDATA4 {
             return None;
         }
@@ -187,8 +186,7 @@ impl Object {
         })?;
         let end = self.bias + load.p_vaddr + load.p_memsz;
         // SAFETY: up to its end, the segment is mapped.
-        let frames =
-            unsafe { slice::from_raw_parts(frames as *const u8, (end - frames) as usize) };
+        let frames = unsafe { slice::from_raw_parts(frames as *const u8, (end - frames) as usize) };
         Some((header, frames))
     }
 
