@@ -251,26 +251,30 @@ pub unsafe fn wait_for_event(
 /// # Safety
 /// `caller` is a [`Caller`].
 #[inline(never)]
-pub unsafe fn lock_untried(op: Op, lock: usize, caller: Caller, block: impl FnOnce()) {
+pub unsafe fn lock_untried(
+    op: Op,
+    lock: usize,
+    caller: Caller,
+    block: impl FnOnce() -> i32,
+    outcome: fn(i32) -> Outcome,
+) -> i32 {
     /// Far above an uncontended acquisition, far below a wake-up: in nanoseconds.
     const UNCONTENDED_AT_MOST: u64 = 1_000;
     let holder = holder_of(lock);
     let began = clock::now();
-    block();
-    let ticks = clock::now() - began;
-    // SAFETY: by this function's own condition.
+    let result = block();
+    let ended = clock::now();
+    let outcome = outcome(result);
+    // SAFETY: by this function's own condition; the row is this thread's own.
     unsafe {
-        if clock::to_nanoseconds(ticks) <= UNCONTENDED_AT_MOST {
+        if clock::to_nanoseconds(ended - began) > UNCONTENDED_AT_MOST {
+            let row = rows::of(op, lock, caller);
+            add_call(op, row, began, ended, holder, outcome);
+        } else if matches!(outcome, Outcome::Got) {
             acquired(op, lock, caller);
-            return;
-        }
-        let row = rows::of(op, lock, caller);
-        add_wait(row, ticks, holder, &Outcome::Got);
-        if !row.is_null() {
-            add_one(&raw mut (*row).calls);
-            hold_since(row, began + ticks);
         }
     }
+    result
 }
 
 /// # Safety
@@ -295,35 +299,43 @@ unsafe fn measured(
         let ended = clock::now();
         waiting_no_more(ended);
         let row = if row.is_null() { row } else { rows::of(op, lock, caller) };
-        let ticks = ended - began;
-        let outcome = outcome(result);
-        if row.is_null() || matches!(outcome, Outcome::Failed) {
-            return result;
-        }
-        add_wait(row, ticks, holder, &outcome);
-        let got = matches!(outcome, Outcome::Got);
+        add_call(op, row, began, ended, holder, outcome(result));
+        result
+    }
+}
+
+/// Counts a call that waited.
+///
+/// # Safety
+/// The row is this thread's own, or null.
+unsafe fn add_call(
+    op: Op,
+    row: *mut Row,
+    began: u64,
+    ended: u64,
+    holder: Option<Holder>,
+    outcome: Outcome,
+) {
+    if row.is_null() || matches!(outcome, Outcome::Failed) {
+        return;
+    }
+    let got = matches!(outcome, Outcome::Got);
+    // SAFETY: by this function's own condition; a row comes with its thread's state.
+    unsafe {
+        add_wait(row, ended - began, holder, &outcome);
         if got || op.class() == Class::Wait {
             add_one(&raw mut (*row).calls);
         }
         if got && has_holder(op) {
-            hold_since(row, ended);
+            let hold = Hold { row, since: Some(ended), waited: true };
+            (*tls::state()).held.push(hold);
         }
-        result
     }
 }
 
 /// Whether the one who acquires is the one who releases.
 fn has_holder(op: Op) -> bool {
     op.class() == Class::Acquire && op.primitive() != Primitive::Semaphore
-}
-
-/// Notes a lock as held after a wait.
-///
-/// # Safety
-/// The row is this thread's own.
-unsafe fn hold_since(row: *mut Row, since: u64) {
-    // SAFETY: a row comes with its thread's state.
-    unsafe { (*tls::state()).held.push(Hold { row, since: Some(since), waited: true }) };
 }
 
 /// Says in the thread's record what it waits for, for whoever looks at a running program
@@ -357,11 +369,8 @@ fn waiting_no_more(now: u64) {
 /// Adds a wait to a row's wait record.
 ///
 /// # Safety
-/// The row is this thread's own, or null.
+/// The row is this thread's own.
 unsafe fn add_wait(row: *mut Row, ticks: u64, holder: Option<Holder>, outcome: &Outcome) {
-    if row.is_null() {
-        return;
-    }
     // SAFETY: by this function's own condition.
     let waits = unsafe { rows::waits_of(tls::state(), row).as_mut() };
     let Some(waits) = waits else { return };

@@ -1,4 +1,4 @@
-//! The thread's own words: three of them, at a fixed distance from the thread pointer.
+//! The thread's own words, at a fixed distance from the thread pointer.
 //!
 //! The preload library is there from the program's start, so its thread-local words can be
 //! of the *initial-exec* kind: two moves, no call. Rust has no stable way to ask for
@@ -15,9 +15,9 @@ global_asm!(
     ".globl syncline_thread",
     ".hidden syncline_thread",
     ".type syncline_thread, @object",
-    ".size syncline_thread, 32",
+    ".size syncline_thread, 48",
     "syncline_thread:",
-    ".skip 32",
+    ".skip 48",
     ".popsection",
 );
 
@@ -70,4 +70,8 @@ word!(
 word!(
     /// 1 once the thread has run its last destructor: it counts no more.
     finished, set_finished, "24", usize
+);
+word!(
+    /// 1 inside a function of an OpenMP runtime, which may call another of its own.
+    in_openmp, set_in_openmp, "32", usize
 );

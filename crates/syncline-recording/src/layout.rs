@@ -123,7 +123,8 @@ pub struct Header {
     pub interrupted_operations: u64,
     /// 1 once the file system had no room left.
     pub disk_full: u32,
-    /// 1 if code came or went (`dlclose`) so that addresses may be ambiguous.
+    /// 1 if code that uses locks came to where other code had been, after a `dlclose`: its
+    /// addresses are ambiguous.
     pub modules_changed: u32,
     /// Path of the executable, ended by a zero byte.
     pub executable: [u8; 1024],

@@ -55,8 +55,11 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            happened(Op::BarrierInit, barrier as usize, caller);
-            real::pthread_barrier_init(barrier, attributes, count)
+            let result = real::pthread_barrier_init(barrier, attributes, count);
+            if result == 0 {
+                happened(Op::BarrierInit, barrier as usize, caller);
+            }
+            result
         }
     }
 }

@@ -102,8 +102,11 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            happened(Op::MutexInit, mutex as usize, caller);
-            real::mtx_init(mutex, kind)
+            let result = real::mtx_init(mutex, kind);
+            if result == 0 {
+                happened(Op::MutexInit, mutex as usize, caller);
+            }
+            result
         }
     }
 
@@ -149,24 +152,33 @@ mod imp {
     pub unsafe extern "C-unwind" fn cnd_signal(cond: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            happened(Op::CondSignal, cond as usize, caller);
-            real::cnd_signal(cond)
+            let result = real::cnd_signal(cond);
+            if result == 0 {
+                happened(Op::CondSignal, cond as usize, caller);
+            }
+            result
         }
     }
 
     pub unsafe extern "C-unwind" fn cnd_broadcast(cond: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            happened(Op::CondBroadcast, cond as usize, caller);
-            real::cnd_broadcast(cond)
+            let result = real::cnd_broadcast(cond);
+            if result == 0 {
+                happened(Op::CondBroadcast, cond as usize, caller);
+            }
+            result
         }
     }
 
     pub unsafe extern "C-unwind" fn cnd_init(cond: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            happened(Op::CondInit, cond as usize, caller);
-            real::cnd_init(cond)
+            let result = real::cnd_init(cond);
+            if result == 0 {
+                happened(Op::CondInit, cond as usize, caller);
+            }
+            result
         }
     }
 

@@ -102,8 +102,11 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            happened(Op::CondSignal, cond as usize, caller);
-            real::pthread_cond_signal(cond)
+            let result = real::pthread_cond_signal(cond);
+            if result == 0 {
+                happened(Op::CondSignal, cond as usize, caller);
+            }
+            result
         }
     }
 
@@ -113,8 +116,11 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            happened(Op::CondBroadcast, cond as usize, caller);
-            real::pthread_cond_broadcast(cond)
+            let result = real::pthread_cond_broadcast(cond);
+            if result == 0 {
+                happened(Op::CondBroadcast, cond as usize, caller);
+            }
+            result
         }
     }
 
@@ -125,8 +131,11 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            happened(Op::CondInit, cond as usize, caller);
-            real::pthread_cond_init(cond, attributes)
+            let result = real::pthread_cond_init(cond, attributes);
+            if result == 0 {
+                happened(Op::CondInit, cond as usize, caller);
+            }
+            result
         }
     }
 }

@@ -1,10 +1,11 @@
 //! `pthread_mutex_*`.
 //!
 //! Locking tries first, which tells whether it was contended. A try gives and refuses as
-//! locking does for every type of mutex, with three differences, all handled: where locking
-//! would find a deadlock with itself, a try says busy, and the lock call that follows
-//! reports the deadlock; a robust mutex whose owner died is *acquired* by a try that returns
-//! `EOWNERDEAD`; and other errors are left to the lock call.
+//! locking does, but for this: where locking would find a deadlock with itself, a try says
+//! busy, and the lock call that follows reports the deadlock. Two kinds of mutex can't be
+//! tried: a robust one that can't be recovered is left locked by a try that says so, and one
+//! with a priority ceiling may refuse the first call and not the second. For those, the time
+//! tells.
 
 use core::ffi::{c_int, c_void};
 
@@ -37,7 +38,20 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::count::{Caller, Outcome, acquired, happened, refused, releasing, wait_for_lock};
+    use crate::count::{
+        Caller, Outcome, acquired, happened, lock_untried, refused, releasing, wait_for_lock,
+    };
+
+    /// Whether a mutex is robust or has a priority ceiling: its kind, at a place that
+    /// static initialisers have made part of the ABI.
+    #[inline(always)]
+    unsafe fn is_special(mutex: *mut c_void) -> bool {
+        const KIND: usize = 16;
+        const ROBUST: c_int = 0x10;
+        const PRIO_PROTECT: c_int = 0x40;
+        // SAFETY: the program's mutex.
+        unsafe { *mutex.byte_add(KIND).cast::<c_int>() & (ROBUST | PRIO_PROTECT) != 0 }
+    }
 
     /// Tries; waits if the mutex is held.
     #[inline(always)]
@@ -49,30 +63,12 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program calls with a mutex, and `caller` is the entry's.
         unsafe {
-            let tried = real::pthread_mutex_trylock(mutex);
-            if tried == 0 {
-                return acquired(op, mutex as usize, caller);
+            if is_special(mutex) {
+                return lock_untried(op, mutex as usize, caller, block, Outcome::of);
             }
-            lock_slowly(op, mutex, caller, tried, block)
-        }
-    }
-
-    #[cold]
-    unsafe fn lock_slowly(
-        op: Op,
-        mutex: *mut c_void,
-        caller: Caller,
-        tried: c_int,
-        block: impl FnOnce() -> c_int,
-    ) -> c_int {
-        // SAFETY: as in `lock`.
-        unsafe {
-            match tried {
+            match real::pthread_mutex_trylock(mutex) {
+                0 => acquired(op, mutex as usize, caller),
                 EBUSY => wait_for_lock(op, mutex as usize, caller, block, Outcome::of),
-                EOWNERDEAD => {
-                    acquired(op, mutex as usize, caller);
-                    EOWNERDEAD
-                }
                 _ => block(),
             }
         }
@@ -145,8 +141,11 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            happened(Op::MutexInit, mutex as usize, caller);
-            real::pthread_mutex_init(mutex, attributes)
+            let result = real::pthread_mutex_init(mutex, attributes);
+            if result == 0 {
+                happened(Op::MutexInit, mutex as usize, caller);
+            }
+            result
         }
     }
 }

@@ -2,7 +2,8 @@
 //! LLVM's libomp (`__kmpc_*`).
 //!
 //! An OpenMP lock can be tried, so its contention is known exactly. A critical section
-//! can't: there the time that it took tells.
+//! can't: there the time that it took tells. A runtime may implement one of these functions
+//! by another, through the symbol that we stand in front of; only the outer call counts.
 
 use core::ffi::{c_int, c_void};
 
@@ -59,6 +60,7 @@ mod imp {
     use crate::count::{
         Caller, Outcome, acquired, lock_untried, refused, releasing, wait_for_event, wait_for_lock,
     };
+    use crate::tls;
 
     fn unnamed() -> usize {
         (&raw const omp_unnamed_critical).addr()
@@ -68,11 +70,78 @@ mod imp {
         (&raw const omp_atomic_region).addr()
     }
 
-    pub unsafe extern "C-unwind" fn GOMP_critical_start(caller: Caller) {
-        // SAFETY: the program's own call, here and below.
-        unsafe {
-            lock_untried(Op::OmpCritical, unnamed(), caller, || real::GOMP_critical_start());
+    /// Runs a function of the runtime, in which calls of its own pass uncounted.
+    fn inside(call: impl FnOnce()) -> c_int {
+        tls::set_in_openmp(1);
+        call();
+        tls::set_in_openmp(0);
+        0
+    }
+
+    fn is_inside() -> bool {
+        tls::in_openmp() != 0
+    }
+
+    unsafe fn critical(op: Op, lock: usize, caller: Caller, start: impl FnOnce()) {
+        if is_inside() {
+            return start();
         }
+        // SAFETY: the program's own call, and `caller` is the entry's.
+        unsafe { lock_untried(op, lock, caller, || inside(start), Outcome::always) };
+    }
+
+    unsafe fn barrier(caller: Caller, wait: impl FnOnce()) {
+        if is_inside() {
+            return wait();
+        }
+        let barrier = (&raw const omp_team_barrier).addr();
+        let wait = || inside(wait);
+        // SAFETY: the program's own call, and `caller` is the entry's.
+        unsafe { wait_for_event(Op::OmpBarrier, barrier, caller, wait, Outcome::always) };
+    }
+
+    unsafe fn set(
+        lock: *mut c_void,
+        caller: Caller,
+        attempt: unsafe fn(*mut c_void) -> c_int,
+        set: unsafe fn(*mut c_void),
+    ) {
+        // SAFETY: the program's own call, and `caller` is the entry's.
+        unsafe {
+            if is_inside() {
+                set(lock);
+            } else if attempt(lock) != 0 {
+                acquired(Op::OmpLock, lock as usize, caller);
+            } else {
+                let block = || inside(|| set(lock));
+                wait_for_lock(Op::OmpLock, lock as usize, caller, block, Outcome::always);
+            }
+        }
+    }
+
+    unsafe fn test(
+        lock: *mut c_void,
+        caller: Caller,
+        attempt: unsafe fn(*mut c_void) -> c_int,
+    ) -> c_int {
+        // SAFETY: the program's own call, and `caller` is the entry's.
+        unsafe {
+            let result = attempt(lock);
+            if is_inside() {
+                return result;
+            }
+            if result != 0 {
+                acquired(Op::OmpTestLock, lock as usize, caller);
+            } else {
+                refused(Op::OmpTestLock, lock as usize, caller);
+            }
+            result
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn GOMP_critical_start(caller: Caller) {
+        // SAFETY: the program's own call.
+        unsafe { critical(Op::OmpCritical, unnamed(), caller, || real::GOMP_critical_start()) }
     }
 
     pub unsafe extern "C-unwind" fn GOMP_critical_end(_: Caller) {
@@ -84,36 +153,25 @@ mod imp {
     pub unsafe extern "C-unwind" fn GOMP_critical_name_start(name: *mut c_void, caller: Caller) {
         // SAFETY: the program's own call.
         unsafe {
-            let block = || real::GOMP_critical_name_start(name);
-            lock_untried(Op::OmpCritical, name as usize, caller, block);
+            let start = || real::GOMP_critical_name_start(name);
+            critical(Op::OmpCritical, name as usize, caller, start);
         }
     }
 
     pub unsafe extern "C-unwind" fn GOMP_critical_name_end(name: *mut c_void, _: Caller) {
-        releasing(name as usize);
         // SAFETY: the program's own call.
-        unsafe { real::GOMP_critical_name_end(name) }
+        unsafe { real::GOMP_critical_name_end(releasing(name as usize) as *mut c_void) }
     }
 
     pub unsafe extern "C-unwind" fn GOMP_atomic_start(caller: Caller) {
         // SAFETY: the program's own call.
-        unsafe { lock_untried(Op::OmpAtomic, atomic(), caller, || real::GOMP_atomic_start()) }
+        unsafe { critical(Op::OmpAtomic, atomic(), caller, || real::GOMP_atomic_start()) }
     }
 
     pub unsafe extern "C-unwind" fn GOMP_atomic_end(_: Caller) {
         releasing(atomic());
         // SAFETY: the program's own call.
         unsafe { real::GOMP_atomic_end() }
-    }
-
-    unsafe fn barrier(caller: Caller, block: impl FnOnce()) {
-        let block = || {
-            block();
-            0
-        };
-        let barrier = (&raw const omp_team_barrier).addr();
-        // SAFETY: the program's own call, and `caller` is the entry's.
-        unsafe { wait_for_event(Op::OmpBarrier, barrier, caller, block, Outcome::always) };
     }
 
     pub unsafe extern "C-unwind" fn GOMP_barrier(caller: Caller) {
@@ -128,43 +186,6 @@ mod imp {
     ) {
         // SAFETY: the program's own call.
         unsafe { barrier(caller, || real::__kmpc_barrier(place, thread)) }
-    }
-
-    unsafe fn set(
-        lock: *mut c_void,
-        caller: Caller,
-        attempt: unsafe fn(*mut c_void) -> c_int,
-        block: unsafe fn(*mut c_void),
-    ) {
-        // SAFETY: the program's own call, and `caller` is the entry's.
-        unsafe {
-            if attempt(lock) != 0 {
-                acquired(Op::OmpLock, lock as usize, caller);
-                return;
-            }
-            let block = || {
-                block(lock);
-                0
-            };
-            wait_for_lock(Op::OmpLock, lock as usize, caller, block, Outcome::always);
-        }
-    }
-
-    unsafe fn test(
-        lock: *mut c_void,
-        caller: Caller,
-        attempt: unsafe fn(*mut c_void) -> c_int,
-    ) -> c_int {
-        // SAFETY: the program's own call, and `caller` is the entry's.
-        unsafe {
-            let result = attempt(lock);
-            if result != 0 {
-                acquired(Op::OmpTestLock, lock as usize, caller);
-            } else {
-                refused(Op::OmpTestLock, lock as usize, caller);
-            }
-            result
-        }
     }
 
     pub unsafe extern "C-unwind" fn omp_set_lock(lock: *mut c_void, caller: Caller) {
@@ -205,8 +226,8 @@ mod imp {
     ) {
         // SAFETY: the program's own call.
         unsafe {
-            let block = || real::__kmpc_critical(place, thread, name);
-            lock_untried(Op::OmpCritical, name as usize, caller, block);
+            let start = || real::__kmpc_critical(place, thread, name);
+            critical(Op::OmpCritical, name as usize, caller, start);
         }
     }
 
@@ -219,8 +240,8 @@ mod imp {
     ) {
         // SAFETY: the program's own call.
         unsafe {
-            let block = || real::__kmpc_critical_with_hint(place, thread, name, hint);
-            lock_untried(Op::OmpCritical, name as usize, caller, block);
+            let start = || real::__kmpc_critical_with_hint(place, thread, name, hint);
+            critical(Op::OmpCritical, name as usize, caller, start);
         }
     }
 

@@ -11,6 +11,7 @@ macro_rules! functions {
         $list! {
             fn _exit(status: c_int) -> !;
             fn _Exit(status: c_int) -> !;
+            fn quick_exit(status: c_int) -> !;
         }
     };
 }
@@ -38,6 +39,12 @@ mod imp {
         recorder::process_ends();
         // SAFETY: the program's own call.
         unsafe { real::_Exit(status) }
+    }
+
+    pub unsafe extern "C-unwind" fn quick_exit(status: c_int, _: Caller) -> ! {
+        recorder::process_ends();
+        // SAFETY: the program's own call.
+        unsafe { real::quick_exit(status) }
     }
 }
 

@@ -181,8 +181,11 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            happened(Op::RwlockInit, l as usize, caller);
-            real::pthread_rwlock_init(l, attributes)
+            let result = real::pthread_rwlock_init(l, attributes);
+            if result == 0 {
+                happened(Op::RwlockInit, l as usize, caller);
+            }
+            result
         }
     }
 }

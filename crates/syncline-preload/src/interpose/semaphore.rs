@@ -111,8 +111,11 @@ mod imp {
     pub unsafe extern "C-unwind" fn sem_post(sem: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            happened(Op::SemPost, sem as usize, caller);
-            real::sem_post(sem)
+            let result = real::sem_post(sem);
+            if result == 0 {
+                happened(Op::SemPost, sem as usize, caller);
+            }
+            result
         }
     }
 
@@ -124,8 +127,11 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            happened(Op::SemInit, sem as usize, caller);
-            real::sem_init(sem, shared, value)
+            let result = real::sem_init(sem, shared, value);
+            if result == 0 {
+                happened(Op::SemInit, sem as usize, caller);
+            }
+            result
         }
     }
 }

@@ -69,8 +69,11 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            happened(Op::SpinInit, lock as usize, caller);
-            real::pthread_spin_init(lock, shared)
+            let result = real::pthread_spin_init(lock, shared);
+            if result == 0 {
+                happened(Op::SpinInit, lock as usize, caller);
+            }
+            result
         }
     }
 }

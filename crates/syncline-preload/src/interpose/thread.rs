@@ -36,11 +36,14 @@ mod real {
 }
 
 /// A state that waits for the thread that is to have it.
-pub struct Prepared(*mut ThreadState);
+pub struct Prepared {
+    state: *mut ThreadState,
+    function: *mut c_void,
+    caller: Caller,
+}
 
 impl Prepared {
-    /// Counts the creation and takes a state for the new thread; none if it can't be
-    /// recorded.
+    /// Takes a state for a new thread; none if it can't be recorded.
     ///
     /// # Safety
     /// The arguments are the program's, and `caller` is a [`Caller`].
@@ -52,7 +55,6 @@ impl Prepared {
     ) -> Option<Prepared> {
         // SAFETY: by this function's own condition. A state just taken is ours.
         unsafe {
-            happened(Op::ThreadCreate, function as usize, caller);
             let creator = attach::current()?;
             let row = rows::of(Op::ThreadCreate, function as usize, caller);
             let state = recorder::get()?.threads.take();
@@ -64,17 +66,18 @@ impl Prepared {
                 created_at: row.as_ref().map_or(0, |row| row.stack),
                 stack_size: stack_size(attributes),
             };
-            Some(Prepared(state))
+            Some(Prepared { state, function, caller })
         }
     }
 
-    /// Creates the thread; takes the state back if that fails.
+    /// Creates the thread and counts that; takes the state back if it fails.
     pub fn create(self, create: impl FnOnce(*mut c_void) -> c_int) -> c_int {
-        let result = create(self.0.cast());
-        if result != 0
-            && let Some(recorder) = recorder::existing()
-        {
-            recorder.threads.give_back(self.0);
+        let result = create(self.state.cast());
+        if result == 0 {
+            // SAFETY: `new` was given a caller.
+            unsafe { happened(Op::ThreadCreate, self.function as usize, self.caller) };
+        } else if let Some(recorder) = recorder::existing() {
+            recorder.threads.give_back(self.state);
         }
         result
     }

@@ -19,7 +19,7 @@ use syncline_recording::layout::{
 };
 
 use crate::clock;
-use crate::options::{self, LONGEST_FOLDER, Options};
+use crate::options::{self, Options};
 use crate::recorder::room::{Watermark, populate};
 use crate::thread::HOLD_SAMPLE_PERIOD;
 
@@ -231,13 +231,13 @@ impl Mapped {
 
 /// The path of a process's file, as long as it is being made.
 struct Path {
-    bytes: [u8; LONGEST_FOLDER + 64],
+    bytes: Box<[u8]>,
     folder: usize,
 }
 
 impl Path {
     fn new(folder: &[u8]) -> Path {
-        let mut path = Path { bytes: [0; LONGEST_FOLDER + 64], folder: folder.len() };
+        let mut path = Path { bytes: vec![0; folder.len() + 64].into(), folder: folder.len() };
         path.bytes[..folder.len()].copy_from_slice(folder);
         path
     }

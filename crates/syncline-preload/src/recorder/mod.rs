@@ -22,7 +22,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use rustix::mm::{Advice, madvise, munmap};
 use syncline_recording::layout::{Header, PROCESS_EXITED};
 
-use crate::alloc::map_anonymous;
+use crate::alloc::{has_room, map_anonymous};
 use crate::clock;
 use crate::recorder::file::Mapped;
 use crate::recorder::stacks::StackIndex;
@@ -101,6 +101,9 @@ fn mapped() -> Option<&'static Recorder> {
 // only after READY was loaded with Acquire.
 unsafe impl Sync for Recorder {}
 
+/// Bytes of our own memory without which there is no point in starting.
+const NEEDED: usize = 2 << 20;
+
 impl Recorder {
     fn begin(&'static self) -> Option<&'static Recorder> {
         let (fresh, starting) = (FRESH, STARTING);
@@ -111,7 +114,8 @@ impl Recorder {
         {
             return get();
         }
-        let Some(file) = file::create() else {
+        let file = if has_room(NEEDED) { file::create() } else { None };
+        let Some(file) = file else {
             self.stage.store(OFF, Ordering::Release);
             return None;
         };

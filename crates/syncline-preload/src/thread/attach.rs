@@ -38,10 +38,11 @@ pub fn current() -> Option<*mut ThreadState> {
 /// A thread that nobody saw created, or that forked, or the first one.
 #[cold]
 fn unseen() -> Option<*mut ThreadState> {
+    let recorder = recorder::get()?;
     if tls::finished() != 0 {
+        recorder.count(offset_of!(Header, dropped_operations), 1);
         return None;
     }
-    let recorder = recorder::get()?;
     let state = recorder.threads.take();
     if state.is_null() {
         recorder.count(offset_of!(Header, dropped_operations), 1);

@@ -10,6 +10,7 @@
 mod module;
 
 use core::arch::asm;
+use core::ops::Range;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -19,7 +20,7 @@ use syncline_recording::layout::STACK_FRAMES;
 
 use crate::recorder::Recorder;
 use crate::tls;
-use crate::unwind::module::Object;
+use crate::unwind::module::{Known, Object};
 
 extern crate alloc;
 use alloc::boxed::Box;
@@ -29,6 +30,8 @@ type Cache = CacheX86_64<MustNotAllocateDuringUnwind>;
 
 /// Caches in all: as many threads can unwind at once.
 const CACHES: usize = 8;
+/// Bytes of stack that unwinding may take: on smaller stacks a row gets one frame only.
+const STACK_NEEDED: u64 = 32 << 10;
 /// Frames of our own above the program's, at most.
 const OWN_FRAMES: usize = 16;
 
@@ -38,7 +41,15 @@ static SNAPSHOT: AtomicPtr<Snapshot> = AtomicPtr::new(null_mut());
 #[derive(Clone)]
 struct Snapshot {
     unwinder: UnwinderX86_64<&'static [u8], MustNotAllocateDuringUnwind>,
-    objects: Vec<Object>,
+    modules: Vec<Known>,
+}
+
+impl Snapshot {
+    /// More bytes than one more module and a copy of all of them take.
+    fn size(&self) -> usize {
+        const MODULE: usize = 1024;
+        (self.modules.len() + 16) * MODULE
+    }
 }
 
 /// A captured stack, innermost frame first.
@@ -77,10 +88,10 @@ pub fn begin(recorder: &Recorder) {
     }
     if let Some(snapshot) = snapshot() {
         // A forked child knows its parent's modules; its file does not, yet.
-        snapshot.objects.iter().for_each(|object| object.write(recorder));
+        snapshot.modules.iter().for_each(|known| known.write(recorder));
         return;
     }
-    let mut first = Snapshot { unwinder: UnwinderX86_64::new(), objects: Vec::new() };
+    let mut first = Snapshot { unwinder: UnwinderX86_64::new(), modules: Vec::new() };
     module::for_each_loaded(|object| first.add(recorder, object));
     SNAPSHOT.store(Box::into_raw(Box::new(first)), Ordering::Release);
 }
@@ -92,43 +103,39 @@ fn snapshot() -> Option<&'static Snapshot> {
 
 impl Snapshot {
     fn add(&mut self, recorder: &Recorder, object: Object) {
-        self.unwinder.remove_module(object.start);
-        self.objects.retain(|o| o.end <= object.start || object.end <= o.start);
-        object.write(recorder);
+        for gone in self.modules.extract_if(.., |known| known.overlaps(&object)) {
+            self.unwinder.remove_module(gone.start());
+            recorder.modules_changed();
+        }
+        let known = object.remember(recorder);
+        known.write(recorder);
         self.unwinder.add_module(object.framehop());
-        self.objects.push(object);
-    }
-
-    fn knows(&self, object: &Object) -> bool {
-        self.objects.iter().any(|o| o.is(object))
+        self.modules.push(known);
     }
 }
 
-/// The snapshot that knows the module at this address; none if there is no code there, or
-/// another thread is adding modules just now.
+/// The snapshot that knows the module at this address; none if there is no code there, or it
+/// can't be added now.
 fn knowing(recorder: &Recorder, pc: u64) -> Option<&'static Snapshot> {
-    let Some(object) = module::at(pc) else {
-        let snapshot = snapshot()?;
-        return (!module::can_ask() && snapshot.objects.iter().any(|o| o.covers(pc)))
-            .then_some(snapshot);
-    };
     let known = snapshot()?;
-    if known.knows(&object) {
+    if !module::can_ask() {
+        return known.modules.iter().any(|m| m.covers(pc)).then_some(known);
+    }
+    let object = module::at(pc)?;
+    if known.modules.iter().any(|m| m.is(&object)) {
         return Some(known);
     }
     // Waits for nobody: whoever comes second goes without this frame.
     if recorder.modules_busy.swap(1, Ordering::Acquire) != 0 {
         return None;
     }
-    let mut next = snapshot()?.clone();
-    if next.objects.iter().any(|o| o.start < object.end && object.start < o.end) {
-        recorder.modules_changed();
+    let next = snapshot().filter(|s| crate::alloc::has_room(s.size())).cloned();
+    if let Some(mut next) = next {
+        next.add(recorder, object);
+        SNAPSHOT.store(Box::into_raw(Box::new(next)), Ordering::Release);
     }
-    next.add(recorder, object);
-    let next = Box::into_raw(Box::new(next));
-    SNAPSHOT.store(next, Ordering::Release);
     recorder.modules_busy.store(0, Ordering::Release);
-    snapshot()
+    snapshot().filter(|s| s.modules.iter().any(|m| m.is(&object)))
 }
 
 /// Captures the stack from the frame that `ret` returns to.
@@ -145,7 +152,6 @@ pub fn trace(recorder: &Recorder, ret: usize, trace: &mut Trace) {
 
 /// None if the walk ended early.
 fn walk(recorder: &Recorder, ret: u64, trace: &mut Trace) -> Option<()> {
-    let mut cache = PooledCache::take()?;
     let (ip, sp, bp): (u64, u64, u64);
     // SAFETY: reads three registers.
     unsafe {
@@ -157,10 +163,14 @@ fn walk(recorder: &Recorder, ret: u64, trace: &mut Trace) -> Option<()> {
             options(nomem, nostack, preserves_flags),
         );
     }
-    let mut regs = UnwindRegsX86_64::new(ip, sp, bp);
-    let mut address = FrameAddress::from_instruction_pointer(ip);
     let (low, high) = (tls::stack_low() as u64, tls::stack_high() as u64);
     let on_stack = low <= sp && sp < high;
+    if on_stack && sp - low < STACK_NEEDED {
+        return None;
+    }
+    let mut cache = PooledCache::take()?;
+    let mut regs = UnwindRegsX86_64::new(ip, sp, bp);
+    let mut address = FrameAddress::from_instruction_pointer(ip);
     let mut read = |at: u64| {
         if on_stack && at >= sp && at < high && at.is_multiple_of(8) {
             // SAFETY: from the stack pointer up to its end, a thread's stack is mapped.
@@ -169,13 +179,13 @@ fn walk(recorder: &Recorder, ret: u64, trace: &mut Trace) -> Option<()> {
             read_with_care(at)
         }
     };
-    let own = module::at(ip)?;
+    let own = own_code();
     let mut found = false;
     for step in 0..OWN_FRAMES + STACK_FRAMES {
         let snapshot = knowing(recorder, address.address_for_lookup())?;
         let next = snapshot.unwinder.unwind_frame(address, &mut regs, cache.get(), &mut read);
         let Some(pc) = next.ok()? else { return found.then_some(()) };
-        if found && own.covers(pc) {
+        if found && own.contains(&pc) {
             // The program's thread began in a function of ours.
             return Some(());
         }
@@ -193,6 +203,19 @@ fn walk(recorder: &Recorder, ret: u64, trace: &mut Trace) -> Option<()> {
     }
     trace.cut = true;
     Some(())
+}
+
+/// The addresses of this library.
+fn own_code() -> Range<u64> {
+    unsafe extern "C" {
+        /// Put by the linker at the start of the library.
+        #[link_name = "__ehdr_start"]
+        static START: u8;
+        /// Put by the linker at the end of its code.
+        #[link_name = "etext"]
+        static END: u8;
+    }
+    (&raw const START).addr() as u64..(&raw const END).addr() as u64
 }
 
 /// Reads a word that may not be there: on another stack than the thread's own.

@@ -5,11 +5,14 @@ use core::ptr::null_mut;
 use core::slice;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
+use bytemuck::Zeroable;
 use framehop::{ExplicitModuleSectionInfo, Module};
+use syncline_recording::layout::ModuleRecord;
 
 use crate::recorder::Recorder;
 
 extern crate alloc;
+use alloc::boxed::Box;
 use alloc::string::String;
 
 const PT_LOAD: u32 = 1;
@@ -19,16 +22,20 @@ const NT_GNU_BUILD_ID: u32 = 3;
 
 type Phdr = libc::Elf64_Phdr;
 
-/// A loaded ELF object.
+/// A loaded ELF object, as the loader knows it. Only valid while it stays loaded.
 #[derive(Clone, Copy)]
 pub struct Object {
-    /// First address.
-    pub start: u64,
-    /// One past the last address.
-    pub end: u64,
+    start: u64,
+    end: u64,
     bias: u64,
     phdrs: &'static [Phdr],
     path: *const c_char,
+}
+
+/// An object that was seen, and may be gone since.
+#[derive(Clone, Copy)]
+pub struct Known {
+    record: &'static ModuleRecord,
 }
 
 /// glibc's `struct dl_find_object` on x86-64.
@@ -141,16 +148,6 @@ impl Object {
         })
     }
 
-    /// Whether the address is in it.
-    pub fn covers(&self, address: u64) -> bool {
-        (self.start..self.end).contains(&address)
-    }
-
-    /// Whether the loader means the same object.
-    pub fn is(&self, other: &Object) -> bool {
-        self.start == other.start && self.bias == other.bias && self.path == other.path
-    }
-
     /// What framehop needs to know of it.
     pub fn framehop(&self) -> Module<&'static [u8]> {
         let mut sections = ExplicitModuleSectionInfo { base_svma: 0, ..Default::default() };
@@ -190,30 +187,28 @@ impl Object {
         Some((header, frames))
     }
 
-    /// Puts it into the recording.
-    pub fn write(&self, recorder: &Recorder) {
-        let record = recorder.file().new_module();
-        if record.is_null() {
-            return;
-        }
-        // SAFETY: the record was claimed for this object; names end in a zero byte, and
-        // the loader's live as long as the object.
-        unsafe {
-            let r = &mut *record;
-            r.start = self.start;
-            r.end = self.end;
-            r.bias = self.bias;
+    /// What to remember of it.
+    pub fn remember(&self, recorder: &Recorder) -> Known {
+        let mut record = Box::new(ModuleRecord::zeroed());
+        let r = &mut *record;
+        r.start = self.start;
+        r.end = self.end;
+        r.bias = self.bias;
+        // SAFETY: names end in a zero byte, and the loader's live as long as the object; the
+        // header is mapped, and its path is not written any more.
+        let path = unsafe {
             let path = if self.path.is_null() { c"" } else { CStr::from_ptr(self.path) };
             let executable = &(*recorder.header()).executable;
-            let path = if path.is_empty() { &executable[..] } else { path.to_bytes() };
-            let n = path.len().min(r.path.len() - 1);
-            r.path[..n].copy_from_slice(&path[..n]);
-            if let Some(id) = self.build_id() {
-                let n = id.len().min(r.build_id.len());
-                r.build_id[..n].copy_from_slice(&id[..n]);
-                r.build_id_len = n as u32;
-            }
+            if path.is_empty() { &executable[..] } else { path.to_bytes() }
+        };
+        let n = path.len().min(r.path.len() - 1);
+        r.path[..n].copy_from_slice(&path[..n]);
+        if let Some(id) = self.build_id() {
+            let n = id.len().min(r.build_id.len());
+            r.build_id[..n].copy_from_slice(&id[..n]);
+            r.build_id_len = n as u32;
         }
+        Known { record: Box::leak(record) }
     }
 
     fn build_id(&self) -> Option<&'static [u8]> {
@@ -234,5 +229,37 @@ impl Object {
             }
             None
         })
+    }
+}
+
+impl Known {
+    /// Whether the address was in it.
+    pub fn covers(&self, address: u64) -> bool {
+        (self.record.start..self.record.end).contains(&address)
+    }
+
+    /// Whether it is where the object is, or was.
+    pub fn overlaps(&self, object: &Object) -> bool {
+        self.record.start < object.end && object.start < self.record.end
+    }
+
+    /// Whether it is this object, or one of the same shape at the same place.
+    pub fn is(&self, object: &Object) -> bool {
+        let r = self.record;
+        (r.start, r.end, r.bias) == (object.start, object.end, object.bias)
+    }
+
+    /// First address.
+    pub fn start(&self) -> u64 {
+        self.record.start
+    }
+
+    /// Puts it into the recording.
+    pub fn write(&self, recorder: &Recorder) {
+        let record = recorder.file().new_module();
+        if !record.is_null() {
+            // SAFETY: the record was claimed for this object.
+            unsafe { record.write(*self.record) };
+        }
     }
 }
