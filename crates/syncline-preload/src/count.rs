@@ -97,10 +97,28 @@ pub unsafe fn acquired(op: Op, lock: usize, caller: Caller) -> i32 {
             && !is_timed((*row).calls)
             && state.held.push_untimed(row)
         {
+            prefetch(row);
             add_one(&raw mut (*row).calls);
             return 0;
         }
         acquired_rarely(op, lock, caller)
+    }
+}
+
+/// Asks for the row some ten rows on: where a walk over an array of locks comes next. The
+/// processor's own guess ends at each page, and the store into a row that is not in the
+/// cache holds up the next lock: without this, such a walk takes up to twice as long.
+#[inline(always)]
+fn prefetch(row: *mut Row) {
+    const AHEAD: usize = 10 * size_of::<Row>();
+    // SAFETY: a prefetch of any address is harmless.
+    unsafe {
+        core::arch::asm!(
+            "prefetchw byte ptr [{row} + {ahead}]",
+            row = in(reg) row,
+            ahead = const AHEAD,
+            options(nostack, preserves_flags),
+        );
     }
 }
 
@@ -177,7 +195,7 @@ fn add_hold(row: *mut Row, since: u64, waited: bool) {
     }
 }
 
-/// Counts an operation that neither waits nor holds: a wake-up, an object's creation, a
+/// Counts an operation that neither waits nor holds: a wake-up, a thread's creation, a
 /// semaphore that was positive.
 ///
 /// # Safety
@@ -188,6 +206,30 @@ pub unsafe fn happened(op: Op, object: usize, caller: Caller) {
     unsafe {
         let row = rows::of(op, object, caller);
         if !row.is_null() {
+            add_one(&raw mut (*row).calls);
+        }
+    }
+}
+
+/// Counts the creation of an object: with a row of its own while its call site has created
+/// few, else with one row for all, whose lock is 0.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(never)]
+pub unsafe fn created(op: Op, object: usize, caller: Caller) {
+    /// Objects of one call site, in one thread, that get a row of their own.
+    const SINGLE: u32 = 1024;
+    // SAFETY: by this function's own condition; the row is this thread's own.
+    unsafe {
+        let row = rows::of(op, 0, caller);
+        if row.is_null() {
+            return;
+        }
+        if (*row).held_samples < SINGLE {
+            (*row).held_samples += 1;
+            happened(op, object, caller);
+        } else {
             add_one(&raw mut (*row).calls);
         }
     }

@@ -167,8 +167,8 @@ pub struct ThreadRecord {
     pub creator: u32,
     /// Stack at its creation.
     pub created_at: u32,
-    /// For the writer: low bits of addresses that the table's order ignores.
-    pub shift: u32,
+    /// For the writer: in which order the rows of the table stand.
+    pub order: u32,
     /// Start function; 0 for the first thread.
     pub start_function: u64,
     /// When the latest thread began, in ticks.

@@ -45,7 +45,8 @@ pub enum Class {
     Wait,
     /// Wakes others: only `calls` counts.
     Notify,
-    /// Creates an object: only `calls` counts.
+    /// Creates an object: only `calls` counts. A row whose lock is 0 stands for all further
+    /// objects that its call site created.
     Create,
 }
 

@@ -25,7 +25,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::count::{Caller, Outcome, happened, wait_for_event};
+    use crate::count::{Caller, Outcome, created, wait_for_event};
 
     /// One of the threads gets `PTHREAD_BARRIER_SERIAL_THREAD`, which is no error.
     fn outcome(result: c_int) -> Outcome {
@@ -42,7 +42,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            let block = || real::pthread_barrier_wait(barrier);
+            let block = move || real::pthread_barrier_wait(barrier);
             wait_for_event(Op::BarrierWait, barrier as usize, caller, block, outcome)
         }
     }
@@ -57,7 +57,7 @@ mod imp {
         unsafe {
             let result = real::pthread_barrier_init(barrier, attributes, count);
             if result == 0 {
-                happened(Op::BarrierInit, barrier as usize, caller);
+                created(Op::BarrierInit, barrier as usize, caller);
             }
             result
         }

@@ -40,8 +40,8 @@ mod imp {
 
     use super::*;
     use crate::count::{
-        Caller, Outcome, acquired, happened, interrupt, refused, releasing, resume, wait_for_event,
-        wait_for_lock,
+        Caller, Outcome, acquired, created, happened, interrupt, refused, releasing, resume,
+        wait_for_event, wait_for_lock,
     };
     use crate::interpose::thread::{Prepared, begin_c11};
 
@@ -65,7 +65,7 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn mtx_lock(mutex: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { lock(Op::MutexLock, mutex, caller, || real::mtx_lock(mutex)) }
+        unsafe { lock(Op::MutexLock, mutex, caller, move || real::mtx_lock(mutex)) }
     }
 
     pub unsafe extern "C-unwind" fn mtx_timedlock(
@@ -74,7 +74,9 @@ mod imp {
         caller: Caller,
     ) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { lock(Op::MutexTimedlock, mutex, caller, || real::mtx_timedlock(mutex, deadline)) }
+        unsafe {
+            lock(Op::MutexTimedlock, mutex, caller, move || real::mtx_timedlock(mutex, deadline))
+        }
     }
 
     pub unsafe extern "C-unwind" fn mtx_trylock(mutex: *mut c_void, caller: Caller) -> c_int {
@@ -104,7 +106,7 @@ mod imp {
         unsafe {
             let result = real::mtx_init(mutex, kind);
             if result == 0 {
-                happened(Op::MutexInit, mutex as usize, caller);
+                created(Op::MutexInit, mutex as usize, caller);
             }
             result
         }
@@ -132,7 +134,7 @@ mod imp {
         caller: Caller,
     ) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { wait(Op::CondWait, cond, mutex, caller, || real::cnd_wait(cond, mutex)) }
+        unsafe { wait(Op::CondWait, cond, mutex, caller, move || real::cnd_wait(cond, mutex)) }
     }
 
     pub unsafe extern "C-unwind" fn cnd_timedwait(
@@ -143,7 +145,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            wait(Op::CondTimedwait, cond, mutex, caller, || {
+            wait(Op::CondTimedwait, cond, mutex, caller, move || {
                 real::cnd_timedwait(cond, mutex, deadline)
             })
         }
@@ -176,7 +178,7 @@ mod imp {
         unsafe {
             let result = real::cnd_init(cond);
             if result == 0 {
-                happened(Op::CondInit, cond as usize, caller);
+                created(Op::CondInit, cond as usize, caller);
             }
             result
         }
@@ -205,7 +207,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            let block = || real::thrd_join(thread, result);
+            let block = move || real::thrd_join(thread, result);
             wait_for_event(Op::ThreadJoin, thread as usize, caller, block, Outcome::of_c11)
         }
     }

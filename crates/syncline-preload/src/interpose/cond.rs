@@ -39,7 +39,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::count::{Caller, Outcome, happened, interrupt, resume, wait_for_event};
+    use crate::count::{Caller, Outcome, created, happened, interrupt, resume, wait_for_event};
 
     /// Waits, while the mutex does not count as held.
     unsafe fn wait(
@@ -64,7 +64,9 @@ mod imp {
         caller: Caller,
     ) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { wait(Op::CondWait, cond, mutex, caller, || real::pthread_cond_wait(cond, mutex)) }
+        unsafe {
+            wait(Op::CondWait, cond, mutex, caller, move || real::pthread_cond_wait(cond, mutex))
+        }
     }
 
     pub unsafe extern "C-unwind" fn pthread_cond_timedwait(
@@ -75,7 +77,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            wait(Op::CondTimedwait, cond, mutex, caller, || {
+            wait(Op::CondTimedwait, cond, mutex, caller, move || {
                 real::pthread_cond_timedwait(cond, mutex, deadline)
             })
         }
@@ -90,7 +92,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            wait(Op::CondTimedwait, cond, mutex, caller, || {
+            wait(Op::CondTimedwait, cond, mutex, caller, move || {
                 real::pthread_cond_clockwait(cond, mutex, clock, deadline)
             })
         }
@@ -133,7 +135,7 @@ mod imp {
         unsafe {
             let result = real::pthread_cond_init(cond, attributes);
             if result == 0 {
-                happened(Op::CondInit, cond as usize, caller);
+                created(Op::CondInit, cond as usize, caller);
             }
             result
         }

@@ -39,7 +39,7 @@ mod imp {
 
     use super::*;
     use crate::count::{
-        Caller, Outcome, acquired, happened, lock_untried, refused, releasing, wait_for_lock,
+        Caller, Outcome, acquired, created, lock_untried, refused, releasing, wait_for_lock,
     };
 
     /// Whether a mutex is robust or has a priority ceiling: its kind, at a place that
@@ -79,7 +79,7 @@ mod imp {
         caller: Caller,
     ) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { lock(Op::MutexLock, mutex, caller, || real::pthread_mutex_lock(mutex)) }
+        unsafe { lock(Op::MutexLock, mutex, caller, move || real::pthread_mutex_lock(mutex)) }
     }
 
     pub unsafe extern "C-unwind" fn pthread_mutex_trylock(
@@ -104,7 +104,7 @@ mod imp {
         deadline: *const timespec,
         caller: Caller,
     ) -> c_int {
-        let block = || {
+        let block = move || {
             // SAFETY: the program's own call.
             unsafe { real::pthread_mutex_timedlock(mutex, deadline) }
         };
@@ -118,7 +118,7 @@ mod imp {
         deadline: *const timespec,
         caller: Caller,
     ) -> c_int {
-        let block = || {
+        let block = move || {
             // SAFETY: the program's own call.
             unsafe { real::pthread_mutex_clocklock(mutex, clock, deadline) }
         };
@@ -143,7 +143,7 @@ mod imp {
         unsafe {
             let result = real::pthread_mutex_init(mutex, attributes);
             if result == 0 {
-                happened(Op::MutexInit, mutex as usize, caller);
+                created(Op::MutexInit, mutex as usize, caller);
             }
             result
         }

@@ -36,7 +36,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::count::{Caller, Outcome, acquired, happened, refused, releasing, wait_for_lock};
+    use crate::count::{Caller, Outcome, acquired, created, refused, releasing, wait_for_lock};
     use crate::interpose::acceptable;
 
     type Function = unsafe fn(*mut c_void) -> c_int;
@@ -76,7 +76,7 @@ mod imp {
     pub unsafe extern "C-unwind" fn pthread_rwlock_rdlock(l: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            lock(Op::RwlockRead, l, caller, real::pthread_rwlock_tryrdlock, || {
+            lock(Op::RwlockRead, l, caller, real::pthread_rwlock_tryrdlock, move || {
                 real::pthread_rwlock_rdlock(l)
             })
         }
@@ -85,7 +85,7 @@ mod imp {
     pub unsafe extern "C-unwind" fn pthread_rwlock_wrlock(l: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            lock(Op::RwlockWrite, l, caller, real::pthread_rwlock_trywrlock, || {
+            lock(Op::RwlockWrite, l, caller, real::pthread_rwlock_trywrlock, move || {
                 real::pthread_rwlock_wrlock(l)
             })
         }
@@ -114,7 +114,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            let block = || real::pthread_rwlock_timedrdlock(l, deadline);
+            let block = move || real::pthread_rwlock_timedrdlock(l, deadline);
             if !acceptable(CLOCK_REALTIME, deadline) {
                 return block();
             }
@@ -129,7 +129,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            let block = || real::pthread_rwlock_timedwrlock(l, deadline);
+            let block = move || real::pthread_rwlock_timedwrlock(l, deadline);
             if !acceptable(CLOCK_REALTIME, deadline) {
                 return block();
             }
@@ -145,7 +145,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            let block = || real::pthread_rwlock_clockrdlock(l, clock, deadline);
+            let block = move || real::pthread_rwlock_clockrdlock(l, clock, deadline);
             if !acceptable(clock, deadline) {
                 return block();
             }
@@ -161,7 +161,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            let block = || real::pthread_rwlock_clockwrlock(l, clock, deadline);
+            let block = move || real::pthread_rwlock_clockwrlock(l, clock, deadline);
             if !acceptable(clock, deadline) {
                 return block();
             }
@@ -183,7 +183,7 @@ mod imp {
         unsafe {
             let result = real::pthread_rwlock_init(l, attributes);
             if result == 0 {
-                happened(Op::RwlockInit, l as usize, caller);
+                created(Op::RwlockInit, l as usize, caller);
             }
             result
         }

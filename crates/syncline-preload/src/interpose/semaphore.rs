@@ -39,7 +39,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::count::{Caller, Outcome, happened, refused, wait_for_lock};
+    use crate::count::{Caller, Outcome, created, happened, refused, wait_for_lock};
     use crate::interpose::{acceptable, quietly};
 
     unsafe fn wait(
@@ -61,7 +61,7 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn sem_wait(sem: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { wait(Op::SemWait, sem, caller, || real::sem_wait(sem)) }
+        unsafe { wait(Op::SemWait, sem, caller, move || real::sem_wait(sem)) }
     }
 
     pub unsafe extern "C-unwind" fn sem_timedwait(
@@ -71,7 +71,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            let block = || real::sem_timedwait(sem, deadline);
+            let block = move || real::sem_timedwait(sem, deadline);
             if !acceptable(CLOCK_REALTIME, deadline) {
                 return block();
             }
@@ -87,7 +87,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            let block = || real::sem_clockwait(sem, clock, deadline);
+            let block = move || real::sem_clockwait(sem, clock, deadline);
             if !acceptable(clock, deadline) {
                 return block();
             }
@@ -129,7 +129,7 @@ mod imp {
         unsafe {
             let result = real::sem_init(sem, shared, value);
             if result == 0 {
-                happened(Op::SemInit, sem as usize, caller);
+                created(Op::SemInit, sem as usize, caller);
             }
             result
         }

@@ -28,7 +28,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::count::{Caller, Outcome, acquired, happened, refused, releasing, wait_for_lock};
+    use crate::count::{Caller, Outcome, acquired, created, refused, releasing, wait_for_lock};
 
     pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
@@ -36,7 +36,7 @@ mod imp {
             if real::pthread_spin_trylock(lock) == 0 {
                 return acquired(Op::SpinLock, lock as usize, caller);
             }
-            let block = || real::pthread_spin_lock(lock);
+            let block = move || real::pthread_spin_lock(lock);
             wait_for_lock(Op::SpinLock, lock as usize, caller, block, Outcome::of)
         }
     }
@@ -71,7 +71,7 @@ mod imp {
         unsafe {
             let result = real::pthread_spin_init(lock, shared);
             if result == 0 {
-                happened(Op::SpinInit, lock as usize, caller);
+                created(Op::SpinInit, lock as usize, caller);
             }
             result
         }

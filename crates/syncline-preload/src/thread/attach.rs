@@ -18,7 +18,8 @@ use syncline_recording::layout::{
 };
 
 use crate::recorder::{self, Recorder};
-use crate::thread::{Start, ThreadState, rows};
+use crate::thread::table::{self, Order};
+use crate::thread::{Start, ThreadState};
 use crate::{clock, tls};
 
 /// `PTHREAD_DESTRUCTOR_ITERATIONS` of the C library.
@@ -108,7 +109,7 @@ pub unsafe fn attach(recorder: &Recorder, state: *mut ThreadState, start: Start)
         s.destructor_runs = 0;
         s.start = start;
         fill_record(record, &start);
-        if !take_over_table(recorder, s) && !rows::begin(s) {
+        if !take_over_table(recorder, s) && !table::begin(s) {
             s.table = null_mut();
             // Without room for a table the thread counts nothing; the record says that it
             // was there.
@@ -206,7 +207,7 @@ unsafe fn take_over_table(recorder: &Recorder, s: &mut ThreadState) -> bool {
         }
         s.table = recorder.file().unit(word & 0xffff_ffff_ffff).cast();
         s.mask = (1 << (word >> 48)) - 1;
-        s.shift = (*s.record).shift;
+        s.order = Order::of_code((*s.record).order);
         s.rows = (*s.record).rows;
     }
     true
@@ -277,7 +278,7 @@ unsafe fn finish(state: *mut ThreadState) {
         store_name(record);
         (*record).cpu_ns += clock::nanoseconds(ClockId::ThreadCPUTime);
         (*record).waiting_op = 0;
-        (*record).shift = (*state).shift;
+        (*record).order = (*state).order.code();
         (*record).ended = clock::now();
         (*record).last_seen = (*record).ended;
         tls::set_finished(1);

@@ -8,6 +8,7 @@
 pub mod attach;
 pub mod held;
 pub mod rows;
+pub mod table;
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -15,12 +16,13 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use syncline_recording::layout::{Row, ThreadRecord};
 
 use crate::thread::held::Held;
+use crate::thread::table::Order;
 
 /// One uncontended acquisition in this many is timed, on average: a power of two.
 ///
 /// Two readings of the time stamp counter cost some 20 ns; spread over this many they add
-/// a third of a nanosecond to each.
-pub const HOLD_SAMPLE_PERIOD: u32 = 64;
+/// less than half a nanosecond to each, mispredicted branches included.
+pub const HOLD_SAMPLE_PERIOD: u32 = 128;
 
 /// Threads that can be recorded at one time.
 const LIVE_THREADS: usize = 16_384;
@@ -37,8 +39,8 @@ pub struct ThreadState {
     pub mask: u64,
     /// Highest address of the stack, from which depths are counted.
     pub stack_high: usize,
-    /// Low bits of a lock's address that don't tell locks apart; see [`rows`].
-    pub shift: u32,
+    /// In which order the rows stand.
+    pub order: Order,
     /// The locks that it holds. Others read it, to find who holds a lock.
     pub held: Held,
 

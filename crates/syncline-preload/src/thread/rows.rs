@@ -1,11 +1,9 @@
 //! A thread's table of rows: one for each (lock, call site, stack depth, operation).
 //!
-//! Open addressing, in the recording's file. Where a row belongs follows from the address of
-//! its lock and, scattered, from its call site: neighbouring locks then have neighbouring
-//! rows, so a walk over an array of locks is a walk over the table, while one lock's call
-//! sites don't compete for a place. The low bits that all locks share must not count, or
-//! they leave most of the table empty: 5 bits is right for arrays of mutexes, and
-//! a table that gets crowded while nearly empty looks for a better number ([`best_shift`]).
+//! Open addressing, in the recording's file; [`table`] says where a row belongs and how the
+//! table grows.
+//!
+//! [`table`]: crate::thread::table
 //!
 //! Two paths to one call site mostly differ in stack depth, so the depth is part of what a
 //! row stands for. Deep recursion would have as many rows as depths; from the
@@ -15,32 +13,17 @@ use core::mem::offset_of;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-use rustix::mm::{Advice, madvise};
 use syncline_recording::Op;
 use syncline_recording::layout::{Header, Row, UNIT, WaitRecord};
 
 use crate::recorder::{self, stacks};
+use crate::thread::table::{self, REACH};
 use crate::thread::{ThreadState, attach};
 
-/// Rows of a new table, log 2: one page.
-const FIRST_LOG2: u32 = 6;
-/// Largest table, log 2: a gigabyte.
-const LAST_LOG2: u32 = 24;
-/// Low bits of an address that a new table ignores.
-pub const FIRST_SHIFT: u32 = 5;
-/// How far from its place a row may be.
-const REACH: u64 = 24;
 /// Rows that one call site has for one lock before all further depths share a row.
 const PATHS: u32 = 8;
 /// The depth of a row that stands for all further depths.
 const ANY_DEPTH: u32 = u32::MAX;
-
-/// Where in the table a row belongs, before the mask.
-#[inline(always)]
-fn place(lock: usize, ret: usize, shift: u32) -> u64 {
-    let site = (ret as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-    (lock as u64 >> shift).wrapping_add(site)
-}
 
 #[inline(always)]
 fn is(row: &Row, lock: usize, ret: usize, key: u64) -> bool {
@@ -68,7 +51,7 @@ pub unsafe fn known(
         }
         let ret = *caller;
         let depth = (state.stack_high.wrapping_sub(caller as usize)) as u32;
-        let index = place(lock, ret, state.shift) & state.mask;
+        let index = state.order.place(lock, ret) & state.mask;
         let row = state.table.add(index as usize);
         is(&*row, lock, ret, Row::key(op, depth)).then_some((state, row))
     }
@@ -95,7 +78,7 @@ pub unsafe fn find(state: &ThreadState, lock: usize, ret: usize, key: u64) -> *m
     if state.table.is_null() {
         return null_mut();
     }
-    let home = place(lock, ret, state.shift);
+    let home = state.order.place(lock, ret);
     for step in 0..REACH {
         // SAFETY: the mask keeps the index within the table.
         let row = unsafe { state.table.add(((home + step) & state.mask) as usize) };
@@ -177,7 +160,7 @@ unsafe fn add(state: &mut ThreadState, op: Op, lock: usize, ret: usize, depth: u
             }
             _ => {
                 // SAFETY: this thread's own state, marked busy.
-                let grown = unsafe { grow(state) };
+                let grown = unsafe { table::grow(state) };
                 if !grown {
                     return null_mut();
                 }
@@ -188,7 +171,7 @@ unsafe fn add(state: &mut ThreadState, op: Op, lock: usize, ret: usize, depth: u
 
 /// The first empty row within reach, and how many rows this call site has for this lock.
 unsafe fn probe(state: &ThreadState, op: Op, lock: usize, ret: usize) -> (Option<*mut Row>, u32) {
-    let home = place(lock, ret, state.shift);
+    let home = state.order.place(lock, ret);
     let mut paths = 0;
     for step in 0..REACH {
         // SAFETY: the mask keeps the index within the table, which is this thread's own.
@@ -217,97 +200,6 @@ unsafe fn fill(state: &mut ThreadState, row: *mut Row, lock: usize, ret: usize, 
         state.rows += 1;
         (*state.record).rows = state.rows;
     }
-}
-
-/// Gives the thread its first table. False if there is no room.
-pub unsafe fn begin(state: &mut ThreadState) -> bool {
-    // SAFETY: this thread's own state.
-    unsafe { exchange(state, FIRST_LOG2, FIRST_SHIFT) }
-}
-
-/// Replaces the table by a better one: of twice the size or, where rows crowd a table that is
-/// nearly empty, also with another shift.
-unsafe fn grow(state: &mut ThreadState) -> bool {
-    let log2 = (state.mask + 1).trailing_zeros() + 1;
-    if log2 > LAST_LOG2 {
-        return false;
-    }
-    let sparse = u64::from(state.rows) * 4 < state.mask + 1;
-    // SAFETY: this thread's own state.
-    unsafe {
-        let shift = if sparse { best_shift(state) } else { state.shift };
-        exchange(state, log2, shift)
-    }
-}
-
-/// The shift under which the fewest rows of this table share a place with another.
-unsafe fn best_shift(state: &ThreadState) -> u32 {
-    const SHIFTS: core::ops::RangeInclusive<u32> = 3..=16;
-    const SAMPLE: usize = 256;
-    let mut seen = [0u64; SAMPLE];
-    let mut n = 0;
-    for i in 0..=state.mask {
-        // SAFETY: within this thread's own table.
-        let row = unsafe { &*state.table.add(i as usize) };
-        if row.key != 0 && n < SAMPLE {
-            seen[n] = row.lock;
-            n += 1;
-        }
-    }
-    let distinct = |shift: u32| {
-        let mut taken = [0u64; SAMPLE / 16];
-        for lock in &seen[..n] {
-            let bit = lock >> shift & (SAMPLE as u64 * 4 - 1);
-            taken[bit as usize / 64] |= 1 << (bit % 64);
-        }
-        taken.iter().map(|word| word.count_ones()).sum::<u32>()
-    };
-    SHIFTS.max_by_key(|&shift| (distinct(shift), u32::MAX - shift)).unwrap_or(FIRST_SHIFT)
-}
-
-/// Moves all rows to a new table and makes it the thread's.
-unsafe fn exchange(state: &mut ThreadState, log2: u32, shift: u32) -> bool {
-    let Some(recorder) = recorder::existing() else { return false };
-    let bytes = size_of::<Row>() as u64;
-    let Some(unit) = recorder.file().new_pages(bytes << log2) else { return false };
-    let (old, old_mask) = (state.table, state.mask);
-    let table = recorder.file().unit(unit).cast::<Row>();
-    let mask = (1u64 << log2) - 1;
-    // SAFETY: both tables are this thread's own; the new one is zeroed and real.
-    unsafe {
-        if !old.is_null() {
-            for i in 0..=old_mask {
-                let row = old.add(i as usize);
-                if (*row).key == 0 {
-                    continue;
-                }
-                let home = place((*row).lock as usize, (*row).ret as usize, shift);
-                let free = (0..REACH)
-                    .map(|step| table.add(((home + step) & mask) as usize))
-                    .find(|&new| (*new).key == 0);
-                let Some(new) = free else {
-                    // Too crowded still. The pages are lost; the next try is larger.
-                    return log2 < LAST_LOG2 && exchange(state, log2 + 1, shift);
-                };
-                new.write(*row);
-            }
-        }
-        state.table = table;
-        state.mask = mask;
-        state.shift = shift;
-        let word = u64::from(log2) << 48 | unit;
-        // Readers of the file follow this word to the rows copied above: Release.
-        AtomicU64::from_ptr(&raw mut (*state.record).table).store(word, Ordering::Release);
-        if !old.is_null() {
-            state
-                .held
-                .relocate(|row| find(state, (*row).lock as usize, (*row).ret as usize, (*row).key));
-            let size = (old_mask as usize + 1) * size_of::<Row>();
-            // The old rows' room goes back to the file system, where it knows how.
-            let _ = madvise(old.cast(), size, Advice::LinuxRemove);
-        }
-    }
-    true
 }
 
 /// The wait record of a row, made if there is none; null if it can't be had.

@@ -1,0 +1,156 @@
+//! The reader against damaged recordings: whatever the bytes are, it answers with a value
+//! or an error, never panics, and takes no more memory than a small multiple of the file.
+//!
+//! The damage follows from fixed seeds, so that a failure comes again; the message of a
+//! failure names the seed.
+
+mod damage;
+mod memory;
+mod sample;
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use syncline_recording::{Error, ProcessFile, Session, process_files};
+
+use crate::sample::sample;
+
+/// A row takes 64 bytes in the file and about 500 when read, if it has waits.
+const MEMORY_FACTOR: usize = 16;
+const MEMORY_FLOOR: usize = 64 << 10;
+
+/// Reads the bytes as a recording, and touches all that came out.
+#[track_caller]
+fn read(path: &Path, bytes: &[u8], what: &str) -> Result<ProcessFile, Error> {
+    fs::write(path, bytes).expect("a file to read");
+    memory::start();
+    let read = catch_unwind(AssertUnwindSafe(|| ProcessFile::open(path).inspect(use_everything)));
+    let most = memory::most();
+    let result = read.unwrap_or_else(|_| panic!("the reader panicked on {what}"));
+    let allowed = MEMORY_FACTOR * bytes.len() + MEMORY_FLOOR;
+    assert!(most <= allowed, "{most} bytes of memory for {} on {what}", bytes.len());
+    if let Err(e) = &result {
+        assert!(!e.to_string().is_empty());
+    }
+    result
+}
+
+fn use_everything(file: &ProcessFile) {
+    let text = (file.executable(), file.arguments(), file.ended(), file.seconds(file.ended()));
+    let modules = file.modules.iter().map(|m| m.path().len() + m.build_id().len()).sum::<usize>();
+    let threads = file.threads.iter().map(|t| t.record.name().len()).sum::<usize>();
+    let rows = file.threads.iter().flat_map(|t| &t.rows);
+    let frames = rows.map(|row| {
+        let place = file.stack(row.counts.stack).len() + file.stack(row.counts.outer).len();
+        let waits = row.waits.as_ref().map_or(0, |w| w.histogram.len() + w.blockers.len());
+        place + waits + row.op.label().len()
+    });
+    std::hint::black_box((text, modules, threads, frames.sum::<usize>()));
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+#[test]
+fn the_sample_is_read_as_it_was_written() {
+    let folder = folder();
+    let file = read(&folder.path().join("1.syncline"), &sample(), "the sample").expect("a value");
+    assert_eq!(file.executable(), "/usr/bin/sample");
+    assert_eq!(file.arguments(), ["sample", "--fast"]);
+    assert_eq!(file.modules.len(), 2);
+    assert_eq!(file.stack(1), [0x1010, 0x1020, 0x1030]);
+    assert_eq!(file.threads.len(), sample::THREADS);
+    for (index, thread) in file.threads.iter().enumerate() {
+        assert_eq!(thread.record.name(), format!("worker {index}"));
+        assert_eq!(thread.rows.len(), sample::ROWS);
+        let calls: u64 = thread.rows.iter().map(|r| r.counts.calls).sum();
+        assert_eq!(calls, sample::calls(index));
+        let waits: u64 = thread.rows.iter().filter_map(|r| r.waits.as_ref()).map(|w| w.waits).sum();
+        assert_eq!(waits, 5);
+    }
+}
+
+#[test]
+fn every_length() {
+    let (folder, whole) = (folder(), sample());
+    let path = folder.path().join("1.syncline");
+    for length in (0..whole.len()).step_by(7) {
+        let result = read(&path, &whole[..length], &format!("the first {length} bytes"));
+        assert!(length > 4096 || result.is_err(), "a file without a whole header was read");
+    }
+}
+
+/// Every word of the structure that the reader goes by, with every value that is special.
+#[test]
+fn every_word_with_every_special_value() {
+    let (folder, whole) = (folder(), sample());
+    let path = folder.path().join("1.syncline");
+    for at in sample::structure() {
+        for special in damage::special_values(whole.len() as u64) {
+            let mut bytes = whole.clone();
+            let width = if special > u64::from(u32::MAX) { 8 } else { 4 };
+            damage::put(&mut bytes, at, width, special);
+            drop(read(&path, &bytes, &format!("{special:#x} at {at}")));
+        }
+    }
+}
+
+#[test]
+fn thousands_of_random_damages() {
+    const CASES: u64 = 20_000;
+    let (folder, whole) = (folder(), sample());
+    let path = folder.path().join("1.syncline");
+    let mut readable = 0;
+    for seed in 0..CASES {
+        let bytes = damage::damaged(&whole, seed);
+        readable += u64::from(read(&path, &bytes, &format!("seed {seed}")).is_ok());
+    }
+    // Otherwise the damage is too coarse to get past the first checks, or none at all.
+    assert!((CASES / 20..CASES).contains(&readable), "{readable} of {CASES} were readable");
+}
+
+#[test]
+fn noise_and_other_files() {
+    let folder = folder();
+    let path = folder.path().join("1.syncline");
+    let mut random = fastrand::Rng::with_seed(3);
+    for length in [0, 1, 7, 8, 4095, 4096, 70_000] {
+        let mut noise: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(length).collect();
+        assert!(matches!(read(&path, &noise, "noise"), Err(Error::Foreign(_))));
+        if length >= 8 {
+            noise[..8].copy_from_slice(b"SYNCLINE");
+            assert!(read(&path, &noise, "noise after the magic").is_err());
+        }
+    }
+    assert!(matches!(ProcessFile::open(folder.path()), Err(Error::Foreign(_))));
+    assert!(matches!(ProcessFile::open(&folder.path().join("none")), Err(Error::Io { .. })));
+}
+
+#[test]
+fn damaged_sessions_and_odd_folders() {
+    let folder = folder();
+    assert!(matches!(process_files(folder.path()), Err(Error::Empty(_))));
+    assert!(matches!(Session::read(folder.path()), Ok(None)));
+    let session = Session {
+        version: Session::VERSION,
+        syncline: "0.1.0".into(),
+        command: vec!["sample".into()],
+        pid: 1,
+        started: 2,
+        seconds: Some(0.5),
+        ending: None,
+        processors: 2,
+        kernel: "Linux".into(),
+    };
+    session.write(folder.path()).expect("a session");
+    assert_eq!(Session::read(folder.path()).expect("a session"), Some(session));
+    let path = folder.path().join("session.json");
+    let whole = fs::read(&path).expect("its text");
+    for seed in 0..2000 {
+        fs::write(&path, damage::damaged(&whole, seed)).expect("a file");
+        let read = catch_unwind(|| drop(Session::read(folder.path())));
+        assert!(read.is_ok(), "seed {seed}");
+    }
+}
