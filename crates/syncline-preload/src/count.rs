@@ -10,8 +10,8 @@ use syncline_recording::layout::{Blocker, Row, WaitRecord, bucket};
 use syncline_recording::{Class, Op, Primitive};
 
 use crate::recorder;
-use crate::thread::held::Hold;
-use crate::thread::{HOLD_SAMPLE_PERIOD, attach, rows};
+use crate::thread::held::{Held, Hold};
+use crate::thread::{HOLD_SAMPLE_PERIOD, ThreadState, attach, rows};
 use crate::{clock, tls};
 
 /// Where the program called from: the stack pointer at the entry of the interposed
@@ -132,7 +132,9 @@ unsafe fn acquired_rarely(op: Op, lock: usize, caller: Caller) -> i32 {
         if !row.is_null() {
             let since = is_timed((*row).calls).then(clock::now);
             add_one(&raw mut (*row).calls);
-            (*tls::state()).held.push(Hold { row, since, waited: false });
+            if let Some(state) = tls::state() {
+                state.held.push(Hold { row, since, waited: false });
+            }
         }
         0
     }
@@ -151,47 +153,40 @@ fn is_timed(calls: u64) -> bool {
 /// the lock, so that the caller need not keep it meanwhile.
 #[inline(always)]
 pub fn releasing(lock: usize) -> usize {
-    let state = tls::state();
-    // SAFETY: this thread's own state.
-    if state.is_null() || unsafe { (*state).held.pop_untimed(lock) } {
-        return lock;
+    match tls::state() {
+        Some(state) if !state.held.pop_untimed(lock) => released_rarely(state, lock),
+        _ => lock,
     }
-    released_rarely(lock)
 }
 
 /// A release of a lock that is not the newest, or was timed.
 #[cold]
 #[inline(never)]
-fn released_rarely(lock: usize) -> usize {
-    // SAFETY: this thread's own state, known to be there.
-    if let Some(hold) = unsafe { (*tls::state()).held.pop(lock) }
+fn released_rarely(state: &ThreadState, lock: usize) -> usize {
+    if let Some(hold) = state.held.pop(lock)
         && let Some(since) = hold.since
     {
-        add_hold(hold.row, since, hold.waited);
+        add_hold(state, hold.row, since, hold.waited);
     }
     lock
 }
 
 /// Adds up a hold that was timed.
-fn add_hold(row: *mut Row, since: u64, waited: bool) {
+fn add_hold(state: &ThreadState, row: *mut Row, since: u64, waited: bool) {
     let now = clock::now();
     let ticks = now.saturating_sub(since);
-    let state = tls::state();
-    // SAFETY: row and record are this thread's own.
+    // SAFETY: state, row and record are this thread's own.
     unsafe {
         if !waited {
-            let row = &mut *row;
-            row.held_ticks += ticks;
-            row.held_max = row.held_max.max(ticks);
-            row.held_samples = row.held_samples.saturating_add(1);
-        } else if let Some(waits) = rows::waits_of(state, row).as_mut() {
-            waits.held_ticks += ticks;
-            waits.held_max = waits.held_max.max(ticks);
-            waits.held_samples += 1;
+            (*row).held_ticks += ticks;
+            (*row).held_max = (*row).held_max.max(ticks);
+            (*row).held_samples = (*row).held_samples.saturating_add(1);
+        } else if let Some(waits) = rows::waits_of(state, row) {
+            (*waits).held_ticks += ticks;
+            (*waits).held_max = (*waits).held_max.max(ticks);
+            (*waits).held_samples += 1;
         }
-        if !(*state).record.is_null() {
-            (*(*state).record).last_seen = now;
-        }
+        (*state.record.get()).last_seen = now;
     }
 }
 
@@ -244,11 +239,11 @@ pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
     // SAFETY: by this function's own condition.
     unsafe {
         let row = rows::of(op, lock, caller);
-        if let Some(row) = row.as_mut() {
-            let waits = rows::waits_of(tls::state(), row);
-            if !waits.is_null() {
-                add_one(&raw mut (*waits).refused);
-            }
+        if row.is_null() {
+            return;
+        }
+        if let Some(waits) = tls::state().and_then(|state| rows::waits_of(state, row)) {
+            add_one(&raw mut (*waits).refused);
         }
     }
 }
@@ -334,7 +329,7 @@ unsafe fn measured(
     // signal handler may have made the table grow meanwhile.
     unsafe {
         let row = rows::of(op, lock, caller);
-        let stack = row.as_ref().map_or(0, |row| row.stack);
+        let stack = if row.is_null() { 0 } else { (*row).stack };
         let began = clock::now();
         waiting(op, lock, began, stack);
         let result = block();
@@ -370,7 +365,9 @@ unsafe fn add_call(
         }
         if got && has_holder(op) {
             let hold = Hold { row, since: Some(ended), waited: true };
-            (*tls::state()).held.push(hold);
+            if let Some(state) = tls::state() {
+                state.held.push(hold);
+            }
         }
     }
 }
@@ -387,7 +384,7 @@ fn waiting(op: Op, lock: usize, since: u64, stack: u32) {
         // SAFETY: the record is this thread's own. A reader takes the words as they come;
         // `waiting_op` is stored last.
         unsafe {
-            let record = (*state).record;
+            let record = state.record.get();
             (*record).waiting_lock = lock as u64;
             (*record).waiting_since = since;
             (*record).waiting_stack = stack;
@@ -397,11 +394,10 @@ fn waiting(op: Op, lock: usize, since: u64, stack: u32) {
 }
 
 fn waiting_no_more(now: u64) {
-    let state = tls::state();
-    // SAFETY: the state and its record are this thread's own.
-    unsafe {
-        if !state.is_null() && !(*state).record.is_null() {
-            let record = (*state).record;
+    if let Some(state) = tls::state().filter(|state| !state.table.get().is_null()) {
+        let record = state.record.get();
+        // SAFETY: the record of an attached thread is its own.
+        unsafe {
             AtomicU32::from_ptr(&raw mut (*record).waiting_op).store(0, Relaxed);
             (*record).last_seen = now;
         }
@@ -413,22 +409,29 @@ fn waiting_no_more(now: u64) {
 /// # Safety
 /// The row is this thread's own.
 unsafe fn add_wait(row: *mut Row, ticks: u64, holder: Option<Holder>, outcome: &Outcome) {
-    // SAFETY: by this function's own condition.
-    let waits = unsafe { rows::waits_of(tls::state(), row).as_mut() };
-    let Some(waits) = waits else { return };
-    waits.waits += 1;
-    waits.ticks += ticks;
-    waits.max = waits.max.max(ticks);
-    waits.timeouts += u64::from(matches!(outcome, Outcome::TimedOut));
-    let bucket = &mut waits.histogram[bucket(ticks)];
-    *bucket = bucket.saturating_add(1);
-    if let Some(holder) = holder {
-        blame(waits, holder, ticks);
+    // SAFETY: by this function's own condition; a wait record has one writer.
+    unsafe {
+        let Some(waits) = tls::state().and_then(|state| rows::waits_of(state, row)) else {
+            return;
+        };
+        (*waits).waits += 1;
+        (*waits).ticks += ticks;
+        (*waits).max = (*waits).max.max(ticks);
+        (*waits).timeouts += u64::from(matches!(outcome, Outcome::TimedOut));
+        let bucket = &raw mut (*waits).histogram[bucket(ticks)];
+        *bucket = (*bucket).saturating_add(1);
+        if let Some(holder) = holder {
+            blame(waits, holder, ticks);
+        }
     }
 }
 
-fn blame(waits: &mut WaitRecord, holder: Holder, ticks: u64) {
-    let place = waits.blockers.iter_mut().find(|b| b.stack == holder.stack || b.stack == 0);
+/// # Safety
+/// The wait record is this thread's own.
+unsafe fn blame(waits: *mut WaitRecord, holder: Holder, ticks: u64) {
+    // SAFETY: by this function's own condition.
+    let blockers = unsafe { &mut (*waits).blockers };
+    let place = blockers.iter_mut().find(|b| b.stack == holder.stack || b.stack == 0);
     if let Some(blocker) = place {
         *blocker = Blocker {
             stack: holder.stack,
@@ -446,20 +449,23 @@ pub struct Holder {
     thread: u32,
 }
 
-/// Looks through the locks that other threads hold. It reads what they may be changing; see
-/// [`crate::thread::held`].
+/// Looks through the locks that other threads hold or, if none holds it, have just let go
+/// of. It reads what they may be changing; see [`crate::thread::held`].
 fn holder_of(lock: usize) -> Option<Holder> {
     /// Threads that are looked at: about a microsecond's worth.
     const LOOK_AT: usize = 512;
-    let me = tls::state();
+    let me = tls::state_address();
     let threads = recorder::existing()?.threads.used();
-    threads.iter().take(LOOK_AT).find_map(|thread| {
-        let row = thread.held.find(lock).filter(|_| !core::ptr::eq(thread, me))?;
-        // SAFETY: rows stay mapped; one that has moved reads as zero. The word is read
-        // whole, while its owner may be storing it.
-        let stack = unsafe { AtomicU32::from_ptr(&raw mut (*row).stack).load(Relaxed) };
-        (stack != 0).then_some(Holder { stack, thread: thread.index })
-    })
+    let look = |find: fn(&Held, usize) -> Option<*mut Row>| {
+        threads.iter().take(LOOK_AT).find_map(|thread| {
+            let row = find(&thread.held, lock).filter(|_| (&raw const *thread).addr() != me)?;
+            // SAFETY: rows stay mapped; one that has moved reads as zero. The word is read
+            // whole, while its owner may be storing it.
+            let stack = unsafe { AtomicU32::from_ptr(&raw mut (*row).stack).load(Relaxed) };
+            (stack != 0).then_some(Holder { stack, thread: thread.index.load(Relaxed) })
+        })
+    };
+    look(Held::find).or_else(|| look(Held::find_released))
 }
 
 /// A lock that is let go of for the time of a wait, as a condition variable does.
@@ -474,32 +480,21 @@ pub struct Interrupted {
 
 /// Takes a lock off the held ones until [`resume`].
 pub fn interrupt(lock: usize) -> Option<Interrupted> {
-    let state = tls::state();
-    if state.is_null() {
-        return None;
-    }
-    // SAFETY: state and rows are this thread's own.
-    unsafe {
-        let Hold { row, since, waited } = (*state).held.pop(lock)?;
-        let began = if since.is_some() { clock::now() } else { 0 };
-        Some(Interrupted { lock, ret: (*row).ret as usize, key: (*row).key, since, waited, began })
-    }
+    let Hold { row, since, waited } = tls::state()?.held.pop(lock)?;
+    let began = if since.is_some() { clock::now() } else { 0 };
+    // SAFETY: the row is this thread's own.
+    let (ret, key) = unsafe { ((*row).ret as usize, (*row).key) };
+    Some(Interrupted { lock, ret, key, since, waited, began })
 }
 
 /// Puts it back: it counts as held since its acquisition, less the time in between.
 pub fn resume(interrupted: Interrupted) {
     let Interrupted { lock, ret, key, since, waited, began } = interrupted;
-    let state = tls::state();
-    if state.is_null() {
-        return;
-    }
-    // SAFETY: the state is this thread's own. The row is looked up anew, since it may have
-    // moved.
-    unsafe {
-        let row = rows::find(&*state, lock, ret, key);
-        if !row.is_null() {
-            let since = since.map(|since| since + (clock::now() - began));
-            (*state).held.push(Hold { row, since, waited });
-        }
+    let Some(state) = tls::state() else { return };
+    // The row is looked up anew, since it may have moved.
+    // SAFETY: the state is this thread's own.
+    if let Some(row) = unsafe { rows::find(state, lock, ret, key) } {
+        let since = since.map(|since| since + (clock::now() - began));
+        state.held.push(Hold { row, since, waited });
     }
 }

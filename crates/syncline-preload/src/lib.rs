@@ -34,6 +34,7 @@ mod alloc;
 mod clock;
 mod count;
 mod entry;
+mod errno;
 mod interpose;
 mod options;
 mod real;

@@ -8,6 +8,8 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::errno::preserving_errno;
+
 /// A symbol, looked up when first needed.
 pub struct Symbol {
     name: &'static CStr,
@@ -32,16 +34,10 @@ impl Symbol {
 
     #[cold]
     fn look_up(&self) -> *mut c_void {
-        // SAFETY: both strings end in a zero byte.
-        let found = unsafe {
-            match self.version {
-                Some(version) => {
-                    libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr())
-                }
-                None => libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()),
-            }
-        };
-        let found = if found.is_null() { self.in_local_library() } else { found };
+        let found = preserving_errno(|| {
+            let next = self.next_definition();
+            if next.is_null() { self.in_local_library() } else { next }
+        });
         if found.is_null() {
             let name = self.name.to_bytes();
             for part in [&b"syncline: this system has no function "[..], name, b"\n"] {
@@ -53,6 +49,17 @@ impl Symbol {
         }
         self.found.store(found, Ordering::Relaxed);
         found
+    }
+
+    fn next_definition(&self) -> *mut c_void {
+        let name = self.name.as_ptr();
+        // SAFETY: both strings end in a zero byte.
+        unsafe {
+            match self.version {
+                Some(version) => libc::dlvsym(libc::RTLD_NEXT, name, version.as_ptr()),
+                None => libc::dlsym(libc::RTLD_NEXT, name),
+            }
+        }
     }
 
     /// Looks into an OpenMP runtime that was loaded apart from the program's own search

@@ -55,9 +55,21 @@ macro_rules! word {
     };
 }
 
+/// The thread's state; none before its first operation.
+#[inline(always)]
+pub fn state() -> Option<&'static ThreadState> {
+    // SAFETY: the word is 0 or was set from such a reference, below.
+    unsafe { (state_address() as *const ThreadState).as_ref() }
+}
+
+/// Sets [`state`].
+pub fn set_state(state: Option<&'static ThreadState>) {
+    set_state_address(state.map_or(0, |state| (&raw const *state).addr()));
+}
+
 word!(
-    /// The thread's state; null before its first operation.
-    state, set_state, "0", *mut ThreadState
+    /// The address of the thread's state; 0 before its first operation.
+    state_address, set_state_address, "0", usize
 );
 word!(
     /// The highest address of the thread's stack; 0 if it is not known yet.

@@ -15,8 +15,6 @@ mod semaphore;
 mod spin;
 mod thread;
 
-use core::ffi::c_int;
-
 use libc::{clockid_t, timespec};
 
 /// Whether the C library would accept this deadline. Where it would not, it may refuse
@@ -28,21 +26,4 @@ unsafe fn acceptable(clock: clockid_t, deadline: *const timespec) -> bool {
     let known = clock == libc::CLOCK_REALTIME || clock == libc::CLOCK_MONOTONIC;
     // SAFETY: by this function's own condition.
     known && unsafe { (0..1_000_000_000).contains(&(*deadline).tv_nsec) }
-}
-
-/// Runs a try, and puts `errno` back if it fails: the program did not call it.
-///
-/// # Safety
-/// As of `tried`.
-unsafe fn quietly(tried: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: errno is always there.
-    unsafe {
-        let errno = libc::__errno_location();
-        let before = *errno;
-        let result = tried();
-        if result != 0 {
-            *errno = before;
-        }
-        result
-    }
 }

@@ -40,7 +40,8 @@ mod imp {
 
     use super::*;
     use crate::count::{Caller, Outcome, created, happened, refused, wait_for_lock};
-    use crate::interpose::{acceptable, quietly};
+    use crate::errno::preserving_errno;
+    use crate::interpose::acceptable;
 
     unsafe fn wait(
         op: Op,
@@ -51,7 +52,7 @@ mod imp {
         // SAFETY: the program's own call, and `caller` is the entry's.
         unsafe {
             real::pthread_testcancel();
-            if quietly(|| real::sem_trywait(sem)) == 0 {
+            if preserving_errno(|| real::sem_trywait(sem)) == 0 {
                 happened(op, sem as usize, caller);
                 return 0;
             }

@@ -4,6 +4,7 @@
 //! then calls the program's. Its end is seen elsewhere; see [`crate::thread::attach`].
 
 use core::ffi::{c_char, c_int, c_ulong, c_void};
+use core::sync::atomic::Ordering;
 
 use libc::{clockid_t, pthread_attr_t, timespec};
 use rustix::process::{Resource, getrlimit};
@@ -37,7 +38,7 @@ mod real {
 
 /// A state that waits for the thread that is to have it.
 pub struct Prepared {
-    state: *mut ThreadState,
+    state: &'static ThreadState,
     function: *mut c_void,
     caller: Caller,
 }
@@ -57,22 +58,21 @@ impl Prepared {
         unsafe {
             let creator = attach::current()?;
             let row = rows::of(Op::ThreadCreate, function as usize, caller);
-            let state = recorder::get()?.threads.take();
-            let state = state.as_mut()?;
-            state.start = Start {
+            let state = recorder::get()?.threads.take()?;
+            state.start.set(Start {
                 function,
                 argument,
-                creator: (*creator).index,
-                created_at: row.as_ref().map_or(0, |row| row.stack),
+                creator: creator.index.load(Ordering::Relaxed),
+                created_at: if row.is_null() { 0 } else { (*row).stack },
                 stack_size: stack_size(attributes),
-            };
+            });
             Some(Prepared { state, function, caller })
         }
     }
 
     /// Creates the thread and counts that; takes the state back if it fails.
     pub fn create(self, create: impl FnOnce(*mut c_void) -> c_int) -> c_int {
-        let result = create(self.state.cast());
+        let result = create((&raw const *self.state).cast_mut().cast());
         if result == 0 {
             // SAFETY: `new` was given a caller.
             unsafe { happened(Op::ThreadCreate, self.function as usize, self.caller) };
@@ -104,9 +104,9 @@ unsafe fn stack_size(attributes: *const pthread_attr_t) -> usize {
 unsafe fn arrive(state: *mut c_void) -> Start {
     /// From here to the start of the stack there is more than this.
     const ABOVE: usize = 128;
-    let state = state.cast::<ThreadState>();
     // SAFETY: by this function's own condition.
-    let start = unsafe { (*state).start };
+    let state = unsafe { &*state.cast::<ThreadState>() };
+    let start = state.start.get();
     let high = (&raw const start).addr() + size_of::<Start>() + ABOVE;
     tls::set_stack_high(high);
     tls::set_stack_low(high.saturating_sub(start.stack_size));
@@ -210,9 +210,9 @@ mod imp {
         // another one names stores its name when it ends.
         unsafe {
             let result = real::pthread_setname_np(thread, name);
-            let state = tls::state();
-            if thread == libc::pthread_self() && !state.is_null() && !(*state).record.is_null() {
-                attach::store_name((*state).record);
+            let attached = tls::state().filter(|state| !state.table.get().is_null());
+            if let Some(state) = attached.filter(|_| thread == libc::pthread_self()) {
+                attach::store_name(state.record.get());
             }
             result
         }

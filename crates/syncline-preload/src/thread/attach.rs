@@ -8,7 +8,7 @@
 use core::ffi::c_void;
 use core::mem::offset_of;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::getpid;
 use rustix::thread::gettid;
@@ -17,6 +17,7 @@ use syncline_recording::layout::{
     Header, THREAD_EXITED, THREAD_NONE, THREAD_RUNNING, ThreadRecord,
 };
 
+use crate::errno::preserving_errno;
 use crate::recorder::{self, Recorder};
 use crate::thread::table::{self, Order};
 use crate::thread::{Start, ThreadState};
@@ -27,40 +28,26 @@ const DESTRUCTOR_RUNS: u32 = 4;
 
 /// The state of this thread, given to it now if it has none; none if it can't be recorded.
 #[inline]
-pub fn current() -> Option<*mut ThreadState> {
-    let state = tls::state();
-    // SAFETY: a state that the thread has is valid.
-    if !state.is_null() && unsafe { !(*state).table.is_null() } {
-        return Some(state);
-    }
-    unseen()
+pub fn current() -> Option<&'static ThreadState> {
+    tls::state().filter(|state| !state.table.get().is_null()).or_else(unseen)
 }
 
 /// A thread that nobody saw created, or that forked, or the first one.
 #[cold]
-fn unseen() -> Option<*mut ThreadState> {
-    let recorder = recorder::get()?;
-    if tls::finished() != 0 {
-        recorder.count(offset_of!(Header, dropped_operations), 1);
-        return None;
-    }
-    let state = recorder.threads.take();
-    if state.is_null() {
-        recorder.count(offset_of!(Header, dropped_operations), 1);
-        return None;
-    }
-    if tls::stack_high() == 0 {
-        find_stack();
-    }
-    let start = Start {
-        function: null_mut(),
-        argument: null_mut(),
-        creator: u32::MAX,
-        created_at: 0,
-        stack_size: 0,
-    };
-    // SAFETY: the state was just taken.
-    unsafe { attach(recorder, state, start) }.then_some(state)
+fn unseen() -> Option<&'static ThreadState> {
+    preserving_errno(|| {
+        let recorder = recorder::get()?;
+        let state = if tls::finished() == 0 { recorder.threads.take() } else { None };
+        let Some(state) = state else {
+            recorder.count(offset_of!(Header, dropped_operations), 1);
+            return None;
+        };
+        if tls::stack_high() == 0 {
+            find_stack();
+        }
+        // SAFETY: the state was just taken, for this thread.
+        unsafe { attach(recorder, state, Start::UNKNOWN) }.then_some(state)
+    })
 }
 
 /// Finds out where the stack of a thread is that was not created through us.
@@ -90,38 +77,34 @@ fn find_stack() {
 ///
 /// # Safety
 /// `state` was taken by or for this thread and is used by nobody else.
-pub unsafe fn attach(recorder: &Recorder, state: *mut ThreadState, start: Start) -> bool {
-    let Some((record, index)) = record_for(recorder, &start) else {
+pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: Start) -> bool {
+    let give_up = || {
+        state.table.set(null_mut());
         recorder.threads.give_back(state);
         tls::set_finished(1);
-        return false;
+        false
     };
-    // SAFETY: the state is ours; the record was claimed for us.
+    let Some((record, index)) = record_for(recorder, &start) else { return give_up() };
+    state.held.clear();
+    state.record.set(record);
+    state.index.store(index, Ordering::Relaxed);
+    state.busy.store(0, Ordering::Relaxed);
+    state.stack_high.set(tls::stack_high());
+    state.wait_next.set(0);
+    state.wait_end.set(0);
+    state.destructor_runs.set(0);
+    // SAFETY: the record was claimed for this thread. Without room for a table the thread
+    // counts nothing; its record says that it was there.
     unsafe {
-        let s = &mut *state;
-        s.held.clear();
-        s.record = record;
-        s.index = index;
-        s.busy.store(0, Ordering::Relaxed);
-        s.stack_high = tls::stack_high();
-        s.wait_next = 0;
-        s.wait_end = 0;
-        s.destructor_runs = 0;
-        s.start = start;
         fill_record(record, &start);
-        if !take_over_table(recorder, s) && !table::begin(s) {
-            s.table = null_mut();
-            // Without room for a table the thread counts nothing; the record says that it
-            // was there.
-            recorder.threads.give_back(state);
-            tls::set_finished(1);
-            return false;
+        if !take_over_table(recorder, state) && !table::begin(state) {
+            return give_up();
         }
     }
-    tls::set_state(state);
+    tls::set_state(Some(state));
     if let Some(key) = key() {
         // SAFETY: the key is ours.
-        unsafe { libc::pthread_setspecific(key, state.cast()) };
+        unsafe { libc::pthread_setspecific(key, (&raw const *state).cast()) };
     }
     true
 }
@@ -172,19 +155,18 @@ fn record_for(recorder: &Recorder, start: &Start) -> Option<(*mut ThreadRecord, 
 unsafe fn fill_record(record: *mut ThreadRecord, start: &Start) {
     // SAFETY: by this function's own condition.
     unsafe {
-        let r = &mut *record;
-        if r.lifetimes > 0 {
-            r.earlier_ticks += r.ended.saturating_sub(r.started);
+        if (*record).lifetimes > 0 {
+            (*record).earlier_ticks += (*record).ended.saturating_sub((*record).started);
         } else {
-            r.start_function = start.function as u64;
+            (*record).start_function = start.function as u64;
         }
-        r.lifetimes += 1;
-        r.creator = start.creator;
-        r.created_at = start.created_at;
-        r.tid = gettid().as_raw_nonzero().get() as u32;
-        r.started = clock::now();
-        r.last_seen = r.started;
-        r.ended = 0;
+        (*record).lifetimes += 1;
+        (*record).creator = start.creator;
+        (*record).created_at = start.created_at;
+        (*record).tid = gettid().as_raw_nonzero().get() as u32;
+        (*record).started = clock::now();
+        (*record).last_seen = (*record).started;
+        (*record).ended = 0;
         store_name(record);
         // Release: readers of the file take a record whose state says that it is there.
         AtomicU32::from_ptr(&raw mut (*record).state).store(THREAD_RUNNING, Ordering::Release);
@@ -196,20 +178,19 @@ unsafe fn fill_record(record: *mut ThreadRecord, start: &Start) {
 ///
 /// # Safety
 /// The state and its record are this thread's own.
-unsafe fn take_over_table(recorder: &Recorder, s: &mut ThreadState) -> bool {
+unsafe fn take_over_table(recorder: &Recorder, state: &ThreadState) -> bool {
+    let record = state.record.get();
     // SAFETY: by this function's own condition.
-    unsafe {
-        let word = AtomicU64::from_ptr(&raw mut (*s.record).table).load(Ordering::Relaxed);
-        if word == 0 {
-            s.rows = 0;
-            s.table = null_mut();
-            return false;
-        }
-        s.table = recorder.file().unit(word & 0xffff_ffff_ffff).cast();
-        s.mask = (1 << (word >> 48)) - 1;
-        s.order = Order::of_code((*s.record).order);
-        s.rows = (*s.record).rows;
+    let (table, order, rows) = unsafe { ((*record).table, (*record).order, (*record).rows) };
+    if table == 0 {
+        state.rows.set(0);
+        state.table.set(null_mut());
+        return false;
     }
+    state.table.set(recorder.file().unit(table & 0xffff_ffff_ffff).cast());
+    state.mask.set((1 << (table >> 48)) - 1);
+    state.order.set(Order::of_code(order));
+    state.rows.set(rows);
     true
 }
 
@@ -245,50 +226,45 @@ fn key() -> Option<libc::pthread_key_t> {
     }
 }
 
-unsafe extern "C" fn destructor(state: *mut c_void) {
-    let state = state.cast::<ThreadState>();
+unsafe extern "C" fn destructor(value: *mut c_void) {
     // After a fork the state may have been wiped, and given to another thread since.
-    if state != tls::state() || state.is_null() {
+    let mine = |state: &&ThreadState| (&raw const **state).cast() == value.cast_const();
+    let Some(state) = tls::state().filter(mine) else { return };
+    if state.table.get().is_null() {
         return;
     }
-    // SAFETY: the state is this thread's own; the table says whether it is attached.
-    unsafe {
-        if (*state).table.is_null() {
-            return;
-        }
-        (*state).destructor_runs += 1;
-        if (*state).destructor_runs < DESTRUCTOR_RUNS
-            && let Some(key) = key()
-        {
-            libc::pthread_setspecific(key, state.cast());
-        } else {
-            finish(state);
-        }
+    let runs = state.destructor_runs.get() + 1;
+    state.destructor_runs.set(runs);
+    match key() {
+        // SAFETY: the key is ours.
+        Some(key) if runs < DESTRUCTOR_RUNS => unsafe {
+            libc::pthread_setspecific(key, value);
+        },
+        _ => finish(state),
     }
 }
 
 /// The thread has ended, or nearly so.
-///
-/// # Safety
-/// The state is this thread's own and attached.
-unsafe fn finish(state: *mut ThreadState) {
-    // SAFETY: by this function's own condition.
+fn finish(state: &'static ThreadState) {
+    let record = state.record.get();
+    // SAFETY: the record is this thread's own as long as the state is attached.
     unsafe {
-        let record = (*state).record;
         store_name(record);
         (*record).cpu_ns += clock::nanoseconds(ClockId::ThreadCPUTime);
         (*record).waiting_op = 0;
-        (*record).order = (*state).order.code();
+        (*record).order = state.order.get().code();
         (*record).ended = clock::now();
         (*record).last_seen = (*record).ended;
-        tls::set_finished(1);
-        tls::set_state(null_mut());
-        (*state).held.clear();
-        (*state).table = null_mut();
-        // Release pairs with the Acquire in `record_for`.
+    }
+    tls::set_finished(1);
+    tls::set_state(None);
+    state.held.clear();
+    state.table.set(null_mut());
+    // SAFETY: as above. Release pairs with the Acquire in `record_for`.
+    unsafe {
         AtomicU32::from_ptr(&raw mut (*record).state).store(THREAD_EXITED, Ordering::Release);
-        if let Some(recorder) = recorder::existing() {
-            recorder.threads.give_back(state);
-        }
+    }
+    if let Some(recorder) = recorder::existing() {
+        recorder.threads.give_back(state);
     }
 }

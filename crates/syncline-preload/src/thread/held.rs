@@ -133,6 +133,14 @@ impl Held {
         self.newest_of(lock).map(|(_, hold)| hold.row)
     }
 
+    /// The row with which this lock was acquired, if it is what the thread last let go of:
+    /// a hold is taken out just before the lock is free. For other threads.
+    pub fn find_released(&self, lock: usize) -> Option<*mut Row> {
+        let row = row_of(self.rows.get(self.count.load(Relaxed) as usize)?.load(Relaxed));
+        // SAFETY: rows stay mapped.
+        (!row.is_null() && unsafe { lock_of(row) } == lock as u64).then_some(row)
+    }
+
     /// Rows that have moved: asks for the new place of each.
     pub fn relocate(&self, new_place: impl Fn(*mut Row) -> *mut Row) {
         let count = (self.count.load(Relaxed) as usize).min(PLACES);

@@ -10,7 +10,9 @@ pub mod held;
 pub mod rows;
 pub mod table;
 
+use core::cell::Cell;
 use core::ffi::c_void;
+use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use syncline_recording::layout::{Row, ThreadRecord};
@@ -28,41 +30,46 @@ pub const HOLD_SAMPLE_PERIOD: u32 = 128;
 const LIVE_THREADS: usize = 16_384;
 
 /// A thread's working memory. The first line is all that the fast path touches besides the
-/// row and the place of the held lock.
+/// row.
 ///
-/// All zero after a fork, when `table` being null sends the thread to [`attach`].
+/// It is its owner's alone, but for what is atomic: that others look at. All zero after a
+/// fork, when `table` being null sends the thread to [`attach`].
 #[repr(C, align(64))]
 pub struct ThreadState {
     /// The table of rows, in the file; null while the thread has none.
-    pub table: *mut Row,
+    pub table: Cell<*mut Row>,
     /// Rows of the table, less one.
-    pub mask: u64,
-    /// Highest address of the stack, from which depths are counted.
-    pub stack_high: usize,
+    pub mask: Cell<u64>,
     /// In which order the rows stand.
-    pub order: Order,
+    pub order: Cell<Order>,
+    /// Highest address of the stack, from which depths are counted.
+    pub stack_high: Cell<usize>,
     /// The locks that it holds. Others read it, to find who holds a lock.
     pub held: Held,
 
-    /// The thread's record, in the file.
-    pub record: *mut ThreadRecord,
-    /// Its index.
-    pub index: u32,
-    /// Rows in use.
-    pub rows: u32,
+    /// Index of the thread's record. Others read it, with the held locks.
+    pub index: AtomicU32,
     /// Set while the state is being changed in steps: a signal handler that comes then
     /// finds it so and lets its operation pass uncounted.
     pub busy: AtomicU32,
-    /// Next free wait record, and the end of the page that it is in.
-    pub wait_next: u64,
-    pub wait_end: u64,
+    /// The thread's record, in the file.
+    pub record: Cell<*mut ThreadRecord>,
+    /// Rows in use.
+    pub rows: Cell<u32>,
     /// How often the destructor of the thread-specific key has run.
-    pub destructor_runs: u32,
+    pub destructor_runs: Cell<u32>,
+    /// Where in the arena the next wait record goes, in bytes, and where its page ends.
+    pub wait_next: Cell<u64>,
+    pub wait_end: Cell<u64>,
     /// What the thread is to run, from its creation to its start.
-    pub start: Start,
+    pub start: Cell<Start>,
     /// Links free states; see [`Threads`].
     next_free: AtomicU32,
 }
+
+// SAFETY: what is not atomic is touched by the thread that owns the state only. It changes
+// hands through `Threads`, and through the creation of a thread.
+unsafe impl Sync for ThreadState {}
 
 /// How a thread was created.
 #[derive(Clone, Copy)]
@@ -78,6 +85,17 @@ pub struct Start {
     pub stack_size: usize,
 }
 
+impl Start {
+    /// Of a thread that nobody saw created.
+    pub const UNKNOWN: Start = Start {
+        function: null_mut(),
+        argument: null_mut(),
+        creator: u32::MAX,
+        created_at: 0,
+        stack_size: 0,
+    };
+}
+
 /// The states of all threads. All zero is its first state.
 #[repr(C, align(64))]
 pub struct Threads {
@@ -90,8 +108,8 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Takes a state; null if all are taken.
-    pub fn take(&self) -> *mut ThreadState {
+    /// Takes a state; none if all are taken.
+    pub fn take(&self) -> Option<&ThreadState> {
         let mut free = self.free.load(Ordering::Acquire);
         while free as u32 != 0 {
             let place = free as u32 as usize - 1;
@@ -105,21 +123,20 @@ impl Threads {
                 Ordering::AcqRel,
                 Ordering::Acquire,
             ) {
-                Ok(_) => return self.at(place),
+                Ok(_) => return Some(&self.states[place]),
                 Err(now) => free = now,
             }
         }
         let all = LIVE_THREADS as u32;
         let claim = |used: u32| (used < all).then_some(used + 1);
-        match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, claim) {
-            Ok(place) => self.at(place as usize),
-            Err(_) => core::ptr::null_mut(),
-        }
+        let place = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, claim).ok()?;
+        Some(&self.states[place as usize])
     }
 
     /// Gives a state back. Its owner must not use it any more.
-    pub fn give_back(&self, state: *mut ThreadState) {
-        let place = (state as usize - self.states.as_ptr() as usize) / size_of::<ThreadState>();
+    pub fn give_back(&self, state: &ThreadState) {
+        let offset = (&raw const *state).addr() - self.states.as_ptr().addr();
+        let place = offset / size_of::<ThreadState>();
         let mut free = self.free.load(Ordering::Relaxed);
         loop {
             self.states[place].next_free.store(free as u32, Ordering::Relaxed);
@@ -140,9 +157,5 @@ impl Threads {
     pub fn used(&self) -> &[ThreadState] {
         let used = self.used.load(Ordering::Acquire) as usize;
         &self.states[..used.min(LIVE_THREADS)]
-    }
-
-    fn at(&self, place: usize) -> *mut ThreadState {
-        (&raw const self.states[place]).cast_mut()
     }
 }

@@ -16,18 +16,25 @@ use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use syncline_recording::Op;
 use syncline_recording::layout::{Header, Row, UNIT, WaitRecord};
 
+use crate::errno::preserving_errno;
 use crate::recorder::{self, stacks};
 use crate::thread::table::{self, REACH};
 use crate::thread::{ThreadState, attach};
+use crate::tls;
 
 /// Rows that one call site has for one lock before all further depths share a row.
 const PATHS: u32 = 8;
 /// The depth of a row that stands for all further depths.
 const ANY_DEPTH: u32 = u32::MAX;
 
+/// Whether a row is the one looked for.
+///
+/// # Safety
+/// The row is this thread's own.
 #[inline(always)]
-fn is(row: &Row, lock: usize, ret: usize, key: u64) -> bool {
-    (row.lock ^ lock as u64) | (row.ret ^ ret as u64) | (row.key ^ key) == 0
+unsafe fn is(row: *mut Row, lock: usize, ret: usize, key: u64) -> bool {
+    // SAFETY: by this function's own condition.
+    unsafe { ((*row).lock ^ lock as u64) | ((*row).ret ^ ret as u64) | ((*row).key ^ key) == 0 }
 }
 
 /// The thread's state and the row of an operation, if the row is where it belongs: what
@@ -41,19 +48,20 @@ pub unsafe fn known(
     op: Op,
     lock: usize,
     caller: *const usize,
-) -> Option<(&'static mut ThreadState, *mut Row)> {
-    // SAFETY: a state that the thread has is valid and its own; a table that is not null has
-    // `mask + 1` rows; `caller` by this function's own condition.
+) -> Option<(&'static ThreadState, *mut Row)> {
+    let state = tls::state()?;
+    let table = state.table.get();
+    if table.is_null() {
+        return None;
+    }
+    // SAFETY: a table that is not null has `mask + 1` rows; `caller` by this function's own
+    // condition.
     unsafe {
-        let state = crate::tls::state().as_mut()?;
-        if state.table.is_null() {
-            return None;
-        }
         let ret = *caller;
-        let depth = (state.stack_high.wrapping_sub(caller as usize)) as u32;
-        let index = state.order.place(lock, ret) & state.mask;
-        let row = state.table.add(index as usize);
-        is(&*row, lock, ret, Row::key(op, depth)).then_some((state, row))
+        let depth = (state.stack_high.get().wrapping_sub(caller as usize)) as u32;
+        let index = state.order.get().place(lock, ret) & state.mask.get();
+        let row = table.add(index as usize);
+        is(row, lock, ret, Row::key(op, depth)).then_some((state, row))
     }
 }
 
@@ -74,20 +82,25 @@ pub unsafe fn of(op: Op, lock: usize, caller: *const usize) -> *mut Row {
 }
 
 /// The row of an operation, if there is one.
-pub unsafe fn find(state: &ThreadState, lock: usize, ret: usize, key: u64) -> *mut Row {
-    if state.table.is_null() {
-        return null_mut();
-    }
-    let home = state.order.place(lock, ret);
-    for step in 0..REACH {
-        // SAFETY: the mask keeps the index within the table.
-        let row = unsafe { state.table.add(((home + step) & state.mask) as usize) };
-        // SAFETY: rows of one's own table are written by nobody else.
-        if is(unsafe { &*row }, lock, ret, key) {
-            return row;
-        }
-    }
-    null_mut()
+///
+/// # Safety
+/// The state is this thread's own, as in all that follows.
+pub unsafe fn find(state: &ThreadState, lock: usize, ret: usize, key: u64) -> Option<*mut Row> {
+    // SAFETY: rows of one's own table.
+    unsafe { within_reach(state, lock, ret).find(|&row| is(row, lock, ret, key)) }
+}
+
+/// The places where a row may be, the best first.
+unsafe fn within_reach(
+    state: &ThreadState,
+    lock: usize,
+    ret: usize,
+) -> impl Iterator<Item = *mut Row> {
+    let (table, mask) = (state.table.get(), state.mask.get());
+    let home = state.order.get().place(lock, ret);
+    // A table that is null has no places. The mask keeps the index within the others.
+    let reach = if table.is_null() { 0 } else { REACH };
+    (0..reach).map(move |step| table.wrapping_add(((home + step) & mask) as usize))
 }
 
 /// [`of`], for a row that is not where it belongs.
@@ -100,70 +113,66 @@ pub unsafe fn find_or_add(op: Op, lock: usize, caller: *const usize) -> *mut Row
     // SAFETY: the state is this thread's own; `caller` by this function's own condition.
     unsafe {
         let ret = *caller;
-        let depth = ((*state).stack_high.wrapping_sub(caller as usize)) as u32;
-        let found = find(&*state, lock, ret, Row::key(op, depth));
-        if !found.is_null() {
-            return found;
-        }
-        let any = find(&*state, lock, ret, Row::key(op, ANY_DEPTH));
-        if !any.is_null() {
-            return any;
+        let depth = (state.stack_high.get().wrapping_sub(caller as usize)) as u32;
+        let any_depth = || find(state, lock, ret, Row::key(op, ANY_DEPTH));
+        if let Some(row) = find(state, lock, ret, Row::key(op, depth)).or_else(any_depth) {
+            return row;
         }
         let Some(_guard) = Busy::enter(state) else {
             recorder::count(offset_of!(Header, interrupted_operations));
             return null_mut();
         };
-        let row = add(&mut *state, op, lock, ret, depth);
-        if row.is_null() {
+        let row = preserving_errno(|| add(state, op, lock, ret, depth));
+        if row.is_none() {
             recorder::count(offset_of!(Header, dropped_operations));
         }
-        row
+        row.unwrap_or(null_mut())
     }
 }
 
 /// Marks a state as being changed in steps.
-struct Busy(*mut ThreadState);
+struct Busy<'a>(&'a ThreadState);
 
-impl Busy {
-    unsafe fn enter(state: *mut ThreadState) -> Option<Busy> {
-        // SAFETY: the state is this thread's own.
-        let busy = unsafe { &(*state).busy };
-        if busy.load(Ordering::Relaxed) != 0 {
+impl Busy<'_> {
+    /// None if it is marked already: this is a signal handler that interrupted the change.
+    fn enter(state: &ThreadState) -> Option<Busy<'_>> {
+        if state.busy.load(Ordering::Relaxed) != 0 {
             return None;
         }
-        busy.store(1, Ordering::Relaxed);
+        state.busy.store(1, Ordering::Relaxed);
         // The only other party is a signal handler on this thread.
         compiler_fence(Ordering::SeqCst);
         Some(Busy(state))
     }
 }
 
-impl Drop for Busy {
+impl Drop for Busy<'_> {
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
-        // SAFETY: the state is this thread's own.
-        unsafe { (*self.0).busy.store(0, Ordering::Relaxed) };
+        self.0.busy.store(0, Ordering::Relaxed);
     }
 }
 
-unsafe fn add(state: &mut ThreadState, op: Op, lock: usize, ret: usize, depth: u32) -> *mut Row {
+unsafe fn add(
+    state: &ThreadState,
+    op: Op,
+    lock: usize,
+    ret: usize,
+    depth: u32,
+) -> Option<*mut Row> {
     loop {
-        let crowded = u64::from(state.rows) * 8 > (state.mask + 1) * 5;
-        // SAFETY: this thread's own table.
-        let (empty, paths) = unsafe { probe(state, op, lock, ret) };
-        let depth = if paths >= PATHS { ANY_DEPTH } else { depth };
-        match empty {
-            Some(row) if !crowded => {
-                // SAFETY: an empty row of this thread's own table.
-                unsafe { fill(state, row, lock, ret, Row::key(op, depth)) };
-                return row;
-            }
-            _ => {
-                // SAFETY: this thread's own state, marked busy.
-                let grown = unsafe { table::grow(state) };
-                if !grown {
-                    return null_mut();
+        // SAFETY: this thread's own state, marked busy.
+        unsafe {
+            let crowded = u64::from(state.rows.get()) * 8 > (state.mask.get() + 1) * 5;
+            let (empty, paths) = probe(state, op, lock, ret);
+            let depth = if paths >= PATHS { ANY_DEPTH } else { depth };
+            match empty {
+                Some(row) if !crowded => {
+                    fill(state, row, lock, ret, Row::key(op, depth));
+                    return Some(row);
                 }
+                _ if table::grow(state) => {}
+                _ => return None,
             }
         }
     }
@@ -171,24 +180,21 @@ unsafe fn add(state: &mut ThreadState, op: Op, lock: usize, ret: usize, depth: u
 
 /// The first empty row within reach, and how many rows this call site has for this lock.
 unsafe fn probe(state: &ThreadState, op: Op, lock: usize, ret: usize) -> (Option<*mut Row>, u32) {
-    let home = state.order.place(lock, ret);
     let mut paths = 0;
-    for step in 0..REACH {
-        // SAFETY: the mask keeps the index within the table, which is this thread's own.
-        let row = unsafe { state.table.add(((home + step) & state.mask) as usize) };
-        // SAFETY: as above.
-        let r = unsafe { &*row };
-        if r.key == 0 {
-            return (Some(row), paths);
-        }
-        if r.lock == lock as u64 && r.ret == ret as u64 && r.op() == Some(op) {
-            paths += 1;
+    // SAFETY: rows of one's own table.
+    unsafe {
+        for row in within_reach(state, lock, ret) {
+            if (*row).key == 0 {
+                return (Some(row), paths);
+            }
+            let same_place = (*row).lock == lock as u64 && (*row).ret == ret as u64;
+            paths += u32::from(same_place && (*row).op() == Some(op));
         }
     }
     (None, paths)
 }
 
-unsafe fn fill(state: &mut ThreadState, row: *mut Row, lock: usize, ret: usize, key: u64) {
+unsafe fn fill(state: &ThreadState, row: *mut Row, lock: usize, ret: usize, key: u64) {
     // SAFETY: an empty row of this thread's own table; `newest` is a row of it, too.
     unsafe {
         (*row).lock = lock as u64;
@@ -197,34 +203,34 @@ unsafe fn fill(state: &mut ThreadState, row: *mut Row, lock: usize, ret: usize, 
         (*row).outer = state.held.newest().map_or(0, |outer| (*outer).stack);
         // A row is complete once its key is there: Release, for readers of the file.
         AtomicU64::from_ptr(&raw mut (*row).key).store(key, Ordering::Release);
-        state.rows += 1;
-        (*state.record).rows = state.rows;
+        state.rows.set(state.rows.get() + 1);
+        (*state.record.get()).rows = state.rows.get();
     }
 }
 
-/// The wait record of a row, made if there is none; null if it can't be had.
+/// The wait record of a row, made if there is none; none if it can't be had.
 ///
 /// # Safety
 /// `state` and `row` are this thread's own.
-pub unsafe fn waits_of(state: *mut ThreadState, row: *mut Row) -> *mut WaitRecord {
+pub unsafe fn waits_of(state: &ThreadState, row: *mut Row) -> Option<*mut WaitRecord> {
     const PAGE: u64 = 4096;
     const SIZE: u64 = size_of::<WaitRecord>() as u64;
-    let Some(recorder) = recorder::existing() else { return null_mut() };
+    let recorder = recorder::existing()?;
     // SAFETY: by this function's own condition.
     unsafe {
         if (*row).wait == 0 {
-            let Some(_guard) = Busy::enter(state) else { return null_mut() };
-            if (*state).wait_next + SIZE > (*state).wait_end {
+            let _guard = Busy::enter(state)?;
+            if state.wait_next.get() + SIZE > state.wait_end.get() {
                 let Some(unit) = recorder.file().new_pages(PAGE) else {
                     recorder.count(offset_of!(Header, dropped_waits), 1);
-                    return null_mut();
+                    return None;
                 };
-                (*state).wait_next = unit * UNIT;
-                (*state).wait_end = unit * UNIT + PAGE;
+                state.wait_next.set(unit * UNIT);
+                state.wait_end.set(unit * UNIT + PAGE);
             }
-            (*row).wait = ((*state).wait_next / UNIT) as u32;
-            (*state).wait_next += SIZE;
+            (*row).wait = (state.wait_next.get() / UNIT) as u32;
+            state.wait_next.set(state.wait_next.get() + SIZE);
         }
-        recorder.file().unit(u64::from((*row).wait)).cast()
+        Some(recorder.file().unit(u64::from((*row).wait)).cast())
     }
 }

@@ -70,7 +70,7 @@ impl Order {
 ///
 /// # Safety
 /// The state is the calling thread's own, as in all that follows.
-pub unsafe fn begin(state: &mut ThreadState) -> bool {
+pub unsafe fn begin(state: &ThreadState) -> bool {
     // SAFETY: by this function's own condition.
     unsafe { exchange(state, FIRST_LOG2, [Order::FIRST].into_iter()) }
 }
@@ -79,17 +79,17 @@ pub unsafe fn begin(state: &mut ThreadState) -> bool {
 ///
 /// # Safety
 /// As of [`begin`].
-pub unsafe fn grow(state: &mut ThreadState) -> bool {
-    let capacity = state.mask + 1;
+pub unsafe fn grow(state: &ThreadState) -> bool {
+    let capacity = state.mask.get() + 1;
     let log2 = capacity.trailing_zeros();
     // Less than three eighths full: another order may do, at the same size. Each is tried
     // once there, so that this ends.
-    let sparse = u64::from(state.rows) * 8 < capacity * 3;
+    let sparse = u64::from(state.rows.get()) * 8 < capacity * 3;
     // SAFETY: by this function's own condition.
     unsafe {
-        let shift = if sparse { best_shift(state) } else { state.order.shift };
+        let shift = if sparse { best_shift(state) } else { state.order.get().shift };
         let orders = FACTORS.into_iter().map(|factor| Order { factor, shift });
-        let untried = orders.clone().skip(state.order.number() + 1);
+        let untried = orders.clone().skip(state.order.get().number() + 1);
         sparse && exchange(state, log2, untried)
             || (log2 + 1..=LAST_LOG2).any(|log2| exchange(state, log2, orders.clone()))
     }
@@ -102,11 +102,14 @@ unsafe fn best_shift(state: &ThreadState) -> u32 {
     const PLACES: usize = 4 * SAMPLE;
     let mut locks = [0u64; SAMPLE];
     let mut n = 0;
-    for i in 0..=state.mask {
+    for i in 0..=state.mask.get() {
         // SAFETY: within this thread's own table.
-        let row = unsafe { &*state.table.add(i as usize) };
-        if row.key != 0 && n < SAMPLE {
-            locks[n] = row.lock;
+        let (key, lock) = unsafe {
+            let row = state.table.get().add(i as usize);
+            ((*row).key, (*row).lock)
+        };
+        if key != 0 && n < SAMPLE {
+            locks[n] = lock;
             n += 1;
         }
     }
@@ -124,7 +127,7 @@ unsafe fn best_shift(state: &ThreadState) -> u32 {
 /// Moves all rows to a new table, in the first of these orders in which they fit, and makes
 /// it the thread's. False if they fit in none, or there is no room.
 unsafe fn exchange(
-    state: &mut ThreadState,
+    state: &ThreadState,
     log2: u32,
     mut orders: impl Iterator<Item = Order>,
 ) -> bool {
@@ -139,17 +142,19 @@ unsafe fn exchange(
             give_back(table, size);
             return false;
         };
-        let (old, old_size) = (state.table, size_of::<Row>() * (state.mask as usize + 1));
-        state.table = table;
-        state.mask = mask;
-        state.order = order;
+        let old = state.table.get();
+        let old_size = size_of::<Row>() * (state.mask.get() as usize + 1);
+        state.table.set(table);
+        state.mask.set(mask);
+        state.order.set(order);
         let word = u64::from(log2) << 48 | unit;
         // Readers of the file follow this word to the rows copied above: Release.
-        AtomicU64::from_ptr(&raw mut (*state.record).table).store(word, Ordering::Release);
+        AtomicU64::from_ptr(&raw mut (*state.record.get()).table).store(word, Ordering::Release);
         if !old.is_null() {
-            state
-                .held
-                .relocate(|row| find(state, (*row).lock as usize, (*row).ret as usize, (*row).key));
+            state.held.relocate(|row| {
+                let (lock, ret, key) = ((*row).lock as usize, (*row).ret as usize, (*row).key);
+                find(state, lock, ret, key).unwrap_or(row)
+            });
             give_back(old, old_size);
         }
     }
@@ -158,13 +163,13 @@ unsafe fn exchange(
 
 /// Copies the thread's rows into a table. If they don't fit in this order, leaves it empty.
 unsafe fn copy(state: &ThreadState, table: *mut Row, mask: u64, order: Order) -> bool {
-    if state.table.is_null() {
+    if state.table.get().is_null() {
         return true;
     }
     // SAFETY: the masks keep the indices within the tables, which are this thread's own.
     unsafe {
-        for i in 0..=state.mask {
-            let row = state.table.add(i as usize);
+        for i in 0..=state.mask.get() {
+            let row = state.table.get().add(i as usize);
             if (*row).key == 0 {
                 continue;
             }

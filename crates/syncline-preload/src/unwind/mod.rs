@@ -223,14 +223,8 @@ fn read_with_care(at: u64) -> Result<u64, ()> {
     let mut word = 0u64;
     let local = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: 8 };
     let remote = libc::iovec { iov_base: at as *mut _, iov_len: 8 };
-    // SAFETY: the kernel checks the address; errno is the program's and is put back.
-    let read = unsafe {
-        let errno = libc::__errno_location();
-        let before = *errno;
-        let read = libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0);
-        *errno = before;
-        read
-    };
+    // SAFETY: the kernel checks the address.
+    let read = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
     if read == 8 { Ok(word) } else { Err(()) }
 }
 
