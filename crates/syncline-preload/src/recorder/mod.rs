@@ -11,6 +11,7 @@
 //!                     `------it can't be had------> OFF
 //! ```
 
+mod create;
 mod file;
 mod room;
 pub mod stacks;
@@ -114,7 +115,7 @@ impl Recorder {
         {
             return get();
         }
-        let file = if has_room(NEEDED) { file::create() } else { None };
+        let file = if has_room(NEEDED) { create::create() } else { None };
         let Some(file) = file else {
             self.stage.store(OFF, Ordering::Release);
             return None;

@@ -32,6 +32,11 @@ impl Watermark {
         Watermark { ready: AtomicU64::new(0) }
     }
 
+    /// Whether the first `needed` bytes are real.
+    pub fn has_reached(&self, needed: u64) -> bool {
+        needed <= self.ready.load(Ordering::Relaxed)
+    }
+
     /// Makes the first `needed` bytes of `[base, base + limit)` real, `step` at a time.
     pub fn reach(&self, base: *mut u8, needed: u64, limit: u64, step: u64) -> bool {
         let ready = self.ready.load(Ordering::Relaxed);

@@ -166,14 +166,12 @@ unsafe fn add(
             let crowded = u64::from(state.rows.get()) * 8 > (state.mask.get() + 1) * 5;
             let (empty, paths) = probe(state, op, lock, ret);
             let depth = if paths >= PATHS { ANY_DEPTH } else { depth };
-            match empty {
-                Some(row) if !crowded => {
-                    fill(state, row, lock, ret, Row::key(op, depth));
-                    return Some(row);
-                }
-                _ if table::grow(state) => {}
-                _ => return None,
+            if (crowded || empty.is_none()) && table::grow(state) {
+                continue;
             }
+            let row = empty?;
+            fill(state, row, lock, ret, Row::key(op, depth));
+            return Some(row);
         }
     }
 }

@@ -80,6 +80,9 @@ pub unsafe fn begin(state: &ThreadState) -> bool {
 /// # Safety
 /// As of [`begin`].
 pub unsafe fn grow(state: &ThreadState) -> bool {
+    if recorder::existing().is_none_or(|recorder| recorder.file().is_full()) {
+        return false;
+    }
     let capacity = state.mask.get() + 1;
     let log2 = capacity.trailing_zeros();
     // Less than three eighths full: another order may do, at the same size. Each is tried
