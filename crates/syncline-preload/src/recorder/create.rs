@@ -10,7 +10,7 @@ use core::sync::atomic::{Ordering, fence};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ftruncate, openat, unlinkat};
 use rustix::io::Errno;
-use rustix::mm::{MapFlags, ProtFlags, mmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
 use rustix::process::{Resource, getppid, getrlimit};
 use rustix::time::ClockId;
 use syncline_recording::layout::{
@@ -163,6 +163,10 @@ impl Path {
                 mmap(null_mut(), size as usize, access, flags, &file, 0).ok()
             });
             if let Some(base) = mapped {
+                // Or else each first touch would make the kernel read megabytes ahead, of
+                // zeros that the file system keeps no block for.
+                // SAFETY: the mapping is ours, and the call changes no byte of it.
+                let _ = unsafe { madvise(base, size as usize, Advice::Random) };
                 return Some((base.cast(), size));
             }
             size = (size / 4) & !4095;
