@@ -3,9 +3,13 @@
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use syncline_recording::layout::{Header, ModuleRecord, Region, StackRecord, ThreadRecord, UNIT};
+use rustix::mm::{Advice, madvise};
+use syncline_recording::layout::{
+    Header, ModuleRecord, Region, Row, StackRecord, ThreadRecord, UNIT,
+};
 
-use crate::recorder::room::Watermark;
+use crate::recorder::room::{Watermark, populate};
+use crate::recorder::shelf::Shelf;
 
 /// The mapped file and how far it is real.
 pub struct Mapped {
@@ -120,6 +124,30 @@ impl Mapped {
             self.full.store(true, Ordering::Relaxed);
         }
         claimed.ok()
+    }
+
+    /// Room for a table of rows, zeroed and real, by its first unit; none if there is none.
+    pub fn new_table(&self, shelf: &Shelf, log2: u32) -> Option<u64> {
+        let bytes = size_of::<Row>() << log2;
+        let used_before = shelf.take(log2).filter(|&unit| {
+            let start = self.unit(unit);
+            populate(start, start.wrapping_add(bytes))
+        });
+        used_before.or_else(|| self.new_pages(bytes as u64))
+    }
+
+    /// Returns a table's room to the file system and, if that worked, to the shelf.
+    ///
+    /// # Safety
+    /// Nobody writes to the table any more. Whoever still looks at a row in it reads zero.
+    pub unsafe fn give_back(&self, shelf: &Shelf, table: *mut Row, log2: u32) {
+        let arena = self.unit(0).addr();
+        // SAFETY: whole pages of the mapped file, which are not in use.
+        let removed =
+            unsafe { madvise(table.cast(), size_of::<Row>() << log2, Advice::LinuxRemove) };
+        if removed.is_ok() {
+            shelf.put(log2, (table.addr() - arena) as u64 / UNIT);
+        }
     }
 
     /// Whether the arena had no room when it was last asked for some. Who asks for much asks

@@ -14,6 +14,7 @@
 mod create;
 mod file;
 mod room;
+mod shelf;
 pub mod stacks;
 
 use core::mem::offset_of;
@@ -26,6 +27,7 @@ use syncline_recording::layout::{Header, PROCESS_EXITED};
 use crate::alloc::{has_room, map_anonymous};
 use crate::clock;
 use crate::recorder::file::Mapped;
+use crate::recorder::shelf::Shelf;
 use crate::recorder::stacks::StackIndex;
 use crate::thread::Threads;
 use crate::unwind;
@@ -44,6 +46,8 @@ pub struct Recorder {
     file: core::cell::UnsafeCell<Mapped>,
     /// Set while a thread adds a module to the unwinder.
     pub modules_busy: AtomicU32,
+    /// Tables that threads have outgrown.
+    pub shelf: Shelf,
     /// The stacks that are in the file already.
     pub stack_index: StackIndex,
     /// The threads' states.

@@ -19,7 +19,7 @@ use syncline_recording::layout::{
 
 use crate::errno::preserving_errno;
 use crate::recorder::{self, Recorder};
-use crate::thread::table::{self, Order};
+use crate::thread::table::{self, FEW, Order};
 use crate::thread::{Start, ThreadState};
 use crate::{clock, tls};
 
@@ -191,6 +191,8 @@ unsafe fn take_over_table(recorder: &Recorder, state: &ThreadState) -> bool {
     state.mask.set((1 << (table >> 48)) - 1);
     state.order.set(Order::of_code(order));
     state.rows.set(rows);
+    state.displaced.set(0);
+    state.displaced_limit.set(rows.max(FEW));
     true
 }
 

@@ -56,6 +56,9 @@ pub struct ThreadState {
     pub record: Cell<*mut ThreadRecord>,
     /// Rows in use.
     pub rows: Cell<u32>,
+    /// Rows that are displaced, and how many may be; see [`table`].
+    pub displaced: Cell<u32>,
+    pub displaced_limit: Cell<u32>,
     /// How often the destructor of the thread-specific key has run.
     pub destructor_runs: Cell<u32>,
     /// Where in the arena the next wait record goes, in bytes, and where its page ends.

@@ -18,7 +18,7 @@ use syncline_recording::layout::{Header, Row, UNIT, WaitRecord};
 
 use crate::errno::preserving_errno;
 use crate::recorder::{self, stacks};
-use crate::thread::table::{self, REACH};
+use crate::thread::table::{self, is_displaced};
 use crate::thread::{ThreadState, attach};
 use crate::tls;
 
@@ -86,21 +86,21 @@ pub unsafe fn of(op: Op, lock: usize, caller: *const usize) -> *mut Row {
 /// # Safety
 /// The state is this thread's own, as in all that follows.
 pub unsafe fn find(state: &ThreadState, lock: usize, ret: usize, key: u64) -> Option<*mut Row> {
-    // SAFETY: rows of one's own table.
-    unsafe { within_reach(state, lock, ret).find(|&row| is(row, lock, ret, key)) }
+    // SAFETY: rows of one's own table. Rows are never taken out, so that a row is not there
+    // if the place where it would have been put is empty.
+    unsafe {
+        let row = places(state, lock, ret).find(|&row| (*row).key == 0 || is(row, lock, ret, key));
+        row.filter(|&row| (*row).key != 0)
+    }
 }
 
-/// The places where a row may be, the best first.
-unsafe fn within_reach(
-    state: &ThreadState,
-    lock: usize,
-    ret: usize,
-) -> impl Iterator<Item = *mut Row> {
+/// The places where a row may be, in the order in which they are tried.
+unsafe fn places(state: &ThreadState, lock: usize, ret: usize) -> impl Iterator<Item = *mut Row> {
     let (table, mask) = (state.table.get(), state.mask.get());
-    let home = state.order.get().place(lock, ret);
-    // A table that is null has no places. The mask keeps the index within the others.
-    let reach = if table.is_null() { 0 } else { REACH };
-    (0..reach).map(move |step| table.wrapping_add(((home + step) & mask) as usize))
+    let there = !table.is_null();
+    let places = state.order.get().places(lock, ret).take_while(move |_| there);
+    // The mask keeps the index within the table.
+    places.map(move |place| table.wrapping_add((place & mask) as usize))
 }
 
 /// [`of`], for a row that is not where it belongs.
@@ -160,36 +160,24 @@ unsafe fn add(
     ret: usize,
     depth: u32,
 ) -> Option<*mut Row> {
-    loop {
-        // SAFETY: this thread's own state, marked busy.
-        unsafe {
-            let crowded = u64::from(state.rows.get()) * 8 > (state.mask.get() + 1) * 5;
-            let (empty, paths) = probe(state, op, lock, ret);
-            let depth = if paths >= PATHS { ANY_DEPTH } else { depth };
-            if (crowded || empty.is_none()) && table::grow(state) {
-                continue;
-            }
-            let row = empty?;
-            fill(state, row, lock, ret, Row::key(op, depth));
-            return Some(row);
-        }
-    }
-}
-
-/// The first empty row within reach, and how many rows this call site has for this lock.
-unsafe fn probe(state: &ThreadState, op: Op, lock: usize, ret: usize) -> (Option<*mut Row>, u32) {
-    let mut paths = 0;
-    // SAFETY: rows of one's own table.
+    // SAFETY: this thread's own state, marked busy.
     unsafe {
-        for row in within_reach(state, lock, ret) {
-            if (*row).key == 0 {
-                return (Some(row), paths);
+        for misfit in [false, true] {
+            table::make_room(state, misfit);
+            let mut paths = 0;
+            for (tries, row) in places(state, lock, ret).enumerate() {
+                if (*row).key == 0 {
+                    let depth = if paths >= PATHS { ANY_DEPTH } else { depth };
+                    fill(state, row, lock, ret, Row::key(op, depth));
+                    state.displaced.set(state.displaced.get() + u32::from(is_displaced(tries)));
+                    return Some(row);
+                }
+                let same_place = (*row).lock == lock as u64 && (*row).ret == ret as u64;
+                paths += u32::from(same_place && (*row).op() == Some(op));
             }
-            let same_place = (*row).lock == lock as u64 && (*row).ret == ret as u64;
-            paths += u32::from(same_place && (*row).op() == Some(op));
         }
     }
-    (None, paths)
+    None
 }
 
 unsafe fn fill(state: &ThreadState, row: *mut Row, lock: usize, ret: usize, key: u64) {
