@@ -29,7 +29,7 @@ use crate::thread::rows::find;
 const NEAR: u64 = 8;
 /// Scattered places that are tried then. A table is at most five eighths full, so all of them
 /// are taken hardly ever.
-const FAR: u64 = 48;
+const FAR: u32 = 48;
 /// Rows of a new table, log 2: one page.
 const FIRST_LOG2: u32 = 6;
 /// Largest table, log 2: a gigabyte.
@@ -65,8 +65,7 @@ impl Order {
         let home = self.place(lock, ret);
         let mixed = (lock as u64 ^ (ret as u64).rotate_left(32)).wrapping_mul(FACTORS[1]);
         // Not at one distance from each other: a small one would stay within a dense run.
-        let scattered =
-            move |i: u64| mixed.wrapping_add(i << 32 | i).wrapping_mul(FACTORS[2]) >> 32;
+        let scattered = move |i: u32| mixed.rotate_left(i).wrapping_mul(FACTORS[2]) >> 32;
         (0..NEAR).map(move |i| home.wrapping_add(i)).chain((1..=FAR).map(scattered))
     }
 
