@@ -130,17 +130,12 @@ macro_rules! real {
 }
 pub(crate) use real;
 
-core::arch::global_asm!(
-    ".symver syncline_real_lock, __pthread_mutex_lock@GLIBC_2.2.5",
-    ".symver syncline_real_trylock, __pthread_mutex_trylock@GLIBC_2.2.5",
-    ".symver syncline_real_unlock, __pthread_mutex_unlock@GLIBC_2.2.5",
-);
-
+// An object file names a version behind an @.
 unsafe extern "C-unwind" {
-    #[link_name = "syncline_real_lock"]
+    #[link_name = "__pthread_mutex_lock@GLIBC_2.2.5"]
     pub fn pthread_mutex_lock(mutex: *mut c_void) -> c_int;
-    #[link_name = "syncline_real_trylock"]
+    #[link_name = "__pthread_mutex_trylock@GLIBC_2.2.5"]
     pub fn pthread_mutex_trylock(mutex: *mut c_void) -> c_int;
-    #[link_name = "syncline_real_unlock"]
+    #[link_name = "__pthread_mutex_unlock@GLIBC_2.2.5"]
     pub fn pthread_mutex_unlock(mutex: *mut c_void) -> c_int;
 }

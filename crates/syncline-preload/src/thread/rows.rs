@@ -194,7 +194,8 @@ unsafe fn fill(state: &ThreadState, row: *mut Row, lock: usize, ret: usize, key:
     }
 }
 
-/// The wait record of a row, made if there is none; none if it can't be had.
+/// The wait record of a row, made if there is none; none if there is no room, or this is a
+/// signal handler that interrupted the recorder.
 ///
 /// # Safety
 /// `state` and `row` are this thread's own.
@@ -207,10 +208,7 @@ pub unsafe fn waits_of(state: &ThreadState, row: *mut Row) -> Option<*mut WaitRe
         if (*row).wait == 0 {
             let _guard = Busy::enter(state)?;
             if state.wait_next.get() + SIZE > state.wait_end.get() {
-                let Some(unit) = recorder.file().new_pages(PAGE) else {
-                    recorder.count(offset_of!(Header, dropped_waits), 1);
-                    return None;
-                };
+                let unit = recorder.file().new_pages(PAGE)?;
                 state.wait_next.set(unit * UNIT);
                 state.wait_end.set(unit * UNIT + PAGE);
             }

@@ -1,0 +1,54 @@
+//! Who is in the way of a thread that waits for a lock.
+
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use syncline_recording::layout::{Blocker, Row, WaitRecord};
+
+use crate::recorder;
+use crate::thread::held::Held;
+use crate::tls;
+
+/// Who holds a lock: where it was acquired, and by which thread.
+#[derive(Clone, Copy)]
+pub struct Holder {
+    stack: u32,
+    thread: u32,
+}
+
+/// Looks through the locks that other threads hold or, if none holds it, have just let go
+/// of. It reads what they may be changing; see [`crate::thread::held`].
+pub fn holder_of(lock: usize) -> Option<Holder> {
+    /// Threads that are looked at: about a microsecond's worth.
+    const LOOK_AT: usize = 512;
+    let me = tls::state_address();
+    let threads = recorder::existing()?.threads.used();
+    let look = |find: fn(&Held, usize) -> Option<*mut Row>| {
+        threads.iter().take(LOOK_AT).find_map(|thread| {
+            let row = find(&thread.held, lock).filter(|_| (&raw const *thread).addr() != me)?;
+            // SAFETY: rows stay mapped; one that has moved reads as zero. The word is read
+            // whole, while its owner may be storing it.
+            let stack = unsafe { AtomicU32::from_ptr(&raw mut (*row).stack).load(Relaxed) };
+            (stack != 0).then_some(Holder { stack, thread: thread.index.load(Relaxed) })
+        })
+    };
+    look(Held::find).or_else(|| look(Held::find_released))
+}
+
+/// Adds a wait to those for this holder; if too many holders are there already, the wait
+/// stays without one.
+///
+/// # Safety
+/// The wait record is this thread's own.
+pub unsafe fn blame(waits: *mut WaitRecord, holder: Holder, ticks: u64) {
+    // SAFETY: by this function's own condition.
+    let blockers = unsafe { &mut (*waits).blockers };
+    let place = blockers.iter_mut().find(|b| b.stack == holder.stack || b.stack == 0);
+    if let Some(blocker) = place {
+        *blocker = Blocker {
+            stack: holder.stack,
+            thread: holder.thread,
+            waits: blocker.waits + 1,
+            ticks: blocker.ticks + ticks,
+        };
+    }
+}

@@ -1,0 +1,210 @@
+//! The counting itself: what every interposed function does besides its call.
+//!
+//! An acquisition tries first. If the try succeeds, it was uncontended, and all that follows
+//! is [`acquired`]: find the row, add one, note the lock as held. Only if it fails does
+//! time get measured ([`wait_for_lock`]), and the holder looked for.
+
+mod holder;
+mod interrupted;
+mod outcome;
+mod wait;
+
+use core::mem::offset_of;
+use core::sync::atomic::Ordering::Relaxed;
+
+use syncline_recording::Op;
+use syncline_recording::layout::{Header, Row};
+
+pub use crate::count::interrupted::{interrupt, resume};
+pub use crate::count::outcome::Outcome;
+pub use crate::count::wait::{lock_untried, wait_for_event, wait_for_lock};
+use crate::thread::held::Hold;
+use crate::thread::{HOLD_SAMPLE_PERIOD, ThreadState, rows};
+use crate::{clock, recorder, tls};
+
+/// Where the program called from: the stack pointer at the entry of the interposed
+/// function, which points to the return address.
+pub type Caller = *const usize;
+
+/// Adds one in a single instruction, so that a signal handler that counts in the same row
+/// loses nothing.
+///
+/// # Safety
+/// The counter is this thread's own.
+#[inline(always)]
+unsafe fn add_one(counter: *mut u64) {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        core::arch::asm!("inc qword ptr [{0}]", in(reg) counter, options(nostack));
+    }
+}
+
+/// Counts an acquisition that did not wait, and notes the lock as held.
+///
+/// Returns 0, as the caller mostly has to: so the rarer way ends in a jump.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(always)]
+pub unsafe fn acquired(op: Op, lock: usize, caller: Caller) -> i32 {
+    // SAFETY: by this function's own condition; the row is this thread's own.
+    unsafe {
+        if let Some((state, row)) = rows::known(op, lock, caller)
+            && !is_timed((*row).calls)
+            && state.held.push_untimed(row)
+        {
+            prefetch(row);
+            add_one(&raw mut (*row).calls);
+            return 0;
+        }
+        acquired_rarely(op, lock, caller)
+    }
+}
+
+/// Asks for the row some ten rows on: where a walk over an array of locks comes next. The
+/// processor's own guess ends at each page, and the store into a row that is not in the
+/// cache holds up the next lock: without this, such a walk takes up to twice as long.
+#[inline(always)]
+fn prefetch(row: *mut Row) {
+    const AHEAD: usize = 10 * size_of::<Row>();
+    // SAFETY: a prefetch of any address is harmless.
+    unsafe {
+        core::arch::asm!(
+            "prefetchw byte ptr [{row} + {ahead}]",
+            row = in(reg) row,
+            ahead = const AHEAD,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// An acquisition whose row has to be looked for, or that is to be timed.
+#[cold]
+#[inline(never)]
+unsafe fn acquired_rarely(op: Op, lock: usize, caller: Caller) -> i32 {
+    // SAFETY: the caller's condition; a row comes with its thread's state.
+    unsafe {
+        let row = rows::of(op, lock, caller);
+        if !row.is_null() {
+            let since = is_timed((*row).calls).then(clock::now);
+            add_one(&raw mut (*row).calls);
+            if let Some(state) = tls::state() {
+                state.held.push(Hold { row, since, waited: false });
+            }
+        }
+        0
+    }
+}
+
+/// Whether the acquisition after so many is timed: a row's first one always, then one in
+/// [`HOLD_SAMPLE_PERIOD`], at distances that follow the golden ratio, so that no rhythm of
+/// the program's can hide from them.
+#[inline(always)]
+fn is_timed(calls: u64) -> bool {
+    const SHIFT: u32 = u64::BITS - HOLD_SAMPLE_PERIOD.ilog2();
+    calls.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> SHIFT == 0
+}
+
+/// Notes that the calling thread lets go of a lock; called just before it does. Returns
+/// the lock, so that the caller need not keep it meanwhile.
+#[inline(always)]
+pub fn releasing(lock: usize) -> usize {
+    match tls::state() {
+        Some(state) if !state.held.pop_untimed(lock) => released_rarely(state, lock),
+        _ => lock,
+    }
+}
+
+/// A release of a lock that is not the newest, or was timed.
+#[cold]
+#[inline(never)]
+fn released_rarely(state: &ThreadState, lock: usize) -> usize {
+    if let Some(hold) = state.held.pop(lock)
+        && let Some(since) = hold.since
+    {
+        add_hold(state, hold.row, since, hold.waited);
+    }
+    lock
+}
+
+/// Adds up a hold that was timed.
+fn add_hold(state: &ThreadState, row: *mut Row, since: u64, waited: bool) {
+    let now = clock::now();
+    let ticks = now.saturating_sub(since);
+    // SAFETY: state, row and record are this thread's own.
+    unsafe {
+        if !waited {
+            (*row).held_ticks += ticks;
+            (*row).held_max = (*row).held_max.max(ticks);
+            (*row).held_samples = (*row).held_samples.saturating_add(1);
+        } else if let Some(waits) = rows::waits_of(state, row) {
+            (*waits).held_ticks += ticks;
+            (*waits).held_max = (*waits).held_max.max(ticks);
+            (*waits).held_samples += 1;
+        }
+        (*state.record.get()).last_seen = now;
+    }
+}
+
+/// Counts an operation that neither waits nor holds: a wake-up, a thread's creation, a
+/// semaphore that was positive.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(always)]
+pub unsafe fn happened(op: Op, object: usize, caller: Caller) {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        let row = rows::of(op, object, caller);
+        if !row.is_null() {
+            add_one(&raw mut (*row).calls);
+        }
+    }
+}
+
+/// Counts the creation of an object: with a row of its own while its call site has created
+/// few, else with one row for all, whose lock is 0.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(never)]
+pub unsafe fn created(op: Op, object: usize, caller: Caller) {
+    /// Objects of one call site, in one thread, that get a row of their own.
+    const SINGLE: u32 = 1024;
+    // SAFETY: by this function's own condition; the row is this thread's own.
+    unsafe {
+        let row = rows::of(op, 0, caller);
+        if row.is_null() {
+            return;
+        }
+        if (*row).held_samples < SINGLE {
+            (*row).held_samples += 1;
+            happened(op, object, caller);
+        } else {
+            add_one(&raw mut (*row).calls);
+        }
+    }
+}
+
+/// Counts a try that was refused.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(never)]
+pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        let row = rows::of(op, lock, caller);
+        if row.is_null() {
+            return;
+        }
+        let Some(state) = tls::state() else { return };
+        match rows::waits_of(state, row) {
+            Some(waits) => add_one(&raw mut (*waits).refused),
+            None if state.busy.load(Relaxed) != 0 => {
+                recorder::count(offset_of!(Header, interrupted_operations));
+            }
+            None => recorder::count(offset_of!(Header, dropped_operations)),
+        }
+    }
+}

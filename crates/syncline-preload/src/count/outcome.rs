@@ -1,0 +1,53 @@
+//! How a wait ended, by what the function returned.
+
+/// How a wait ended.
+pub enum Outcome {
+    /// With what was waited for.
+    Got,
+    /// It took too long.
+    TimedOut,
+    /// A signal ended it.
+    Interrupted,
+    /// With an error, as if nothing had been waited for.
+    Failed,
+}
+
+impl Outcome {
+    /// Of a function that returns an error number.
+    pub fn of(result: i32) -> Outcome {
+        match result {
+            0 | libc::EOWNERDEAD => Outcome::Got,
+            libc::ETIMEDOUT => Outcome::TimedOut,
+            _ => Outcome::Failed,
+        }
+    }
+
+    /// Of a function that returns -1 and sets `errno`.
+    pub fn of_errno(result: i32) -> Outcome {
+        if result == 0 {
+            return Outcome::Got;
+        }
+        // SAFETY: errno is always there.
+        match unsafe { *libc::__errno_location() } {
+            libc::ETIMEDOUT => Outcome::TimedOut,
+            libc::EINTR => Outcome::Interrupted,
+            _ => Outcome::Failed,
+        }
+    }
+
+    /// Of a C11 function.
+    pub fn of_c11(result: i32) -> Outcome {
+        const SUCCESS: i32 = 0;
+        const TIMEDOUT: i32 = 4;
+        match result {
+            SUCCESS => Outcome::Got,
+            TIMEDOUT => Outcome::TimedOut,
+            _ => Outcome::Failed,
+        }
+    }
+
+    /// Of a function that can't fail.
+    pub fn always(_: i32) -> Outcome {
+        Outcome::Got
+    }
+}

@@ -1,0 +1,198 @@
+//! Waiting: how long, and for whom.
+//!
+//! Only a call that has to wait comes here, or one that can't be tried. It can afford two
+//! looks at the clock and one at the other threads.
+
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use syncline_recording::layout::{Header, Row, ThreadRecord, bucket};
+use syncline_recording::{Class, Op, Primitive};
+
+use crate::count::holder::{Holder, blame, holder_of};
+use crate::count::outcome::Outcome;
+use crate::count::{Caller, acquired, add_one};
+use crate::thread::held::Hold;
+use crate::thread::rows;
+use crate::{clock, recorder, tls};
+
+/// Waits for a lock that another thread holds: measures the wait, and who was in the way.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[cold]
+#[inline(never)]
+pub unsafe fn wait_for_lock(
+    op: Op,
+    lock: usize,
+    caller: Caller,
+    block: impl FnOnce() -> i32,
+    outcome: fn(i32) -> Outcome,
+) -> i32 {
+    let holder = holder_of(lock);
+    // SAFETY: by this function's own condition.
+    unsafe { measured(op, lock, caller, holder, block, outcome) }
+}
+
+/// Waits for an event.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(never)]
+pub unsafe fn wait_for_event(
+    op: Op,
+    object: usize,
+    caller: Caller,
+    block: impl FnOnce() -> i32,
+    outcome: fn(i32) -> Outcome,
+) -> i32 {
+    // SAFETY: by this function's own condition.
+    unsafe { measured(op, object, caller, None, block, outcome) }
+}
+
+/// Takes a lock that can't be tried: it was contended if that took longer than an
+/// uncontended acquisition can.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(never)]
+pub unsafe fn lock_untried(
+    op: Op,
+    lock: usize,
+    caller: Caller,
+    block: impl FnOnce() -> i32,
+    outcome: fn(i32) -> Outcome,
+) -> i32 {
+    /// Far above an uncontended acquisition, far below a wake-up: in nanoseconds.
+    const UNCONTENDED_AT_MOST: u64 = 1_000;
+    let holder = holder_of(lock);
+    let began = clock::now();
+    let result = block();
+    let ended = clock::now();
+    let outcome = outcome(result);
+    // SAFETY: by this function's own condition; the row is this thread's own.
+    unsafe {
+        if clock::to_nanoseconds(ended - began) > UNCONTENDED_AT_MOST {
+            let row = rows::of(op, lock, caller);
+            add_call(op, row, began, ended, holder, outcome);
+        } else if matches!(outcome, Outcome::Got) {
+            acquired(op, lock, caller);
+        }
+    }
+    result
+}
+
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(always)]
+unsafe fn measured(
+    op: Op,
+    lock: usize,
+    caller: Caller,
+    holder: Option<Holder>,
+    block: impl FnOnce() -> i32,
+    outcome: fn(i32) -> Outcome,
+) -> i32 {
+    // SAFETY: by this function's own condition. Rows are looked up anew after the wait: a
+    // signal handler may have made the table grow meanwhile.
+    unsafe {
+        let row = rows::of(op, lock, caller);
+        let stack = if row.is_null() { 0 } else { (*row).stack };
+        let began = clock::now();
+        waiting(op, lock, began, stack);
+        let result = block();
+        let ended = clock::now();
+        waiting_no_more(ended);
+        let row = if row.is_null() { row } else { rows::of(op, lock, caller) };
+        add_call(op, row, began, ended, holder, outcome(result));
+        result
+    }
+}
+
+/// Counts a call that waited.
+///
+/// # Safety
+/// The row is this thread's own, or null.
+unsafe fn add_call(
+    op: Op,
+    row: *mut Row,
+    began: u64,
+    ended: u64,
+    holder: Option<Holder>,
+    outcome: Outcome,
+) {
+    if row.is_null() || matches!(outcome, Outcome::Failed) {
+        return;
+    }
+    let got = matches!(outcome, Outcome::Got);
+    // SAFETY: by this function's own condition; a row comes with its thread's state.
+    unsafe {
+        add_wait(row, ended - began, holder, &outcome);
+        if got || op.class() == Class::Wait {
+            add_one(&raw mut (*row).calls);
+        }
+        if got && has_holder(op) {
+            let hold = Hold { row, since: Some(ended), waited: true };
+            if let Some(state) = tls::state() {
+                state.held.push(hold);
+            }
+        }
+    }
+}
+
+/// Whether the one who acquires is the one who releases.
+fn has_holder(op: Op) -> bool {
+    op.class() == Class::Acquire && op.primitive() != Primitive::Semaphore
+}
+
+/// Says in the thread's record what it waits for, for whoever looks at a running program
+/// or at one that was killed.
+fn waiting(op: Op, lock: usize, since: u64, stack: u32) {
+    let Some(record) = own_record() else { return };
+    // SAFETY: the record is this thread's own. A reader takes the words as they come;
+    // `waiting_op` is stored last.
+    unsafe {
+        (*record).waiting_lock = lock as u64;
+        (*record).waiting_since = since;
+        (*record).waiting_stack = stack;
+        AtomicU32::from_ptr(&raw mut (*record).waiting_op).store(op as u32, Relaxed);
+    }
+}
+
+fn waiting_no_more(now: u64) {
+    let Some(record) = own_record() else { return };
+    // SAFETY: the record is this thread's own.
+    unsafe {
+        AtomicU32::from_ptr(&raw mut (*record).waiting_op).store(0, Relaxed);
+        (*record).last_seen = now;
+    }
+}
+
+/// The calling thread's record, if it is attached.
+fn own_record() -> Option<*mut ThreadRecord> {
+    let state = tls::state().filter(|state| !state.table.get().is_null())?;
+    Some(state.record.get())
+}
+
+/// Adds a wait to a row's wait record.
+///
+/// # Safety
+/// The row is this thread's own.
+unsafe fn add_wait(row: *mut Row, ticks: u64, holder: Option<Holder>, outcome: &Outcome) {
+    // SAFETY: by this function's own condition; a wait record has one writer.
+    unsafe {
+        let Some(waits) = tls::state().and_then(|state| rows::waits_of(state, row)) else {
+            recorder::count(offset_of!(Header, dropped_waits));
+            return;
+        };
+        (*waits).waits += 1;
+        (*waits).ticks += ticks;
+        (*waits).max = (*waits).max.max(ticks);
+        (*waits).timeouts += u64::from(matches!(outcome, Outcome::TimedOut));
+        let bucket = &raw mut (*waits).histogram[bucket(ticks)];
+        *bucket = (*bucket).saturating_add(1);
+        if let Some(holder) = holder {
+            blame(waits, holder, ticks);
+        }
+    }
+}
