@@ -170,7 +170,7 @@ pub unsafe fn happened(op: Op, object: usize, caller: Caller) {
 #[inline(never)]
 pub unsafe fn created(op: Op, object: usize, caller: Caller) {
     /// Objects of one call site, in one thread, that get a row of their own.
-    const SINGLE: u32 = 1024;
+    const SINGLE: u32 = 16_384;
     // SAFETY: by this function's own condition; the row is this thread's own.
     unsafe {
         let row = rows::of(op, 0, caller);
