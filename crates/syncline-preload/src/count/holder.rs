@@ -15,23 +15,30 @@ pub struct Holder {
     thread: u32,
 }
 
-/// Looks through the locks that other threads hold or, if none holds it, have just let go
-/// of. It reads what they may be changing; see [`crate::thread::held`].
+/// Who holds a lock now or, if that can't be seen, has just let go of it.
 pub fn holder_of(lock: usize) -> Option<Holder> {
+    look(lock, Held::find).or_else(|| last_holder_of(lock))
+}
+
+/// Who has just let go of a lock.
+pub fn last_holder_of(lock: usize) -> Option<Holder> {
+    look(lock, Held::find_released)
+}
+
+/// Looks at what the other threads hold, which they may be changing; see
+/// [`crate::thread::held`].
+fn look(lock: usize, find: fn(&Held, usize) -> Option<*mut Row>) -> Option<Holder> {
     /// Threads that are looked at: about a microsecond's worth.
     const LOOK_AT: usize = 512;
     let me = tls::state_address();
     let threads = recorder::existing()?.threads.used();
-    let look = |find: fn(&Held, usize) -> Option<*mut Row>| {
-        threads.iter().take(LOOK_AT).find_map(|thread| {
-            let row = find(&thread.held, lock).filter(|_| (&raw const *thread).addr() != me)?;
-            // SAFETY: rows stay mapped; one that has moved reads as zero. The word is read
-            // whole, while its owner may be storing it.
-            let stack = unsafe { AtomicU32::from_ptr(&raw mut (*row).stack).load(Relaxed) };
-            (stack != 0).then_some(Holder { stack, thread: thread.index.load(Relaxed) })
-        })
-    };
-    look(Held::find).or_else(|| look(Held::find_released))
+    threads.iter().take(LOOK_AT).find_map(|thread| {
+        let row = find(&thread.held, lock).filter(|_| (&raw const *thread).addr() != me)?;
+        // SAFETY: rows stay mapped; one that has moved reads as zero. The word is read
+        // whole, while its owner may be storing it.
+        let stack = unsafe { AtomicU32::from_ptr(&raw mut (*row).stack).load(Relaxed) };
+        (stack != 0).then_some(Holder { stack, thread: thread.index.load(Relaxed) })
+    })
 }
 
 /// Adds a wait to those for this holder; if too many holders are there already, the wait

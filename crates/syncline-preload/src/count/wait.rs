@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use syncline_recording::layout::{Header, Row, ThreadRecord, bucket};
 use syncline_recording::{Class, Op, Primitive};
 
-use crate::count::holder::{Holder, blame, holder_of};
+use crate::count::holder::{Holder, blame, holder_of, last_holder_of};
 use crate::count::outcome::Outcome;
 use crate::count::{Caller, acquired, add_one};
 use crate::thread::held::Hold;
@@ -30,8 +30,10 @@ pub unsafe fn wait_for_lock(
     outcome: fn(i32) -> Outcome,
 ) -> i32 {
     let holder = holder_of(lock);
+    // One that could not be seen beforehand has let go of it by now.
+    let then = |lock| holder.or_else(|| last_holder_of(lock));
     // SAFETY: by this function's own condition.
-    unsafe { measured(op, lock, caller, holder, block, outcome) }
+    unsafe { measured(op, lock, caller, block, outcome, then) }
 }
 
 /// Waits for an event.
@@ -47,7 +49,7 @@ pub unsafe fn wait_for_event(
     outcome: fn(i32) -> Outcome,
 ) -> i32 {
     // SAFETY: by this function's own condition.
-    unsafe { measured(op, object, caller, None, block, outcome) }
+    unsafe { measured(op, object, caller, block, outcome, |_| None) }
 }
 
 /// Takes a lock that can't be tried: it was contended if that took longer than an
@@ -65,7 +67,6 @@ pub unsafe fn lock_untried(
 ) -> i32 {
     /// Far above an uncontended acquisition, far below a wake-up: in nanoseconds.
     const UNCONTENDED_AT_MOST: u64 = 1_000;
-    let holder = holder_of(lock);
     let began = clock::now();
     let result = block();
     let ended = clock::now();
@@ -74,7 +75,7 @@ pub unsafe fn lock_untried(
     unsafe {
         if clock::to_nanoseconds(ended - began) > UNCONTENDED_AT_MOST {
             let row = rows::of(op, lock, caller);
-            add_call(op, row, began, ended, holder, outcome);
+            add_call(op, row, began, ended, last_holder_of(lock), outcome);
         } else if matches!(outcome, Outcome::Got) {
             acquired(op, lock, caller);
         }
@@ -89,9 +90,9 @@ unsafe fn measured(
     op: Op,
     lock: usize,
     caller: Caller,
-    holder: Option<Holder>,
     block: impl FnOnce() -> i32,
     outcome: fn(i32) -> Outcome,
+    holder: impl FnOnce(usize) -> Option<Holder>,
 ) -> i32 {
     // SAFETY: by this function's own condition. Rows are looked up anew after the wait: a
     // signal handler may have made the table grow meanwhile.
@@ -104,7 +105,7 @@ unsafe fn measured(
         let ended = clock::now();
         waiting_no_more(ended);
         let row = if row.is_null() { row } else { rows::of(op, lock, caller) };
-        add_call(op, row, began, ended, holder, outcome(result));
+        add_call(op, row, began, ended, holder(lock), outcome(result));
         result
     }
 }
