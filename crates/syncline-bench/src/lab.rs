@@ -1,0 +1,65 @@
+//! Where a benchmark works: a folder of its own beside the executable, gone at the end.
+//!
+//! It lies there rather than in a folder for temporary files, because the latter is often
+//! in memory and a user's recordings are on a disk.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use anyhow::Context;
+use tempfile::TempDir;
+
+use crate::{Size, process};
+
+pub struct Lab {
+    pub size: Size,
+    folder: TempDir,
+}
+
+impl Lab {
+    pub fn new(size: Size) -> anyhow::Result<Lab> {
+        let folder = tempfile::Builder::new()
+            .prefix("syncline-bench-")
+            .tempdir_in(executables()?)
+            .context("no folder to work in")?;
+        Ok(Lab { size, folder })
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Compiles the text of a C program, with optimization, and returns the executable.
+    pub fn compile(&self, name: &str, source: &str) -> anyhow::Result<PathBuf> {
+        fs::write(self.path("common.h"), include_str!("../programs/common.h"))?;
+        let (text, executable) = (self.path(&format!("{name}.c")), self.path(name));
+        fs::write(&text, source)?;
+        let mut cc = Command::new("cc");
+        cc.args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]);
+        cc.arg(&executable).arg(&text);
+        process::run(cc, self.folder(), "cc").with_context(|| format!("compiling {name}.c"))?;
+        Ok(executable)
+    }
+}
+
+/// The folder of this executable, where Cargo puts those of the other crates too.
+pub fn executables() -> anyhow::Result<PathBuf> {
+    let own = env::current_exe().context("this executable has no path")?;
+    let folder = own.parent().context("this executable is in no folder")?;
+    Ok(folder.to_owned())
+}
+
+/// The first of these programs that is on the search path.
+pub fn find_program(names: &[&str], package: &str) -> anyhow::Result<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<_> = env::split_paths(&path).collect();
+    let mut places = names.iter().flat_map(|name| folders.iter().map(move |f| f.join(name)));
+    places.find(|place| place.is_file()).with_context(|| {
+        format!("{} is not installed; Debian's package {package} has it", names[0])
+    })
+}

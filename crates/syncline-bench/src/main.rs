@@ -1,0 +1,96 @@
+//! `syncline-bench`: what Syncline costs, and what it brings, as comparisons.
+//!
+//! Every figure is a comparison of two sides that ran in turn within one run (see
+//! [`compare`]), because a machine that is shared gives no absolute figure twice.
+//! A benchmark is one module and one line of [`BENCHMARKS`]. It prints a table for a
+//! person, and its last line of output is one JSON object for a script.
+
+mod compare;
+mod lab;
+mod process;
+mod record_overhead;
+mod recorder;
+mod statistics;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// How much to measure.
+#[derive(Clone, Copy)]
+enum Size {
+    /// Everything once and as small as it gets: for tests, which look at no figure.
+    Smoke,
+    /// Under 40 seconds.
+    Quick,
+    /// For figures that get published: minutes.
+    Full,
+}
+
+impl Size {
+    /// The one of three values that is for this size.
+    fn pick<T>(self, smoke: T, quick: T, full: T) -> T {
+        match self {
+            Size::Smoke => smoke,
+            Size::Quick => quick,
+            Size::Full => full,
+        }
+    }
+}
+
+struct Benchmark {
+    name: &'static str,
+    about: &'static str,
+    /// Prints the table and returns the JSON line.
+    run: fn(Size) -> anyhow::Result<String>,
+}
+
+const BENCHMARKS: &[Benchmark] = &[Benchmark {
+    name: "record-overhead",
+    about: "time and memory that `syncline record` adds",
+    run: record_overhead::run,
+}];
+
+/// Measures what Syncline costs and what it brings.
+#[derive(Parser)]
+#[command(name = "syncline-bench")]
+struct Arguments {
+    /// Name of a benchmark, or `list`
+    benchmark: String,
+    /// Less precise, but done in under 40 seconds
+    #[arg(long)]
+    quick: bool,
+    /// Only try that it works
+    #[arg(long, hide = true, conflicts_with = "quick")]
+    smoke: bool,
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("syncline-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> anyhow::Result<()> {
+    if arguments.benchmark == "list" {
+        for benchmark in BENCHMARKS {
+            println!("{:<20}{}", benchmark.name, benchmark.about);
+        }
+        return Ok(());
+    }
+    let Some(benchmark) = BENCHMARKS.iter().find(|b| b.name == arguments.benchmark) else {
+        anyhow::bail!("no benchmark `{}`; `list` names them all", arguments.benchmark);
+    };
+    let size = match arguments {
+        Arguments { smoke: true, .. } => Size::Smoke,
+        Arguments { quick: true, .. } => Size::Quick,
+        _ => Size::Full,
+    };
+    println!("{}", (benchmark.run)(size)?);
+    Ok(())
+}

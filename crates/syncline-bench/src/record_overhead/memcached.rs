@@ -1,0 +1,77 @@
+//! memcached under memaslap, the load generator of libmemcached.
+//!
+//! Only the server is recorded. Wall time is that of the load generator, from its start to
+//! the answer to its last request: what a client sees. Nine of ten requests read, ten keys at
+//! a time, so that the server spends its time on items and their locks more than on sockets.
+//! Processor time and memory are the server's, from its start to its end. The server
+//! is stopped through its own protocol, so that it ends in order under any wrapper.
+
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use std::{io, thread};
+
+use anyhow::Context;
+
+use crate::compare::{Case, Side};
+use crate::lab::{Lab, find_program};
+use crate::process;
+use crate::record_overhead::programs;
+use crate::recorder::Recorder;
+
+const NAME: &str = "memcached";
+
+pub fn case<'a>(lab: &'a Lab, recorder: &'a Recorder) -> anyhow::Result<Case<'a>> {
+    let server = find_program(&["memcached"], "memcached")?;
+    // Its name depends on the prefix that libmemcached was built with.
+    let client = find_program(&["memcaslap", "memaslap"], "libmemcached-tools")?;
+    Ok(programs::case(lab, NAME, move |side| once(lab, recorder, side, &server, &client)))
+}
+
+fn once(
+    lab: &Lab,
+    recorder: &Recorder,
+    side: Side,
+    server: &Path,
+    client: &Path,
+) -> anyhow::Result<Vec<f64>> {
+    let address = free_address()?;
+    let mut command = recorder.command(side, NAME, server)?;
+    // -A allows the shutdown command; -u is asked for, and looked at, only as root.
+    command.args(["-A", "-u", "root", "-l", "127.0.0.1", "-t", "2", "-m", "64", "-p"]);
+    command.arg(port(&address));
+    let running = process::start(command, lab.folder(), "memcached")?;
+    wait_until_ready(&address)?;
+
+    let requests: u32 = lab.size.pick(1000, 100_000, 800_000);
+    let mut command = Command::new(client);
+    command.args(["-s", &address, "-T", "1", "-c", "16", "-d", "10", "-x", &requests.to_string()]);
+    let load = process::run(command, lab.folder(), "memaslap");
+
+    TcpStream::connect(&address)?.write_all(b"shutdown\r\n")?;
+    let mut used = running.finish()?;
+    used.wall_seconds = load?.wall_seconds;
+    Ok(programs::used(&used))
+}
+
+/// An address on this machine that nobody listened at a moment ago.
+fn free_address() -> io::Result<String> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
+}
+
+fn port(address: &str) -> &str {
+    address.rsplit(':').next().unwrap_or(address)
+}
+
+fn wait_until_ready(address: &str) -> anyhow::Result<()> {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        match TcpStream::connect(address) {
+            Ok(_) => return Ok(()),
+            Err(e) if Instant::now() > deadline => return Err(e).context("memcached is silent"),
+            Err(_) => thread::sleep(Duration::from_millis(2)),
+        }
+    }
+}

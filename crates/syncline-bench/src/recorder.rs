@@ -1,0 +1,71 @@
+//! Runs a program under `syncline record`, just as a user does.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+use syncline_recording::{Class, ProcessFile, process_files};
+
+use crate::compare::Side;
+use crate::lab::{Lab, executables};
+
+pub struct Recorder {
+    syncline: PathBuf,
+    recordings: PathBuf,
+}
+
+impl Recorder {
+    /// Finds `syncline` and its preload library beside this executable.
+    pub fn find(lab: &Lab) -> anyhow::Result<Recorder> {
+        let folder = executables()?;
+        for name in ["syncline", "libsyncline_preload.so"] {
+            anyhow::ensure!(
+                folder.join(name).is_file(),
+                "{name} is not in {}; build it with the same profile as this benchmark: \
+                 cargo build [--release] -p syncline-cli -p syncline-preload",
+                folder.display()
+            );
+        }
+        Ok(Recorder { syncline: folder.join("syncline"), recordings: lab.path("recordings") })
+    }
+
+    /// A command that runs the program, with recording if it is the subject's turn.
+    /// The recording of an earlier run of the case is removed.
+    pub fn command(&self, side: Side, case: &str, program: &Path) -> anyhow::Result<Command> {
+        if side == Side::Baseline {
+            return Ok(Command::new(program));
+        }
+        let recording = self.recording(case);
+        match fs::remove_dir_all(&recording) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e.into()),
+            _ => {}
+        }
+        fs::create_dir_all(&self.recordings)?;
+        let mut command = Command::new(&self.syncline);
+        command.arg("record").arg("-o").arg(recording).arg("--").arg(program);
+        Ok(command)
+    }
+
+    /// How many calls the latest recording of a case has that take a lock, and how many
+    /// operations it had no room for. Call it when all is measured: a big recording makes
+    /// this process big.
+    pub fn acquisitions(&self, case: &str) -> anyhow::Result<(u64, u64)> {
+        let (mut acquisitions, mut dropped) = (0, 0);
+        for file in process_files(&self.recording(case)).context(case.to_owned())? {
+            let process = ProcessFile::open(&file)?;
+            dropped += process.header.dropped_operations;
+            for thread in process.threads {
+                let takes_lock = |class| matches!(class, Class::Acquire | Class::Try);
+                let rows = thread.rows.iter().filter(|row| takes_lock(row.op.class()));
+                acquisitions += rows.map(|row| row.counts.calls).sum::<u64>();
+            }
+        }
+        Ok((acquisitions, dropped))
+    }
+
+    fn recording(&self, case: &str) -> PathBuf {
+        self.recordings.join(case.replace(|c: char| !c.is_ascii_alphanumeric(), "-"))
+    }
+}

@@ -1,0 +1,73 @@
+//! The table for a person, 100 columns wide.
+
+use crate::compare::{Change, Row, Verdict};
+
+/// Prints a heading where a section begins, and one line for each row.
+pub fn print(baseline: &str, subject: &str, rows: &[Row]) {
+    let mut section = "";
+    for row in rows {
+        if row.section != section {
+            section = row.section;
+            println!("\n{section}");
+            println!(
+                "  {:<40}{baseline:>9}{subject:>9}{:>9}{:>17}{:>8}",
+                "", "change", "95 % interval", "aim"
+            );
+        }
+        println!("{}", line(row));
+    }
+}
+
+fn line(row: &Row) -> String {
+    let change = row.change();
+    let shown = |value: f64| match row.measure.change {
+        Change::Added => format!("{value:+.2}"),
+        Change::Ratio => format!("{value:.3}"),
+    };
+    let interval = format!("{} .. {}", shown(change.low), shown(change.high));
+    let aim = row.measure.aim.map(shown).unwrap_or_default();
+    let verdict = match row.verdict() {
+        Some(Verdict::Met) => "met",
+        Some(Verdict::Missed) => "MISSED",
+        Some(Verdict::Open) => "open",
+        None => "",
+    };
+    let line = format!(
+        "  {:<40}{:>9}{:>9}{:>9}{interval:>17}{aim:>8}  {verdict}",
+        format!("{}, {}", row.case, row.measure.label),
+        figure(row.baseline()),
+        figure(row.subject()),
+        shown(change.median),
+    );
+    line.trim_end().to_owned()
+}
+
+/// Three digits that count, or all before the point.
+fn figure(value: f64) -> String {
+    let digits = match value.abs() {
+        x if x < 10.0 => 2,
+        x if x < 100.0 => 1,
+        _ => 0,
+    };
+    format!("{value:.digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::Measure;
+
+    #[test]
+    fn a_line_shows_medians_change_and_verdict() {
+        let row = Row {
+            section: "",
+            case: "x264".into(),
+            measure: Measure { label: "wall, s", change: Change::Ratio, aim: Some(1.01) },
+            pairs: vec![(2.0, 2.0), (2.0, 2.002), (200.0, 201.0)],
+        };
+        let words: Vec<_> = line(&row).split_whitespace().map(str::to_owned).collect();
+        let expected = "x264, wall, s 2.00 2.00 1.001 1.000 .. 1.005 1.010 met";
+        assert_eq!(words.join(" "), expected);
+        assert!(line(&row).len() <= 100);
+    }
+}

@@ -1,0 +1,60 @@
+//! Runs every benchmark at its smallest size, so that none can rot.
+//!
+//! What is looked at is that each one ends well and that the last line has the fields that
+//! others rely on, each a number. No time is judged here: the figures mean nothing.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Name, and the fields of its last line.
+const BENCHMARKS: &[(&str, &[&str])] =
+    &[("record-overhead", &["pair_added_ns", "grid_ratio", "programs_ratio", "memory_ratio"])];
+
+const EXECUTABLE: &str = env!("CARGO_BIN_EXE_syncline-bench");
+
+#[test]
+fn every_benchmark_runs_and_ends_with_its_fields() {
+    build_what_is_measured();
+    for (name, fields) in BENCHMARKS {
+        let lines = output_of(&[name, "--smoke"]);
+        let last = lines.lines().last().expect("it prints something");
+        let summary: Value = serde_json::from_str(last).expect(last);
+        assert_eq!(summary.as_object().map(|o| o.len()), Some(fields.len()), "{last}");
+        for field in *fields {
+            assert!(summary[field].as_f64().is_some_and(f64::is_finite), "{field} in {last}");
+        }
+    }
+}
+
+#[test]
+fn the_list_names_every_benchmark_tested_here() {
+    let lines = output_of(&["list"]);
+    let listed: Vec<_> = lines.lines().filter_map(|l| l.split_whitespace().next()).collect();
+    let tested: Vec<_> = BENCHMARKS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(listed, tested);
+}
+
+fn output_of(arguments: &[&str]) -> String {
+    let output = Command::new(EXECUTABLE).args(arguments).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Cargo builds the executable of this crate for its tests, but not the `syncline` command
+/// and the preload library that it needs beside it.
+fn build_what_is_measured() {
+    let profile_folder = Path::new(EXECUTABLE).parent().unwrap();
+    let target = profile_folder.parent().unwrap();
+    let profile = match profile_folder.file_name().unwrap().to_str().unwrap() {
+        "debug" => "dev",
+        named => named,
+    };
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--package", "syncline-cli", "--package", "syncline-preload"]);
+    cargo.args(["--profile", profile, "--target-dir"]).arg(target);
+    let output = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

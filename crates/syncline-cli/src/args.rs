@@ -1,0 +1,202 @@
+//! The command line, as clap reads it. The help, the man page and the completions are made
+//! from this file.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+
+/// Finds out what a threaded program waits for.
+///
+/// `syncline record -- PROGRAM` runs a program and counts what it does with its locks;
+/// `syncline report` then says which locks cost it time, where, and who was in the way.
+#[derive(Parser)]
+#[command(name = "syncline", version, after_long_help = EXIT_STATUS)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    Record(Record),
+    Report(Report),
+    Top(Top),
+    Completions(Completions),
+    /// Print the man page
+    ///
+    /// For example: `syncline man > ~/.local/share/man/man1/syncline.1`
+    Man,
+}
+
+/// Run a program and record its synchronization
+///
+/// The program must be dynamically linked; it needs no change and no recompiling. Its
+/// standard input, output and error stay its own. The processes that it starts are
+/// recorded as well.
+#[derive(clap::Args)]
+#[command(
+    override_usage = "syncline record [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
+    after_long_help = EXIT_STATUS
+)]
+pub struct Record {
+    /// Folder to write the recording to
+    ///
+    /// A recording that is already there is moved to DIR.old, and replaces an older one
+    /// of that name.
+    #[arg(short, long, value_name = "DIR", default_value = DEFAULT_RECORDING)]
+    pub output: PathBuf,
+
+    /// Largest size of one process's file, such as 512M or 2G
+    ///
+    /// The file takes only the space that it uses; what doesn't fit is counted as
+    /// dropped, and the report says how much.
+    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = parse_size)]
+    pub max_size: u64,
+
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    pub command: Vec<OsString>,
+}
+
+/// Say what a recorded program waited for
+///
+/// Shows the locks and the places in the code that cost time, the most costly first, and
+/// who was in the way. The program may still run.
+#[derive(clap::Args)]
+pub struct Report {
+    /// The recording
+    #[arg(default_value = DEFAULT_RECORDING)]
+    pub recording: PathBuf,
+
+    /// Print JSON, for scripts
+    #[arg(long, conflicts_with = "html")]
+    pub json: bool,
+
+    /// Write a page to FILE instead: one file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// From which share of acquisitions that waited a lock is called contended
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent)]
+    pub contention: f64,
+
+    /// From how many acquisitions a second a lock is called busy
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = parse_rate)]
+    pub rate: f64,
+}
+
+/// Show a running recording, live
+///
+/// Needs a recording whose program still runs. On a terminal, `q` leaves; elsewhere, a
+/// table is printed after each interval. Ends when the program ends.
+#[derive(clap::Args)]
+pub struct Top {
+    /// The recording
+    #[arg(default_value = DEFAULT_RECORDING)]
+    pub recording: PathBuf,
+
+    /// Seconds from one view to the next
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = parse_interval)]
+    pub interval: Duration,
+
+    /// Print one table and end
+    #[arg(long)]
+    pub once: bool,
+}
+
+/// Print the completions of a shell
+///
+/// For example: `syncline completions bash > ~/.local/share/bash-completion/completions/syncline`
+#[derive(clap::Args)]
+pub struct Completions {
+    pub shell: clap_complete::Shell,
+}
+
+/// Where `record` writes and `report` reads if nothing else is said.
+pub const DEFAULT_RECORDING: &str = "syncline-recording";
+
+const EXIT_STATUS: &str = "\
+Exit status of `record`:
+  that of the program, or 128 + N if signal N ended it; and where it was not run:
+  125  Syncline failed
+  126  the program can't be run, or can't be recorded
+  127  the program was not found
+Exit status of the other commands:
+  0    done
+  1    the recording can't be read, or the report can't be written
+Exit status of all:
+  2    the command line is wrong";
+
+/// Reads a number of bytes: digits, then K, M, G or T (powers of 1024) or nothing.
+fn parse_size(text: &str) -> Result<u64, String> {
+    const UNITS: &str = "KMGT";
+    let unit = text.chars().last().and_then(|last| UNITS.find(last.to_ascii_uppercase()));
+    let (digits, shift) = match unit {
+        Some(place) => (&text[..text.len() - 1], 10 * (place + 1)),
+        None => (text, 0),
+    };
+    let number: u64 = digits.parse().map_err(|_| "expected a size such as 512M or 2G")?;
+    number.checked_mul(1 << shift).ok_or_else(|| "this is too large".to_owned())
+}
+
+/// Reads a share of a hundred.
+fn parse_percent(text: &str) -> Result<f64, String> {
+    let percent: f64 = text.trim_end_matches('%').parse().map_err(|_| "expected a number")?;
+    if !(0.0..=100.0).contains(&percent) {
+        return Err("expected from 0 to 100".to_owned());
+    }
+    Ok(percent)
+}
+
+/// Reads a number of times in a second.
+fn parse_rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if (0.0..f64::INFINITY).contains(&rate) => Ok(rate),
+        _ => Err("expected a number, 0 or more".to_owned()),
+    }
+}
+
+/// Reads an interval in seconds.
+fn parse_interval(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds")?;
+    if !(0.1..=3600.0).contains(&seconds) {
+        return Err("expected from 0.1 to 3600 seconds".to_owned());
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_are_read_in_powers_of_1024() {
+        assert_eq!(parse_size("4096"), Ok(4096));
+        assert_eq!(parse_size("64K"), Ok(64 << 10));
+        assert_eq!(parse_size("512m"), Ok(512 << 20));
+        assert_eq!(parse_size("2G"), Ok(2 << 30));
+        for wrong in ["", "G", "-1", "1.5G", "2GB", "99999999999T"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn everything_after_the_program_belongs_to_it() {
+        let args = Args::parse_from(["syncline", "record", "-o", "d", "ls", "-l", "--", "-o"]);
+        let Command::Record(record) = args.command else { panic!("not record") };
+        assert_eq!(record.command, ["ls", "-l", "--", "-o"]);
+    }
+}

@@ -1,0 +1,77 @@
+//! Why a command failed: what happened, what to do next, and the exit status that says it
+//! to a script. The statuses are part of the interface and do not change.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// `report` and `top`: the recording cannot be read, or the report not written.
+pub const REPORT_FAILED: u8 = 1;
+/// `record`: Syncline itself failed, before or after it ran the program.
+pub const RECORD_FAILED: u8 = 125;
+/// `record`: the program exists, and can't be run or can't be recorded.
+pub const CANNOT_RECORD: u8 = 126;
+/// `record`: there is no such program.
+pub const NOT_FOUND: u8 = 127;
+
+/// A failed command.
+#[derive(Debug)]
+pub struct Failure {
+    status: u8,
+    error: anyhow::Error,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// A failure with this exit status.
+    pub fn new(status: u8, error: impl Into<anyhow::Error>) -> Failure {
+        Failure { status, error: error.into(), hint: None }
+    }
+
+    /// A failure that is told in words.
+    pub fn message(status: u8, message: impl fmt::Display) -> Failure {
+        Failure::new(status, anyhow::anyhow!("{message}"))
+    }
+
+    /// A recording that can't be read.
+    pub fn unreadable(recording: &Path, error: impl Into<anyhow::Error>) -> Failure {
+        let failure = Failure::new(REPORT_FAILED, error);
+        match recording.exists() {
+            true => failure,
+            false => failure.hint("`syncline record -- PROGRAM` makes a recording"),
+        }
+    }
+
+    /// Adds what the user can do about it.
+    pub fn hint(mut self, hint: impl fmt::Display) -> Failure {
+        self.hint = Some(hint.to_string());
+        self
+    }
+
+    /// The exit status.
+    pub fn status(&self) -> u8 {
+        self.status
+    }
+
+    /// The kind of the I/O error at the bottom of it, if it is one.
+    pub fn io_kind(&self) -> Option<io::ErrorKind> {
+        self.error.root_cause().downcast_ref::<io::Error>().map(io::Error::kind)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut told = self.error.to_string();
+        for cause in self.error.chain().skip(1).map(ToString::to_string) {
+            // Some errors tell their cause themselves.
+            if !told.ends_with(&cause) {
+                told = format!("{told}: {cause}");
+            }
+        }
+        write!(f, "syncline: {told}")?;
+        match &self.hint {
+            Some(hint) => write!(f, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}

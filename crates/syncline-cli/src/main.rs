@@ -1,0 +1,40 @@
+//! The `syncline` command. It only wires things together: each command has a file of its
+//! own, which reads the arguments, calls the library that does the work, and prints.
+
+mod args;
+mod failure;
+mod record;
+mod report;
+mod shell;
+mod top;
+mod words;
+mod writers;
+
+use std::io::{ErrorKind, Write, stderr};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let outcome = match Args::parse().command {
+        Command::Record(args) => record::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Top(args) => top::run(&args),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man => shell::man(),
+    };
+    outcome.unwrap_or_else(|failure| explain(&failure))
+}
+
+/// Says what went wrong; a reader that closed our pipe has seen enough and is told nothing.
+fn explain(failure: &Failure) -> ExitCode {
+    if failure.io_kind() == Some(ErrorKind::BrokenPipe) {
+        return ExitCode::SUCCESS;
+    }
+    // Standard error may be closed, and there is nowhere else to say so.
+    let _ = writeln!(stderr(), "{failure}");
+    ExitCode::from(failure.status())
+}

@@ -1,0 +1,115 @@
+//! Runs the program and waits for its end.
+//!
+//! Syncline must not die of a signal that is meant for the program. It blocks those
+//! signals and reads them one by one instead: what somebody sent to Syncline is passed
+//! on, what the terminal sent has reached the program already (both are in its foreground
+//! group) and is dropped. The program starts with the signal state that Syncline was
+//! started with.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+
+use nix::libc;
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signalfd::SignalFd;
+use nix::unistd::Pid;
+use syncline_recording::Ending;
+
+use super::environment::Environment;
+use super::inherited::Signals;
+use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, RECORD_FAILED};
+
+/// The signals that go to the program.
+const PASSED_ON: [Signal; 6] = [
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+];
+
+/// The program, running.
+pub struct Recorded {
+    child: Child,
+    signals: SignalFd,
+}
+
+/// Starts the program under the name that the user gave it.
+///
+/// # Errors
+/// With [`NOT_FOUND`], [`CANNOT_RECORD`] or [`RECORD_FAILED`] if it can't be started.
+pub fn start(
+    program: &Path,
+    command: &[OsString],
+    environment: &Environment,
+) -> Result<Recorded, Failure> {
+    let failed = |e: nix::Error| Failure::new(RECORD_FAILED, e);
+    let inherited = Signals::note().map_err(failed)?;
+    let mut waited_for: SigSet = PASSED_ON.into_iter().collect();
+    waited_for.add(Signal::SIGCHLD);
+    waited_for.thread_block().map_err(failed)?;
+
+    let mut start = Command::new(program);
+    start.arg0(&command[0]).args(&command[1..]).envs(environment.variables());
+    // SAFETY: between fork and exec only functions that are safe in signal handlers may
+    // run; `restore` calls sigaction and pthread_sigmask, and allocates nothing.
+    let child =
+        unsafe { start.pre_exec(move || inherited.restore()) }.spawn().map_err(|error| {
+            let status = match error.kind() {
+                io::ErrorKind::NotFound => NOT_FOUND,
+                _ => CANNOT_RECORD,
+            };
+            let context = format!("can't run {}", program.display());
+            Failure::new(status, anyhow::Error::new(error).context(context))
+        })?;
+    let signals = SignalFd::new(&waited_for).map_err(failed)?;
+    Ok(Recorded { child, signals })
+}
+
+impl Recorded {
+    /// Its process number.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Passes signals on until the program ends, and says how it ended.
+    ///
+    /// # Errors
+    /// With [`RECORD_FAILED`], if the kernel refuses to tell.
+    pub fn wait(mut self) -> Result<Ending, Failure> {
+        loop {
+            if let Some(status) =
+                self.child.try_wait().map_err(|e| Failure::new(RECORD_FAILED, e))?
+            {
+                return Ok(ending(status));
+            }
+            let info = match self.signals.read_signal() {
+                Ok(Some(info)) => info,
+                Ok(None) | Err(nix::Error::EINTR) => continue,
+                Err(e) => return Err(Failure::new(RECORD_FAILED, e)),
+            };
+            let from_terminal = info.ssi_code == libc::SI_KERNEL;
+            match Signal::try_from(info.ssi_signo as i32) {
+                Ok(signal) if PASSED_ON.contains(&signal) && !from_terminal => self.pass_on(signal),
+                _ => {}
+            }
+        }
+    }
+
+    /// It was not waited for yet, so the number is still its own; if it has ended in
+    /// between, the signal is lost on it as it would be without us.
+    fn pass_on(&self, signal: Signal) {
+        let _ = kill(Pid::from_raw(self.child.id() as i32), signal);
+    }
+}
+
+fn ending(status: ExitStatus) -> Ending {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ending::Status(code),
+        (None, signal) => Ending::Signal(signal.unwrap_or_default()),
+    }
+}

@@ -1,0 +1,65 @@
+//! The environment through which `record` talks to the preload library.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `LD_PRELOAD` | the library, then what was there already |
+//! | `SYNCLINE_RECORDING` | the folder, absolute |
+//! | `SYNCLINE_CLOCK` | 1: time stamp counter; 2: `CLOCK_MONOTONIC` |
+//! | `SYNCLINE_TICKS_PER_SECOND` | rate of that clock |
+//! | `SYNCLINE_MAX_SIZE` | bytes that the file of one process may take |
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use super::clock::Clock;
+
+/// What the library is told.
+pub struct Environment {
+    /// The library itself.
+    pub library: PathBuf,
+    /// Where it makes its files.
+    pub folder: PathBuf,
+    /// How it tells the time.
+    pub clock: Clock,
+    /// Bytes that a file may take.
+    pub max_size: u64,
+}
+
+impl Environment {
+    /// The variables to set.
+    pub fn variables(&self) -> [(&'static str, OsString); 5] {
+        let preload = preload(&self.library, env::var_os("LD_PRELOAD").as_deref());
+        [
+            ("LD_PRELOAD", preload),
+            ("SYNCLINE_RECORDING", self.folder.clone().into()),
+            ("SYNCLINE_CLOCK", self.clock.kind.to_string().into()),
+            ("SYNCLINE_TICKS_PER_SECOND", self.clock.ticks_per_second.to_string().into()),
+            ("SYNCLINE_MAX_SIZE", self.max_size.to_string().into()),
+        ]
+    }
+}
+
+/// Ours comes first, so that no other library stands between the program and it.
+fn preload(library: &std::path::Path, present: Option<&OsStr>) -> OsString {
+    let mut value = library.as_os_str().to_owned();
+    if let Some(present) = present.filter(|present| !present.is_empty()) {
+        value.push(":");
+        value.push(present);
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn what_was_preloaded_stays_behind_our_library() {
+        let ours = Path::new("/lib/ours.so");
+        assert_eq!(preload(ours, None), "/lib/ours.so");
+        assert_eq!(preload(ours, Some(OsStr::new(""))), "/lib/ours.so");
+        assert_eq!(preload(ours, Some(OsStr::new("a.so b.so"))), "/lib/ours.so:a.so b.so");
+    }
+}

@@ -1,0 +1,63 @@
+//! Where the preload library is.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use crate::failure::{Failure, RECORD_FAILED};
+
+const NAME: &str = "libsyncline_preload.so";
+/// Names another library instead, for those who work on Syncline.
+const OVERRIDE: &str = "SYNCLINE_PRELOAD";
+
+/// Finds the library: the one that `SYNCLINE_PRELOAD` names, or else the one beside this
+/// executable (as a build leaves it), or else in `../lib/syncline` (as it is installed).
+///
+/// # Errors
+/// With [`RECORD_FAILED`], when there is none or the loader could not take its path.
+pub fn find() -> Result<PathBuf, Failure> {
+    let candidates = candidates()?;
+    let found = candidates.iter().find(|path| path.is_file());
+    let Some(library) = found.and_then(|path| path.canonicalize().ok()) else {
+        let looked: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
+        return Err(Failure::message(
+            RECORD_FAILED,
+            format!("the preload library is missing; looked for {}", looked.join(" and ")),
+        )
+        .hint(format!("build all of Syncline (`./x build`), or set {OVERRIDE} to the library")));
+    };
+    loadable(library)
+}
+
+fn candidates() -> Result<Vec<PathBuf>, Failure> {
+    if let Some(named) = env::var_os(OVERRIDE) {
+        return Ok(vec![named.into()]);
+    }
+    let executable = env::current_exe().map_err(|e| Failure::new(RECORD_FAILED, e))?;
+    let beside = executable.parent().unwrap_or(Path::new("/"));
+    Ok(vec![beside.join(NAME), beside.join("../lib/syncline").join(NAME)])
+}
+
+/// `LD_PRELOAD` is a list that spaces and colons separate, with no way to quote them.
+fn loadable(library: PathBuf) -> Result<PathBuf, Failure> {
+    let bytes = library.as_os_str().as_encoded_bytes();
+    if bytes.iter().any(|b| b.is_ascii_whitespace() || *b == b':') {
+        return Err(Failure::message(
+            RECORD_FAILED,
+            format!("the dynamic loader can't preload {}", library.display()),
+        )
+        .hint("move Syncline to a folder whose path has no spaces and no colons"));
+    }
+    Ok(library)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_the_loader_would_split_is_refused() {
+        assert!(loadable("/opt/syncline/lib.so".into()).is_ok());
+        assert!(loadable("/opt/my tools/lib.so".into()).is_err());
+        assert!(loadable("/opt/a:b/lib.so".into()).is_err());
+    }
+}

@@ -1,0 +1,102 @@
+//! Programs that gain privileges when they start.
+//!
+//! For these the kernel asks the loader to be careful (`AT_SECURE`), and the loader then
+//! ignores our library. The kernel's rule: the user or group that the program runs as
+//! differs from the one that starts it, or, for anybody but root, it gains capabilities.
+//! So root can record a program that is setuid root, since nothing changes. Where the file
+//! system or the process forbids gaining privileges, nothing is gained and all is well.
+
+use std::fs::{File, metadata};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use nix::sys::statvfs::{FsFlags, statvfs};
+use nix::unistd::{getgid, getuid};
+
+use crate::failure::{CANNOT_RECORD, Failure};
+
+const SETUID: u32 = 0o4000;
+/// Without group execution this bit meant mandatory locking, and changes no group.
+const SETGID_AND_EXECUTE: u32 = 0o2010;
+const CAPABILITIES: &str = "security.capability";
+
+/// Makes sure that starting this executable changes no privileges.
+///
+/// # Errors
+/// With [`CANNOT_RECORD`] and the reason.
+pub fn check(path: &Path) -> Result<(), Failure> {
+    let Ok(meta) = metadata(path) else {
+        return Ok(());
+    };
+    let bits = meta.mode();
+    let (user, group) = (getuid().as_raw(), getgid().as_raw());
+    let gains = if bits & SETUID != 0 && meta.uid() != user {
+        "runs as another user (setuid)"
+    } else if bits & SETGID_AND_EXECUTE == SETGID_AND_EXECUTE && meta.gid() != group {
+        "runs as another group (setgid)"
+    } else if user != 0 && gains_capabilities(path) {
+        "gains capabilities"
+    } else {
+        return Ok(());
+    };
+    if forbidden(path) {
+        return Ok(());
+    }
+    let name = path.display();
+    let message =
+        format!("can't record {name}: it {gains}, and then the loader ignores other libraries");
+    Err(Failure::message(CANNOT_RECORD, message)
+        .hint("record as the user that it runs as, or record a copy without these rights"))
+}
+
+/// Whether the file gives capabilities: the flag in the first byte raises them at once, and
+/// the next words list those that are permitted.
+fn gains_capabilities(path: &Path) -> bool {
+    match xattr::get_deref(path, CAPABILITIES) {
+        Ok(Some(value)) => gives(&value),
+        _ => false,
+    }
+}
+
+/// Reads the kernel's `vfs_cap_data`: a word of version and flags, then for each 32
+/// capabilities a word of permitted and a word of inheritable ones.
+fn gives(value: &[u8]) -> bool {
+    let effective = value.first().is_some_and(|flags| flags & 1 != 0);
+    let permitted = |pair: &[u8]| pair.iter().take(4).any(|&b| b != 0);
+    effective || value.iter().as_slice().get(4..20).unwrap_or_default().chunks(8).any(permitted)
+}
+
+/// Whether this process or the file system keeps programs from gaining privileges.
+fn forbidden(path: &Path) -> bool {
+    let nosuid = statvfs(path).is_ok_and(|fs| fs.flags().contains(FsFlags::ST_NOSUID));
+    nosuid || no_new_privileges()
+}
+
+fn no_new_privileges() -> bool {
+    let Ok(status) = File::open("/proc/self/status") else {
+        return false;
+    };
+    BufReader::new(status)
+        .lines()
+        .map_while(Result::ok)
+        .any(|line| line.strip_prefix("NoNewPrivs:").is_some_and(|value| value.trim() == "1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_count_when_effective_or_permitted() {
+        let value = |flags: u8, permitted: u8, inheritable: u8| {
+            let mut bytes = [0; 20];
+            (bytes[0], bytes[3], bytes[4], bytes[8]) = (flags, 2, permitted, inheritable);
+            bytes
+        };
+        assert!(gives(&value(1, 0, 0)));
+        assert!(gives(&value(0, 1, 0)));
+        assert!(!gives(&value(0, 0, 1)), "only for those who inherit them");
+        assert!(!gives(&[]));
+    }
+}

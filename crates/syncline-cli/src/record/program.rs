@@ -1,0 +1,170 @@
+//! Finds the program as `execvp` does, and makes sure that it can be recorded.
+//!
+//! What really runs may be an interpreter that the first line of a script names, so the
+//! check follows scripts to the executable behind them.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, metadata};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use nix::unistd::{AccessFlags, access};
+
+use super::{elf, privilege};
+use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND};
+
+/// Where to look if `PATH` is not set, as the C library does.
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
+/// Scripts whose interpreters are scripts; the kernel gives up after as many.
+const SCRIPT_LEVELS: u32 = 5;
+/// The kernel reads no more of a script's first line.
+const FIRST_LINE: usize = 256;
+
+/// The file that this name stands for.
+///
+/// # Errors
+/// With [`NOT_FOUND`], or with [`CANNOT_RECORD`] if all that was found is not executable.
+pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
+    let path = env::var_os("PATH").unwrap_or_else(|| OsString::from(DEFAULT_PATH));
+    find_in(name, &path)
+}
+
+fn find_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, Failure> {
+    if name.as_bytes().contains(&b'/') {
+        let file = PathBuf::from(name);
+        return executable(&file).map(|()| file);
+    }
+    let mut refused = None;
+    for folder in env::split_paths(path) {
+        let file = Path::new(".").join(folder).join(name);
+        match executable(&file) {
+            Ok(()) => return Ok(file),
+            Err(failure) if failure.status() == CANNOT_RECORD => refused = Some(failure),
+            Err(_) => {}
+        }
+    }
+    Err(refused.unwrap_or_else(|| {
+        let message = format!("no program named `{}` in PATH", name.display());
+        Failure::message(NOT_FOUND, message)
+            .hint("give its path, such as ./app, if it is not in a folder of PATH")
+    }))
+}
+
+fn executable(file: &Path) -> Result<(), Failure> {
+    let shown = file.display();
+    let meta = metadata(file).map_err(|e| {
+        Failure::new(NOT_FOUND, anyhow::Error::new(e).context(format!("can't find {shown}")))
+    })?;
+    let refuse = |why| Err(Failure::message(CANNOT_RECORD, format!("can't run {shown}: {why}")));
+    if meta.is_dir() {
+        return refuse("it is a folder");
+    }
+    if access(file, AccessFlags::X_OK).is_err() {
+        return refuse("it is not executable").map_err(|f| f.hint(format!("chmod +x {shown}")));
+    }
+    Ok(())
+}
+
+/// Makes sure that the loader will put the library into this program.
+///
+/// # Errors
+/// With [`CANNOT_RECORD`] and the reason; with [`NOT_FOUND`] if its interpreter is missing.
+pub fn check(program: &Path) -> Result<(), Failure> {
+    let mut program = program.to_owned();
+    for _ in 0..SCRIPT_LEVELS {
+        let mut start = [0; FIRST_LINE];
+        let Ok(length) = File::open(&program).and_then(|mut file| file.read(&mut start)) else {
+            // Not everybody may read what everybody may run; it may well be recordable.
+            return Ok(());
+        };
+        program = match kind(&start[..length]) {
+            Kind::Elf => {
+                elf::check(&program)?;
+                return privilege::check(&program);
+            }
+            Kind::Script(interpreter) => find(&interpreter).map_err(|failure| {
+                let script = program.display();
+                failure.hint(format!("the first line of {script} names its interpreter"))
+            })?,
+            Kind::Other => {
+                let message = format!(
+                    "can't record {}: it is neither an ELF executable nor a script",
+                    program.display()
+                );
+                return Err(Failure::message(CANNOT_RECORD, message));
+            }
+        };
+    }
+    Ok(())
+}
+
+enum Kind {
+    Elf,
+    /// A script and what runs it.
+    Script(OsString),
+    Other,
+}
+
+fn kind(start: &[u8]) -> Kind {
+    if start.starts_with(b"\x7fELF") {
+        Kind::Elf
+    } else if start.starts_with(b"#!") {
+        Kind::Script(interpreter(&start[2..]))
+    } else if start.contains(&0) {
+        Kind::Other
+    } else {
+        // `execvp` hands text without a first line of this kind to the shell.
+        Kind::Script("/bin/sh".into())
+    }
+}
+
+/// What the first line of a script names: a program, or one that `env` is to find.
+fn interpreter(line: &[u8]) -> OsString {
+    let line = line.split(|&b| b == b'\n').next().unwrap_or_default();
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let first = words.next().unwrap_or_default();
+    let named = match Path::new(OsStr::from_bytes(first)).file_name() {
+        Some(name) if name == "env" => {
+            words.find(|word| !word.starts_with(b"-") && !word.contains(&b'='))
+        }
+        _ => None,
+    };
+    OsStr::from_bytes(named.unwrap_or(first)).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(line: &str) -> OsString {
+        interpreter(line.as_bytes())
+    }
+
+    #[test]
+    fn the_first_line_names_the_interpreter() {
+        assert_eq!(named("/bin/sh\necho"), "/bin/sh");
+        assert_eq!(named(" /bin/sh -e\n"), "/bin/sh");
+        assert_eq!(named("/usr/bin/env python3\n"), "python3");
+        assert_eq!(named("/usr/bin/env -S A=1 awk -f\n"), "awk");
+        assert_eq!(named("/usr/bin/env\n"), "/usr/bin/env");
+    }
+
+    #[test]
+    fn path_is_searched_in_order_and_refusals_are_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+        std::fs::create_dir_all(one.join("tool")).unwrap();
+        std::fs::create_dir_all(&two).unwrap();
+        let path = env::join_paths([&one, &two]).unwrap();
+
+        let only_a_folder = find_in(OsStr::new("tool"), &path).unwrap_err();
+        assert_eq!(only_a_folder.status(), CANNOT_RECORD);
+        let missing = find_in(OsStr::new("other"), &path).unwrap_err();
+        assert_eq!(missing.status(), NOT_FOUND);
+
+        std::fs::copy("/bin/true", two.join("tool")).unwrap();
+        assert_eq!(find_in(OsStr::new("tool"), &path).unwrap(), two.join("tool"));
+    }
+}

@@ -1,0 +1,42 @@
+//! What `session.json` says.
+
+use std::ffi::OsString;
+use std::io::{Write, stderr};
+use std::path::Path;
+use std::thread::available_parallelism;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use nix::sys::utsname::uname;
+use syncline_recording::Session;
+
+/// The session of a program that was just started.
+pub fn begin(command: &[OsString], pid: u32) -> Session {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Session {
+        version: Session::VERSION,
+        syncline: env!("CARGO_PKG_VERSION").to_owned(),
+        command: command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        pid,
+        started: since_1970.as_nanos() as u64,
+        seconds: None,
+        ending: None,
+        processors: available_parallelism().map_or(1, usize::from),
+        kernel: kernel(),
+    }
+}
+
+/// Writes it. The program runs by now, and what it did is worth more than this file: where
+/// the folder is gone or its disk is full, that is said and the program left to run.
+pub fn write(session: &Session, folder: &Path) {
+    if let Err(error) = session.write(folder) {
+        // Standard error may be closed, and there is nowhere else to say so.
+        let _ = writeln!(stderr(), "syncline: {error}");
+    }
+}
+
+fn kernel() -> String {
+    uname().map_or_else(
+        |_| String::new(),
+        |name| format!("{} {}", name.sysname().to_string_lossy(), name.release().to_string_lossy()),
+    )
+}

@@ -1,0 +1,69 @@
+//! `syncline report`: reads a recording and shows what it says, as text, JSON or a page.
+
+mod progress;
+
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write, stderr, stdout};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use ratatui::crossterm::terminal;
+use syncline_analysis::report::{self, Style};
+use syncline_analysis::{Analysis, Options, Thresholds};
+
+use crate::args;
+use crate::failure::Failure;
+use progress::Bar;
+
+/// Columns of a report that goes to a file or a pipe.
+const PLAIN_WIDTH: usize = 100;
+
+/// Reports.
+pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
+    show(args).map_err(|error| Failure::unreadable(&args.recording, error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(args: &args::Report) -> Result<()> {
+    let thresholds =
+        Thresholds { contention: args.contention / 100.0, acquisitions_per_second: args.rate };
+    let options = Options { thresholds, ..Options::default() };
+    let mut bar = Bar::new();
+    let analysis =
+        Analysis::load_with_progress(&args.recording, &options, &mut |at| bar.show(&at))?;
+    drop(bar);
+    if let Some(path) = &args.html {
+        return page(&analysis, path);
+    }
+    let mut out = BufWriter::new(stdout().lock());
+    if args.json {
+        report::json(&analysis, &mut out)?;
+    } else {
+        report::terminal(&analysis, &mut out, &style())?;
+    }
+    Ok(out.flush()?)
+}
+
+fn page(analysis: &Analysis, path: &Path) -> Result<()> {
+    let write = || -> Result<()> {
+        let mut out = BufWriter::new(File::create(path)?);
+        report::html(analysis, &mut out)?;
+        Ok(out.flush()?)
+    };
+    write().with_context(|| format!("can't write {}", path.display()))?;
+    // Standard error may be closed; the page is written all the same.
+    let _ = writeln!(stderr(), "syncline: wrote {}", path.display());
+    Ok(())
+}
+
+/// Colours and the real width on a terminal; neither for anything else.
+fn style() -> Style {
+    let on_terminal = stdout().is_terminal();
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let width = match terminal::size() {
+        Ok((columns, _)) if on_terminal => usize::from(columns),
+        _ => PLAIN_WIDTH,
+    };
+    Style { color: on_terminal && !no_color, width }
+}

@@ -1,0 +1,105 @@
+//! Who still writes to a recording.
+//!
+//! A process writes to its file through memory, so it is the maps of the processes in
+//! `/proc` that tell. A process number alone would not: it may have been given away again,
+//! or be the number in a container. A forked process that has made no file of its own yet
+//! still maps its parent's, and may make its own at any moment.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fs::{metadata, read, read_dir};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// The processes that map files of one recording.
+#[derive(Default)]
+pub struct Writers {
+    by_file: BTreeMap<OsString, BTreeSet<u32>>,
+}
+
+impl Writers {
+    /// Looks through all processes whose maps may be read.
+    pub fn of(folder: &Path) -> Writers {
+        let mut writers = Writers::default();
+        let Ok(entries) = read_dir("/proc") else {
+            return writers;
+        };
+        for entry in entries.filter_map(Result::ok) {
+            let process = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            if let Some(process) = process
+                && let Ok(maps) = read(entry.path().join("maps"))
+            {
+                writers.add(process, &maps, folder);
+            }
+        }
+        writers
+    }
+
+    fn add(&mut self, process: u32, maps: &[u8], folder: &Path) {
+        for line in maps.split(|&b| b == b'\n').filter(|line| line.ends_with(b".syncline")) {
+            let path = line.iter().position(|&b| b == b'/').unwrap_or(0);
+            let path = Path::new(OsStr::from_bytes(&line[path..]));
+            if let Some(name) = in_folder(path, folder) {
+                self.by_file.entry(name.to_owned()).or_default().insert(process);
+            }
+        }
+    }
+
+    /// All of them, each once.
+    pub fn processes(&self) -> BTreeSet<u32> {
+        self.by_file.values().flatten().copied().collect()
+    }
+
+    /// Whether somebody may write to this file, which says that it is of this process. When
+    /// in doubt, yes: cutting a file that is in use would kill its process.
+    pub fn has(&self, file: &Path, process: u32) -> bool {
+        let maps = format!("/proc/{process}/maps");
+        let hidden = Path::new(&maps).exists() && read(&maps).is_err();
+        hidden || file.file_name().is_some_and(|name| self.by_file.contains_key(name))
+    }
+}
+
+/// The name of a mapped file, if it is one of the folder's. A process may see other mounts
+/// than we, so a path that leads nowhere here counts if its last two parts are right.
+fn in_folder<'a>(path: &'a Path, folder: &Path) -> Option<&'a OsStr> {
+    let name = path.file_name()?;
+    let ours = folder.join(name);
+    let alike = path.parent()?.file_name() == folder.file_name();
+    let identity = |path: &Path| metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+    let here = identity(path);
+    (path == ours || alike && (here.is_none() || here == identity(&ours))).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_found_by_the_files_in_its_maps() {
+        let maps = "7f00-7f10 rw-s 0000 fe:00 12   /a/rec/41.syncline\n\
+                    7f10-7f20 rw-s 0000 fe:00 13   /a/other/43.syncline\n\
+                    7f20-7f30 r-xp 0000 fe:00 14   /usr/lib/libc.so.6\n";
+        let mut writers = Writers::default();
+        writers.add(42, maps.as_bytes(), Path::new("/a/rec"));
+        assert_eq!(writers.processes(), [42].into());
+        let unused = u32::MAX;
+        assert!(writers.has(Path::new("/a/rec/41.syncline"), unused));
+        assert!(!writers.has(Path::new("/a/rec/1.syncline"), unused));
+        assert!(!writers.has(Path::new("/a/rec/43.syncline"), unused));
+    }
+
+    #[test]
+    fn another_recording_of_the_same_name_is_told_apart() {
+        let place = tempfile::tempdir().unwrap();
+        let [one, two] = ["one", "two"].map(|name| place.path().join(name).join("rec"));
+        for folder in [&one, &two] {
+            std::fs::create_dir_all(folder).unwrap();
+            std::fs::write(folder.join("1.syncline"), "").unwrap();
+        }
+        let mapped = one.join("1.syncline");
+        assert!(in_folder(&mapped, &one).is_some());
+        assert!(in_folder(&mapped, &two).is_none());
+        assert!(in_folder("/seen/by/others/rec/1.syncline".as_ref(), &one).is_some());
+    }
+}

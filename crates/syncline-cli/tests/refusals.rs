@@ -1,0 +1,215 @@
+//! Everything that `record` refuses, tried with real files: the message must say what and
+//! why, the status must be the documented one, and no folder may be left behind.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Sandbox, errors, library, syncline};
+
+const TRIVIAL: &str = "int main(void) { return 0; }";
+
+/// Runs it, and checks that it is refused in these words.
+#[track_caller]
+fn refused(sandbox: &Sandbox, command: &mut Command, status: i32, words: &[&str]) {
+    let output = command.output().unwrap();
+    let errors = errors(&output);
+    assert_eq!(output.status.code(), Some(status), "{errors}");
+    for word in words {
+        assert!(errors.contains(word), "no `{word}` in: {errors}");
+    }
+    assert!(!sandbox.path("syncline-recording").exists(), "a folder was left behind");
+}
+
+#[track_caller]
+fn program_refused(sandbox: &Sandbox, program: &Path, status: i32, words: &[&str]) {
+    refused(sandbox, sandbox.record().arg("--").arg(program), status, words);
+}
+
+#[test]
+fn missing_programs() {
+    let sandbox = Sandbox::new();
+    let missing = sandbox.path("missing");
+    program_refused(&sandbox, &missing, 127, &["missing", "No such file"]);
+    program_refused(
+        &sandbox,
+        "no-such-program".as_ref(),
+        127,
+        &["no-such-program", "PATH", "./app"],
+    );
+}
+
+#[test]
+fn what_is_not_executable() {
+    let sandbox = Sandbox::new();
+    let text = sandbox.path("text");
+    fs::write(&text, "hello").unwrap();
+    program_refused(&sandbox, &text, 126, &["not executable", "chmod +x"]);
+    program_refused(&sandbox, &sandbox.path("."), 126, &["it is a folder"]);
+    let data = sandbox.executable("data", b"\0\x01\x02");
+    program_refused(&sandbox, &data, 126, &["neither an ELF executable nor a script"]);
+    let damaged = sandbox.executable("damaged", b"\x7fELF");
+    program_refused(&sandbox, &damaged, 126, &["damaged executable"]);
+}
+
+#[test]
+fn static_programs() {
+    let sandbox = Sandbox::new();
+    let program = sandbox.program("static", TRIVIAL, &["-static"]);
+    program_refused(&sandbox, &program, 126, &["statically linked", "without -static"]);
+    let program = sandbox.program("static-pie", TRIVIAL, &["-static-pie"]);
+    program_refused(&sandbox, &program, 126, &["statically linked"]);
+
+    let mark = r#"__attribute__((section(".go.buildinfo"), used)) char mark[16] = "go";"#;
+    let go = sandbox.program("go", &format!("{mark}\n{TRIVIAL}"), &["-static"]);
+    program_refused(&sandbox, &go, 126, &["static Go program", "SetMutexProfileFraction"]);
+}
+
+#[test]
+fn programs_of_other_systems() {
+    let sandbox = Sandbox::new();
+    let musl = "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1";
+    let program = sandbox.program("musl", TRIVIAL, &[musl]);
+    program_refused(&sandbox, &program, 126, &["musl", "glibc"]);
+
+    let absent = "-Wl,--dynamic-linker=/absent/ld.so";
+    let program = sandbox.program("absent", TRIVIAL, &[absent]);
+    program_refused(&sandbox, &program, 127, &["its loader /absent/ld.so is missing"]);
+
+    // The class and the machine are single bytes of the header.
+    let native = fs::read(sandbox.program("native", TRIVIAL, &[])).unwrap();
+    let changed = |place: usize, value: u8| {
+        let mut bytes = native.clone();
+        bytes[place] = value;
+        sandbox.executable("changed", &bytes)
+    };
+    program_refused(&sandbox, &changed(4, 1), 126, &["32-bit"]);
+    program_refused(&sandbox, &changed(18, 183), 126, &["64-bit ARM"]);
+    program_refused(&sandbox, &changed(18, 250), 126, &["ELF machine 250"]);
+}
+
+#[test]
+fn scripts_are_judged_by_their_interpreter() {
+    let sandbox = Sandbox::new();
+    let program = sandbox.program("static", TRIVIAL, &["-static"]);
+    let line = format!("#!{}\n", program.display());
+    let script = sandbox.executable("script", line.as_bytes());
+    program_refused(&sandbox, &script, 126, &["static", "statically linked"]);
+    let script = sandbox.executable("lost", b"#!/absent/interpreter -x\n");
+    program_refused(&sandbox, &script, 127, &["/absent/interpreter", "first line of", "lost"]);
+    let script = sandbox.executable("lost-env", b"#!/usr/bin/env no-such-program\n");
+    program_refused(&sandbox, &script, 127, &["no-such-program", "lost-env"]);
+}
+
+/// A program that starts as another user, made where we may and borrowed where not.
+fn setuid(sandbox: &Sandbox) -> PathBuf {
+    if !nix::unistd::getuid().is_root() {
+        return "/usr/bin/su".into();
+    }
+    let program = sandbox.program("setuid", TRIVIAL, &[]);
+    chown(&program, Some(65534), None).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
+    program
+}
+
+#[test]
+fn setuid_programs() {
+    let sandbox = Sandbox::new();
+    program_refused(&sandbox, &setuid(&sandbox), 126, &["runs as another user (setuid)", "copy"]);
+}
+
+#[test]
+fn a_setuid_program_of_the_same_user_is_recorded() {
+    let sandbox = Sandbox::new();
+    let program = sandbox.program("own", TRIVIAL, &[]);
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
+    let output = sandbox.record().arg(program).output().unwrap();
+    assert!(output.status.success(), "{}", errors(&output));
+}
+
+#[test]
+fn a_missing_library() {
+    let sandbox = Sandbox::new();
+    let mut record = sandbox.record();
+    record.env("SYNCLINE_PRELOAD", "/absent/library.so").arg("true");
+    refused(&sandbox, &mut record, 125, &["/absent/library.so", "./x build"]);
+}
+
+#[test]
+fn a_library_that_the_loader_could_not_be_told_of() {
+    let sandbox = Sandbox::new();
+    let spaced = sandbox.path("a library.so");
+    fs::copy(library(), &spaced).unwrap();
+    let mut record = sandbox.record();
+    record.env("SYNCLINE_PRELOAD", spaced).arg("true");
+    refused(&sandbox, &mut record, 125, &["can't preload", "no spaces"]);
+}
+
+#[test]
+fn folders_that_cannot_be_used() {
+    let sandbox = Sandbox::new();
+    let to = |folder: &Path, words: &[&str]| {
+        let mut record = sandbox.record();
+        refused(&sandbox, record.arg("-o").arg(folder).arg("true"), 125, words);
+    };
+    to("/proc/here".as_ref(), &["can't make /proc/here", "-o"]);
+    to(&sandbox.path("no/such/parent"), &["can't make", "No such file"]);
+
+    let file = sandbox.path("file");
+    fs::write(&file, "precious").unwrap();
+    to(&file, &["something else than a recording", "left alone"]);
+    assert_eq!(fs::read(&file).unwrap(), b"precious");
+
+    let folder = sandbox.path("folder");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("precious"), "").unwrap();
+    to(&folder, &["something else than a recording", "left alone"]);
+    assert!(folder.join("precious").exists());
+
+    let dangling = sandbox.path("dangling");
+    std::os::unix::fs::symlink("/absent", &dangling).unwrap();
+    to(&dangling, &["something else than a recording"]);
+}
+
+#[test]
+fn a_disk_without_room() {
+    // A file system of a few pages, where the test may make one: in a name space of its own.
+    let sandbox = Sandbox::new();
+    let small = sandbox.path("small");
+    fs::create_dir(&small).unwrap();
+    let script = "mount -t tmpfs -o size=64k none \"$1\" && exec \"$2\" record -o \"$1/r\" true";
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--map-root-user", "--mount", "sh", "-c", script, "sh"]);
+    unshare.arg(&small).arg(env!("CARGO_BIN_EXE_syncline")).env("SYNCLINE_PRELOAD", library());
+    let output = unshare.output().unwrap();
+    let errors = errors(&output);
+    if errors.contains("unshare") || errors.contains("mount") {
+        eprintln!("skipped, no file system can be mounted here: {errors}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(125), "{errors}");
+    assert!(errors.contains("64 KiB are free") && errors.contains("another disk"), "{errors}");
+}
+
+#[test]
+fn sizes_that_are_too_small() {
+    let sandbox = Sandbox::new();
+    let mut record = sandbox.record();
+    refused(&sandbox, record.args(["--max-size", "1M", "true"]), 125, &["--max-size", "16 MiB"]);
+
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -f 100; exec \"$0\" record true"]);
+    limited.arg(env!("CARGO_BIN_EXE_syncline")).env("SYNCLINE_PRELOAD", library());
+    refused(&sandbox, limited.current_dir(sandbox.path(".")), 125, &["ulimit -f"]);
+}
+
+#[test]
+fn wrong_command_lines() {
+    let sandbox = Sandbox::new();
+    refused(&sandbox, &mut sandbox.record(), 2, &["PROGRAM"]);
+    refused(&sandbox, sandbox.record().args(["--max-size", "big", "true"]), 2, &["512M"]);
+    refused(&sandbox, syncline().arg("no-such-command"), 2, &["no-such-command"]);
+}

@@ -1,0 +1,120 @@
+//! `syncline report`: where it writes, and what it says of recordings that it can't read.
+//! What the report itself says is tested where it is made, in `syncline-analysis`.
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use common::{Sandbox, errors, syncline};
+use serde_json::Value;
+
+/// A recording of the stand-in's, in the folder that `report` looks for by itself.
+fn recorded() -> Sandbox {
+    let sandbox = Sandbox::new();
+    assert!(sandbox.record().args(["true", "argument"]).output().unwrap().status.success());
+    sandbox
+}
+
+fn report(sandbox: &Sandbox) -> Command {
+    let mut report = syncline();
+    report.arg("report").current_dir(sandbox.path("."));
+    report
+}
+
+fn process_file(sandbox: &Sandbox) -> PathBuf {
+    let files = syncline_recording::process_files(&sandbox.path("syncline-recording"));
+    files.unwrap().remove(0)
+}
+
+#[track_caller]
+fn failed(output: &Output, words: &[&str]) {
+    let errors = errors(output);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    for word in words {
+        assert!(errors.contains(word), "no `{word}` in: {errors}");
+    }
+    assert_eq!(output.stdout, b"");
+}
+
+#[test]
+fn text_goes_to_standard_output_without_colours() {
+    let sandbox = recorded();
+    let output = report(&sandbox).output().unwrap();
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(!output.stdout.is_empty());
+    assert!(!output.stdout.contains(&0x1b), "escapes in a pipe");
+    assert_eq!(errors(&output), "");
+}
+
+#[test]
+fn json_is_one_document_and_takes_the_thresholds() {
+    let sandbox = recorded();
+    let mut json = report(&sandbox);
+    let output = json.args(["--json", "--contention", "25%", "--rate", "10"]).output().unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["thresholds"]["contention"], 0.25);
+    assert_eq!(document["thresholds"]["acquisitions_per_second"], 10.0);
+    assert_eq!(document["session"]["command"][1], "argument");
+}
+
+#[test]
+fn a_page_goes_to_its_file() {
+    let sandbox = recorded();
+    let output = report(&sandbox).args(["--html", "page.html"]).output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(output.stdout, b"");
+    assert_eq!(errors(&output), "syncline: wrote page.html\n");
+    assert!(fs::metadata(sandbox.path("page.html")).unwrap().len() > 0);
+
+    let output = report(&sandbox).args(["--html", "no/such/page.html"]).output().unwrap();
+    failed(&output, &["can't write no/such/page.html: No such file"]);
+}
+
+#[test]
+fn a_running_program_is_reported_too() {
+    let sandbox = Sandbox::new();
+    let mut recorder = common::start(sandbox.record().args(["sh", "-c", "echo ready; sleep 0.5"]));
+    let output = report(&sandbox).output().unwrap();
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(recorder.wait().unwrap().success());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let sandbox = recorded();
+    let mut json = report(&sandbox);
+    let mut child =
+        json.arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(errors(&output), "");
+}
+
+#[test]
+fn there_is_no_recording() {
+    let sandbox = Sandbox::new();
+    let output = report(&sandbox).output().unwrap();
+    failed(&output, &["syncline-recording: No such file", "`syncline record -- PROGRAM`"]);
+    fs::create_dir(sandbox.path("empty")).unwrap();
+    failed(&report(&sandbox).arg("empty").output().unwrap(), &["`syncline record -- PROGRAM`"]);
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let sandbox = recorded();
+    let file = process_file(&sandbox);
+    let good = fs::read(&file).unwrap();
+    let said_of = |content: &[u8]| {
+        fs::write(&file, content).unwrap();
+        report(&sandbox).output().unwrap()
+    };
+    failed(&said_of(b"something else entirely"), &["not a Syncline recording"]);
+    failed(&said_of(&good[..1000]), &["damaged or cut short"]);
+    failed(&said_of(&good[..4100]), &["damaged or cut short", "threads"]);
+    let mut newer = good.clone();
+    newer[8] = 99;
+    failed(&said_of(&newer), &["recorded in format 99"]);
+}

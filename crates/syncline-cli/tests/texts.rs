@@ -1,0 +1,38 @@
+//! The man page and the completions.
+
+mod common;
+
+use std::process::Stdio;
+
+use common::syncline;
+
+fn text(arguments: &[&str]) -> String {
+    let output = syncline().args(arguments).output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_man_page_has_every_command_and_every_status() {
+    let page = text(&["man"]);
+    for word in ["SYNCLINE RECORD", "SYNCLINE COMPLETIONS", "max\\-size", "125", "126", "127"] {
+        assert!(page.contains(word), "no {word}");
+    }
+}
+
+#[test]
+fn shells_get_completions() {
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(text(&["completions", shell]).contains("max-size"), "{shell}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child =
+        syncline().arg("man").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(output.stderr, b"");
+}
