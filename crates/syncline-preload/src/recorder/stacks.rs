@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use syncline_recording::layout::{STACK_BROKEN, STACK_CUT, STACK_FRAMES, StackRecord};
 
 use crate::recorder::{self, Recorder};
+use crate::unwind::tools::{Cache, Registers};
 use crate::unwind::{self, Trace};
 
 /// Places of the index: twice the stacks that a file holds.
@@ -17,11 +18,12 @@ pub struct StackIndex {
     numbers: [AtomicU32; PLACES],
 }
 
-/// The number of the stack that called us and returns to `ret`; 0 if it can't be stored.
-pub fn capture(ret: usize) -> u32 {
+/// The number of the stack of a function of ours from the frame that `ret` returns to; 0 if it
+/// can't be stored. Without a cache it has one frame.
+pub fn capture(from: Registers, ret: usize, cache: Option<&mut Cache>) -> u32 {
     let Some(recorder) = recorder::existing() else { return 0 };
     let mut trace = Trace::new();
-    unwind::trace(recorder, ret, &mut trace);
+    unwind::trace(recorder, from, ret, cache, &mut trace);
     recorder.intern(&trace)
 }
 

@@ -21,6 +21,7 @@ use crate::recorder::{self, stacks};
 use crate::thread::table::{self, is_displaced};
 use crate::thread::{ThreadState, attach};
 use crate::tls;
+use crate::unwind::tools::{self, Cache, Registers};
 
 /// Rows that one call site has for one lock before all further depths share a row.
 const PATHS: u32 = 8;
@@ -122,7 +123,8 @@ pub unsafe fn find_or_add(op: Op, lock: usize, caller: *const usize) -> *mut Row
             recorder::count(offset_of!(Header, interrupted_operations));
             return null_mut();
         };
-        let row = preserving_errno(|| add(state, op, lock, ret, depth));
+        let call = Call { op, lock, ret, depth, from: Registers::here() };
+        let row = preserving_errno(|| tools::with(|cache| add(state, &call, cache)));
         if row.is_none() {
             recorder::count(offset_of!(Header, dropped_operations));
         }
@@ -153,42 +155,52 @@ impl Drop for Busy<'_> {
     }
 }
 
-unsafe fn add(
-    state: &ThreadState,
+/// A call that has no row yet.
+struct Call {
     op: Op,
     lock: usize,
     ret: usize,
     depth: u32,
-) -> Option<*mut Row> {
+    from: Registers,
+}
+
+unsafe fn add(state: &ThreadState, call: &Call, cache: Option<&mut Cache>) -> Option<*mut Row> {
     // SAFETY: this thread's own state, marked busy.
     unsafe {
         for misfit in [false, true] {
             table::make_room(state, misfit);
             let mut paths = 0;
-            for (tries, row) in places(state, lock, ret).enumerate() {
+            for (tries, row) in places(state, call.lock, call.ret).enumerate() {
                 if (*row).key == 0 {
-                    let depth = if paths >= PATHS { ANY_DEPTH } else { depth };
-                    fill(state, row, lock, ret, Row::key(op, depth));
+                    fill(state, row, call, paths, cache);
                     state.displaced.set(state.displaced.get() + u32::from(is_displaced(tries)));
                     return Some(row);
                 }
-                let same_place = (*row).lock == lock as u64 && (*row).ret == ret as u64;
-                paths += u32::from(same_place && (*row).op() == Some(op));
+                let here = ((*row).lock, (*row).ret) == (call.lock as u64, call.ret as u64);
+                paths += u32::from(here && (*row).op() == Some(call.op));
             }
         }
     }
     None
 }
 
-unsafe fn fill(state: &ThreadState, row: *mut Row, lock: usize, ret: usize, key: u64) {
+unsafe fn fill(
+    state: &ThreadState,
+    row: *mut Row,
+    call: &Call,
+    paths: u32,
+    cache: Option<&mut Cache>,
+) {
+    let depth = if paths >= PATHS { ANY_DEPTH } else { call.depth };
     // SAFETY: an empty row of this thread's own table; `newest` is a row of it, too.
     unsafe {
-        (*row).lock = lock as u64;
-        (*row).ret = ret as u64;
-        (*row).stack = stacks::capture(ret);
+        (*row).lock = call.lock as u64;
+        (*row).ret = call.ret as u64;
+        (*row).stack = stacks::capture(call.from, call.ret, cache);
         (*row).outer = state.held.newest().map_or(0, |outer| (*outer).stack);
         // A row is complete once its key is there: Release, for readers of the file.
-        AtomicU64::from_ptr(&raw mut (*row).key).store(key, Ordering::Release);
+        let key = AtomicU64::from_ptr(&raw mut (*row).key);
+        key.store(Row::key(call.op, depth), Ordering::Release);
         state.rows.set(state.rows.get() + 1);
         (*state.record.get()).rows = state.rows.get();
     }

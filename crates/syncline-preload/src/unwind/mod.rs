@@ -8,34 +8,28 @@
 //! stay, since another thread may be reading them.
 
 mod module;
+pub mod tools;
 
-use core::arch::asm;
 use core::ops::Range;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
+use framehop::x86_64::UnwinderX86_64;
 use framehop::{FrameAddress, MustNotAllocateDuringUnwind, Unwinder};
 use syncline_recording::layout::STACK_FRAMES;
 
 use crate::recorder::Recorder;
 use crate::tls;
 use crate::unwind::module::{Known, Object};
+use crate::unwind::tools::{Cache, Registers};
 
 extern crate alloc;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-type Cache = CacheX86_64<MustNotAllocateDuringUnwind>;
-
-/// Caches in all: as many threads can unwind at once.
-const CACHES: usize = 8;
-/// Bytes of stack that unwinding may take: on smaller stacks a row gets one frame only.
-const STACK_NEEDED: u64 = 32 << 10;
 /// Frames of our own above the program's, at most.
 const OWN_FRAMES: usize = 16;
 
-static CACHE_POOL: [AtomicPtr<Cache>; CACHES] = [const { AtomicPtr::new(null_mut()) }; CACHES];
 static SNAPSHOT: AtomicPtr<Snapshot> = AtomicPtr::new(null_mut());
 
 #[derive(Clone)]
@@ -79,13 +73,9 @@ impl Trace {
     }
 }
 
-/// Prepares a process: makes the caches, and puts what is loaded into the file.
+/// Prepares a process: makes the tools, and puts what is loaded into the file.
 pub fn begin(recorder: &Recorder) {
-    if CACHE_POOL.iter().all(|c| c.load(Ordering::Relaxed).is_null()) {
-        for place in &CACHE_POOL {
-            place.store(Box::into_raw(Box::new(Cache::new_in())), Ordering::Release);
-        }
-    }
+    tools::prepare();
     if let Some(snapshot) = snapshot() {
         // A forked child knows its parent's modules; its file does not, yet.
         snapshot.modules.iter().for_each(|known| known.write(recorder));
@@ -138,39 +128,33 @@ fn knowing(recorder: &Recorder, pc: u64) -> Option<&'static Snapshot> {
     snapshot().filter(|s| s.modules.iter().any(|m| m.is(&object)))
 }
 
-/// Captures the stack from the frame that `ret` returns to.
-#[inline(never)]
-pub fn trace(recorder: &Recorder, ret: usize, trace: &mut Trace) {
-    if walk(recorder, ret as u64, trace).is_none() {
-        trace.broken = true;
-    }
+/// Captures the stack of a function of ours from the frame that `ret` returns to.
+pub fn trace(
+    recorder: &Recorder,
+    from: Registers,
+    ret: usize,
+    cache: Option<&mut Cache>,
+    trace: &mut Trace,
+) {
+    let walked = cache.and_then(|cache| walk(recorder, from, ret as u64, cache, trace));
+    trace.broken = walked.is_none();
     if trace.depth == 0 {
         trace.push(ret as u64);
-        trace.broken = true;
     }
 }
 
 /// None if the walk ended early.
-fn walk(recorder: &Recorder, ret: u64, trace: &mut Trace) -> Option<()> {
-    let (ip, sp, bp): (u64, u64, u64);
-    // SAFETY: reads three registers.
-    unsafe {
-        asm!(
-            "lea {ip}, [rip]",
-            "mov {sp}, rsp",
-            "mov {bp}, rbp",
-            ip = out(reg) ip, sp = out(reg) sp, bp = out(reg) bp,
-            options(nomem, nostack, preserves_flags),
-        );
-    }
-    let (low, high) = (tls::stack_low() as u64, tls::stack_high() as u64);
+fn walk(
+    recorder: &Recorder,
+    from: Registers,
+    ret: u64,
+    cache: &mut Cache,
+    trace: &mut Trace,
+) -> Option<()> {
+    let mut regs = from.for_framehop();
+    let mut address = FrameAddress::from_instruction_pointer(from.ip());
+    let (low, sp, high) = (tls::stack_low() as u64, from.sp(), tls::stack_high() as u64);
     let on_stack = low <= sp && sp < high;
-    if on_stack && sp - low < STACK_NEEDED {
-        return None;
-    }
-    let mut cache = PooledCache::take()?;
-    let mut regs = UnwindRegsX86_64::new(ip, sp, bp);
-    let mut address = FrameAddress::from_instruction_pointer(ip);
     let mut read = |at: u64| {
         if on_stack && at >= sp && at < high && at.is_multiple_of(8) {
             // SAFETY: from the stack pointer up to its end, a thread's stack is mapped.
@@ -183,7 +167,7 @@ fn walk(recorder: &Recorder, ret: u64, trace: &mut Trace) -> Option<()> {
     let mut found = false;
     for step in 0..OWN_FRAMES + STACK_FRAMES {
         let snapshot = knowing(recorder, address.address_for_lookup())?;
-        let next = snapshot.unwinder.unwind_frame(address, &mut regs, cache.get(), &mut read);
+        let next = snapshot.unwinder.unwind_frame(address, &mut regs, cache, &mut read);
         let Some(pc) = next.ok()? else { return found.then_some(()) };
         if found && own.contains(&pc) {
             // The program's thread began in a function of ours.
@@ -226,30 +210,4 @@ fn read_with_care(at: u64) -> Result<u64, ()> {
     // SAFETY: the kernel checks the address.
     let read = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
     if read == 8 { Ok(word) } else { Err(()) }
-}
-
-/// A cache out of the pool; goes back when dropped.
-struct PooledCache {
-    cache: *mut Cache,
-    place: usize,
-}
-
-impl PooledCache {
-    fn take() -> Option<PooledCache> {
-        CACHE_POOL.iter().enumerate().find_map(|(place, pooled)| {
-            let cache = pooled.swap(null_mut(), Ordering::Acquire);
-            (!cache.is_null()).then_some(PooledCache { cache, place })
-        })
-    }
-
-    fn get(&mut self) -> &mut Cache {
-        // SAFETY: whoever took a cache out of the pool has it alone.
-        unsafe { &mut *self.cache }
-    }
-}
-
-impl Drop for PooledCache {
-    fn drop(&mut self) {
-        CACHE_POOL[self.place].store(self.cache, Ordering::Release);
-    }
 }

@@ -1,0 +1,126 @@
+//! Who blocks whom: per lock, then over all locks.
+
+use std::collections::HashMap;
+
+use syncline_recording::{Primitive, ProcessFile, Row};
+
+use super::stacks::Stacks;
+use super::tally::Clock;
+use super::wants;
+use crate::model::{Blocker, Blocking, Site};
+
+/// A waiter and a holder of one lock.
+pub struct Pair {
+    /// What the lock is.
+    pub primitive: Primitive,
+    /// Its address.
+    pub lock: u64,
+    /// The two.
+    pub blocker: Blocker,
+}
+
+/// The pairs so far.
+#[derive(Default)]
+pub struct Pairs {
+    pairs: HashMap<Key, Sum>,
+    /// Number of the site where a lock was acquired, by stack.
+    holders: HashMap<u32, usize>,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    primitive: Primitive,
+    lock: u64,
+    waiter: usize,
+    holder_stack: u32,
+}
+
+#[derive(Default)]
+struct Sum {
+    waits: u64,
+    ticks: u64,
+    thread: u32,
+}
+
+impl Pairs {
+    /// Adds the blockers of a row at this site.
+    pub fn add(&mut self, row: &Row, site: usize) {
+        if wants(row.op) {
+            self.holders.insert(row.counts.stack, site);
+        }
+        let Some(waits) = &row.waits else { return };
+        for blocker in waits.blockers.iter().filter(|b| b.stack != 0 && b.waits != 0) {
+            let sum = self
+                .pairs
+                .entry(Key {
+                    primitive: row.op.primitive(),
+                    lock: row.counts.lock,
+                    waiter: site,
+                    holder_stack: blocker.stack,
+                })
+                .or_default();
+            sum.waits = sum.waits.saturating_add(blocker.waits);
+            sum.ticks = sum.ticks.saturating_add(blocker.ticks);
+            sum.thread = blocker.thread;
+        }
+    }
+
+    /// The pairs, most time first.
+    pub fn finish(
+        self,
+        site_numbers: &[usize],
+        sites: &[Site],
+        stacks: &Stacks,
+        file: &ProcessFile,
+        clock: &Clock,
+    ) -> Vec<Pair> {
+        let threads: HashMap<u32, usize> =
+            file.threads.iter().enumerate().map(|(place, thread)| (thread.index, place)).collect();
+        let pair = |(key, sum): (Key, Sum)| Pair {
+            primitive: key.primitive,
+            lock: key.lock,
+            blocker: Blocker {
+                waiter: site_numbers[key.waiter],
+                holder_stack: stacks.checked(key.holder_stack),
+                holder: self.holders.get(&key.holder_stack).map(|&site| site_numbers[site]),
+                thread: threads.get(&sum.thread).copied(),
+                waits: sum.waits,
+                waited: clock.seconds(sum.ticks),
+            },
+        };
+        let mut pairs: Vec<Pair> = self.pairs.into_iter().map(pair).collect();
+        pairs.sort_by(|a, b| {
+            let names = |p: &Pair| (sites[p.blocker.waiter].op, p.lock, p.blocker.holder_stack);
+            b.blocker.waited.total_cmp(&a.blocker.waited).then_with(|| names(a).cmp(&names(b)))
+        });
+        pairs
+    }
+}
+
+/// Adds up the pairs by their two places.
+pub fn over_all_locks(pairs: &[Pair], stacks: &Stacks) -> Vec<Blocking> {
+    let mut numbers = HashMap::new();
+    let mut blocking: Vec<Blocking> = Vec::new();
+    for Pair { primitive, lock, blocker } in pairs {
+        let places = (blocker.waiter, blocker.holder, stacks.place(blocker.holder_stack));
+        let (number, locks) = numbers.entry(places).or_insert_with(|| {
+            blocking.push(Blocking {
+                waiter: blocker.waiter,
+                holder_stack: blocker.holder_stack,
+                holder: blocker.holder,
+                holder_place: stacks.place_name(blocker.holder_stack),
+                locks: 0,
+                waits: 0,
+                waited: 0.0,
+            });
+            (blocking.len() - 1, std::collections::HashSet::new())
+        });
+        locks.insert((*primitive, *lock));
+        let sum = &mut blocking[*number];
+        sum.locks = locks.len();
+        sum.waits = sum.waits.saturating_add(blocker.waits);
+        sum.waited += blocker.waited;
+    }
+    blocking.sort_by(|a, b| b.waited.total_cmp(&a.waited));
+    blocking
+}

@@ -1,0 +1,129 @@
+//! Adds up the file of a process.
+//!
+//! The rows of a recording say what *one thread* did to *one lock* at *one place*. Here they
+//! are added up three times over, by lock, by call site and by thread. Counters stay in
+//! ticks until all is added; what cannot be true (a counter that was overwritten) gives a
+//! wrong figure and no failure.
+
+mod blocking;
+mod locks;
+mod notes;
+mod sites;
+mod stacks;
+mod tally;
+mod threads;
+
+use syncline_recording::layout::PROCESS_EXITED;
+use syncline_recording::{Class, Ending, Op, ProcessFile, Session};
+
+use crate::model::{Kind, Process, State, Waiting};
+use crate::options::Options;
+use crate::symbols::Symbols;
+use blocking::Pairs;
+use locks::Locks;
+use sites::Sites;
+use stacks::Stacks;
+use tally::Clock;
+pub use tally::{Tally, waiting_op};
+
+/// What is known beyond the file itself.
+pub struct Context<'a> {
+    /// What was run.
+    pub session: Option<&'a Session>,
+    /// What the user chose.
+    pub options: &'a Options,
+}
+
+impl Context<'_> {
+    /// Adds up a file. `progress` is told how many of how many stacks have their names.
+    pub fn process(
+        &self,
+        file: &ProcessFile,
+        symbols: Symbols,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Process {
+        let session = self.session.filter(|session| session.pid == file.header.pid);
+        let clock = Clock::new(file, session);
+        let mut stacks = Stacks::new(file, symbols, progress);
+        let mut locks = Locks::default();
+        let mut sites = Sites::default();
+        let mut pairs = Pairs::default();
+        for (t, thread) in file.threads.iter().enumerate() {
+            for row in &thread.rows {
+                let stack = stacks.of_row(row);
+                let tally = Tally::of_row(row);
+                let site = sites.add(row.op, &stacks, stack, row.counts.lock, t, &tally);
+                locks.add(row.op, row.counts.lock, site, stack, &tally);
+                pairs.add(row, site);
+            }
+            if let Some((op, tally)) = Tally::of_wait(&thread.record, &clock) {
+                let stack = stacks.checked(thread.record.waiting_stack);
+                let lock = thread.record.waiting_lock;
+                let site = sites.add(op, &stacks, stack, lock, t, &tally);
+                locks.add(op, lock, site, stack, &tally);
+            }
+        }
+        let thresholds = &self.options.thresholds;
+        let (sites, site_numbers) = sites.finish(&stacks, &clock, thresholds);
+        let pairs = pairs.finish(&site_numbers, &sites, &stacks, file, &clock);
+        let locks = locks.finish(&site_numbers, &pairs, &mut stacks, &clock, thresholds);
+        let threads = threads::threads(file, &locks, &mut stacks, &clock);
+        let mut waiting = Waiting::default();
+        for site in &sites {
+            waiting.add(site.kind, site.figures.waited);
+        }
+        let thread_seconds: f64 = threads.iter().map(|thread| thread.seconds).sum();
+        let blocking = blocking::over_all_locks(&pairs, &stacks);
+        let (stacks, frames, modules) = stacks.into_tables();
+        let mut process = Process {
+            pid: file.header.pid,
+            parent: file.header.parent,
+            executable: file.executable(),
+            arguments: file.arguments(),
+            started: file.header.started_realtime,
+            seconds: clock.run_seconds(),
+            state: state(file, session),
+            thread_seconds,
+            waiting,
+            lock_share: if thread_seconds > 0.0 { waiting.locks / thread_seconds } else { 0.0 },
+            lock_quadrants: locks.iter().filter_map(|lock| lock.quadrant).collect(),
+            site_quadrants: sites.iter().filter_map(|site| site.quadrant).collect(),
+            locks,
+            sites,
+            blocking,
+            threads,
+            stacks,
+            frames,
+            modules,
+            notes: Vec::new(),
+        };
+        process.notes = notes::notes(file, &process);
+        process
+    }
+}
+
+fn state(file: &ProcessFile, session: Option<&Session>) -> State {
+    match session.and_then(|session| session.ending) {
+        Some(Ending::Status(status)) if file.header.state == PROCESS_EXITED => {
+            State::Exited { status: Some(status) }
+        }
+        Some(Ending::Signal(signal)) => State::Killed { signal },
+        _ if file.header.state == PROCESS_EXITED => State::Exited { status: None },
+        _ => State::Unknown,
+    }
+}
+
+/// Whether an operation takes a lock, so that contention and quadrants mean something.
+fn takes_lock(op: Op) -> bool {
+    wants(op) && Kind::of(op.primitive()) == Kind::Lock
+}
+
+/// Whether an operation may find taken what it wants.
+fn wants(op: Op) -> bool {
+    matches!(op.class(), Class::Acquire | Class::Try)
+}
+
+/// Whether an operation is a use of its object: not a wake-up, nor its creation.
+pub fn wants_or_waits(op: Op) -> bool {
+    wants(op) || op.class() == Class::Wait
+}

@@ -1,0 +1,103 @@
+//! Call sites, added up over locks, threads and the ways to get there.
+
+use std::collections::{HashMap, HashSet};
+
+use syncline_recording::Op;
+
+use super::stacks::Stacks;
+use super::takes_lock;
+use super::tally::{Clock, Tally};
+use crate::model::{Kind, Quadrant, Site};
+use crate::options::Thresholds;
+
+/// The sites so far. A site is an operation and a frame.
+#[derive(Default)]
+pub struct Sites {
+    numbers: HashMap<(Op, Option<usize>), usize>,
+    sites: Vec<Sum>,
+}
+
+struct Sum {
+    op: Op,
+    tally: Tally,
+    locks: HashSet<u64>,
+    threads: HashSet<usize>,
+    /// Ticks waited and calls, by stack.
+    stacks: HashMap<usize, (u64, u64)>,
+}
+
+impl Sites {
+    /// Adds what one thread did to one lock at one place, and gives the site's number.
+    pub fn add(
+        &mut self,
+        op: Op,
+        stacks: &Stacks,
+        stack: usize,
+        lock: u64,
+        thread: usize,
+        tally: &Tally,
+    ) -> usize {
+        let number = *self.numbers.entry((op, stacks.place(stack))).or_insert_with(|| {
+            self.sites.push(Sum {
+                op,
+                tally: Tally::default(),
+                locks: HashSet::new(),
+                threads: HashSet::new(),
+                stacks: HashMap::new(),
+            });
+            self.sites.len() - 1
+        });
+        let site = &mut self.sites[number];
+        site.tally.add(tally);
+        site.locks.insert(lock);
+        site.threads.insert(thread);
+        let (waited, calls) = site.stacks.entry(stack).or_default();
+        *waited = waited.saturating_add(tally.waited);
+        *calls = calls.saturating_add(tally.calls);
+        number
+    }
+
+    /// The sites in their order, and for each number given so far its place in it.
+    pub fn finish(
+        self,
+        stacks: &Stacks,
+        clock: &Clock,
+        thresholds: &Thresholds,
+    ) -> (Vec<Site>, Vec<usize>) {
+        let site = |sum: Sum| sum.finish(stacks, clock, thresholds);
+        let mut sites: Vec<(usize, Site)> = self.sites.into_iter().map(site).enumerate().collect();
+        sites.sort_by(|(_, a), (_, b)| {
+            let order = |s: &Site| (s.figures.waited, s.figures.calls);
+            a.kind
+                .cmp(&b.kind)
+                .then(order(b).partial_cmp(&order(a)).expect("times are numbers"))
+                .then_with(|| (&a.place, a.op).cmp(&(&b.place, b.op)))
+        });
+        let mut numbers = vec![0; sites.len()];
+        for (place, (number, _)) in sites.iter().enumerate() {
+            numbers[*number] = place;
+        }
+        (sites.into_iter().map(|(_, site)| site).collect(), numbers)
+    }
+}
+
+impl Sum {
+    fn finish(self, stacks: &Stacks, clock: &Clock, thresholds: &Thresholds) -> Site {
+        let figures = self.tally.figures(clock);
+        let mut ways: Vec<_> = self.stacks.into_iter().collect();
+        ways.sort_by_key(|&(stack, (waited, calls))| (u64::MAX - waited, u64::MAX - calls, stack));
+        let ways: Vec<usize> = ways.into_iter().map(|(stack, _)| stack).collect();
+        Site {
+            op: self.op,
+            kind: Kind::of(self.op.primitive()),
+            place: stacks.place_name(ways[0]),
+            frame: stacks.place(ways[0]),
+            stacks: ways,
+            locks: self.locks.len(),
+            threads: self.threads.len(),
+            quadrant: takes_lock(self.op)
+                .then(|| Quadrant::of(figures.contention, figures.calls_per_second, thresholds)),
+            figures,
+        }
+    }
+}

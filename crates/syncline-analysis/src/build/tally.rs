@@ -1,0 +1,173 @@
+//! Counters as they are added up, in ticks, and the clock that makes them seconds.
+
+use syncline_recording::layout::{BUCKETS, ThreadRecord};
+use syncline_recording::{Op, ProcessFile, Row, Session};
+
+use super::wants;
+use crate::model::{Figures, Histogram};
+
+/// The clock of a recording.
+pub struct Clock {
+    ticks_per_second: f64,
+    started: u64,
+    ended: u64,
+}
+
+impl Clock {
+    /// The session, if it is that of this very process, says how long a process ran that
+    /// could not say so itself.
+    pub fn new(file: &ProcessFile, session: Option<&Session>) -> Clock {
+        let header = &file.header;
+        let ticks_per_second = header.ticks_per_second as f64;
+        let seen = file.ended().max(header.started);
+        let told = session.and_then(|session| session.seconds).filter(|_| header.ended == 0);
+        let told = told.map_or(0, |seconds| (seconds.max(0.0) * ticks_per_second) as u64);
+        let ended = seen.max(header.started.saturating_add(told));
+        Clock { ticks_per_second, started: header.started, ended }
+    }
+
+    /// Ticks in seconds.
+    pub fn seconds(&self, ticks: u64) -> f64 {
+        ticks as f64 / self.ticks_per_second
+    }
+
+    /// The end of the recording, in ticks.
+    pub fn ended(&self) -> u64 {
+        self.ended
+    }
+
+    /// Seconds that were recorded.
+    pub fn run_seconds(&self) -> f64 {
+        self.seconds(self.ended - self.started)
+    }
+}
+
+/// Counters, added up. Sums stay at the largest number rather than start again at 0.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// As in [`Figures`].
+    pub calls: u64,
+    /// As in [`Figures`].
+    pub waits: u64,
+    /// As in [`Figures`].
+    pub timeouts: u64,
+    /// As in [`Figures`].
+    pub refused: u64,
+    /// As in [`Figures`].
+    pub unfinished: u64,
+    /// Calls that wanted a lock, whether they got it or not.
+    pub wanted: u64,
+    /// Those of them that found it taken.
+    pub found_taken: u64,
+    /// Ticks waited.
+    pub waited: u64,
+    /// The longest wait.
+    pub waited_max: u64,
+    /// Ticks held, an estimate.
+    pub held: f64,
+    /// The longest time held.
+    pub held_max: u64,
+    /// Acquisitions whose time held was measured.
+    pub held_timed: u64,
+    /// Waits by length.
+    pub histogram: [u64; BUCKETS],
+}
+
+impl Tally {
+    /// The counters of a row.
+    pub fn of_row(row: &Row) -> Tally {
+        let counts = &row.counts;
+        let mut tally = Tally { calls: counts.calls, ..Tally::default() };
+        let mut timed_after_waiting = 0;
+        let mut held_after_waiting = 0;
+        if let Some(waits) = &row.waits {
+            tally.waits = waits.waits;
+            tally.timeouts = waits.timeouts;
+            tally.refused = waits.refused;
+            tally.waited = waits.ticks;
+            tally.waited_max = waits.max;
+            tally.held_max = waits.held_max;
+            tally.histogram = waits.histogram.map(u64::from);
+            timed_after_waiting = waits.held_samples;
+            held_after_waiting = waits.held_ticks;
+        }
+        tally.held_max = tally.held_max.max(counts.held_max);
+        let samples = u64::from(counts.held_samples);
+        tally.held_timed = samples.saturating_add(timed_after_waiting);
+        // Stratified: those that waited are all timed, and the mean of the sample stands
+        // for those that did not.
+        let mean = if samples > 0 { counts.held_ticks as f64 / samples as f64 } else { 0.0 };
+        let not_waited = counts.calls.saturating_sub(timed_after_waiting);
+        tally.held = held_after_waiting as f64 + mean * not_waited as f64;
+        if wants(row.op) {
+            tally.wanted = tally.calls.saturating_add(tally.timeouts).saturating_add(tally.refused);
+            tally.found_taken = tally.waits.saturating_add(tally.refused).min(tally.wanted);
+        }
+        tally
+    }
+
+    /// The wait that a thread had not ended, if it was in one.
+    pub fn of_wait(record: &ThreadRecord, clock: &Clock) -> Option<(Op, Tally)> {
+        let op = waiting_op(record)?;
+        let waited = clock.ended().saturating_sub(record.waiting_since);
+        let mut tally = Tally { unfinished: 1, waited, waited_max: waited, ..Tally::default() };
+        if wants(op) {
+            (tally.wanted, tally.found_taken) = (1, 1);
+        }
+        Some((op, tally))
+    }
+
+    /// Adds another one.
+    pub fn add(&mut self, other: &Tally) {
+        let sums = [
+            (&mut self.calls, other.calls),
+            (&mut self.waits, other.waits),
+            (&mut self.timeouts, other.timeouts),
+            (&mut self.refused, other.refused),
+            (&mut self.unfinished, other.unfinished),
+            (&mut self.wanted, other.wanted),
+            (&mut self.found_taken, other.found_taken),
+            (&mut self.waited, other.waited),
+            (&mut self.held_timed, other.held_timed),
+        ];
+        for (sum, more) in sums.into_iter().chain(self.histogram.iter_mut().zip(other.histogram)) {
+            *sum = sum.saturating_add(more);
+        }
+        self.held += other.held;
+        self.waited_max = self.waited_max.max(other.waited_max);
+        self.held_max = self.held_max.max(other.held_max);
+    }
+
+    /// Seconds held, an estimate.
+    pub fn held_seconds(&self, clock: &Clock) -> f64 {
+        self.held / clock.ticks_per_second
+    }
+
+    /// In seconds and rates.
+    pub fn figures(&self, clock: &Clock) -> Figures {
+        let share = |part: u64, whole: u64| {
+            if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+        };
+        let run = clock.run_seconds();
+        Figures {
+            calls: self.calls,
+            waits: self.waits,
+            timeouts: self.timeouts,
+            refused: self.refused,
+            unfinished: self.unfinished,
+            contention: share(self.found_taken, self.wanted),
+            calls_per_second: if run > 0.0 { self.calls as f64 / run } else { 0.0 },
+            waited: clock.seconds(self.waited),
+            waited_max: clock.seconds(self.waited_max),
+            held: self.held_seconds(clock),
+            held_max: clock.seconds(self.held_max),
+            held_timed: self.held_timed,
+            histogram: Histogram::new(&self.histogram, clock.ticks_per_second),
+        }
+    }
+}
+
+/// The operation that a thread waits in, if it does.
+pub fn waiting_op(record: &ThreadRecord) -> Option<Op> {
+    u8::try_from(record.waiting_op).ok().and_then(Op::from_code)
+}

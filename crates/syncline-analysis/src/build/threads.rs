@@ -1,0 +1,80 @@
+//! Threads: how long they lived, and how much of that they waited.
+
+use std::collections::{BTreeMap, HashMap};
+
+use syncline_recording::ProcessFile;
+use syncline_recording::layout::{THREAD_EXITED, ThreadRecord};
+
+use super::stacks::Stacks;
+use super::takes_lock;
+use super::tally::{Clock, Tally, waiting_op};
+use crate::model::{Kind, Lock, Thread, Waiting, WaitingNow};
+
+/// The threads of a process.
+pub fn threads(
+    file: &ProcessFile,
+    locks: &[Lock],
+    stacks: &mut Stacks,
+    clock: &Clock,
+) -> Vec<Thread> {
+    let lock_places: HashMap<_, _> = locks
+        .iter()
+        .enumerate()
+        .map(|(place, lock)| ((lock.primitive, lock.address), place))
+        .collect();
+    let places: HashMap<u32, usize> =
+        file.threads.iter().enumerate().map(|(place, thread)| (thread.index, place)).collect();
+    let mut threads = Vec::new();
+    for thread in &file.threads {
+        let record = &thread.record;
+        let mut waited_ticks = BTreeMap::new();
+        let mut acquisitions = 0u64;
+        let rows = thread.rows.iter().map(|row| (row.op, Tally::of_row(row)));
+        for (op, tally) in rows.chain(Tally::of_wait(record, clock)) {
+            let sum: &mut u64 = waited_ticks.entry(op.primitive()).or_default();
+            *sum = sum.saturating_add(tally.waited);
+            if takes_lock(op) {
+                acquisitions = acquisitions.saturating_add(tally.calls);
+            }
+        }
+        let mut waiting = Waiting::default();
+        for (&primitive, &ticks) in &waited_ticks {
+            waiting.add(Kind::of(primitive), clock.seconds(ticks));
+        }
+        waited_ticks.retain(|_, ticks| *ticks > 0);
+        let ended = record.state == THREAD_EXITED;
+        threads.push(Thread {
+            index: thread.index,
+            tid: record.tid,
+            name: record.name(),
+            lifetimes: record.lifetimes,
+            start_function: (record.start_function != 0)
+                .then(|| stacks.symbols().function(record.start_function)),
+            created_at: Some(stacks.checked(record.created_at)).filter(|&stack| stack != 0),
+            creator: places.get(&record.creator).copied(),
+            seconds: clock.seconds(lifetime(record, clock)),
+            ended,
+            cpu: ended.then_some(record.cpu_ns as f64 / 1e9),
+            acquisitions,
+            waiting,
+            waited_for: waited_ticks
+                .into_iter()
+                .map(|(primitive, ticks)| (primitive, clock.seconds(ticks)))
+                .collect(),
+            waiting_now: waiting_op(record).map(|op| WaitingNow {
+                op,
+                address: record.waiting_lock,
+                lock: lock_places.get(&(op.primitive(), record.waiting_lock)).copied(),
+                stack: Some(stacks.checked(record.waiting_stack)).filter(|&stack| stack != 0),
+                seconds: clock.seconds(clock.ended().saturating_sub(record.waiting_since)),
+            }),
+        });
+    }
+    threads
+}
+
+/// Ticks that the threads of a record lived.
+fn lifetime(record: &ThreadRecord, clock: &Clock) -> u64 {
+    let ended = if record.ended != 0 { record.ended } else { clock.ended() };
+    record.earlier_ticks.saturating_add(ended.saturating_sub(record.started))
+}

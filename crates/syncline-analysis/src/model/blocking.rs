@@ -1,0 +1,39 @@
+//! Who blocks whom.
+
+use serde::Serialize;
+
+/// Who held one lock when others waited for it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Blocker {
+    /// Site where others waited.
+    pub waiter: usize,
+    /// Stack at which the holder had acquired the lock.
+    pub holder_stack: usize,
+    /// Site of that acquisition, if it is known.
+    pub holder: Option<usize>,
+    /// Place in [`super::Process::threads`] of the latest thread that was in the way.
+    pub thread: Option<usize>,
+    /// Waits.
+    pub waits: u64,
+    /// Seconds of these waits.
+    pub waited: f64,
+}
+
+/// Two places that exclude each other, over all locks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Blocking {
+    /// Site of those who waited.
+    pub waiter: usize,
+    /// Stack at which the holders had acquired the lock: the one with most waiting behind it.
+    pub holder_stack: usize,
+    /// Site of that acquisition, if it is known.
+    pub holder: Option<usize>,
+    /// The holder's place, as [`super::Site::place`].
+    pub holder_place: String,
+    /// Locks that this happened with.
+    pub locks: usize,
+    /// Waits.
+    pub waits: u64,
+    /// Seconds of these waits.
+    pub waited: f64,
+}

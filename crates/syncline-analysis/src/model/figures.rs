@@ -1,0 +1,138 @@
+//! The numbers that locks and call sites have in common.
+
+use serde::Serialize;
+use syncline_recording::Primitive;
+use syncline_recording::layout::{BUCKETS, FIRST_BUCKET_LOG2};
+
+/// What waiting for an object means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Waiting for another thread to leave a critical section: time lost.
+    Lock,
+    /// A futex word of the program's own: a lock or an event, which can't be told apart.
+    Futex,
+    /// Waiting for something to happen. It may be time lost, or a worker with nothing to do.
+    Event,
+}
+
+impl Kind {
+    /// What waiting for such an object means.
+    pub fn of(primitive: Primitive) -> Kind {
+        use Primitive::*;
+        match primitive {
+            Mutex | Rwlock | Spinlock | OmpCritical | OmpLock => Kind::Lock,
+            Futex => Kind::Futex,
+            Condvar | Barrier | Semaphore | Thread | OmpBarrier => Kind::Event,
+        }
+    }
+}
+
+/// Time waited, in seconds, all threads together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Waiting {
+    /// For locks.
+    pub locks: f64,
+    /// In futexes of the program's own.
+    pub futexes: f64,
+    /// For events.
+    pub events: f64,
+}
+
+impl Waiting {
+    /// Adds time to the part that it belongs to.
+    pub fn add(&mut self, kind: Kind, seconds: f64) {
+        match kind {
+            Kind::Lock => self.locks += seconds,
+            Kind::Futex => self.futexes += seconds,
+            Kind::Event => self.events += seconds,
+        }
+    }
+}
+
+/// What was done to a lock, or at a call site.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Figures {
+    /// Calls that did what they are for: acquisitions, returns from waiting, wake-ups.
+    pub calls: u64,
+    /// Calls that had to wait and whose wait has ended, with success or not.
+    pub waits: u64,
+    /// Waits that ended by running out of time.
+    pub timeouts: u64,
+    /// Try operations that were refused.
+    pub refused: u64,
+    /// Waits that had not ended when the recording did.
+    pub unfinished: u64,
+    /// Of all calls that wanted a lock, the share that found it taken: they had to wait or
+    /// were refused (SyncPerf, figure 1). 0 where no lock is wanted.
+    pub contention: f64,
+    /// `calls` in a second of the process's run time.
+    pub calls_per_second: f64,
+    /// Seconds waited, also in waits that had not ended.
+    pub waited: f64,
+    /// The longest wait, in seconds.
+    pub waited_max: f64,
+    /// Seconds held, an estimate: the timed ones, and for the others the mean of the
+    /// sample. Contended acquisitions are all timed, uncontended ones are sampled.
+    pub held: f64,
+    /// The longest time held of those that were timed, in seconds.
+    pub held_max: f64,
+    /// Acquisitions whose time held was measured.
+    pub held_timed: u64,
+    /// The waits that ended, by their length.
+    pub histogram: Histogram,
+}
+
+/// Waits by length. Each bucket is twice as wide as the one before.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Histogram {
+    /// The buckets that are not empty, the shortest waits first.
+    pub buckets: Vec<Bucket>,
+}
+
+/// Waits of about one length.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bucket {
+    /// Seconds that each of these waits took at least.
+    pub from: f64,
+    /// Seconds that each of them stayed below; none in the last bucket, which is open.
+    pub to: Option<f64>,
+    /// How many.
+    pub waits: u64,
+}
+
+impl Histogram {
+    /// Makes one of a recording's buckets, whose bounds are in ticks.
+    pub(crate) fn new(counts: &[u64; BUCKETS], ticks_per_second: f64) -> Histogram {
+        let bound = |place: usize| {
+            2f64.powi(place as i32 + FIRST_BUCKET_LOG2 as i32 - 1) / ticks_per_second
+        };
+        let bucket = |(place, &waits): (usize, &u64)| Bucket {
+            from: if place == 0 { 0.0 } else { bound(place) },
+            to: (place + 1 < BUCKETS).then(|| bound(place + 1)),
+            waits,
+        };
+        let used = counts.iter().enumerate().filter(|(_, waits)| **waits > 0);
+        Histogram { buckets: used.map(bucket).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_told_in_seconds() {
+        let mut counts = [0; BUCKETS];
+        counts[0] = 5;
+        counts[1] = 3;
+        counts[BUCKETS - 1] = 1;
+        let buckets = Histogram::new(&counts, 1e9).buckets;
+        let first = Bucket { from: 0.0, to: Some(128e-9), waits: 5 };
+        let second = Bucket { from: 128e-9, to: Some(256e-9), waits: 3 };
+        assert_eq!(buckets[..2], [first, second]);
+        assert_eq!((buckets[2].to, buckets[2].waits), (None, 1));
+        assert_eq!(buckets.len(), 3);
+    }
+}

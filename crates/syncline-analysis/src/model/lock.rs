@@ -1,0 +1,53 @@
+//! A lock, or what else threads wait for.
+
+use serde::Serialize;
+use syncline_recording::{Op, Primitive};
+
+use super::{Blocker, Figures, Kind, Quadrant};
+
+/// A lock, or what else threads wait for: all that was done at one address with one kind of
+/// primitive.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Lock {
+    /// Its address.
+    #[serde(serialize_with = "super::hex::one")]
+    pub address: u64,
+    /// What it is.
+    pub primitive: Primitive,
+    /// What waiting for it means.
+    pub kind: Kind,
+    /// What to call it: a global variable `table+0x40 (program)`; else where it was made,
+    /// `mutex created at FILE:LINE`; else its address.
+    pub name: String,
+    /// Stack of its creation, if that was recorded.
+    pub created_at: Option<usize>,
+    /// What was done to it. `calls` leaves out wake-ups and creation.
+    pub figures: Figures,
+    /// Wake-ups: signals, broadcasts, posts.
+    pub wake_ups: u64,
+    /// Where it stands by contention and acquisitions; none if it is not a lock.
+    pub quadrant: Option<Quadrant>,
+    /// Where it was used, the sites with most waiting first.
+    pub sites: Vec<SiteUse>,
+    /// Who held it when others waited, most time first.
+    pub blockers: Vec<Blocker>,
+}
+
+/// What one call site did to one lock.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SiteUse {
+    /// The site.
+    pub site: usize,
+    /// What it does.
+    pub op: Op,
+    /// As in [`Figures`].
+    pub calls: u64,
+    /// As in [`Figures`].
+    pub waits: u64,
+    /// As in [`Figures`].
+    pub refused: u64,
+    /// Seconds waited.
+    pub waited: f64,
+    /// Seconds held, an estimate.
+    pub held: f64,
+}

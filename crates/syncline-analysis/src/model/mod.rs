@@ -1,0 +1,31 @@
+//! The outcome of an analysis: plain data, in seconds and names.
+//!
+//! A [`Process`] holds tables; their entries refer to each other by place: a
+//! [`Lock`] names its [`Site`]s by their index in [`Process::sites`], a site its
+//! [`Stack`]s by their index in [`Process::stacks`], a stack its [`Frame`]s by their
+//! index in [`Process::frames`].
+//!
+//! Times are in seconds, rates in 1/s, shares from 0 to 1, and addresses are those of the
+//! process. A [`Process`] is also what the JSON report holds: `docs/report-json.md`.
+
+mod blocking;
+mod figures;
+mod hex;
+mod lock;
+mod note;
+mod process;
+mod quadrant;
+mod site;
+mod stack;
+mod thread;
+
+pub use blocking::{Blocker, Blocking};
+pub use figures::{Bucket, Figures, Histogram, Kind, Waiting};
+pub use lock::{Lock, SiteUse};
+pub use note::Note;
+pub(crate) use note::with_messages;
+pub use process::{Process, State};
+pub use quadrant::{Quadrant, QuadrantCounts};
+pub use site::Site;
+pub use stack::{Frame, Module, Stack, SymbolSource};
+pub use thread::{Thread, WaitingNow};

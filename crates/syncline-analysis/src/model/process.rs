@@ -1,0 +1,90 @@
+//! A process.
+
+use serde::Serialize;
+
+use super::{Blocking, Frame, Lock, Module, Note, QuadrantCounts, Site, Stack, Thread, Waiting};
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum State {
+    /// Through `exit` or `_exit`, with this status if the recorder saw it.
+    Exited {
+        /// Exit status.
+        status: Option<i32>,
+    },
+    /// By a signal.
+    Killed {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// It ended without notice, ran another program in its place, or still runs.
+    Unknown,
+}
+
+/// A process: all that was recorded of it, added up.
+#[derive(Clone, Debug, Serialize)]
+pub struct Process {
+    /// Process number.
+    pub pid: u32,
+    /// Process number of its parent when recording began.
+    pub parent: u32,
+    /// Path of the executable.
+    pub executable: String,
+    /// Arguments, the program's name first.
+    pub arguments: Vec<String>,
+    /// When recording began, in nanoseconds since 1970.
+    pub started: u64,
+    /// Seconds from then to the end, or until it was last seen.
+    pub seconds: f64,
+    /// How it ended.
+    pub state: State,
+    /// Seconds that its threads lived, all together.
+    pub thread_seconds: f64,
+    /// Seconds that its threads waited, all together.
+    pub waiting: Waiting,
+    /// The share of the threads' time that was lost waiting for locks.
+    pub lock_share: f64,
+    /// How many locks stand in which quadrant.
+    pub lock_quadrants: QuadrantCounts,
+    /// How many call sites stand in which quadrant.
+    pub site_quadrants: QuadrantCounts,
+    /// The locks and what else was waited for: locks first, most time waited first.
+    pub locks: Vec<Lock>,
+    /// The call sites, in the same order.
+    pub sites: Vec<Site>,
+    /// Who blocks whom, most time first.
+    pub blocking: Vec<Blocking>,
+    /// The threads, in the order of their creation.
+    pub threads: Vec<Thread>,
+    /// The call stacks. Place 0 is the empty stack.
+    pub stacks: Vec<Stack>,
+    /// The places in the code that they go through.
+    pub frames: Vec<Frame>,
+    /// The program and its libraries.
+    pub modules: Vec<Module>,
+    /// What could not be seen.
+    #[serde(serialize_with = "super::with_messages")]
+    pub notes: Vec<Note>,
+}
+
+impl Process {
+    /// The executable's name without its folders, or `process PID` if it has none.
+    pub fn name(&self) -> String {
+        match self.executable.rsplit('/').next() {
+            Some(name) if !name.is_empty() => name.to_owned(),
+            _ => format!("process {}", self.pid),
+        }
+    }
+
+    /// The frames of a stack, the innermost first.
+    pub fn frames_of(&self, stack: usize) -> impl Iterator<Item = &Frame> {
+        let frames = self.stacks.get(stack).map_or(&[][..], |s| &s.frames);
+        frames.iter().map(|&frame| &self.frames[frame])
+    }
+
+    /// The locks, without what is not one.
+    pub fn only_locks(&self) -> impl Iterator<Item = &Lock> {
+        self.locks.iter().filter(|lock| lock.kind == super::Kind::Lock)
+    }
+}

@@ -1,0 +1,31 @@
+//! A call site, added up over locks and threads.
+
+use serde::Serialize;
+use syncline_recording::Op;
+
+use super::{Figures, Kind, Quadrant};
+
+/// A place in the source that does one operation, added up over all locks and all threads:
+/// many thousand quiet locks that one line takes are one busy site.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Site {
+    /// What it does.
+    pub op: Op,
+    /// What waiting here means.
+    pub kind: Kind,
+    /// The place, as `FUNCTION at FILE:LINE` or what is known of it.
+    pub place: String,
+    /// The frame of that place: the innermost one that is not a library's lock wrapper; none
+    /// if no stack is known.
+    pub frame: Option<usize>,
+    /// The ways to get here, those with most waiting first.
+    pub stacks: Vec<usize>,
+    /// Locks that were used here.
+    pub locks: usize,
+    /// Threads that came here.
+    pub threads: usize,
+    /// What was done here.
+    pub figures: Figures,
+    /// Where it stands by contention and acquisitions; none if it takes no lock.
+    pub quadrant: Option<Quadrant>,
+}

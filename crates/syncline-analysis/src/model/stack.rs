@@ -1,0 +1,100 @@
+//! Call stacks with names.
+
+use serde::Serialize;
+
+/// A call stack.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Stack {
+    /// Return addresses, the innermost first.
+    #[serde(serialize_with = "super::hex::many")]
+    pub addresses: Vec<u64>,
+    /// Its frames, the innermost first. An address has several where calls were inlined.
+    pub frames: Vec<usize>,
+    /// The frame to show for it: the innermost that is not a library's lock wrapper; none
+    /// if the stack has no frames.
+    pub place: Option<usize>,
+    /// Whether there were more frames than a recording keeps.
+    pub cut: bool,
+    /// Whether unwinding ended early.
+    pub broken: bool,
+}
+
+/// A place in the code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Frame {
+    /// The function, demangled; where its lines are not known `function+0x12`, and where
+    /// it has no name `binary+0x1234`.
+    pub function: String,
+    /// Path of the source file, if it is known.
+    pub file: Option<String>,
+    /// Line in that file, from 1.
+    pub line: Option<u32>,
+    /// Place in [`super::Process::modules`]; none if nothing was mapped there.
+    pub module: Option<usize>,
+}
+
+impl Frame {
+    /// The source file without its folders, and the line: `queue.c:120`.
+    pub fn file_line(&self) -> Option<String> {
+        let file = self.file.as_deref()?;
+        let name = file.rsplit('/').next().unwrap_or(file);
+        Some(match self.line {
+            Some(line) => format!("{name}:{line}"),
+            None => name.to_owned(),
+        })
+    }
+
+    /// The whole place: `push at /src/queue.c:120`.
+    pub fn place(&self) -> String {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => format!("{} at {file}:{line}", self.function),
+            (Some(file), None) => format!("{} at {file}", self.function),
+            _ => self.function.clone(),
+        }
+    }
+}
+
+/// A file that was mapped as code or data: the program or a library.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Module {
+    /// Its path when it was recorded.
+    pub path: String,
+    /// Its build-id in hexadecimal; empty if it has none.
+    pub build_id: String,
+    /// First address.
+    #[serde(serialize_with = "super::hex::one")]
+    pub start: u64,
+    /// One past the last address.
+    #[serde(serialize_with = "super::hex::one")]
+    pub end: u64,
+    /// What to subtract from an address to get the one in the file's own symbols.
+    #[serde(serialize_with = "super::hex::one")]
+    pub bias: u64,
+    /// What names were taken from; none if nothing was looked up in it.
+    pub symbols: Option<SymbolSource>,
+}
+
+impl Module {
+    /// The file's name without its folders.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+}
+
+/// What names could be taken from, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SymbolSource {
+    /// Debug information, in the file itself or in a separate one.
+    Debug,
+    /// A symbol table with all functions, and no lines.
+    Symbols,
+    /// The symbols for dynamic linking only: the file was stripped.
+    Dynamic,
+    /// Nothing: the file has no symbols.
+    Nothing,
+    /// Nothing: the file can't be read any more.
+    Missing,
+    /// Nothing: the file on disk is not the one that was recorded.
+    Changed,
+}

@@ -1,0 +1,58 @@
+//! A thread.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use syncline_recording::{Op, Primitive};
+
+use super::Waiting;
+
+/// A thread, or several with the same start function one after the other, where there were
+/// more threads than a recording keeps apart.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Thread {
+    /// Its number in the recording.
+    pub index: u32,
+    /// The kernel's number of it.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// How many threads this one stands for: 1, but for those one after the other.
+    pub lifetimes: u32,
+    /// Its start function; none for the first thread.
+    pub start_function: Option<String>,
+    /// Stack of its creation, if that was recorded.
+    pub created_at: Option<usize>,
+    /// Place in [`super::Process::threads`] of the thread that created it.
+    pub creator: Option<usize>,
+    /// Seconds from its start to its end.
+    pub seconds: f64,
+    /// Whether it ended before the recording did.
+    pub ended: bool,
+    /// Seconds of processor time; none if it did not end.
+    pub cpu: Option<f64>,
+    /// Acquisitions of locks.
+    pub acquisitions: u64,
+    /// Time waited.
+    pub waiting: Waiting,
+    /// Seconds waited for each kind of object.
+    pub waited_for: BTreeMap<Primitive, f64>,
+    /// What it was waiting for when the recording ended, or when it was read.
+    pub waiting_now: Option<WaitingNow>,
+}
+
+/// A wait that had not ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WaitingNow {
+    /// The operation.
+    pub op: Op,
+    /// Address of what it waits for.
+    #[serde(serialize_with = "super::hex::one")]
+    pub address: u64,
+    /// Place in [`super::Process::locks`].
+    pub lock: Option<usize>,
+    /// Its stack, if there is one.
+    pub stack: Option<usize>,
+    /// Seconds so far.
+    pub seconds: f64,
+}

@@ -1,0 +1,54 @@
+//! What the user of the analysis may choose.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// From where on a lock or a call site is called contended, or busy.
+///
+/// The values by default are those of SyncPerf (section 4.1), found by experience there.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Thresholds {
+    /// A higher share of acquisitions that found the lock taken is high contention.
+    pub contention: f64,
+    /// More acquisitions in a second of the process's time are many.
+    pub acquisitions_per_second: f64,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Thresholds { contention: 0.10, acquisitions_per_second: 1000.0 }
+    }
+}
+
+/// How a recording is read.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What counts as high.
+    pub thresholds: Thresholds,
+    /// Folders with separate debug files, as distributions install them: a file is looked
+    /// for under `.build-id` there, and by its name.
+    pub debug_dirs: Vec<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            thresholds: Thresholds::default(),
+            debug_dirs: vec![PathBuf::from("/usr/lib/debug")],
+        }
+    }
+}
+
+/// How far the search for names has come, which is what takes time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Processes that are done.
+    pub processes_done: usize,
+    /// Processes of the recording.
+    pub processes: usize,
+    /// Call stacks of this process that are done.
+    pub stacks_done: usize,
+    /// Call stacks of this process.
+    pub stacks: usize,
+}

@@ -1,0 +1,12 @@
+//! Shows an analysis: to a person at a terminal, to a program, in a browser.
+
+mod html;
+mod json;
+mod name;
+mod number;
+mod terminal;
+mod words;
+
+pub use html::html;
+pub use json::{SCHEMA, json};
+pub use terminal::{Style, terminal};

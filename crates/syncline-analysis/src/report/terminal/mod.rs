@@ -1,0 +1,126 @@
+//! The report for a terminal: what matters most first, about two screens at most.
+//!
+//! The process that lost most time waiting for locks is shown in full, section by section,
+//! and each other process in one line.
+
+mod locks;
+mod summary;
+mod table;
+
+use std::io::{self, Write};
+
+use crate::Analysis;
+use crate::model::Process;
+use crate::report::{number, words};
+use table::{Paint, cell, printable};
+
+/// Processes that get a line of their own.
+const PROCESSES: usize = 10;
+
+/// How a report for a terminal looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Whether to use colours, as ANSI escapes.
+    pub color: bool,
+    /// Columns of the terminal; below 80 it is taken for 80.
+    pub width: usize,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Style { color: false, width: 100 }
+    }
+}
+
+impl Style {
+    fn width(&self) -> usize {
+        self.width.max(80)
+    }
+}
+
+/// Writes the report.
+///
+/// # Errors
+/// Those of `out`.
+pub fn terminal(analysis: &Analysis, out: &mut impl Write, style: &Style) -> io::Result<()> {
+    let Some((first, others)) = analysis.processes.split_first() else {
+        return writeln!(out, "nothing was recorded");
+    };
+    summary::summary(first, out, style)?;
+    locks::locks(first, out, style)?;
+    locks::sites(first, out, style)?;
+    locks::quadrants(first, &analysis.thresholds, out, style)?;
+    locks::blocking(first, out, style)?;
+    locks::others(first, out, style)?;
+    summary::waiting_now(first, out, style)?;
+    other_processes(others, out, style)?;
+    let notes: Vec<String> =
+        analysis.notes.iter().chain(&first.notes).map(|n| printable(&n.to_string())).collect();
+    if !notes.is_empty() {
+        heading("WHAT COULD NOT BE SEEN", "", out, style)?;
+    }
+    for note in notes {
+        bullet(&note, out, style)?;
+    }
+    Ok(())
+}
+
+fn other_processes(others: &[Process], out: &mut impl Write, style: &Style) -> io::Result<()> {
+    if others.is_empty() {
+        return Ok(());
+    }
+    heading("OTHER PROCESSES", "", out, style)?;
+    let line = |process: &Process| {
+        [
+            cell(number::duration(process.waiting.locks)),
+            cell(number::percent(process.lock_share)),
+            cell(number::duration(process.waiting.futexes)),
+            cell(number::duration(process.waiting.events)),
+            cell(process.threads.len().to_string()),
+            cell(number::duration(process.seconds)),
+            cell(process.pid.to_string()),
+            cell(words::command(process)),
+        ]
+    };
+    let titles = ["locks", "share", "futexes", "events", "threads", "ran", "pid", "command"];
+    table::write(out, style, titles, others.iter().take(PROCESSES).map(line).collect())?;
+    more(others.len().saturating_sub(PROCESSES), "process with less waiting", out, style)
+}
+
+/// A heading, and what it means.
+fn heading(title: &str, remark: &str, out: &mut impl Write, style: &Style) -> io::Result<()> {
+    let title = Paint::Bold.on(title, style);
+    let remark = Paint::Dim.on(remark, style);
+    writeln!(out, "\n{}", format!("{title}  {remark}").trim_end())
+}
+
+/// What a table left out. The thing counted is told in the singular.
+fn more(count: usize, one: &str, out: &mut impl Write, style: &Style) -> io::Result<()> {
+    match count {
+        0 => Ok(()),
+        _ => {
+            let (noun, rest) = one.split_once(' ').map_or((one, ""), |(noun, rest)| (noun, rest));
+            let plural = match (count, noun) {
+                (1, _) => noun.to_owned(),
+                (_, "process") => "processes".to_owned(),
+                _ => format!("{noun}s"),
+            };
+            let text = format!("… and {} more {plural} {rest}", number::grouped(count as u64));
+            writeln!(out, "  {}", Paint::Dim.on(text.trim_end(), style))
+        }
+    }
+}
+
+/// A paragraph with a bullet, broken to the width.
+fn bullet(text: &str, out: &mut impl Write, style: &Style) -> io::Result<()> {
+    let mut line = String::from("  -");
+    for word in text.split(' ') {
+        if line.chars().count() + 1 + word.chars().count() > style.width() {
+            writeln!(out, "{line}")?;
+            line = String::from("   ");
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    writeln!(out, "{line}")
+}

@@ -1,0 +1,89 @@
+//! What ran, what it lost, and what was still waited for at the end.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use super::table::{Paint, cell, printable, shorten};
+use super::{Style, heading, more, table};
+use crate::model::{Kind, Process};
+use crate::report::number::{duration, percent};
+use crate::report::{name, words};
+use crate::words::primitive;
+
+/// A share of the threads' time from which on waiting for locks is shown as a problem.
+const COSTLY: f64 = 0.05;
+/// Threads that are shown as waiting.
+const WAITING: usize = 6;
+
+/// What ran, and the time that its threads lost.
+pub fn summary(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
+    let command = shorten(&printable(&words::command(process)), style.width());
+    writeln!(out, "{}", Paint::Bold.on(&command, style))?;
+    let facts = format!(
+        "pid {}, {}, ran {}, {}",
+        process.pid,
+        words::threads(process),
+        duration(process.seconds),
+        words::state(process)
+    );
+    writeln!(out, "{}\n", Paint::Dim.on(&facts, style))?;
+    let paint = if process.lock_share >= COSTLY { Paint::Red } else { Paint::Bold };
+    let lost = format!("{:>10}", duration(process.waiting.locks));
+    writeln!(
+        out,
+        "  lost waiting for locks  {}   {} of its threads' {}",
+        paint.on(&lost, style),
+        paint.on(&percent(process.lock_share), style),
+        duration(process.thread_seconds)
+    )?;
+    let shares = [
+        ("waiting in futexes", process.waiting.futexes, Kind::Futex, "locks or events"),
+        ("waiting for events", process.waiting.events, Kind::Event, "may be idle"),
+    ];
+    for (title, seconds, kind, remark) in shares.into_iter().filter(|share| share.1 > 0.0) {
+        let parts = shorten(&parts(process, kind), style.width() - 58);
+        let remark = Paint::Dim.on(&format!("({remark})"), style);
+        writeln!(out, "  {title:<22}  {:>10}   {parts} {remark}", duration(seconds))?;
+    }
+    Ok(())
+}
+
+/// Time waited for the primitives of one kind, most first.
+fn parts(process: &Process, kind: Kind) -> String {
+    let mut parts = BTreeMap::new();
+    for site in process.sites.iter().filter(|s| s.kind == kind && s.figures.waited > 0.0) {
+        *parts.entry(site.op.primitive()).or_insert(0.0) += site.figures.waited;
+    }
+    let mut parts: Vec<_> = parts.into_iter().collect();
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let texts = parts.iter().map(|&(p, seconds)| format!("{} {}", primitive(p), duration(seconds)));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+/// Threads whose wait for a lock or futex had not ended. Idle workers are no news.
+pub fn waiting_now(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
+    let mut waiting: Vec<_> = process
+        .threads
+        .iter()
+        .filter_map(|thread| Some((thread, thread.waiting_now.as_ref()?)))
+        .filter(|(_, now)| Kind::of(now.op.primitive()) == Kind::Lock)
+        .collect();
+    if waiting.is_empty() {
+        return Ok(());
+    }
+    waiting.sort_by(|a, b| b.1.seconds.total_cmp(&a.1.seconds));
+    heading("STILL WAITING", "for a lock, when the recording ended or was read", out, style)?;
+    let row = |(thread, now): &(&crate::model::Thread, &crate::model::WaitingNow)| {
+        let lock = now.lock.map_or("a lock", |lock| &process.locks[lock].name);
+        let place = now.stack.map_or_else(String::new, |stack| name::stack(process, stack));
+        [
+            cell(duration(now.seconds)).paint(Paint::Red),
+            cell(thread.tid.to_string()),
+            cell(thread.name.clone()),
+            cell(format!("{lock}  at {place}")),
+        ]
+    };
+    let rows = waiting.iter().take(WAITING).map(row).collect();
+    table::write(out, style, ["for", "thread", "name", "lock and place"], rows)?;
+    more(waiting.len().saturating_sub(WAITING), "thread", out, style)
+}

@@ -1,0 +1,113 @@
+//! One file's names: debug information where there is some, else its symbols.
+//!
+//! Debug information is read by addr2line, with the loader that it brings: it knows inlined
+//! calls, compressed sections and split files. It does not look for separate files
+//! (`files` does) and knows functions only, so the symbols for variables are read here.
+
+use std::path::Path;
+
+use addr2line::Loader;
+
+use super::demangle::demangle;
+use super::files::{self, Unusable};
+use super::table::{Table, Tables};
+use crate::model::SymbolSource;
+
+/// One file's names. Addresses are those of the file.
+pub struct Image {
+    source: SymbolSource,
+    debug: Option<Loader>,
+    tables: Tables,
+}
+
+/// A place in the code.
+pub struct Found {
+    /// The function; with an offset if its lines are not known.
+    pub function: String,
+    /// Path of the source file.
+    pub file: Option<String>,
+    /// Line in it.
+    pub line: Option<u32>,
+}
+
+impl Image {
+    /// Opens what there is for the module with this path and build-id.
+    pub fn open(path: &str, build_id: &[u8], debug_dirs: &[std::path::PathBuf]) -> Image {
+        let files = match files::find(Path::new(path), build_id, debug_dirs) {
+            Ok(files) => files,
+            Err(unusable) => {
+                let source = match unusable {
+                    Unusable::Missing => SymbolSource::Missing,
+                    Unusable::Changed => SymbolSource::Changed,
+                };
+                return Image { source, debug: None, tables: Tables::default() };
+            }
+        };
+        let richest = files.debug.as_ref().unwrap_or(&files.binary);
+        let mut tables = read_tables(richest).unwrap_or_default();
+        if tables.is_empty() {
+            tables = read_tables(&files.binary).unwrap_or_default();
+        }
+        let debug = Loader::new_with_sup(richest, files.shared.as_ref()).ok();
+        let debug = debug.filter(|d| d.get_section_range(b".debug_info").is_some());
+        let source = match &debug {
+            Some(_) => SymbolSource::Debug,
+            None if tables.complete => SymbolSource::Symbols,
+            None if !tables.is_empty() => SymbolSource::Dynamic,
+            None => SymbolSource::Nothing,
+        };
+        Image { source, debug, tables }
+    }
+
+    /// What names are taken from.
+    pub fn source(&self) -> SymbolSource {
+        self.source
+    }
+
+    /// The frames at an address, the innermost first; none if nothing is known of it.
+    pub fn frames(&self, address: u64) -> Vec<Found> {
+        let frames = self.debug_frames(address).unwrap_or_default();
+        if !frames.is_empty() {
+            return frames;
+        }
+        let symbol = self.tables.functions.find(address).map(|(name, offset)| Found {
+            function: format!("{}+{offset:#x}", demangle(name)),
+            file: None,
+            line: None,
+        });
+        symbol.into_iter().collect()
+    }
+
+    /// The variable at an address, and how far behind its start the address is.
+    pub fn variable(&self, address: u64) -> Option<(String, u64)> {
+        self.tables.variables.find(address).map(|(name, offset)| (demangle(name), offset))
+    }
+
+    fn debug_frames(&self, address: u64) -> Option<Vec<Found>> {
+        let mut found = Vec::new();
+        let mut frames = self.debug.as_ref()?.find_frames(address).ok()?;
+        while let Ok(Some(frame)) = frames.next() {
+            let location = frame.location.as_ref();
+            let function = frame.function.as_ref().and_then(|f| f.raw_name().ok());
+            let function = function.map(|name| demangle(&name));
+            // Assembly has lines and no functions: those are in the symbol table.
+            let function = function.or_else(|| name_at(&self.tables.functions, address))?;
+            found.push(Found {
+                function,
+                file: location.and_then(|l| l.file).map(str::to_owned),
+                line: location.and_then(|l| l.line).filter(|&line| line != 0),
+            });
+        }
+        Some(found)
+    }
+}
+
+fn name_at(functions: &Table, address: u64) -> Option<String> {
+    functions.find(address).map(|(name, _)| demangle(name))
+}
+
+fn read_tables(path: &Path) -> Option<Tables> {
+    let cache = files::open(path)?;
+    let file = object::File::parse(&cache).ok()?;
+    Some(Table::read(&file))
+}

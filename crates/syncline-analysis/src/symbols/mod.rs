@@ -1,0 +1,164 @@
+//! What the addresses of one process mean: places in the code, and global variables.
+//!
+//! Everything is looked up once and when it is first asked for. Equal places get one
+//! number, whatever address they came from: a line that was inlined at ten places is still
+//! one line.
+
+mod demangle;
+mod files;
+mod image;
+pub mod place;
+mod table;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use syncline_recording::layout::ModuleRecord;
+
+use crate::model::{Frame, Module, Stack, SymbolSource};
+use image::Image;
+
+/// The names of one process.
+pub struct Symbols {
+    modules: Vec<Module>,
+    /// Places in `modules`, by first address.
+    by_address: Vec<usize>,
+    build_ids: Vec<Vec<u8>>,
+    images: Vec<Option<Image>>,
+    debug_dirs: Vec<PathBuf>,
+    frames: Vec<Frame>,
+    numbers: HashMap<Frame, usize>,
+    looked_up: HashMap<u64, Vec<usize>>,
+}
+
+impl Symbols {
+    /// Names for what was mapped there. No file is read before a name is asked for.
+    pub fn new(records: &[ModuleRecord], debug_dirs: &[PathBuf]) -> Symbols {
+        let records = || records.iter().filter(|record| record.start < record.end);
+        let modules: Vec<Module> = records().map(module).collect();
+        let mut by_address: Vec<usize> = (0..modules.len()).collect();
+        by_address.sort_by_key(|&m| modules[m].start);
+        Symbols {
+            by_address,
+            build_ids: records().map(|record| record.build_id().to_vec()).collect(),
+            images: modules.iter().map(|_| None).collect(),
+            modules,
+            debug_dirs: debug_dirs.to_vec(),
+            frames: Vec::new(),
+            numbers: HashMap::new(),
+            looked_up: HashMap::new(),
+        }
+    }
+
+    /// A stack with names, made of return addresses.
+    pub fn stack(&mut self, addresses: &[u64]) -> Stack {
+        let mut frames = Vec::new();
+        for &address in addresses {
+            frames.extend_from_slice(self.frames_at(address));
+        }
+        let names = frames.iter().map(|&f: &usize| &self.frames[f]);
+        let place = place::users_own(names, &self.modules).map(|place| frames[place]);
+        Stack { addresses: addresses.to_vec(), frames, place, cut: false, broken: false }
+    }
+
+    /// The function that starts at this address, without its arguments.
+    pub fn function(&mut self, address: u64) -> String {
+        // The frames of a return address are those of the byte before it.
+        let frames = self.frames_at(address.saturating_add(1));
+        let outermost = *frames.last().expect("an address has a frame at least");
+        self.frames[outermost].function.clone()
+    }
+
+    /// The global variable that this address lies in: `name+0x8 (binary)`. Where its name
+    /// was stripped it is `binary+0x1234`; none if the address is in no module of the
+    /// program's own.
+    pub fn variable(&mut self, address: u64) -> Option<String> {
+        let m = self.module_of(address)?;
+        let at = address.wrapping_sub(self.modules[m].bias);
+        let found = self.image(m).variable(at);
+        let module = &self.modules[m];
+        let name = module.name();
+        Some(match found {
+            // The runtime's own, such as OpenMP's unnamed critical section.
+            found if place::is_wrapper(module) => return found.map(|(variable, _)| variable),
+            Some((variable, 0)) => format!("{variable} ({name})"),
+            Some((variable, offset)) => format!("{variable}+{offset:#x} ({name})"),
+            None => format!("{name}+{at:#x}"),
+        })
+    }
+
+    /// The frame of this number.
+    pub fn frame(&self, number: usize) -> &Frame {
+        &self.frames[number]
+    }
+
+    /// All that was found.
+    pub fn into_tables(self) -> (Vec<Frame>, Vec<Module>) {
+        (self.frames, self.modules)
+    }
+
+    /// The frames of a return address, the innermost first; at least one.
+    fn frames_at(&mut self, address: u64) -> &[usize] {
+        if !self.looked_up.contains_key(&address) {
+            let numbers = self.look_up(address).into_iter().map(|f| self.number(f)).collect();
+            self.looked_up.insert(address, numbers);
+        }
+        &self.looked_up[&address]
+    }
+
+    fn number(&mut self, frame: Frame) -> usize {
+        *self.numbers.entry(frame).or_insert_with_key(|frame| {
+            self.frames.push(frame.clone());
+            self.frames.len() - 1
+        })
+    }
+
+    fn look_up(&mut self, address: u64) -> Vec<Frame> {
+        // A call that does not return may be the last instruction of its function: the byte
+        // before the return address is always in the call.
+        let call = address.saturating_sub(1);
+        let unnamed = |function, module| Frame { function, file: None, line: None, module };
+        let Some(m) = self.module_of(call) else {
+            return vec![unnamed(format!("{call:#x}"), None)];
+        };
+        let at = call.wrapping_sub(self.modules[m].bias);
+        let found = self.image(m).frames(at);
+        if found.is_empty() {
+            return vec![unnamed(format!("{}+{at:#x}", self.modules[m].name()), Some(m))];
+        }
+        let frame = |f: image::Found| Frame {
+            function: f.function,
+            file: f.file,
+            line: f.line,
+            module: Some(m),
+        };
+        found.into_iter().map(frame).collect()
+    }
+
+    fn module_of(&self, address: u64) -> Option<usize> {
+        let after = self.by_address.partition_point(|&m| self.modules[m].start <= address);
+        // Where modules overlap (one was unloaded), the latest one that covers it.
+        let before = self.by_address[..after].iter().rev().take(8);
+        before.copied().find(|&m| address < self.modules[m].end)
+    }
+
+    fn image(&mut self, m: usize) -> &Image {
+        let Symbols { images, modules, build_ids, debug_dirs, .. } = self;
+        images[m].get_or_insert_with(|| {
+            let image = Image::open(&modules[m].path, &build_ids[m], debug_dirs);
+            modules[m].symbols = Some(image.source());
+            image
+        })
+    }
+}
+
+fn module(record: &ModuleRecord) -> Module {
+    Module {
+        path: record.path(),
+        build_id: record.build_id().iter().map(|byte| format!("{byte:02x}")).collect(),
+        start: record.start,
+        end: record.end,
+        bias: record.bias,
+        symbols: None::<SymbolSource>,
+    }
+}

@@ -1,0 +1,113 @@
+//! The symbols of a file, sorted by address: functions, and variables.
+
+use object::{Object, ObjectSymbol, ReadRef, SymbolKind};
+
+/// A name for a range of addresses.
+struct Symbol {
+    start: u64,
+    size: u64,
+    name: Box<str>,
+}
+
+/// Symbols of one sort, by address.
+#[derive(Default)]
+pub struct Table {
+    symbols: Vec<Symbol>,
+}
+
+impl Table {
+    /// The functions and the variables of a file, and whether they are all that it had
+    /// before it could have been stripped.
+    pub fn read<'data, R: ReadRef<'data>>(file: &object::File<'data, R>) -> Tables {
+        let mut tables = Tables::default();
+        for symbol in file.symbols().chain(file.dynamic_symbols()) {
+            let into = match symbol.kind() {
+                SymbolKind::Text => &mut tables.functions,
+                SymbolKind::Data => &mut tables.variables,
+                _ => continue,
+            };
+            let Ok(name) = symbol.name() else { continue };
+            if symbol.is_undefined() || name.is_empty() {
+                continue;
+            }
+            let (start, size) = (symbol.address(), symbol.size());
+            into.symbols.push(Symbol { start, size, name: name.into() });
+        }
+        tables.complete = file.symbols().any(|symbol| symbol.kind() == SymbolKind::Text);
+        tables.functions.sort();
+        tables.variables.sort();
+        tables
+    }
+
+    /// The name at an address and how far behind its start the address is.
+    pub fn find(&self, address: u64) -> Option<(&str, u64)> {
+        let after = self.symbols.partition_point(|symbol| symbol.start <= address);
+        let symbol = self.symbols[..after].last()?;
+        let offset = address - symbol.start;
+        // Functions written in assembly have no size, and end where the next one starts.
+        (offset < symbol.size || symbol.size == 0).then_some((&*symbol.name, offset))
+    }
+
+    /// Sorts by address. Of several names for one address the longest range is kept, then
+    /// the shortest name, then the first in the alphabet: an alias would be as right.
+    fn sort(&mut self) {
+        self.symbols.sort_by(|a, b| {
+            (a.start, b.size, a.name.len(), &a.name).cmp(&(b.start, a.size, b.name.len(), &b.name))
+        });
+        self.symbols.dedup_by_key(|symbol| symbol.start);
+    }
+}
+
+/// The symbols of a file.
+#[derive(Default)]
+pub struct Tables {
+    /// Functions.
+    pub functions: Table,
+    /// Variables.
+    pub variables: Table,
+    /// Whether the file has a symbol table of its own besides what dynamic linking needs.
+    pub complete: bool,
+}
+
+impl Tables {
+    /// Whether there is no name at all.
+    pub fn is_empty(&self) -> bool {
+        self.functions.symbols.is_empty() && self.variables.symbols.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(symbols: &[(u64, u64, &str)]) -> Table {
+        let symbol =
+            |&(start, size, name): &(u64, u64, &str)| Symbol { start, size, name: name.into() };
+        let mut table = Table { symbols: symbols.iter().map(symbol).collect() };
+        table.sort();
+        table
+    }
+
+    #[test]
+    fn an_address_belongs_to_the_symbol_that_covers_it() {
+        let table = table(&[(200, 50, "b"), (100, 10, "a")]);
+        assert_eq!(table.find(99), None);
+        assert_eq!(table.find(100), Some(("a", 0)));
+        assert_eq!(table.find(109), Some(("a", 9)));
+        assert_eq!(table.find(110), None, "between the two");
+        assert_eq!(table.find(249), Some(("b", 49)));
+        assert_eq!(table.find(250), None);
+    }
+
+    #[test]
+    fn of_aliases_the_widest_then_the_shortest_counts() {
+        let table = table(&[(100, 10, "long_name"), (100, 10, "name"), (100, 0, "label")]);
+        assert_eq!(table.find(105), Some(("name", 5)));
+    }
+
+    #[test]
+    fn what_has_no_size_reaches_to_the_next() {
+        let table = table(&[(100, 0, "assembly"), (200, 5, "b")]);
+        assert_eq!(table.find(199), Some(("assembly", 99)));
+    }
+}

@@ -1,0 +1,27 @@
+// A library that is preloaded as well, and whose constructor uses locks and a thread: it may
+// run before anything else's, and its destructor after.
+#include "truth.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *work(void *argument) {
+    for (int i = 0; i < 100; i++) {
+        pthread_mutex_lock(&lock);
+        pthread_mutex_unlock(&lock);
+    }
+    return argument;
+}
+
+__attribute__((constructor)) static void start(void) {
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, work, NULL) == 0);
+    work(NULL);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+}
+
+__attribute__((destructor)) static void end(void) {
+    work(NULL);
+    // The command that records loads the library too, and is not recorded itself.
+    if (strcmp(program_invocation_short_name, "syncline"))
+        expect("MutexLock", &lock, 300);
+}

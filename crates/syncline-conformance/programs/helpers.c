@@ -1,0 +1,76 @@
+// Threads that libc creates by itself: for timers and for asynchronous input and output. They
+// lock in the program's callbacks.
+#include "truth.h"
+#include <aio.h>
+#include <fcntl.h>
+#include <semaphore.h>
+#include <signal.h>
+
+enum { TICKS = 20, READS = 20 };
+
+static pthread_mutex_t of_timer = PTHREAD_MUTEX_INITIALIZER, of_reads = PTHREAD_MUTEX_INITIALIZER;
+static sem_t done;
+static int ticks;
+
+static void on_tick(union sigval value) {
+    (void)value;
+    pthread_mutex_lock(&of_timer);
+    if (++ticks == TICKS)
+        sem_post(&done);
+    pthread_mutex_unlock(&of_timer);
+}
+
+static void on_read(union sigval value) {
+    pthread_mutex_lock(&of_reads);
+    (*(int *)value.sival_ptr)++;
+    pthread_mutex_unlock(&of_reads);
+    sem_post(&done);
+}
+
+static void timer(void) {
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = on_tick};
+    struct itimerspec every = {{0, 2000000}, {0, 2000000}}, never = {{0, 0}, {0, 0}};
+    timer_t timer;
+    REQUIRE(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
+    REQUIRE(timer_settime(timer, 0, &every, NULL) == 0);
+    while (sem_wait(&done))
+        continue;
+    timer_settime(timer, 0, &never, NULL);
+    // Ticks that were under way.
+    sleep_ms(50);
+    pthread_mutex_lock(&of_timer);
+    expect("MutexLock", &of_timer, ticks + 1);
+    pthread_mutex_unlock(&of_timer);
+}
+
+static void reads(void) {
+    int file = open("/proc/self/exe", O_RDONLY), count = 0;
+    static char buffers[READS][512];
+    static struct aiocb requests[READS];
+    for (int i = 0; i < READS; i++) {
+        requests[i].aio_fildes = file;
+        requests[i].aio_buf = buffers[i];
+        requests[i].aio_nbytes = sizeof buffers[i];
+        requests[i].aio_sigevent.sigev_notify = SIGEV_THREAD;
+        requests[i].aio_sigevent.sigev_notify_function = on_read;
+        requests[i].aio_sigevent.sigev_value.sival_ptr = &count;
+        REQUIRE(aio_read(&requests[i]) == 0);
+    }
+    for (int i = 0; i < READS; i++)
+        while (sem_wait(&done))
+            continue;
+    say("%d reads", count);
+    expect("MutexLock", &of_reads, READS);
+}
+
+int main(void) {
+    sem_init(&done, 0, 0);
+    timer();
+    reads();
+    // The last callback may not have returned.
+    sleep_ms(50);
+    expect("SemWait", &done, READS + 1);
+    expect("SemPost", &done, READS + 1);
+    expect("SemInit", &done, 1);
+    _exit(0);
+}

@@ -1,0 +1,51 @@
+// Holds that nobody waits for: short ones and, as often, long ones, at two places. The
+// program measures each with its own clock.
+#include "truth.h"
+
+enum { ROUNDS = 300 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static double of_long[ROUNDS], of_short[ROUNDS];
+
+// Asleep rather than busy, so that a busy machine changes little.
+static double hold(long microseconds) {
+    double began = seconds();
+    usleep(microseconds);
+    return seconds() - began;
+}
+
+__attribute__((noinline)) static void hold_long(int round) {
+    pthread_mutex_lock(&lock);
+    of_long[round] = hold(1500);
+    pthread_mutex_unlock(&lock);
+    __asm__ volatile("");
+}
+
+__attribute__((noinline)) static void hold_short(int round) {
+    pthread_mutex_lock(&lock);
+    of_short[round] = hold(200);
+    pthread_mutex_unlock(&lock);
+    __asm__ volatile("");
+}
+
+static int compare(const void *a, const void *b) {
+    double difference = *(const double *)a - *(const double *)b;
+    return (difference > 0) - (difference < 0);
+}
+
+static double median(double *times) {
+    qsort(times, ROUNDS, sizeof *times, compare);
+    return times[ROUNDS / 2];
+}
+
+int main(void) {
+    for (int i = 0; i < ROUNDS; i++) {
+        hold_long(i);
+        hold_short(i);
+    }
+    say("@lock %lu", (unsigned long)&lock);
+    say("@hold_long_ns %.0f", median(of_long) * 1e9);
+    say("@hold_short_ns %.0f", median(of_short) * 1e9);
+    expect("MutexLock", &lock, 2 * ROUNDS);
+    return 0;
+}

@@ -1,0 +1,128 @@
+// Signals by the thousand a second into heavy locking: signals MODE.
+//
+// `post`: the handler posts a semaphore, and tries two mutexes: one that is always the same,
+// and one that is new each time; what it interrupts is mostly at a new mutex, too.
+// `jump`: the handler leaves with siglongjmp, out of a wait or out of plain code.
+#include "truth.h"
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/time.h>
+
+enum { THREADS = 2, WANTED = 400, MOST = 4 * WANTED, JUMPS = 100, HEAVY = 1 << 18 };
+
+static pthread_mutex_t heavy[THREADS][HEAVY], of_handler = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t fresh[MOST];
+static sem_t posted, never;
+static unsigned long handled, locked[THREADS];
+static int enough;
+
+static void handler(int number) {
+    (void)number;
+    int saved = errno;
+    unsigned long mine = __atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
+    REQUIRE(mine < MOST);
+    sem_post(&posted);
+    // Another thread's handler may hold it.
+    if (pthread_mutex_trylock(&of_handler) == 0)
+        pthread_mutex_unlock(&of_handler);
+    REQUIRE(pthread_mutex_trylock(&fresh[mine]) == 0);
+    REQUIRE(pthread_mutex_unlock(&fresh[mine]) == 0);
+    if (mine >= WANTED)
+        __atomic_store_n(&enough, 1, __ATOMIC_RELAXED);
+    errno = saved;
+}
+
+static void *work(void *argument) {
+    long number = (long)argument;
+    for (unsigned i = 0; !__atomic_load_n(&enough, __ATOMIC_RELAXED); i++) {
+        pthread_mutex_t *m = &heavy[number][i % HEAVY];
+        pthread_mutex_lock(m);
+        locked[number]++;
+        pthread_mutex_unlock(m);
+    }
+    return NULL;
+}
+
+static void tick(void (*handle)(int), int microseconds) {
+    struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
+    struct itimerval every = {{0, microseconds}, {0, microseconds}};
+    REQUIRE(sigaction(SIGALRM, &action, NULL) == 0);
+    REQUIRE(setitimer(ITIMER_REAL, &every, NULL) == 0);
+}
+
+static void quiet(void) {
+    struct itimerval never = {{0, 0}, {0, 0}};
+    setitimer(ITIMER_REAL, &never, NULL);
+    signal(SIGALRM, SIG_IGN);
+}
+
+static void post(void) {
+    pthread_t threads[THREADS];
+    for (long i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, work, (void *)i);
+    // This thread only waits; the others shall be interrupted.
+    sigset_t alarm;
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarm, NULL);
+    tick(handler, 250);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    quiet();
+    int value;
+    sem_getvalue(&posted, &value);
+    REQUIRE((unsigned long)value == handled);
+    say("handled");
+    say("@handled %lu", handled);
+    expect_all("MutexLock", locked[0] + locked[1]);
+}
+
+static sigjmp_buf back;
+static volatile int may_jump;
+
+static void jump_handler(int number) {
+    (void)number;
+    if (may_jump) {
+        may_jump = 0;
+        siglongjmp(back, 1);
+    }
+}
+
+static void jump(void) {
+    static volatile int out_of_wait, out_of_code;
+    static volatile unsigned long count;
+    tick(jump_handler, 1000);
+    while (out_of_wait < JUMPS) {
+        if (sigsetjmp(back, 1) == 0) {
+            may_jump = 1;
+            sem_wait(&never);
+        }
+        out_of_wait++;
+        pthread_mutex_lock(&of_handler);
+        count++;
+        pthread_mutex_unlock(&of_handler);
+    }
+    while (out_of_code < JUMPS) {
+        if (sigsetjmp(back, 1) == 0) {
+            may_jump = 1;
+            for (;;)
+                __asm__ volatile("" ::: "memory");
+        }
+        out_of_code++;
+        pthread_mutex_lock(&of_handler);
+        count++;
+        pthread_mutex_unlock(&of_handler);
+    }
+    quiet();
+    say("jumped %d %d", out_of_wait, out_of_code);
+    expect("MutexLock", &of_handler, count);
+    expect("SemWait", &never, 0);
+}
+
+int main(int count, char **arguments) {
+    REQUIRE(count == 2 && sem_init(&posted, 0, 0) == 0 && sem_init(&never, 0, 0) == 0);
+    expect("SemInit", &never, 1);
+    strcmp(arguments[1], "jump") ? post() : jump();
+    return 0;
+}

@@ -1,0 +1,125 @@
+// What a program under test says of itself.
+//
+// A line that starts with @ states a fact about this run, and is compared with the
+// recording:
+//
+//     @PID TID OPERATION LOCK COUNT     TID 0: all threads; LOCK *: all locks;
+//                                       COUNT 5+: five or more
+//     @NAME VALUE                       a value that the test asks for by name
+//
+// OPERATION is a name of the recording's list, such as MutexLock, and may have a counter:
+// MutexTrylock.refused, CondTimedwait.timeouts. All other lines must be the same with and
+// without recording. Each line is written with one write(2), so that lines of several
+// processes do not mix, and nothing is lost when the program is killed.
+#pragma once
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static int say_to = 1;
+
+__attribute__((format(printf, 1, 2), unused)) static void say(const char *format, ...) {
+    char line[4096];
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(line, sizeof line - 1, format, list);
+    va_end(list);
+    if (length > (int)sizeof line - 2)
+        length = sizeof line - 2;
+    line[length] = '\n';
+    if (write(say_to, line, length + 1) != length + 1)
+        _exit(120);
+}
+
+// The process did the operation on the lock so many times.
+__attribute__((unused)) static void
+expect(const char *operation, const volatile void *lock, unsigned long count) {
+    say("@%d 0 %s %p %lu", (int)getpid(), operation, (void *)lock, count);
+}
+
+// The same of one thread.
+__attribute__((unused)) static void expect_of(int tid, const char *operation,
+                                              const volatile void *lock, unsigned long count) {
+    say("@%d %d %s %p %lu", (int)getpid(), tid, operation, (void *)lock, count);
+}
+
+// The same over all locks.
+__attribute__((unused)) static void expect_all(const char *operation, unsigned long count) {
+    say("@%d 0 %s * %lu", (int)getpid(), operation, count);
+}
+
+// A condition without which the test means nothing.
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            say("%s:%d: %s: %s", __FILE__, __LINE__, #condition, strerror(errno));                 \
+            _exit(121);                                                                            \
+        }                                                                                          \
+    } while (0)
+
+// The name of an error number; "0" for none.
+__attribute__((unused)) static const char *error_name(int error) {
+    if (error == 0)
+        return "0";
+    const char *name = strerrorname_np(error);
+    return name ? name : "?";
+}
+
+__attribute__((unused)) static struct timespec after(clockid_t clock, long milliseconds) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    t.tv_sec += milliseconds / 1000;
+    t.tv_nsec += milliseconds % 1000 * 1000000;
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_nsec -= 1000000000;
+        t.tv_sec++;
+    }
+    return t;
+}
+
+__attribute__((unused)) static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+__attribute__((unused)) static void sleep_ms(long milliseconds) {
+    struct timespec t = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+    while (nanosleep(&t, &t) && errno == EINTR)
+        continue;
+}
+
+__attribute__((unused)) static int thread_number(void) { return (int)syscall(SYS_gettid); }
+
+// The bytes of an object, as words. What differs between runs is masked: the number of this
+// thread (`tid`, with the futex's flags before it), and the words at the offsets `masked`,
+// which hold addresses, where they are not zero. The list ends with -1.
+__attribute__((unused)) static void say_bytes(const char *what, const volatile void *object,
+                                              size_t size, const int *masked) {
+    char line[2048];
+    int used = 0;
+    for (size_t at = 0; at < size; at += 4) {
+        unsigned word, thread = thread_number();
+        memcpy(&word, (const char *)object + at, 4);
+        int hide = 0;
+        for (const int *m = masked; *m >= 0; m++)
+            hide |= (size_t)*m == at;
+        if (hide && word)
+            used += sprintf(line + used, " *");
+        else if ((word & 0x3fffffff) == thread)
+            used += sprintf(line + used, " %x+tid", word - thread);
+        else
+            used += sprintf(line + used, " %x", word);
+    }
+    say("%s:%s", what, line);
+}

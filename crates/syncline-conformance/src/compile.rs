@@ -1,0 +1,104 @@
+//! Compiles a program under test, once for each text of it.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use crate::limits::run_limited;
+use crate::paths::{source_folder, tmp_folder};
+
+const LONGEST_COMPILATION: Duration = Duration::from_secs(120);
+
+/// An executable or a shared library.
+#[derive(Clone, Debug)]
+pub struct Program {
+    path: PathBuf,
+}
+
+impl Program {
+    /// Compiles `programs/NAME` with the compiler that the ending asks for: `c`, `cpp` or
+    /// `rs`.
+    ///
+    /// # Panics
+    /// If it does not compile.
+    pub fn compile(name: &str) -> Program {
+        Program::compile_with(name, &[])
+    }
+
+    /// As [`Program::compile`], with more flags after the source.
+    ///
+    /// # Panics
+    /// If it does not compile.
+    pub fn compile_with(name: &str, flags: &[&str]) -> Program {
+        let source = source_folder().join("programs").join(name);
+        let mut compiler = compiler(&source);
+        compiler.arg(&source).args(flags);
+        let path = tmp_folder().join(format!("{}-{:016x}", name.replace('.', "-"), key(&compiler)));
+        if !path.exists() {
+            build(compiler, &path);
+        }
+        Program { path }
+    }
+
+    /// Links an object file that [`Program::compile_with`] made with the flag `-c`.
+    ///
+    /// # Panics
+    /// If it does not link.
+    pub fn link(object: &Program, flags: &[&str]) -> Program {
+        let mut linker = Command::new("cc");
+        linker.arg(&object.path).args(flags);
+        let path = object.path.with_extension(format!("linked-{:016x}", key(&linker)));
+        if !path.exists() {
+            build(linker, &path);
+        }
+        Program { path }
+    }
+
+    /// A program that is there already.
+    pub fn installed(path: impl Into<PathBuf>) -> Program {
+        Program { path: path.into() }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn compiler(source: &Path) -> Command {
+    let ending = source.extension().and_then(|e| e.to_str());
+    let (name, flags): (_, &[&str]) = match ending {
+        Some("c") => ("cc", &["-std=gnu17", "-O2", "-g", "-Wall", "-Werror", "-pthread"]),
+        Some("cpp") => ("c++", &["-std=c++20", "-O2", "-g", "-Wall", "-Werror", "-pthread"]),
+        Some("rs") => ("rustc", &["--edition=2024", "-O", "-g", "-Dwarnings"]),
+        _ => panic!("no compiler for {}", source.display()),
+    };
+    let mut command = Command::new(name);
+    command.args(flags).current_dir(source_folder());
+    command
+}
+
+/// A number that changes with the command line and with every file of `programs/`.
+fn key(compiler: &Command) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    format!("{compiler:?}").hash(&mut hasher);
+    let source = compiler.get_args().filter_map(|a| fs::read(a).ok());
+    source.for_each(|text| text.hash(&mut hasher));
+    fs::read(source_folder().join("programs/truth.h")).expect("truth.h").hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Builds under a name of its own, and renames: tests run side by side.
+fn build(mut compiler: Command, path: &Path) {
+    static BUILDS: AtomicU32 = AtomicU32::new(0);
+    let number = BUILDS.fetch_add(1, Ordering::Relaxed);
+    let draft = path.with_extension(format!("{}-{number}", std::process::id()));
+    compiler.arg("-o").arg(&draft);
+    let made = run_limited(&mut compiler, LONGEST_COMPILATION);
+    assert!(made.status == 0, "{compiler:?}:\n{}", String::from_utf8_lossy(&made.stderr));
+    fs::rename(&draft, path).expect("a compiled program");
+}

@@ -1,0 +1,59 @@
+//! The functions of a program by address, as `nm` gives them.
+
+use std::path::Path;
+use std::process::Command;
+
+use syncline_recording::ProcessFile;
+
+/// A file's functions: first address, one past the last, name.
+#[derive(Debug)]
+pub struct Functions {
+    ranges: Vec<(u64, u64, String)>,
+}
+
+impl Functions {
+    /// Reads the symbols of an executable or a library.
+    ///
+    /// # Panics
+    /// If `nm` can't.
+    pub fn of(path: &Path) -> Functions {
+        let listing = Command::new("nm").arg("-S").arg(path).output().expect("nm");
+        assert!(listing.status.success(), "nm of {}", path.display());
+        let text = String::from_utf8_lossy(&listing.stdout).into_owned();
+        Functions { ranges: text.lines().filter_map(range).collect() }
+    }
+
+    /// The function around an address of the file itself; a variant that the compiler made
+    /// (`name.isra.0`) has the name of its original.
+    pub fn at(&self, address: u64) -> Option<&str> {
+        let found = self.ranges.iter().find(|(start, end, _)| (*start..*end).contains(&address));
+        found.and_then(|(_, _, name)| name.split('.').next())
+    }
+
+    /// The functions of a recorded stack that lie in any of these files, innermost first;
+    /// other frames are `?`. A frame is a return address, so the call is one byte before.
+    pub fn of_stack(
+        files: &[(&Path, &Functions)],
+        process: &ProcessFile,
+        stack: u32,
+    ) -> Vec<String> {
+        let name = |frame: &u64| {
+            let call = frame - 1;
+            let module = process.modules.iter().find(|m| (m.start..m.end).contains(&call))?;
+            let path = module.path();
+            let (_, functions) = files.iter().find(|(file, _)| file.ends_with(&path))?;
+            functions.at(call - module.bias).map(str::to_owned)
+        };
+        let frames = process.stack(stack).iter();
+        frames.map(|frame| name(frame).unwrap_or_else(|| "?".to_owned())).collect()
+    }
+}
+
+/// `ADDRESS SIZE TYPE NAME`, for the types of code.
+fn range(line: &str) -> Option<(u64, u64, String)> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [address, size, "t" | "T" | "W" | "w", name] = words[..] else { return None };
+    let start = u64::from_str_radix(address, 16).ok()?;
+    let size = u64::from_str_radix(size, 16).ok()?;
+    Some((start, start + size, name.to_owned()))
+}

@@ -1,0 +1,29 @@
+//! Tests that recording counts right and changes no program.
+//!
+//! The truth comes from the programs under test and never from our own code: a program in
+//! `programs/` counts what it does and prints it, and a test compares that with the
+//! recording, number by number.
+//!
+//! - [`Program`] is a source file of `programs/`, compiled when its text is new;
+//! - [`Case`] runs it plainly and under `syncline record`, with a limit on its time, and
+//!   requires the same output and the same exit status;
+//! - [`Truth`] is what the program said of itself (`programs/truth.h` has the format), and
+//!   [`Recording`] adds up what was counted.
+//!
+//! Nothing here looks at how the counting is done.
+
+mod case;
+mod compile;
+mod functions;
+mod limits;
+mod paths;
+mod recording;
+mod truth;
+
+pub use case::{Both, Case, Outcome};
+pub use compile::Program;
+pub use functions::Functions;
+pub use limits::{is_root, run_limited};
+pub use paths::{beside_tests, preload_library, scratch, syncline};
+pub use recording::Recording;
+pub use truth::{Counter, Fact, Truth};

@@ -1,0 +1,72 @@
+//! Runs a command with a limit on its time.
+//!
+//! A program that hangs has to fail its own test and no other: it runs in a process group
+//! of its own, and the group is killed when time is up. Its output goes to files, since a
+//! pipe would stay open as long as any descendant lives.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use crate::case::Outcome;
+use crate::paths::scratch;
+
+const POLL: Duration = Duration::from_millis(3);
+
+/// Runs the command to its end.
+///
+/// # Panics
+/// If it can't be started, or after `limit`; what it had printed is in the message.
+pub fn run_limited(command: &mut Command, limit: Duration) -> Outcome {
+    let folder = scratch();
+    let (out, err) = (folder.path().join("out"), folder.path().join("err"));
+    let create = |path| Stdio::from(File::create(path).expect("a file for output"));
+    command.stdin(Stdio::null()).stdout(create(&out)).stderr(create(&err)).process_group(0);
+    let mut child = command
+        .spawn()
+        .unwrap_or_else(|e| panic!("{:?} does not start: {e}", command.get_program()));
+    let ended = wait(&mut child, limit);
+    let read = |path| {
+        let mut text = Vec::new();
+        File::open(path).and_then(|mut f| f.read_to_end(&mut text)).expect("what it printed");
+        text
+    };
+    let (stdout, stderr) = (read(&out), read(&err));
+    drop(folder);
+    let Some(status) = ended else {
+        panic!(
+            "{command:?} hangs: killed after {limit:?}\n{}\n{}",
+            String::from_utf8_lossy(&stdout),
+            String::from_utf8_lossy(&stderr)
+        );
+    };
+    Outcome { stdout, stderr, status }
+}
+
+/// The status as a shell gives it; none if time was up and the group was killed.
+fn wait(child: &mut Child, limit: Duration) -> Option<i32> {
+    let group = Pid::from_raw(child.id() as i32);
+    let deadline = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait().expect("its status") {
+            return Some(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)));
+        }
+        if Instant::now() > deadline {
+            let _ = killpg(group, Signal::SIGKILL);
+            let _ = child.wait();
+            return None;
+        }
+        thread::sleep(POLL);
+    }
+}
+
+/// Whether tests that need root can run.
+pub fn is_root() -> bool {
+    nix::unistd::geteuid().is_root()
+}

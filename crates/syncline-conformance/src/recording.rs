@@ -1,0 +1,134 @@
+//! What was counted, added up.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use syncline_recording::layout::{BLOCKERS, Blocker, Row};
+use syncline_recording::{Op, ProcessFile, Thread, process_files};
+use tempfile::TempDir;
+
+use crate::Counter;
+
+/// The files of a recording.
+#[derive(Debug)]
+pub struct Recording {
+    /// One a process image.
+    pub processes: Vec<ProcessFile>,
+    folder: TempDir,
+}
+
+/// Sums by process, operation, counter and lock.
+pub type Sums = BTreeMap<(u32, Op, Counter, u64), u64>;
+
+impl Recording {
+    /// Reads `folder/recording`.
+    ///
+    /// # Panics
+    /// If there is no recording or a file can't be read.
+    #[track_caller]
+    pub fn open(folder: TempDir) -> Recording {
+        let files = process_files(&folder.path().join("recording"));
+        let files = files.unwrap_or_else(|e| panic!("{e}"));
+        let read = |file: &PathBuf| ProcessFile::open(file).unwrap_or_else(|e| panic!("{e}"));
+        Recording { processes: files.iter().map(read).collect(), folder }
+    }
+
+    /// The folder it is in, which goes away with the value.
+    pub fn folder(&self) -> PathBuf {
+        self.folder.path().join("recording")
+    }
+
+    /// The file of the one process that there is.
+    ///
+    /// # Panics
+    /// If there are more.
+    #[track_caller]
+    pub fn only(&self) -> &ProcessFile {
+        let names: Vec<_> = self.processes.iter().map(|p| p.arguments()).collect();
+        assert!(names.len() == 1, "{} processes: {names:?}", names.len());
+        &self.processes[0]
+    }
+
+    /// # Panics
+    /// If anything was left uncounted.
+    #[track_caller]
+    pub fn assert_complete(&self) {
+        for process in &self.processes {
+            let header = &process.header;
+            let lost = [
+                header.dropped_operations,
+                header.dropped_waits,
+                header.interrupted_operations,
+                u64::from(header.disk_full),
+            ];
+            let what = "dropped operations, dropped waits, interrupted operations, disk full";
+            assert!(lost == [0; 4], "not all was counted ({what}): {lost:?}");
+        }
+    }
+
+    /// One number: of a process, a thread of it or (0) all, an operation, and a lock or all.
+    pub fn count(&self, pid: u32, tid: u32, op: Op, counter: Counter, lock: Option<u64>) -> u64 {
+        let rows = self.threads(pid).filter(|t| tid == 0 || t.record.tid == tid);
+        let rows = rows.flat_map(|t| &t.rows).filter(|r| r.op == op);
+        rows.filter(|r| lock.is_none_or(|l| r.counts.lock == l)).map(|r| value(r, counter)).sum()
+    }
+
+    /// All numbers that are not 0.
+    pub fn sums(&self) -> Sums {
+        let mut sums = Sums::new();
+        for process in &self.processes {
+            for row in process.threads.iter().flat_map(|t| &t.rows) {
+                for counter in [Counter::Calls, Counter::Refused, Counter::Timeouts] {
+                    let key = (process.header.pid, row.op, counter, row.counts.lock);
+                    *sums.entry(key).or_default() += value(row, counter);
+                }
+            }
+        }
+        sums.retain(|_, count| *count > 0);
+        sums
+    }
+
+    /// Calls of an operation by all processes.
+    pub fn calls(&self, op: Op) -> u64 {
+        let sums = self.sums();
+        let these =
+            sums.iter().filter(|((_, o, counter, _), _)| (*o, *counter) == (op, Counter::Calls));
+        these.map(|(_, count)| count).sum()
+    }
+
+    /// The rows of an operation on a lock.
+    pub fn rows(&self, op: Op, lock: u64) -> Vec<&syncline_recording::Row> {
+        let rows = self.processes.iter().flat_map(|p| &p.threads).flat_map(|t| &t.rows);
+        rows.filter(|r| r.op == op && r.counts.lock == lock).collect()
+    }
+
+    /// Seconds held in a row, over the acquisitions that were timed, and their number.
+    pub fn held(&self, row: &syncline_recording::Row) -> (f64, u64) {
+        let Row { held_ticks, held_samples, .. } = row.counts;
+        let waited = row.waits.as_ref().map_or((0, 0), |w| (w.held_ticks, w.held_samples));
+        let seconds = self.only().seconds(held_ticks + waited.0);
+        (seconds, u64::from(held_samples) + waited.1)
+    }
+
+    /// Who was in the way in a row.
+    pub fn blockers(row: &syncline_recording::Row) -> Vec<Blocker> {
+        let all: [Blocker; BLOCKERS] = match &row.waits {
+            Some(waits) => waits.blockers,
+            None => return Vec::new(),
+        };
+        all.into_iter().filter(|b| b.waits > 0).collect()
+    }
+
+    fn threads(&self, pid: u32) -> impl Iterator<Item = &Thread> {
+        self.processes.iter().filter(move |p| p.header.pid == pid).flat_map(|p| &p.threads)
+    }
+}
+
+fn value(row: &syncline_recording::Row, counter: Counter) -> u64 {
+    let waits = row.waits.as_deref();
+    match counter {
+        Counter::Calls => row.counts.calls,
+        Counter::Refused => waits.map_or(0, |w| w.refused),
+        Counter::Timeouts => waits.map_or(0, |w| w.timeouts),
+    }
+}

@@ -1,0 +1,127 @@
+//! Every operation is counted exactly, and does and returns what it did without recording.
+//!
+//! Each program prints the results of its calls and the bytes of its objects, which must
+//! not change, and how often it did what, which must be the counts of the recording.
+
+use syncline_conformance::{Case, Program};
+use syncline_recording::Op;
+
+#[track_caller]
+fn exact(source: &str) {
+    Case::new(&Program::compile(source)).exact();
+}
+
+#[test]
+fn mutexes_of_every_kind() {
+    exact("mutex_kinds.c");
+}
+
+#[test]
+fn mutexes_whose_owner_dies() {
+    exact("mutex_robust.c");
+}
+
+#[test]
+fn mutexes_under_contention() {
+    exact("mutex_threads.c");
+}
+
+#[test]
+fn reader_writer_locks() {
+    exact("rwlock.c");
+}
+
+#[test]
+fn spinlocks_and_barriers() {
+    exact("spin_barrier.c");
+}
+
+#[test]
+fn semaphores() {
+    exact("semaphore.c");
+}
+
+#[test]
+fn condition_variables() {
+    exact("cond.c");
+}
+
+#[test]
+fn cancellation_and_exit_from_within() {
+    exact("cancel.c");
+}
+
+#[test]
+fn threads_and_their_destructors() {
+    Case::new(&Program::compile("threads.c")).arg("3").exact();
+}
+
+/// The last round of destructors may come when the thread's counting has ended.
+#[test]
+fn locks_in_the_last_round_of_destructors() {
+    let both = Case::new(&Program::compile("threads.c")).arg("4").both();
+    both.truth.assert_counted(&both.recording);
+    let counted = both.recording.calls(Op::MutexLock);
+    let dropped = both.recording.only().header.dropped_operations;
+    assert_eq!(counted + dropped, both.truth.value("destroyed"), "counted, or counted as dropped");
+}
+
+#[test]
+fn c11_threads() {
+    exact("c11.c");
+}
+
+#[test]
+fn cxx_mutexes() {
+    exact("cxx.cpp");
+}
+
+#[test]
+fn cxx20_semaphores_latches_barriers_and_atomic_waits() {
+    exact("cxx20.cpp");
+}
+
+#[test]
+fn rust_std() {
+    exact("rust_std.rs");
+}
+
+#[test]
+fn parking_lot() {
+    let program = env!("CARGO_BIN_EXE_parking_lot_program");
+    Case::new(&Program::installed(program)).exact();
+}
+
+#[test]
+fn openmp_by_gcc() {
+    Case::new(&Program::compile_with("openmp.c", &["-fopenmp"])).exact();
+}
+
+#[test]
+fn openmp_of_gcc_run_by_llvm() {
+    let flags = ["-fopenmp", "-c"];
+    let object = Program::compile_with("openmp.c", &flags);
+    let linked = Program::link(&object, &["-pthread", "-l:libomp.so.5"]);
+    Case::new(&linked).exact();
+}
+
+#[test]
+fn openmp_of_clang() {
+    let program = Program::compile_with("kmpc.c", &["-l:libomp.so.5"]);
+    Case::new(&program).exact();
+}
+
+#[test]
+fn errno_is_kept() {
+    exact("errno.c");
+}
+
+#[test]
+fn odd_and_allowed() {
+    exact("odd.c");
+}
+
+#[test]
+fn threads_that_libc_creates_itself() {
+    exact("helpers.c");
+}

@@ -1,0 +1,116 @@
+//! Signals, thousands of threads and locks, foreign stacks, other allocators.
+
+use std::path::Path;
+
+use syncline_conformance::{Both, Case, Counter, Program};
+use syncline_recording::Op;
+
+fn case(source: &str, mode: &str) -> Case {
+    Case::new(&Program::compile(source)).arg(mode)
+}
+
+/// Each operation of a handler is counted, or it interrupted the recorder and is counted as
+/// that; and what was interrupted is counted in any case.
+#[test]
+fn signal_handlers_that_post_and_trylock() {
+    let both = case("signals.c", "post").both();
+    both.truth.assert_counted(&both.recording);
+    let process = both.recording.only();
+    let of_handler = [
+        (Op::SemPost, Counter::Calls),
+        (Op::MutexTrylock, Counter::Calls),
+        (Op::MutexTrylock, Counter::Refused),
+    ];
+    let count = |(op, counter)| both.recording.count(process.header.pid, 0, op, counter, None);
+    let counted: u64 = of_handler.into_iter().map(count).sum();
+    let interrupted = process.header.interrupted_operations;
+    let done = 3 * both.truth.value("handled");
+    assert_eq!(counted + interrupted, done, "{interrupted} interrupted the recorder");
+}
+
+#[test]
+fn siglongjmp_out_of_a_handler() {
+    case("signals.c", "jump").exact();
+}
+
+/// The totals stay exact when threads take over the records of ended ones.
+#[track_caller]
+fn threads(mode: &str, total: u64) -> Both {
+    let both = case("many.c", mode).exact();
+    let process = both.recording.only();
+    let lifetimes: u64 = process.threads.iter().map(|t| u64::from(t.record.lifetimes)).sum();
+    assert_eq!(lifetimes, total + 1, "threads and the first one");
+    assert_eq!(process.header.threads.dropped, 0);
+    both
+}
+
+#[test]
+fn two_hundred_short_lived_threads() {
+    let both = threads("threads", 200);
+    assert_eq!(both.recording.only().threads.len(), 201);
+}
+
+#[test]
+fn ten_thousand_short_lived_threads() {
+    threads("thousands-of-threads", 10_000);
+}
+
+#[test]
+fn a_thousand_threads_at_once() {
+    threads("at-once", 1000);
+}
+
+#[test]
+fn three_thousand_locks_held_at_once() {
+    case("many.c", "nested").exact();
+}
+
+#[test]
+fn a_hundred_thousand_mutexes() {
+    case("many.c", "distinct").exact();
+}
+
+#[test]
+fn twenty_thousand_stack_depths() {
+    let both = case("many.c", "depths").exact();
+    let rows: usize = both.recording.only().threads.iter().map(|t| t.rows.len()).sum();
+    assert!(rows < 25_000, "{rows} rows");
+}
+
+#[test]
+fn coroutines_alternate_stacks_and_tiny_stacks() {
+    Case::new(&Program::compile("coroutines.c")).exact();
+}
+
+#[test]
+fn a_program_whose_own_malloc_locks() {
+    Case::new(&Program::compile("own_malloc.c")).exact();
+}
+
+#[test]
+fn malloc_of_glibc() {
+    Case::new(&Program::compile("allocations.c")).exact();
+}
+
+/// Runs two programs with another allocator preloaded before recording starts.
+#[track_caller]
+fn with_allocator(library: &str) {
+    let path = Path::new("/usr/lib/x86_64-linux-gnu").join(library);
+    assert!(path.exists(), "{} is missing: run ./x setup", path.display());
+    for source in ["allocations.c", "mutex_threads.c", "fork_server.c"] {
+        Case::new(&Program::compile(source)).env("LD_PRELOAD", &path).exact();
+    }
+    // The allocator's own destructors take locks when counting has ended.
+    let both = Case::new(&Program::compile("threads.c")).arg("3").env("LD_PRELOAD", &path).both();
+    both.truth.assert_counted(&both.recording);
+}
+
+#[test]
+fn preloaded_jemalloc() {
+    with_allocator("libjemalloc.so.2");
+}
+
+#[test]
+fn preloaded_tcmalloc() {
+    with_allocator("libtcmalloc_minimal.so.4");
+}

@@ -1,0 +1,59 @@
+//! A recording can be read at every moment while its program runs, and only ever grows.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use syncline_conformance::{Case, Program, scratch};
+use syncline_recording::{Class, Error, ProcessFile, process_files};
+
+/// Reads again and again until the program has ended; returns how often that went well.
+fn watch(recording: &Path, ended: &AtomicBool) -> u32 {
+    let (mut reads, mut before) = (0, 0);
+    while !ended.load(Ordering::Relaxed) {
+        let files = process_files(recording).unwrap_or_default();
+        let Some(file) = files.first() else { continue };
+        match ProcessFile::open(file) {
+            Ok(process) => {
+                let now = total(&process);
+                assert!(now >= before, "{before} calls were counted, then {now}");
+                (reads, before) = (reads + 1, now);
+            }
+            // The magic is stored when the file is made.
+            Err(Error::Foreign(_)) if reads == 0 => {}
+            Err(e) => panic!("after {reads} reads: {e}"),
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    reads
+}
+
+fn total(process: &ProcessFile) -> u64 {
+    let rows = process.threads.iter().flat_map(|t| &t.rows);
+    rows.filter(|r| r.op.class() == Class::Acquire).map(|r| r.counts.calls).sum()
+}
+
+#[track_caller]
+fn read_while_running(mode: &str) {
+    let folder = scratch();
+    let case = Case::new(&Program::compile("many.c")).arg(mode);
+    let ended = AtomicBool::new(false);
+    let reads = thread::scope(|scope| {
+        let watcher = scope.spawn(|| watch(&folder.path().join("recording"), &ended));
+        case.recorded_to(folder.path());
+        ended.store(true, Ordering::Relaxed);
+        watcher.join().expect("no failed read")
+    });
+    assert!(reads >= 3, "only {reads} reads: the test saw nothing");
+}
+
+#[test]
+fn while_tables_grow() {
+    read_while_running("distinct");
+}
+
+#[test]
+fn while_threads_come_and_go() {
+    read_while_running("thousands-of-threads");
+}

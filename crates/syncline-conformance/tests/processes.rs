@@ -1,0 +1,194 @@
+//! One file for each process, complete however the process began and ended.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use syncline_conformance::{Both, Case, Program, is_root, scratch};
+use syncline_recording::Op;
+use syncline_recording::layout::{PROCESS_EXITED, PROCESS_RUNNING};
+
+fn shell(script: String) -> Case {
+    Case::new(&Program::installed("/bin/sh")).arg("-c").arg(script)
+}
+
+/// Runs `dies MANNER`, which must end with `status`; the file says whether it could see
+/// its end.
+#[track_caller]
+fn dies(manner: &str, status: i32, state: u32) {
+    let case = Case::new(&Program::compile("dies.c")).arg(manner).status(status);
+    let both = case.exact();
+    assert_eq!(both.recording.only().header.state, state);
+    assert_eq!(both.truth.facts.len(), 6);
+}
+
+#[test]
+fn killed() {
+    dies("kill", 128 + 9, PROCESS_RUNNING);
+}
+
+#[test]
+fn segmentation_fault() {
+    dies("segv", 128 + 11, PROCESS_RUNNING);
+}
+
+#[test]
+fn aborted() {
+    dies("abort", 128 + 6, PROCESS_RUNNING);
+}
+
+#[test]
+fn underscore_exit_from_a_thread() {
+    dies("_exit", 3, PROCESS_EXITED);
+}
+
+#[test]
+fn exit_from_a_thread() {
+    dies("exit", 4, PROCESS_EXITED);
+}
+
+#[test]
+fn quick_exit_from_a_thread() {
+    dies("quick_exit", 5, PROCESS_EXITED);
+}
+
+/// The numbers of the processes that said something, each of which must have one file.
+#[track_caller]
+fn assert_one_file_each(both: &Both) -> usize {
+    let said: BTreeSet<u32> = both.truth.facts.iter().map(|f| f.pid).collect();
+    for pid in &said {
+        let files = both.recording.processes.iter().filter(|p| p.header.pid == *pid).count();
+        assert_eq!(files, 1, "files of process {pid}");
+    }
+    said.len()
+}
+
+#[test]
+fn a_forking_server() {
+    let both = Case::new(&Program::compile("fork_server.c")).exact();
+    assert_eq!(assert_one_file_each(&both), 10);
+    assert_eq!(both.recording.processes.len(), 10);
+}
+
+#[test]
+fn a_hundred_forks_in_the_middle_of_everything() {
+    let both = Case::new(&Program::compile("fork_storm.c")).both();
+    assert_eq!(both.recording.processes.len(), 101);
+}
+
+#[test]
+fn objects_in_shared_memory() {
+    let both = Case::new(&Program::compile("shared.c")).exact();
+    assert_eq!(assert_one_file_each(&both), 3);
+}
+
+/// The recording of a process that was killed says what each thread waited for.
+#[test]
+fn killed_in_a_deadlock() {
+    let (_, recording) = Case::new(&Program::compile("deadlock.c")).status(128 + 9).recorded();
+    let process = recording.only();
+    let mut waiting: Vec<u64> = Vec::new();
+    for thread in &process.threads {
+        if thread.record.waiting_op == Op::MutexLock as u32 {
+            waiting.push(thread.record.waiting_lock);
+            assert!(!process.stack(thread.record.waiting_stack).is_empty());
+            let since = process.ended().saturating_sub(thread.record.waiting_since);
+            assert!(process.seconds(since) < 5.0);
+        }
+    }
+    assert_eq!(waiting.len(), 2, "two threads wait for each other");
+    assert_ne!(waiting[0], waiting[1]);
+}
+
+#[test]
+fn vfork_spawn_system_popen() {
+    let both = Case::new(&Program::compile("spawns.c")).arg("all").exact();
+    assert_eq!(assert_one_file_each(&both), 6);
+}
+
+#[track_caller]
+fn two_files_of_one_process(way: &str, status: i32) {
+    let both = Case::new(&Program::compile("spawns.c")).arg(way).status(status).exact();
+    let files = &both.recording.processes;
+    assert_eq!(files.len(), 2);
+    assert_eq!(files[0].header.pid, files[1].header.pid);
+}
+
+#[test]
+fn exec_of_itself() {
+    two_files_of_one_process("exec", 22);
+}
+
+#[test]
+fn exec_from_a_thread() {
+    two_files_of_one_process("exec-from-thread", 24);
+}
+
+/// The child's environment names no library to preload, so it is not recorded.
+#[test]
+fn a_child_whose_environment_is_cleared() {
+    let leaf = Program::compile("spawns.c");
+    let leaf = leaf.path().display();
+    let both = shell(format!("{leaf} leaf 10; env -i {leaf} leaf 20")).status(20).both();
+    let pids: Vec<u32> = both.truth.facts.iter().map(|f| f.pid).collect();
+    let recorded: Vec<u32> = both.recording.processes.iter().map(|p| p.header.pid).collect();
+    assert!(recorded.contains(&pids[0]) && !recorded.contains(&pids[1]));
+}
+
+#[test]
+fn the_children_of_a_shell_script() {
+    let leaf = Program::compile("spawns.c");
+    let leaf = leaf.path().display();
+    let script = format!("{leaf} leaf 10; {leaf} leaf 20 | cat; ({leaf} leaf 30) & wait; exit 5");
+    let both = shell(script).status(5).exact();
+    assert_eq!(assert_one_file_each(&both), 3);
+}
+
+#[test]
+fn a_program_under_timeout() {
+    let leaf = Program::compile("spawns.c");
+    let case = Case::new(&Program::installed("/usr/bin/timeout")).arg("20").arg(leaf.path());
+    let both = case.args(["leaf", "77"]).status(77).exact();
+    assert_eq!(assert_one_file_each(&both), 1);
+}
+
+#[test]
+fn a_daemon_that_closes_all_files() {
+    let both = Case::new(&Program::compile("daemon.c")).exact();
+    assert_eq!(assert_one_file_each(&both), 1);
+}
+
+#[test]
+fn constructors_exit_handlers_and_destructors() {
+    Case::new(&Program::compile("constructors.c")).exact();
+}
+
+#[test]
+fn another_preloaded_library_that_locks_first_and_last() {
+    let library = Program::compile_with("early_library.c", &["-shared", "-fPIC"]);
+    let both =
+        Case::new(&Program::compile("constructors.c")).env("LD_PRELOAD", library.path()).exact();
+    let locks: BTreeSet<_> = both.truth.facts.iter().filter_map(|f| f.lock).collect();
+    assert_eq!(locks.len(), 5, "the library states its lock too");
+}
+
+/// Needs root; says so where it is not.
+fn gives_up(what: &str) {
+    let folder = scratch();
+    fs::create_dir(folder.path().join("tmp")).expect("a folder");
+    let program = Program::compile("privileges.c");
+    if !is_root() {
+        eprintln!("skipped: only root can give privileges up");
+        return;
+    }
+    Case::new(&program).arg(what).arg(folder.path()).exact();
+}
+
+#[test]
+fn setuid_to_nobody() {
+    gives_up("setuid");
+}
+
+#[test]
+fn chroot() {
+    gives_up("chroot");
+}

@@ -1,0 +1,79 @@
+//! Real programs of Debian do the same with and without recording.
+//!
+//! `./x setup` installs their packages. Servers listen on unix sockets, or on 127.0.0.1
+//! where their clients can't do that.
+
+mod apache;
+mod mariadb;
+mod media;
+mod memcached;
+
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use syncline_conformance::{Case, Outcome, Program, Recording, scratch};
+use syncline_recording::Op;
+
+/// A program that a package installs.
+///
+/// # Panics
+/// If it is not there.
+fn installed(path: &str, package: &str) -> Program {
+    assert!(Path::new(path).exists(), "{path} of package {package} is missing: run ./x setup");
+    Program::installed(path)
+}
+
+/// A script with the folder as its first parameter.
+fn script(text: &str, folder: &Path) -> Case {
+    Case::new(&Program::installed("/bin/sh")).args(["-ec", text, "sh"]).arg(folder).limit(40)
+}
+
+/// Runs a server beside its client, in a folder of their own; the client ends the server.
+fn serve<T: Send>(
+    run: impl FnOnce(&Path) -> Outcome,
+    client: impl FnOnce(&Path) -> T + Send,
+) -> (Outcome, T) {
+    let folder = scratch();
+    thread::scope(|scope| {
+        let answers = scope.spawn(|| client(folder.path()));
+        let outcome = run(folder.path());
+        (outcome, answers.join().expect("the client's answers"))
+    })
+}
+
+/// Serves the same client plainly and recorded: its answers must be the same.
+fn serve_both<T: Send + PartialEq + std::fmt::Debug>(
+    server: impl Fn(&Path) -> Case,
+    client: impl Fn(&Path) -> T + Send + Sync,
+) -> Recording {
+    let (_, plain) = serve(|folder| server(folder).plain(), &client);
+    let kept = scratch();
+    let (_, recorded) = serve(|folder| server(folder).recorded_to(kept.path()), &client);
+    assert_eq!(plain, recorded);
+    Recording::open(kept)
+}
+
+/// Tries until it succeeds, for some seconds.
+///
+/// # Panics
+/// If it never does.
+fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(40);
+    loop {
+        if let Some(value) = attempt() {
+            return value;
+        }
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The recording of a program that is known to lock must show it.
+#[track_caller]
+fn assert_locks(recording: &Recording, executable: &str, at_least: u64) {
+    let of_program = recording.processes.iter().filter(|p| p.executable().ends_with(executable));
+    let rows = of_program.flat_map(|p| &p.threads).flat_map(|t| &t.rows);
+    let locked: u64 = rows.filter(|r| r.op == Op::MutexLock).map(|r| r.counts.calls).sum();
+    assert!(locked >= at_least, "{executable}: {locked} mutex acquisitions recorded");
+}

@@ -1,0 +1,135 @@
+//! Libraries that come and go, and limits: where Syncline can't record, it steps aside.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use syncline_conformance::{Both, Case, Program, Recording, Truth, run_limited, scratch, syncline};
+use syncline_recording::Op;
+
+fn opens(flags: &[&str], mode: &str, rounds: u32) -> Both {
+    let library = Program::compile_with("plugin.c", &[&["-shared", "-fPIC"], flags].concat());
+    let case = Case::new(&Program::compile("opens.c")).arg(library.path()).arg(mode);
+    case.arg(rounds.to_string()).exact()
+}
+
+#[test]
+fn a_library_that_is_opened_and_closed() {
+    let both = opens(&[], "local", 30);
+    let own = both.truth.value("rounds");
+    // 300 a round, and 100 more for each time that it was closed.
+    assert_eq!(both.recording.calls(Op::MutexLock), own + 300 * own + 100 * (own - 1));
+}
+
+/// Such a library sees libc's functions first: its locks are invisible, and work.
+#[test]
+fn a_library_opened_with_deepbind() {
+    let both = opens(&[], "deepbind", 3);
+    assert_eq!(both.recording.calls(Op::MutexLock), both.truth.value("rounds"));
+}
+
+#[test]
+fn libgomp_that_only_an_opened_library_uses() {
+    let both = opens(&["-fopenmp"], "local", 1);
+    assert_eq!(both.recording.calls(Op::OmpCritical), both.truth.value("criticals"));
+}
+
+/// Runs `limits WHAT` under a shell that sets limits first; what was recorded is up to what
+/// the limits leave.
+#[track_caller]
+fn under(limits: &str, what: &str) {
+    let program = Program::compile("limits.c");
+    let script = format!("{limits} exec {} {what}", program.path().display());
+    let case = Case::new(&Program::installed("/bin/sh")).arg("-c").arg(script);
+    let plain = case.plain();
+    let folder = scratch();
+    let recorded = case.recorded_to(folder.path());
+    assert_eq!(plain.behaviour(), recorded.behaviour());
+}
+
+#[test]
+fn little_address_space_from_the_start() {
+    under("ulimit -v 100000;", "work");
+}
+
+#[test]
+fn little_address_space_later() {
+    under("", "memory");
+}
+
+#[test]
+fn small_files_from_the_start() {
+    under("ulimit -f 8;", "work");
+}
+
+#[test]
+fn small_files_later() {
+    under("", "file-size");
+}
+
+#[test]
+fn few_files_from_the_start() {
+    under("ulimit -n 4;", "work");
+}
+
+#[test]
+fn no_files_later() {
+    under("ulimit -n 64;", "files");
+}
+
+/// A folder that can't be written to, once the program starts.
+#[test]
+fn a_recording_that_has_gone() {
+    let program = Program::compile("limits.c");
+    let script = format!("rm -rf \"$SYNCLINE_RECORDING\"; exec {} work", program.path().display());
+    let case = Case::new(&Program::installed("/bin/sh")).arg("-c").arg(script);
+    let folder = scratch();
+    let plain = case.plain();
+    assert_eq!(plain.behaviour(), case.recorded_to(folder.path()).behaviour());
+}
+
+#[test]
+fn a_largest_size_that_is_too_small() {
+    let case = Case::new(&Program::compile("many.c")).arg("distinct").option("--max-size=16M");
+    let both = case.both();
+    let header = &both.recording.only().header;
+    assert!(header.dropped_operations > 0);
+    let counted = both.recording.calls(Op::MutexLock);
+    assert!(counted > 0);
+    assert_eq!(counted + header.dropped_operations, 500_000, "counted, or counted as dropped");
+}
+
+/// Mounts a small file system in a mount namespace of its own, records there, fills it
+/// when the recording has begun, and copies the recording out.
+#[test]
+fn a_full_disk() {
+    let folder = scratch();
+    let program = Program::compile("many.c");
+    let script = r#"set -e
+        mount -t tmpfs -o size=20m none "$1/small"
+        "$2" record -o "$1/small/recording" -- \
+            sh -c 'head -c 19M /dev/zero > "$1"; exec "$2" distinct' sh "$1/small/filler" "$3"
+        cp -r --sparse=always "$1/small/recording" "$1/recording""#;
+    fs::create_dir(folder.path().join("small")).expect("a folder");
+    let in_own_namespace = |script| {
+        let mut command = Command::new("unshare");
+        command.args(["-m", "sh", "-c", script, "sh"]).arg(folder.path());
+        command.arg(syncline()).arg(program.path());
+        run_limited(&mut command, Duration::from_secs(30))
+    };
+    if in_own_namespace(r#"mount -t tmpfs none "$1/small""#).status != 0 {
+        eprintln!("skipped: mounting a file system is not permitted here");
+        return;
+    }
+    let outcome = in_own_namespace(script);
+    outcome.assert_status(0);
+    assert_eq!(outcome.behaviour(), Case::new(&program).arg("distinct").plain().behaviour());
+    let total = *Truth::read(&outcome.stdout).facts.last().expect("the sum over all locks");
+    let recording = Recording::open(folder);
+    let process = recording.processes.iter().find(|p| p.header.pid == total.pid).expect("its file");
+    assert_eq!(process.header.disk_full, 1);
+    let counted = recording.calls(Op::MutexLock);
+    assert!(counted > 0, "what fitted is there");
+    let dropped = process.header.dropped_operations;
+    assert_eq!(counted + dropped, total.count, "counted, or counted as dropped");
+}

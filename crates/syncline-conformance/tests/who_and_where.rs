@@ -1,0 +1,126 @@
+//! Who held a lock, for how long others waited, and where: against the program's own clock
+//! and against the addresses that `nm` gives.
+
+use std::path::Path;
+
+use syncline_conformance::{Both, Case, Functions, Program, Recording};
+use syncline_recording::{Op, Row};
+
+/// A measurement may be off by a fifth and a scheduler's slice.
+#[track_caller]
+fn assert_near(what: &str, recorded: f64, measured_us: u64) {
+    let measured = measured_us as f64 / 1e6;
+    let allowed = measured * 0.2 + 0.005;
+    let difference = (recorded - measured).abs();
+    assert!(difference <= allowed, "{what}: {recorded:.4} s recorded, {measured:.4} s measured");
+}
+
+fn functions_of(both: &Both, program: &Program, stack: u32) -> Vec<String> {
+    let functions = Functions::of(program.path());
+    let files = [(program.path(), &functions)];
+    Functions::of_stack(&files, both.recording.only(), stack)
+}
+
+fn waits(row: &Row) -> u64 {
+    row.waits.as_ref().map_or(0, |w| w.waits)
+}
+
+#[test]
+fn the_holder_is_blamed_and_times_are_right() {
+    let program = Program::compile("holder.c");
+    let both = Case::new(&program).exact();
+    let (process, rounds) = (both.recording.only(), both.truth.value("rounds"));
+    let rows = both.recording.rows(Op::MutexLock, both.truth.value("lock"));
+    let place = |row: &Row| functions_of(&both, &program, row.counts.stack)[0].clone();
+    let find = |name| rows.iter().find(|r| place(r) == name).expect("a row at that function");
+    let (victim, holder) = (find("victim"), find("slow_holder"));
+
+    assert_eq!(waits(victim), rounds, "the victim waits each time");
+    let record = victim.waits.as_ref().expect("waits");
+    assert_near("waited", process.seconds(record.ticks), both.truth.value("waited_us"));
+    assert_near("longest wait", process.seconds(record.max), both.truth.value("longest_us"));
+    let in_histogram: u64 = record.histogram.iter().map(|&n| u64::from(n)).sum();
+    assert_eq!(in_histogram, rounds);
+
+    let blockers = Recording::blockers(victim);
+    assert_eq!(blockers.len(), 1, "{blockers:?}");
+    assert_eq!(blockers[0].waits, rounds);
+    assert_eq!(functions_of(&both, &program, blockers[0].stack)[0], "slow_holder");
+    let blamed = process.threads.iter().find(|t| t.index == blockers[0].thread).expect("a thread");
+    assert!(blamed.rows.iter().any(|r| r.counts.stack == holder.counts.stack));
+
+    // Not every hold is timed; those that are lie between the shortest and the longest.
+    let (held, samples) = both.recording.held(holder);
+    assert!(samples > 0);
+    let (mean, bound) = (held / samples as f64 * 1e6, |name| both.truth.value(name) as f64);
+    let bounds = bound("shortest_held_us") * 0.99..bound("longest_held_us") * 1.2 + 5000.0;
+    assert!(bounds.contains(&mean), "held for {mean} us, not {bounds:?}");
+}
+
+/// Holds that nobody waits for are timed by sampling. The longest is left out on both
+/// sides: the scheduler made it.
+#[test]
+fn uncontended_holds_are_timed() {
+    let program = Program::compile("holds.c");
+    let both = Case::new(&program).exact();
+    let process = both.recording.only();
+    for row in both.recording.rows(Op::MutexLock, both.truth.value("lock")) {
+        let place = functions_of(&both, &program, row.counts.stack)[0].clone();
+        let samples = row.counts.held_samples;
+        assert!(samples >= 3, "{samples} samples of 300 holds");
+        let held = process.seconds(row.counts.held_ticks - row.counts.held_max);
+        let mean = held * 1e9 / f64::from(samples - 1);
+        let ratio = mean / both.truth.value(&format!("{place}_ns")) as f64;
+        assert!((0.5..2.0).contains(&ratio), "{place}: {ratio} of what the program measured");
+    }
+}
+
+#[test]
+fn a_waiter_on_a_condition_variable_holds_nothing() {
+    let program = Program::compile("holder.c");
+    let both = Case::new(&program).exact();
+    for row in both.recording.rows(Op::MutexLock, both.truth.value("with_cond")) {
+        let place = functions_of(&both, &program, row.counts.stack);
+        let (held, _) = both.recording.held(row);
+        assert!(held < 0.03, "held for {held} s at {place:?}, though it slept on the condition");
+        let blamed = Recording::blockers(row);
+        let waited: u64 = blamed.iter().map(|b| b.ticks).sum();
+        assert!(both.recording.only().seconds(waited) < 0.03, "{blamed:?} at {place:?}");
+    }
+    let rows = both.recording.rows(Op::CondWait, both.truth.value("woken"));
+    let waits: u64 = rows.iter().filter_map(|r| r.waits.as_ref()).map(|w| w.ticks).sum();
+    let waited = both.recording.only().seconds(waits);
+    assert_near("condition wait", waited, both.truth.value("in_cond_us"));
+}
+
+#[test]
+fn stacks_through_executable_and_library_without_frame_pointers() {
+    const FLAGS: [&str; 2] = ["-fomit-frame-pointer", "-fno-optimize-sibling-calls"];
+    let program = Program::compile_with("deep.c", &FLAGS);
+    let library = Program::compile_with("deep_library.c", &[FLAGS[0], "-shared", "-fPIC"]);
+    let both = Case::new(&program).arg(library.path()).exact();
+    let of_files = [program.path(), library.path()].map(|p| (p, Functions::of(p)));
+    let files: Vec<(&Path, &Functions)> = of_files.iter().map(|(p, f)| (*p, f)).collect();
+
+    let rows = both.recording.rows(Op::MutexLock, both.truth.value("lock"));
+    let expected = [
+        "take_lock",
+        "inner_three",
+        "inner_two",
+        "inner_one",
+        "library_three",
+        "library_two",
+        "library_one",
+        "enter_library",
+        "through_library",
+        "outer_three",
+        "outer_two",
+        "outer_one",
+        "main",
+    ];
+    for row in rows {
+        let names = Functions::of_stack(&files, both.recording.only(), row.counts.stack);
+        assert!(names.len() >= expected.len(), "{names:?}");
+        assert_eq!(names[..expected.len()], expected);
+    }
+}
