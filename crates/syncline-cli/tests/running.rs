@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use common::{Sandbox, USED, errors, start};
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{SigHandler, Signal, kill};
 use nix::unistd::Pid;
 use syncline_recording::{Ending, Session, process_files};
 
@@ -98,13 +98,30 @@ fn send(child: &Child, signal: Signal) {
     kill(Pid::from_raw(child.id() as i32), signal).unwrap();
 }
 
+/// Keeps a shell busy, but not for ever.
+const SOME_TIME: &str = "n=0; while [ $n -lt 1000 ]; do sleep 0.02; n=$((n + 1)); done";
+
+/// A shell can't trap what was ignored when it started, as it is in a background job.
+fn with_default_signals(command: &mut Command) -> &mut Command {
+    use std::os::unix::process::CommandExt;
+    let reset = || {
+        for signal in [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP] {
+            // SAFETY: the default action is no handler.
+            unsafe { nix::sys::signal::signal(signal, SigHandler::SigDfl) }?;
+        }
+        Ok(())
+    };
+    // SAFETY: after the fork it makes system calls only.
+    unsafe { command.pre_exec(reset) }
+}
+
 #[test]
 fn signals_are_passed_on() {
     let sandbox = Sandbox::new();
     for signal in ["INT", "QUIT", "TERM", "HUP", "USR1", "USR2"] {
-        let script =
-            format!("trap 'wait; exit 3' {signal}; echo ready; while :; do sleep 0.02; done");
-        let mut child = start(shell(&mut sandbox.record(), &script));
+        let script = format!("trap 'wait; exit 3' {signal}; echo ready; {SOME_TIME}");
+        let mut record = sandbox.record();
+        let mut child = start(shell(with_default_signals(&mut record), &script));
         send(&child, format!("SIG{signal}").parse().unwrap());
         assert_eq!(child.wait().unwrap().code(), Some(3), "{signal}");
     }
