@@ -194,8 +194,8 @@ pub struct ThreadRecord {
     pub waiting_since: u64,
     /// Stack of that wait.
     pub waiting_stack: u32,
-    /// Not used.
-    pub reserved2: u32,
+    /// How often the table was exchanged: an old one's room may become part of a new one.
+    pub exchanges: u32,
     /// Name, ended by a zero byte.
     pub name: [u8; 24],
     /// Not used.

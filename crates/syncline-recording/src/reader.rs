@@ -246,14 +246,16 @@ impl Source<'_> {
     }
 
     fn thread(&self, header: &Header, index: u32, first: ThreadRecord) -> Result<Thread, Error> {
-        const ATTEMPTS: u32 = 4;
+        /// More than a thread can exchange its table for larger ones.
+        const ATTEMPTS: u32 = 64;
         let mut record = first;
         for attempt in 1.. {
             let rows = self.rows(header, &record);
             let offset =
                 header.threads.offset + u64::from(index) * size_of::<ThreadRecord>() as u64;
             let now = self.records::<ThreadRecord>(offset, 1, "threads")?[0];
-            if now.table == record.table || attempt == ATTEMPTS {
+            let same = (now.table, now.exchanges) == (record.table, record.exchanges);
+            if same || attempt == ATTEMPTS {
                 return Ok(Thread { index, record, rows: rows? });
             }
             record = now;

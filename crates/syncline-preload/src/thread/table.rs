@@ -187,8 +187,10 @@ unsafe fn exchange(state: &ThreadState, log2: u32, orders: impl Iterator<Item = 
         state.displaced.set(displaced);
         state.displaced_limit.set((2 * displaced).max(FEW));
         let word = u64::from(log2) << 48 | unit;
+        let record = state.record.get();
+        (*record).exchanges = (*record).exchanges.wrapping_add(1);
         // Readers of the file follow this word to the rows copied above: Release.
-        AtomicU64::from_ptr(&raw mut (*state.record.get()).table).store(word, Ordering::Release);
+        AtomicU64::from_ptr(&raw mut (*record).table).store(word, Ordering::Release);
         if !old.is_null() {
             state.held.relocate(|row| {
                 let (lock, ret, key) = ((*row).lock as usize, (*row).ret as usize, (*row).key);
