@@ -15,7 +15,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use syncline_recording::Op;
 use syncline_recording::layout::{Header, Row};
 
-pub use crate::count::interrupted::{interrupt, resume};
+pub use crate::count::interrupted::wait_letting_go;
 pub use crate::count::outcome::Outcome;
 pub use crate::count::wait::{lock_untried, wait_for_event, wait_for_lock};
 use crate::thread::held::Hold;
@@ -162,20 +162,36 @@ pub unsafe fn happened(op: Op, object: usize, caller: Caller) {
     }
 }
 
-/// Counts the creation of an object: with a row of its own while its call site has created
-/// few, else with one row for all, whose lock is 0.
+/// Counts an operation that neither waits nor holds, if it returned 0. Returns what it did.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+#[inline(always)]
+pub unsafe fn counted(op: Op, object: usize, caller: Caller, result: i32) -> i32 {
+    if result == 0 {
+        // SAFETY: by this function's own condition.
+        unsafe { happened(op, object, caller) };
+    }
+    result
+}
+
+/// Counts the creation of an object, if it returned 0: with a row of its own while its call
+/// site has created few, else with one row for all, whose lock is 0. Returns what it did.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].
 #[inline(never)]
-pub unsafe fn created(op: Op, object: usize, caller: Caller) {
+pub unsafe fn created(op: Op, object: usize, caller: Caller, result: i32) -> i32 {
     /// Objects of one call site, in one thread, that get a row of their own.
     const SINGLE: u32 = 16_384;
+    if result != 0 {
+        return result;
+    }
     // SAFETY: by this function's own condition; the row is this thread's own.
     unsafe {
         let row = rows::of(op, 0, caller);
         if row.is_null() {
-            return;
+            return result;
         }
         if (*row).held_samples < SINGLE {
             (*row).held_samples += 1;
@@ -184,6 +200,7 @@ pub unsafe fn created(op: Op, object: usize, caller: Caller) {
             add_one(&raw mut (*row).calls);
         }
     }
+    result
 }
 
 /// Counts a try that was refused.

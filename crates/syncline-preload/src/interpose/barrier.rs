@@ -55,11 +55,12 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            let result = real::pthread_barrier_init(barrier, attributes, count);
-            if result == 0 {
-                created(Op::BarrierInit, barrier as usize, caller);
-            }
-            result
+            created(
+                Op::BarrierInit,
+                barrier as usize,
+                caller,
+                real::pthread_barrier_init(barrier, attributes, count),
+            )
         }
     }
 }

@@ -40,8 +40,8 @@ mod imp {
 
     use super::*;
     use crate::count::{
-        Caller, Outcome, acquired, created, happened, interrupt, refused, releasing, resume,
-        wait_for_event, wait_for_lock,
+        Caller, Outcome, acquired, counted, created, refused, releasing, wait_for_event,
+        wait_for_lock, wait_letting_go,
     };
     use crate::interpose::thread::{Prepared, begin_c11};
 
@@ -103,13 +103,7 @@ mod imp {
         caller: Caller,
     ) -> c_int {
         // SAFETY: the program's own call.
-        unsafe {
-            let result = real::mtx_init(mutex, kind);
-            if result == 0 {
-                created(Op::MutexInit, mutex as usize, caller);
-            }
-            result
-        }
+        unsafe { created(Op::MutexInit, mutex as usize, caller, real::mtx_init(mutex, kind)) }
     }
 
     unsafe fn wait(
@@ -119,13 +113,11 @@ mod imp {
         caller: Caller,
         block: impl FnOnce() -> c_int,
     ) -> c_int {
-        let held = interrupt(mutex as usize);
         // SAFETY: the program's own call, and `caller` is the entry's.
-        let result = unsafe { wait_for_event(op, cond as usize, caller, block, Outcome::of_c11) };
-        if let Some(held) = held {
-            resume(held);
+        unsafe {
+            let (cond, mutex) = (cond as usize, mutex as usize);
+            wait_letting_go(op, cond, mutex, caller, block, Outcome::of_c11)
         }
-        result
     }
 
     pub unsafe extern "C-unwind" fn cnd_wait(
@@ -153,35 +145,17 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn cnd_signal(cond: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
-        unsafe {
-            let result = real::cnd_signal(cond);
-            if result == 0 {
-                happened(Op::CondSignal, cond as usize, caller);
-            }
-            result
-        }
+        unsafe { counted(Op::CondSignal, cond as usize, caller, real::cnd_signal(cond)) }
     }
 
     pub unsafe extern "C-unwind" fn cnd_broadcast(cond: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
-        unsafe {
-            let result = real::cnd_broadcast(cond);
-            if result == 0 {
-                happened(Op::CondBroadcast, cond as usize, caller);
-            }
-            result
-        }
+        unsafe { counted(Op::CondBroadcast, cond as usize, caller, real::cnd_broadcast(cond)) }
     }
 
     pub unsafe extern "C-unwind" fn cnd_init(cond: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
-        unsafe {
-            let result = real::cnd_init(cond);
-            if result == 0 {
-                created(Op::CondInit, cond as usize, caller);
-            }
-            result
-        }
+        unsafe { created(Op::CondInit, cond as usize, caller, real::cnd_init(cond)) }
     }
 
     pub unsafe extern "C-unwind" fn thrd_create(

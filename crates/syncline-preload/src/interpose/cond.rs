@@ -39,7 +39,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::count::{Caller, Outcome, created, happened, interrupt, resume, wait_for_event};
+    use crate::count::{Caller, Outcome, counted, created, wait_letting_go};
 
     /// Waits, while the mutex does not count as held.
     unsafe fn wait(
@@ -49,13 +49,11 @@ mod imp {
         caller: Caller,
         block: impl FnOnce() -> c_int,
     ) -> c_int {
-        let held = interrupt(mutex as usize);
         // SAFETY: the program's own call, and `caller` is the entry's.
-        let result = unsafe { wait_for_event(op, cond as usize, caller, block, Outcome::of) };
-        if let Some(held) = held {
-            resume(held);
+        unsafe {
+            let (cond, mutex) = (cond as usize, mutex as usize);
+            wait_letting_go(op, cond, mutex, caller, block, Outcome::of)
         }
-        result
     }
 
     pub unsafe extern "C-unwind" fn pthread_cond_wait(
@@ -103,13 +101,7 @@ mod imp {
         caller: Caller,
     ) -> c_int {
         // SAFETY: the program's own call.
-        unsafe {
-            let result = real::pthread_cond_signal(cond);
-            if result == 0 {
-                happened(Op::CondSignal, cond as usize, caller);
-            }
-            result
-        }
+        unsafe { counted(Op::CondSignal, cond as usize, caller, real::pthread_cond_signal(cond)) }
     }
 
     pub unsafe extern "C-unwind" fn pthread_cond_broadcast(
@@ -118,11 +110,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            let result = real::pthread_cond_broadcast(cond);
-            if result == 0 {
-                happened(Op::CondBroadcast, cond as usize, caller);
-            }
-            result
+            counted(Op::CondBroadcast, cond as usize, caller, real::pthread_cond_broadcast(cond))
         }
     }
 
@@ -133,11 +121,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            let result = real::pthread_cond_init(cond, attributes);
-            if result == 0 {
-                created(Op::CondInit, cond as usize, caller);
-            }
-            result
+            created(Op::CondInit, cond as usize, caller, real::pthread_cond_init(cond, attributes))
         }
     }
 }

@@ -141,11 +141,12 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            let result = real::pthread_mutex_init(mutex, attributes);
-            if result == 0 {
-                created(Op::MutexInit, mutex as usize, caller);
-            }
-            result
+            created(
+                Op::MutexInit,
+                mutex as usize,
+                caller,
+                real::pthread_mutex_init(mutex, attributes),
+            )
         }
     }
 }

@@ -181,11 +181,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            let result = real::pthread_rwlock_init(l, attributes);
-            if result == 0 {
-                created(Op::RwlockInit, l as usize, caller);
-            }
-            result
+            created(Op::RwlockInit, l as usize, caller, real::pthread_rwlock_init(l, attributes))
         }
     }
 }

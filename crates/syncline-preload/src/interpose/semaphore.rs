@@ -39,7 +39,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::count::{Caller, Outcome, created, happened, refused, wait_for_lock};
+    use crate::count::{Caller, Outcome, counted, created, happened, refused, wait_for_lock};
     use crate::errno::preserving_errno;
     use crate::interpose::acceptable;
 
@@ -111,13 +111,7 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn sem_post(sem: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
-        unsafe {
-            let result = real::sem_post(sem);
-            if result == 0 {
-                happened(Op::SemPost, sem as usize, caller);
-            }
-            result
-        }
+        unsafe { counted(Op::SemPost, sem as usize, caller, real::sem_post(sem)) }
     }
 
     pub unsafe extern "C-unwind" fn sem_init(
@@ -127,12 +121,6 @@ mod imp {
         caller: Caller,
     ) -> c_int {
         // SAFETY: the program's own call.
-        unsafe {
-            let result = real::sem_init(sem, shared, value);
-            if result == 0 {
-                created(Op::SemInit, sem as usize, caller);
-            }
-            result
-        }
+        unsafe { created(Op::SemInit, sem as usize, caller, real::sem_init(sem, shared, value)) }
     }
 }

@@ -69,11 +69,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            let result = real::pthread_spin_init(lock, shared);
-            if result == 0 {
-                created(Op::SpinInit, lock as usize, caller);
-            }
-            result
+            created(Op::SpinInit, lock as usize, caller, real::pthread_spin_init(lock, shared))
         }
     }
 }
