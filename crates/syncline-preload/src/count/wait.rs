@@ -75,7 +75,7 @@ pub unsafe fn lock_untried(
     unsafe {
         if clock::to_nanoseconds(ended - began) > UNCONTENDED_AT_MOST {
             let row = rows::of(op, lock, caller);
-            add_call(op, row, began, ended, last_holder_of(lock), outcome);
+            add_call(op, row, began, ended, || last_holder_of(lock), outcome);
         } else if matches!(outcome, Outcome::Got) {
             acquired(op, lock, caller);
         }
@@ -103,9 +103,9 @@ unsafe fn measured(
         waiting(op, lock, began, stack);
         let result = block();
         let ended = clock::now();
-        waiting_no_more(ended);
         let row = if row.is_null() { row } else { rows::of(op, lock, caller) };
-        add_call(op, row, began, ended, holder(lock), outcome(result));
+        add_call(op, row, began, ended, || holder(lock), outcome(result));
+        waiting_no_more(ended);
         result
     }
 }
@@ -119,7 +119,7 @@ unsafe fn add_call(
     row: *mut Row,
     began: u64,
     ended: u64,
-    holder: Option<Holder>,
+    holder: impl FnOnce() -> Option<Holder>,
     outcome: Outcome,
 ) {
     if row.is_null() || matches!(outcome, Outcome::Failed) {
@@ -128,15 +128,16 @@ unsafe fn add_call(
     let got = matches!(outcome, Outcome::Got);
     // SAFETY: by this function's own condition; a row comes with its thread's state.
     unsafe {
-        add_wait(row, ended - began, holder, &outcome);
-        if got || op.class() == Class::Wait {
-            add_one(&raw mut (*row).calls);
-        }
+        // First of all, since others may be waiting for this thread by now.
         if got && has_holder(op) {
             let hold = Hold { row, since: Some(ended), waited: true };
             if let Some(state) = tls::state() {
                 state.held.push(hold);
             }
+        }
+        add_wait(row, ended - began, holder(), &outcome);
+        if got || op.class() == Class::Wait {
+            add_one(&raw mut (*row).calls);
         }
     }
 }
