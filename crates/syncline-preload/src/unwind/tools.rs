@@ -3,7 +3,8 @@
 //! Unwinding takes some 12 KiB of stack. A thread may have less left, and of a coroutine's
 //! stack nobody knows the size. So the library has stacks of its own, and work that may
 //! unwind moves to one of them. Meanwhile signals are blocked: a handler must find the stack
-//! that the program gave it, and one that leaves by `siglongjmp` would never give ours back.
+//! that the program gave it, one that leaves by `siglongjmp` would never give ours back, and
+//! what a handler counts in a table that is being copied would be lost.
 
 use core::arch::asm;
 use core::ffi::c_void;
@@ -54,7 +55,7 @@ pub fn with<R>(action: impl FnOnce(Option<&mut Cache>) -> R) -> R {
         let tools = set.swap(null_mut(), Ordering::Acquire);
         (!tools.is_null()).then_some((place, tools))
     });
-    let Some((place, tools)) = taken else { return action(None) };
+    let Some((place, tools)) = taken else { return with_signals_blocked(|| action(None)) };
     // SAFETY: whoever took tools out of the pool has them alone; the stack is mapped.
     let result = unsafe {
         let tools = &mut *tools;
