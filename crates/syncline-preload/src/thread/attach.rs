@@ -13,9 +13,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use rustix::process::getpid;
 use rustix::thread::gettid;
 use rustix::time::ClockId;
-use syncline_recording::layout::{
-    Header, THREAD_EXITED, THREAD_NONE, THREAD_RUNNING, ThreadRecord,
-};
+use syncline_recording::layout::{Header, THREAD_EXITED, THREAD_RUNNING, ThreadRecord};
 
 use crate::errno::preserving_errno;
 use crate::recorder::{self, Recorder};
@@ -171,7 +169,6 @@ unsafe fn fill_record(record: *mut ThreadRecord, start: &Start) {
         // Release: readers of the file take a record whose state says that it is there.
         AtomicU32::from_ptr(&raw mut (*record).state).store(THREAD_RUNNING, Ordering::Release);
     }
-    const _: () = assert!(THREAD_NONE == 0);
 }
 
 /// Goes on with the table that the record's earlier thread left.
