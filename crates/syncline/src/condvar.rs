@@ -1,0 +1,138 @@
+//! A condition variable that works with every lock of the catalogue.
+//!
+//! A sequence number that each notification changes, and on which waiters sleep. A waiter reads
+//! it while it holds the lock and sleeps only while it is still the same; so a notification
+//! between its release of the lock and its sleep is not lost. Nobody is notified who didn't wait
+//! yet, and a notification without waiters is one look at a word.
+//!
+//! A waiter may wake for no reason, and when it wakes, the condition may be over again: look in a
+//! loop, or use [`Condvar::wait_while`].
+
+use core::sync::atomic::Ordering::Relaxed;
+use core::time::Duration;
+
+use bytemuck::Zeroable;
+
+use crate::lock::RawLock;
+use crate::memory::{Memory, Native, Word};
+use crate::mutex::Guard;
+
+/// A condition variable.
+///
+/// ```
+/// use syncline::{Condvar, Mutex};
+///
+/// static QUEUE: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+/// static FILLED: Condvar = Condvar::new();
+///
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| {
+///         let mut queue = QUEUE.lock();
+///         FILLED.wait_while(&mut queue, |queue| queue.is_empty());
+///         assert_eq!(queue.pop(), Some(7));
+///     });
+///     QUEUE.lock().push(7);
+///     FILLED.notify_one();
+/// });
+/// ```
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Condvar<M: Memory = Native> {
+    /// Changed by each notification that somebody might sleep through.
+    sequence: M::Word,
+    /// How many wait, or are about to.
+    waiters: M::Word,
+}
+
+// SAFETY: two words, so it may be zero when its words may.
+unsafe impl<M: Memory<Word: Zeroable>> Zeroable for Condvar<M> {}
+
+impl Condvar {
+    /// A condition variable for which nobody waits, in native memory.
+    pub const fn new() -> Self {
+        // SAFETY: zero is the initial state.
+        unsafe { core::mem::MaybeUninit::zeroed().assume_init() }
+    }
+}
+
+/// All sleepers use one key.
+const KEY: u32 = 0;
+
+impl<M: Memory> Condvar<M> {
+    /// Releases the lock, waits for a notification, and acquires the lock again.
+    pub fn wait<T: ?Sized, L: RawLock<Memory = M>>(&self, guard: &mut Guard<'_, T, L>) {
+        // SAFETY: the guard holds the lock with this node, and gets it back so.
+        guard.released(|lock, node| unsafe { self.wait_raw(lock, node, None) });
+    }
+
+    /// Waits until the condition on the value is false.
+    pub fn wait_while<T: ?Sized, L: RawLock<Memory = M>>(
+        &self,
+        guard: &mut Guard<'_, T, L>,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) {
+        while condition(guard) {
+            self.wait(guard);
+        }
+    }
+
+    /// Waits for a notification, but not longer than this; then says whether the time was up.
+    pub fn wait_for<T: ?Sized, L: RawLock<Memory = M>>(
+        &self,
+        guard: &mut Guard<'_, T, L>,
+        patience: Duration,
+    ) -> TimedOut {
+        let deadline = M::now().saturating_add(patience);
+        // SAFETY: the guard holds the lock with this node, and gets it back so.
+        guard.released(|lock, node| unsafe { self.wait_raw(lock, node, Some(deadline)) });
+        TimedOut(M::now() >= deadline)
+    }
+
+    /// Releases a lock, waits for a notification or the deadline on the memory's clock, and
+    /// acquires the lock again with the same node.
+    ///
+    /// # Safety
+    ///
+    /// The lock is held, and was acquired with this node, which can be used for acquiring.
+    pub unsafe fn wait_raw<L: RawLock<Memory = M>>(
+        &self,
+        lock: &L,
+        node: &L::Node,
+        deadline: Option<Duration>,
+    ) {
+        // Relaxed: whoever notifies us has held the lock since then.
+        self.waiters.fetch_add(1, Relaxed);
+        let sequence = self.sequence.load(Relaxed);
+        // SAFETY: our caller's promise.
+        unsafe { lock.release(node) };
+        M::park(&self.sequence, sequence, KEY, deadline);
+        self.waiters.fetch_sub(1, Relaxed);
+        // SAFETY: our caller's promise; the node is free since the release.
+        unsafe { lock.acquire(node) };
+    }
+
+    /// Wakes one of those who wait. Whoever changed the condition has held, or holds, the lock.
+    pub fn notify_one(&self) {
+        self.notify(1);
+    }
+
+    /// Wakes all who wait. Whoever changed the condition has held, or holds, the lock.
+    pub fn notify_all(&self) {
+        self.notify(u32::MAX);
+    }
+
+    #[inline]
+    fn notify(&self, count: u32) {
+        // Relaxed: a waiter that must not be missed has counted itself under the lock, which we
+        // have held since.
+        if self.waiters.load(Relaxed) != 0 {
+            // Relaxed: the lock carries what the waiter is to see.
+            self.sequence.fetch_add(1, Relaxed);
+            M::unpark(self.sequence.address(), Some(KEY), count);
+        }
+    }
+}
+
+/// Whether a wait ended because its time was up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimedOut(pub bool);

@@ -1,0 +1,24 @@
+//! Locks, each written once, over a [`memory`].
+//!
+//! An algorithm here is a textbook's text: its shared words, its acquisition, its release. What
+//! a word is and where it lives is a type parameter, the [`Memory`](memory::Memory): the
+//! processor's own ([`Native`](memory::Native)), a model checker's, a simulated machine's. How a
+//! thread waits is another, the [`Wait`](wait::Wait): spinning, yielding, or parking in the
+//! kernel. So the text that is checked exhaustively is the text that is shipped.
+//!
+//! [`Mutex`] puts a value under a lock; [`lock`] has the locks and the catalogue of them.
+#![no_std]
+
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
+
+mod condvar;
+pub mod lock;
+pub mod memory;
+mod mutex;
+mod owner;
+pub mod wait;
+
+pub use condvar::{Condvar, TimedOut};
+pub use mutex::{Guard, Mutex};

@@ -1,0 +1,171 @@
+//! The locks, and the catalogue of them.
+//!
+//! A lock is a type over a waiting policy and a memory, `Ticket<W, M>`, with the traits below for
+//! what it can do. Each file opens with the idea, the source, and when not to use it. To use a
+//! lock, put a value under it: [`Mutex<T, Ticket>`](crate::Mutex).
+//!
+//! The catalogue, [`for_each_lock`](crate::for_each_lock), is the only list: tests, checkers,
+//! benchmarks, the C interface, the command line and the table in `docs/locks.md` are made from
+//! it. To add a lock, write its file, and add its line there.
+
+mod about;
+pub mod gate;
+pub mod mcs;
+pub mod tas;
+pub mod ticket;
+pub mod ttas;
+
+pub use about::{About, Described, Order};
+pub use gate::Gate;
+pub use mcs::Mcs;
+pub use tas::Tas;
+pub use ticket::Ticket;
+pub use ttas::Ttas;
+
+use core::time::Duration;
+
+use crate::memory::Memory;
+
+/// A lock that one thread holds at a time.
+///
+/// Acquiring has Acquire ordering and releasing Release: what a holder did is visible to all
+/// later ones.
+///
+/// # Safety
+///
+/// From an acquisition to its release, no other acquisition of the same lock succeeds, and the
+/// orderings above hold. A lock that is all zero bits, in a memory in which that is possible, is
+/// a fresh one. To drop a lock that is held is safe, if nobody uses it afterwards.
+pub unsafe trait RawLock: Default + Send + Sync {
+    /// The memory that the lock is in.
+    type Memory: Memory;
+    /// What an acquisition carries until its release: a queue node, or nothing.
+    type Node: Default;
+
+    /// Waits until the lock is free, and takes it.
+    ///
+    /// # Safety
+    ///
+    /// `node` is in no other use, and stays where it is, alive, until `release` with it has
+    /// returned; also when the release never comes.
+    unsafe fn acquire(&self, node: &Self::Node);
+
+    /// Lets the next one have the lock.
+    ///
+    /// # Safety
+    ///
+    /// The lock is held, and was acquired with this node.
+    unsafe fn release(&self, node: &Self::Node);
+}
+
+/// A lock that can be taken if it is free.
+///
+/// # Safety
+///
+/// As for [`RawLock`].
+pub unsafe trait TryLock: RawLock {
+    /// Takes the lock if it is free, and says whether it did. May be refused while others wait,
+    /// but never while the lock is free and nobody else uses it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`RawLock::acquire`], if it succeeds; otherwise the node is free again.
+    unsafe fn try_acquire(&self, node: &Self::Node) -> bool;
+}
+
+/// A lock whose waiters can give up.
+///
+/// # Safety
+///
+/// As for [`RawLock`].
+pub unsafe trait TimedLock: TryLock {
+    /// Waits for the lock until the deadline on the memory's clock, and says whether it got it.
+    /// A free lock is taken even after the deadline.
+    ///
+    /// # Safety
+    ///
+    /// As for [`RawLock::acquire`], if it succeeds; otherwise the node is free again.
+    unsafe fn acquire_until(&self, node: &Self::Node, deadline: Duration) -> bool;
+}
+
+/// A lock whose holder can tell whether others wait.
+///
+/// # Safety
+///
+/// As for [`RawLock`].
+pub unsafe trait Contended: RawLock {
+    /// Whether somebody waits for the lock, to the holder's knowledge: `false` may be outdated,
+    /// `true` stays true while the lock is held.
+    ///
+    /// # Safety
+    ///
+    /// The lock is held, and was acquired with this node.
+    unsafe fn is_contended(&self, node: &Self::Node) -> bool;
+}
+
+/// A lock that one thread holds alone, or several threads share.
+///
+/// # Safety
+///
+/// As for [`RawLock`]; while it is shared, no exclusive acquisition succeeds.
+pub unsafe trait RawSharedLock: RawLock {
+    /// What a shared acquisition carries until its release.
+    type SharedNode: Default;
+
+    /// Waits until nobody holds the lock alone, and shares it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`RawLock::acquire`], with [`release_shared`](Self::release_shared).
+    unsafe fn acquire_shared(&self, node: &Self::SharedNode);
+
+    /// Gives up this share.
+    ///
+    /// # Safety
+    ///
+    /// This node's share is held.
+    unsafe fn release_shared(&self, node: &Self::SharedNode);
+}
+
+/// A shared lock that can be taken if it is free.
+///
+/// # Safety
+///
+/// As for [`RawSharedLock`].
+pub unsafe trait TrySharedLock: RawSharedLock + TryLock {
+    /// Shares the lock if that needs no waiting, and says whether it did.
+    ///
+    /// # Safety
+    ///
+    /// As for [`RawSharedLock::acquire_shared`], if it succeeds; otherwise the node is free.
+    unsafe fn try_acquire_shared(&self, node: &Self::SharedNode) -> bool;
+}
+
+/// A shared lock whose waiters can give up.
+///
+/// # Safety
+///
+/// As for [`RawSharedLock`].
+pub unsafe trait TimedSharedLock: TrySharedLock + TimedLock {
+    /// Waits for a share until the deadline on the memory's clock, and says whether it got it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`RawSharedLock::acquire_shared`], if it succeeds; otherwise the node is free.
+    unsafe fn acquire_shared_until(&self, node: &Self::SharedNode, deadline: Duration) -> bool;
+}
+
+/// Calls a macro with each lock of the catalogue: `$each! { name, Type, features }`.
+///
+/// The features are bare words in this order, each standing for a trait or a claim:
+/// `exclusive` or `shared` ([`RawLock`] or [`RawSharedLock`]); `try`; `timed`; `fifo`, if waiters
+/// are served in the order in which they came.
+#[macro_export]
+macro_rules! for_each_lock {
+    ($each:ident) => {
+        $each! { tas, Tas, exclusive try timed }
+        $each! { ttas, Ttas, exclusive try timed }
+        $each! { ticket, Ticket, exclusive try fifo }
+        $each! { mcs, Mcs, exclusive try fifo }
+    };
+}

@@ -1,0 +1,141 @@
+//! The ticket lock: a waiter draws a number and waits until it is served.
+//!
+//! First come, first served, in two words. All waiters watch the word that says who is served, so
+//! each hand-over makes all of them fetch it again. But a waiter knows its place in the queue, and
+//! so it can stay away for a time proportional to the number of those before it ([`Approach`]).
+//! Uncontended it is as quick as a spinlock. With many waiters per lock use a queue lock, where
+//! each waits on a line of its own.
+//!
+//! Source: Mellor-Crummey and Scott, "Algorithms for Scalable Synchronization on Shared-Memory
+//! Multiprocessors" (1991), Algorithm 2; SSYNC (SOSP'13), sections 4.1 and 5.3.
+
+use core::fmt::Debug;
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
+
+use bytemuck::Zeroable;
+
+use super::{About, Contended, Described, Order, RawLock, TryLock};
+use crate::memory::{Memory, Native, Word};
+use crate::wait::{PARKED, Park, Wait};
+
+/// What a ticket and the served number grow by: bit 0 belongs to the waiting policy.
+const STEP: u32 = 2;
+
+/// The ticket lock.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Ticket<W: Wait = Park, M: Memory = Native, A: Approach = Proportional> {
+    /// The next ticket to be drawn.
+    next: M::Word,
+    /// The ticket that holds the lock, or may take it. Written by its holder only.
+    serving: M::Word,
+    policies: PhantomData<(W, A)>,
+}
+
+/// The ticket lock whose waiters fetch the served number for writing.
+pub type PrefetchingTicket<W = Park, M = Native> = Ticket<W, M, Prefetching>;
+
+/// What a waiter does between two looks, with `ahead` waiters and holders before it.
+pub trait Approach: Debug + Default + Send + Sync + 'static {
+    /// Called after each look in vain.
+    fn look_again<M: Memory>(serving: &M::Word, ahead: u32);
+}
+
+/// Looks again at once: the textbook's lock without back-off, to compare with.
+#[derive(Debug, Default)]
+pub struct Eager;
+
+impl Approach for Eager {
+    #[inline]
+    fn look_again<M: Memory>(_: &M::Word, _: u32) {}
+}
+
+/// Stays away for as long as the ones ahead will need at least.
+#[derive(Debug, Default)]
+pub struct Proportional;
+
+impl Approach for Proportional {
+    #[inline]
+    fn look_again<M: Memory>(_: &M::Word, ahead: u32) {
+        // The one who is served may release at any moment.
+        M::delay(ahead - 1);
+    }
+}
+
+/// As [`Proportional`], and fetches the line for writing: on machines whose shared lines cost a
+/// writer a broadcast, as on the Opteron, the release is then up to twice as fast.
+#[derive(Debug, Default)]
+pub struct Prefetching;
+
+impl Approach for Prefetching {
+    #[inline]
+    fn look_again<M: Memory>(serving: &M::Word, ahead: u32) {
+        M::delay(ahead - 1);
+        M::prefetch_for_write(serving);
+    }
+}
+
+// SAFETY: two words and nothing else, so it may be zero when its words may.
+unsafe impl<W: Wait, M: Memory<Word: Zeroable>, A: Approach> Zeroable for Ticket<W, M, A> {}
+
+// SAFETY: tickets are unique until they wrap around after 2^31 waiters, and only the one that is
+// served returns from `acquire`. Holders are ordered by `serving`: Acquire in `wait` and in
+// `try_acquire`, Release in `advance`.
+unsafe impl<W: Wait, M: Memory, A: Approach> RawLock for Ticket<W, M, A> {
+    type Memory = M;
+    type Node = ();
+
+    #[inline]
+    unsafe fn acquire(&self, (): &()) {
+        // Relaxed: the draw orders draws only; `serving` carries what holders did.
+        let mine = self.next.fetch_add(STEP, Relaxed);
+        W::wait::<M>(&self.serving, mine / STEP, None, |serving| {
+            if serving == mine {
+                return true;
+            }
+            A::look_again::<M>(&self.serving, mine.wrapping_sub(serving) / STEP);
+            false
+        });
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &()) {
+        // Relaxed: only we, the holder, change it but for the mark of sleepers.
+        let mine = self.serving.load(Relaxed) & !PARKED;
+        // SAFETY: our caller holds the lock.
+        W::advance::<M>(&self.serving, mine, !unsafe { self.is_contended(node) });
+    }
+}
+
+// SAFETY: as above. Nobody holds the lock or waits when the next ticket is the one served, and
+// drawing that ticket takes the lock.
+unsafe impl<W: Wait, M: Memory, A: Approach> TryLock for Ticket<W, M, A> {
+    #[inline]
+    unsafe fn try_acquire(&self, (): &()) -> bool {
+        // Acquire: pairs with the Release of `advance`.
+        let serving = self.serving.load(Acquire) & !PARKED;
+        // Relaxed: as the draw in `acquire`.
+        self.next.exchange(serving, serving.wrapping_add(STEP), Relaxed).is_ok()
+    }
+}
+
+// SAFETY: whoever has drawn a ticket waits until served.
+unsafe impl<W: Wait, M: Memory, A: Approach> Contended for Ticket<W, M, A> {
+    #[inline]
+    unsafe fn is_contended(&self, (): &()) -> bool {
+        // Relaxed: a hint, and the numbers only grow while we hold the lock.
+        let mine = self.serving.load(Relaxed) & !PARKED;
+        self.next.load(Relaxed) != mine.wrapping_add(STEP)
+    }
+}
+
+impl<W: Wait, M: Memory, A: Approach> Described for Ticket<W, M, A> {
+    const ABOUT: About = About {
+        idea: "waiters draw a number and watch the one that is served",
+        order: Order::Fifo,
+        numa: false,
+        advice: "fair, small, and quick while few wait for one lock",
+        source: "Mellor-Crummey and Scott 1991; SSYNC 4.1, 5.3",
+    };
+}

@@ -1,0 +1,153 @@
+//! Where shared words live, and what an access to one means.
+//!
+//! A [`Memory`] has two kinds of shared words. A [`Word`] holds 32 bits: a flag, a ticket, a
+//! counter; threads can sleep on it. A [`Link`] refers to a node of a queue, or to none. What a
+//! link holds is a reference of the memory's own ([`Memory::Ref`]), not a pointer: in another
+//! machine's memory it is a rank and a displacement.
+//!
+//! **Zero is the initial state.** A word starts as 0 and a link as none, and every algorithm is
+//! written so that this means "free". A lock can therefore stand in zeroed memory, be a `static`,
+//! and be initialised in C by `{0}`.
+//!
+//! A new memory implements the four traits here; nothing else in the library knows it.
+
+mod native;
+mod node;
+mod group;
+mod place;
+mod pool;
+
+pub use native::Native;
+pub use node::Pooled;
+
+use core::fmt::Debug;
+use core::sync::atomic::Ordering;
+use core::time::Duration;
+
+/// A shared memory and the threads that use it.
+///
+/// # Safety
+///
+/// Words and links must be atomic with the orderings of `core::sync::atomic`, and
+/// [`follow`](Self::follow) must lead to the node that the reference was made from.
+pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
+    /// A shared word of 32 bits.
+    type Word: Word;
+    /// A shared reference to a node, or to none.
+    type Link<T>: Link<Self::Ref<T>>;
+    /// What a link holds: says which node, without keeping it alive.
+    type Ref<T>: Copy + Eq;
+    /// Ordinary data that a lock protects; a checker reports unordered accesses to it.
+    type Data<T>: Data<T>;
+
+    /// How many times a waiter looks before it does something slower than to look again.
+    const PATIENCE: u32;
+    /// How many critical sections a group of near threads, or a helper, may run in a row while
+    /// others wait. A checker's is small, so that the limit is reached.
+    const BATCH: u32;
+
+    /// A reference to a node.
+    fn refer<T>(node: &T) -> Self::Ref<T>;
+
+    /// The node of a reference.
+    ///
+    /// # Safety
+    ///
+    /// The node must be alive, and stay where it is, for the lifetime `'a`.
+    unsafe fn follow<'a, T: 'a>(node: Self::Ref<T>) -> &'a T;
+
+    /// A new node on a line of its own, which stays where it is until [`free`](Self::free).
+    fn allocate<T: Default>() -> Self::Ref<T>;
+
+    /// Gives a node back, from any thread.
+    ///
+    /// # Safety
+    ///
+    /// The node comes from [`allocate`](Self::allocate), and nobody uses it any more.
+    unsafe fn free<T>(node: Self::Ref<T>);
+
+    /// The pause between two looks at a word; `looks` counts the looks since the wait began, from
+    /// 1, and lets the pauses grow.
+    fn pause(looks: u32);
+
+    /// Stays away from shared memory for `units` times the time that a cache line needs to
+    /// change hands, roughly.
+    fn delay(units: u32);
+
+    /// Lets another thread run on this processor.
+    fn yield_now();
+
+    /// Sleeps while `word` holds `expected`: until [`unpark`](Self::unpark) with the same key,
+    /// the deadline, or for no reason. The look at the word and falling asleep are one step.
+    fn park(word: &Self::Word, expected: u32, key: u32, deadline: Option<Duration>);
+
+    /// Wakes up to `count` of the threads that sleep on the word of this address with this key
+    /// or, without one, with any; and perhaps others. The word is not touched; it may be gone.
+    fn unpark(address: Address, key: Option<u32>, count: u32);
+
+    /// The time since some moment in the past; deadlines are on this clock.
+    fn now() -> Duration;
+
+    /// The number of this thread's group of near processors, from 0. Level 0 is the widest
+    /// (sockets), and each further one divides the groups of the one before. A hint, since the
+    /// thread may move at any time.
+    fn group(level: usize) -> usize;
+
+    /// Fetches the word's line for writing, if the machine can: reading it first would get it
+    /// shared, and the write would then invalidate the others (SSYNC, section 5.3).
+    fn prefetch_for_write(word: &Self::Word);
+}
+
+/// Says which word, to [`Memory::unpark`], even when the word is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address(pub usize);
+
+/// A shared word of 32 bits, initially 0.
+pub trait Word: Default + Debug + Send + Sync {
+    /// Reads the word.
+    fn load(&self, order: Ordering) -> u32;
+    /// Writes the word.
+    fn store(&self, value: u32, order: Ordering);
+    /// Writes the word and returns what it held.
+    fn swap(&self, value: u32, order: Ordering) -> u32;
+    /// Adds, wrapping around, and returns what the word held.
+    fn fetch_add(&self, value: u32, order: Ordering) -> u32;
+    /// Subtracts, wrapping around, and returns what the word held.
+    fn fetch_sub(&self, value: u32, order: Ordering) -> u32;
+    /// Sets bits, and returns what the word held.
+    fn fetch_or(&self, bits: u32, order: Ordering) -> u32;
+    /// Keeps only these bits, and returns what the word held.
+    fn fetch_and(&self, bits: u32, order: Ordering) -> u32;
+    /// Writes `new` if the word holds `old`; the error is what it held instead. Does not fail
+    /// for other reasons. A failed exchange orders as a Relaxed load.
+    fn exchange(&self, old: u32, new: u32, order: Ordering) -> Result<u32, u32>;
+    /// The name of this word for [`Memory::unpark`].
+    fn address(&self) -> Address;
+}
+
+/// A shared reference to a node, initially none.
+pub trait Link<R: Copy>: Default + Debug + Send + Sync {
+    /// Reads the link.
+    fn load(&self, order: Ordering) -> Option<R>;
+    /// Writes the link.
+    fn store(&self, node: Option<R>, order: Ordering);
+    /// Writes the link and returns what it held.
+    fn swap(&self, node: Option<R>, order: Ordering) -> Option<R>;
+    /// Writes `new` if the link holds `old`, and says whether it did. Does not fail for other
+    /// reasons. A failed exchange orders as a Relaxed load.
+    fn exchange(&self, old: Option<R>, new: Option<R>, order: Ordering) -> bool;
+}
+
+/// Ordinary data, shared under some lock's protection.
+pub trait Data<T>: Send + Sync {
+    /// Data with this value.
+    fn new(value: T) -> Self;
+    /// Hands out the data's address to read or write it.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else accesses the data meanwhile, and the last access happened before.
+    unsafe fn with<R>(&self, access: impl FnOnce(*mut T) -> R) -> R;
+    /// Takes the value out.
+    fn into_inner(self) -> T;
+}

@@ -1,0 +1,64 @@
+//! A node of the memory's pool, given back when dropped.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::Deref;
+use core::ptr::NonNull;
+
+use super::Memory;
+
+/// A node at an address that stays, for as long as this lives.
+///
+/// Dropping it gives the node back, whoever still refers to it: whoever has enqueued the node
+/// keeps this until it is out of the queue. Forgetting it leaks the node and is safe. A node
+/// without a size needs no memory and gets none.
+pub struct Pooled<T: Default, M: Memory> {
+    /// None for a node without a size.
+    node: Option<M::Ref<T>>,
+    owned: PhantomData<T>,
+}
+
+impl<T: Default, M: Memory> Pooled<T, M> {
+    /// A new node.
+    #[inline]
+    pub fn new() -> Self {
+        let node = if size_of::<T>() == 0 { None } else { Some(M::allocate()) };
+        Self { node, owned: PhantomData }
+    }
+}
+
+impl<T: Default, M: Memory> Default for Pooled<T, M> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Default, M: Memory> Deref for Pooled<T, M> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        match self.node {
+            // SAFETY: the node lives until `drop`.
+            Some(node) => unsafe { M::follow(node) },
+            // SAFETY: a value without a size is anywhere that is aligned.
+            None => unsafe { NonNull::dangling().as_ref() },
+        }
+    }
+}
+
+impl<T: Default, M: Memory> Drop for Pooled<T, M> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(node) = self.node {
+            // SAFETY: it was allocated in `new`, and our owner promises that it is out of use.
+            unsafe { M::free(node) }
+        }
+    }
+}
+
+impl<T: Default, M: Memory> fmt::Debug for Pooled<T, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pooled").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,127 @@
+//! Where queue nodes live that outlive a call: lines of their own, cached per thread.
+//!
+//! A lock that queues its waiters needs a node for each, at an address that stays. `malloc` for
+//! every acquisition would cost more than the lock. So each thread keeps the lines that it was
+//! given back on a list, and takes from there. All nodes have the size of one line, whatever
+//! lock they are for, so that one list serves all.
+//!
+//! A line may be given back by another thread than took it; it then stays with that thread.
+//! [`KEPT`] bounds what a thread hoards when lines flow one way. What a thread keeps at its end
+//! is freed. Without `std` there is no thread-local storage, and every node is allocated.
+
+use alloc::alloc::{alloc, dealloc, handle_alloc_error};
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+/// Two lines, since processors fetch lines in pairs.
+const LINE: usize = 128;
+const LAYOUT: Layout = match Layout::from_size_align(LINE, LINE) {
+    Ok(layout) => layout,
+    Err(_) => unreachable!(),
+};
+
+/// A new node on a line of its own.
+#[inline]
+pub(super) fn take<T: Default>() -> NonNull<T> {
+    const { assert!(size_of::<T>() <= LINE && align_of::<T>() <= LINE) };
+    let node = cache::take().unwrap_or_else(new_line).cast::<T>();
+    // SAFETY: a line is ours alone, and large and aligned enough.
+    unsafe { node.write(T::default()) };
+    node
+}
+
+/// Drops a node and keeps its line.
+///
+/// # Safety
+///
+/// The node comes from [`take`] and is not used any more.
+#[inline]
+pub(super) unsafe fn give<T>(node: NonNull<T>) {
+    // SAFETY: the node is valid, and this is its last use.
+    unsafe { node.drop_in_place() };
+    cache::give(node.cast());
+}
+
+#[cold]
+fn new_line() -> NonNull<Line> {
+    // SAFETY: the layout's size is not zero.
+    let line = unsafe { alloc(LAYOUT) };
+    NonNull::new(line.cast()).unwrap_or_else(|| handle_alloc_error(LAYOUT))
+}
+
+#[cold]
+fn free_line(line: NonNull<Line>) {
+    // SAFETY: all lines come from `new_line`, and its owner gives it up.
+    unsafe { dealloc(line.as_ptr().cast(), LAYOUT) };
+}
+
+/// A line that nobody uses.
+struct Line {
+    #[cfg(feature = "std")]
+    next: Option<NonNull<Line>>,
+    #[cfg(feature = "std")]
+    length: u32,
+}
+
+#[cfg(not(feature = "std"))]
+mod cache {
+    use super::{Line, NonNull, free_line};
+
+    pub(super) fn take() -> Option<NonNull<Line>> {
+        None
+    }
+
+    pub(super) fn give(line: NonNull<Line>) {
+        free_line(line);
+    }
+}
+
+#[cfg(feature = "std")]
+mod cache {
+    use core::cell::Cell;
+
+    use super::{Line, NonNull, free_line};
+
+    /// Lines that a thread keeps.
+    const KEPT: u32 = 64;
+
+    std::thread_local! {
+        // Without a destructor, so that it costs no check and works until the thread's last
+        // moment.
+        static LINES: Cell<Option<NonNull<Line>>> = const { Cell::new(None) };
+        static END: End = const { End };
+    }
+
+    /// Frees the lines at the thread's end.
+    struct End;
+
+    impl Drop for End {
+        fn drop(&mut self) {
+            while let Some(line) = take() {
+                free_line(line);
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn take() -> Option<NonNull<Line>> {
+        let line = LINES.get()?;
+        // SAFETY: what is on the list was written by `give`.
+        LINES.set(unsafe { line.as_ref() }.next);
+        Some(line)
+    }
+
+    #[inline]
+    pub(super) fn give(line: NonNull<Line>) {
+        let next = LINES.get();
+        // SAFETY: what is on the list was written here.
+        let length = next.map_or(0, |next| unsafe { next.as_ref() }.length);
+        if length == 0 && END.try_with(|_| ()).is_err() || length >= KEPT {
+            // Others' destructors may run after ours, and nobody would free it.
+            return free_line(line);
+        }
+        // SAFETY: the line is ours, and large enough.
+        unsafe { line.write(Line { next, length: length + 1 }) };
+        LINES.set(Some(line));
+    }
+}

@@ -1,0 +1,95 @@
+//! Spinning, then parking: after a while of looking in vain, the waiter sets [`PARKED`] in the
+//! word and sleeps in the kernel. Whoever writes the word finds the bit in what it overwrites,
+//! and wakes the sleeper.
+//!
+//! No wake-up is lost: the kernel lets a thread sleep only while the word still holds the value
+//! with the bit, and every later writer sees the bit, since it writes with an atomic exchange.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::time::Duration;
+
+use super::{PARKED, Wait, Yield};
+use crate::memory::{Memory, Word};
+
+/// Spin for a while, then sleep in the kernel until woken.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Park;
+
+impl Wait for Park {
+    const NAME: &'static str = "park";
+
+    #[inline]
+    fn wait<M: Memory>(
+        word: &M::Word,
+        key: u32,
+        deadline: Option<Duration>,
+        done: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        let mut looks = 0;
+        loop {
+            // Acquire: pairs with the Release of `hand_over` or `advance`.
+            if done(word.load(Acquire) & !PARKED) {
+                return Some(0);
+            }
+            looks += 1;
+            if looks >= M::PATIENCE {
+                return sleep::<M>(word, key, deadline, done);
+            }
+            M::pause(looks);
+        }
+    }
+
+    #[inline]
+    fn hand_over<M: Memory>(word: &M::Word, value: u32) {
+        let address = word.address();
+        // Release: pairs with the Acquire of `wait`.
+        if word.swap(value, Release) & PARKED != 0 {
+            M::unpark(address, Some(0), 1);
+        }
+    }
+
+    #[inline]
+    fn advance<M: Memory>(word: &M::Word, value: u32, last: bool) {
+        let address = word.address();
+        let next = value.wrapping_add(2);
+        // While others sleep for later values the bit stays, or nobody would wake them. It goes
+        // when nobody else waits; whoever came and slept meanwhile is woken to set it again.
+        // Release: pairs with the Acquire of `wait`.
+        let (old, key) = if last {
+            (word.swap(next, Release), None)
+        } else {
+            (word.fetch_add(2, Release), Some(next / 2))
+        };
+        if old & PARKED != 0 {
+            M::unpark(address, key, u32::MAX);
+        }
+    }
+
+    #[inline]
+    fn pause<M: Memory>(looks: u32) {
+        Yield::pause::<M>(looks);
+    }
+}
+
+#[cold]
+fn sleep<M: Memory>(
+    word: &M::Word,
+    key: u32,
+    deadline: Option<Duration>,
+    done: impl Fn(u32) -> bool,
+) -> Option<u32> {
+    loop {
+        // Acquire: pairs with the Release of `hand_over` or `advance`.
+        let value = word.load(Acquire);
+        if done(value & !PARKED) {
+            return Some(PARKED);
+        }
+        if deadline.is_some_and(|deadline| M::now() >= deadline) {
+            return None;
+        }
+        // Relaxed: it publishes nothing but itself, and the kernel looks at the word again.
+        if value & PARKED != 0 || word.exchange(value, value | PARKED, Relaxed).is_ok() {
+            M::park(word, value | PARKED, key, deadline);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Spinning, then yielding: after a while of looking in vain, the waiter lets others run between
+//! looks. The thread that is waited for gets a processor within some turns of the scheduler, and
+//! no writer pays for waking anybody.
+
+use core::sync::atomic::Ordering::Acquire;
+use core::time::Duration;
+
+use super::{Spin, Wait};
+use crate::memory::{Memory, Word};
+
+/// Spin for a while, then yield the processor between looks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Yield;
+
+impl Wait for Yield {
+    const NAME: &'static str = "yield";
+
+    #[inline]
+    fn wait<M: Memory>(
+        word: &M::Word,
+        _: u32,
+        deadline: Option<Duration>,
+        done: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        let mut looks = 0;
+        loop {
+            // Acquire: pairs with the Release of `hand_over` or `advance`.
+            if done(word.load(Acquire)) {
+                return Some(0);
+            }
+            looks += 1;
+            if looks >= M::PATIENCE && deadline.is_some_and(|deadline| M::now() >= deadline) {
+                return None;
+            }
+            Self::pause::<M>(looks);
+        }
+    }
+
+    #[inline(always)]
+    fn hand_over<M: Memory>(word: &M::Word, value: u32) {
+        Spin::hand_over::<M>(word, value);
+    }
+
+    #[inline(always)]
+    fn advance<M: Memory>(word: &M::Word, value: u32, last: bool) {
+        Spin::advance::<M>(word, value, last);
+    }
+
+    #[inline]
+    fn pause<M: Memory>(looks: u32) {
+        if looks < M::PATIENCE {
+            M::pause(looks);
+        } else {
+            M::yield_now();
+        }
+    }
+}
