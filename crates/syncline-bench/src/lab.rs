@@ -36,14 +36,23 @@ impl Lab {
 
     /// Compiles the text of a C program, with optimization, and returns the executable.
     pub fn compile(&self, name: &str, source: &str) -> anyhow::Result<PathBuf> {
+        self.compile_with(&[], name, source)
+    }
+
+    /// Compiles the text of a C library in the same way, and returns the shared object.
+    pub fn compile_library(&self, name: &str, source: &str) -> anyhow::Result<PathBuf> {
+        self.compile_with(&["-shared", "-fPIC"], name, source)
+    }
+
+    fn compile_with(&self, options: &[&str], name: &str, source: &str) -> anyhow::Result<PathBuf> {
         fs::write(self.path("common.h"), include_str!("../programs/common.h"))?;
-        let (text, executable) = (self.path(&format!("{name}.c")), self.path(name));
+        let (text, result) = (self.path(&format!("{name}.c")), self.path(name));
         fs::write(&text, source)?;
         let mut cc = Command::new("cc");
-        cc.args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]);
-        cc.arg(&executable).arg(&text);
+        cc.args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread"]);
+        cc.args(options).arg("-o").arg(&result).arg(&text);
         process::run(cc, self.folder(), "cc").with_context(|| format!("compiling {name}.c"))?;
-        Ok(executable)
+        Ok(result)
     }
 }
 

@@ -6,16 +6,19 @@
 //! person, and its last line of output is one JSON object for a script.
 
 mod compare;
+mod heap;
 mod lab;
+mod locks;
 mod process;
 mod record_overhead;
 mod recorder;
+mod rounds;
 mod statistics;
 mod table;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 /// How much to measure.
 #[derive(Clone, Copy)]
@@ -42,15 +45,26 @@ impl Size {
 struct Benchmark {
     name: &'static str,
     about: &'static str,
+    /// What the fields of the last line are.
+    fields: &'static str,
     /// Prints the table and returns the JSON line.
     run: fn(Size) -> anyhow::Result<String>,
 }
 
-const BENCHMARKS: &[Benchmark] = &[Benchmark {
-    name: "record-overhead",
-    about: "time and memory that `syncline record` adds",
-    run: record_overhead::run,
-}];
+const BENCHMARKS: &[Benchmark] = &[
+    Benchmark {
+        name: "record-overhead",
+        about: "time and memory that `syncline record` adds",
+        fields: record_overhead::FIELDS,
+        run: record_overhead::run,
+    },
+    Benchmark {
+        name: "locks",
+        about: "every lock of the catalogue, beside other libraries' locks",
+        fields: locks::FIELDS,
+        run: locks::run,
+    },
+];
 
 /// Measures what Syncline costs and what it brings.
 #[derive(Parser)]
@@ -67,13 +81,21 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse()) {
+    let command = Arguments::command().after_long_help(fields());
+    let arguments = Arguments::from_arg_matches(&command.get_matches());
+    match arguments.map_err(anyhow::Error::from).and_then(run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("syncline-bench: {error:#}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// For `--help`: what each benchmark's last line says.
+fn fields() -> String {
+    let of = |b: &Benchmark| format!("The last line of `{}`:\n{}", b.name, b.fields.trim_end());
+    BENCHMARKS.iter().map(of).collect::<Vec<_>>().join("\n\n")
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<()> {

@@ -9,8 +9,18 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Name, and the fields of its last line.
-const BENCHMARKS: &[(&str, &[&str])] =
-    &[("record-overhead", &["pair_added_ns", "grid_ratio", "programs_ratio", "memory_ratio"])];
+const BENCHMARKS: &[(&str, &[&str])] = &[
+    ("record-overhead", &["pair_added_ns", "grid_ratio", "programs_ratio", "memory_ratio"]),
+    (
+        "locks",
+        &[
+            "uncontended_worst_ratio",
+            "contended_best_ratio",
+            "oversubscribed_best_ratio",
+            "oversubscribed_worst_ratio",
+        ],
+    ),
+];
 
 const EXECUTABLE: &str = env!("CARGO_BIN_EXE_syncline-bench");
 

@@ -23,6 +23,7 @@ pub enum Command {
     Record(Record),
     Report(Report),
     Top(Top),
+    Locks(Locks),
     Completions(Completions),
     /// Print the man page
     ///
@@ -109,6 +110,17 @@ pub struct Top {
     /// Print one table and end
     #[arg(long)]
     pub once: bool,
+}
+
+/// List the locks of the library
+///
+/// Each with the order in which it serves waiters, its size and that of an acquisition's queue
+/// node, what it can do, and when to use it.
+#[derive(clap::Args)]
+pub struct Locks {
+    /// Print the table of docs/locks.md
+    #[arg(long)]
+    pub markdown: bool,
 }
 
 /// Print the completions of a shell

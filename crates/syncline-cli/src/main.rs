@@ -3,6 +3,7 @@
 
 mod args;
 mod failure;
+mod locks;
 mod record;
 mod report;
 mod shell;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Command::Record(args) => record::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Top(args) => top::run(&args),
+        Command::Locks(args) => locks::run(&args),
         Command::Completions(args) => shell::completions(&args),
         Command::Man => shell::man(),
     };

@@ -1,4 +1,4 @@
-//! The man page and the completions.
+//! The man page, the completions, and the list of locks.
 
 mod common;
 
@@ -25,6 +25,22 @@ fn shells_get_completions() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(text(&["completions", shell]).contains("max-size"), "{shell}");
     }
+}
+
+#[test]
+fn the_documentation_has_the_catalogue() {
+    let page = include_str!("../../../docs/locks.md");
+    assert!(
+        page.contains(&text(&["locks", "--markdown"])),
+        "docs/locks.md differs: put in what `syncline locks --markdown` prints"
+    );
+}
+
+#[test]
+fn the_list_of_locks_fits_a_terminal() {
+    let list = text(&["locks"]);
+    assert!(list.contains("mcs_timed"));
+    assert!(list.lines().all(|line| line.chars().count() <= 100), "{list}");
 }
 
 #[test]

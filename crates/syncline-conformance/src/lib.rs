@@ -16,6 +16,7 @@ mod case;
 mod compile;
 mod functions;
 mod limits;
+pub mod memory;
 mod paths;
 mod recording;
 mod truth;

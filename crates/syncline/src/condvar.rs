@@ -121,6 +121,12 @@ impl<M: Memory> Condvar<M> {
         self.notify(u32::MAX);
     }
 
+    /// Whether some thread waits, or is about to. Without the lock this is outdated at once.
+    pub fn has_waiters(&self) -> bool {
+        // Relaxed: as in `notify`.
+        self.waiters.load(Relaxed) != 0
+    }
+
     #[inline]
     fn notify(&self, count: u32) {
         // Relaxed: a waiter that must not be missed has counted itself under the lock, which we

@@ -6,7 +6,7 @@
 //! thread waits is another, the [`Wait`](wait::Wait): spinning, yielding, or parking in the
 //! kernel. So the text that is checked exhaustively is the text that is shipped.
 //!
-//! [`Mutex`] puts a value under a lock; [`lock`] has the locks and the catalogue of them.
+//! [`Mutex`] and [`RwLock`] put a value under a lock; [`lock`] has the locks and the catalogue of them.
 #![no_std]
 
 extern crate alloc;
@@ -14,11 +14,16 @@ extern crate alloc;
 extern crate std;
 
 mod condvar;
+pub mod delegation;
 pub mod lock;
+#[cfg(feature = "lock_api")]
+pub mod lock_api;
 pub mod memory;
 mod mutex;
 mod owner;
+mod rwlock;
 pub mod wait;
 
 pub use condvar::{Condvar, TimedOut};
 pub use mutex::{Guard, Mutex};
+pub use rwlock::{ReadGuard, RwLock, WriteGuard};

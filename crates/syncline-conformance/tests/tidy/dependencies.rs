@@ -14,11 +14,12 @@ const LAST: [&str; 4] =
     ["syncline-cli", "syncline-capi", "syncline-preload", "syncline-conformance"];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 5] = [
+const LIMITED: [(&str, &[&str]); 6] = [
     ("syncline", &[]),
     ("syncline-recording", &[]),
     ("syncline-preload", &["syncline-recording", "syncline"]),
     ("syncline-analysis", &["syncline-recording", "syncline"]),
+    ("syncline-capi", &["syncline"]),
     ("syncline-sim", &["syncline"]),
 ];
 

@@ -15,12 +15,12 @@
 //!
 //! ```text
 //!   gate's word   HELD        somebody holds the lock
-//!                 PARKED      the head sleeps; whoever releases wakes it
+//!                 PARKED      the head sleeps; without HELD: it is being woken
 //!                 CLOSED      newcomers stay out: the head is next
 //!
-//!   newcomer      0 -> HELD
-//!   head          0 | CLOSED -> HELD          HELD -> HELD | PARKED [| CLOSED], then sleeps
-//!   release       HELD -> 0                   HELD | PARKED | CLOSED -> CLOSED, and wakes
+//!   newcomer      *,0,0 -> 0,HELD,0              (PARKED, HELD, CLOSED)
+//!   head          *,0,* -> 0,HELD,0              *,HELD,* -> PARKED,HELD,*, then sleeps
+//!   release       *,HELD,* -> *,0,*              and wakes the head if there was a mark
 //! ```
 //!
 //! Source: the idea of a spinlock before a queue is in Linux' `qspinlock` and in the LOITER lock
@@ -32,9 +32,9 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
-use super::{About, Described, Mcs, Order, RawLock, TimedLock, TryLock};
-use crate::memory::{Memory, Word};
-use crate::wait::PARKED;
+use super::{About, Described, Order, RawLock, TimedLock, TimedMcs, TryLock};
+use crate::memory::{Address, Memory, Native, Word};
+use crate::wait::{PARKED, Park};
 
 const HELD: u32 = 2;
 const CLOSED: u32 = 4;
@@ -45,10 +45,13 @@ const IN_VAIN: u32 = 4;
 /// A gate before the queue of the lock `Q`.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Gate<Q: RawLock = Mcs> {
+pub struct Gate<Q: RawLock = TimedMcs> {
     word: <Q::Memory as Memory>::Word,
     queue: Q,
 }
+
+/// A gate before an MCS queue that waiters can leave.
+pub type GatedMcs<W = Park, M = Native> = Gate<TimedMcs<W, M>>;
 
 // SAFETY: zero is a free gate before a free lock.
 unsafe impl<Q: RawLock<Memory: Memory<Word: Zeroable>> + Zeroable> Zeroable for Gate<Q> {}
@@ -60,8 +63,24 @@ impl<Q: RawLock> Gate<Q> {
         self.word.exchange(0, HELD, Acquire).is_ok()
     }
 
+    /// Takes the gate if none of these bits is set. A head's mark goes: it is being woken.
+    #[inline]
+    fn take_if(&self, unset: u32) -> bool {
+        // Relaxed: the exchange orders.
+        let value = self.word.load(Relaxed);
+        // Acquire: pairs with the Release of `release`.
+        value & unset == 0 && self.word.exchange(value, HELD, Acquire).is_ok()
+    }
+
     #[cold]
-    fn enqueue(&self) {
+    fn contend(&self) {
+        // The section may be about to end.
+        for looks in 1..Q::Memory::PATIENCE / 4 {
+            Q::Memory::pause(looks);
+            if self.take_if(HELD | CLOSED) {
+                return;
+            }
+        }
         let node = Q::Node::default();
         // SAFETY: the node stays on this stack until the queue is released.
         unsafe {
@@ -76,15 +95,9 @@ impl<Q: RawLock> Gate<Q> {
         let mut looks = 0;
         let mut woken = 0;
         loop {
-            // Relaxed: the exchange orders.
-            let value = self.word.load(Relaxed);
-            if value & HELD == 0 {
-                // Only we close the gate, so it is open or ours. Acquire: pairs with the Release
-                // of `release`.
-                if self.word.exchange(value, HELD, Acquire).is_ok() {
-                    return true;
-                }
-                continue;
+            // Only we close the gate, so it is open or ours.
+            if self.take_if(HELD) {
+                return true;
             }
             looks += 1;
             if looks < Q::Memory::PATIENCE {
@@ -95,6 +108,11 @@ impl<Q: RawLock> Gate<Q> {
                 // Whoever holds the gate may believe that we sleep, and wake nobody.
                 return false;
             }
+            // Relaxed: the exchange orders.
+            let value = self.word.load(Relaxed);
+            if value & HELD == 0 {
+                continue;
+            }
             let asleep = value | PARKED | if woken < IN_VAIN { 0 } else { CLOSED };
             // Relaxed: it publishes nothing but itself, and the kernel looks again.
             if value == asleep || self.word.exchange(value, asleep, Relaxed).is_ok() {
@@ -104,20 +122,10 @@ impl<Q: RawLock> Gate<Q> {
             }
         }
     }
-
-    #[cold]
-    fn release_and_wake(&self) {
-        let address = self.word.address();
-        // A closed gate stays closed until the head has passed. Release: pairs with the Acquire
-        // in `take` and `pass_as_head`.
-        if self.word.fetch_and(CLOSED, Release) & PARKED != 0 {
-            Q::Memory::unpark(address, Some(0), 1);
-        }
-    }
 }
 
 // SAFETY: only one thread changes the word from not held to held, and only the holder changes it
-// back. Acquire in `take` and `pass_as_head`, Release in `release`.
+// back. Acquire in `take` and `take_if`, Release in `release`.
 unsafe impl<Q: RawLock> RawLock for Gate<Q> {
     type Memory = Q::Memory;
     type Node = ();
@@ -125,15 +133,17 @@ unsafe impl<Q: RawLock> RawLock for Gate<Q> {
     #[inline]
     unsafe fn acquire(&self, (): &()) {
         if !self.take() {
-            self.enqueue();
+            self.contend();
         }
     }
 
     #[inline]
     unsafe fn release(&self, (): &()) {
-        // Release: pairs with the Acquire in `take` and `pass_as_head`.
-        if self.word.exchange(HELD, 0, Release).is_err() {
-            self.release_and_wake();
+        let address = self.word.address();
+        // Marks stay: the word may be gone by now. Release: pairs with the Acquire in `take` and
+        // `take_if`.
+        if self.word.fetch_sub(HELD, Release) != HELD {
+            wake::<Q::Memory>(address);
         }
     }
 }
@@ -142,7 +152,7 @@ unsafe impl<Q: RawLock> RawLock for Gate<Q> {
 unsafe impl<Q: RawLock> TryLock for Gate<Q> {
     #[inline]
     unsafe fn try_acquire(&self, (): &()) -> bool {
-        self.take()
+        self.take() || self.take_if(HELD | CLOSED)
     }
 }
 
@@ -167,6 +177,12 @@ unsafe impl<Q: TimedLock> TimedLock for Gate<Q> {
             taken
         }
     }
+}
+
+/// Wakes the head, should it sleep.
+#[cold]
+fn wake<M: Memory>(gate: Address) {
+    M::unpark(gate, Some(0), 1);
 }
 
 impl<Q: RawLock> Described for Gate<Q> {

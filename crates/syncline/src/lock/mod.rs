@@ -9,15 +9,45 @@
 //! it. To add a lock, write its file, and add its line there.
 
 mod about;
+pub mod anderson;
+pub mod clh;
+pub mod clh_timed;
+pub mod cohort;
+mod forms;
+pub mod futex;
 pub mod gate;
+mod handle;
+pub mod hclh;
+pub mod hmcs;
 pub mod mcs;
+pub mod mcs_timed;
+#[cfg(all(test, feature = "std"))]
+mod near;
+pub mod rw_compact;
+pub mod rw_fair;
+mod rw_queues;
+pub mod rw_readers;
+pub mod rw_writers;
 pub mod tas;
 pub mod ticket;
 pub mod ttas;
 
 pub use about::{About, Described, Order};
-pub use gate::Gate;
+pub use anderson::Anderson;
+pub use clh::Clh;
+pub use clh_timed::TimedClh;
+pub use cohort::{Cohort, CohortMcs, CohortTtasMcs, HierarchicalTicket};
+pub use forms::{Entry, Form, catalogue, forms};
+pub use futex::Futex;
+pub use gate::{Gate, GatedMcs};
+pub use hclh::Hclh;
+pub use hmcs::Hmcs;
 pub use mcs::Mcs;
+pub use mcs_timed::TimedMcs;
+pub use rw_compact::CompactRw;
+pub use rw_fair::FairRw;
+pub use rw_readers::ReadersFirst;
+pub use rw_writers::WritersFirst;
 pub use tas::Tas;
 pub use ticket::Ticket;
 pub use ttas::Ttas;
@@ -35,7 +65,7 @@ use crate::memory::Memory;
 ///
 /// From an acquisition to its release, no other acquisition of the same lock succeeds, and the
 /// orderings above hold. A lock that is all zero bits, in a memory in which that is possible, is
-/// a fresh one. To drop a lock that is held is safe, if nobody uses it afterwards.
+/// a fresh one. A lock whose holder has forgotten it can be moved and dropped.
 pub unsafe trait RawLock: Default + Send + Sync {
     /// The memory that the lock is in.
     type Memory: Memory;
@@ -159,13 +189,33 @@ pub unsafe trait TimedSharedLock: TrySharedLock + TimedLock {
 ///
 /// The features are bare words in this order, each standing for a trait or a claim:
 /// `exclusive` or `shared` ([`RawLock`] or [`RawSharedLock`]); `try`; `timed`; `fifo`, if waiters
-/// are served in the order in which they came.
+/// are served in the order in which they came; `near`, if they are within a group of near
+/// processors. A lock with the feature `parks` always waits in its
+/// own way, whatever its policy.
+///
+/// What follows the macro's name, if anything, is passed on before the name: with
+/// `for_each_lock!(each, what)` the calls are `each! { what name, Type, features }`.
 #[macro_export]
 macro_rules! for_each_lock {
-    ($each:ident) => {
-        $each! { tas, Tas, exclusive try timed }
-        $each! { ttas, Ttas, exclusive try timed }
-        $each! { ticket, Ticket, exclusive try fifo }
-        $each! { mcs, Mcs, exclusive try fifo }
+    ($each:path $(, $what:tt)?) => {
+        $each! { $($what)? tas, Tas, exclusive try timed }
+        $each! { $($what)? ttas, Ttas, exclusive try timed }
+        $each! { $($what)? ticket, Ticket, exclusive try fifo }
+        $each! { $($what)? anderson, Anderson, exclusive try fifo }
+        $each! { $($what)? mcs, Mcs, exclusive try fifo }
+        $each! { $($what)? mcs_timed, TimedMcs, exclusive try timed fifo }
+        $each! { $($what)? clh, Clh, exclusive fifo }
+        $each! { $($what)? clh_timed, TimedClh, exclusive try timed fifo }
+        $each! { $($what)? futex, Futex, exclusive try timed parks }
+        $each! { $($what)? gate, GatedMcs, exclusive try timed parks }
+        $each! { $($what)? hticket, HierarchicalTicket, exclusive try near }
+        $each! { $($what)? cohort_mcs, CohortMcs, exclusive try near }
+        $each! { $($what)? cohort_ttas_mcs, CohortTtasMcs, exclusive try near }
+        $each! { $($what)? hmcs, Hmcs, exclusive try near }
+        $each! { $($what)? hclh, Hclh, exclusive near }
+        $each! { $($what)? rw_fair, FairRw, shared fifo }
+        $each! { $($what)? rw_readers, ReadersFirst, shared try }
+        $each! { $($what)? rw_writers, WritersFirst, shared try }
+        $each! { $($what)? rw_compact, CompactRw, shared try timed }
     };
 }

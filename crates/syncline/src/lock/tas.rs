@@ -1,7 +1,7 @@
 //! Test-and-set: one word, which whoever wants the lock tries to set.
 //!
 //! Each try is an atomic write, so waiting threads pull the line from each other and from the
-//! holder. It has its use where contention is rare and memory short, and as the baseline for the
+//! holder; only after many tries in vain does one wait as its policy says. It has its use where contention is rare and memory short, and as the baseline for the
 //! others. Under contention use [`Ttas`](super::Ttas) or a queue lock.
 //!
 //! Source: SSYNC (SOSP'13), section 4.1.
@@ -40,13 +40,29 @@ impl<W: Wait, M: Memory> Tas<W, M> {
 
     #[cold]
     fn contend(&self, deadline: Option<Duration>) -> bool {
-        let slept = W::wait::<M>(&self.word, 0, deadline, |_| self.take());
-        if slept == Some(PARKED) {
+        let mut tries = 1;
+        let mut slept = 0;
+        loop {
+            if tries < M::PATIENCE {
+                W::pause::<M>(tries);
+                tries += 1;
+            } else {
+                match W::wait::<M>(&self.word, 0, deadline, |value| value == FREE) {
+                    Some(mark) => slept |= mark,
+                    None => return false,
+                }
+                tries = 1;
+            }
+            if self.take() {
+                break;
+            }
+        }
+        if slept == PARKED {
             // Others may still sleep, and their mark went when we were woken. Relaxed: only our
             // own release needs to see it.
             self.word.fetch_or(PARKED, Relaxed);
         }
-        slept.is_some()
+        true
     }
 }
 

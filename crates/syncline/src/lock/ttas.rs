@@ -9,7 +9,6 @@
 //! Source: SSYNC (SOSP'13), section 4.1; Anderson, "The Performance of Spin Lock Alternatives for
 //! Shared-Memory Multiprocessors" (1990).
 
-use core::cell::Cell;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use core::time::Duration;
@@ -47,24 +46,25 @@ impl<W: Wait, M: Memory> Ttas<W, M> {
 
     #[cold]
     fn contend(&self, deadline: Option<Duration>) -> bool {
-        let back_off = Cell::new(1);
-        let slept = W::wait::<M>(&self.word, 0, deadline, |value| {
-            if value != FREE {
-                return false;
+        let mut slept = 0;
+        let mut back_off = 1;
+        loop {
+            match W::wait::<M>(&self.word, 0, deadline, |value| value == FREE) {
+                Some(mark) => slept |= mark,
+                None => return false,
             }
-            let taken = self.take();
-            if !taken {
-                M::delay(back_off.get());
-                back_off.set((back_off.get() * 2).min(LONGEST_BACK_OFF));
+            if self.take() {
+                break;
             }
-            taken
-        });
-        if slept == Some(PARKED) {
+            M::delay(back_off);
+            back_off = (back_off * 2).min(LONGEST_BACK_OFF);
+        }
+        if slept == PARKED {
             // Others may still sleep, and their mark went when we were woken. Relaxed: only our
             // own release needs to see it.
             self.word.fetch_or(PARKED, Relaxed);
         }
-        slept.is_some()
+        true
     }
 }
 

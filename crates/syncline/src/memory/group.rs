@@ -1,6 +1,64 @@
 //! Which group of near processors this thread runs in.
+//!
+//! The machine is looked at once, when a thread first asks. Whoever asks meanwhile is told group
+//! 0 rather than made to wait: it may be the very thread that looks, in a lock of its allocator.
+//! Elsewhere than on Linux, and without `std`, all processors are one group.
 
-/// The number of this thread's group at a level; see [`Memory::group`](super::Memory::group).
-pub(super) fn current(_level: usize) -> usize {
-    0
+#[cfg(not(all(feature = "std", target_os = "linux")))]
+pub(super) use elsewhere::*;
+#[cfg(all(feature = "std", target_os = "linux"))]
+pub(super) use linux::*;
+
+#[cfg(all(feature = "std", target_os = "linux"))]
+mod linux {
+    use core::sync::atomic::AtomicU32;
+    use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+    use std::path::Path;
+    use std::sync::OnceLock;
+
+    use crate::memory::topology::{LEVELS, Topology};
+
+    static TOPOLOGY: OnceLock<Topology> = OnceLock::new();
+
+    /// A bit for each level that has several groups; 0 while the machine is looked at.
+    static DIVIDED: AtomicU32 = AtomicU32::new(UNKNOWN);
+    const UNKNOWN: u32 = u32::MAX;
+
+    /// The number of this thread's group at a level; see
+    /// [`Memory::group`](crate::memory::Memory::group).
+    #[inline]
+    pub fn current(level: usize) -> usize {
+        // Acquire: pairs with the Release in `look`; the topology is there.
+        if level >= LEVELS || DIVIDED.load(Acquire) & (1 << level) == 0 { 0 } else { find(level) }
+    }
+
+    fn find(level: usize) -> usize {
+        let Some(topology) = TOPOLOGY.get() else {
+            return look(level);
+        };
+        // SAFETY: it takes nothing.
+        let processor = unsafe { libc::sched_getcpu() };
+        // An error is negative.
+        usize::try_from(processor).map_or(0, |processor| topology.group(processor, level))
+    }
+
+    #[cold]
+    fn look(level: usize) -> usize {
+        // Relaxed: it only decides who looks.
+        if DIVIDED.compare_exchange(UNKNOWN, 0, Relaxed, Relaxed).is_err() {
+            return 0;
+        }
+        let topology = TOPOLOGY.get_or_init(|| Topology::read(Path::new("/sys/devices/system")));
+        let divided = (0..LEVELS).filter(|&level| topology.is_divided(level));
+        // Release: pairs with the Acquire in `current`.
+        DIVIDED.store(divided.map(|level| 1 << level).sum(), Release);
+        current(level)
+    }
+}
+
+#[cfg(not(all(feature = "std", target_os = "linux")))]
+mod elsewhere {
+    pub fn current(_level: usize) -> usize {
+        0
+    }
 }

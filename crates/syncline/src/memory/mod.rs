@@ -13,12 +13,20 @@
 
 mod native;
 mod node;
+mod padded;
 mod group;
+#[cfg(all(test, feature = "std"))]
+mod grouped;
 mod place;
 mod pool;
+#[cfg(all(feature = "std", target_os = "linux"))]
+mod topology;
 
+#[cfg(all(test, feature = "std"))]
+pub(crate) use grouped::Grouped;
 pub use native::Native;
 pub use node::Pooled;
+pub use padded::Padded;
 
 use core::fmt::Debug;
 use core::sync::atomic::Ordering;

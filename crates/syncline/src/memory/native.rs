@@ -175,6 +175,14 @@ impl<T> Link<NonNull<T>> for AtomicPtr<T> {
 #[repr(transparent)]
 pub struct Owned<T>(UnsafeCell<T>);
 
+impl<T> Owned<T> {
+    /// As [`Data::new`], also for constants.
+    #[inline(always)]
+    pub const fn new(value: T) -> Self {
+        Self(UnsafeCell::new(value))
+    }
+}
+
 // SAFETY: the data is reached only through `with`, whose callers take turns; so it moves from
 // thread to thread, which locks require of it by `T: Send` where they hand it out.
 unsafe impl<T> Sync for Owned<T> {}

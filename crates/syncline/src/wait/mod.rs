@@ -22,9 +22,10 @@ pub use spin::Spin;
 pub use r#yield::Yield;
 
 use core::fmt::Debug;
+use core::sync::atomic::Ordering::AcqRel;
 use core::time::Duration;
 
-use crate::memory::Memory;
+use crate::memory::{Memory, Word};
 
 /// The bit of a word by which a sleeper asks to be woken.
 pub const PARKED: u32 = 1;
@@ -36,7 +37,8 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
 
     /// Waits until `done` holds for the word's value, which is passed without [`PARKED`], or
     /// until the deadline on the memory's clock; no deadline is `None`. Whoever parks does so
-    /// under `key`.
+    /// under `key`. `done` depends on the value alone: what it says of a value holds for as long
+    /// as the word has it.
     ///
     /// Returns `None` if the deadline passed first. Otherwise returns [`PARKED`] if this thread
     /// has slept, else 0: where several threads wait for one value, and only one is woken by it,
@@ -52,6 +54,24 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     ///
     /// The word may be gone once it is written: the waiter may free it at once.
     fn hand_over<M: Memory>(word: &M::Word, value: u32);
+
+    /// Writes an (even) value to a word, with Release ordering, and wakes all who wait for the
+    /// word: for one that several threads may wait for, each for its own value.
+    fn announce<M: Memory>(word: &M::Word, value: u32);
+
+    /// Writes an (even) value to a word as [`hand_over`](Self::hand_over) does, and returns what
+    /// it held, without [`PARKED`] and with Acquire ordering: for a word that the waiter changes
+    /// too, when it gives up.
+    #[inline]
+    fn replace<M: Memory>(word: &M::Word, value: u32) -> u32 {
+        let address = word.address();
+        // AcqRel: pairs with the Acquire of `wait`, and with the other side's `replace`.
+        let old = word.swap(value, AcqRel);
+        if old & PARKED != 0 {
+            M::unpark(address, Some(0), 1);
+        }
+        old & !PARKED
+    }
 
     /// Adds 2 to a word for whose values several threads wait, each for its own and under that
     /// value halved as its key, with Release ordering, and wakes whoever waits for the new value.

@@ -25,18 +25,7 @@ impl Wait for Park {
         deadline: Option<Duration>,
         done: impl Fn(u32) -> bool,
     ) -> Option<u32> {
-        let mut looks = 0;
-        loop {
-            // Acquire: pairs with the Release of `hand_over` or `advance`.
-            if done(word.load(Acquire) & !PARKED) {
-                return Some(0);
-            }
-            looks += 1;
-            if looks >= M::PATIENCE {
-                return sleep::<M>(word, key, deadline, done);
-            }
-            M::pause(looks);
-        }
+        if over::<M>(word, &done) { Some(0) } else { look_again::<M>(word, key, deadline, done) }
     }
 
     #[inline]
@@ -45,6 +34,16 @@ impl Wait for Park {
         // Release: pairs with the Acquire of `wait`.
         if word.swap(value, Release) & PARKED != 0 {
             M::unpark(address, Some(0), 1);
+        }
+    }
+
+    #[inline]
+    fn announce<M: Memory>(word: &M::Word, value: u32) {
+        let address = word.address();
+        // The mark goes, so all who slept under it are woken; whoever waits on sets it again.
+        // Release: pairs with the Acquire of `wait`.
+        if word.swap(value, Release) & PARKED != 0 {
+            M::unpark(address, None, u32::MAX);
         }
     }
 
@@ -71,7 +70,30 @@ impl Wait for Park {
     }
 }
 
+/// Looks whether the wait is over.
+#[inline]
+fn over<M: Memory>(word: &M::Word, done: impl Fn(u32) -> bool) -> bool {
+    // Acquire: pairs with the Release of `hand_over` or `advance`.
+    done(word.load(Acquire) & !PARKED)
+}
+
+/// Apart from the first look, so that an acquisition that needn't wait stays small.
 #[cold]
+fn look_again<M: Memory>(
+    word: &M::Word,
+    key: u32,
+    deadline: Option<Duration>,
+    done: impl Fn(u32) -> bool,
+) -> Option<u32> {
+    for looks in 1..M::PATIENCE {
+        M::pause(looks);
+        if over::<M>(word, &done) {
+            return Some(0);
+        }
+    }
+    sleep::<M>(word, key, deadline, done)
+}
+
 fn sleep<M: Memory>(
     word: &M::Word,
     key: u32,
@@ -85,6 +107,9 @@ fn sleep<M: Memory>(
             return Some(PARKED);
         }
         if deadline.is_some_and(|deadline| M::now() >= deadline) {
+            // Where several wait for one value, we may have been woken by one that then was
+            // taken by somebody else: the others' mark is gone. Another is woken to set it again.
+            M::unpark(word.address(), Some(key), 1);
             return None;
         }
         // Relaxed: it publishes nothing but itself, and the kernel looks at the word again.

@@ -43,6 +43,11 @@ impl Wait for Spin {
     }
 
     #[inline(always)]
+    fn announce<M: Memory>(word: &M::Word, value: u32) {
+        Self::hand_over::<M>(word, value);
+    }
+
+    #[inline(always)]
     fn advance<M: Memory>(word: &M::Word, value: u32, _: bool) {
         // Release: pairs with the Acquire of `wait`.
         word.store(value.wrapping_add(2), Release);

@@ -22,23 +22,18 @@ impl Wait for Yield {
         deadline: Option<Duration>,
         done: impl Fn(u32) -> bool,
     ) -> Option<u32> {
-        let mut looks = 0;
-        loop {
-            // Acquire: pairs with the Release of `hand_over` or `advance`.
-            if done(word.load(Acquire)) {
-                return Some(0);
-            }
-            looks += 1;
-            if looks >= M::PATIENCE && deadline.is_some_and(|deadline| M::now() >= deadline) {
-                return None;
-            }
-            Self::pause::<M>(looks);
-        }
+        // Acquire: pairs with the Release of `hand_over` or `advance`.
+        if done(word.load(Acquire)) { Some(0) } else { look_again::<M>(word, deadline, done) }
     }
 
     #[inline(always)]
     fn hand_over<M: Memory>(word: &M::Word, value: u32) {
         Spin::hand_over::<M>(word, value);
+    }
+
+    #[inline(always)]
+    fn announce<M: Memory>(word: &M::Word, value: u32) {
+        Spin::announce::<M>(word, value);
     }
 
     #[inline(always)]
@@ -52,6 +47,27 @@ impl Wait for Yield {
             M::pause(looks);
         } else {
             M::yield_now();
+        }
+    }
+}
+
+/// Apart from the first look, so that an acquisition that needn't wait stays small.
+#[cold]
+fn look_again<M: Memory>(
+    word: &M::Word,
+    deadline: Option<Duration>,
+    done: impl Fn(u32) -> bool,
+) -> Option<u32> {
+    let mut looks = 1;
+    loop {
+        Yield::pause::<M>(looks);
+        // Acquire: pairs with the Release of `hand_over` or `advance`.
+        if done(word.load(Acquire)) {
+            return Some(0);
+        }
+        looks += 1;
+        if looks >= M::PATIENCE && deadline.is_some_and(|deadline| M::now() >= deadline) {
+            return None;
         }
     }
 }

@@ -1,0 +1,153 @@
+//! Four locks written down plainly over `core::sync::atomic`, as one writes them who needs one
+//! lock and no library. The library's native forms must be as quick: being generic over a memory
+//! and a waiting policy is to cost nothing.
+//!
+//! Each has the same words and the same orderings as the library's lock of that name.
+
+use std::hint::spin_loop;
+use std::ptr;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicPtr, AtomicU32};
+
+use super::arena::Lock;
+use super::contender::{Contender, Kind, Side, Waiting};
+
+/// With the forms of the library's that do the same.
+pub fn contenders() -> Vec<(Contender, &'static str)> {
+    fn lock<L: Lock + 'static>(name: &str, kind: Kind) -> Contender {
+        Contender::new::<L>(name, Side::Handwritten, kind, Waiting::Spins)
+    }
+    vec![
+        (lock::<Tas>("tas by hand", Kind::Spin), "tas-spin"),
+        (lock::<Ttas>("ttas by hand", Kind::Spin), "ttas-spin"),
+        (lock::<Ticket>("ticket by hand", Kind::Ticket), "ticket-spin"),
+        (lock::<Mcs>("mcs by hand", Kind::Mcs), "mcs-spin"),
+    ]
+}
+
+const FREE: u32 = 0;
+const HELD: u32 = 2;
+
+#[derive(Default)]
+struct Tas(AtomicU32);
+
+impl Lock for Tas {
+    type Thread = ();
+
+    #[inline(always)]
+    fn with<R: Send>(&self, _: &mut (), section: impl FnOnce() -> R + Send) -> R {
+        if self.0.compare_exchange(FREE, HELD, Acquire, Relaxed).is_err() {
+            self.contend();
+        }
+        let result = section();
+        self.0.store(FREE, Release);
+        result
+    }
+}
+
+impl Tas {
+    #[cold]
+    fn contend(&self) {
+        while self.0.compare_exchange(FREE, HELD, Acquire, Relaxed).is_err() {
+            spin_loop();
+        }
+    }
+}
+
+#[derive(Default)]
+struct Ttas(AtomicU32);
+
+impl Lock for Ttas {
+    type Thread = ();
+
+    #[inline(always)]
+    fn with<R: Send>(&self, _: &mut (), section: impl FnOnce() -> R + Send) -> R {
+        if self.0.compare_exchange(FREE, HELD, Acquire, Relaxed).is_err() {
+            self.contend();
+        }
+        let result = section();
+        self.0.store(FREE, Release);
+        result
+    }
+}
+
+impl Ttas {
+    #[cold]
+    fn contend(&self) {
+        loop {
+            while self.0.load(Relaxed) != FREE {
+                spin_loop();
+            }
+            if self.0.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok() {
+                return;
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Ticket {
+    next: AtomicU32,
+    serving: AtomicU32,
+}
+
+impl Lock for Ticket {
+    type Thread = ();
+
+    #[inline(always)]
+    fn with<R: Send>(&self, _: &mut (), section: impl FnOnce() -> R + Send) -> R {
+        let mine = self.next.fetch_add(2, Relaxed);
+        while self.serving.load(Acquire) != mine {
+            spin_loop();
+        }
+        let result = section();
+        // Read again, as by a release that is called without the ticket.
+        self.serving.store(self.serving.load(Relaxed).wrapping_add(2), Release);
+        result
+    }
+}
+
+#[derive(Default)]
+struct Mcs {
+    tail: AtomicPtr<Node>,
+}
+
+#[derive(Default)]
+struct Node {
+    next: AtomicPtr<Node>,
+    granted: AtomicU32,
+}
+
+impl Lock for Mcs {
+    type Thread = Node;
+
+    #[inline(always)]
+    fn with<R: Send>(&self, node: &mut Node, section: impl FnOnce() -> R + Send) -> R {
+        let node = &*node;
+        let ours = ptr::from_ref(node).cast_mut();
+        node.next.store(ptr::null_mut(), Relaxed);
+        node.granted.store(0, Relaxed);
+        let previous = self.tail.swap(ours, AcqRel);
+        if !previous.is_null() {
+            // SAFETY: the node before ours stays until its holder has seen our link.
+            unsafe { &*previous }.next.store(ours, Release);
+            while node.granted.load(Acquire) == 0 {
+                spin_loop();
+            }
+        }
+        let result = section();
+        let mut next = node.next.load(Acquire);
+        if next.is_null() {
+            if self.tail.compare_exchange(ours, ptr::null_mut(), Release, Relaxed).is_ok() {
+                return result;
+            }
+            while next.is_null() {
+                spin_loop();
+                next = node.next.load(Acquire);
+            }
+        }
+        // SAFETY: our successor's node stays until we have handed over.
+        unsafe { &*next }.granted.store(2, Release);
+        result
+    }
+}

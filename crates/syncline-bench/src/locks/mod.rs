@@ -1,0 +1,190 @@
+//! Every lock of the catalogue in all its forms, side by side with other libraries' locks.
+//!
+//! - [`uncontended`]: a pair of calls that nobody disturbs, against the fastest peer of the same
+//!   [kind](contender::Kind) and against the same lock [written by hand](handwritten);
+//! - [`contended`]: throughput, how long acquisitions take, and fairness, under the [`load`]s;
+//! - [`memory`].
+//!
+//! All locks run in the same loops ([`arena`]), those of C in the same loops in C ([`ck`]).
+
+mod arena;
+mod ck;
+mod contended;
+mod contender;
+mod handwritten;
+mod load;
+mod memory;
+mod ours;
+mod peers;
+mod processors;
+mod report;
+mod uncontended;
+mod versus;
+mod work;
+
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+use crate::lab::Lab;
+use crate::rounds::{self, Once};
+use crate::{Size, table};
+use contender::{Contender, Waiting};
+use load::Load;
+use memory::Footprint;
+
+/// The last line of output: throughput of ours over that of the best peer. 1 is equal, more is
+/// better.
+#[derive(Serialize)]
+struct Summary {
+    /// Nobody contends: the worst of all locks of the catalogue, each with its best form against
+    /// the fastest peer of the same kind.
+    uncontended_worst_ratio: f64,
+    /// Two threads, one lock: the best recommended lock against the better of pthread's and
+    /// parking_lot's mutex.
+    contended_best_ratio: f64,
+    /// The same with 8 and with 32 threads for each processor, whichever is worse.
+    oversubscribed_best_ratio: f64,
+    /// 8 threads for each processor: the worst lock of the catalogue whose waiters park, against
+    /// pthread's mutex.
+    oversubscribed_worst_ratio: f64,
+}
+
+/// The same for `--help`.
+pub const FIELDS: &str = "
+  Ratios are throughput of ours over that of the best peer, both measured in turn in the
+  same run: 1 is equal, more is better. Each is the median over the rounds.
+
+  uncontended_worst_ratio     one thread: the fastest peer's time for a pair over ours, the
+                              worst over all locks of the catalogue, as writer and as
+                              reader. The peer is of the same kind. Of a lock's forms of one
+                              kind the best counts
+  contended_best_ratio        two threads that count under one lock and stay away for 100 ns
+                              on average: the best of the recommended locks (gate) over the
+                              better of parking_lot's and pthread's mutex
+  oversubscribed_best_ratio   the same with 8 and with 32 threads for each processor: the
+                              smaller of both, of the lock where that is best
+  oversubscribed_worst_ratio  8 threads for each processor: the worst of all locks of the
+                              catalogue in their parking forms, as a writer, over pthread's
+                              mutex
+";
+
+pub fn run(size: Size) -> anyhow::Result<String> {
+    let lab = Lab::new(size)?;
+    let by_hand = handwritten::contenders();
+    let hand_pairs: Vec<_> = by_hand.iter().map(|(c, ours)| (c.name.clone(), *ours)).collect();
+    let mut all = ours::contenders();
+    all.extend(peers::contenders());
+    all.extend(ck::contenders(&lab)?);
+    let everybody: Vec<&Contender> = all.iter().chain(by_hand.iter().map(|(c, _)| c)).collect();
+    let loads = load::all();
+
+    let bar = rounds::bar(steps(&everybody, &loads, size))?;
+    bar.set_message("uncontended");
+    let scale = size.pick(0.001, 1.0, 1.0);
+    let timings = uncontended::run(&everybody, scale, uncontended_rounds(size), &bar)?;
+    let mut under_load = Vec::new();
+    for load in &loads {
+        bar.set_message(load.title);
+        under_load.push((load, under(load, &all, size, &bar)?));
+    }
+    bar.set_message("memory");
+    let footprints: Vec<_> = all.iter().map(Footprint::of).collect();
+    bar.finish_and_clear();
+
+    println!("Locks, ours and others', in turn; medians over the rounds");
+    table::print("peer", "ours", &versus::uncontended(&timings));
+    table::print("by hand", "ours", &versus::handwritten(&timings, &hand_pairs));
+    for (load, results) in &under_load {
+        report::contended(load, results);
+    }
+    report::memory(&footprints);
+    report::behind(&versus::standings(&timings));
+    println!();
+    let summary = summary(&timings, &under_load);
+    Ok(serde_json::to_string(&summary)?)
+}
+
+/// Under one load, everyone whom it suits.
+fn under<'a>(
+    load: &Load,
+    all: &'a [Contender],
+    size: Size,
+    bar: &ProgressBar,
+) -> anyhow::Result<Vec<versus::Result<'a>>> {
+    let slot = load.slot(size);
+    let step = slot.as_millis() as u64;
+    let once = |contender: &'a Contender| contended::run(&*contender.row, load, slot);
+
+    let suited: Vec<_> = all.iter().filter(|c| load.suits(c, size)).collect();
+    let mut sides: Vec<Once<_>> = Vec::new();
+    for &contender in &suited {
+        sides.push(Box::new(move || once(contender)));
+    }
+    let outcomes = rounds::run(&mut sides, contended_rounds(size), bar, step)?;
+    let result = |(contender, outcomes)| versus::Result { contender, outcomes };
+    let mut results: Vec<_> = suited.into_iter().zip(outcomes).map(result).collect();
+    for contender in all.iter().filter(|c| load.shows_once(c, size)) {
+        results.push(versus::Result { contender, outcomes: vec![once(contender)?] });
+        bar.inc(step);
+    }
+    Ok(results)
+}
+
+fn uncontended_rounds(size: Size) -> usize {
+    size.pick(1, 61, 301)
+}
+
+fn contended_rounds(size: Size) -> usize {
+    size.pick(1, 5, 11)
+}
+
+/// Milliseconds, roughly, that all will take.
+fn steps(everybody: &[&Contender], loads: &[Load], size: Size) -> u64 {
+    let under = |load: &Load| {
+        let count = |who: &dyn Fn(&Contender) -> bool| {
+            everybody.iter().filter(|c| c.side != contender::Side::Handwritten && who(c)).count()
+        };
+        let runs = count(&|c| load.suits(c, size)) * (contended_rounds(size) + 1)
+            + count(&|c| load.shows_once(c, size));
+        runs as u64 * load.slot(size).as_millis() as u64
+    };
+    let accesses = everybody.len() + everybody.iter().filter(|c| c.kind.is_shared()).count();
+    (accesses * (uncontended_rounds(size) + 1)) as u64 + loads.iter().map(under).sum::<u64>()
+}
+
+fn summary(
+    timings: &[uncontended::Timing],
+    under_load: &[(&Load, Vec<versus::Result>)],
+) -> Summary {
+    let under = |title: &str| {
+        let found = under_load.iter().find(|(load, _)| load.title == title);
+        &*found.expect("every load was run").1
+    };
+    let recommended = |title: &str, name: &str| {
+        let results = under(title);
+        let ours = versus::best_of(results, &[name]).expect("it takes part");
+        let peer = versus::best_of(results, versus::references(false)).expect("they take part");
+        versus::ratio(ours, peer).median
+    };
+    let best = |of: &dyn Fn(&str) -> f64| {
+        ours::RECOMMENDED.iter().map(|name| of(name)).fold(0.0, f64::max)
+    };
+    let oversubscribed = under(load::OVERSUBSCRIBED_8);
+    let pthread = versus::best_of(oversubscribed, &["pthread mutex"]).expect("it takes part");
+    let parking = oversubscribed
+        .iter()
+        .filter(|r| r.contender.is_ours() && r.contender.waiting == Waiting::Parks);
+    let worst = parking.map(|r| versus::ratio(r, pthread).median).fold(f64::INFINITY, f64::min);
+    let standings = versus::standings(timings);
+    let uncontended = standings.first().expect("our locks have peers").ratio;
+    let rounded = |ratio: f64| (ratio * 1e4).round() / 1e4;
+    Summary {
+        uncontended_worst_ratio: rounded(uncontended),
+        contended_best_ratio: rounded(best(&|name| recommended(load::TWO_THREADS, name))),
+        oversubscribed_best_ratio: rounded(best(&|name| {
+            let of = |title| recommended(title, name);
+            of(load::OVERSUBSCRIBED_8).min(of(load::OVERSUBSCRIBED_32))
+        })),
+        oversubscribed_worst_ratio: rounded(worst),
+    }
+}

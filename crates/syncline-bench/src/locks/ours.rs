@@ -1,0 +1,176 @@
+//! The locks of the catalogue, in all their forms.
+
+use syncline::delegation::{self, Delegated, RawDelegation};
+use syncline::lock::{RawLock, RawSharedLock, catalogue};
+use syncline::wait::{Park, Spin, Yield};
+
+use super::arena::Lock;
+use super::contender::{Contender, Kind, Side, Waiting};
+
+/// What the catalogue's advice names as the choice for contended locks and for more threads than
+/// processors; the figures of the last line are theirs.
+pub const RECOMMENDED: &[&str] = &["gate"];
+
+#[derive(Default)]
+struct Exclusive<L>(L);
+
+impl<L: RawLock> Lock for Exclusive<L> {
+    type Thread = L::Node;
+
+    #[inline(always)]
+    fn with<R: Send>(&self, node: &mut L::Node, section: impl FnOnce() -> R + Send) -> R {
+        // SAFETY: the node stays where it is, and is in no other use.
+        unsafe { self.0.acquire(node) };
+        let result = section();
+        // SAFETY: acquired above.
+        unsafe { self.0.release(node) };
+        result
+    }
+}
+
+#[derive(Default)]
+struct Shared<L>(L);
+
+impl<L: RawSharedLock> Lock for Shared<L> {
+    const SHARED: bool = true;
+
+    type Thread = (L::Node, L::SharedNode);
+
+    #[inline(always)]
+    fn with<R: Send>(&self, (node, _): &mut Self::Thread, section: impl FnOnce() -> R + Send) -> R {
+        // SAFETY: the node stays where it is, and is in no other use.
+        unsafe { self.0.acquire(node) };
+        let result = section();
+        // SAFETY: acquired above.
+        unsafe { self.0.release(node) };
+        result
+    }
+
+    #[inline(always)]
+    fn share<R: Send>(
+        &self,
+        (_, node): &mut Self::Thread,
+        section: impl FnOnce() -> R + Send,
+    ) -> R {
+        // SAFETY: the node stays where it is, and is in no other use.
+        unsafe { self.0.acquire_shared(node) };
+        let result = section();
+        // SAFETY: acquired above.
+        unsafe { self.0.release_shared(node) };
+        result
+    }
+}
+
+macro_rules! form {
+    ($list:ident $form:expr, $type:ty, $name:ident, $($feature:ident)*) => {
+        form! { @ $list $form, $type, $name, $($feature)* }
+    };
+    (@ $list:ident $form:expr, $type:ty, $name:ident, shared $($rest:ident)*) => {
+        $list.push(contender::<Shared<$type>>(
+            $form, stringify!($name), size_of::<<$type as RawLock>::Node>(),
+        ));
+    };
+    (@ $list:ident $form:expr, $type:ty, $name:ident, exclusive $($rest:ident)*) => {
+        $list.push(contender::<Exclusive<$type>>(
+            $form, stringify!($name), size_of::<<$type as RawLock>::Node>(),
+        ));
+    };
+}
+
+/// Delegation: the section goes to the lock's holder.
+#[derive(Default)]
+struct Delegating<D: RawDelegation>(Delegated<(), D>);
+
+impl<D: RawDelegation> Lock for Delegating<D> {
+    type Thread = ();
+
+    #[inline(always)]
+    fn with<R: Send>(&self, (): &mut (), section: impl FnOnce() -> R + Send) -> R {
+        self.0.with(|()| section())
+    }
+}
+
+macro_rules! delegation {
+    ($list:ident $name:ident, $type:ident, $($feature:ident)*) => {
+        $list.push(delegating::<delegation::$type<Spin>>(stringify!($name), "spin"));
+        $list.push(delegating::<delegation::$type<Yield>>(stringify!($name), "yield"));
+        $list.push(delegating::<delegation::$type<Park>>(stringify!($name), "park"));
+    };
+}
+
+fn delegating<D: RawDelegation + 'static>(lock: &str, policy: &str) -> Contender {
+    let form = format!("{lock}-{policy}");
+    let waiting = waiting(&form, lock);
+    Contender {
+        lock: lock.to_owned(),
+        // Whoever waits is served in order, or nearly so.
+        fifo: waiting != Waiting::Parks,
+        ..Contender::new::<Delegating<D>>(&form, Side::Ours, Kind::Delegation, waiting)
+    }
+}
+
+#[allow(clippy::vec_init_then_push, reason = "each line of the catalogue pushes several")]
+pub fn contenders() -> Vec<Contender> {
+    let mut list = Vec::new();
+    syncline::for_each_form!(form, list);
+    syncline::for_each_delegation!(delegation, list);
+    list
+}
+
+fn contender<L: Lock + 'static>(form: &str, lock: &str, node_bytes: usize) -> Contender {
+    let waiting = waiting(form, lock);
+    let entry = catalogue().into_iter().find(|entry| entry.name == lock).expect("it is from there");
+    let own_kind = kind(lock, node_bytes);
+    let kind = match waiting {
+        _ if L::SHARED && node_bytes > 0 => Kind::QueuedShared,
+        Waiting::Parks if L::SHARED => Kind::BlockingShared,
+        _ if L::SHARED => Kind::SpinningShared,
+        // The others stand behind a gate.
+        Waiting::Parks => Kind::Blocking,
+        _ if entry.timed && node_bytes > 0 => Kind::TimedQueue,
+        _ => own_kind,
+    };
+    Contender {
+        lock: lock.to_owned(),
+        fifo: waiting != Waiting::Parks && entry.fifo(),
+        timed: entry.timed,
+        ..Contender::new::<L>(form, Side::Ours, kind, waiting).node_bytes(node_bytes)
+    }
+}
+
+fn waiting(form: &str, lock: &str) -> Waiting {
+    match form.strip_prefix(lock) {
+        Some("-spin") => Waiting::Spins,
+        Some("-yield") => Waiting::Yields,
+        _ => Waiting::Parks,
+    }
+}
+
+/// A new lock is compared with those that it resembles most by its name, else by its node.
+fn kind(lock: &str, node_bytes: usize) -> Kind {
+    let named = |words: &[&str]| words.iter().any(|word| lock.contains(word));
+    match () {
+        () if named(&["hclh", "hticket", "hmcs", "cohort", "hierarchical"]) => Kind::Hierarchical,
+        () if named(&["ticket"]) => Kind::Ticket,
+        () if named(&["anderson", "array"]) => Kind::Array,
+        () if named(&["clh"]) => Kind::Clh,
+        () if named(&["mcs"]) || node_bytes > 0 => Kind::Mcs,
+        () => Kind::Spin,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_takes_part_and_the_recommended_ones_exist() {
+        let all = contenders();
+        let names: Vec<_> = all.iter().map(|contender| contender.name.as_str()).collect();
+        let forms: Vec<_> = syncline::lock::forms().iter().map(|form| form.name).collect();
+        assert_eq!(names[..forms.len()], forms);
+        for name in RECOMMENDED {
+            assert!(names.contains(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The tables for a person, 100 columns wide.
+
+use super::load::{For, Load};
+use super::memory::Footprint;
+use super::uncontended::Access;
+use super::versus::{self, Result, Standing};
+
+/// The locks under one load, the quickest first, beside the best of the reference locks.
+pub fn contended(load: &Load, results: &[Result]) {
+    let references = versus::references(load.for_whom == For::Shared);
+    let reference = versus::best_of(results, references);
+    println!("\n{}", load.title);
+    let beside = reference.map_or("", |peer| &*peer.contender.name);
+    println!("  ratio: throughput over that of {beside}");
+    println!(
+        "  {:<22}{:>8}{:>7}{:>14}{:>7}{:>7}{:>7}{:>7}{:>8}{:>8}",
+        "", "M/s", "ratio", "95 % interval", "p50", "p99", "p99.9", "max", "Jain", "min/max"
+    );
+    let mut order: Vec<_> = results.iter().collect();
+    order.sort_by(|a, b| b.per_second().total_cmp(&a.per_second()));
+    for result in order {
+        let (ratio, interval) = match reference {
+            Some(peer) => {
+                let spread = versus::ratio(result, peer);
+                let interval = format!("{}..{}", ratio(spread.low), ratio(spread.high));
+                (ratio(spread.median), interval)
+            }
+            None => (String::new(), String::new()),
+        };
+        let waits = Waits::of(result);
+        println!(
+            "  {:<22}{:>8.3}{ratio:>7}{interval:>14}{:>7}{:>7}{:>7}{:>7}{:>8.3}{:>8.3}",
+            result.contender.name,
+            result.per_second() / 1e6,
+            duration(waits.p50),
+            duration(waits.p99),
+            duration(waits.p99_9),
+            duration(waits.max),
+            result.median(|outcome| outcome.jain),
+            result.median(|outcome| outcome.least_share),
+        );
+    }
+}
+
+/// How long acquisitions took, in nanoseconds.
+struct Waits {
+    p50: u64,
+    p99: u64,
+    p99_9: u64,
+    max: u64,
+}
+
+impl Waits {
+    /// Over the samples of all rounds.
+    fn of(result: &Result) -> Waits {
+        let mut all: Vec<u64> = result.outcomes.iter().flat_map(|o| &o.waits).copied().collect();
+        all.sort_unstable();
+        let at = |share: f64| match all.len() {
+            0 => 0,
+            count => all[((count as f64 * share) as usize).min(count - 1)],
+        };
+        Waits { p50: at(0.5), p99: at(0.99), p99_9: at(0.999), max: at(1.0) }
+    }
+}
+
+/// With a unit, in at most six characters.
+fn duration(nanoseconds: u64) -> String {
+    match nanoseconds {
+        0..1_000 => format!("{nanoseconds}ns"),
+        1_000..10_000 => format!("{:.1}us", nanoseconds as f64 / 1e3),
+        10_000..1_000_000 => format!("{}us", nanoseconds / 1_000),
+        1_000_000..10_000_000 => format!("{:.1}ms", nanoseconds as f64 / 1e6),
+        10_000_000..10_000_000_000 => format!("{}ms", nanoseconds / 1_000_000),
+        _ => format!("{}s", nanoseconds / 1_000_000_000),
+    }
+}
+
+/// Three digits that count, in at most five characters.
+fn ratio(value: f64) -> String {
+    match value {
+        0.0..0.01 => format!("{value:.4}"),
+        0.01..10.0 => format!("{value:.2}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+/// What memory the locks take.
+pub fn memory(footprints: &[Footprint]) {
+    println!("\nMemory, in bytes");
+    println!("  {:<22}{:>8}{:>8}{:>12}{:>12}", "", "lock", "node", "per lock", "per waiter");
+    for footprint in footprints {
+        println!(
+            "  {:<22}{:>8}{:>8}{:>12}{:>12}",
+            footprint.name,
+            footprint.lock,
+            footprint.node,
+            footprint.heap_per_lock,
+            footprint.heap_per_thread,
+        );
+    }
+}
+
+/// The locks that miss the aim where nobody contends.
+pub fn behind(standings: &[Standing]) {
+    let mut behind = versus::behind(standings).peekable();
+    if behind.peek().is_some() {
+        println!("\nUncontended, behind the fastest peer of the same kind by more than 3 %");
+    }
+    for Standing { form, access, ratio } in behind {
+        let role = if *access == Access::Shared { ", as a reader" } else { "" };
+        println!("  {:<40}{ratio:.3}", format!("{form}{role}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_fit_their_columns() {
+        for nanoseconds in [0, 999, 1_000, 9_999, 10_000, 999_999, 9_999_999, 9_999_999_999] {
+            assert!(duration(nanoseconds).len() <= 6, "{}", duration(nanoseconds));
+        }
+        assert_eq!(duration(1_500_000), "1.5ms");
+        for value in [0.001, 0.05, 1.0, 9.99, 123.4, 9999.0] {
+            assert!(ratio(value).len() <= 6, "{}", ratio(value));
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What a thread is told to do with the locks, and what it tells afterwards.
+//!
+//! The structure is shared with the C loops (`programs/ck_locks.c`), so that all locks are
+//! given the same work; what takes time in it (waiting, the clock) is the same code, too.
+
+use std::arch::asm;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// The work of one thread, as `struct work` in C.
+#[repr(C)]
+pub struct Work {
+    stop: *const AtomicBool,
+    /// The number of locks less one; they are a power of two.
+    pub mask: u32,
+    /// How many of 1024 acquisitions are a writer's, of a lock that can be shared.
+    pub writes: u32,
+    /// How long the lock is held, in loops of [`busy`].
+    pub section: u32,
+    /// How long the thread stays away on average, in the same.
+    pub outside: u32,
+    sample_every: u32,
+    until_sample: u32,
+    random: u64,
+    /// Sections begun before the stop.
+    pub done: u64,
+    /// Those that wrote.
+    pub written: u64,
+    busy: extern "C" fn(u32),
+    now: extern "C" fn() -> u64,
+    record: unsafe extern "C" fn(*mut Work, u64),
+    /// How long acquisitions took, in nanoseconds: the latest [`KEPT`] of those sampled. C
+    /// doesn't know of what follows.
+    samples: Vec<u64>,
+    sampled: usize,
+}
+
+/// More than a thread can sample within a slot, on this and on somewhat faster machines.
+const KEPT: usize = 1 << 14;
+
+/// Of how many acquisitions one is timed. Odd, so that it meets all locks and both sides.
+const SAMPLE_EVERY: u32 = 17;
+
+impl Work {
+    pub fn new(thread: usize, locks: usize, stop: &AtomicBool) -> Work {
+        assert!(locks.is_power_of_two());
+        Work {
+            stop,
+            mask: locks as u32 - 1,
+            writes: 1024,
+            section: 0,
+            outside: 0,
+            sample_every: SAMPLE_EVERY,
+            until_sample: 1 + thread as u32 % SAMPLE_EVERY,
+            random: 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(thread as u64 + 1),
+            done: 0,
+            written: 0,
+            busy,
+            now,
+            record,
+            samples: Vec::new(),
+            sampled: 0,
+        }
+    }
+
+    pub fn stop(&self) -> *const AtomicBool {
+        self.stop
+    }
+
+    /// Marsaglia's xorshift with 64 bits.
+    #[inline]
+    pub fn next_random(&mut self) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random
+    }
+
+    #[inline]
+    pub fn is_sampled(&mut self) -> bool {
+        self.until_sample -= 1;
+        if self.until_sample != 0 {
+            return false;
+        }
+        self.until_sample = self.sample_every;
+        true
+    }
+
+    pub fn keep(&mut self, nanoseconds: u64) {
+        if self.samples.len() < KEPT {
+            self.samples.push(nanoseconds);
+        } else {
+            self.samples[self.sampled % KEPT] = nanoseconds;
+        }
+        self.sampled += 1;
+    }
+
+    /// Room for the samples, so that keeping one never allocates.
+    pub fn reserve(&mut self) {
+        self.samples.reserve_exact(KEPT);
+    }
+
+    pub fn into_samples(self) -> Vec<u64> {
+        self.samples
+    }
+}
+
+/// Passes the time without touching shared memory.
+pub extern "C" fn busy(loops: u32) {
+    for _ in 0..loops {
+        // SAFETY: no instruction; it keeps the loop.
+        unsafe { asm!("", options(nomem, nostack, preserves_flags)) };
+    }
+}
+
+/// Nanoseconds since the first call.
+pub extern "C" fn now() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+unsafe extern "C" fn record(work: *mut Work, nanoseconds: u64) {
+    // SAFETY: the C loops pass on what they were called with, which they use alone.
+    unsafe { &mut *work }.keep(nanoseconds);
+}
+
+/// Loops of [`busy`] in a nanosecond.
+pub fn loops_per_nanosecond() -> f64 {
+    static MEASURED: OnceLock<f64> = OnceLock::new();
+    *MEASURED.get_or_init(|| {
+        const LOOPS: u32 = 1_000_000;
+        let once = |_| {
+            let start = Instant::now();
+            busy(LOOPS);
+            start.elapsed()
+        };
+        let least = (0..9).map(once).min().unwrap_or(Duration::from_millis(1));
+        f64::from(LOOPS) / least.as_nanos() as f64
+    })
+}

@@ -1,0 +1,198 @@
+/* Syncline: locks for threads.
+ *
+ * Every lock here has its time and place. Choose one by its type, each with the text about it:
+ *
+ *     syncline/locks.h      locks that one thread holds at a time      syncline_mcs_t, ...
+ *     syncline/rwlocks.h    locks that readers share                   syncline_rw_fair_t, ...
+ *     syncline/delegation.h locks whose holder runs others' sections   syncline_qd_t, ...
+ *
+ * or by its name, when the program runs: syncline_lock_t and syncline_rwlock_t, below. When in
+ * doubt take syncline_gate_t; it is of use everywhere.
+ *
+ *     static syncline_gate_t lock = SYNCLINE_GATE_INIT;
+ *
+ *     syncline_gate_lock(&lock);
+ *     total += 1;
+ *     syncline_gate_unlock(&lock);
+ *
+ * Build with `pkg-config --cflags --libs syncline`, or with CMake's find_package(syncline), which
+ * gives the target syncline::syncline. syncline.hpp has the same locks as classes of C++.
+ *
+ * A lock is for the threads of one process, and stays where it is while it is in use; copy none.
+ * All zero bytes are a free lock, so a static lock needs no initialiser; but those chosen by name
+ * need theirs. Locking has acquire, and unlocking release ordering: a holder sees what the
+ * holders before it did.
+ *
+ * WHAT FUNCTIONS RETURN
+ *
+ * 0, or an error number of errno.h. Then nothing was done. syncline_strerror has a sentence for
+ * each. What is a mistake is detected always, in optimised programs as well:
+ *
+ *     unlock     EPERM      this thread does not hold the lock
+ *     lock       EDEADLK    this thread holds it already, in whatever way
+ *     trylock    EBUSY      it is held, or others wait for it
+ *     timedlock  ETIMEDOUT  the deadline has passed; a free lock is taken even then
+ *                EDEADLK    as for lock
+ *     wait       EPERM      this thread does not hold the lock, or only as a reader
+ *     timedwait  ETIMEDOUT  the deadline has passed; the lock is held all the same
+ *     destroy    EBUSY      it is held, waited for, or used to wait for a condition
+ *     all        EINVAL     a null pointer, a misaligned lock, or a deadline that is no time
+ *
+ * A thread that ends while it holds a lock leaves it held.
+ *
+ * DEADLINES are absolute times on CLOCK_MONOTONIC. syncline_deadline makes one.
+ */
+
+#ifndef SYNCLINE_H
+#define SYNCLINE_H
+
+#include <stdint.h>
+#include <time.h>
+
+#if UINTPTR_MAX != UINT64_MAX
+#error "syncline.h is for systems with pointers of 64 bits"
+#endif
+
+#define SYNCLINE_VERSION "0.1.0"
+
+#ifdef __cplusplus
+#define SYNCLINE_ALIGNED(bytes) alignas(bytes)
+#define SYNCLINE_LAYOUT(type, size, alignment)                                                     \
+    static_assert(sizeof(type) == size && alignof(type) == alignment, "a layout was changed")
+extern "C" {
+#else
+#define SYNCLINE_ALIGNED(bytes) _Alignas(bytes)
+#define SYNCLINE_LAYOUT(type, size, alignment)                                                     \
+    _Static_assert(sizeof(type) == size && _Alignof(type) == alignment, "a layout was changed")
+#endif
+
+/* The version of the library that the program runs with, such as "0.1.0". */
+const char *syncline_version(void);
+
+/* What an error number of these functions means, and what to do. Never null. */
+const char *syncline_strerror(int error);
+
+/* The time that is this many nanoseconds away. */
+struct timespec syncline_deadline(uint64_t nanoseconds);
+
+/* ---- Condition variables ------------------------------------------------------------------
+ *
+ * One kind for all locks. A thread that holds a lock waits with that lock's function, and holds
+ * it again afterwards:
+ *
+ *     while (!ready)
+ *         syncline_mcs_wait(&lock, &cond);
+ *
+ * It may wake for no reason, so look in a loop. Whoever makes the condition true holds the lock,
+ * or has held it, before it signals. With a reader-writer lock, a writer can wait. */
+
+typedef struct syncline_cond { uint32_t opaque[2]; } syncline_cond_t;
+#define SYNCLINE_COND_INIT {{0}}
+
+/* Wakes one of those who wait, or all. */
+int syncline_cond_signal(syncline_cond_t *cond);
+int syncline_cond_broadcast(syncline_cond_t *cond);
+
+/* EBUSY if a thread waits. There is nothing to free. */
+int syncline_cond_destroy(syncline_cond_t *cond);
+
+/* ---- Locks chosen by name -----------------------------------------------------------------
+ *
+ * A name is a lock's and how its waiters wait: "mcs-spin", "mcs-yield", "mcs-park". A lock's name
+ * alone means that they park, as with the types. Such a lock costs an indirect call more. */
+
+typedef struct syncline_lock { uint64_t opaque[3]; } syncline_lock_t;
+
+/* Initialises a lock. EINVAL: no lock has this name. ENOMEM: no memory for it. It must be
+ * destroyed, or its memory is lost; it must not be initialised again before that.
+ *
+ * The functions below return EINVAL if the lock was not initialised, or destroyed, or is a copy;
+ * and ENOTSUP if the lock of this name can't do that. */
+int syncline_lock_init(syncline_lock_t *lock, const char *name);
+int syncline_lock_lock(syncline_lock_t *lock);
+int syncline_lock_trylock(syncline_lock_t *lock);
+int syncline_lock_timedlock(syncline_lock_t *lock, const struct timespec *deadline);
+int syncline_lock_unlock(syncline_lock_t *lock);
+int syncline_lock_wait(syncline_lock_t *lock, syncline_cond_t *cond);
+int syncline_lock_timedwait(syncline_lock_t *lock, syncline_cond_t *cond,
+                            const struct timespec *deadline);
+int syncline_lock_destroy(syncline_lock_t *lock);
+
+/* All names, ended by a null pointer. */
+const char *const *syncline_lock_names(void);
+
+/* The same for locks that readers share. A thread that reads can't take the same lock again,
+ * neither to read nor to write: EDEADLK, or EBUSY from the functions that try. */
+typedef struct syncline_rwlock { uint64_t opaque[3]; } syncline_rwlock_t;
+
+int syncline_rwlock_init(syncline_rwlock_t *lock, const char *name);
+int syncline_rwlock_rdlock(syncline_rwlock_t *lock);
+int syncline_rwlock_tryrdlock(syncline_rwlock_t *lock);
+int syncline_rwlock_timedrdlock(syncline_rwlock_t *lock, const struct timespec *deadline);
+int syncline_rwlock_wrlock(syncline_rwlock_t *lock);
+int syncline_rwlock_trywrlock(syncline_rwlock_t *lock);
+int syncline_rwlock_timedwrlock(syncline_rwlock_t *lock, const struct timespec *deadline);
+int syncline_rwlock_unlock(syncline_rwlock_t *lock);
+int syncline_rwlock_wait(syncline_rwlock_t *lock, syncline_cond_t *cond);
+int syncline_rwlock_timedwait(syncline_rwlock_t *lock, syncline_cond_t *cond,
+                              const struct timespec *deadline);
+int syncline_rwlock_destroy(syncline_rwlock_t *lock);
+const char *const *syncline_rwlock_names(void);
+
+SYNCLINE_LAYOUT(syncline_cond_t, 8, 4);
+SYNCLINE_LAYOUT(syncline_lock_t, 24, 8);
+SYNCLINE_LAYOUT(syncline_rwlock_t, 24, 8);
+
+/* ---- One type for each lock ---------------------------------------------------------------
+ *
+ * Functions are there only for what the lock can do. Destroying gives back what a lock may have
+ * kept, and leaves a free lock. Large types are aligned to 128 bytes, which is more than malloc
+ * gives: use aligned_alloc. */
+
+#include "syncline/locks.h"
+#include "syncline/rwlocks.h"
+
+/* ---- Delegation ---------------------------------------------------------------------------
+ *
+ * A critical section, as a function with an argument, goes to whoever holds the lock, instead of
+ * the lock to the section. For short sections on contended data that is the quickest way there
+ * is, and a thread need not wait for a section whose result it doesn't want at once:
+ *
+ *     syncline_pending_t pending;
+ *     syncline_qd_delegate(&lock, add, &order, &pending);
+ *     ...
+ *     syncline_pending_wait(&pending);
+ *
+ * The section runs once, in any thread that is inside a call to this lock. It must return: no
+ * exception, no longjmp. It must not call its own lock, nor wait for what is pending there. What
+ * the argument points to must stay until the section has run.
+ *
+ *     run        EDEADLK    from a section of this lock
+ *     delegate   EDEADLK    likewise
+ *     wait       EINVAL     nothing is pending here, it was waited for already, or it is a copy
+ *                EDEADLK    from a section of the same lock
+ *     destroy    EBUSY      a call is inside
+ *     all        EINVAL     a null pointer where none may be, or a misaligned one
+ */
+
+typedef void (*syncline_section_t)(void *argument);
+
+/* A section that was delegated. It stays where it is, and is waited for once. */
+typedef struct syncline_pending { uint64_t opaque[5]; } syncline_pending_t;
+
+/* Waits until the section has run. The functions of the locks:
+ *
+ *     run        has a section run, here or by another thread, and waits for it
+ *     delegate   hands a section in, and returns at once; or runs it and others' if the lock is
+ *                free. With a null pointer for `pending`, nobody waits for it. */
+int syncline_pending_wait(syncline_pending_t *pending);
+
+SYNCLINE_LAYOUT(syncline_pending_t, 40, 8);
+
+#include "syncline/delegation.h"
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SYNCLINE_H */

@@ -1,0 +1,90 @@
+//! The way from C into Rust and back: pointers are looked at before they are followed, outcomes
+//! become error numbers, and no panic gets out.
+
+use std::ffi::c_int;
+use std::mem::forget;
+use std::process::abort;
+
+/// What a call came to.
+pub(crate) type Outcome = Result<(), Refusal>;
+
+/// Why a call did nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// This thread doesn't hold the lock.
+    NotHolder,
+    /// This thread holds the lock, and would wait for itself.
+    Deadlock,
+    /// Somebody else holds or uses it.
+    Busy,
+    /// The deadline has passed.
+    TimedOut,
+    /// Not a lock, or not a name of one.
+    Invalid,
+    /// No memory for the lock.
+    NoMemory,
+    /// This lock can't do that.
+    Unsupported,
+}
+
+impl Refusal {
+    /// All of them.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::NotHolder,
+        Self::Deadlock,
+        Self::Busy,
+        Self::TimedOut,
+        Self::Invalid,
+        Self::NoMemory,
+        Self::Unsupported,
+    ];
+
+    /// The error number.
+    pub(crate) fn number(self) -> c_int {
+        match self {
+            Self::NotHolder => libc::EPERM,
+            Self::Deadlock => libc::EDEADLK,
+            Self::Busy => libc::EBUSY,
+            Self::TimedOut => libc::ETIMEDOUT,
+            Self::Invalid => libc::EINVAL,
+            Self::NoMemory => libc::ENOMEM,
+            Self::Unsupported => libc::ENOTSUP,
+        }
+    }
+}
+
+/// Runs what a C function does, and returns its error number, or 0.
+///
+/// A panic here is a bug of ours. It may have left a lock half acquired, so the program ends.
+#[inline(always)]
+pub(crate) fn boundary(call: impl FnOnce() -> Outcome) -> c_int {
+    let panicked = Panicked;
+    let outcome = call();
+    forget(panicked);
+    outcome.map_or_else(Refusal::number, |()| 0)
+}
+
+/// Is dropped when a panic passes by.
+struct Panicked;
+
+impl Drop for Panicked {
+    fn drop(&mut self) {
+        eprintln!("libsyncline: this is a bug in Syncline; ending the program, since a lock may be broken");
+        abort();
+    }
+}
+
+/// What a pointer from C points to.
+///
+/// # Safety
+///
+/// If it is not null and aligned, it points to a `T` that stays for the lifetime `'a`, and which
+/// may be all zero bytes.
+#[inline(always)]
+pub(crate) unsafe fn at<'a, T>(pointer: *const T) -> Result<&'a T, Refusal> {
+    if pointer.is_null() || !pointer.is_aligned() {
+        return Err(Refusal::Invalid);
+    }
+    // SAFETY: our caller's promise.
+    Ok(unsafe { &*pointer })
+}

@@ -1,0 +1,71 @@
+//! What can be done with a lock of C: one trait for each group of functions.
+
+use std::time::Duration;
+
+use syncline::Condvar;
+
+use crate::boundary::Outcome;
+
+/// A lock that can be destroyed, if nobody uses it.
+pub(crate) trait Unused {
+    /// Refuses if the lock is in use.
+    fn expect_unused(&self) -> Outcome;
+}
+
+/// A lock that one thread holds at a time.
+pub(crate) trait Lock: Unused + Sized {
+    /// A free lock.
+    fn new() -> Self;
+    /// Waits until the lock is free, and holds it.
+    fn lock(&self) -> Outcome;
+    /// Releases it; if it is shared, gives up this thread's share.
+    fn unlock(&self) -> Outcome;
+    /// Releases the lock, waits for the condition or until the deadline, and acquires again.
+    fn wait(&self, cond: &Condvar, deadline: Option<Duration>) -> Outcome;
+}
+
+/// A lock that can be taken if it is free.
+pub(crate) trait Try: Lock {
+    /// Takes the lock if it is free.
+    fn try_lock(&self) -> Outcome;
+}
+
+/// A lock whose waiters can give up.
+pub(crate) trait Timed: Try {
+    /// Waits for the lock until the deadline.
+    fn lock_until(&self, deadline: Duration) -> Outcome;
+}
+
+/// A lock that several threads can share.
+pub(crate) trait Share: Lock {
+    /// Waits until nobody holds the lock alone, and shares it.
+    fn share(&self) -> Outcome;
+}
+
+/// A shared lock that can be taken if it is free.
+pub(crate) trait TryShare: Share + Try {
+    /// Shares the lock if that needs no waiting.
+    fn try_share(&self) -> Outcome;
+}
+
+/// A shared lock whose waiters can give up.
+pub(crate) trait TimedShare: TryShare + Timed {
+    /// Waits for a share until the deadline.
+    fn share_until(&self, deadline: Duration) -> Outcome;
+}
+
+/// Drops a lock, if nobody uses it, and leaves zeros: a fresh one.
+///
+/// # Safety
+///
+/// The lock is valid, may be zero, and nobody comes to use it meanwhile.
+pub(crate) unsafe fn destroy<T: Unused>(lock: *mut T) -> Outcome {
+    // SAFETY: the lock is valid.
+    unsafe { &*lock }.expect_unused()?;
+    // SAFETY: nobody uses it, and it may be zero.
+    unsafe {
+        lock.drop_in_place();
+        lock.write_bytes(0, 1);
+    }
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! What the headers say about a lock, from its entry in the catalogue.
+
+use syncline::lock::{About, Order};
+
+use super::{Delegating, Type};
+
+const WIDTH: usize = 90;
+
+/// The lock in some sentences.
+pub(super) fn description(lock: &Type) -> String {
+    // Under the parking policy, a lock that serves in order stands behind a gate.
+    let gated = lock.entry.fifo() && !lock.entry.shared;
+    let order = if gated { Order::Bounded } else { lock.entry.about.order };
+    sentences(lock.entry.name, &lock.entry.about, served(order), lock.size)
+}
+
+/// The delegation lock in some sentences.
+pub(super) fn of_delegating(lock: &Delegating) -> String {
+    let order = match lock.about.order {
+        Order::Fifo => "Sections run in the order of their calls.",
+        _ => "Sections of different threads run in no order.",
+    };
+    sentences(lock.name, &lock.about, order, lock.size)
+}
+
+fn sentences(name: &str, about: &About, order: &str, size: usize) -> String {
+    let numa = if about.numa { " Keeps the lock among near processors." } else { "" };
+    let (idea, advice, source) = (about.idea, sentence(about.advice), about.source);
+    format!("{name}: {idea}. {order}{numa} {advice}. {size} bytes. Source: {source}.")
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn served(order: Order) -> &'static str {
+    match order {
+        Order::Any => "Waiters get it in no order.",
+        Order::Fifo => "First come, first served.",
+        Order::FifoInGroup => "First come, first served among near processors, which take turns.",
+        Order::Bounded => "Served in order, but newcomers may overtake for a bounded time.",
+        Order::ReadersFirst => "Readers come before writers; a writer may starve.",
+        Order::WritersFirst => "Writers come before readers; a reader may starve.",
+    }
+}
+
+/// A comment's lines, each behind this start.
+pub(super) fn wrapped(text: &str, start: &str) -> Vec<String> {
+    let mut lines = vec![start.to_owned()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is one");
+        if line.len() + 1 + word.len() > WIDTH {
+            lines.push(format!("{start} {word}"));
+        } else {
+            line.push(' ');
+            line.push_str(word);
+        }
+    }
+    lines
+}

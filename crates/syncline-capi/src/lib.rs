@@ -1,0 +1,27 @@
+//! The C interface of the locks: what `include/syncline.h` declares.
+//!
+//! A C type is a lock of the catalogue and what C leaves no other place for: which thread holds
+//! it, and the holder's queue node ([`exclusive`], [`shared`]). So `lock` and `unlock` take the
+//! lock alone, and whoever releases what it doesn't hold is told so. Every function is made from
+//! the catalogue: those of the types in [`typed`], those of locks chosen by name in [`named`].
+//! Headers and library can't disagree, since a test writes the one from the other ([`header`]).
+//!
+//! All calls pass through [`boundary`](boundary::boundary), which turns an outcome into an error
+//! number, and a panic into the end of the program.
+
+mod boundary;
+mod calls;
+mod cond;
+mod deadline;
+mod delegation;
+mod exclusive;
+mod form;
+#[cfg(test)]
+mod header;
+mod named;
+mod owner;
+mod running;
+mod shared;
+mod shares;
+mod texts;
+mod typed;

@@ -1,0 +1,144 @@
+//! A lock for readers and writers, as C sees it. A writer holds it like any lock; a reader's
+//! share is on the thread's list of [`shares`](crate::shares).
+//!
+//! A thread has one hold on such a lock at a time. To read again where one reads already would
+//! deadlock as soon as a writer waits in between, so it is refused rather than left to chance.
+
+use std::ptr;
+use std::time::Duration;
+
+use syncline::Condvar;
+use syncline::lock::{RawSharedLock, TimedSharedLock, TrySharedLock};
+use syncline::memory::Native;
+
+use crate::boundary::{Outcome, Refusal};
+use crate::calls::{Lock, Share, Timed, TimedShare, Try, TryShare, Unused};
+use crate::exclusive::{Exclusive, Place};
+use crate::shares;
+
+/// A lock `L`, which counts its users if it can't be tried.
+#[repr(transparent)]
+pub(crate) struct Shared<L: RawSharedLock, const COUNTED: bool>(Exclusive<L, COUNTED>);
+
+impl<L: RawSharedLock<Memory = Native>, const COUNTED: bool> Lock for Shared<L, COUNTED>
+where
+    Exclusive<L, COUNTED>: Unused,
+{
+    fn new() -> Self {
+        Self(Exclusive::new())
+    }
+
+    fn lock(&self) -> Outcome {
+        self.expect_no_share()?;
+        self.0.lock()
+    }
+
+    fn unlock(&self) -> Outcome {
+        if self.0.is_mine() {
+            return self.0.unlock();
+        }
+        let node = shares::remove(self.address()).ok_or(Refusal::NotHolder)?;
+        // SAFETY: `note` has left it there.
+        let place = unsafe { Place::<L::SharedNode>::from_raw(node.cast()) };
+        if COUNTED {
+            self.0.leave();
+        }
+        // SAFETY: this thread shares the lock with this node.
+        unsafe { self.0.lock.release_shared(place.node()) };
+        Ok(())
+    }
+
+    fn wait(&self, cond: &Condvar, deadline: Option<Duration>) -> Outcome {
+        self.0.wait(cond, deadline)
+    }
+}
+
+impl<L: RawSharedLock<Memory = Native>, const COUNTED: bool> Share for Shared<L, COUNTED>
+where
+    Exclusive<L, COUNTED>: Unused,
+{
+    fn share(&self) -> Outcome {
+        let place = self.begin()?;
+        // SAFETY: the node stays in place until `unlock` has released it.
+        unsafe { self.0.lock.acquire_shared(place.node()) };
+        self.note(place);
+        Ok(())
+    }
+}
+
+impl<L: RawSharedLock<Memory = Native>, const COUNTED: bool> Shared<L, COUNTED> {
+    fn address(&self) -> *const () {
+        ptr::from_ref(self).cast()
+    }
+
+    fn expect_no_share(&self) -> Outcome {
+        if shares::has(self.address()) { Err(Refusal::Deadlock) } else { Ok(()) }
+    }
+
+    /// What comes before a share.
+    fn begin(&self) -> Result<Place<L::SharedNode>, Refusal> {
+        if self.0.is_mine() {
+            return Err(Refusal::Deadlock);
+        }
+        self.expect_no_share()?;
+        if COUNTED {
+            self.0.enter();
+        }
+        Ok(Place::new())
+    }
+
+    /// What follows a share.
+    fn note(&self, place: Place<L::SharedNode>) {
+        shares::add(self.address(), place.into_raw().cast());
+    }
+}
+
+impl<L: TrySharedLock<Memory = Native>> Try for Shared<L, false> {
+    fn try_lock(&self) -> Outcome {
+        self.0.try_lock()
+    }
+}
+
+impl<L: TrySharedLock<Memory = Native>> TryShare for Shared<L, false> {
+    fn try_share(&self) -> Outcome {
+        // A second share might be given at once, but couldn't be told from the first.
+        if shares::has(self.address()) {
+            return Err(Refusal::Busy);
+        }
+        let place = Place::new();
+        // SAFETY: as in `share`; if it fails, the node is free.
+        if !unsafe { self.0.lock.try_acquire_shared(place.node()) } {
+            return Err(Refusal::Busy);
+        }
+        self.note(place);
+        Ok(())
+    }
+}
+
+impl<L: TimedSharedLock<Memory = Native>> Timed for Shared<L, false> {
+    fn lock_until(&self, deadline: Duration) -> Outcome {
+        self.expect_no_share()?;
+        self.0.lock_until(deadline)
+    }
+}
+
+impl<L: TimedSharedLock<Memory = Native>> TimedShare for Shared<L, false> {
+    fn share_until(&self, deadline: Duration) -> Outcome {
+        let place = self.begin()?;
+        // SAFETY: as in `share`; if it fails, the node is free.
+        if !unsafe { self.0.lock.acquire_shared_until(place.node(), deadline) } {
+            return Err(Refusal::TimedOut);
+        }
+        self.note(place);
+        Ok(())
+    }
+}
+
+impl<L: RawSharedLock<Memory = Native>, const COUNTED: bool> Unused for Shared<L, COUNTED>
+where
+    Exclusive<L, COUNTED>: Unused,
+{
+    fn expect_unused(&self) -> Outcome {
+        self.0.expect_unused()
+    }
+}

@@ -1,0 +1,69 @@
+//! The texts of the interface: the version, the names, and what the error numbers mean.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::ptr;
+
+use crate::boundary::Refusal;
+use crate::form::{Form, LOCKS, RWLOCKS};
+
+impl Refusal {
+    /// What happened, and what to do next.
+    fn text(self) -> &'static CStr {
+        match self {
+            Self::NotHolder => c"this thread does not hold the lock; unlock it where it was locked",
+            Self::Deadlock => c"this thread holds the lock already, and would wait for itself",
+            Self::Busy => c"the lock is in use; try again, or destroy it when nobody uses it",
+            Self::TimedOut => c"the deadline has passed",
+            Self::Invalid => c"not an initialised lock, not a name of one, or not a time; syncline_lock_names() lists the names",
+            Self::NoMemory => c"no memory for the lock",
+            Self::Unsupported => c"this lock has no such operation; choose one that has",
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn syncline_strerror(error: c_int) -> *const c_char {
+    let refusal = Refusal::ALL.into_iter().find(|refusal| refusal.number() == error);
+    let text = match refusal {
+        Some(refusal) => refusal.text(),
+        None if error == 0 => c"success",
+        None => c"not an error number of syncline",
+    };
+    text.as_ptr()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn syncline_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// Names for C: pointers to them, and a null pointer.
+#[repr(transparent)]
+struct Names<const N: usize>([*const c_char; N]);
+
+// SAFETY: they point to constant texts.
+unsafe impl<const N: usize> Sync for Names<N> {}
+
+impl<const N: usize> Names<N> {
+    const fn of(forms: &[Form]) -> Self {
+        let mut names = [ptr::null(); N];
+        let mut place = 0;
+        while place < forms.len() {
+            names[place] = forms[place].name.as_ptr();
+            place += 1;
+        }
+        Self(names)
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn syncline_lock_names() -> *const *const c_char {
+    static NAMES: Names<{ LOCKS.len() + 1 }> = Names::of(LOCKS);
+    NAMES.0.as_ptr()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn syncline_rwlock_names() -> *const *const c_char {
+    static NAMES: Names<{ RWLOCKS.len() + 1 }> = Names::of(RWLOCKS);
+    NAMES.0.as_ptr()
+}

@@ -1,0 +1,151 @@
+//! The functions of the types: for each lock of the catalogue in its parking form, which is of
+//! use everywhere, `syncline_NAME_lock` and its like.
+
+use std::ffi::c_int;
+
+use libc::timespec;
+use syncline::Condvar;
+
+use crate::boundary::{at, boundary};
+use crate::calls::{Lock, Share, Timed, TimedShare, Try, TryShare, destroy};
+use crate::deadline;
+
+/// Calls a macro with each lock of the catalogue in its parking form, or in its only one:
+/// `$each! { [what] Type, name, features }`.
+macro_rules! for_each_type {
+    ($each:ident $what:tt) => {
+        syncline::for_each_form!(parking, { $each $what });
+    };
+}
+#[cfg(test)]
+pub(crate) use for_each_type;
+
+/// Picks the forms by the ends of their names, as `for_each_form` spells them.
+macro_rules! parking {
+    ($to:tt concat!(stringify!($lock:ident), "-spin"), $($form:tt)*) => {};
+    ($to:tt concat!(stringify!($lock:ident), "-yield"), $($form:tt)*) => {};
+    ({ $each:ident $what:tt } concat!(stringify!($lock:ident), "-park"), $($form:tt)*) => {
+        $each! { $what $($form)* }
+    };
+    ({ $each:ident $what:tt } stringify!($lock:ident), $($form:tt)*) => {
+        $each! { $what $($form)* }
+    };
+}
+#[cfg(test)]
+pub(crate) use parking;
+
+/// The type of C for a lock with these features. One that can't be tried counts its users.
+macro_rules! type_of {
+    ($lock:ty, exclusive try $($feature:ident)*) => { $crate::exclusive::Exclusive<$lock, false> };
+    ($lock:ty, exclusive $($feature:ident)*) => { $crate::exclusive::Exclusive<$lock, true> };
+    ($lock:ty, shared try $($feature:ident)*) => { $crate::shared::Shared<$lock, false> };
+    ($lock:ty, shared $($feature:ident)*) => { $crate::shared::Shared<$lock, true> };
+}
+pub(crate) use type_of;
+
+/// The functions of a lock, by its features.
+macro_rules! export {
+    ({} $lock:ty, $name:ident, $kind:ident $($feature:ident)*) => {
+        mod $name {
+            use super::*;
+
+            type Type = type_of!($lock, $kind $($feature)*);
+
+            function!($name, "_unlock", Lock::unlock);
+            function!($name, "_wait", Lock::wait, cond);
+            function!($name, "_timedwait", Lock::wait, cond, deadline);
+            $kind!($name, $($feature)*);
+
+            #[unsafe(export_name = concat!("syncline_", stringify!($name), "_destroy"))]
+            unsafe extern "C" fn end(lock: *mut Type) -> c_int {
+                boundary(|| {
+                    // SAFETY: it may be zero, and C's caller keeps it in place.
+                    unsafe {
+                        at::<Type>(lock)?;
+                        destroy(lock)
+                    }
+                })
+            }
+        }
+    };
+}
+
+macro_rules! exclusive {
+    ($name:ident, try timed $($feature:ident)*) => {
+        function!($name, "_timedlock", Timed::lock_until, deadline);
+        exclusive!($name, try);
+    };
+    ($name:ident, try $($feature:ident)*) => {
+        function!($name, "_trylock", Try::try_lock);
+        exclusive!($name,);
+    };
+    ($name:ident, $($feature:ident)*) => {
+        function!($name, "_lock", Lock::lock);
+    };
+}
+
+macro_rules! shared {
+    ($name:ident, try timed $($feature:ident)*) => {
+        function!($name, "_timedrdlock", TimedShare::share_until, deadline);
+        function!($name, "_timedwrlock", Timed::lock_until, deadline);
+        shared!($name, try);
+    };
+    ($name:ident, try $($feature:ident)*) => {
+        function!($name, "_tryrdlock", TryShare::try_share);
+        function!($name, "_trywrlock", Try::try_lock);
+        shared!($name,);
+    };
+    ($name:ident, $($feature:ident)*) => {
+        function!($name, "_rdlock", Share::share);
+        function!($name, "_wrlock", Lock::lock);
+    };
+}
+
+/// One function: looks at what it is given, then calls. It has a block of its own since Rust
+/// knows it by no name.
+macro_rules! function {
+    ($name:ident, $end:literal, $call:path) => {
+        const _: () = {
+            #[unsafe(export_name = concat!("syncline_", stringify!($name), $end))]
+            unsafe extern "C" fn call(lock: *const Type) -> c_int {
+                // SAFETY: a lock may be zero, and C's caller keeps it in place.
+                boundary(|| $call(unsafe { at::<Type>(lock) }?))
+            }
+        };
+    };
+    ($name:ident, $end:literal, $call:path, deadline) => {
+        const _: () = {
+            #[unsafe(export_name = concat!("syncline_", stringify!($name), $end))]
+            unsafe extern "C" fn call(lock: *const Type, until: *const timespec) -> c_int {
+                // SAFETY: as above; a time may be zero.
+                boundary(|| unsafe { $call(at::<Type>(lock)?, deadline::read(until)?) })
+            }
+        };
+    };
+    ($name:ident, $end:literal, $call:path, cond) => {
+        const _: () = {
+            #[unsafe(export_name = concat!("syncline_", stringify!($name), $end))]
+            unsafe extern "C" fn call(lock: *const Type, cond: *const Condvar) -> c_int {
+                // SAFETY: as above; a condition variable may be zero.
+                boundary(|| unsafe { $call(at::<Type>(lock)?, at(cond)?, None) })
+            }
+        };
+    };
+    ($name:ident, $end:literal, $call:path, cond, deadline) => {
+        const _: () = {
+            #[unsafe(export_name = concat!("syncline_", stringify!($name), $end))]
+            unsafe extern "C" fn call(
+                lock: *const Type,
+                cond: *const Condvar,
+                until: *const timespec,
+            ) -> c_int {
+                // SAFETY: as above.
+                boundary(|| unsafe {
+                    $call(at::<Type>(lock)?, at(cond)?, Some(deadline::read(until)?))
+                })
+            }
+        };
+    };
+}
+
+for_each_type!(export {});

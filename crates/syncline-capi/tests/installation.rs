@@ -1,0 +1,128 @@
+//! The C interface as its users have it: installed into a folder by `./x install`, found by
+//! pkg-config and CMake, and used by programs in C and C++, with the shared and with the static
+//! library. The programs are in `c/`; what they do for each lock is driven by a list that is
+//! written here from the catalogue.
+
+mod support;
+
+use std::fs;
+use std::process::Command;
+
+use support::{Linking, compile, crate_folder, each_lock, output_of, prefix, run, scratch};
+
+/// A program of `c/` passes under both ways to link.
+fn passes(name: &str) {
+    let locks = each_lock();
+    for linking in [Linking::Shared, Linking::Static] {
+        let source = crate_folder().join("tests/c").join(name);
+        let program = compile(&source, &[locks.parent().expect("a folder")], linking);
+        run(&program, &[]);
+    }
+}
+
+#[test]
+fn every_lock_excludes_shares_and_waits_for_conditions() {
+    passes("contention.c");
+}
+
+#[test]
+fn every_mistake_has_its_error_with_every_lock() {
+    passes("misuse.c");
+}
+
+#[test]
+fn sections_run_once_wherever_they_are_handed_in() {
+    passes("delegation.c");
+}
+
+#[test]
+fn the_classes_meet_the_standards_requirements() {
+    passes("classes.cpp");
+}
+
+#[test]
+fn the_examples_run() {
+    let examples = crate_folder().join("examples");
+    let counter = compile(&examples.join("counter.c"), &[], Linking::Shared);
+    assert_eq!(run(&counter, &[]), "counted to 400000\n");
+
+    let table = compile(&examples.join("table.cpp"), &[], Linking::Shared);
+    let names = run(&table, &[]);
+    assert!(names.lines().count() > 3, "{names}");
+    // The plain name of a lock will do as well.
+    for name in names.lines().chain(["rw_fair"]) {
+        assert_eq!(run(&table, &[name]), "999 is 999\n");
+    }
+}
+
+#[test]
+fn cmake_finds_it() {
+    let folder = scratch("cmake");
+    let examples = crate_folder().join("examples");
+    let project = format!(
+        "cmake_minimum_required(VERSION 3.16)\n\
+         project(user C CXX)\n\
+         set(CMAKE_CXX_STANDARD 17)\n\
+         find_package(syncline 0.1 REQUIRED)\n\
+         find_package(Threads REQUIRED)\n\
+         add_executable(shared {0}/counter.c)\n\
+         target_link_libraries(shared syncline::syncline Threads::Threads)\n\
+         add_executable(static {0}/table.cpp)\n\
+         target_link_libraries(static syncline::static Threads::Threads)\n",
+        examples.display()
+    );
+    fs::write(folder.join("CMakeLists.txt"), project).expect("a project");
+    let build = folder.join("build");
+    output_of(
+        Command::new("cmake")
+            .args(["-S".as_ref(), folder.as_os_str(), "-B".as_ref(), build.as_os_str()])
+            .arg(format!("-DCMAKE_PREFIX_PATH={}", prefix().display())),
+    );
+    output_of(Command::new("cmake").arg("--build").arg(&build));
+    // CMake tells the program where the library is.
+    assert_eq!(output_of(&mut Command::new(build.join("shared"))), "counted to 400000\n");
+    assert_eq!(output_of(Command::new(build.join("static")).arg("rw_fair")), "999 is 999\n");
+}
+
+/// The names that a library defines for others.
+fn defined(arguments: &[&str], library: &str) -> Vec<String> {
+    let library = prefix().join("lib").join(library);
+    let text = output_of(Command::new("nm").args(arguments).arg(library));
+    let symbols = text.lines().filter_map(|line| line.rsplit_once(' '));
+    let mut names: Vec<_> = symbols.map(|(_, name)| name.to_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The functions that the headers declare.
+fn declared() -> Vec<String> {
+    let program = scratch("declared").join("all.c");
+    fs::write(&program, "#include <syncline.h>\n").expect("a program");
+    let include = prefix().join("include");
+    let text = output_of(Command::new("gcc").args(["-E", "-P", "-I"]).arg(include).arg(program));
+    let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_' && letter != '(');
+    let calls = words.filter_map(|word| word.split_once('(')).map(|(name, _)| name);
+    let mut names: Vec<_> =
+        calls.filter(|name| name.starts_with("syncline_")).map(str::to_owned).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_libraries_define_what_the_headers_declare_and_nothing_else() {
+    let declared = declared();
+    assert!(declared.len() > 100, "{declared:?}");
+    assert_eq!(defined(&["-D", "--defined-only"], "libsyncline.so"), declared);
+    assert_eq!(defined(&["-g", "--defined-only"], "libsyncline.a"), declared);
+}
+
+#[test]
+fn the_installed_command_finds_its_library() {
+    let folder = scratch("recording");
+    let command = prefix().join("bin/syncline");
+    let recording = folder.join("recording");
+    let recording = recording.to_str().expect("a text");
+    output_of(Command::new(&command).args(["record", "-o", recording, "--", "true"]));
+    let page = fs::read_to_string(prefix().join("share/man/man1/syncline.1")).expect("a page");
+    assert!(page.contains("syncline"), "{page}");
+}

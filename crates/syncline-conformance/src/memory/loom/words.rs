@@ -1,0 +1,165 @@
+//! Words and links over loom's atomics.
+//!
+//! A word is a number; what it stands for is in the execution's table, and outlives it. So an
+//! access to a dead word is an access to its number, and is reported.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::Ordering::{self, Relaxed};
+use std::thread::panicking;
+
+use syncline::memory::{Address, Link, Word};
+
+use super::execution::Execution;
+
+/// A word of 32 bits.
+#[derive(Debug)]
+pub struct LoomWord(usize);
+
+impl LoomWord {
+    pub(super) fn id(&self) -> usize {
+        self.0
+    }
+}
+
+impl Default for LoomWord {
+    fn default() -> Self {
+        Self(Execution::new_word())
+    }
+}
+
+impl Drop for LoomWord {
+    fn drop(&mut self) {
+        // A failed execution is torn down in any order.
+        if !panicking() {
+            Execution::end_of_word(self.0);
+        }
+    }
+}
+
+impl Word for LoomWord {
+    fn load(&self, order: Ordering) -> u32 {
+        Execution::access(self.0).load(order)
+    }
+    fn store(&self, value: u32, order: Ordering) {
+        Execution::change(self.0).store(value, order);
+    }
+    fn swap(&self, value: u32, order: Ordering) -> u32 {
+        Execution::change(self.0).swap(value, order)
+    }
+    fn fetch_add(&self, value: u32, order: Ordering) -> u32 {
+        Execution::change(self.0).fetch_add(value, order)
+    }
+    fn fetch_sub(&self, value: u32, order: Ordering) -> u32 {
+        Execution::change(self.0).fetch_sub(value, order)
+    }
+    fn fetch_or(&self, bits: u32, order: Ordering) -> u32 {
+        Execution::change(self.0).fetch_or(bits, order)
+    }
+    fn fetch_and(&self, bits: u32, order: Ordering) -> u32 {
+        Execution::change(self.0).fetch_and(bits, order)
+    }
+    fn exchange(&self, old: u32, new: u32, order: Ordering) -> Result<u32, u32> {
+        let result = Execution::access(self.0).compare_exchange(old, new, order, Relaxed);
+        if result.is_ok() {
+            Execution::moved_on();
+        }
+        result
+    }
+    fn address(&self) -> Address {
+        Address(self.0)
+    }
+}
+
+/// A reference to a node: its address.
+pub struct LoomRef<T>(pub(super) NonNull<T>);
+
+impl<T> Clone for LoomRef<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for LoomRef<T> {}
+
+impl<T> PartialEq for LoomRef<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<T> Eq for LoomRef<T> {}
+
+impl<T> fmt::Debug for LoomRef<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A reference to a node, or to none.
+pub struct LoomLink<T> {
+    id: usize,
+    refers: PhantomData<*mut T>,
+}
+
+impl<T> fmt::Debug for LoomLink<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("LoomLink").field(&self.id).finish()
+    }
+}
+
+// SAFETY: a link is a word that holds an address; following it is unsafe.
+unsafe impl<T> Send for LoomLink<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for LoomLink<T> {}
+
+impl<T> Default for LoomLink<T> {
+    fn default() -> Self {
+        Self { id: Execution::new_link(), refers: PhantomData }
+    }
+}
+
+impl<T> Drop for LoomLink<T> {
+    fn drop(&mut self) {
+        if !panicking() {
+            Execution::end_of_link(self.id);
+        }
+    }
+}
+
+fn pointer<T>(node: Option<LoomRef<T>>) -> *mut () {
+    node.map_or(ptr::null_mut(), |node| node.0.as_ptr().cast())
+}
+
+fn reference<T>(pointer: *mut ()) -> Option<LoomRef<T>> {
+    NonNull::new(pointer.cast()).map(LoomRef)
+}
+
+impl<T> Link<LoomRef<T>> for LoomLink<T> {
+    fn load(&self, order: Ordering) -> Option<LoomRef<T>> {
+        reference(Execution::access_link(self.id).load(order))
+    }
+    fn store(&self, node: Option<LoomRef<T>>, order: Ordering) {
+        Execution::moved_on();
+        Execution::access_link(self.id).store(pointer(node), order);
+    }
+    fn swap(&self, node: Option<LoomRef<T>>, order: Ordering) -> Option<LoomRef<T>> {
+        Execution::moved_on();
+        reference(Execution::access_link(self.id).swap(pointer(node), order))
+    }
+    fn exchange(
+        &self,
+        old: Option<LoomRef<T>>,
+        new: Option<LoomRef<T>>,
+        order: Ordering,
+    ) -> bool {
+        let link = Execution::access_link(self.id);
+        let changed =
+            link.compare_exchange(pointer(old), pointer(new), order, Relaxed).is_ok();
+        if changed {
+            Execution::moved_on();
+        }
+        changed
+    }
+}

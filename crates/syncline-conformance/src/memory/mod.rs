@@ -1,0 +1,13 @@
+//! Memories of checkers: the locks' own text runs over them.
+//!
+//! [`Loom`] explores executions one by one, with C11's weak orderings, as far as its bounds go;
+//! [`Shuttle`] draws executions at random, sequentially consistent, and so takes larger cases.
+
+mod engine;
+mod loom;
+mod nodes;
+mod shuttle;
+
+pub use engine::Engine;
+pub use loom::{Bounds, Explored, Loom, model};
+pub use shuttle::{Shuttle, randomly};

@@ -1,0 +1,55 @@
+//! Nodes that are never reused while an execution runs, so that whoever follows a reference to a
+//! dead one is told.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::collections::HashMap;
+use std::ptr::NonNull;
+
+/// The nodes of one execution, by address.
+#[derive(Default)]
+pub(super) struct Nodes(HashMap<usize, Node>);
+
+struct Node {
+    place: NonNull<u8>,
+    layout: Layout,
+    alive: bool,
+}
+
+impl Nodes {
+    /// A place for a node, never used before in this execution.
+    pub(super) fn place<T>(&mut self) -> NonNull<T> {
+        // A node without fields has an address of its own too.
+        let layout = Layout::new::<(T, u64)>().pad_to_align();
+        // SAFETY: the size is not zero.
+        let place = NonNull::new(unsafe { alloc(layout) });
+        let place = place.unwrap_or_else(|| handle_alloc_error(layout));
+        self.0.insert(place.addr().get(), Node { place, layout, alive: true });
+        place.cast()
+    }
+
+    /// Whether a node may be followed: it is alive, or is none of ours.
+    pub(super) fn may_be_followed<T>(&self, node: NonNull<T>) -> bool {
+        self.0.get(&node.addr().get()).is_none_or(|node| node.alive)
+    }
+
+    /// Marks a node as dead; its place stays.
+    pub(super) fn kill<T>(&mut self, node: NonNull<T>) {
+        let node = self.0.get_mut(&node.addr().get()).expect("a node that was allocated is freed");
+        assert!(node.alive, "a node was freed twice");
+        node.alive = false;
+    }
+
+    /// How many nodes nobody has freed.
+    pub(super) fn alive(&self) -> usize {
+        self.0.values().filter(|node| node.alive).count()
+    }
+}
+
+impl Drop for Nodes {
+    fn drop(&mut self) {
+        for node in self.0.values() {
+            // SAFETY: allocated with this layout in `place`, and the execution is over.
+            unsafe { dealloc(node.place.as_ptr(), node.layout) };
+        }
+    }
+}

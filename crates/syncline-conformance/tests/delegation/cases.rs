@@ -1,0 +1,187 @@
+//! The cases: what a delegation lock must do, as a small function over any lock in any checker's
+//! memory.
+//!
+//! The witnesses are the plain counter under the lock and plain data of each thread's own, which
+//! its caller and its sections use in turns. The checkers report two accesses without an order.
+//! A section counts as the last it does, so one that failed is missed even if nobody waits for it.
+
+use std::sync::Arc;
+
+use syncline::delegation::{Delegated, Pending, RawDelegation};
+use syncline::memory::{Data, Memory};
+use syncline_conformance::memory::Engine;
+
+/// Plain data that a thread and its sections use in turns.
+struct Slate<M: Memory>(Arc<M::Data<u32>>);
+
+impl<M: Memory> Slate<M> {
+    fn new() -> Self {
+        Self(Arc::new(Data::new(0)))
+    }
+
+    fn share(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+
+    /// Adds one to what must be this number.
+    fn add_one_to(&self, before: u32) {
+        // SAFETY: it is our turn, and the checkers see to it.
+        unsafe {
+            self.0.with(|mark| {
+                assert_eq!(*mark, before, "a section ran out of order, twice, or not at all");
+                *mark += 1;
+            });
+        }
+    }
+}
+
+struct Scene<D: RawDelegation> {
+    count: Delegated<u32, D>,
+}
+
+impl<D: RawDelegation<Memory: Engine> + 'static> Scene<D> {
+    /// Runs threads on a fresh lock, and then requires that so many sections have run.
+    fn play(threads: usize, sections: u32, act: impl Fn(&Self, usize) + Send + Sync + 'static) {
+        let scene = Arc::new(Self { count: Delegated::from(0) });
+        let played = Arc::clone(&scene);
+        D::Memory::run(threads, move |thread| act(&played, thread));
+        assert_eq!(scene.count.with(|count| *count), sections);
+    }
+
+    /// Has a section run that works on the slate.
+    fn attached(&self, slate: &Slate<D::Memory>, before: u32) {
+        slate.add_one_to(before);
+        self.count.with(|count| {
+            slate.add_one_to(before + 1);
+            *count += 1;
+        });
+        slate.add_one_to(before + 2);
+    }
+
+    fn detached(&self, slate: &Slate<D::Memory>, before: u32) -> Pending<Slate<D::Memory>, D> {
+        let slate = slate.share();
+        self.count.delegate(move |count| {
+            slate.add_one_to(before);
+            *count += 1;
+            slate
+        })
+    }
+}
+
+/// Threads that wait for each section.
+pub fn attached<D>(threads: usize, rounds: u32)
+where
+    D: RawDelegation<Memory: Engine> + 'static,
+{
+    Scene::<D>::play(threads, threads as u32 * rounds, move |scene, _| {
+        let slate = Slate::new();
+        (0..rounds).for_each(|round| scene.attached(&slate, 3 * round));
+    });
+}
+
+/// Threads that go on, and wait later.
+pub fn detached<D>(threads: usize, rounds: u32)
+where
+    D: RawDelegation<Memory: Engine> + 'static,
+{
+    Scene::<D>::play(threads, threads as u32 * rounds, move |scene, _| {
+        for _ in 0..rounds {
+            let slate = Slate::new();
+            slate.add_one_to(0);
+            let pending = scene.detached(&slate, 1);
+            let result = pending.wait();
+            slate.add_one_to(2);
+            result.add_one_to(3);
+        }
+    });
+}
+
+/// The first thread's section is abandoned while it runs, or before, or after; who drops the
+/// result last, drops all of it. The others wait.
+pub fn abandoned<D>(threads: usize, rounds: u32)
+where
+    D: RawDelegation<Memory: Engine> + 'static,
+{
+    Scene::<D>::play(threads, threads as u32 * rounds, move |scene, thread| {
+        for _ in 0..rounds {
+            let slate = Slate::new();
+            if thread == 0 {
+                drop(scene.detached(&slate, 0));
+            } else {
+                scene.attached(&slate, 0);
+            }
+        }
+    });
+}
+
+/// Nobody waits for anything.
+pub fn all_abandoned<D>(threads: usize, rounds: u32)
+where
+    D: RawDelegation<Memory: Engine> + 'static,
+{
+    Scene::<D>::play(threads, threads as u32 * rounds, move |scene, _| {
+        (0..rounds).for_each(|_| drop(scene.detached(&Slate::new(), 0)));
+    });
+}
+
+/// The first thread asks whether its section has run, and then uses what it left.
+pub fn asked<D>(threads: usize)
+where
+    D: RawDelegation<Memory: Engine> + 'static,
+{
+    Scene::<D>::play(threads, threads as u32, move |scene, thread| {
+        let slate = Slate::new();
+        if thread == 0 {
+            let pending = scene.detached(&slate, 0);
+            if pending.is_done() {
+                slate.add_one_to(1);
+            }
+            drop(pending);
+        } else {
+            scene.attached(&slate, 0);
+        }
+    });
+}
+
+/// Sections of one thread, detached and not, run in the order of its calls.
+pub fn ordered<D>(threads: usize)
+where
+    D: RawDelegation<Memory: Engine> + 'static,
+{
+    Scene::<D>::play(threads, threads as u32 + 2, move |scene, thread| {
+        let slate = Slate::new();
+        if thread == 0 {
+            let first = scene.detached(&slate, 0);
+            drop(scene.detached(&slate, 1));
+            // It comes after both, though nobody waits for the second.
+            scene.count.with(|count| {
+                slate.add_one_to(2);
+                *count += 1;
+            });
+            first.wait().add_one_to(3);
+        } else {
+            scene.attached(&slate, 0);
+        }
+    });
+}
+
+/// While the first thread's section runs, the others come one by one, and are served in order.
+pub fn fifo<D>(threads: usize)
+where
+    D: RawDelegation<Memory: Engine> + 'static,
+{
+    D::Memory::arrange();
+    Scene::<D>::play(threads, threads as u32, move |scene, thread| {
+        if thread > 1 {
+            D::Memory::wait_for_waiter(thread - 1);
+        }
+        scene.count.with(|count| {
+            assert_eq!(*count as usize, thread, "thread {thread} was not served in order");
+            *count += 1;
+            if thread == 0 {
+                D::Memory::wait_for_waiter(threads - 1);
+                D::Memory::explore();
+            }
+        });
+    });
+}

@@ -1,0 +1,69 @@
+//! Each delegation lock under loom; the bounds stand beside the cases.
+
+use syncline::wait::{Park, Spin};
+use syncline_conformance::memory::{Bounds, Loom, model};
+
+/// Explores executions with so many preemptions.
+fn explore(preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
+    let executions = Some(4_000);
+    println!(
+        "{:?}",
+        model(Bounds { preemptions: Some(preemptions), executions, timed: false }, case)
+    );
+}
+
+macro_rules! lock {
+    ($name:ident, $Lock:ident, $($feature:ident)*) => {
+        mod $name {
+            mod spin {
+                type Lock = crate::small::$Lock<super::super::Spin, super::super::Loom>;
+                claim! { any }
+                $(claim! { $feature })*
+            }
+            mod park {
+                type Lock = crate::small::$Lock<super::super::Park, super::super::Loom>;
+                claim! { any }
+                $(claim! { $feature })*
+            }
+        }
+    };
+}
+
+macro_rules! tests {
+    ($($name:ident: explore($preemptions:literal), $case:ident($($argument:expr),*);)*) => {
+        $(#[test]
+        fn $name() {
+            crate::loom::explore($preemptions, || crate::cases::$case::<Lock>($($argument),*));
+        })*
+    };
+}
+
+macro_rules! claim {
+    (any) => {
+        tests! {
+            attached_by_two: explore(3), attached(2, 2);
+            attached_by_three: explore(2), attached(3, 1);
+            detached_by_two: explore(3), detached(2, 2);
+            detached_by_three: explore(2), detached(3, 1);
+            abandoned_by_one_of_two: explore(3), abandoned(2, 2);
+            abandoned_by_one_of_three: explore(2), abandoned(3, 1);
+            abandoned_by_all_of_two: explore(3), all_abandoned(2, 2);
+            abandoned_by_all_of_three: explore(2), all_abandoned(3, 1);
+            asked_by_one_of_two: explore(3), asked(2);
+            asked_by_one_of_three: explore(2), asked(3);
+        }
+    };
+    (ordered) => {
+        tests! {
+            ordered_of_two: explore(3), ordered(2);
+            ordered_of_three: explore(2), ordered(3);
+        }
+    };
+    (fifo) => {
+        tests! {
+            fifo_of_four: explore(2), fifo(4);
+        }
+    };
+}
+
+syncline::for_each_delegation!(lock);

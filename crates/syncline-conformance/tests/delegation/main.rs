@@ -1,0 +1,14 @@
+//! Every delegation lock of the catalogue, under checkers.
+
+mod cases;
+mod loom;
+mod shuttle;
+
+/// The locks with queues and groups so small that checkers reach their ends.
+mod small {
+    pub use syncline::delegation::CcSynch;
+    use syncline::lock::Mcs;
+
+    pub type Qd<W, M> = syncline::delegation::Qd<W, M, 2>;
+    pub type Hqd<W, M> = syncline::delegation::Hqd<W, M, Mcs<W, M>, 2, 2>;
+}

@@ -1,0 +1,354 @@
+//! The cases: what a lock must do, as a small function over any lock in any checker's memory.
+//!
+//! The plain counter under the lock is the main witness. The checkers report two accesses to it
+//! without an order, and at the end it must have the value of all increments.
+
+use std::sync::Arc;
+
+use syncline::lock::{
+    Described, Order, RawLock, RawSharedLock, TimedLock, TimedSharedLock, TryLock, TrySharedLock,
+};
+use syncline::memory::{Data, Memory, Pooled};
+use syncline_conformance::memory::Engine;
+
+type Plain<L> = <<L as RawLock>::Memory as Memory>::Data<u32>;
+
+/// A lock with a counter under it.
+struct Scene<L: RawLock> {
+    lock: L,
+    count: Plain<L>,
+}
+
+impl<L: RawLock<Memory: Engine> + 'static> Scene<L> {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { lock: L::default(), count: Plain::<L>::new(0) })
+    }
+
+    /// Runs threads on the scene, then requires that the lock is free and unharmed.
+    fn play(self: Arc<Self>, threads: usize, act: impl Fn(&Self, usize) + Send + Sync + 'static) {
+        let scene = Arc::clone(&self);
+        L::Memory::run(threads, move |thread| act(&scene, thread));
+        self.exclusively();
+        // SAFETY: all threads have ended.
+        unsafe { self.count.with(|count| *count -= 1) };
+    }
+
+    fn count(&self) -> u32 {
+        L::Memory::read(&self.count)
+    }
+
+    fn increment(&self) {
+        // SAFETY: the lock is held, and the checkers see to it.
+        unsafe { self.count.with(|count| *count += 1) };
+    }
+
+    fn exclusively(&self) {
+        let node = Pooled::<L::Node, L::Memory>::new();
+        // SAFETY: the node stays until the release.
+        unsafe {
+            self.lock.acquire(&node);
+            self.increment();
+            self.lock.release(&node);
+        }
+    }
+}
+
+/// Threads that count.
+pub fn exclusion<L>(threads: usize, rounds: u32)
+where
+    L: RawLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(threads, move |scene, _| (0..rounds).for_each(|_| scene.exclusively()));
+    assert_eq!(scene.count(), threads as u32 * rounds);
+}
+
+/// One thread waits for the lock, the others only try. A lock that nobody uses can be had.
+pub fn tries<L>(threads: usize, rounds: u32)
+where
+    L: TryLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(threads, move |scene, thread| {
+        for _ in 0..rounds {
+            if thread == 0 {
+                scene.exclusively();
+            } else {
+                scene.try_once();
+            }
+        }
+    });
+    assert!(scene.try_once(), "a free lock was refused");
+    assert!(scene.count() > rounds);
+}
+
+impl<L: TryLock<Memory: Engine> + 'static> Scene<L> {
+    fn try_once(&self) -> bool {
+        let node = Pooled::<L::Node, L::Memory>::new();
+        // SAFETY: the node stays until the release.
+        unsafe {
+            let taken = self.lock.try_acquire(&node);
+            if taken {
+                self.increment();
+                self.lock.release(&node);
+            }
+            taken
+        }
+    }
+}
+
+/// The second thread waits until a deadline that may pass, the others for as long as it takes: it
+/// leaves from the queue's end or middle, or when it is just being handed the lock.
+pub fn timed<L>(threads: usize, rounds: u32)
+where
+    L: TimedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(threads, move |scene, thread| {
+        for _ in 0..rounds {
+            if thread == 1 {
+                scene.until_soon();
+            } else {
+                scene.exclusively();
+            }
+        }
+    });
+    assert!(scene.try_once(), "a free lock was refused");
+    assert!(scene.count() > (threads as u32 - 1) * rounds);
+}
+
+impl<L: TimedLock<Memory: Engine> + 'static> Scene<L> {
+    fn until_soon(&self) -> bool {
+        let node = Pooled::<L::Node, L::Memory>::new();
+        // SAFETY: the node stays until the release.
+        unsafe {
+            let taken = self.lock.acquire_until(&node, L::Memory::soon());
+            if taken {
+                self.increment();
+                self.lock.release(&node);
+            }
+            taken
+        }
+    }
+}
+
+/// The first thread holds the lock, and the others come one after the other, the second of which
+/// has a deadline: it leaves the middle of a queue, or not.
+pub fn leaver<L>(threads: usize)
+where
+    L: TimedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).queue(threads, |scene, thread| {
+        if thread == 2 {
+            scene.until_soon();
+        } else {
+            scene.exclusively();
+        }
+    });
+    assert!(scene.try_once(), "a free lock was refused");
+    assert!(scene.count() >= threads as u32 - 1);
+}
+
+/// Threads that come one after the other, while the lock is held, get it in this order.
+pub fn fifo<L>(threads: usize)
+where
+    L: RawLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).queue(threads, |scene, thread| {
+        let node = Pooled::<L::Node, L::Memory>::new();
+        // SAFETY: the node stays until the release, and the lock is held between.
+        unsafe {
+            scene.lock.acquire(&node);
+            let before = L::Memory::read(&scene.count);
+            assert_eq!(before as usize, thread - 1, "thread {thread} was not served in order");
+            scene.increment();
+            scene.lock.release(&node);
+        }
+    });
+    assert_eq!(scene.count() as usize, threads - 1);
+}
+
+impl<L: RawLock<Memory: Engine> + 'static> Scene<L> {
+    /// The first thread takes the lock, waits until the others have come, one by one, and
+    /// releases it; from there on executions differ.
+    fn queue(
+        self: Arc<Self>,
+        threads: usize,
+        act: impl Fn(&Self, usize) + Copy + Send + Sync + 'static,
+    ) {
+        L::Memory::arrange();
+        self.play(threads, move |scene, thread| {
+            if thread > 1 {
+                L::Memory::wait_for_waiter(thread - 1);
+            }
+            if thread > 0 {
+                return act(scene, thread);
+            }
+            let node = Pooled::<L::Node, L::Memory>::new();
+            // SAFETY: the node stays until the release.
+            unsafe {
+                scene.lock.acquire(&node);
+                if threads > 1 {
+                    L::Memory::wait_for_waiter(threads - 1);
+                }
+                L::Memory::explore();
+                scene.lock.release(&node);
+            }
+        });
+    }
+}
+
+/// The first threads write, the others read.
+pub fn sharing<L>(writers: usize, readers: usize, rounds: u32)
+where
+    L: RawSharedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(writers + readers, move |scene, thread| {
+        for _ in 0..rounds {
+            if thread < writers {
+                scene.exclusively();
+            } else {
+                scene.shared();
+            }
+        }
+    });
+    assert_eq!(scene.count(), writers as u32 * rounds);
+}
+
+impl<L: RawSharedLock<Memory: Engine> + 'static> Scene<L> {
+    fn shared(&self) {
+        let node = Pooled::<L::SharedNode, L::Memory>::new();
+        // SAFETY: the node stays until the release.
+        unsafe {
+            self.lock.acquire_shared(&node);
+            self.count();
+            self.lock.release_shared(&node);
+        }
+    }
+}
+
+/// Two shares at once, by one thread, since nobody writes.
+pub fn together<L>()
+where
+    L: RawSharedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    scene.play(1, |scene, _| {
+        let first = Pooled::<L::SharedNode, L::Memory>::new();
+        let second = Pooled::<L::SharedNode, L::Memory>::new();
+        // SAFETY: the nodes stay until the releases.
+        unsafe {
+            scene.lock.acquire_shared(&first);
+            scene.lock.acquire_shared(&second);
+            scene.lock.release_shared(&first);
+            scene.lock.release_shared(&second);
+        }
+    });
+}
+
+/// While a reader reads, a writer comes, and then another reader: who goes first is as claimed.
+pub fn preference<L>()
+where
+    L: RawSharedLock<Memory: Engine> + Described + 'static,
+{
+    let scene = Scene::<L>::new();
+    L::Memory::arrange();
+    scene.play(3, |scene, thread| match thread {
+        0 => {
+            let node = Pooled::<L::SharedNode, L::Memory>::new();
+            // SAFETY: the node stays until the release.
+            unsafe {
+                scene.lock.acquire_shared(&node);
+                L::Memory::wait_for_waiter(1);
+                if L::ABOUT.order == Order::ReadersFirst {
+                    // A reader need not wait for the writer, who waits for us.
+                    scene.shared();
+                } else {
+                    L::Memory::wait_for_waiter(2);
+                }
+                L::Memory::explore();
+                scene.lock.release_shared(&node);
+            }
+        }
+        1 => scene.exclusively(),
+        _ => {
+            L::Memory::wait_for_waiter(1);
+            let node = Pooled::<L::SharedNode, L::Memory>::new();
+            // SAFETY: the node stays until the release.
+            unsafe {
+                scene.lock.acquire_shared(&node);
+                if matches!(L::ABOUT.order, Order::Fifo | Order::WritersFirst) {
+                    assert_eq!(scene.count(), 1, "the reader went before the writer");
+                }
+                scene.lock.release_shared(&node);
+            }
+        }
+    });
+}
+
+/// One thread writes, another tries to read, and a third to write.
+pub fn tries_shared<L>(rounds: u32)
+where
+    L: TrySharedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(3, move |scene, thread| {
+        for _ in 0..rounds {
+            match thread {
+                0 => scene.exclusively(),
+                1 => drop(scene.try_shared()),
+                _ => drop(scene.try_once()),
+            }
+        }
+    });
+    assert!(scene.try_shared(), "a free lock was refused");
+}
+
+impl<L: TrySharedLock<Memory: Engine> + 'static> Scene<L> {
+    fn try_shared(&self) -> bool {
+        let node = Pooled::<L::SharedNode, L::Memory>::new();
+        // SAFETY: the node stays until the release.
+        unsafe {
+            let taken = self.lock.try_acquire_shared(&node);
+            if taken {
+                self.count();
+                self.lock.release_shared(&node);
+            }
+            taken
+        }
+    }
+}
+
+/// One thread writes, another reads until a deadline, and a third writes until one.
+pub fn timed_shared<L>(rounds: u32)
+where
+    L: TimedSharedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(3, move |scene, thread| {
+        for _ in 0..rounds {
+            match thread {
+                0 => scene.exclusively(),
+                1 => drop(scene.until_soon()),
+                _ => scene.shared_until_soon(),
+            }
+        }
+    });
+    assert!(scene.try_shared(), "a free lock was refused");
+}
+
+impl<L: TimedSharedLock<Memory: Engine> + 'static> Scene<L> {
+    fn shared_until_soon(&self) {
+        let node = Pooled::<L::SharedNode, L::Memory>::new();
+        // SAFETY: the node stays until the release.
+        unsafe {
+            if self.lock.acquire_shared_until(&node, L::Memory::soon()) {
+                self.count();
+                self.lock.release_shared(&node);
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Each lock under loom, in every test run; the bounds stand beside the cases.
+//!
+//! [`Yield`](syncline::wait::Yield) is [`Spin`] to a checker: it writes a word in the same way,
+//! and time, in which they differ, is not modelled.
+
+use syncline::wait::{Park, Spin};
+use syncline_conformance::memory::{Bounds, Explored, Loom, model};
+
+
+/// Explores executions with so many preemptions.
+fn explore(preemptions: usize, case: impl Fn() + Send + Sync + 'static) -> Explored {
+    let bounds = Bounds { preemptions: Some(preemptions), executions: Some(6_000), timed: false };
+    let r = model(bounds, case);
+    println!("{r:?}");
+    r
+}
+
+/// The same while deadlines may pass.
+fn explore_timed(preemptions: usize, case: impl Fn() + Send + Sync + 'static) -> Explored {
+    let bounds = Bounds { preemptions: Some(preemptions), executions: Some(6_000), timed: true };
+    let r = model(bounds, case);
+    println!("{r:?}");
+    r
+}
+
+macro_rules! lock {
+    ($name:ident, $Lock:ident, $kind:ident $($feature:ident)*) => {
+        mod $name {
+            mod spin {
+                type Lock = syncline::lock::$Lock<super::super::Spin, super::super::Loom>;
+                capability! { $kind }
+                $(capability! { $feature $kind })*
+            }
+            mod park {
+                type Lock = syncline::lock::$Lock<super::super::Park, super::super::Loom>;
+                capability! { $kind }
+                $(capability! { $feature $kind })*
+            }
+        }
+    };
+}
+
+macro_rules! tests {
+    ($($name:ident: $explore:ident($preemptions:literal), $case:ident($($argument:expr),*);)*) => {
+        $(#[test]
+        fn $name() {
+            crate::loom::$explore($preemptions, || crate::cases::$case::<Lock>($($argument),*));
+        })*
+    };
+}
+
+macro_rules! capability {
+    (exclusive) => {
+        tests! {
+            two_threads_twice: explore(4), exclusion(2, 2);
+            three_threads: explore(3), exclusion(3, 1);
+            three_threads_twice: explore(2), exclusion(3, 2);
+            four_threads: explore(2), exclusion(4, 1);
+        }
+    };
+    (try exclusive) => {
+        tests! {
+            tries: explore(3), tries(3, 1);
+            tries_twice: explore(3), tries(2, 2);
+        }
+    };
+    (timed exclusive) => {
+        tests! {
+            timed: explore_timed(3), timed(3, 1);
+            timed_twice: explore_timed(3), timed(2, 2);
+            leaver: explore_timed(3), leaver(4);
+        }
+    };
+    (fifo exclusive) => {
+        tests! {
+            fifo: explore(3), fifo(4);
+        }
+    };
+    (shared) => {
+        capability! { exclusive }
+        tests! {
+            one_writer: explore(3), sharing(1, 2, 1);
+            two_writers: explore(3), sharing(2, 1, 1);
+            one_writer_twice: explore(3), sharing(1, 1, 2);
+            four_threads_shared: explore(2), sharing(2, 2, 1);
+            together: explore(0), together();
+            preference: explore(3), preference();
+        }
+    };
+    (try shared) => {
+        capability! { try exclusive }
+        tests! {
+            tries_shared: explore(3), tries_shared(1);
+        }
+    };
+    (timed shared) => {
+        capability! { timed exclusive }
+        tests! {
+            timed_shared: explore_timed(3), timed_shared(1);
+        }
+    };
+    (fifo shared) => {
+        capability! { fifo exclusive }
+    };
+    (near $kind:ident) => {};
+    (parks $kind:ident) => {};
+}
+
+syncline::for_each_lock!(lock);

@@ -1,0 +1,8 @@
+//! Every lock of the catalogue, under checkers and under stress.
+
+mod broken;
+mod cases;
+mod loom;
+mod mutants;
+mod shuttle;
+mod stress;

@@ -1,0 +1,67 @@
+//! Each lock under shuttle: cases too large for loom, drawn at random, so many executions of
+//! each scheduler.
+
+use syncline::wait::{Park, Spin};
+use syncline_conformance::memory::{Shuttle, randomly};
+
+const EXECUTIONS: usize = 150;
+
+macro_rules! lock {
+    ($name:ident, $Lock:ident, $kind:ident $($feature:ident)*) => {
+        mod $name {
+            #[test]
+            fn spin() {
+                type Lock = syncline::lock::$Lock<super::Spin, super::Shuttle>;
+                capability! { $kind }
+                $(capability! { $feature $kind })*
+            }
+            #[test]
+            fn park() {
+                type Lock = syncline::lock::$Lock<super::Park, super::Shuttle>;
+                capability! { $kind }
+                $(capability! { $feature $kind })*
+            }
+        }
+    };
+}
+
+macro_rules! cases {
+    ($($case:ident($($argument:expr),*);)*) => {
+        $(crate::shuttle::randomly(crate::shuttle::EXECUTIONS, || {
+            crate::cases::$case::<Lock>($($argument),*);
+        });)*
+    };
+}
+
+macro_rules! capability {
+    (exclusive) => {
+        cases! { exclusion(4, 3); exclusion(6, 2); }
+    };
+    (try exclusive) => {
+        cases! { tries(5, 3); }
+    };
+    (timed exclusive) => {
+        cases! { timed(5, 3); leaver(6); }
+    };
+    (fifo exclusive) => {
+        cases! { fifo(6); }
+    };
+    (shared) => {
+        capability! { exclusive }
+        cases! { sharing(1, 3, 2); sharing(3, 3, 2); together(); preference(); }
+    };
+    (try shared) => {
+        capability! { try exclusive }
+        cases! { tries_shared(3); }
+    };
+    (timed shared) => {
+        capability! { timed exclusive }
+        cases! { timed_shared(3); }
+    };
+    (fifo shared) => {
+        capability! { fifo exclusive }
+    };
+    (parks $kind:ident) => {};
+}
+
+syncline::for_each_lock!(lock);

@@ -1,0 +1,229 @@
+//! CC-Synch: waiters form a queue, and the first one runs the sections of those behind it.
+//!
+//! The lock is a link to the queue's tail, a node without a request. A newcomer swaps in a fresh
+//! node as the new tail, and writes its request into the old one, its place. The helper walks
+//! along the queue, runs each request and says so in its place. After a bounded number it makes
+//! the owner of the next place the helper; at the queue's end, whoever comes next. It runs all
+//! sections in order of arrival, and is the baseline for combining.
+//!
+//! The paper's threads always wait. Here a section may be detached, and a detached one's owner
+//! can't be made the helper. So who leaves and who detaches exchange the place's state, and one of
+//! them finds the other's mark. A helper at its limit that would have to hand over to a detached
+//! place goes on, and says that it is [`tired`](CcSynch::tired): from then on also those who
+//! delegate wait in their places, until one of them has become the helper.
+//!
+//! ```text
+//!   state   WAITING -> DONE         run; the owner gives the place back
+//!           WAITING -> TURN         the owner is the helper, now or when there is one
+//!           WAITING -> DETACHED     the owner is gone; the helper gives the place back
+//! ```
+//!
+//! Source: Fatourou and Kallimanis, "Revisiting the Combining Synchronization Technique", PPoPP
+//! 2012, Algorithm 1. There each thread keeps a node between calls, and the lock is born with one.
+
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use bytemuck::Zeroable;
+
+use super::{RawDelegation, Request};
+use crate::lock::{About, Described, Order};
+use crate::memory::{Data, Link, Memory, Native, Word};
+use crate::wait::{PARKED, Park, Wait};
+
+const WAITING: u32 = 0;
+const DONE: u32 = 2;
+const TURN: u32 = 4;
+const DETACHED: u32 = 6;
+
+/// The CC-Synch combining lock.
+#[derive(Default)]
+#[repr(C)]
+pub struct CcSynch<W: Wait = Park, M: Memory = Native> {
+    tail: M::Link<Node<M>>,
+    /// Not 0 if the helper has reached its limit, and looks for somebody to hand over to.
+    tired: M::Word,
+    wait: PhantomData<W>,
+}
+
+/// A place in the queue.
+struct Node<M: Memory> {
+    next: M::Link<Self>,
+    state: M::Word,
+    request: M::Data<Option<M::Ref<Request<M>>>>,
+}
+
+impl<M: Memory> Default for Node<M> {
+    fn default() -> Self {
+        Self { next: M::Link::default(), state: M::Word::default(), request: Data::new(None) }
+    }
+}
+
+// SAFETY: a link and a word and nothing else; without a tail nobody has come yet.
+unsafe impl<W: Wait, M: Memory> Zeroable for CcSynch<W, M>
+where
+    M::Link<Node<M>>: Zeroable,
+    M::Word: Zeroable,
+{
+}
+
+/// A place in the queue, and the node behind it.
+struct Entered<M: Memory> {
+    /// None for the very first to come, who is the helper.
+    place: Option<M::Ref<Node<M>>>,
+    next: M::Ref<Node<M>>,
+}
+
+impl<W: Wait, M: Memory> CcSynch<W, M> {
+    /// Enters a request at the queue's end.
+    #[inline]
+    unsafe fn enter(&self, request: &Request<M>) -> Entered<M> {
+        let next = M::allocate::<Node<M>>();
+        // AcqRel: publishes the node to the swap of the one behind us, and pairs with the swap of
+        // the one before.
+        let place = self.tail.swap(Some(next), AcqRel);
+        if let Some(place) = place {
+            // SAFETY: a place stays until its owner, which is us, or the helper gives it back.
+            // Its request is ours to write until it is linked.
+            unsafe {
+                let place = M::follow(place);
+                place.request.with(|place| *place = Some(M::refer(request)));
+                // Release: pairs with the Acquire in `serve`: the request.
+                place.next.store(Some(next), Release);
+            }
+        }
+        Entered { place, next }
+    }
+
+    /// Waits until the request has run, and becomes the helper if it is this thread's turn.
+    #[inline]
+    unsafe fn finish(&self, request: &Request<M>, entered: Entered<M>) {
+        if let Some(place) = entered.place {
+            // SAFETY: the place is ours until we give it back. The helper doesn't use it after it
+            // has written the state.
+            unsafe {
+                let state = &M::follow(place).state;
+                W::wait::<M>(state, 0, None, |state| state != WAITING);
+                // Relaxed: the wait has seen it already, and it stays.
+                let done = state.load(Relaxed) & !PARKED == DONE;
+                M::free(place);
+                if done {
+                    return;
+                }
+            }
+        }
+        // SAFETY: we are the helper, so the lock is ours; and first in the queue.
+        unsafe {
+            request.run();
+            self.serve(entered.next);
+        }
+    }
+
+    /// Runs the requests from a node on, as the helper, until another one is.
+    unsafe fn serve(&self, mut first: M::Ref<Node<M>>) {
+        // Relaxed: a hint for those who come, which the helper alone writes.
+        if self.tired.load(Relaxed) != 0 {
+            self.tired.store(0, Relaxed);
+        }
+        let mut left = M::BATCH;
+        loop {
+            // SAFETY: a node stays until its request has run, or we have left it.
+            let node = unsafe { M::follow(first) };
+            // Acquire: pairs with the Release in `enter`.
+            let mut next = node.next.load(Acquire);
+            let mut detached = false;
+            if left == 0 || next.is_none() {
+                // Release (in `replace`): what the sections did, to the next helper's wait.
+                // Acquire: pairs with the Release of the owner that has detached.
+                if W::replace::<M>(&node.state, TURN) == WAITING {
+                    return;
+                }
+                // Nobody can take over here, but there is a request.
+                detached = true;
+                next = node.next.load(Relaxed);
+                if left == 0 {
+                    self.tired.store(1, Relaxed);
+                }
+            }
+            let Some(next) = next else { unreachable!("a place is linked before it is detached") };
+            // SAFETY: the lock is ours, and the node's request complete and not run yet.
+            unsafe { self.run_at(first, detached) };
+            left = left.saturating_sub(1);
+            first = next;
+        }
+    }
+
+    /// Runs a place's request; `detached` says that its owner is known to be gone.
+    #[inline]
+    unsafe fn run_at(&self, place: M::Ref<Node<M>>, detached: bool) {
+        // SAFETY: our caller has seen the place linked, so its request is there, and stays until
+        // we complete it or write the state. A place whose owner is gone is ours to give back.
+        unsafe {
+            let node = M::follow(place);
+            let Some(request) = node.request.with(|request| *request) else {
+                unreachable!("a place has a request before it is linked")
+            };
+            let request = M::follow(request);
+            request.run();
+            if !request.is_detached() {
+                W::hand_over::<M>(&node.state, DONE);
+            } else if detached || W::replace::<M>(&node.state, DONE) == DETACHED {
+                M::free(place);
+                request.complete::<W>();
+            }
+        }
+    }
+}
+
+// SAFETY: one thread is the helper: the very first one to come, and then whoever finds TURN in
+// its place, which each helper writes once, as the last it does. It runs the requests of a
+// queue, each of which is in one place. The caller's actions come with the link.
+unsafe impl<W: Wait, M: Memory> RawDelegation for CcSynch<W, M> {
+    type Memory = M;
+    type Wait = W;
+
+    #[inline]
+    unsafe fn run(&self, request: &Request<M>) {
+        // SAFETY: the request stays until we return.
+        unsafe { self.finish(request, self.enter(request)) };
+    }
+
+    #[inline]
+    unsafe fn submit(&self, request: &Request<M>) {
+        // SAFETY: the request stays until it is completed, by the helper or by us.
+        unsafe {
+            let entered = self.enter(request);
+            // Relaxed: a hint; the helper runs those of us who don't see it yet.
+            if self.tired.load(Relaxed) == 0
+                && let Some(place) = entered.place
+                // Release: pairs with the Acquire of `replace`: the link, and that we have done
+                // with the place.
+                && M::follow(place).state.exchange(WAITING, DETACHED, Release).is_ok()
+            {
+                return;
+            }
+            self.finish(request, entered);
+            request.complete::<W>();
+        }
+    }
+}
+
+impl<W: Wait, M: Memory> Drop for CcSynch<W, M> {
+    fn drop(&mut self) {
+        // Relaxed: whoever drops the lock has it alone.
+        if let Some(tail) = self.tail.load(Relaxed) {
+            // SAFETY: the last helper has left it, and nobody will come.
+            unsafe { M::free(tail) };
+        }
+    }
+}
+
+impl<W: Wait, M: Memory> Described for CcSynch<W, M> {
+    const ABOUT: About = About {
+        idea: "waiters form a queue; the first runs the sections of those behind it",
+        order: Order::Fifo,
+        numa: false,
+        advice: "a baseline to compare with; strict order of arrival among sections",
+        source: "Fatourou and Kallimanis 2012",
+    };
+}

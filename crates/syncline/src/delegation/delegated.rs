@@ -1,0 +1,105 @@
+//! A value under a delegation lock.
+
+use core::fmt;
+use core::mem::MaybeUninit;
+use core::ptr;
+
+use bytemuck::Zeroable;
+
+use super::frame::Frame;
+use super::request::{Request, Task};
+use super::{Pending, Qd, RawDelegation};
+use crate::memory::{Data, Memory, Native};
+
+/// A value that one section at a time can reach, under the delegation lock `D`.
+///
+/// The [module's text](super) says which thread runs a section, in which order, and what becomes
+/// of its panic.
+pub struct Delegated<T, D: RawDelegation = Qd> {
+    lock: D,
+    value: <D::Memory as Memory>::Data<T>,
+}
+
+// SAFETY: the lock lets one section at a time reach the value, which so moves between threads.
+unsafe impl<T: Send, D: RawDelegation> Sync for Delegated<T, D> {}
+// SAFETY: it owns its value.
+unsafe impl<T: Send, D: RawDelegation> Send for Delegated<T, D> {}
+
+impl<T, D: RawDelegation<Memory = Native> + Zeroable> Delegated<T, D> {
+    /// A free lock with this value under it, in native memory. In other memories use
+    /// `Delegated::from`.
+    pub const fn new(value: T) -> Self {
+        // SAFETY: a lock of zeros is a fresh one.
+        let lock = unsafe { MaybeUninit::zeroed().assume_init() };
+        Self { lock, value: <<Native as Memory>::Data<T>>::new(value) }
+    }
+}
+
+impl<T, D: RawDelegation> From<T> for Delegated<T, D> {
+    fn from(value: T) -> Self {
+        Self { lock: D::default(), value: Data::new(value) }
+    }
+}
+
+impl<T: Default, D: RawDelegation> Default for Delegated<T, D> {
+    fn default() -> Self {
+        Self::from(T::default())
+    }
+}
+
+impl<T, D: RawDelegation> Delegated<T, D> {
+    /// Has a section run, here or by a helper, waits for it, and returns what it returns.
+    ///
+    /// The section may borrow from the caller. It needs no allocation.
+    ///
+    /// # Panics
+    ///
+    /// As the section does.
+    #[inline]
+    pub fn with<R: Send>(&self, section: impl FnOnce(&mut T) -> R + Send) -> R {
+        let frame = Frame::<T, _, R, D::Memory>::new(&self.value, section);
+        let request = Request::new(attached(&frame));
+        // SAFETY: both stay on this stack until `run` returns.
+        unsafe { self.lock.run(&request) };
+        frame.into_outcome().unwrap_or_else(|panic| panic.resume())
+    }
+
+    /// Hands a section in, and returns at once; unless the lock is free, and this thread runs the
+    /// section, and then those that others hand in meanwhile, up to the lock's limit; or the
+    /// lock's queue is full.
+    ///
+    /// Up to about ten words of captured variables, or of result, need no memory from the
+    /// allocator.
+    #[inline]
+    pub fn delegate<R: Send + 'static>(
+        &self,
+        section: impl FnOnce(&mut T) -> R + Send + 'static,
+    ) -> Pending<R, D> {
+        let pending = Pending::new(&self.value, section);
+        // SAFETY: the request stays until it is completed and the pending result taken or given
+        // up, the value until all calls have returned and so all sections have run.
+        unsafe { self.lock.submit(pending.request()) };
+        pending
+    }
+
+    /// The value; all sections have run.
+    pub fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+}
+
+/// The task of a frame whose caller waits.
+#[inline]
+fn attached<T, F: FnOnce(&mut T) -> R, R, M: Memory>(frame: &Frame<T, F, R, M>) -> Task {
+    unsafe fn run<T, F: FnOnce(&mut T) -> R, R, M: Memory>(frame: *const ()) {
+        // SAFETY: it is the frame below, whose caller waits. The lock runs it once, alone.
+        unsafe { (*frame.cast::<Frame<T, F, R, M>>()).run() };
+    }
+    Task { frame: ptr::from_ref(frame).cast(), run: run::<T, F, R, M>, discard: None }
+}
+
+impl<T, D: RawDelegation> fmt::Debug for Delegated<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Delegated").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,53 @@
+//! A section and, later, its result, with the value it is for.
+
+use core::mem;
+
+use super::panics::{Panic, catch};
+use crate::memory::{Data, Memory};
+
+/// How a section ended.
+pub(super) type Outcome<R> = Result<R, Panic>;
+
+/// A section of type `F`, to be run on a value of type `T`, and the place of its result.
+pub(super) struct Frame<T, F, R, M: Memory> {
+    value: *const M::Data<T>,
+    stage: M::Data<Stage<F, R>>,
+}
+
+enum Stage<F, R> {
+    Waiting(F),
+    Running,
+    Ended(Outcome<R>),
+}
+
+impl<T, F: FnOnce(&mut T) -> R, R, M: Memory> Frame<T, F, R, M> {
+    #[inline]
+    pub(super) fn new(value: &M::Data<T>, section: F) -> Self {
+        Self { value, stage: M::Data::new(Stage::Waiting(section)) }
+    }
+
+    /// Runs the section.
+    ///
+    /// # Safety
+    ///
+    /// The value is alive and nobody else's meanwhile, and so is the frame. It has not been run.
+    #[inline]
+    pub(super) unsafe fn run(&self) {
+        // SAFETY: the frame is ours.
+        let stage = unsafe { self.stage.with(|stage| mem::replace(&mut *stage, Stage::Running)) };
+        let Stage::Waiting(section) = stage else { unreachable!("a section runs once") };
+        // SAFETY: the value is ours.
+        let outcome = unsafe { (*self.value).with(|value| catch(|| section(&mut *value))) };
+        // SAFETY: the frame is ours.
+        unsafe { self.stage.with(|stage| *stage = Stage::Ended(outcome)) };
+    }
+
+    /// How the section ended, once it has.
+    #[inline]
+    pub(super) fn into_outcome(self) -> Outcome<R> {
+        match self.stage.into_inner() {
+            Stage::Ended(outcome) => outcome,
+            _ => unreachable!("a result is taken after the run"),
+        }
+    }
+}

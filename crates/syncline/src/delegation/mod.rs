@@ -1,0 +1,112 @@
+//! Delegation: a critical section goes to the lock's holder instead of the lock to the section.
+//!
+//! Under an ordinary lock the protected data moves to each next holder's processor. Here a thread
+//! hands its section to whoever holds the lock, the *helper*, who runs many of them in a row with
+//! the data in its own cache. For short sections on contended data that is the quickest way there
+//! is. And a thread need not wait for a section whose result it doesn't want at once.
+//!
+//! ```
+//! use syncline::delegation::Delegated;
+//!
+//! static QUEUE: Delegated<Vec<u32>> = Delegated::new(Vec::new());
+//!
+//! let pushed = QUEUE.delegate(|queue| queue.push(7));
+//! pushed.wait();
+//! let last = QUEUE.with(|queue| queue.pop());
+//! assert_eq!(last, Some(7));
+//! ```
+//!
+//! **Which thread runs a section:** any that is inside a call to this lock. So a section must be
+//! `Send`, and its thread-local variables, its thread's name and its recursive locks are the
+//! helper's. A section must not call its own lock, nor wait for a [`Pending`] of it: it would
+//! wait for itself, also where the helper is another thread. Whatever a section waits for, its
+//! helper waits for, and with the helper all whose sections it has taken on.
+//!
+//! **Order:** each section runs exactly once; those of one thread in the order of its calls
+//! ([`Hqd`] has an exception). A section sees what happened before its call, and what earlier
+//! sections did. What it did is visible once [`Delegated::with`] or [`Pending::wait`] returns, or
+//! [`Pending::is_done`] says so.
+//!
+//! **Panics:** a section's panic goes neither through the helper nor into the lock, which is not
+//! poisoned: the next section finds the value as the panic left it. It is resumed in the thread
+//! that waits for the section. If nobody does, the panic hook's report, made by the helper when
+//! the panic happened, is all there is. Without the feature `std` a panic can't be caught, and
+//! aborts the program.
+//!
+//! **Dropping:** a lock can only be dropped when no call to it is left, and the last call returns
+//! when all sections have run. So nothing is pending then.
+//!
+//! A delegation lock is a type over a waiting policy and a memory, as those in [`lock`] are; it
+//! implements [`RawDelegation`], which knows requests to run, not what they do. The catalogue is
+//! [`for_each_delegation`](crate::for_each_delegation).
+//!
+//! [`lock`]: crate::lock
+
+pub mod cc_synch;
+mod delegated;
+mod frame;
+pub mod hqd;
+mod panics;
+mod pending;
+pub mod qd;
+mod queue;
+mod request;
+#[cfg(all(test, feature = "std"))]
+mod tests;
+
+pub use cc_synch::CcSynch;
+pub use delegated::Delegated;
+pub use hqd::Hqd;
+pub use pending::Pending;
+pub use qd::Qd;
+pub use request::Request;
+
+use crate::memory::Memory;
+use crate::wait::Wait;
+
+/// A lock to whose holder sections are handed.
+///
+/// # Safety
+///
+/// Each request runs exactly once, and no two at a time. A run has Acquire ordering towards the
+/// run before it and towards the call that handed it in, and Release towards the next. All zero
+/// bits, in a memory in which that is possible, are a fresh lock.
+pub unsafe trait RawDelegation: Default + Send + Sync {
+    /// The memory that the lock is in.
+    type Memory: Memory;
+    /// How its waiters wait.
+    type Wait: Wait;
+
+    /// Has a request run, here or by a helper, and returns when it has run. Does not complete it.
+    ///
+    /// # Safety
+    ///
+    /// The request is an attached one, and handed in for the first time. The call does not come
+    /// from a section of this lock.
+    unsafe fn run(&self, request: &Request<Self::Memory>);
+
+    /// Hands a request in, to be run and completed. Returns at once, unless this thread becomes
+    /// the helper, or has to wait for a place among the requests.
+    ///
+    /// # Safety
+    ///
+    /// The request is a detached one; otherwise as for [`run`](Self::run).
+    unsafe fn submit(&self, request: &Request<Self::Memory>);
+}
+
+/// Calls a macro with each delegation lock of the catalogue: `$each! { name, Type, features }`.
+///
+/// The features are bare words in this order, each standing for a claim: `ordered`, if the
+/// sections of a thread run in the order of its calls, wherever it runs; `fifo`, if all sections
+/// do.
+///
+/// What follows the macro's name, if anything, is passed on before the name: with
+/// `for_each_delegation!(each, what)` the calls are `each! { what name, Type, features }`.
+#[macro_export]
+macro_rules! for_each_delegation {
+    ($each:path $(, $what:tt)?) => {
+        $each! { $($what)? qd, Qd, ordered }
+        $each! { $($what)? hqd, Hqd, }
+        $each! { $($what)? cc_synch, CcSynch, ordered fifo }
+    };
+}

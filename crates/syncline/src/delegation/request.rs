@@ -1,0 +1,124 @@
+//! A section as the locks see it: something to be run once, and then completed.
+//!
+//! ```text
+//!   state   PENDING -> DONE         the helper has run it
+//!           PENDING -> ABANDONED    nobody wants the result of this detached one any more
+//!           ABANDONED -> DONE       run as well; the helper discards it
+//!           DONE -> ABANDONED       too late: whoever abandons it discards it
+//! ```
+//!
+//! Both sides exchange the state, so one of them, the second, finds the other's mark and knows
+//! that it is the last to use the request.
+
+use core::sync::atomic::Ordering::Acquire;
+
+use crate::memory::{Data, Memory, Word};
+use crate::wait::Wait;
+
+const PENDING: u32 = 0;
+const DONE: u32 = 2;
+const ABANDONED: u32 = 4;
+
+/// A section to be run. It is *attached* if its caller waits for it, and *detached* otherwise.
+pub struct Request<M: Memory> {
+    task: M::Data<Task>,
+    state: M::Word,
+}
+
+/// What a request stands for.
+#[derive(Clone, Copy)]
+pub(super) struct Task {
+    /// The section and the place of its result, which `run` and `discard` know the type of.
+    pub(super) frame: *const (),
+    /// Runs the section, and does not unwind.
+    pub(super) run: unsafe fn(*const ()),
+    /// Drops a detached section's result and gives the request itself back.
+    pub(super) discard: Option<unsafe fn(*const ())>,
+}
+
+impl<M: Memory> Request<M> {
+    /// A request, not handed in yet.
+    #[inline]
+    pub(super) fn new(task: Task) -> Self {
+        Self { task: M::Data::new(task), state: M::Word::default() }
+    }
+
+    #[inline]
+    fn task(&self) -> Task {
+        // SAFETY: it is written before the request is handed in, and then used by whoever runs
+        // the request, one after another.
+        unsafe { self.task.with(|task| *task) }
+    }
+
+    /// Makes this another task's request.
+    ///
+    /// # Safety
+    ///
+    /// It is not handed in yet.
+    pub(super) unsafe fn set(&self, new: Task) {
+        // SAFETY: nobody else has it yet.
+        unsafe { self.task.with(|task| *task = new) };
+    }
+
+    /// Whether nobody waits for it in the call that handed it in.
+    #[inline]
+    pub fn is_detached(&self) -> bool {
+        self.task().discard.is_some()
+    }
+
+    /// Runs the section.
+    ///
+    /// # Safety
+    ///
+    /// The lock is held, the request handed in and not run yet.
+    #[inline]
+    pub unsafe fn run(&self) {
+        let task = self.task();
+        // SAFETY: the frame belongs to the function, and stays until the request is completed.
+        unsafe { (task.run)(task.frame) };
+    }
+
+    /// Says that the section has run. The request may be gone then.
+    ///
+    /// # Safety
+    ///
+    /// It has run, and this is its last use by the lock. `W` is the lock's policy.
+    #[inline]
+    pub unsafe fn complete<W: Wait>(&self) {
+        let task = self.task();
+        match task.discard {
+            None => W::hand_over::<M>(&self.state, DONE),
+            Some(discard) => {
+                // Acquire (in `replace`): pairs with the Release in `abandon`, whose caller has
+                // done with the request.
+                if W::replace::<M>(&self.state, DONE) == ABANDONED {
+                    // SAFETY: nobody else uses it any more.
+                    unsafe { discard(task.frame) };
+                }
+            }
+        }
+    }
+
+    /// Waits until it is completed.
+    #[inline]
+    pub fn wait<W: Wait>(&self) {
+        // Only the one who waits could abandon it.
+        W::wait::<M>(&self.state, 0, None, |state| state != PENDING);
+    }
+
+    /// Whether it is completed. Acquire, if it is.
+    #[inline]
+    pub(super) fn is_done(&self) -> bool {
+        // Acquire: pairs with the Release of `hand_over` or `replace` in `complete`. Nobody is
+        // parked here: only the owner waits, and asks here instead.
+        self.state.load(Acquire) == DONE
+    }
+
+    /// Gives up a detached request, and says whether it had been completed; then it is the
+    /// caller's to discard, otherwise the helper's.
+    #[inline]
+    pub(super) fn abandon<W: Wait>(&self) -> bool {
+        // AcqRel (in `replace`): pairs with the same in `complete`.
+        W::replace::<M>(&self.state, ABANDONED) == DONE
+    }
+}

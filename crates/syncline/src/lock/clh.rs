@@ -1,0 +1,115 @@
+//! The CLH lock: waiters form a queue, and each watches the node before its own.
+//!
+//! The lock is a link to the queue's tail. A newcomer swaps its node in and waits until the node
+//! that was there says that it is released. So an acquisition is one swap and a release one
+//! write, the fewest of all queue locks, and a release never waits for a neighbour that is not
+//! linked yet, as in MCS. The last released node stays in the lock; whoever acquires next takes
+//! it over for later use. A waiter looks at a line that somebody else has brought, which is slow
+//! on machines where it stays in that one's memory; there MCS is better.
+//!
+//! A lock that was ever used keeps one line, until it is dropped, and it can't be tried: only
+//! whoever has swapped a node in knows that the one before is still there to look at. The timed
+//! form ([`TimedClh`](super::TimedClh)) has neither limit, and a slower release.
+//!
+//! Source: Craig, "Building FIFO and Priority-Queuing Spin Locks from Atomic Swap" (1993);
+//! Magnusson, Landin and Hagersten, "Queue Locks on Cache Coherent Multiprocessors" (1994);
+//! SSYNC (SOSP'13), section 4.1.
+
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{AcqRel, Relaxed};
+
+use bytemuck::Zeroable;
+
+use super::handle::Handle;
+use super::{About, Contended, Described, Order, RawLock};
+use crate::memory::{Link, Memory, Native, Word};
+use crate::wait::{Park, Wait};
+
+const HELD: u32 = 0;
+const RELEASED: u32 = 2;
+
+/// The CLH queue lock.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Clh<W: Wait = Park, M: Memory = Native> {
+    tail: M::Link<Place<M>>,
+    wait: PhantomData<W>,
+}
+
+/// A place in the queue.
+#[derive(Debug, Default)]
+pub struct Place<M: Memory> {
+    /// Whether its owner holds the lock or waits for it, or has released it.
+    state: M::Word,
+}
+
+// SAFETY: a link and nothing else, so it may be zero when its links may.
+unsafe impl<W: Wait, M: Memory> Zeroable for Clh<W, M> where M::Link<Place<M>>: Zeroable {}
+
+// SAFETY: the swaps of `tail` put acquisitions in an order; each but the first waits until the
+// one before it is released. Holders are ordered by the states: Release in `hand_over`, Acquire
+// in `wait`.
+unsafe impl<W: Wait, M: Memory> RawLock for Clh<W, M> {
+    type Memory = M;
+    type Node = Handle<Place<M>, M>;
+
+    #[inline]
+    unsafe fn acquire(&self, node: &Self::Node) {
+        // SAFETY: the node is our caller's, and what it hands out is ours until swapped in.
+        let (mine, place) = unsafe {
+            let mine = node.take();
+            (mine, M::follow::<Place<M>>(mine))
+        };
+        // Relaxed: the swap publishes it.
+        place.state.store(HELD, Relaxed);
+        // AcqRel: publishes our place to the swap of the one behind us, and pairs with the swap
+        // of the one before us, which published its own.
+        if let Some(previous) = self.tail.swap(Some(mine), AcqRel) {
+            // SAFETY: a place that was in the queue stays until the one behind it, which we are,
+            // has seen it released. Then it is ours, since its owner writes that last.
+            unsafe {
+                let before = M::follow::<Place<M>>(previous);
+                W::wait::<M>(&before.state, 0, None, |state| state == RELEASED);
+                node.keep(previous);
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &Self::Node) {
+        // SAFETY: the node is our caller's, and its place stays until it is released.
+        let place = unsafe { M::follow::<Place<M>>(node.enqueued()) };
+        W::hand_over::<M>(&place.state, RELEASED);
+    }
+}
+
+// SAFETY: whoever has swapped a place in behind the holder's waits until the release.
+unsafe impl<W: Wait, M: Memory> Contended for Clh<W, M> {
+    #[inline]
+    unsafe fn is_contended(&self, node: &Self::Node) -> bool {
+        // SAFETY: the node is our caller's.
+        let mine = unsafe { node.enqueued() };
+        // Relaxed: a hint, and our place doesn't come back while we hold the lock.
+        self.tail.load(Relaxed) != Some(mine)
+    }
+}
+
+impl<W: Wait, M: Memory> Drop for Clh<W, M> {
+    fn drop(&mut self) {
+        // Relaxed: whoever drops the lock is ordered after all who used it.
+        if let Some(last) = self.tail.load(Relaxed) {
+            // SAFETY: the tail is the queue's own, and nobody uses the lock any more.
+            unsafe { M::free(last) }
+        }
+    }
+}
+
+impl<W: Wait, M: Memory> Described for Clh<W, M> {
+    const ABOUT: About = About {
+        idea: "waiters form a queue, each watching the node before its own",
+        order: Order::Fifo,
+        numa: false,
+        advice: "many waiters for one lock; the quickest release of the queue locks",
+        source: "Craig 1993; Magnusson, Landin and Hagersten 1994; SSYNC 4.1",
+    };
+}

@@ -1,0 +1,196 @@
+//! A CLH lock whose waiters can give up.
+//!
+//! As in [`Clh`](super::Clh), each watches the node before its own. Whoever gives up as the last
+//! in the queue takes its node out, by restoring the tail to the node before. Whoever has somebody
+//! behind it leaves its node with a link to the node before; the one behind follows the link, and
+//! frees the node. Nobody waits for a neighbour, in leaving neither.
+//!
+//! A release takes the node out as well, if it is the last: so a free lock is none, nothing is
+//! kept in it, and it costs an exchange more than in [`Clh`](super::Clh). Only if the last waiter
+//! gives up during the release does a released node stay behind, or several that were left; the
+//! next acquisition frees them. A try enters the queue and leaves it at once.
+//!
+//! ```text
+//!   state  previous
+//!   HELD   none      its owner holds the lock, or waits for it
+//!   DONE   none      released: whoever is behind holds the lock
+//!   DONE   a node    left: whoever is behind now waits for that node
+//! ```
+//!
+//! Source: Scott, "Non-Blocking Timeout in Scalable Queue-Based Spin Locks" (PODC 2002), the
+//! CLH-NB try lock; the form with handshakes is in Scott and Scherer, "Scalable Queue-Based Spin
+//! Locks with Timeout" (PPoPP 2001).
+
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use core::time::Duration;
+
+use bytemuck::Zeroable;
+
+use super::handle::Handle;
+use super::{About, Described, Order, RawLock, TimedLock, TryLock};
+use crate::memory::{Link, Memory, Native, Word};
+use crate::wait::{PARKED, Park, Wait};
+
+const HELD: u32 = 0;
+const DONE: u32 = 2;
+
+/// The CLH queue lock with timeout.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct TimedClh<W: Wait = Park, M: Memory = Native> {
+    tail: M::Link<Place<M>>,
+    wait: PhantomData<W>,
+}
+
+/// A place in the queue. It belongs to its owner while it is held, afterwards to whoever is
+/// behind it.
+#[derive(Debug, Default)]
+pub struct Place<M: Memory> {
+    previous: M::Link<Self>,
+    state: M::Word,
+}
+
+// SAFETY: a link and nothing else, so it may be zero when its links may.
+unsafe impl<W: Wait, M: Memory> Zeroable for TimedClh<W, M> where M::Link<Place<M>>: Zeroable {}
+
+impl<W: Wait, M: Memory> TimedClh<W, M> {
+    /// Joins the queue and waits for its turn, or leaves. `wait` waits until the state that it is
+    /// given is done, and says whether it is.
+    ///
+    /// # Safety
+    ///
+    /// As for [`RawLock::acquire`].
+    #[inline]
+    unsafe fn join(&self, node: &Handle<Place<M>, M>, wait: impl Fn(&M::Word) -> bool) -> bool {
+        // SAFETY: the node is our caller's, and what it hands out is ours until swapped in.
+        let (mine, place) = unsafe {
+            let mine = node.take();
+            (mine, M::follow::<Place<M>>(mine))
+        };
+        // Relaxed: the swap publishes them.
+        place.previous.store(None, Relaxed);
+        place.state.store(HELD, Relaxed);
+        // AcqRel: publishes our place to the swap of the one behind us, and pairs with the swap
+        // of the one before us, or with the last holder's exchange in `release`.
+        let Some(mut previous) = self.tail.swap(Some(mine), AcqRel) else { return true };
+        loop {
+            // SAFETY: the place before ours stays until we, the only one behind it, are done.
+            let before = unsafe { M::follow::<Place<M>>(previous) };
+            if !wait(&before.state) {
+                // SAFETY: our place is in the queue behind this one, and it is not our turn.
+                unsafe { self.leave(node, mine, previous) };
+                return false;
+            }
+            // Relaxed: it was written before the state.
+            let Some(beyond) = before.previous.load(Relaxed) else { break };
+            // SAFETY: its owner has left it to us, and it was allocated.
+            unsafe { M::free(previous) };
+            previous = beyond;
+        }
+        // SAFETY: its owner has released it to us, and it was allocated.
+        unsafe { node.keep(previous) };
+        true
+    }
+
+    /// # Safety
+    ///
+    /// The place `mine` is the node's, and waits in the queue behind `previous`.
+    #[cold]
+    unsafe fn leave(
+        &self,
+        node: &Handle<Place<M>, M>,
+        mine: M::Ref<Place<M>>,
+        previous: M::Ref<Place<M>>,
+    ) {
+        // Acquire: pairs with this Release by those who were behind us and are gone, so that they
+        // are done with our place before it is used again. Release: the same for the place before
+        // ours, and the next swap passes on to whoever comes that it is initialised.
+        if self.tail.exchange(Some(mine), Some(previous), AcqRel) {
+            // SAFETY: our place was the last, so it is out of the queue.
+            return unsafe { node.keep(mine) };
+        }
+        // SAFETY: our place stays until the one behind it sees that it is done.
+        let place = unsafe { M::follow::<Place<M>>(mine) };
+        // Relaxed: the state publishes it.
+        place.previous.store(Some(previous), Relaxed);
+        W::hand_over::<M>(&place.state, DONE);
+    }
+}
+
+// SAFETY: the swaps of `tail` put acquisitions in an order, and each waits until the last one
+// before it that didn't give up has released. Holders are ordered by the states (Release in
+// `hand_over`, Acquire in the waits), or by `tail` (Release in `release`, Acquire in `join`).
+unsafe impl<W: Wait, M: Memory> RawLock for TimedClh<W, M> {
+    type Memory = M;
+    type Node = Handle<Place<M>, M>;
+
+    #[inline]
+    unsafe fn acquire(&self, node: &Self::Node) {
+        let wait = |state: &M::Word| W::wait::<M>(state, 0, None, |state| state == DONE).is_some();
+        // SAFETY: our caller's promise.
+        unsafe { self.join(node, wait) };
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &Self::Node) {
+        // SAFETY: the node is our caller's, and its place stays until it is done.
+        unsafe {
+            let mine = node.enqueued();
+            // Acquire: pairs with the Release in `leave` of those who were behind us. Release:
+            // pairs with the Acquire of the next swap.
+            if self.tail.exchange(Some(mine), None, AcqRel) {
+                node.keep(mine);
+            } else {
+                W::hand_over::<M>(&M::follow::<Place<M>>(mine).state, DONE);
+            }
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<W: Wait, M: Memory> TryLock for TimedClh<W, M> {
+    #[inline]
+    unsafe fn try_acquire(&self, node: &Self::Node) -> bool {
+        // Acquire: pairs with the Release of `hand_over`.
+        let look = |state: &M::Word| state.load(Acquire) & !PARKED == DONE;
+        // SAFETY: our caller's promise.
+        unsafe { self.join(node, look) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<W: Wait, M: Memory> TimedLock for TimedClh<W, M> {
+    #[inline]
+    unsafe fn acquire_until(&self, node: &Self::Node, deadline: Duration) -> bool {
+        let wait = |state: &M::Word| {
+            W::wait::<M>(state, 0, Some(deadline), |state| state == DONE).is_some()
+        };
+        // SAFETY: our caller's promise.
+        unsafe { self.join(node, wait) }
+    }
+}
+
+impl<W: Wait, M: Memory> Drop for TimedClh<W, M> {
+    fn drop(&mut self) {
+        // Relaxed, here and below: whoever drops the lock is ordered after all who used it.
+        let mut last = self.tail.load(Relaxed);
+        while let Some(place) = last {
+            // SAFETY: what is in the queue is its own, and nobody uses the lock any more.
+            unsafe {
+                last = M::follow::<Place<M>>(place).previous.load(Relaxed);
+                M::free(place);
+            }
+        }
+    }
+}
+
+impl<W: Wait, M: Memory> Described for TimedClh<W, M> {
+    const ABOUT: About = About {
+        idea: "as CLH; who gives up leaves a link to the node before its own",
+        order: Order::Fifo,
+        numa: false,
+        advice: "many waiters for one lock, some of which give up",
+        source: "Scott 2002; Scott and Scherer 2001",
+    };
+}

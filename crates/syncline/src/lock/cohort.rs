@@ -1,0 +1,270 @@
+//! Lock cohorting: a lock per group of near processors, and one between the groups.
+//!
+//! Who wants the lock takes its group's first, and then the global one; unless the one before it
+//! in its group has left the global lock to the group. A holder who sees others of its group
+//! wait does that, at most [`Memory::BATCH`] times in a row. So the lock, and what it protects,
+//! stays in caches near by. The global one can be any lock that is [`ThreadOblivious`], the local
+//! one any that is [`Contended`]. Cohorts are both, so that trees can be built. On a machine of
+//! one group it costs two locks and gains nothing.
+//!
+//! Source: Dice, Marathe and Shavit, "Lock Cohorting: A General Technique for Designing NUMA
+//! Locks" (PPoPP 2012); the hierarchical ticket lock of SSYNC (SOSP'13), section 4.1.
+
+use core::array;
+use core::cell::Cell;
+use core::fmt;
+use core::sync::atomic::Ordering::Relaxed;
+
+use bytemuck::Zeroable;
+
+use super::ticket::Approach;
+use super::{About, Clh, Contended, Described, Mcs, Order, RawLock, Tas, Ticket, TryLock, Ttas};
+use crate::memory::{Memory, Native, Padded, Word};
+use crate::wait::{Park, Wait};
+
+/// A lock `G` among the groups of a level, and a lock `L` in each.
+///
+/// With more groups than `GROUPS`, several share a local lock.
+pub struct Cohort<G, L, const GROUPS: usize = 4, const LEVEL: usize = 0>
+where
+    G: ThreadOblivious,
+    L: RawLock,
+{
+    global: Padded<G>,
+    groups: [Padded<Group<G, L>>; GROUPS],
+}
+
+/// A lock that any thread can release, not just the one that acquired it.
+///
+/// # Safety
+///
+/// A node may go from thread to thread, while the lock is held with it and between its uses.
+pub unsafe trait ThreadOblivious: RawLock {}
+
+// SAFETY: there is no node.
+unsafe impl<W: Wait, M: Memory> ThreadOblivious for Tas<W, M> {}
+// SAFETY: there is no node.
+unsafe impl<W: Wait, M: Memory> ThreadOblivious for Ttas<W, M> {}
+// SAFETY: there is no node.
+unsafe impl<W: Wait, M: Memory, A: Approach> ThreadOblivious for Ticket<W, M, A> {}
+// SAFETY: a node is words and links, and it is found by its address.
+unsafe impl<W: Wait, M: Memory> ThreadOblivious for Mcs<W, M> {}
+// SAFETY: a node is references to places, which any thread may use and free.
+unsafe impl<W: Wait, M: Memory> ThreadOblivious for Clh<W, M> {}
+// SAFETY: a node is a local lock's and a number.
+unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> ThreadOblivious
+    for Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious,
+    L: Contended<Memory = G::Memory> + ThreadOblivious,
+{
+}
+
+/// The hierarchical ticket lock: a ticket lock among ticket locks.
+pub type HierarchicalTicket<W = Park, M = Native> = Cohort<Ticket<W, M>, Ticket<W, M>>;
+
+/// An MCS lock among MCS locks.
+pub type CohortMcs<W = Park, M = Native> = Cohort<Mcs<W, M>, Mcs<W, M>>;
+
+/// A spinlock with back-off among MCS locks: few compete for the spinlock, and it is quick.
+pub type CohortTtasMcs<W = Park, M = Native> = Cohort<Ttas<W, M>, Mcs<W, M>>;
+
+/// What a group has in common.
+struct Group<G: ThreadOblivious, L> {
+    local: L,
+    /// How many times in a row the global lock was left to the group: 0 means that it is not.
+    /// Used by the holder of `local` only.
+    passes: <G::Memory as Memory>::Word,
+    /// The group's acquisition of the global lock; likewise.
+    node: G::Node,
+}
+
+/// An acquisition.
+pub struct Node<L: RawLock> {
+    local: L::Node,
+    /// The thread may be elsewhere when it releases.
+    group: Cell<usize>,
+}
+
+// SAFETY: locks may be shared; the global lock's node is used by one holder of `local` after the
+// other, and may go from thread to thread.
+unsafe impl<G: ThreadOblivious, L: RawLock> Sync for Group<G, L> {}
+// SAFETY: as above.
+unsafe impl<G: ThreadOblivious, L: RawLock> Send for Group<G, L> {}
+
+impl<G, L, const GROUPS: usize, const LEVEL: usize> Default for Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious,
+    L: RawLock,
+{
+    fn default() -> Self {
+        let group = |_| {
+            let (local, passes, node) = Default::default();
+            Padded(Group { local, passes, node })
+        };
+        Self { global: Padded::default(), groups: array::from_fn(group) }
+    }
+}
+
+impl<L: RawLock> Default for Node<L> {
+    fn default() -> Self {
+        Self { local: L::Node::default(), group: Cell::default() }
+    }
+}
+
+impl<G, L, const GROUPS: usize, const LEVEL: usize> fmt::Debug for Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious,
+    L: RawLock,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cohort").field("groups", &GROUPS).finish_non_exhaustive()
+    }
+}
+
+impl<L: RawLock> fmt::Debug for Node<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node").field("group", &self.group).finish_non_exhaustive()
+    }
+}
+
+// SAFETY: locks, words and nodes and nothing else, so it may be zero when they may.
+unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> Zeroable for Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious<Node: Zeroable, Memory: Memory<Word: Zeroable>> + Zeroable,
+    L: RawLock + Zeroable,
+{
+}
+
+// SAFETY: an acquisition and a number.
+unsafe impl<L: RawLock<Node: Zeroable>> Zeroable for Node<L> {}
+
+impl<G, L, const GROUPS: usize, const LEVEL: usize> Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious,
+    L: RawLock,
+{
+    #[inline]
+    fn group(&self, node: &Node<L>) -> &Group<G, L> {
+        &self.groups[node.group.get()]
+    }
+
+    #[inline]
+    fn enter(&self, node: &Node<L>) -> &Group<G, L> {
+        const { assert!(GROUPS > 0) };
+        node.group.set(G::Memory::group(LEVEL) % GROUPS);
+        self.group(node)
+    }
+}
+
+// SAFETY: who holds a local lock holds the global lock, or is about to acquire it. The order of
+// holders is carried by the local lock within a group, by the global one between them. Who
+// leaves the global lock to the group has seen a waiter that will acquire the local lock, since
+// none has a deadline.
+unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> RawLock for Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious,
+    L: Contended<Memory = G::Memory>,
+{
+    type Memory = G::Memory;
+    type Node = Node<L>;
+
+    #[inline]
+    unsafe fn acquire(&self, node: &Node<L>) {
+        let group = self.enter(node);
+        // SAFETY: the node is our caller's.
+        unsafe { group.local.acquire(&node.local) };
+        // Relaxed, here and below: the local lock orders it.
+        if group.passes.load(Relaxed) == 0 {
+            // SAFETY: we hold the local lock, so the node is free.
+            unsafe { self.global.acquire(&group.node) };
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &Node<L>) {
+        let group = self.group(node);
+        let passes = group.passes.load(Relaxed);
+        // SAFETY: our caller holds the local lock.
+        if passes < G::Memory::BATCH && unsafe { group.local.is_contended(&node.local) } {
+            group.passes.store(passes + 1, Relaxed);
+        } else {
+            group.passes.store(0, Relaxed);
+            // SAFETY: our group has acquired it with this node.
+            unsafe { self.global.release(&group.node) };
+        }
+        // SAFETY: as above.
+        unsafe { group.local.release(&node.local) };
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> TryLock for Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious + TryLock,
+    L: Contended<Memory = G::Memory> + TryLock,
+{
+    #[inline]
+    unsafe fn try_acquire(&self, node: &Node<L>) -> bool {
+        let group = self.enter(node);
+        // SAFETY: the node is our caller's.
+        if !unsafe { group.local.try_acquire(&node.local) } {
+            return false;
+        }
+        // Relaxed: as in `acquire`.
+        if group.passes.load(Relaxed) != 0 {
+            return true;
+        }
+        // SAFETY: we hold the local lock, so the node is free.
+        let taken = unsafe { self.global.try_acquire(&group.node) };
+        if !taken {
+            // SAFETY: we hold it.
+            unsafe { group.local.release(&node.local) };
+        }
+        taken
+    }
+}
+
+// SAFETY: who waits for either lock goes on waiting until it has it.
+unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> Contended for Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious + Contended,
+    L: Contended<Memory = G::Memory>,
+{
+    #[inline]
+    unsafe fn is_contended(&self, node: &Node<L>) -> bool {
+        let group = self.group(node);
+        // SAFETY: our caller holds both, with these nodes.
+        unsafe { group.local.is_contended(&node.local) || self.global.is_contended(&group.node) }
+    }
+}
+
+impl<W: Wait, M: Memory> Described for HierarchicalTicket<W, M> {
+    const ABOUT: About = About {
+        idea: "a ticket lock for each socket, and one among the sockets",
+        order: Order::FifoInGroup,
+        numa: true,
+        advice: "many waiters on several sockets; small for its kind",
+        source: "SSYNC 4.1; Dice, Marathe and Shavit 2012",
+    };
+}
+
+impl<W: Wait, M: Memory> Described for CohortMcs<W, M> {
+    const ABOUT: About = About {
+        idea: "an MCS lock for each socket, and one among the sockets",
+        order: Order::FifoInGroup,
+        numa: true,
+        advice: "very many waiters on several sockets",
+        source: "Dice, Marathe and Shavit 2012",
+    };
+}
+
+impl<W: Wait, M: Memory> Described for CohortTtasMcs<W, M> {
+    const ABOUT: About = About {
+        idea: "an MCS lock for each socket, and a spinlock among the sockets",
+        order: Order::Any,
+        numa: true,
+        advice: "very many waiters on few sockets, when those need not take turns",
+        source: "Dice, Marathe and Shavit 2012",
+    };
+}

@@ -1,0 +1,89 @@
+//! The node that a caller brings to a queue lock whose places in the queue outlive the call.
+//!
+//! Where the next in the queue looks at a node after its owner has left, the node can't be on the
+//! owner's stack. Such a place is a line of the memory's, and changes owners: what is in the queue
+//! belongs to the queue. The handle remembers which one its acquisition has put there, and keeps
+//! one to spare, so that acquiring again with the same handle allocates nothing.
+
+use core::fmt;
+
+use crate::memory::{Data, Memory};
+
+/// A caller's handle on places `P` in a queue.
+pub struct Handle<P: Default, M: Memory>(M::Data<Places<P, M>>);
+
+struct Places<P: Default, M: Memory> {
+    /// What this acquisition has put into the queue. It belongs to the queue.
+    enqueued: Option<M::Ref<P>>,
+    /// A place that is in no queue. It belongs to the handle.
+    spare: Option<M::Ref<P>>,
+}
+
+impl<P: Default, M: Memory> Handle<P, M> {
+    /// A place to be put into the queue, either fresh or as its last user has left it.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses the handle meanwhile.
+    #[inline]
+    pub(super) unsafe fn take(&self) -> M::Ref<P> {
+        // SAFETY: the handle is the caller's alone, and no reference to its data escapes.
+        unsafe {
+            self.0.with(|places| {
+                let place = (*places).spare.take().unwrap_or_else(M::allocate);
+                (*places).enqueued = Some(place);
+                place
+            })
+        }
+    }
+
+    /// The place that this acquisition has put into the queue.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses the handle meanwhile, and a place was taken.
+    #[inline]
+    pub(super) unsafe fn enqueued(&self) -> M::Ref<P> {
+        // SAFETY: the handle is the caller's alone, and `take` has left a place.
+        unsafe { self.0.with(|places| (*places).enqueued.unwrap_unchecked()) }
+    }
+
+    /// Keeps a place that is out of the queue, to be used again, or frees it.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses the handle meanwhile, nor the place any more; it was allocated.
+    #[inline]
+    pub(super) unsafe fn keep(&self, place: M::Ref<P>) {
+        // SAFETY: the handle is the caller's alone, and no reference to its data escapes.
+        let other = unsafe { self.0.with(|places| (*places).spare.replace(place)) };
+        if let Some(other) = other {
+            // SAFETY: a spare place was allocated, and is nobody else's.
+            unsafe { M::free(other) }
+        }
+    }
+}
+
+impl<P: Default, M: Memory> Default for Handle<P, M> {
+    fn default() -> Self {
+        Self(M::Data::new(Places { enqueued: None, spare: None }))
+    }
+}
+
+impl<P: Default, M: Memory> Drop for Handle<P, M> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: nobody else has the handle, and a spare place is nobody else's.
+        unsafe {
+            if let Some(spare) = self.0.with(|places| (*places).spare.take()) {
+                M::free(spare);
+            }
+        }
+    }
+}
+
+impl<P: Default, M: Memory> fmt::Debug for Handle<P, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,219 @@
+//! The hierarchical CLH lock: queues of near waiters, spliced whole into one for all.
+//!
+//! As in the CLH lock each waiter watches the node before its own. Who wants the lock appends its
+//! node to its group's queue. The first there is the group's master, who appends all nodes that
+//! gather in that queue within a short delay to the global one at once. So neighbours in the
+//! global queue are near each other, and the global tail is written once for all of them. The
+//! master tells the one behind the last that it took, if there is one, that it is the next
+//! master.
+//!
+//! An acquisition alone costs three exchanges; the delay is left out where the group's last
+//! master did not have to wait. How many gather is a matter of luck: the cohort locks and
+//! [`Hmcs`](super::Hmcs), which came later, keep the lock near for longer.
+//!
+//! The literature packs a node's state into one word, and tells from the group's number in it
+//! whether the node has been reused; that takes threads that stay in their groups. Here the last
+//! node of a splice is watched by two threads, each on a word of its own, the next master and the
+//! one behind in the global queue; the second to leave it frees it. So threads may move, and
+//! each word has one waiter, as parking requires.
+//!
+//! Source: Luchangco, Nussbaum and Shavit, "A Hierarchical CLH Queue Lock" (Euro-Par 2006);
+//! Herlihy and Shavit, "The Art of Multiprocessor Programming" (2008), section 7.8.2.
+
+use core::array;
+use core::fmt;
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use bytemuck::Zeroable;
+
+use super::handle::Handle;
+use super::{About, Described, Order, RawLock};
+use crate::memory::{Link, Memory, Native, Padded, Word};
+use crate::wait::{PARKED, Park, Wait};
+
+/// How long a master lets others gather, in transfers of a line.
+const GATHERING: u32 = 8;
+
+const WAITING: u32 = 0;
+/// The node's thread has released the lock.
+const GRANTED: u32 = 2;
+/// The node was the last of its group's queue when that was spliced.
+const SPLICED: u32 = 4;
+
+/// The hierarchical CLH lock, with a queue for each of `GROUPS` groups of a level.
+///
+/// With more groups than `GROUPS`, several share a queue.
+pub struct Hclh<W: Wait = Park, M: Memory = Native, const GROUPS: usize = 4, const LEVEL: usize = 0>
+{
+    /// The last node of all. Its thread may have released the lock.
+    global: Padded<M::Link<Place<M>>>,
+    groups: [Padded<Group<M>>; GROUPS],
+    wait: PhantomData<W>,
+}
+
+/// A group of near processors.
+#[derive(Debug, Default)]
+struct Group<M: Memory> {
+    /// The last place of the group's queue, until that is spliced.
+    tail: M::Link<Place<M>>,
+    /// Whether the group's last master had to wait for the lock.
+    crowded: M::Word,
+}
+
+/// A thread's place, first in its group's queue and then in the global one.
+#[derive(Debug, Default)]
+pub struct Place<M: Memory> {
+    /// Watched by the one behind in the group's queue: turns to `SPLICED`, or else to `GRANTED`.
+    local: M::Word,
+    /// Watched by the one behind in the global queue, if `local` is `SPLICED`.
+    global: M::Word,
+    /// Whether one of those two has left a node that is `SPLICED`.
+    left: M::Word,
+}
+
+impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GROUPS, LEVEL> {
+    /// Moves the group's queue, of which we are the first, to the end of the global one, and
+    /// returns the last that was there, if any.
+    fn splice(&self, group: &Group<M>) -> Option<M::Ref<Place<M>>> {
+        // Relaxed: a hint.
+        if group.crowded.load(Relaxed) != 0 {
+            M::delay(GATHERING);
+        }
+        // Acquire: pairs with the Release of the swap in `acquire`.
+        let last = group.tail.load(Acquire).expect("our place, or one behind it");
+        // AcqRel: all that are spliced are initialised for the next splice, as is `previous`
+        // for us.
+        let previous = self.global.swap(Some(last), AcqRel);
+        // SAFETY: its thread waits for us, or is us.
+        let place = unsafe { M::follow::<Place<M>>(last) };
+        // Release: the next master's splice comes after ours.
+        if group.tail.exchange(Some(last), None, Release) {
+            // Nobody is behind it in the group, and nobody will be. Relaxed: ordered by the lock.
+            place.local.store(SPLICED, Relaxed);
+            place.left.store(1, Relaxed);
+        } else {
+            W::hand_over::<M>(&place.local, SPLICED);
+        }
+        previous
+    }
+
+    /// Takes part in freeing a place that was `SPLICED`: says whether both threads behind it have
+    /// left it now.
+    fn leave(place: &Place<M>) -> bool {
+        // AcqRel: the first one's use comes before the second one frees it.
+        place.left.load(Acquire) != 0 || place.left.swap(1, AcqRel) != 0
+    }
+}
+
+// SAFETY: each place but the first of the global queue has another before it, directly or by
+// being spliced along, and its thread waits until that one is released. The order of holders is
+// carried by the word that is waited for. No place is used again before both behind it have left.
+unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
+    for Hclh<W, M, GROUPS, LEVEL>
+{
+    type Memory = M;
+    type Node = Handle<Place<M>, M>;
+
+    #[inline]
+    unsafe fn acquire(&self, node: &Self::Node) {
+        const { assert!(GROUPS > 0) };
+        let group = &*self.groups[M::group(LEVEL) % GROUPS];
+        // SAFETY: the node is our caller's, and what it hands out is ours until swapped in.
+        let (mine, place) = unsafe {
+            let mine = node.take();
+            (mine, M::follow::<Place<M>>(mine))
+        };
+        // Relaxed: the swap publishes them.
+        place.local.store(WAITING, Relaxed);
+        place.global.store(WAITING, Relaxed);
+        place.left.store(0, Relaxed);
+        // AcqRel: publishes our place to the ones behind us, and pairs with the swap of the one
+        // before us, which published its own.
+        if let Some(previous) = group.tail.swap(Some(mine), AcqRel) {
+            // SAFETY: it stays until we, who are behind it, have left it.
+            let before = unsafe { M::follow::<Place<M>>(previous) };
+            W::wait::<M>(&before.local, 0, None, |state| state != WAITING);
+            // Relaxed: we have just waited for it, and it does not change any more.
+            let spliced = before.local.load(Relaxed) == SPLICED;
+            if !spliced || Self::leave(before) {
+                // SAFETY: released, and nobody else is behind it any more.
+                unsafe { node.keep(previous) };
+            }
+            if !spliced {
+                return;
+            }
+        }
+        if let Some(previous) = self.splice(group) {
+            // SAFETY: it stays until we, who are behind it, have left it.
+            let before = unsafe { M::follow::<Place<M>>(previous) };
+            // Relaxed: a hint, and others of the group may write it as well.
+            let crowded = u32::from(before.global.load(Relaxed) != GRANTED);
+            group.crowded.store(crowded, Relaxed);
+            W::wait::<M>(&before.global, 0, None, |state| state == GRANTED);
+            if Self::leave(before) {
+                // SAFETY: released, and nobody else is behind it any more.
+                unsafe { node.keep(previous) };
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &Self::Node) {
+        // SAFETY: the node is our caller's, and its place stays until it is released.
+        let place = unsafe { M::follow::<Place<M>>(node.enqueued()) };
+        // Relaxed: whether it was spliced was settled before we got the lock.
+        if place.local.load(Relaxed) & !PARKED == SPLICED {
+            W::hand_over::<M>(&place.global, GRANTED);
+        } else {
+            W::hand_over::<M>(&place.local, GRANTED);
+        }
+    }
+}
+
+impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Drop
+    for Hclh<W, M, GROUPS, LEVEL>
+{
+    fn drop(&mut self) {
+        // Relaxed: we are the last to use the lock.
+        if let Some(last) = self.global.load(Relaxed) {
+            // SAFETY: the tail is the queue's own, and nobody uses the lock any more.
+            unsafe { M::free(last) };
+        }
+    }
+}
+
+impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Default
+    for Hclh<W, M, GROUPS, LEVEL>
+{
+    fn default() -> Self {
+        let groups = array::from_fn(|_| Padded::default());
+        Self { global: Padded::default(), groups, wait: PhantomData }
+    }
+}
+
+impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> fmt::Debug
+    for Hclh<W, M, GROUPS, LEVEL>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hclh").field("groups", &GROUPS).finish_non_exhaustive()
+    }
+}
+
+// SAFETY: links and words and nothing else, so it may be zero when they may.
+unsafe impl<W: Wait, M: Memory<Word: Zeroable>, const GROUPS: usize, const LEVEL: usize> Zeroable
+    for Hclh<W, M, GROUPS, LEVEL>
+where
+    M::Link<Place<M>>: Zeroable,
+{
+}
+
+impl<W: Wait, M: Memory> Described for Hclh<W, M> {
+    const ABOUT: About = About {
+        idea: "near waiters queue together, and are spliced into one queue",
+        order: Order::FifoInGroup,
+        numa: true,
+        advice: "very many waiters on several sockets, for one lock",
+        source: "Luchangco, Nussbaum and Shavit 2006; SSYNC 4.1",
+    };
+}

@@ -1,0 +1,356 @@
+//! A reader-writer lock in one word, for everyday use: a writer that waits keeps new readers out.
+//!
+//! The word counts the readers inside and the writers that wait, so that whoever leaves knows
+//! whom to wake: one writer if any waits, else all the readers. Readers don't starve writers;
+//! writers of whom always one waits starve readers. Among themselves writers take the lock in any
+//! order, as whoever runs first gets it. All readers write to the word: where many cores read,
+//! in sections so short that its line is the bottleneck, this lock doesn't scale.
+//!
+//! ```text
+//!   bits      31     12 11      2    1       0
+//!             readers | waiting | WRITER | PARKED
+//!
+//!   reader    r,0,0 -> r+1,0,0         not while a writer is inside or waits
+//!   writer    0,w,0 -> 0,w,1           at once
+//!             r,w,s -> r,w+1,s         in order to wait
+//!             0,w,0 -> 0,w-1,1         having waited
+//! ```
+//!
+//! 1. Who sleeps has set `PARKED` in a word that kept it out, and sleeps only while the word stays
+//!    as it was.
+//! 2. A writer sleeps only while it is counted. It is kept out by who is inside; the last of these
+//!    finds the mark and the count, and wakes one writer. The mark stays for the others.
+//! 3. A reader is kept out by writers, inside or waiting. The last of these, leaving or giving
+//!    up, finds the mark, and wakes all readers.
+//! 4. So in a word that keeps no reader out the mark is out of date; who enters removes it.
+//! 5. A release doesn't touch the lock after the change that lets others in, who may drop it.
+//!
+//! Source: none; a counting word with a mark for sleepers is common in C libraries and in Rust's.
+
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::time::Duration;
+
+use bytemuck::Zeroable;
+
+use super::{About, Described, Order, RawLock, RawSharedLock};
+use super::{TimedLock, TimedSharedLock, TryLock, TrySharedLock};
+use crate::memory::{Address, Memory, Native, Word};
+use crate::wait::{PARKED, Park, Wait};
+
+/// A writer is inside.
+const WRITER: u32 = 1 << 1;
+/// One writer waits.
+const WAITING: u32 = 1 << 2;
+/// The count of writers that wait; it stays at its limit.
+const ALL_WAITING: u32 = READER - WAITING;
+/// One reader is inside.
+const READER: u32 = 1 << 12;
+/// The count of readers; it stays at its limit.
+const ALL_READERS: u32 = !(READER - 1);
+
+/// What keeps a reader out.
+const CLOSED: u32 = WRITER | ALL_WAITING;
+/// What keeps a writer out.
+const HELD: u32 = WRITER | ALL_READERS;
+
+/// The keys under which threads sleep.
+const READERS: u32 = 0;
+const WRITERS: u32 = 1;
+const UNCOUNTED: u32 = 2;
+
+/// How long a writer sleeps that came when no more could be counted, and isn't woken.
+const NAP: Duration = Duration::from_millis(1);
+
+/// The reader-writer lock in one word.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct CompactRw<W: Wait = Park, M: Memory = Native> {
+    word: M::Word,
+    wait: PhantomData<W>,
+}
+
+// SAFETY: a word and nothing else, so it may be zero when its words may.
+unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for CompactRw<W, M> {}
+
+impl<W: Wait, M: Memory> CompactRw<W, M> {
+    /// `r,0,0 -> r+1,0,0`; the error is the word that doesn't allow it.
+    #[inline]
+    fn enter(&self) -> Result<(), u32> {
+        // Relaxed: the exchange orders.
+        let mut word = self.word.load(Relaxed);
+        while word & CLOSED == 0 && word < ALL_READERS {
+            // Acquire: pairs with the Release of a writer's release.
+            match self.word.exchange(word, (word & !PARKED) + READER, Acquire) {
+                Ok(_) => return Ok(()),
+                Err(now) => word = now,
+            }
+        }
+        Err(word)
+    }
+
+    /// `0,w,0 -> 0,w,1`, or `0,w,0 -> 0,w-1,1` for a writer that is counted with `waiting`.
+    #[inline]
+    fn take(&self, waiting: u32) -> bool {
+        // Relaxed: the exchange orders.
+        let mut word = self.word.load(Relaxed);
+        while word & HELD == 0 {
+            let mark = if word & CLOSED == 0 { 0 } else { word & PARKED };
+            let new = ((word & !PARKED) - waiting + WRITER) | mark;
+            // Acquire: pairs with the Release of readers' and writers' releases.
+            match self.word.exchange(word, new, Acquire) {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    /// `r,w,s -> r,w+1,s`, if there is room in the count.
+    fn count(&self) -> bool {
+        // Relaxed, both: it publishes nothing.
+        let mut word = self.word.load(Relaxed);
+        while word & ALL_WAITING != ALL_WAITING {
+            match self.word.exchange(word, word + WAITING, Relaxed) {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    #[cold]
+    fn contend(&self, deadline: Option<Duration>) -> bool {
+        let mut expired = false;
+        while !self.take(0) {
+            if expired {
+                return false;
+            }
+            if self.count() {
+                return self.contend_counted(deadline);
+            }
+            let soon = M::now().saturating_add(NAP);
+            let until = deadline.map_or(soon, |deadline| deadline.min(soon));
+            let free = W::wait::<M>(&self.word, UNCOUNTED, Some(until), |word| word & HELD == 0);
+            expired = free.is_none() && deadline == Some(until);
+        }
+        true
+    }
+
+    fn contend_counted(&self, deadline: Option<Duration>) -> bool {
+        while W::wait::<M>(&self.word, WRITERS, deadline, |word| word & HELD == 0).is_some() {
+            if self.take(WAITING) {
+                return true;
+            }
+        }
+        // `r,w,s -> r,w-1,s`. Relaxed: it publishes nothing.
+        let old = self.word.fetch_sub(WAITING, Relaxed);
+        if (old - WAITING) & CLOSED == 0 && old & PARKED != 0 {
+            M::unpark(self.word.address(), Some(READERS), u32::MAX);
+        }
+        false
+    }
+
+    #[cold]
+    fn contend_shared(&self, deadline: Option<Duration>) -> bool {
+        while W::wait::<M>(&self.word, READERS, deadline, |word| word & CLOSED == 0).is_some() {
+            match self.enter() {
+                Ok(()) => return true,
+                Err(word) => assert!(word < ALL_READERS, "too many readers to count"),
+            }
+        }
+        false
+    }
+
+    /// Wakes who may go on, after the last one inside has left `word`, which may be gone.
+    #[cold]
+    fn wake(address: Address, word: u32) {
+        if word & ALL_WAITING != 0 {
+            M::unpark(address, Some(WRITERS), 1);
+        } else {
+            M::unpark(address, Some(READERS), u32::MAX);
+        }
+    }
+}
+
+// SAFETY: a writer enters when nobody is inside, and while it is nobody enters. All changes of
+// the word are atomic additions and exchanges; so the Acquire of whoever enters sees the Release
+// of all who have left.
+unsafe impl<W: Wait, M: Memory> RawLock for CompactRw<W, M> {
+    type Memory = M;
+    type Node = ();
+
+    #[inline]
+    unsafe fn acquire(&self, (): &()) {
+        // Acquire: as in `take`.
+        if self.word.exchange(0, WRITER, Acquire).is_err() {
+            self.contend(None);
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, (): &()) {
+        let address = self.word.address();
+        // Release: pairs with the Acquire of `enter` and `take`.
+        let word = self.word.fetch_sub(WRITER, Release) - WRITER;
+        if word & PARKED != 0 {
+            Self::wake(address, word);
+        }
+    }
+}
+
+// SAFETY: a reader enters while no writer is inside, and until it has left none enters.
+unsafe impl<W: Wait, M: Memory> RawSharedLock for CompactRw<W, M> {
+    type SharedNode = ();
+
+    /// As for every shared lock.
+    ///
+    /// # Panics
+    ///
+    /// If 1,048,575 readers are inside.
+    #[inline]
+    unsafe fn acquire_shared(&self, (): &()) {
+        if self.enter().is_err() {
+            self.contend_shared(None);
+        }
+    }
+
+    #[inline]
+    unsafe fn release_shared(&self, (): &()) {
+        let address = self.word.address();
+        // Release: pairs with the Acquire of `take`.
+        let word = self.word.fetch_sub(READER, Release) - READER;
+        // Without a writer that waits, no reader sleeps either.
+        if word & PARKED != 0 && word & ALL_WAITING != 0 && word < READER {
+            Self::wake(address, word);
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<W: Wait, M: Memory> TryLock for CompactRw<W, M> {
+    #[inline]
+    unsafe fn try_acquire(&self, (): &()) -> bool {
+        self.take(0)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<W: Wait, M: Memory> TimedLock for CompactRw<W, M> {
+    #[inline]
+    unsafe fn acquire_until(&self, (): &(), deadline: Duration) -> bool {
+        self.take(0) || self.contend(Some(deadline))
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<W: Wait, M: Memory> TrySharedLock for CompactRw<W, M> {
+    #[inline]
+    unsafe fn try_acquire_shared(&self, (): &()) -> bool {
+        self.enter().is_ok()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<W: Wait, M: Memory> TimedSharedLock for CompactRw<W, M> {
+    #[inline]
+    unsafe fn acquire_shared_until(&self, (): &(), deadline: Duration) -> bool {
+        self.enter().is_ok() || self.contend_shared(Some(deadline))
+    }
+}
+
+impl<W: Wait, M: Memory> Described for CompactRw<W, M> {
+    const ABOUT: About = About {
+        idea: "one word counts the readers inside and the writers that wait",
+        order: Order::WritersFirst,
+        numa: false,
+        advice: "the default for sharing; a word, and sleepers cost nothing",
+        source: "common practice",
+    };
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use std::panic::catch_unwind;
+    use std::sync::Mutex;
+    use std::thread;
+
+    use super::*;
+
+    fn until(done: impl Fn() -> bool) {
+        while !done() {
+            thread::yield_now();
+        }
+    }
+
+    fn with_word(word: u32) -> CompactRw {
+        let lock = <CompactRw>::default();
+        lock.word.store(word, Relaxed);
+        lock
+    }
+
+    #[test]
+    fn readers_wait_for_a_waiting_writer() {
+        let (lock, log) = (<CompactRw>::default(), Mutex::new(std::vec::Vec::new()));
+        // SAFETY: there are no nodes; each acquisition is released.
+        unsafe {
+            lock.acquire_shared(&());
+            assert!(lock.try_acquire_shared(&()));
+            lock.release_shared(&());
+        }
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                // SAFETY: as above.
+                unsafe { lock.acquire(&()) };
+                log.lock().unwrap().push("writer");
+                // SAFETY: as above.
+                unsafe { lock.release(&()) };
+            });
+            until(|| lock.word.load(Relaxed) & ALL_WAITING == WAITING);
+            // SAFETY: it isn't acquired.
+            assert!(!unsafe { lock.try_acquire_shared(&()) });
+            let reader = scope.spawn(|| {
+                // SAFETY: as above.
+                unsafe { lock.acquire_shared(&()) };
+                log.lock().unwrap().push("reader");
+                // SAFETY: as above.
+                unsafe { lock.release_shared(&()) };
+            });
+            until(|| lock.word.load(Relaxed) & PARKED != 0);
+            assert!(!reader.is_finished());
+            // SAFETY: as above.
+            unsafe { lock.release_shared(&()) };
+        });
+        assert_eq!(*log.lock().unwrap(), ["writer", "reader"]);
+        assert_eq!(lock.word.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn readers_that_cannot_be_counted_are_refused() {
+        let lock = with_word(ALL_READERS - READER);
+        // SAFETY: there are no nodes; the word is made up.
+        unsafe {
+            lock.acquire_shared(&());
+            assert!(!lock.try_acquire_shared(&()));
+            assert!(catch_unwind(|| lock.acquire_shared(&())).is_err());
+            assert!(catch_unwind(|| lock.acquire_shared_until(&(), Duration::MAX)).is_err());
+            assert_eq!(lock.word.load(Relaxed), ALL_READERS);
+            lock.release_shared(&());
+        }
+    }
+
+    #[test]
+    fn writers_that_cannot_be_counted_get_it_too() {
+        let lock = with_word(ALL_WAITING | WRITER);
+        thread::scope(|scope| {
+            // SAFETY: there are no nodes; the word is made up.
+            unsafe { assert!(!lock.acquire_until(&(), Native::now() + 3 * NAP)) };
+            // SAFETY: as above.
+            scope.spawn(|| unsafe { lock.acquire(&()) });
+            until(|| lock.word.load(Relaxed) & PARKED != 0);
+            // SAFETY: as above.
+            unsafe { lock.release(&()) };
+        });
+        assert_eq!(lock.word.load(Relaxed) & !PARKED, ALL_WAITING | WRITER);
+    }
+}

@@ -1,0 +1,245 @@
+//! The reader-preference queue lock: readers enter unless a writer is inside.
+//!
+//! A reader counts itself in one word; if that shows an active writer it joins the list of
+//! readers that wait, which the writer wakes when it leaves, before any other writer. Writers
+//! stand in a queue, and its first waits until there are no readers, those that wait included.
+//! So readers share as much as they can, and a steady stream of them starves the writers. A
+//! reader costs one atomic addition on either side, but all readers write to the same word.
+//!
+//! A reader that has counted itself keeps later writers out, also while it waits for the writer
+//! inside; so all that are on the list when somebody takes it may enter.
+//!
+//! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
+//! Multiprocessors" (PPoPP'91), the reader-preference lock with local-only spinning.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use bytemuck::Zeroable;
+
+use super::rw_queues::{ACTIVE, FULL, READER, ReaderNode, Readers, WANTED, WriterNode, Writers};
+use super::{About, Contended, Described, Order};
+use super::{RawLock, RawSharedLock, TryLock, TrySharedLock};
+use crate::memory::{Memory, Native, Word};
+use crate::wait::{Park, Wait};
+
+/// The reader-preference queue lock.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct ReadersFirst<W: Wait = Park, M: Memory = Native> {
+    writers: Writers<W, M>,
+    readers: Readers<W, M>,
+}
+
+// SAFETY: both fields may be zero when their words and links may.
+unsafe impl<W: Wait, M: Memory> Zeroable for ReadersFirst<W, M>
+where
+    Writers<W, M>: Zeroable,
+    Readers<W, M>: Zeroable,
+{
+}
+
+// SAFETY: a writer returns once the state has changed from no readers to `ACTIVE` for it, which
+// only its release undoes. Readers' and writers' sections reach it by the state, whose changes
+// are all atomic additions and exchanges: Release in both releases, Acquire in `Writers`.
+unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
+    type Memory = M;
+    type Node = WriterNode<M>;
+
+    #[inline]
+    unsafe fn acquire(&self, node: &WriterNode<M>) {
+        self.writers.acquire(node);
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &WriterNode<M>) {
+        // Release: pairs with the Acquire of readers and of the next writer.
+        if self.writers.state.fetch_sub(ACTIVE, Release) >= READER + ACTIVE {
+            self.wake_readers();
+        }
+        self.writers.leave_queue(node);
+    }
+}
+
+// SAFETY: a reader returns when it is counted and no writer is active, which none can become
+// before it leaves. A writer's section reaches it by the state, or by whoever wakes it.
+unsafe impl<W: Wait, M: Memory> RawSharedLock for ReadersFirst<W, M> {
+    type SharedNode = ReaderNode<M>;
+
+    #[inline]
+    unsafe fn acquire_shared(&self, node: &ReaderNode<M>) {
+        // Acquire: pairs with the Release in `release`.
+        let state = self.writers.state.fetch_add(READER, Acquire);
+        if state & (ACTIVE | FULL) != 0 {
+            self.wait_shared(node, state);
+        }
+    }
+
+    #[inline]
+    unsafe fn release_shared(&self, _: &ReaderNode<M>) {
+        // Release: pairs with the Acquire of the next writer.
+        if self.writers.state.fetch_sub(READER, Release) == READER + WANTED {
+            self.writers.promote();
+        }
+    }
+}
+
+impl<W: Wait, M: Memory> ReadersFirst<W, M> {
+    #[cold]
+    fn wait_shared(&self, node: &ReaderNode<M>, state: u32) {
+        if state & FULL != 0 {
+            // SAFETY: we have counted ourselves just now.
+            unsafe { self.release_shared(node) };
+            panic!("more readers share the lock than it can count");
+        }
+        let next = self.readers.push(node);
+        // Acquire: pairs with the Release in `release`. If the writer has emptied the list before
+        // we were on it, we see here that it has left, since `push` orders us after it.
+        if self.writers.state.load(Acquire) & ACTIVE == 0 {
+            self.wake_readers();
+        }
+        Readers::<W, M>::wait(node);
+        if let Some(next) = next {
+            Readers::<W, M>::wake(next);
+        }
+    }
+
+    /// Wakes all readers that wait, once no writer is active.
+    #[cold]
+    fn wake_readers(&self) {
+        if let Some(reader) = self.readers.take() {
+            Readers::<W, M>::wake(reader);
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<W: Wait, M: Memory> TryLock for ReadersFirst<W, M> {
+    #[inline]
+    unsafe fn try_acquire(&self, node: &WriterNode<M>) -> bool {
+        self.writers.try_acquire(node)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<W: Wait, M: Memory> TrySharedLock for ReadersFirst<W, M> {
+    #[inline]
+    unsafe fn try_acquire_shared(&self, _: &ReaderNode<M>) -> bool {
+        // Relaxed: the exchange orders.
+        let mut state = self.writers.state.load(Relaxed);
+        while state & (ACTIVE | FULL) == 0 {
+            // Acquire: as in `acquire_shared`.
+            match self.writers.state.exchange(state, state + READER, Acquire) {
+                Ok(_) => return true,
+                Err(now) => state = now,
+            }
+        }
+        false
+    }
+}
+
+// SAFETY: a writer behind the holder waits until the holder leaves.
+unsafe impl<W: Wait, M: Memory> Contended for ReadersFirst<W, M> {
+    #[inline]
+    unsafe fn is_contended(&self, node: &WriterNode<M>) -> bool {
+        self.writers.is_contended(node)
+    }
+}
+
+impl<W: Wait, M: Memory> Described for ReadersFirst<W, M> {
+    const ABOUT: About = About {
+        idea: "a count of readers, a list of those that wait, and a queue of writers",
+        order: Order::ReadersFirst,
+        numa: false,
+        advice: "many readers that must not wait for writers that do",
+        source: "Mellor-Crummey and Scott, PPoPP'91",
+    };
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use std::panic::catch_unwind;
+    use std::sync::Mutex;
+    use std::thread;
+
+    use super::*;
+
+    fn until(done: impl Fn() -> bool) {
+        while !done() {
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn readers_pass_a_waiting_writer() {
+        let lock = <ReadersFirst>::default();
+        let (reader, another) = Default::default();
+        let state = &lock.writers.state;
+        // SAFETY: the nodes stay on their stacks from the acquisition to the release.
+        unsafe { lock.acquire_shared(&reader) };
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let node = WriterNode::default();
+                // SAFETY: as above.
+                unsafe {
+                    lock.acquire(&node);
+                    lock.release(&node);
+                }
+            });
+            until(|| state.load(Relaxed) & WANTED != 0);
+            // SAFETY: as above.
+            unsafe {
+                lock.acquire_shared(&another);
+                assert!(lock.try_acquire_shared(&ReaderNode::default()));
+                assert_eq!(state.load(Relaxed), 3 * READER + WANTED);
+                lock.release_shared(&ReaderNode::default());
+                lock.release_shared(&another);
+                lock.release_shared(&reader);
+            }
+        });
+        assert_eq!(state.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn a_writer_lets_readers_in_before_the_next() {
+        let (lock, log) = (<ReadersFirst>::default(), Mutex::new(std::vec::Vec::new()));
+        let first = WriterNode::default();
+        // SAFETY: the nodes stay on their stacks from the acquisition to the release.
+        unsafe { lock.acquire(&first) };
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let node = WriterNode::default();
+                // SAFETY: as above.
+                unsafe { lock.acquire(&node) };
+                log.lock().unwrap().push("writer");
+                // SAFETY: as above.
+                unsafe { lock.release(&node) };
+            });
+            until(|| lock.writers.is_contended(&first));
+            scope.spawn(|| {
+                let node = ReaderNode::default();
+                // SAFETY: as above.
+                unsafe { lock.acquire_shared(&node) };
+                log.lock().unwrap().push("reader");
+                // SAFETY: as above.
+                unsafe { lock.release_shared(&node) };
+            });
+            until(|| lock.writers.state.load(Relaxed) >= READER);
+            // SAFETY: as above.
+            unsafe { lock.release(&first) };
+        });
+        assert_eq!(*log.lock().unwrap(), ["reader", "writer"]);
+    }
+
+    #[test]
+    fn refuses_readers_that_it_cannot_count() {
+        let lock = <ReadersFirst>::default();
+        lock.writers.state.store(FULL, Relaxed);
+        let node = ReaderNode::default();
+        // SAFETY: the node stays on this stack.
+        unsafe {
+            assert!(!lock.try_acquire_shared(&node));
+            assert!(catch_unwind(|| lock.acquire_shared(&ReaderNode::default())).is_err());
+        }
+        assert_eq!(lock.writers.state.load(Relaxed), FULL);
+    }
+}

@@ -1,0 +1,259 @@
+//! The writer-preference queue lock: readers enter unless a writer is inside or waits.
+//!
+//! A reader counts itself in one word; if that shows a writer it joins the list of readers that
+//! wait, and takes itself from the count. Writers stand in a queue and hand over to each other;
+//! who leaves the queue empty wakes the readers. So updates are seen soon, and writers who keep
+//! the queue filled starve the readers. With frequent writers use the [fair](super::FairRw) one.
+//!
+//! Who wakes readers first counts one, if there is no writer, and the count goes with the wake to
+//! the list's head, which counts the next one before waking it. All who were on the list enter
+//! together, also if a writer comes meanwhile.
+//!
+//! No reader is forgotten on the list: it is there before it leaves the count. If a writer is
+//! there at that moment, then that writer, or one that it hands over to, leaves later and finds
+//! the list filled. Otherwise the reader looks after the list itself.
+//!
+//! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
+//! Multiprocessors" (PPoPP'91), the writer-preference lock with local-only spinning. There each
+//! reader goes by way of the list; here only those that find a writer do, as an undisturbed reader
+//! needs one addition then.
+
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+
+use bytemuck::Zeroable;
+
+use super::rw_queues::{ACTIVE, FULL, READER, ReaderNode, Readers, WANTED, WriterNode, Writers};
+use super::{About, Contended, Described, Order};
+use super::{RawLock, RawSharedLock, TryLock, TrySharedLock};
+use crate::memory::{Memory, Native, Word};
+use crate::wait::{Park, Wait};
+
+/// The writer-preference queue lock.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct WritersFirst<W: Wait = Park, M: Memory = Native> {
+    writers: Writers<W, M>,
+    readers: Readers<W, M>,
+}
+
+// SAFETY: both fields may be zero when their words and links may.
+unsafe impl<W: Wait, M: Memory> Zeroable for WritersFirst<W, M>
+where
+    Writers<W, M>: Zeroable,
+    Readers<W, M>: Zeroable,
+{
+}
+
+// SAFETY: the state changes from no readers to `ACTIVE` for a writer, which holds the lock until
+// it undoes that or hands over to the next. Sections reach later ones by the state, whose changes
+// are all atomic additions and exchanges: Release in `leave`, Acquire in `Writers`.
+unsafe impl<W: Wait, M: Memory> RawLock for WritersFirst<W, M> {
+    type Memory = M;
+    type Node = WriterNode<M>;
+
+    #[inline]
+    unsafe fn acquire(&self, node: &WriterNode<M>) {
+        self.writers.acquire(node);
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &WriterNode<M>) {
+        if let Some(next) = self.writers.successor(node) {
+            Writers::<W, M>::grant(next);
+        } else if self.leave(ACTIVE) & WANTED == 0 && !self.readers.is_empty() {
+            self.wake_readers();
+        }
+    }
+}
+
+// SAFETY: a reader returns when it is counted and no writer is active, which none can become
+// before it leaves. A writer's section reaches it by the state, or by whoever wakes it.
+unsafe impl<W: Wait, M: Memory> RawSharedLock for WritersFirst<W, M> {
+    type SharedNode = ReaderNode<M>;
+
+    #[inline]
+    unsafe fn acquire_shared(&self, node: &ReaderNode<M>) {
+        // Acquire: pairs with the Release in `leave`.
+        let state = self.writers.state.fetch_add(READER, Acquire);
+        if state & (ACTIVE | WANTED | FULL) != 0 {
+            self.wait_shared(node, state);
+        }
+    }
+
+    #[inline]
+    unsafe fn release_shared(&self, _: &ReaderNode<M>) {
+        self.leave(READER);
+    }
+}
+
+impl<W: Wait, M: Memory> WritersFirst<W, M> {
+    /// Takes a reader or the writer from the state, and returns what is left of it. If that is a
+    /// writer alone, it is woken.
+    #[inline]
+    fn leave(&self, share: u32) -> u32 {
+        // AcqRel: Release pairs with the Acquire of those who enter. Acquire pairs with the
+        // Release of readers that have left the count in order to wait: a writer that leaves
+        // after them sees them on the list.
+        let rest = self.writers.state.fetch_sub(share, AcqRel) - share;
+        if rest == WANTED {
+            self.writers.promote();
+        }
+        rest
+    }
+
+    #[cold]
+    fn wait_shared(&self, node: &ReaderNode<M>, state: u32) {
+        if state & FULL != 0 {
+            self.leave(READER);
+            panic!("more readers share the lock than it can count");
+        }
+        let next = self.readers.push(node);
+        if self.leave(READER) & (ACTIVE | WANTED) == 0 {
+            self.wake_readers();
+        }
+        Readers::<W, M>::wait(node);
+        if let Some(next) = next {
+            // Relaxed: we are counted, so the state is open to it too.
+            self.writers.state.fetch_add(READER, Relaxed);
+            Readers::<W, M>::wake(next);
+        }
+    }
+
+    /// Wakes all readers that wait, unless a writer is there, which will do it later.
+    #[cold]
+    fn wake_readers(&self) {
+        // AcqRel: pairs with `leave`, as that does with itself.
+        if self.writers.state.fetch_add(READER, AcqRel) & (ACTIVE | WANTED) == 0
+            && let Some(reader) = self.readers.take()
+        {
+            // It leaves the count in our stead.
+            return Readers::<W, M>::wake(reader);
+        }
+        self.leave(READER);
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<W: Wait, M: Memory> TryLock for WritersFirst<W, M> {
+    #[inline]
+    unsafe fn try_acquire(&self, node: &WriterNode<M>) -> bool {
+        self.writers.try_acquire(node)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<W: Wait, M: Memory> TrySharedLock for WritersFirst<W, M> {
+    #[inline]
+    unsafe fn try_acquire_shared(&self, _: &ReaderNode<M>) -> bool {
+        // Relaxed: the exchange orders.
+        let mut state = self.writers.state.load(Relaxed);
+        while state & (ACTIVE | WANTED | FULL) == 0 {
+            // Acquire: as in `acquire_shared`.
+            match self.writers.state.exchange(state, state + READER, Acquire) {
+                Ok(_) => return true,
+                Err(now) => state = now,
+            }
+        }
+        false
+    }
+}
+
+// SAFETY: a writer behind the holder waits until the holder leaves.
+unsafe impl<W: Wait, M: Memory> Contended for WritersFirst<W, M> {
+    #[inline]
+    unsafe fn is_contended(&self, node: &WriterNode<M>) -> bool {
+        self.writers.is_contended(node)
+    }
+}
+
+impl<W: Wait, M: Memory> Described for WritersFirst<W, M> {
+    const ABOUT: About = About {
+        idea: "a count of readers, a list of those that wait, and a queue of writers, who go first",
+        order: Order::WritersFirst,
+        numa: false,
+        advice: "many readers and rare writers whose updates should be seen soon",
+        source: "Mellor-Crummey and Scott, PPoPP'91",
+    };
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use std::panic::catch_unwind;
+    use std::sync::Mutex;
+    use std::thread;
+
+    use super::*;
+
+    fn until(done: impl Fn() -> bool) {
+        while !done() {
+            thread::yield_now();
+        }
+    }
+
+    /// A writer, or a reader, that notes in the log that it was inside.
+    fn visit(lock: &WritersFirst, log: &Mutex<std::vec::Vec<&str>>, name: &'static str) {
+        let (writer, reader) = (WriterNode::default(), ReaderNode::default());
+        // SAFETY: the nodes stay on this stack from the acquisition to the release.
+        unsafe {
+            if name == "writer" {
+                lock.acquire(&writer);
+                log.lock().unwrap().push(name);
+                lock.release(&writer);
+            } else {
+                lock.acquire_shared(&reader);
+                log.lock().unwrap().push(name);
+                lock.release_shared(&reader);
+            }
+        }
+    }
+
+    #[test]
+    fn readers_wait_for_a_waiting_writer() {
+        let (lock, log) = (WritersFirst::default(), Mutex::default());
+        let mine = ReaderNode::default();
+        // SAFETY: the node stays on this stack from the acquisition to the release.
+        unsafe { lock.acquire_shared(&mine) };
+        thread::scope(|scope| {
+            scope.spawn(|| visit(&lock, &log, "writer"));
+            until(|| lock.writers.state.load(Relaxed) & WANTED != 0);
+            // SAFETY: as above.
+            assert!(!unsafe { lock.try_acquire_shared(&ReaderNode::default()) });
+            scope.spawn(|| visit(&lock, &log, "reader"));
+            until(|| !lock.readers.is_empty());
+            // SAFETY: as above.
+            unsafe { lock.release_shared(&mine) };
+        });
+        assert_eq!(*log.lock().unwrap(), ["writer", "reader"]);
+        assert_eq!(lock.writers.state.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn a_writer_hands_over_to_the_next_before_readers() {
+        let (lock, log) = (WritersFirst::default(), Mutex::default());
+        let mine = WriterNode::default();
+        // SAFETY: the node stays on this stack from the acquisition to the release.
+        unsafe { lock.acquire(&mine) };
+        thread::scope(|scope| {
+            scope.spawn(|| visit(&lock, &log, "reader"));
+            until(|| !lock.readers.is_empty());
+            scope.spawn(|| visit(&lock, &log, "writer"));
+            until(|| lock.writers.is_contended(&mine));
+            // SAFETY: as above.
+            unsafe { lock.release(&mine) };
+        });
+        assert_eq!(*log.lock().unwrap(), ["writer", "reader"]);
+    }
+
+    #[test]
+    fn refuses_readers_that_it_cannot_count() {
+        let lock = <WritersFirst>::default();
+        lock.writers.state.store(FULL, Relaxed);
+        let node = ReaderNode::default();
+        // SAFETY: the node stays on this stack.
+        unsafe {
+            assert!(!lock.try_acquire_shared(&node));
+            assert!(catch_unwind(|| lock.acquire_shared(&ReaderNode::default())).is_err());
+        }
+        assert_eq!(lock.writers.state.load(Relaxed), FULL);
+    }
+}

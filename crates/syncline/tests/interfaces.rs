@@ -1,0 +1,220 @@
+//! What a user of the library meets: mutexes with guards and closures, condition variables that
+//! work with every lock, and `lock_api`'s types over the same locks.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use syncline::lock::{Gate, Mcs, RawLock, Tas, Ticket, TimedClh, TimedMcs};
+use syncline::wait::Spin;
+use syncline::{Condvar, Mutex, TimedOut, for_each_form};
+
+#[test]
+fn a_static_mutex_counts() {
+    static HITS: Mutex<u64, Mcs> = Mutex::new(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..1000 {
+                    *HITS.lock() += 1;
+                    HITS.with(|hits| *hits += 1);
+                }
+            });
+        }
+    });
+    assert_eq!(*HITS.lock(), 8000);
+}
+
+#[test]
+fn a_panic_releases_the_lock_and_poisons_nothing() {
+    let mutex: Mutex<u32> = Mutex::new(1);
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        mutex.with(|value| {
+            *value = 2;
+            panic!("on purpose");
+        })
+    }));
+    assert!(panicked.is_err());
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        let mut value = mutex.lock();
+        *value += 1;
+        panic!("on purpose");
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(mutex.try_lock().map(|value| *value), Some(3));
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn locking_again_what_one_holds_panics() {
+    let mutex: Mutex<u32, Ticket> = Mutex::new(1);
+    let guard = mutex.lock();
+    let again = catch_unwind(AssertUnwindSafe(|| drop(mutex.lock())));
+    assert!(again.is_err());
+    drop(guard);
+    assert_eq!(*mutex.lock(), 1);
+}
+
+#[test]
+fn a_held_lock_is_not_taken_by_trying() {
+    fn check<L: syncline::lock::TimedLock>() {
+        let mutex: Mutex<u32, L> = Mutex::from(1);
+        let guard = mutex.lock();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                assert!(mutex.try_lock().is_none());
+                let begin = Instant::now();
+                assert!(mutex.try_lock_for(Duration::from_millis(20)).is_none());
+                assert!(begin.elapsed() >= Duration::from_millis(20));
+            });
+        });
+        drop(guard);
+        assert!(mutex.try_lock_for(Duration::ZERO).is_some());
+        assert!(mutex.try_lock().is_some());
+    }
+    check::<Tas>();
+    check::<TimedMcs>();
+    check::<TimedClh<Spin>>();
+    check::<Gate>();
+}
+
+#[test]
+fn a_forgotten_guard_leaks_and_nothing_more() {
+    fn check<L: RawLock>() {
+        let mutex: Mutex<String, L> = Mutex::from("kept".to_owned());
+        std::mem::forget(mutex.lock());
+        let moved = Box::new(mutex);
+        assert_eq!(moved.into_inner(), "kept");
+    }
+    macro_rules! form {
+        ($name:expr, $type:ty, $lock:ident, $($feature:ident)*) => {
+            check::<$type>();
+        };
+    }
+    for_each_form!(form);
+}
+
+#[test]
+fn what_is_under_a_mutex_shows_when_it_is_free() {
+    let mutex: Mutex<u32> = Mutex::new(7);
+    assert_eq!(format!("{mutex:?}"), "Mutex(7)");
+    let guard = mutex.lock();
+    assert_eq!(format!("{guard:?} {mutex:?}"), "7 Mutex(<held>)");
+}
+
+/// Items go from producers to consumers through one slot, with a condition variable for each
+/// direction; a lost wake-up would leave somebody waiting.
+fn slot<L: RawLock<Memory = syncline::memory::Native>>(pairs: u64) {
+    const ITEMS: u64 = 200;
+    let slot: Mutex<Option<u64>, L> = Mutex::from(None);
+    let (filled, emptied) = (Condvar::new(), Condvar::new());
+    let (sum, sums) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..pairs {
+            scope.spawn(|| {
+                for item in 1..=ITEMS {
+                    let mut slot = slot.lock();
+                    emptied.wait_while(&mut slot, |slot| slot.is_some());
+                    *slot = Some(item);
+                    filled.notify_one();
+                }
+            });
+            let sum = sum.clone();
+            let (slot, filled, emptied) = (&slot, &filled, &emptied);
+            scope.spawn(move || {
+                let mut total = 0;
+                for _ in 0..ITEMS {
+                    let mut slot = slot.lock();
+                    filled.wait_while(&mut slot, |slot| slot.is_none());
+                    total += slot.take().expect("it was filled");
+                    emptied.notify_one();
+                }
+                sum.send(total).expect("the test waits for it");
+            });
+        }
+    });
+    drop(sum);
+    assert_eq!(sums.iter().sum::<u64>(), pairs * ITEMS * (ITEMS + 1) / 2);
+}
+
+#[test]
+fn a_condition_variable_works_with_every_lock() {
+    macro_rules! form {
+        ($name:expr, $type:ty, $lock:ident, $($feature:ident)*) => {
+            println!("{}", $name);
+            // Spinners need a processor each.
+            slot::<$type>(if $name.ends_with("-spin") || $name.ends_with("-yield") {
+                1
+            } else {
+                4
+            });
+        };
+    }
+    for_each_form!(form);
+}
+
+#[test]
+fn everybody_is_woken() {
+    let go: Mutex<bool> = Mutex::new(false);
+    let changed = Condvar::new();
+    thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| changed.wait_while(&mut go.lock(), |go| !*go));
+        }
+        thread::sleep(Duration::from_millis(10));
+        *go.lock() = true;
+        changed.notify_all();
+    });
+}
+
+#[test]
+fn a_wait_ends_when_its_time_is_up() {
+    let mutex: Mutex<()> = Mutex::new(());
+    let begin = Instant::now();
+    let mut guard = mutex.lock();
+    while Condvar::new().wait_for(&mut guard, Duration::from_millis(20)) == TimedOut(false) {}
+    assert!(begin.elapsed() >= Duration::from_millis(20));
+    drop(guard);
+    assert!(mutex.try_lock().is_some());
+}
+
+#[cfg(feature = "lock_api")]
+mod lock_api {
+    use super::*;
+    use ::lock_api::{Mutex, RwLock};
+    use syncline::lock::CompactRw;
+    use syncline::lock_api::Raw;
+
+    #[test]
+    fn a_mutex_of_lock_api_counts() {
+        static TOTAL: Mutex<Raw<Mcs>, u64> = Mutex::new(0);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..1000).for_each(|_| *TOTAL.lock() += 1));
+            }
+        });
+        assert!(!TOTAL.is_locked());
+        let guard = TOTAL.lock();
+        assert!(TOTAL.is_locked() && TOTAL.try_lock().is_none());
+        assert_eq!(*guard, 4000);
+    }
+
+    #[test]
+    fn waiting_for_a_mutex_of_lock_api_ends() {
+        let mutex: Mutex<Raw<TimedMcs>, u64> = Mutex::new(0);
+        let _guard = mutex.lock();
+        assert!(mutex.try_lock_for(Duration::from_millis(5)).is_none());
+    }
+
+    #[test]
+    fn a_lock_of_lock_api_is_shared_by_readers() {
+        let lock: RwLock<Raw<CompactRw>, u64> = RwLock::new(7);
+        let (first, second) = (lock.read(), lock.read());
+        assert!(lock.try_write().is_none() && !lock.is_locked_exclusive());
+        assert_eq!(*first + *second, 14);
+        drop((first, second));
+        *lock.write() += 1;
+        assert_eq!(*lock.read(), 8);
+    }
+}
