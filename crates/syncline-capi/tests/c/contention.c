@@ -5,14 +5,18 @@
 
 #include "kinds.h"
 
-enum { THREADS = 4, ROUNDS = 4000, TURNS = 200 };
+enum { THREADS = 4, TURNS = 200 };
+
+/* A hand-over to a spinning waiter that is off its processor takes a turn of the scheduler. */
+static int rounds(void) { return strstr(now->name, "-spin") ? 40 : 4000; }
 
 static void *lock;
 static syncline_cond_t cond = SYNCLINE_COND_INIT;
 static long count, twin;
 
 static void *add(void *unused) {
-    for (int i = 0; i < ROUNDS; i++) {
+    const int limit = rounds();
+    for (int i = 0; i < limit; i++) {
         int way = i % 4;
         if (way == 1 && now->trylock) {
             while (now->trylock(lock) == EBUSY)
@@ -34,7 +38,8 @@ static void *add(void *unused) {
 }
 
 static void *look(void *unused) {
-    for (int i = 0; i < ROUNDS; i++) {
+    const int limit = rounds();
+    for (int i = 0; i < limit; i++) {
         int way = i % 4;
         if (way == 1 && now->tryrdlock) {
             while (now->tryrdlock(lock) == EBUSY)
@@ -81,7 +86,7 @@ static void *take_turns(void *parity) {
 
 static void test_turns(void) {
     pthread_t other;
-    EXPECT(0, pthread_create(&other, NULL, take_turns, &other));
+    EXPECT(0, pthread_create(&other, NULL, take_turns, &count));
     take_turns(NULL);
     EXPECT(0, pthread_join(other, NULL));
     EXPECT(2 * TURNS, (int)count);
@@ -92,10 +97,10 @@ int main(void) {
         lock = fresh(now);
         count = twin = 0;
         run(add, add);
-        EXPECT(THREADS * ROUNDS, (int)count);
+        EXPECT(THREADS * rounds(), (int)count);
         if (now->rdlock) {
             run(add, look);
-            EXPECT(THREADS * ROUNDS * 3 / 2, (int)count);
+            EXPECT(THREADS * rounds() * 3 / 2, (int)count);
         }
         count = 0;
         test_turns();

@@ -65,8 +65,8 @@ static int lock_init(void *lock, const char *name) { return syncline_lock_init(l
 static int rwlock_init(void *lock, const char *name) { return syncline_rwlock_init(lock, name); }
 
 /* The functions of each type. */
-#define ONLY_0(functions)
-#define ONLY_1(functions) functions
+#define ONLY_0(...)
+#define ONLY_1(...) __VA_ARGS__
 #define LOCK(name, can_try, can_time)                                                              \
     COMMON(name)                                                                                   \
     PLAIN(name, lock)                                                                              \

@@ -9,7 +9,7 @@
 //! The paper's threads always wait. Here a section may be detached, and a detached one's owner
 //! can't be made the helper. So who leaves and who detaches exchange the place's state, and one of
 //! them finds the other's mark. A helper at its limit that would have to hand over to a detached
-//! place goes on, and says that it is [`tired`](CcSynch::tired): from then on also those who
+//! place goes on, and says that it is tired: from then on also those who
 //! delegate wait in their places, until one of them has become the helper.
 //!
 //! ```text

@@ -19,7 +19,7 @@ use bytemuck::Zeroable;
 
 use super::ticket::Approach;
 use super::{About, Clh, Contended, Described, Mcs, Order, RawLock, Tas, Ticket, TryLock, Ttas};
-use crate::memory::{Memory, Native, Padded, Word};
+use crate::memory::{Lazy, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
 /// A lock `G` among the groups of a level, and a lock `L` in each.
@@ -76,7 +76,7 @@ struct Group<G: ThreadOblivious, L> {
     /// Used by the holder of `local` only.
     passes: <G::Memory as Memory>::Word,
     /// The group's acquisition of the global lock; likewise.
-    node: G::Node,
+    node: Lazy<G::Node, G::Memory>,
 }
 
 /// An acquisition.
@@ -131,13 +131,11 @@ impl<L: RawLock> fmt::Debug for Node<L> {
 // SAFETY: locks, words and nodes and nothing else, so it may be zero when they may.
 unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> Zeroable for Cohort<G, L, GROUPS, LEVEL>
 where
-    G: ThreadOblivious<Node: Zeroable, Memory: Memory<Word: Zeroable>> + Zeroable,
+    G: ThreadOblivious<Memory: Memory<Word: Zeroable>> + Zeroable,
     L: RawLock + Zeroable,
+    <G::Memory as Memory>::Link<G::Node>: Zeroable,
 {
 }
-
-// SAFETY: an acquisition and a number.
-unsafe impl<L: RawLock<Node: Zeroable>> Zeroable for Node<L> {}
 
 impl<G, L, const GROUPS: usize, const LEVEL: usize> Cohort<G, L, GROUPS, LEVEL>
 where
@@ -177,7 +175,7 @@ where
         // Relaxed, here and below: the local lock orders it.
         if group.passes.load(Relaxed) == 0 {
             // SAFETY: we hold the local lock, so the node is free.
-            unsafe { self.global.acquire(&group.node) };
+            unsafe { self.global.acquire(group.node.get()) };
         }
     }
 
@@ -191,7 +189,7 @@ where
         } else {
             group.passes.store(0, Relaxed);
             // SAFETY: our group has acquired it with this node.
-            unsafe { self.global.release(&group.node) };
+            unsafe { self.global.release(group.node.get()) };
         }
         // SAFETY: as above.
         unsafe { group.local.release(&node.local) };
@@ -216,7 +214,7 @@ where
             return true;
         }
         // SAFETY: we hold the local lock, so the node is free.
-        let taken = unsafe { self.global.try_acquire(&group.node) };
+        let taken = unsafe { self.global.try_acquire(group.node.get()) };
         if !taken {
             // SAFETY: we hold it.
             unsafe { group.local.release(&node.local) };
@@ -235,7 +233,9 @@ where
     unsafe fn is_contended(&self, node: &Node<L>) -> bool {
         let group = self.group(node);
         // SAFETY: our caller holds both, with these nodes.
-        unsafe { group.local.is_contended(&node.local) || self.global.is_contended(&group.node) }
+        unsafe {
+            group.local.is_contended(&node.local) || self.global.is_contended(group.node.get())
+        }
     }
 }
 

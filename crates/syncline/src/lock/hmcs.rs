@@ -21,7 +21,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use bytemuck::Zeroable;
 
 use super::{About, Described, Order, RawLock, TryLock};
-use crate::memory::{Link, Memory, Native, Padded, Word};
+use crate::memory::{Lazy, Link, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
 /// How many groups a group is divided into; of more, several share a queue.
@@ -52,7 +52,7 @@ pub struct Hmcs<W: Wait = Park, M: Memory = Native, const QUEUES: usize = 21> {
 struct Queue<M: Memory> {
     tail: M::Link<Entry<M>>,
     /// The group's place in the queue above. Used by the first of `tail`'s queue.
-    entry: Entry<M>,
+    entry: Lazy<Entry<M>, M>,
 }
 
 /// A thread's or group's place in a queue.
@@ -101,6 +101,13 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         place
     }
 
+    /// A group's place in the queue above, for the first of its own queue.
+    #[inline]
+    fn entry_of(&self, place: usize) -> &Entry<M> {
+        // SAFETY: only the first of the queue comes here, and firsts take turns.
+        unsafe { self.queues[place].entry.get() }
+    }
+
     fn acquire_at(&self, place: usize, entry: &Entry<M>) {
         // Relaxed: the swap publishes them.
         entry.next.store(None, Relaxed);
@@ -121,7 +128,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         // Relaxed: of use to whoever holds the lock through this entry, in turn.
         entry.status.store(GRANTED, Relaxed);
         if place > 0 {
-            self.acquire_at(above(place), &self.queues[place].entry);
+            self.acquire_at(above(place), self.entry_of(place));
         }
     }
 
@@ -139,7 +146,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
                 return W::hand_over::<M>(&next.status, status + STEP);
             }
         }
-        self.release_at(above(place), &self.queues[place].entry);
+        self.release_at(above(place), self.entry_of(place));
         self.leave(place, entry, CLIMB);
     }
 
@@ -181,7 +188,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         if !self.queues[place].tail.exchange(None, Some(M::refer(entry)), AcqRel) {
             return false;
         }
-        let taken = place == 0 || self.try_acquire_at(above(place), &self.queues[place].entry);
+        let taken = place == 0 || self.try_acquire_at(above(place), self.entry_of(place));
         if !taken {
             self.leave(place, entry, CLIMB);
         }

@@ -37,9 +37,6 @@ pub struct Node<M: Memory> {
 // SAFETY: a link and nothing else, so it may be zero when its links may.
 unsafe impl<W: Wait, M: Memory> Zeroable for Mcs<W, M> where M::Link<Node<M>>: Zeroable {}
 
-// SAFETY: a link and a word and nothing else, likewise.
-unsafe impl<M: Memory<Word: Zeroable>> Zeroable for Node<M> where M::Link<Self>: Zeroable {}
-
 // SAFETY: the swaps of `tail` put acquisitions in an order; each but the first of a queue waits
 // until the one before it hands over. Without waiters the order is carried by `tail` (Release in
 // `release`, Acquire here), with waiters by `state`.

@@ -11,6 +11,7 @@
 //!
 //! A new memory implements the four traits here; nothing else in the library knows it.
 
+mod lazy;
 mod native;
 mod node;
 mod padded;
@@ -24,6 +25,7 @@ mod topology;
 
 #[cfg(all(test, feature = "std"))]
 pub(crate) use grouped::Grouped;
+pub use lazy::Lazy;
 pub use native::Native;
 pub use node::Pooled;
 pub use padded::Padded;

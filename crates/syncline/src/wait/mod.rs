@@ -65,7 +65,7 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     #[inline]
     fn replace<M: Memory>(word: &M::Word, value: u32) -> u32 {
         let address = word.address();
-        // AcqRel: pairs with the Acquire of `wait`, and with the other side's `replace`.
+        // AcqRel: pairs with the Acquire of `wait`, and with the swap by which a waiter gives up.
         let old = word.swap(value, AcqRel);
         if old & PARKED != 0 {
             M::unpark(address, Some(0), 1);

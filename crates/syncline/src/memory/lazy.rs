@@ -1,0 +1,66 @@
+//! A node that a lock keeps for itself, allocated when it is first needed.
+//!
+//! Queues refer to nodes by where they are. A lock may be moved while it is held, if its holder
+//! has forgotten it; so a node that is in a queue can't be a part of the lock itself.
+
+use core::fmt;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering::Relaxed;
+
+use bytemuck::Zeroable;
+
+use super::{Link, Memory};
+
+/// A node at an address that stays, which lives as long as this. One without a size needs no
+/// memory and gets none.
+pub struct Lazy<T: Default, M: Memory> {
+    node: M::Link<T>,
+}
+
+impl<T: Default, M: Memory> Lazy<T, M> {
+    /// The node.
+    ///
+    /// # Safety
+    ///
+    /// Callers take turns, and each turn happens before the next.
+    #[inline]
+    pub unsafe fn get(&self) -> &T {
+        if size_of::<T>() == 0 {
+            // SAFETY: a value without a size is anywhere that is aligned.
+            return unsafe { NonNull::dangling().as_ref() };
+        }
+        // Relaxed: whoever had the turn before us wrote it, and that happened before.
+        let node = self.node.load(Relaxed).unwrap_or_else(|| {
+            let node = M::allocate();
+            self.node.store(Some(node), Relaxed);
+            node
+        });
+        // SAFETY: it lives until `drop`.
+        unsafe { M::follow(node) }
+    }
+}
+
+impl<T: Default, M: Memory> Default for Lazy<T, M> {
+    fn default() -> Self {
+        Self { node: M::Link::default() }
+    }
+}
+
+impl<T: Default, M: Memory> Drop for Lazy<T, M> {
+    fn drop(&mut self) {
+        // Relaxed: nobody else uses it any more.
+        if let Some(node) = self.node.load(Relaxed) {
+            // SAFETY: it was allocated in `get`, and goes with its owner.
+            unsafe { M::free(node) }
+        }
+    }
+}
+
+// SAFETY: a link, so it may be zero when links may.
+unsafe impl<T: Default, M: Memory> Zeroable for Lazy<T, M> where M::Link<T>: Zeroable {}
+
+impl<T: Default, M: Memory> fmt::Debug for Lazy<T, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lazy").finish_non_exhaustive()
+    }
+}
