@@ -98,7 +98,10 @@ fn replaced(text: &str, mutant: &Mutant) -> Result<String, String> {
         .map(|(start, _)| start)
         .collect();
     let &[place] = places.as_slice() else {
-        return Err(format!("the lines to replace occur {} times, not once: {old:?}", places.len()));
+        return Err(format!(
+            "the lines to replace occur {} times, not once: {old:?}",
+            places.len()
+        ));
     };
     let new = mutant.new.iter().map(String::as_str);
     let (before, after) = (&lines[..place], &lines[place + old.len()..]);
@@ -139,7 +142,7 @@ fn write_module(code: &mut String, stem: &str, list: &List, mutant: &Mutant, tex
     write!(
         code,
         "mod {stem}_{name} {{\n\
-         #![allow(dead_code, unused, missing_docs, clippy::all)]\n\
+         #![allow(dead_code, unused, unexpected_cfgs, missing_docs, clippy::all)]\n\
          {text}\n\
          #[test]\n\
          fn is_rejected() {{\n\

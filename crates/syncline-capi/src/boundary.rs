@@ -69,7 +69,9 @@ struct Panicked;
 
 impl Drop for Panicked {
     fn drop(&mut self) {
-        eprintln!("libsyncline: this is a bug in Syncline; ending the program, since a lock may be broken");
+        eprintln!(
+            "libsyncline: this is a bug in Syncline; ending the program, since a lock may be broken"
+        );
         abort();
     }
 }
@@ -87,4 +89,36 @@ pub(crate) unsafe fn at<'a, T>(pointer: *const T) -> Result<&'a T, Refusal> {
     }
     // SAFETY: our caller's promise.
     Ok(unsafe { &*pointer })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_ends_the_program_with_a_message() {
+        const INNER: &str = "SYNCLINE_TEST_PANIC";
+        if env::var_os(INNER).is_some() {
+            boundary(|| panic!("a bug"));
+        }
+        let test = "boundary::tests::a_panic_ends_the_program_with_a_message";
+        let mut program = Command::new(env::current_exe().expect("a program"));
+        program.args(["--exact", test, "--nocapture"]).env(INNER, "");
+        let output = program.output().expect("it runs");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{errors}");
+        assert!(errors.contains("a bug") && errors.contains("libsyncline: "), "{errors}");
+    }
+
+    #[test]
+    fn error_numbers_differ() {
+        let numbers = Refusal::ALL.map(Refusal::number);
+        for (place, number) in numbers.iter().enumerate() {
+            assert!(*number != 0 && !numbers[..place].contains(number));
+        }
+    }
 }

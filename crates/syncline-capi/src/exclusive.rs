@@ -90,10 +90,11 @@ where
 
     #[inline]
     fn lock(&self) -> Outcome {
-        let place = self.begin()?;
+        let thread = self.begin()?;
+        let place = Place::new();
         // SAFETY: the node stays in place until `unlock` has released it.
         unsafe { self.lock.acquire(place.node()) };
-        self.hold(place);
+        self.hold(thread, place);
         Ok(())
     }
 
@@ -114,7 +115,7 @@ where
         // SAFETY: this thread has acquired the lock with this node, and gets it back so.
         unsafe { cond.wait_raw(&self.lock, place.node(), deadline) };
         self.leave();
-        self.hold(place);
+        self.hold(this_thread(), place);
         match deadline {
             Some(deadline) if Native::now() >= deadline => Err(Refusal::TimedOut),
             _ => Ok(()),
@@ -141,22 +142,23 @@ impl<L: RawLock<Memory = Native>, const COUNTED: bool> Exclusive<L, COUNTED> {
         self.users.fetch_sub(1, Relaxed);
     }
 
-    /// What comes before each acquisition.
+    /// What comes before each acquisition by this thread, whose number it returns.
     #[inline]
-    fn begin(&self) -> Result<Place<L::Node>, Refusal> {
-        if self.is_mine() {
+    fn begin(&self) -> Result<usize, Refusal> {
+        let thread = this_thread();
+        if self.owner.is(thread) {
             return Err(Refusal::Deadlock);
         }
         if COUNTED {
             self.enter();
         }
-        Ok(Place::new())
+        Ok(thread)
     }
 
     /// What follows an acquisition.
     #[inline]
-    fn hold(&self, place: Place<L::Node>) {
-        self.owner.set(this_thread());
+    fn hold(&self, thread: usize, place: Place<L::Node>) {
+        self.owner.set(thread);
         // Relaxed: only this thread reads it.
         self.node.store(place.into_raw(), Relaxed);
     }
@@ -189,19 +191,20 @@ impl<L: TryLock<Memory = Native>> Try for Exclusive<L, false> {
         if !unsafe { self.lock.try_acquire(place.node()) } {
             return Err(Refusal::Busy);
         }
-        self.hold(place);
+        self.hold(this_thread(), place);
         Ok(())
     }
 }
 
 impl<L: TimedLock<Memory = Native>> Timed for Exclusive<L, false> {
     fn lock_until(&self, deadline: Duration) -> Outcome {
-        let place = self.begin()?;
+        let thread = self.begin()?;
+        let place = Place::new();
         // SAFETY: as in `lock`; if it fails, the node is free.
         if !unsafe { self.lock.acquire_until(place.node(), deadline) } {
             return Err(Refusal::TimedOut);
         }
-        self.hold(place);
+        self.hold(thread, place);
         Ok(())
     }
 }

@@ -197,7 +197,8 @@ macro_rules! shared_form {
     };
 }
 
-/// All forms; those that can be shared can also be held alone.
+/// All forms; those that can be shared can also be held alone. What the list is filled with at
+/// first is overwritten.
 pub(crate) static LOCKS: &[Form] = &{
     let mut list = [form!("\0", "", Exclusive<Gate, false>,); count_forms!(any)];
     let mut count = 0;

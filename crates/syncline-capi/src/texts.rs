@@ -67,3 +67,31 @@ extern "C" fn syncline_rwlock_names() -> *const *const c_char {
     static NAMES: Names<{ RWLOCKS.len() + 1 }> = Names::of(RWLOCKS);
     NAMES.0.as_ptr()
 }
+
+#[cfg(test)]
+mod tests {
+    use syncline::lock::{catalogue, forms};
+
+    use super::*;
+
+    fn texts(mut names: *const *const c_char) -> Vec<&'static str> {
+        let mut texts = Vec::new();
+        // SAFETY: the list ends with a null pointer, and its texts are constant.
+        unsafe {
+            while !(*names).is_null() {
+                texts.push(CStr::from_ptr(*names).to_str().expect("a name"));
+                names = names.add(1);
+            }
+        }
+        texts
+    }
+
+    #[test]
+    fn the_names_are_those_of_the_forms() {
+        let shared = |lock: &str| catalogue().iter().any(|l| l.name == lock && l.shared);
+        let all: Vec<_> = forms().iter().map(|form| form.name).collect();
+        let of_shared = forms().into_iter().filter(|form| shared(form.lock)).map(|form| form.name);
+        assert_eq!(texts(syncline_lock_names()), all);
+        assert_eq!(texts(syncline_rwlock_names()), of_shared.collect::<Vec<_>>());
+    }
+}

@@ -100,7 +100,8 @@ fn declared() -> Vec<String> {
     fs::write(&program, "#include <syncline.h>\n").expect("a program");
     let include = prefix().join("include");
     let text = output_of(Command::new("gcc").args(["-E", "-P", "-I"]).arg(include).arg(program));
-    let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_' && letter != '(');
+    let words =
+        text.split(|letter: char| !letter.is_alphanumeric() && letter != '_' && letter != '(');
     let calls = words.filter_map(|word| word.split_once('(')).map(|(name, _)| name);
     let mut names: Vec<_> =
         calls.filter(|name| name.starts_with("syncline_")).map(str::to_owned).collect();

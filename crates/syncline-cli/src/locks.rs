@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::io::{Write as _, stdout};
 use std::process::ExitCode;
 
+use syncline::delegation;
 use syncline::lock::{Entry, Order, catalogue};
 
 use crate::args::Locks;
@@ -38,22 +39,31 @@ fn bytes(bytes: usize) -> String {
     if bytes == 0 { "-".to_owned() } else { bytes.to_string() }
 }
 
+/// The catalogue in its parts, each with a title.
+fn parts() -> [(&'static str, Vec<Entry>); 3] {
+    let (shared, exclusive) = catalogue().into_iter().partition(|entry| entry.shared);
+    [
+        ("One holder at a time", exclusive),
+        ("Readers and writers", shared),
+        ("Delegation: the section goes to the holder", delegation::catalogue()),
+    ]
+}
+
 fn plain() -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{:<16} {:<16} {:>6} {:>5}  {:<4} {:<5} {:<5}",
-        "name", "order", "bytes", "node", "try", "timed", "NUMA"
+        "{:<16} {:<16} {:>6} {:>5}  {:<4} {:<5} NUMA",
+        "name", "order", "bytes", "node", "try", "timed"
     );
-    for shared in [false, true] {
-        let title = if shared { "Readers and writers" } else { "One holder at a time" };
+    for (title, entries) in parts() {
         let _ = writeln!(text, "\n{title}");
-        for entry in catalogue().iter().filter(|entry| entry.shared == shared) {
+        for entry in entries {
             let _ = writeln!(
                 text,
-                "{:<16} {:<16} {:>6} {:>5}  {:<4} {:<5} {:<5}\n    {}",
+                "{:<16} {:<16} {:>6} {:>5}  {:<4} {:<5} {}\n    {}",
                 entry.name,
-                order(entry),
+                order(&entry),
                 entry.bytes,
                 bytes(entry.node_bytes),
                 yes(entry.can_try),
@@ -63,6 +73,10 @@ fn plain() -> String {
             );
         }
     }
+    text.push_str(
+        "\nA lock waits by a policy: `mcs-spin`, `mcs-yield`, `mcs-park`. Bytes are those of the lock \
+         and of\nthe queue node of an acquisition. docs/locks.md says which one to use.\n",
+    );
     text
 }
 
@@ -71,7 +85,7 @@ fn markdown() -> String {
         "| name | what it is | who is next | bytes, node | try, timed | NUMA | use it for | source |\n\
          |---|---|---|---|---|---|---|---|\n",
     );
-    for entry in catalogue() {
+    for entry in parts().into_iter().flat_map(|(_, entries)| entries) {
         let _ = writeln!(
             text,
             "| `{}` | {} | {} | {}, {} | {}, {} | {} | {} | {} |",

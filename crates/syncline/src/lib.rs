@@ -6,7 +6,8 @@
 //! thread waits is another, the [`Wait`](wait::Wait): spinning, yielding, or parking in the
 //! kernel. So the text that is checked exhaustively is the text that is shipped.
 //!
-//! [`Mutex`] and [`RwLock`] put a value under a lock; [`lock`] has the locks and the catalogue of them.
+//! [`Mutex`] and [`RwLock`] put a value under a lock; [`lock`] has the locks and the catalogue of
+//! them.
 #![no_std]
 
 extern crate alloc;

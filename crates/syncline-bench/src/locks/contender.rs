@@ -10,7 +10,10 @@ pub enum Kind {
     Array,
     Mcs,
     Clh,
-    Hierarchical,
+    /// A queue for each group of near processors, spliced into one of all.
+    Hclh,
+    /// A lock for each group of near processors, and one of all groups.
+    Cohort,
     /// A queue whose waiters can give up.
     TimedQueue,
     /// Waiters sleep in the kernel.
@@ -28,13 +31,14 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 13] = [
+    pub const ALL: [Kind; 14] = [
         Kind::Spin,
         Kind::Ticket,
         Kind::Array,
         Kind::Mcs,
         Kind::Clh,
-        Kind::Hierarchical,
+        Kind::Hclh,
+        Kind::Cohort,
         Kind::TimedQueue,
         Kind::Blocking,
         Kind::SpinningShared,
@@ -51,7 +55,8 @@ impl Kind {
             Kind::Array => "array",
             Kind::Mcs => "mcs",
             Kind::Clh => "clh",
-            Kind::Hierarchical => "hierarchical",
+            Kind::Hclh => "hclh",
+            Kind::Cohort => "cohort",
             Kind::Blocking => "blocking",
             Kind::TimedQueue => "queue with a time limit",
             Kind::SpinningShared => "shared, spinning",
@@ -96,6 +101,7 @@ pub struct Contender {
     pub side: Side,
     pub kind: Kind,
     pub waiting: Waiting,
+    /// Waiters have turns, among all or within a group.
     pub fifo: bool,
     /// A waiter can give up after a while.
     pub timed: bool,

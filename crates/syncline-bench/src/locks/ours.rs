@@ -1,7 +1,7 @@
 //! The locks of the catalogue, in all their forms.
 
 use syncline::delegation::{self, Delegated, RawDelegation};
-use syncline::lock::{RawLock, RawSharedLock, catalogue};
+use syncline::lock::{Order, RawLock, RawSharedLock, catalogue};
 use syncline::wait::{Park, Spin, Yield};
 
 use super::arena::Lock;
@@ -120,7 +120,6 @@ pub fn contenders() -> Vec<Contender> {
 fn contender<L: Lock + 'static>(form: &str, lock: &str, node_bytes: usize) -> Contender {
     let waiting = waiting(form, lock);
     let entry = catalogue().into_iter().find(|entry| entry.name == lock).expect("it is from there");
-    let own_kind = kind(lock, node_bytes);
     let kind = match waiting {
         _ if L::SHARED && node_bytes > 0 => Kind::QueuedShared,
         Waiting::Parks if L::SHARED => Kind::BlockingShared,
@@ -128,11 +127,12 @@ fn contender<L: Lock + 'static>(form: &str, lock: &str, node_bytes: usize) -> Co
         // The others stand behind a gate.
         Waiting::Parks => Kind::Blocking,
         _ if entry.timed && node_bytes > 0 => Kind::TimedQueue,
-        _ => own_kind,
+        _ => kind(lock, node_bytes),
     };
+    let has_turns = matches!(entry.about.order, Order::Fifo | Order::FifoInGroup);
     Contender {
         lock: lock.to_owned(),
-        fifo: waiting != Waiting::Parks && entry.fifo(),
+        fifo: waiting != Waiting::Parks && (has_turns || kind == Kind::QueuedShared),
         timed: entry.timed,
         ..Contender::new::<L>(form, Side::Ours, kind, waiting).node_bytes(node_bytes)
     }
@@ -150,7 +150,8 @@ fn waiting(form: &str, lock: &str) -> Waiting {
 fn kind(lock: &str, node_bytes: usize) -> Kind {
     let named = |words: &[&str]| words.iter().any(|word| lock.contains(word));
     match () {
-        () if named(&["hclh", "hticket", "hmcs", "cohort", "hierarchical"]) => Kind::Hierarchical,
+        () if named(&["hclh"]) => Kind::Hclh,
+        () if named(&["hticket", "hmcs", "cohort"]) => Kind::Cohort,
         () if named(&["ticket"]) => Kind::Ticket,
         () if named(&["anderson", "array"]) => Kind::Array,
         () if named(&["clh"]) => Kind::Clh,

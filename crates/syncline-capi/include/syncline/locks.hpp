@@ -16,6 +16,12 @@ SYNCLINE_TIMED_LOCK(ttas)
 /// one lock. 32 bytes. Source: Mellor-Crummey and Scott 1991; SSYNC 4.1, 5.3.
 SYNCLINE_TRY_LOCK(ticket)
 
+/// ticket_prefetch: as the ticket lock; waiters fetch what they watch for writing. Served
+/// in order, but newcomers may overtake for a bounded time. Fair, small, and quick while
+/// few wait for one lock. 32 bytes. Source: Mellor-Crummey and Scott 1991; SSYNC 4.1,
+/// 5.3.
+SYNCLINE_TRY_LOCK(ticket_prefetch)
+
 /// anderson: waiters draw a number, each watching a slot of its own. Served in order, but
 /// newcomers may overtake for a bounded time. A few hot locks with many waiters; takes
 /// two kilobytes. 2432 bytes. Source: Anderson 1990; SSYNC 4.1.
@@ -52,33 +58,33 @@ SYNCLINE_TIMED_LOCK(futex)
 /// threads may outnumber processors. 40 bytes. Source: Dice 2017; Linux qspinlock.
 SYNCLINE_TIMED_LOCK(gate)
 
-/// hticket: a ticket lock for each socket, and one among the sockets. First come, first
-/// served among near processors, which take turns. Keeps the lock among near processors.
-/// Many waiters on several sockets; small for its kind. 768 bytes. Source: SSYNC 4.1;
+/// hticket: a ticket lock for each socket, and one among the sockets. Served in order,
+/// but newcomers may overtake for a bounded time. Keeps the lock among near processors.
+/// Many waiters on several sockets; small for its kind. 896 bytes. Source: SSYNC 4.1;
 /// Dice, Marathe and Shavit 2012.
 SYNCLINE_TRY_LOCK(hticket)
 
-/// cohort_mcs: an MCS lock for each socket, and one among the sockets. First come, first
-/// served among near processors, which take turns. Keeps the lock among near processors.
-/// Very many waiters on several sockets. 768 bytes. Source: Dice, Marathe and Shavit
+/// cohort_mcs: an MCS lock for each socket, and one among the sockets. Served in order,
+/// but newcomers may overtake for a bounded time. Keeps the lock among near processors.
+/// Very many waiters on several sockets. 896 bytes. Source: Dice, Marathe and Shavit
 /// 2012.
 SYNCLINE_TRY_LOCK(cohort_mcs)
 
 /// cohort_ttas_mcs: an MCS lock for each socket, and a spinlock among the sockets.
 /// Waiters get it in no order. Keeps the lock among near processors. Very many waiters on
-/// few sockets, when those need not take turns. 768 bytes. Source: Dice, Marathe and
+/// few sockets, when those need not take turns. 896 bytes. Source: Dice, Marathe and
 /// Shavit 2012.
 SYNCLINE_TRY_LOCK(cohort_ttas_mcs)
 
-/// hmcs: a tree of MCS queues; the lock goes to the nearest waiter. First come, first
-/// served among near processors, which take turns. Keeps the lock among near processors.
-/// Very many waiters on a machine of several levels. 2816 bytes. Source: Chabbi, Fagan
-/// and Mellor-Crummey 2015.
+/// hmcs: a tree of MCS queues; the lock goes to the nearest waiter. Served in order, but
+/// newcomers may overtake for a bounded time. Keeps the lock among near processors. Very
+/// many waiters on a machine of several levels. 2944 bytes. Source: Chabbi, Fagan and
+/// Mellor-Crummey 2015.
 SYNCLINE_TRY_LOCK(hmcs)
 
-/// hclh: near waiters queue together, and are spliced into one queue. First come, first
-/// served among near processors, which take turns. Keeps the lock among near processors.
-/// Very many waiters on several sockets, for one lock. 768 bytes. Source: Luchangco,
+/// hclh: near waiters queue together, and are spliced into one queue. Served in order,
+/// but newcomers may overtake for a bounded time. Keeps the lock among near processors.
+/// Very many waiters on several sockets, for one lock. 896 bytes. Source: Luchangco,
 /// Nussbaum and Shavit 2006; SSYNC 4.1.
 SYNCLINE_LOCK(hclh)
 

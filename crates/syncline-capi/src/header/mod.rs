@@ -83,6 +83,13 @@ fn include() -> PathBuf {
 }
 
 #[test]
+fn each_lock_has_one_type() {
+    let names: Vec<_> = types().iter().map(|lock| lock.entry.name).collect();
+    let all: Vec<_> = catalogue().iter().map(|entry| entry.name).collect();
+    assert_eq!(names, all);
+}
+
+#[test]
 fn the_headers_list_the_catalogue() {
     let write = env::var_os("SYNCLINE_WRITE_HEADERS").is_some();
     for (name, text) in headers() {

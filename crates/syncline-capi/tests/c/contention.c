@@ -5,10 +5,12 @@
 
 #include "kinds.h"
 
-enum { THREADS = 4, TURNS = 200 };
+enum { THREADS = 4 };
 
 /* A hand-over to a spinning waiter that is off its processor takes a turn of the scheduler. */
-static int rounds(void) { return strstr(now->name, "-spin") ? 40 : 4000; }
+static int spins(void) { return strstr(now->name, "-spin") != NULL; }
+static int rounds(void) { return spins() ? 20 : 4000; }
+static int turns(void) { return spins() ? 4 : 200; }
 
 static void *lock;
 static syncline_cond_t cond = SYNCLINE_COND_INIT;
@@ -67,8 +69,9 @@ static void run(void *(*first)(void *), void *(*second)(void *)) {
 
 /* Two threads take turns, each told by the other. */
 static void *take_turns(void *parity) {
+    const int limit = turns();
     EXPECT(0, now->lock(lock));
-    for (int i = 0; i < TURNS; i++) {
+    for (int i = 0; i < limit; i++) {
         while (count % 2 != (parity != NULL)) {
             if (i % 2) {
                 EXPECT(0, now->wait(lock, &cond));
@@ -89,7 +92,7 @@ static void test_turns(void) {
     EXPECT(0, pthread_create(&other, NULL, take_turns, &count));
     take_turns(NULL);
     EXPECT(0, pthread_join(other, NULL));
-    EXPECT(2 * TURNS, (int)count);
+    EXPECT(2 * turns(), (int)count);
 }
 
 int main(void) {

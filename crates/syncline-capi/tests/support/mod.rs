@@ -16,7 +16,7 @@ pub enum Linking {
 }
 
 /// No program here needs longer, even on a busy machine.
-const SECONDS: &str = "120";
+const SECONDS: &str = "300";
 
 pub fn crate_folder() -> PathBuf {
     env!("CARGO_MANIFEST_DIR").into()

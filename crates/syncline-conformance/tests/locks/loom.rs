@@ -6,21 +6,16 @@
 use syncline::wait::{Park, Spin};
 use syncline_conformance::memory::{Bounds, Explored, Loom, model};
 
-
 /// Explores executions with so many preemptions.
 fn explore(preemptions: usize, case: impl Fn() + Send + Sync + 'static) -> Explored {
     let bounds = Bounds { preemptions: Some(preemptions), executions: Some(6_000), timed: false };
-    let r = model(bounds, case);
-    println!("{r:?}");
-    r
+    model(bounds, case)
 }
 
 /// The same while deadlines may pass.
 fn explore_timed(preemptions: usize, case: impl Fn() + Send + Sync + 'static) -> Explored {
     let bounds = Bounds { preemptions: Some(preemptions), executions: Some(6_000), timed: true };
-    let r = model(bounds, case);
-    println!("{r:?}");
-    r
+    model(bounds, case)
 }
 
 macro_rules! lock {
@@ -104,6 +99,7 @@ macro_rules! capability {
     };
     (near $kind:ident) => {};
     (parks $kind:ident) => {};
+    (near $kind:ident) => {};
 }
 
 syncline::for_each_lock!(lock);

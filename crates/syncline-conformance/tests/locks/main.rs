@@ -2,6 +2,7 @@
 
 mod broken;
 mod cases;
+mod exhaustive;
 mod loom;
 mod mutants;
 mod shuttle;

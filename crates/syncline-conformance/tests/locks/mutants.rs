@@ -32,7 +32,8 @@ fn quietly<R>(what: impl FnOnce() -> R) -> R {
 /// Why a case fails, if it does.
 pub fn failure(timed: bool, case: impl Fn() + Copy + Send + Sync + 'static) -> Option<String> {
     let bounds = Bounds { preemptions: Some(3), executions: Some(20_000), timed };
-    let failed: Box<dyn Any + Send> = quietly(|| catch_unwind(AssertUnwindSafe(|| model(bounds, case)))).err()?;
+    let failed: Box<dyn Any + Send> =
+        quietly(|| catch_unwind(AssertUnwindSafe(|| model(bounds, case)))).err()?;
     let text = failed.downcast_ref::<String>().map(String::as_str);
     let text = text.or(failed.downcast_ref::<&str>().copied()).unwrap_or("a panic");
     Some(text.lines().next().unwrap_or_default().to_owned())

@@ -62,6 +62,7 @@ macro_rules! capability {
         capability! { fifo exclusive }
     };
     (parks $kind:ident) => {};
+    (near $kind:ident) => {};
 }
 
 syncline::for_each_lock!(lock);

@@ -10,9 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use syncline::lock::{
-    RawLock, RawSharedLock, TimedLock, TimedSharedLock, TryLock, TrySharedLock,
-};
+use syncline::lock::{RawLock, RawSharedLock, TimedLock, TimedSharedLock, TryLock, TrySharedLock};
 use syncline::memory::{Memory, Native};
 use syncline::wait::{Park, Spin, Yield};
 
@@ -44,8 +42,11 @@ impl<L: RawLock<Memory = Native>> Scene<L> {
     where
         L: Sync,
     {
-        let scene =
-            Self { lock: L::default(), numbers: UnsafeCell::default(), done: AtomicBool::default() };
+        let scene = Self {
+            lock: L::default(),
+            numbers: UnsafeCell::default(),
+            done: AtomicBool::default(),
+        };
         let scene = &scene;
         let act = &act;
         let expected: u64 = guarded(name, || {
@@ -303,6 +304,7 @@ macro_rules! lock {
     (= $Lock:ident, $n:ident, fifo $kind:ident) => { fifo::<$Lock>($n); };
     (= $Lock:ident, $n:ident, near $kind:ident) => {};
     (= $Lock:ident, $n:ident, parks $kind:ident) => {};
+    (= $Lock:ident, $n:ident, near $kind:ident) => {};
     (= $Lock:ident, $n:ident, shared) => {
         exclusive::<$Lock>($n);
         shared::<$Lock>($n);

@@ -61,6 +61,7 @@ pub use pending::Pending;
 pub use qd::Qd;
 pub use request::Request;
 
+use crate::lock::{Described, Entry};
 use crate::memory::Memory;
 use crate::wait::Wait;
 
@@ -92,6 +93,28 @@ pub unsafe trait RawDelegation: Default + Send + Sync {
     ///
     /// The request is a detached one; otherwise as for [`run`](Self::run).
     unsafe fn submit(&self, request: &Request<Self::Memory>);
+}
+
+macro_rules! entry {
+    ($list:ident $name:ident, $type:ident, $($feature:ident)*) => {
+        $list.push(Entry {
+            name: stringify!($name),
+            shared: false,
+            can_try: false,
+            timed: false,
+            bytes: size_of::<$type>(),
+            node_bytes: 0,
+            about: <$type as Described>::ABOUT,
+        });
+    };
+}
+
+/// The delegation locks of the catalogue, in its order.
+#[allow(clippy::vec_init_then_push, reason = "each line of the catalogue pushes one")]
+pub fn catalogue() -> alloc::vec::Vec<Entry> {
+    let mut list = alloc::vec::Vec::new();
+    crate::for_each_delegation!(entry, list);
+    list
 }
 
 /// Calls a macro with each delegation lock of the catalogue: `$each! { name, Type, features }`.

@@ -49,7 +49,7 @@ pub use rw_fair::FairRw;
 pub use rw_readers::ReadersFirst;
 pub use rw_writers::WritersFirst;
 pub use tas::Tas;
-pub use ticket::Ticket;
+pub use ticket::{PrefetchingTicket, Ticket};
 pub use ttas::Ttas;
 
 use core::time::Duration;
@@ -201,6 +201,7 @@ macro_rules! for_each_lock {
         $each! { $($what)? tas, Tas, exclusive try timed }
         $each! { $($what)? ttas, Ttas, exclusive try timed }
         $each! { $($what)? ticket, Ticket, exclusive try fifo }
+        $each! { $($what)? ticket_prefetch, PrefetchingTicket, exclusive try fifo }
         $each! { $($what)? anderson, Anderson, exclusive try fifo }
         $each! { $($what)? mcs, Mcs, exclusive try fifo }
         $each! { $($what)? mcs_timed, TimedMcs, exclusive try timed fifo }

@@ -38,6 +38,9 @@ pub type PrefetchingTicket<W = Park, M = Native> = Ticket<W, M, Prefetching>;
 
 /// What a waiter does between two looks, with `ahead` waiters and holders before it.
 pub trait Approach: Debug + Default + Send + Sync + 'static {
+    /// What the lock is, in one line, for the catalogue.
+    const IDEA: &'static str;
+
     /// Called after each look in vain.
     fn look_again<M: Memory>(serving: &M::Word, ahead: u32);
 }
@@ -47,6 +50,9 @@ pub trait Approach: Debug + Default + Send + Sync + 'static {
 pub struct Eager;
 
 impl Approach for Eager {
+    const IDEA: &'static str =
+        "waiters draw a number and watch the one that is served, all the time";
+
     #[inline]
     fn look_again<M: Memory>(_: &M::Word, _: u32) {}
 }
@@ -56,6 +62,8 @@ impl Approach for Eager {
 pub struct Proportional;
 
 impl Approach for Proportional {
+    const IDEA: &'static str = "waiters draw a number and watch the one that is served";
+
     #[inline]
     fn look_again<M: Memory>(_: &M::Word, ahead: u32) {
         // The one who is served may release at any moment.
@@ -69,6 +77,8 @@ impl Approach for Proportional {
 pub struct Prefetching;
 
 impl Approach for Prefetching {
+    const IDEA: &'static str = "as the ticket lock; waiters fetch what they watch for writing";
+
     #[inline]
     fn look_again<M: Memory>(serving: &M::Word, ahead: u32) {
         M::delay(ahead - 1);
@@ -132,7 +142,7 @@ unsafe impl<W: Wait, M: Memory, A: Approach> Contended for Ticket<W, M, A> {
 
 impl<W: Wait, M: Memory, A: Approach> Described for Ticket<W, M, A> {
     const ABOUT: About = About {
-        idea: "waiters draw a number and watch the one that is served",
+        idea: A::IDEA,
         order: Order::Fifo,
         numa: false,
         advice: "fair, small, and quick while few wait for one lock",

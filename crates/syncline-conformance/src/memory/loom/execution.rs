@@ -19,9 +19,6 @@ use crate::memory::nodes::Nodes;
 /// The moment that the clock reaches, or not.
 pub(super) const DEADLINE: Duration = Duration::from_secs(1);
 
-/// How often a sleeper finds that nothing has happened before all count as asleep.
-const QUIET_TURNS: u32 = 700;
-
 /// No word holds it.
 const NEVER: u32 = u32::MAX;
 

@@ -148,15 +148,9 @@ impl<T> Link<LoomRef<T>> for LoomLink<T> {
         Execution::moved_on();
         reference(Execution::access_link(self.id).swap(pointer(node), order))
     }
-    fn exchange(
-        &self,
-        old: Option<LoomRef<T>>,
-        new: Option<LoomRef<T>>,
-        order: Ordering,
-    ) -> bool {
+    fn exchange(&self, old: Option<LoomRef<T>>, new: Option<LoomRef<T>>, order: Ordering) -> bool {
         let link = Execution::access_link(self.id);
-        let changed =
-            link.compare_exchange(pointer(old), pointer(new), order, Relaxed).is_ok();
+        let changed = link.compare_exchange(pointer(old), pointer(new), order, Relaxed).is_ok();
         if changed {
             Execution::moved_on();
         }
