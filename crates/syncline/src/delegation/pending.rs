@@ -202,7 +202,5 @@ unsafe fn discard<T, F: FnOnce(&mut T) -> R, R, M: Memory>(node: *const ()) {
         outcome
     };
     // A result's destructor may panic, too, and what it then leaves may again. Nobody waits.
-    if let Err(panic) = catch(|| drop(outcome)) {
-        core::mem::forget(panic);
-    }
+    let _leaked = ManuallyDrop::new(catch(|| drop(outcome)));
 }

@@ -1,0 +1,122 @@
+//! The stress tests of the locks under ThreadSanitizer, which sees orderings that are missing
+//! even where this processor would forgive them. It doesn't understand standalone fences; the
+//! library has none.
+//!
+//! The sanitizer needs a flag of the compiler that is not stable. The tests get at it by
+//! `RUSTC_BOOTSTRAP`; with a compiler that has no such runtime they say so and fail.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use syncline_conformance::scratch;
+use tempfile::TempDir;
+
+const FLAGS: &str = "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer";
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// Two threads add to one number. The race is what must be found.
+const RACE: &str = "
+static mut NUMBER: u64 = 0;
+fn main() {
+    let add = || for _ in 0..1000 { unsafe { NUMBER += 1 } };
+    let other = std::thread::spawn(add);
+    add();
+    other.join().unwrap();
+}";
+
+/// The same with a lock that takes the number but not what it protects: Relaxed throughout.
+const RELAXED: &str = "
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+static HELD: AtomicBool = AtomicBool::new(false);
+static mut NUMBER: u64 = 0;
+fn main() {
+    let add = || for _ in 0..1000 {
+        while HELD.swap(true, Relaxed) { std::thread::yield_now() }
+        unsafe { NUMBER += 1 }
+        HELD.store(false, Relaxed);
+    };
+    let other = std::thread::spawn(add);
+    add();
+    other.join().unwrap();
+}";
+
+fn report(output: &Output) -> String {
+    let [out, error] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    format!("{out}{error}")
+}
+
+fn run_sanitized(source: &str) -> String {
+    let folder = scratch();
+    let (file, program) = (folder.path().join("main.rs"), folder.path().join("main"));
+    fs::write(&file, source).expect("a file can be written");
+    let compiled = Command::new("rustc")
+        .env("RUSTC_BOOTSTRAP", "1")
+        .args(["--edition=2021", "-O", "-Astatic_mut_refs"])
+        .args(FLAGS.split(' '))
+        .arg("-o")
+        .args([&program, &file])
+        .output()
+        .expect("rustc runs");
+    assert!(compiled.status.success(), "{}", report(&compiled));
+    report(&Command::new(&program).output().expect("it runs"))
+}
+
+#[test]
+fn a_race_is_reported() {
+    assert!(run_sanitized(RACE).contains("data race"));
+}
+
+#[test]
+fn a_lock_without_orderings_is_reported() {
+    assert!(run_sanitized(RELAXED).contains("data race"));
+}
+
+/// A package that has the stress tests and the library, and nothing that a sanitizer would have
+/// to instrument in vain.
+fn package() -> TempDir {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = scratch();
+    let inside = |name| folder.path().join(name);
+    let manifest = format!(
+        "[package]\n\
+         name = \"sanitized\"\n\
+         edition = \"2024\"\n\
+         [dependencies]\n\
+         syncline = {{ path = {:?} }}\n\
+         [lib]\n\
+         path = \"empty.rs\"\n\
+         [[test]]\n\
+         name = \"stress\"\n\
+         path = {:?}\n\
+         [workspace]\n",
+        root.join("../syncline"),
+        root.join("tests/locks/stress.rs"),
+    );
+    fs::write(inside("Cargo.toml"), manifest).expect("a file can be written");
+    // std is not instrumented, so the channel on which the harness hears of a test's end looks
+    // racy.
+    fs::write(inside("suppressions"), "race:std::sync::mpmc\n").expect("a file can be written");
+    fs::write(inside("empty.rs"), "").expect("a file can be written");
+    // The same versions, which are there already.
+    fs::copy(root.join("../../Cargo.lock"), inside("Cargo.lock")).expect("a file is copied");
+    folder
+}
+
+#[test]
+fn the_locks_have_no_race() {
+    let package = package();
+    let suppressions = package.path().join("suppressions").display().to_string();
+    let output = Command::new("cargo")
+        .current_dir(package.path())
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTFLAGS", FLAGS)
+        .env("TSAN_OPTIONS", format!("halt_on_error=1 suppressions={suppressions}"))
+        .args(["test", "--offline", "--release", "--test", "stress", "--target", TARGET])
+        .args(["--target-dir", "target", "--", "--test-threads=1"])
+        .output()
+        .expect("cargo runs");
+    let report = report(&output);
+    assert!(output.status.success() && !report.contains("data race"), "{report}");
+    assert!(report.contains("test mcs ... ok"), "{report}");
+}
