@@ -20,10 +20,14 @@ struct Mutant {
 }
 
 /// One file of `broken/`.
+#[derive(Default)]
 struct List {
     /// The file that is broken, below the library's sources.
     file: String,
-    /// The lock in it, or the waiting policy.
+    /// The lock's file, if that is another, which uses the broken one as a module.
+    within: Option<String>,
+    /// The lock in it, which may say where its policy `W` goes, or the waiting policy, or the
+    /// condition variable.
     item: String,
     mutants: Vec<Mutant>,
 }
@@ -35,18 +39,28 @@ fn main() {
         let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
         let text = fs::read_to_string(&path).expect("a list");
         let list = parse(&path, &text);
-        let source = Path::new(LIBRARY).join(&list.file);
-        println!("cargo::rerun-if-changed={}", source.display());
-        let source = fs::read_to_string(&source)
-            .unwrap_or_else(|error| panic!("{}: {}: {error}", path.display(), list.file));
+        let source = read(&list.file);
+        let user = list.within.as_deref().map(|user| outside(&read(user), user));
         for mutant in &list.mutants {
             let broken = replaced(&source, mutant)
                 .unwrap_or_else(|error| panic!("{}: {}: {error}", path.display(), mutant.name));
-            write_module(&mut code, &stem, &list, mutant, &outside(&broken, &list.file));
+            let broken = outside(&broken, &list.file);
+            let text = match &user {
+                Some(user) => used(&broken, &list.file, user),
+                None => broken,
+            };
+            write_module(&mut code, &stem, &list, mutant, &text);
         }
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     fs::write(out.join("mutants.rs"), code).expect("the folder for output can be written");
+}
+
+/// A file of the library's.
+fn read(file: &str) -> String {
+    let path = Path::new(LIBRARY).join(file);
+    println!("cargo::rerun-if-changed={}", path.display());
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
 fn lists() -> Vec<PathBuf> {
@@ -58,11 +72,13 @@ fn lists() -> Vec<PathBuf> {
 }
 
 fn parse(path: &Path, text: &str) -> List {
-    let mut list = List { file: String::new(), item: String::new(), mutants: Vec::new() };
+    let mut list = List::default();
     for line in text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#')) {
         let wrong = format!("{}: unknown line: {line}", path.display());
         if let Some(file) = line.strip_prefix("file: ") {
             list.file = file.to_owned();
+        } else if let Some(file) = line.strip_prefix("within: ") {
+            list.within = Some(file.to_owned());
         } else if let Some(item) = line.strip_prefix("breaks: ") {
             list.item = item.to_owned();
         } else if let Some(name) = line.strip_prefix("mutant: ") {
@@ -131,23 +147,39 @@ fn outside(text: &str, file: &str) -> String {
         .replace("super::", &format!("syncline::{parent}::"))
 }
 
+/// The text of a lock with a broken file as the module that it uses.
+fn used(broken: &str, file: &str, user: &str) -> String {
+    let library = format!("syncline::{}::", file.trim_end_matches(".rs").replace('/', "::"));
+    let module = Path::new(file).file_stem().and_then(|stem| stem.to_str()).expect("a name");
+    let user = user.replace(&library, &format!("self::{module}::"));
+    format!("mod {module} {{\n{broken}\n}}\n{user}")
+}
+
 fn write_module(code: &mut String, stem: &str, list: &List, mutant: &Mutant, text: &str) {
     let Mutant { name, case, policy, .. } = mutant;
     let item = &list.item;
-    // A broken policy makes a lock fail that is right.
-    let lock = match list.file.split_once('/') {
-        Some(("wait", _)) => format!("syncline::lock::{policy}<{item}, Loom>"),
-        _ => format!("{item}<syncline::wait::{policy}, Loom>"),
+    let policy_of = format!("syncline::wait::{policy}");
+    // A broken policy makes a lock fail that is right, and so does a condition variable.
+    let rejected = match list.file.split_once('/') {
+        None => format!("crate::condvar::reject!({case}, {policy}, {item})"),
+        Some(("wait", _)) => {
+            format!("crate::mutants::reject!({case}, syncline::lock::{policy}<{item}, Loom>)")
+        }
+        _ if item.contains('<') => {
+            format!("crate::mutants::reject!({case}, {})", item.replace('W', &policy_of))
+        }
+        _ => format!("crate::mutants::reject!({case}, {item}<{policy_of}, Loom>)"),
     };
     write!(
         code,
         "mod {stem}_{name} {{\n\
-         #![allow(dead_code, unused, unexpected_cfgs, missing_docs, clippy::all)]\n\
+         #![allow(dead_code, unused, unexpected_cfgs, non_local_definitions)]\n\
+         #![allow(missing_docs, clippy::all)]\n\
          {text}\n\
          #[test]\n\
          fn is_rejected() {{\n\
          use syncline_conformance::memory::Loom;\n\
-         crate::mutants::reject!({case}, {lock});\n\
+         {rejected};\n\
          }}\n\
          }}\n"
     )

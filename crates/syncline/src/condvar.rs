@@ -13,9 +13,9 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
+use crate::Guard;
 use crate::lock::RawLock;
 use crate::memory::{Memory, Native, Word};
-use crate::mutex::Guard;
 
 /// A condition variable.
 ///

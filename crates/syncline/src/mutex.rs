@@ -185,7 +185,8 @@ unsafe impl<T: ?Sized + Sync, L: RawLock> Sync for Guard<'_, T, L> {}
 impl<'a, T: ?Sized, L: RawLock> Guard<'a, T, L> {
     /// Releases the lock while a function runs, which gets the lock and the node to acquire it
     /// with, and must have acquired it when it returns.
-    pub(crate) fn released<R>(&mut self, wait: impl FnOnce(&L, &L::Node) -> R) -> R {
+    #[doc(hidden)]
+    pub fn released<R>(&mut self, wait: impl FnOnce(&L, &L::Node) -> R) -> R {
         self.mutex.owner.clear();
         let result = wait(&self.mutex.lock, &self.node);
         self.mutex.owner.set();

@@ -9,6 +9,7 @@
 mod words;
 
 use std::cell::{Cell, RefCell, UnsafeCell};
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::thread::panicking;
@@ -31,8 +32,8 @@ pub struct Shuttle;
 
 /// Steps of one execution, beyond which it counts as endless.
 const LONGEST: usize = 100_000;
-/// Deadlines are up to so many looks at the clock away.
-const SOON: u64 = 12;
+/// How many looks at the clock a deadline is away: enough that a waiter waits at least once.
+const SOON: Range<u64> = 3..15;
 const SEED: u64 = 1991;
 /// How many changes of priority PCT makes.
 const PCT_DEPTH: usize = 3;
@@ -127,7 +128,7 @@ impl Engine for Shuttle {
     fn explore() {}
 
     fn soon() -> Duration {
-        Self::now() + Duration::from_nanos(shuttle::rand::thread_rng().gen_range(0..SOON))
+        Self::now() + Duration::from_nanos(shuttle::rand::thread_rng().gen_range(SOON))
     }
 
     fn read<T: Copy>(data: &ShuttleData<T>) -> T {

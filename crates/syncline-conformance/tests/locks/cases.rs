@@ -43,12 +43,15 @@ impl<L: RawLock<Memory: Engine> + 'static> Scene<L> {
     }
 
     fn exclusively(&self) {
-        let node = Pooled::<L::Node, L::Memory>::new();
+        self.exclusively_with(&Pooled::new());
+    }
+
+    fn exclusively_with(&self, node: &Pooled<L::Node, L::Memory>) {
         // SAFETY: the node stays until the release.
         unsafe {
-            self.lock.acquire(&node);
+            self.lock.acquire(node);
             self.increment();
-            self.lock.release(&node);
+            self.lock.release(node);
         }
     }
 }
@@ -61,6 +64,32 @@ where
     let scene = Scene::<L>::new();
     Arc::clone(&scene).play(threads, move |scene, _| (0..rounds).for_each(|_| scene.exclusively()));
     assert_eq!(scene.count(), threads as u32 * rounds);
+}
+
+/// Threads that count, each with one node for all its rounds.
+pub fn again<L>(threads: usize, rounds: u32)
+where
+    L: RawLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(threads, move |scene, _| {
+        let node = Pooled::new();
+        (0..rounds).for_each(|_| scene.exclusively_with(&node));
+    });
+    assert_eq!(scene.count(), threads as u32 * rounds);
+}
+
+/// The first thread comes again and again, and the other once: where waiters can be overtaken, it
+/// is woken in vain until something is done about it.
+pub fn overtaken<L>(rounds: u32)
+where
+    L: RawLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(2, move |scene, thread| {
+        (0..if thread == 0 { rounds } else { 1 }).for_each(|_| scene.exclusively());
+    });
+    assert_eq!(scene.count(), rounds + 1);
 }
 
 /// One thread waits for the lock, the others only try. A lock that nobody uses can be had.
@@ -150,6 +179,36 @@ where
     assert!(scene.count() >= threads as u32 - 1);
 }
 
+/// All threads but the first have deadlines: one leaves behind another that leaves.
+pub fn leavers<L>(threads: usize)
+where
+    L: TimedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(threads, |scene, thread| match thread {
+        0 => scene.exclusively(),
+        _ => drop(scene.until_soon()),
+    });
+    assert!(scene.try_once(), "a free lock was refused");
+    assert!(scene.count() > 1);
+}
+
+/// The first thread comes twice, the second until a deadline, the third once: where waiters can
+/// be overtaken, the second is woken in vain and leaves, and the third still waits.
+pub fn woken_in_vain<L>()
+where
+    L: TimedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(3, |scene, thread| match thread {
+        0 => (0..2).for_each(|_| scene.exclusively()),
+        1 => drop(scene.until_soon()),
+        _ => scene.exclusively(),
+    });
+    assert!(scene.try_once(), "a free lock was refused");
+    assert!(scene.count() > 3);
+}
+
 /// Threads that come one after the other, while the lock is held, get it in this order.
 pub fn fifo<L>(threads: usize)
 where
@@ -170,6 +229,27 @@ where
     assert_eq!(scene.count() as usize, threads - 1);
 }
 
+/// The same for a lock that has an order only among near threads; those are the ones with odd
+/// numbers, and the others.
+pub fn near<L>(threads: usize)
+where
+    L: RawLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).queue(threads, |scene, thread| {
+        let node = Pooled::<L::Node, L::Memory>::new();
+        // SAFETY: the node stays until the release, and the lock is held between.
+        unsafe {
+            scene.lock.acquire(&node);
+            let digit = thread as u32 % 2 * 8;
+            let before = L::Memory::read(&scene.count) >> digit & 0xff;
+            assert_eq!(before as usize, (thread - 1) / 2, "thread {thread} was not served in order");
+            scene.count.with(|count| *count += 1 << digit);
+            scene.lock.release(&node);
+        }
+    });
+}
+
 impl<L: RawLock<Memory: Engine> + 'static> Scene<L> {
     /// The first thread takes the lock, waits until the others have come, one by one, and
     /// releases it; from there on executions differ.
@@ -180,16 +260,16 @@ impl<L: RawLock<Memory: Engine> + 'static> Scene<L> {
     ) {
         L::Memory::arrange();
         self.play(threads, move |scene, thread| {
-            if thread > 1 {
-                L::Memory::wait_for_waiter(thread - 1);
-            }
             if thread > 0 {
+                L::Memory::wait_for_waiter(thread - 1);
                 return act(scene, thread);
             }
             let node = Pooled::<L::Node, L::Memory>::new();
             // SAFETY: the node stays until the release.
             unsafe {
                 scene.lock.acquire(&node);
+                // The first of the others waits for this.
+                L::Memory::yield_now();
                 if threads > 1 {
                     L::Memory::wait_for_waiter(threads - 1);
                 }
@@ -230,6 +310,26 @@ impl<L: RawSharedLock<Memory: Engine> + 'static> Scene<L> {
     }
 }
 
+/// Readers and writers in turn, of whom the first, a reader, comes twice: it finds a reader inside
+/// while a writer waits, or the other way round.
+pub fn returning<L>(threads: usize)
+where
+    L: RawSharedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(threads, |scene, thread| {
+        if thread % 2 == 1 {
+            scene.exclusively();
+        } else {
+            scene.shared();
+        }
+        if thread == 0 {
+            scene.shared();
+        }
+    });
+    assert_eq!(scene.count() as usize, threads / 2);
+}
+
 /// Two shares at once, by one thread, since nobody writes.
 pub fn together<L>()
 where
@@ -262,6 +362,8 @@ where
             // SAFETY: the node stays until the release.
             unsafe {
                 scene.lock.acquire_shared(&node);
+                // The writer waits for this.
+                L::Memory::yield_now();
                 L::Memory::wait_for_waiter(1);
                 if L::ABOUT.order == Order::ReadersFirst {
                     // A reader need not wait for the writer, who waits for us.
@@ -273,7 +375,10 @@ where
                 scene.lock.release_shared(&node);
             }
         }
-        1 => scene.exclusively(),
+        1 => {
+            L::Memory::wait_for_waiter(0);
+            scene.exclusively();
+        }
         _ => {
             L::Memory::wait_for_waiter(1);
             let node = Pooled::<L::SharedNode, L::Memory>::new();
@@ -320,6 +425,35 @@ impl<L: TrySharedLock<Memory: Engine> + 'static> Scene<L> {
             taken
         }
     }
+}
+
+/// One thread reads, another writes, and a third tries to.
+pub fn tries_among_readers<L>()
+where
+    L: TrySharedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(3, |scene, thread| match thread {
+        0 => scene.shared(),
+        1 => scene.exclusively(),
+        _ => drop(scene.try_once()),
+    });
+    assert!(scene.try_shared(), "a free lock was refused");
+}
+
+/// Two threads read, another writes until a deadline, and a fourth, if any, for as long as it
+/// takes: readers that only the waiting writer has kept out go on when it gives up.
+pub fn giving_up<L>(threads: usize)
+where
+    L: TimedSharedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(threads, |scene, thread| match thread {
+        0 | 2 => scene.shared(),
+        1 => drop(scene.until_soon()),
+        _ => scene.exclusively(),
+    });
+    assert!(scene.try_shared(), "a free lock was refused");
 }
 
 /// One thread writes, another reads until a deadline, and a third writes until one.

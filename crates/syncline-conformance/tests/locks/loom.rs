@@ -51,6 +51,8 @@ macro_rules! capability {
             three_threads: explore(3), exclusion(3, 1);
             three_threads_twice: explore(2), exclusion(3, 2);
             four_threads: explore(2), exclusion(4, 1);
+            same_node: explore(3), again(2, 2);
+            overtaken: explore(3), overtaken(3);
         }
     };
     (try exclusive) => {
@@ -64,6 +66,8 @@ macro_rules! capability {
             timed: explore_timed(3), timed(3, 1);
             timed_twice: explore_timed(3), timed(2, 2);
             leaver: explore_timed(3), leaver(4);
+            leavers: explore_timed(3), leavers(3);
+            woken_in_vain: explore_timed(3), woken_in_vain();
         }
     };
     (fifo exclusive) => {
@@ -78,6 +82,8 @@ macro_rules! capability {
             two_writers: explore(3), sharing(2, 1, 1);
             one_writer_twice: explore(3), sharing(1, 1, 2);
             four_threads_shared: explore(2), sharing(2, 2, 1);
+            returning: explore(3), returning(3);
+            four_threads_returning: explore(2), returning(4);
             together: explore(0), together();
             preference: explore(3), preference();
         }
@@ -86,20 +92,26 @@ macro_rules! capability {
         capability! { try exclusive }
         tests! {
             tries_shared: explore(3), tries_shared(1);
+            tries_among_readers: explore(3), tries_among_readers();
         }
     };
     (timed shared) => {
         capability! { timed exclusive }
         tests! {
             timed_shared: explore_timed(3), timed_shared(1);
+            giving_up: explore_timed(3), giving_up(3);
+            four_threads_giving_up: explore_timed(2), giving_up(4);
         }
     };
     (fifo shared) => {
         capability! { fifo exclusive }
     };
-    (near $kind:ident) => {};
+    (near $kind:ident) => {
+        tests! {
+            near: explore(3), near(4);
+        }
+    };
     (parks $kind:ident) => {};
-    (near $kind:ident) => {};
 }
 
 syncline::for_each_lock!(lock);

@@ -2,6 +2,7 @@
 
 mod broken;
 mod cases;
+mod condvar;
 mod exhaustive;
 mod loom;
 mod mutants;

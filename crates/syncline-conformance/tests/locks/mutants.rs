@@ -47,18 +47,36 @@ macro_rules! reject {
     (three, $Lock:ty) => {
         $crate::mutants::reject!(@false, $Lock, exclusion(3, 1))
     };
+    (twice, $Lock:ty) => {
+        $crate::mutants::reject!(@false, $Lock, exclusion(3, 2))
+    };
+    (again, $Lock:ty) => {
+        $crate::mutants::reject!(@false, $Lock, again(2, 2), again(3, 2))
+    };
+    (overtaken, $Lock:ty) => {
+        $crate::mutants::reject!(@false, $Lock, overtaken(3))
+    };
     (tries, $Lock:ty) => {
         $crate::mutants::reject!(@false, $Lock, tries(2, 2), tries(3, 1))
     };
     (fifo, $Lock:ty) => {
         $crate::mutants::reject!(@false, $Lock, fifo(4))
     };
+    (near, $Lock:ty) => {
+        $crate::mutants::reject!(@false, $Lock, near(4))
+    };
     (timed, $Lock:ty) => {
-        $crate::mutants::reject!(@true, $Lock, timed(2, 2), timed(3, 1), leaver(4))
+        $crate::mutants::reject!(@true, $Lock, timed(2, 2), timed(3, 1), leaver(4), leavers(3), woken_in_vain())
     };
     (sharing, $Lock:ty) => {
         $crate::mutants::reject!(@false, $Lock,
-            together(), sharing(1, 1, 2), sharing(1, 2, 1), sharing(2, 1, 1))
+            together(), sharing(1, 1, 2), sharing(1, 2, 1), sharing(2, 1, 1), returning(3))
+    };
+    (tries_shared, $Lock:ty) => {
+        $crate::mutants::reject!(@false, $Lock, tries_shared(1), tries_among_readers())
+    };
+    (timed_shared, $Lock:ty) => {
+        $crate::mutants::reject!(@true, $Lock, timed_shared(1), giving_up(3))
     };
     (preference, $Lock:ty) => {
         $crate::mutants::reject!(@false, $Lock, preference())

@@ -39,7 +39,8 @@ use crate::wait::{PARKED, Park};
 const HELD: u32 = 2;
 const CLOSED: u32 = 4;
 
-/// How often a head that was woken may find the gate taken before it closes it.
+/// How often a head that was woken may find the gate taken before it closes it; a checker's batch
+/// is smaller.
 const IN_VAIN: u32 = 4;
 
 /// A gate before the queue of the lock `Q`.
@@ -74,6 +75,10 @@ impl<Q: RawLock> Gate<Q> {
 
     #[cold]
     fn contend(&self) {
+        // A release that woke the head has left its mark, and `take` failed at a free gate.
+        if self.take_if(HELD | CLOSED) {
+            return;
+        }
         // The section may be about to end.
         for looks in 1..Q::Memory::PATIENCE / 4 {
             Q::Memory::pause(looks);
@@ -94,6 +99,7 @@ impl<Q: RawLock> Gate<Q> {
     fn pass_as_head(&self, deadline: Option<Duration>) -> bool {
         let mut looks = 0;
         let mut woken = 0;
+        let in_vain = IN_VAIN.min(Q::Memory::BATCH);
         loop {
             // Only we close the gate, so it is open or ours.
             if self.take_if(HELD) {
@@ -113,7 +119,7 @@ impl<Q: RawLock> Gate<Q> {
             if value & HELD == 0 {
                 continue;
             }
-            let asleep = value | PARKED | if woken < IN_VAIN { 0 } else { CLOSED };
+            let asleep = value | PARKED | if woken < in_vain { 0 } else { CLOSED };
             // Relaxed: it publishes nothing but itself, and the kernel looks again.
             if value == asleep || self.word.exchange(value, asleep, Relaxed).is_ok() {
                 Q::Memory::park(&self.word, asleep, 0, deadline);

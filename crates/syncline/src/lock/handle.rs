@@ -26,7 +26,7 @@ impl<P: Default, M: Memory> Handle<P, M> {
     ///
     /// Nobody else uses the handle meanwhile.
     #[inline]
-    pub(super) unsafe fn take(&self) -> M::Ref<P> {
+    pub unsafe fn take(&self) -> M::Ref<P> {
         // SAFETY: the handle is the caller's alone, and no reference to its data escapes.
         unsafe {
             self.0.with(|places| {
@@ -43,7 +43,7 @@ impl<P: Default, M: Memory> Handle<P, M> {
     ///
     /// Nobody else uses the handle meanwhile, and a place was taken.
     #[inline]
-    pub(super) unsafe fn enqueued(&self) -> M::Ref<P> {
+    pub unsafe fn enqueued(&self) -> M::Ref<P> {
         // SAFETY: the handle is the caller's alone, and `take` has left a place.
         unsafe { self.0.with(|places| (*places).enqueued.unwrap_unchecked()) }
     }
@@ -54,7 +54,7 @@ impl<P: Default, M: Memory> Handle<P, M> {
     ///
     /// Nobody else uses the handle meanwhile, nor the place any more; it was allocated.
     #[inline]
-    pub(super) unsafe fn keep(&self, place: M::Ref<P>) {
+    pub unsafe fn keep(&self, place: M::Ref<P>) {
         // SAFETY: the handle is the caller's alone, and no reference to its data escapes.
         let other = unsafe { self.0.with(|places| (*places).spare.replace(place)) };
         if let Some(other) = other {

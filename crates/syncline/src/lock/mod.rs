@@ -16,7 +16,8 @@ pub mod cohort;
 mod forms;
 pub mod futex;
 pub mod gate;
-mod handle;
+#[doc(hidden)]
+pub mod handle;
 pub mod hclh;
 pub mod hmcs;
 pub mod mcs;
@@ -25,7 +26,8 @@ pub mod mcs_timed;
 mod near;
 pub mod rw_compact;
 pub mod rw_fair;
-mod rw_queues;
+#[doc(hidden)]
+pub mod rw_queues;
 pub mod rw_readers;
 pub mod rw_writers;
 pub mod tas;

@@ -25,19 +25,19 @@ const WAITING: u32 = 0;
 const GRANTED: u32 = 2;
 
 /// The queue's first writer waits for the readers to leave.
-pub(super) const WANTED: u32 = 1;
+pub const WANTED: u32 = 1;
 /// A writer holds the lock.
-pub(super) const ACTIVE: u32 = 2;
+pub const ACTIVE: u32 = 2;
 /// One reader.
-pub(super) const READER: u32 = 4;
+pub const READER: u32 = 4;
 /// So many readers that a few more could overflow into nothing.
-pub(super) const FULL: u32 = 1 << 31;
+pub const FULL: u32 = 1 << 31;
 
 /// The state and the writers' queue.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub(super) struct Writers<W: Wait, M: Memory> {
-    pub(super) state: M::Word,
+pub struct Writers<W: Wait, M: Memory> {
+    pub state: M::Word,
     tail: M::Link<WriterNode<M>>,
     /// The writer for which the state is `WANTED`.
     first: M::Link<WriterNode<M>>,
@@ -60,7 +60,7 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Writers<W, M> where
 impl<W: Wait, M: Memory> Writers<W, M> {
     /// Waits until no reader and no other writer is there. Has Acquire ordering.
     #[inline]
-    pub(super) fn acquire(&self, node: &WriterNode<M>) {
+    pub fn acquire(&self, node: &WriterNode<M>) {
         // Relaxed: the swap publishes them.
         node.next.store(None, Relaxed);
         node.gate.store(WAITING, Relaxed);
@@ -79,7 +79,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
 
     /// Takes the lock if nobody is there. Has Acquire ordering.
     #[inline]
-    pub(super) fn try_acquire(&self, node: &WriterNode<M>) -> bool {
+    pub fn try_acquire(&self, node: &WriterNode<M>) -> bool {
         // Relaxed: the exchange publishes it.
         node.next.store(None, Relaxed);
         // AcqRel: as the swap in `acquire`.
@@ -96,7 +96,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
 
     /// Whether a writer waits behind this one, which holds the lock.
     #[inline]
-    pub(super) fn is_contended(&self, node: &WriterNode<M>) -> bool {
+    pub fn is_contended(&self, node: &WriterNode<M>) -> bool {
         // Relaxed: a hint, and never unset while the lock is held.
         node.next.load(Relaxed).is_some()
     }
@@ -120,7 +120,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
 
     /// Gives the lock to the writer that wants it, if nobody is there.
     #[cold]
-    pub(super) fn promote(&self) {
+    pub fn promote(&self) {
         // Acquire: pairs with the Release by which readers and writers leave, and with `admit`.
         if self.state.exchange(WANTED, ACTIVE, Acquire).is_ok() {
             // Not necessarily the one that our caller has seen there. Relaxed: ordered by the
@@ -133,7 +133,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
 
     /// Takes a node from the queue's head, and lets the next one go to the state.
     #[inline]
-    pub(super) fn leave_queue(&self, node: &WriterNode<M>) {
+    pub fn leave_queue(&self, node: &WriterNode<M>) {
         if let Some(next) = self.successor(node)
             && self.admit(next)
         {
@@ -143,14 +143,14 @@ impl<W: Wait, M: Memory> Writers<W, M> {
 
     /// Hands over to a writer that waits.
     #[inline]
-    pub(super) fn grant(writer: M::Ref<WriterNode<M>>) {
+    pub fn grant(writer: M::Ref<WriterNode<M>>) {
         // SAFETY: a writer that waits stays until we hand over to it.
         W::hand_over::<M>(&unsafe { M::follow(writer) }.gate, GRANTED);
     }
 
     /// The node behind the queue's head, or none if the head has left the queue empty.
     #[inline]
-    pub(super) fn successor(&self, node: &WriterNode<M>) -> Option<M::Ref<WriterNode<M>>> {
+    pub fn successor(&self, node: &WriterNode<M>) -> Option<M::Ref<WriterNode<M>>> {
         // Acquire: pairs with the Release of the successor's link.
         let mut next = node.next.load(Acquire);
         // Release: pairs with the Acquire of the next swap.
@@ -172,7 +172,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
 /// A list of readers that wait; the one at its head is woken, and each wakes the next.
 #[derive(Debug, Default)]
 #[repr(transparent)]
-pub(super) struct Readers<W: Wait, M: Memory> {
+pub struct Readers<W: Wait, M: Memory> {
     head: M::Link<ReaderNode<M>>,
     wait: PhantomData<W>,
 }
@@ -189,7 +189,7 @@ unsafe impl<W: Wait, M: Memory> Zeroable for Readers<W, M> where M::Link<ReaderN
 impl<W: Wait, M: Memory> Readers<W, M> {
     /// Puts a reader on the list, and returns the one that it has to wake later.
     #[inline]
-    pub(super) fn push(&self, node: &ReaderNode<M>) -> Option<M::Ref<ReaderNode<M>>> {
+    pub fn push(&self, node: &ReaderNode<M>) -> Option<M::Ref<ReaderNode<M>>> {
         // Relaxed: the swap publishes it.
         node.gate.store(WAITING, Relaxed);
         // AcqRel: pairs with the AcqRel in `take`, both ways: either it takes our node, or we
@@ -199,27 +199,27 @@ impl<W: Wait, M: Memory> Readers<W, M> {
 
     /// Waits until woken. Has Acquire ordering.
     #[inline]
-    pub(super) fn wait(node: &ReaderNode<M>) {
+    pub fn wait(node: &ReaderNode<M>) {
         W::wait::<M>(&node.gate, 0, None, |gate| gate == GRANTED);
     }
 
     /// Whether nobody is on the list.
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         // Acquire: pairs with the AcqRel in `take`: whoever is not there any more is woken.
         self.head.load(Acquire).is_none()
     }
 
     /// Empties the list; the reader at its head is to be woken.
     #[inline]
-    pub(super) fn take(&self) -> Option<M::Ref<ReaderNode<M>>> {
+    pub fn take(&self) -> Option<M::Ref<ReaderNode<M>>> {
         // AcqRel: as in `push`.
         self.head.swap(None, AcqRel)
     }
 
     /// Wakes a reader that was taken from the list, or left to us by `push`.
     #[inline]
-    pub(super) fn wake(reader: M::Ref<ReaderNode<M>>) {
+    pub fn wake(reader: M::Ref<ReaderNode<M>>) {
         // SAFETY: a reader that waits stays until we hand over to it.
         W::hand_over::<M>(&unsafe { M::follow(reader) }.gate, GRANTED);
     }

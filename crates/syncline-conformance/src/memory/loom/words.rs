@@ -138,6 +138,11 @@ fn reference<T>(pointer: *mut ()) -> Option<LoomRef<T>> {
 
 impl<T> Link<LoomRef<T>> for LoomLink<T> {
     fn load(&self, order: Ordering) -> Option<LoomRef<T>> {
+        // Locks look for nodes that they have to free. A failed execution frees none, and has no
+        // thread any more that could look.
+        if panicking() {
+            return None;
+        }
         reference(Execution::access_link(self.id).load(order))
     }
     fn store(&self, node: Option<LoomRef<T>>, order: Ordering) {
