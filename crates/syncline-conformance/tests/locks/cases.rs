@@ -243,7 +243,11 @@ where
             scene.lock.acquire(&node);
             let digit = thread as u32 % 2 * 8;
             let before = L::Memory::read(&scene.count) >> digit & 0xff;
-            assert_eq!(before as usize, (thread - 1) / 2, "thread {thread} was not served in order");
+            assert_eq!(
+                before as usize,
+                (thread - 1) / 2,
+                "thread {thread} was not served in order"
+            );
             scene.count.with(|count| *count += 1 << digit);
             scene.lock.release(&node);
         }

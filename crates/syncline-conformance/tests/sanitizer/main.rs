@@ -19,7 +19,10 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 const RACE: &str = "
 static mut NUMBER: u64 = 0;
 fn main() {
-    let add = || for _ in 0..1000 { unsafe { NUMBER += 1 } };
+    let add = || for _ in 0..1000 {
+        // SAFETY: it is not; this is the race.
+        unsafe { NUMBER += 1 }
+    };
     let other = std::thread::spawn(add);
     add();
     other.join().unwrap();
@@ -33,6 +36,7 @@ static mut NUMBER: u64 = 0;
 fn main() {
     let add = || for _ in 0..1000 {
         while HELD.swap(true, Relaxed) { std::thread::yield_now() }
+        // SAFETY: one thread at a time is here, but nothing orders them.
         unsafe { NUMBER += 1 }
         HELD.store(false, Relaxed);
     };

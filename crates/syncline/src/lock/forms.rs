@@ -64,10 +64,18 @@ macro_rules! entry {
 }
 
 macro_rules! has {
-    (shared shared) => { true };
-    (try try) => { true };
-    (timed timed) => { true };
-    ($feature:tt $wanted:tt) => { false };
+    (shared shared) => {
+        true
+    };
+    (try try) => {
+        true
+    };
+    (timed timed) => {
+        true
+    };
+    ($feature:tt $wanted:tt) => {
+        false
+    };
 }
 
 macro_rules! form {

@@ -11,13 +11,13 @@
 //!
 //! A new memory implements the four traits here; nothing else in the library knows it.
 
+mod group;
+#[cfg(all(test, feature = "std"))]
+mod grouped;
 mod lazy;
 mod native;
 mod node;
 mod padded;
-mod group;
-#[cfg(all(test, feature = "std"))]
-mod grouped;
 mod place;
 mod pool;
 #[cfg(all(feature = "std", target_os = "linux"))]
