@@ -7,6 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const LISTS: &str = "broken";
+/// Each folder of lists, and what is written from it.
+const FOLDERS: [(&str, &str); 2] =
+    [(LISTS, "mutants.rs"), ("broken/delegation", "delegation_mutants.rs")];
 const LIBRARY: &str = "../syncline/src";
 
 /// What a mutant changes, and what notices.
@@ -26,6 +29,8 @@ struct List {
     file: String,
     /// The lock's file, if that is another, which uses the broken one as a module.
     within: Option<String>,
+    /// Private files of the library's that the lock uses, as they are.
+    with: Vec<String>,
     /// The lock in it, which may say where its policy `W` goes, or the waiting policy, or the
     /// condition variable.
     item: String,
@@ -34,8 +39,16 @@ struct List {
 
 fn main() {
     println!("cargo::rerun-if-changed={LISTS}");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    for (folder, output) in FOLDERS {
+        fs::write(out.join(output), modules(folder)).expect("the output can be written");
+    }
+}
+
+/// The mutants of a folder's lists.
+fn modules(folder: &str) -> String {
     let mut code = String::new();
-    for path in lists() {
+    for path in lists(folder) {
         let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
         let text = fs::read_to_string(&path).expect("a list");
         let list = parse(&path, &text);
@@ -45,15 +58,19 @@ fn main() {
             let broken = replaced(&source, mutant)
                 .unwrap_or_else(|error| panic!("{}: {}: {error}", path.display(), mutant.name));
             let broken = outside(&broken, &list.file);
+            let mut used: Vec<_> =
+                list.with.iter().map(|file| (file.as_str(), outside(&read(file), file))).collect();
             let text = match &user {
-                Some(user) => used(&broken, &list.file, user),
-                None => broken,
+                Some(user) => {
+                    used.push((&list.file, broken));
+                    using(&used, user)
+                }
+                None => using(&used, &broken),
             };
             write_module(&mut code, &stem, &list, mutant, &text);
         }
     }
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    fs::write(out.join("mutants.rs"), code).expect("the folder for output can be written");
+    code
 }
 
 /// A file of the library's.
@@ -63,8 +80,8 @@ fn read(file: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-fn lists() -> Vec<PathBuf> {
-    let entries = fs::read_dir(LISTS).expect("the lists");
+fn lists(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the lists");
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("a list").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "txt"));
     paths.sort();
@@ -79,6 +96,8 @@ fn parse(path: &Path, text: &str) -> List {
             list.file = file.to_owned();
         } else if let Some(file) = line.strip_prefix("within: ") {
             list.within = Some(file.to_owned());
+        } else if let Some(file) = line.strip_prefix("with: ") {
+            list.with.push(file.to_owned());
         } else if let Some(item) = line.strip_prefix("breaks: ") {
             list.item = item.to_owned();
         } else if let Some(name) = line.strip_prefix("mutant: ") {
@@ -147,12 +166,23 @@ fn outside(text: &str, file: &str) -> String {
         .replace("super::", &format!("syncline::{parent}::"))
 }
 
-/// The text of a lock with a broken file as the module that it uses.
-fn used(broken: &str, file: &str, user: &str) -> String {
-    let library = format!("syncline::{}::", file.trim_end_matches(".rs").replace('/', "::"));
-    let module = Path::new(file).file_stem().and_then(|stem| stem.to_str()).expect("a name");
-    let user = user.replace(&library, &format!("self::{module}::"));
-    format!("mod {module} {{\n{broken}\n}}\n{user}")
+/// The text of a lock with files that it uses, broken or not, as its modules.
+fn using(used: &[(&str, String)], user: &str) -> String {
+    let name = |file: &str| {
+        let name = Path::new(file).file_stem().and_then(|stem| stem.to_str()).expect("a name");
+        name.to_owned()
+    };
+    let redirected = |text: &str, to: &str| {
+        used.iter().fold(text.to_owned(), |text, (file, _)| {
+            let library = format!("syncline::{}::", file.trim_end_matches(".rs").replace('/', "::"));
+            text.replace(&library, &format!("{to}::{}::", name(file)))
+        })
+    };
+    let modules: Vec<_> = used
+        .iter()
+        .map(|(file, text)| format!("mod {} {{\n{}\n}}\n", name(file), redirected(text, "super")))
+        .collect();
+    modules.concat() + &redirected(user, "self")
 }
 
 fn write_module(code: &mut String, stem: &str, list: &List, mutant: &Mutant, text: &str) {

@@ -4,10 +4,12 @@
 //! [`Shuttle`] draws executions at random, sequentially consistent, and so takes larger cases.
 
 mod engine;
+mod failure;
 mod loom;
 mod nodes;
 mod shuttle;
 
 pub use engine::Engine;
+pub use failure::failure;
 pub use loom::{Bounds, Explored, Loom, model};
 pub use shuttle::{Shuttle, randomly};

@@ -1,7 +1,9 @@
-//! Every delegation lock of the catalogue, under checkers.
+//! Every delegation lock of the catalogue, under checkers; and mutants of them.
 
+mod broken;
 mod cases;
 mod loom;
+mod mutants;
 mod shuttle;
 
 /// The locks with queues and groups so small that checkers reach their ends.

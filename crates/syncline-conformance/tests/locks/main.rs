@@ -1,4 +1,4 @@
-//! Every lock of the catalogue, under checkers and under stress.
+//! Every lock of the catalogue, under checkers.
 
 mod broken;
 mod cases;
@@ -7,4 +7,3 @@ mod exhaustive;
 mod loom;
 mod mutants;
 mod shuttle;
-mod stress;

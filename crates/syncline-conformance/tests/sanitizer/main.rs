@@ -95,7 +95,7 @@ fn package() -> TempDir {
          path = {:?}\n\
          [workspace]\n",
         root.join("../syncline"),
-        root.join("tests/locks/stress.rs"),
+        root.join("../syncline/tests/stress.rs"),
     );
     fs::write(inside("Cargo.toml"), manifest).expect("a file can be written");
     // std is not instrumented, so the channel on which the harness hears of a test's end looks

@@ -23,7 +23,8 @@ use core::array;
 
 use bytemuck::Zeroable;
 
-use super::{Qd, RawDelegation, Request};
+use super::qd::Qd;
+use super::{RawDelegation, Request};
 use crate::lock::{About, Described, Mcs, Order, RawLock};
 use crate::memory::{Memory, Native, Padded};
 use crate::wait::{Park, Wait};

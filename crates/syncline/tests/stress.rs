@@ -1,5 +1,5 @@
 //! Each lock on the machine itself, with fewer and with many more threads than processors, under
-//! each waiting policy. Needs nothing but `syncline`, so that it can be built for a sanitizer.
+//! each waiting policy. Needs nothing but `syncline`, so that it can be built for a sanitizer too.
 //!
 //! The data under the lock is two plain numbers that belong together: increments that get lost,
 //! and readers that see one number without the other, show.

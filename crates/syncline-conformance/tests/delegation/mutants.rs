@@ -1,0 +1,29 @@
+//! The checkers are checked: each mutant of `broken/delegation/` must be rejected by the case that
+//! its list names.
+
+pub use syncline_conformance::memory::failure;
+
+/// Requires that one of the cases fails.
+macro_rules! reject {
+    (attached, $Lock:ty) => {
+        $crate::mutants::reject!(@$Lock, attached(2, 2), attached(3, 1))
+    };
+    (detached, $Lock:ty) => {
+        $crate::mutants::reject!(@$Lock, detached(2, 2), detached(3, 1))
+    };
+    (ordered, $Lock:ty) => {
+        $crate::mutants::reject!(@$Lock, ordered(2), ordered(3))
+    };
+    (fifo, $Lock:ty) => {
+        $crate::mutants::reject!(@$Lock, fifo(4))
+    };
+    (@$Lock:ty, $($case:ident($($argument:expr),*)),*) => {
+        let mut why = None;
+        $(if why.is_none() {
+            let case = || $crate::cases::$case::<$Lock>($($argument),*);
+            why = $crate::mutants::failure(false, case);
+        })*
+        println!("{}", why.expect("the mutant survived"));
+    };
+}
+pub(crate) use reject;
