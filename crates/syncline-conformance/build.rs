@@ -174,7 +174,8 @@ fn using(used: &[(&str, String)], user: &str) -> String {
     };
     let redirected = |text: &str, to: &str| {
         used.iter().fold(text.to_owned(), |text, (file, _)| {
-            let library = format!("syncline::{}::", file.trim_end_matches(".rs").replace('/', "::"));
+            let library =
+                format!("syncline::{}::", file.trim_end_matches(".rs").replace('/', "::"));
             text.replace(&library, &format!("{to}::{}::", name(file)))
         })
     };

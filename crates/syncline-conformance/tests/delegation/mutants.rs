@@ -11,12 +11,6 @@ macro_rules! reject {
     (detached, $Lock:ty) => {
         $crate::mutants::reject!(@$Lock, detached(2, 2), detached(3, 1))
     };
-    (ordered, $Lock:ty) => {
-        $crate::mutants::reject!(@$Lock, ordered(2), ordered(3))
-    };
-    (fifo, $Lock:ty) => {
-        $crate::mutants::reject!(@$Lock, fifo(4))
-    };
     (@$Lock:ty, $($case:ident($($argument:expr),*)),*) => {
         let mut why = None;
         $(if why.is_none() {

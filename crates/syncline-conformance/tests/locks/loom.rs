@@ -39,7 +39,10 @@ macro_rules! tests {
     ($($name:ident: $explore:ident($preemptions:literal), $case:ident($($argument:expr),*);)*) => {
         $(#[test]
         fn $name() {
-            crate::loom::$explore($preemptions, || crate::cases::$case::<Lock>($($argument),*));
+            let case = || crate::cases::$case::<Lock>($($argument),*);
+            let explored = crate::loom::$explore($preemptions, case);
+            let all = if explored.complete { "all" } else { "cut short" };
+            println!("{} executions, {all}", explored.executions);
         })*
     };
 }

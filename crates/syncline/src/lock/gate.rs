@@ -8,7 +8,7 @@
 //! others wait in the queue, one of any kind. So a contended gate is as quiet as a queue lock,
 //! and never waits for a sleeper.
 //!
-//! Newcomers could overtake the head for ever. A head that was woken [`IN_VAIN`] times and found
+//! Newcomers could overtake the head for ever. A head that was woken `IN_VAIN` times and found
 //! the gate taken closes it to newcomers: the next release leaves it to the head.
 //!
 //! Acquiring needs no node, since the head leaves the queue as soon as it has the gate.
