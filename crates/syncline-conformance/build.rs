@@ -205,7 +205,7 @@ fn write_module(code: &mut String, stem: &str, list: &List, mutant: &Mutant, tex
         code,
         "mod {stem}_{name} {{\n\
          #![allow(dead_code, unused, unexpected_cfgs, non_local_definitions)]\n\
-         #![allow(missing_docs, clippy::all)]\n\
+         #![allow(missing_docs, clippy::all, clippy::undocumented_unsafe_blocks)]\n\
          {text}\n\
          #[test]\n\
          fn is_rejected() {{\n\
