@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use syncline::lock::{Gate, Mcs, RawLock, Tas, Ticket, TimedClh, TimedMcs};
+use syncline::lock::{Gate, Mcs, RawLock, Tas, TimedClh, TimedMcs};
 use syncline::wait::Spin;
 use syncline::{Condvar, Mutex, TimedOut, for_each_form};
 
@@ -48,7 +48,7 @@ fn a_panic_releases_the_lock_and_poisons_nothing() {
 #[test]
 #[cfg(debug_assertions)]
 fn locking_again_what_one_holds_panics() {
-    let mutex: Mutex<u32, Ticket> = Mutex::new(1);
+    let mutex: Mutex<u32, syncline::lock::Ticket> = Mutex::new(1);
     let guard = mutex.lock();
     let again = catch_unwind(AssertUnwindSafe(|| drop(mutex.lock())));
     assert!(again.is_err());
