@@ -3,7 +3,8 @@
 //! A form is a lock under a waiting policy: `ticket-spin`, `ticket-yield`, `ticket-park`. Under
 //! the parking policy a lock that serves in an order stands behind a [`Gate`](super::Gate):
 //! `mcs-park` is `Gate<Mcs<Park>>`. In strict order each hand-over would wait until a sleeper is
-//! back on a processor. Locks that can be shared are not gated. A lock that always parks has one form, without a suffix.
+//! back on a processor. Locks that can be shared are not gated. A lock that always parks has
+//! one form, without a suffix.
 
 use super::{About, Described, Order};
 
@@ -27,11 +28,6 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether waiters are served in order of arrival.
-    pub fn fifo(&self) -> bool {
-        self.about.order == Order::Fifo
-    }
-
     /// Whether the parking form stands behind a gate.
     pub fn gated(&self) -> bool {
         !self.shared && matches!(self.about.order, Order::Fifo | Order::FifoInGroup)
