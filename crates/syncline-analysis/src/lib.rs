@@ -24,6 +24,8 @@
 
 mod analysis;
 mod build;
+mod findings;
+mod gain;
 mod live;
 pub mod model;
 mod options;

@@ -6,7 +6,8 @@
 //!              modules   ModuleRecord   what was mapped where, for symbols
 //!              threads   ThreadRecord   one a thread; points to its table of rows
 //!              stacks    StackRecord    call stacks, each stored once, numbered from 1
-//! ...        the arena: tables of rows and wait records, handed out from its start
+//! ...        the arena: tables of rows, wait records, nest records and logs of events,
+//!            handed out from its start
 //! ```
 //!
 //! All numbers are in the machine's own byte order, which [`Header::byte_order`] shows.
@@ -29,7 +30,7 @@ use bytemuck::{Pod, Zeroable};
 /// The first eight bytes of a file.
 pub const MAGIC: [u8; 8] = *b"SYNCLINE";
 /// The version of this layout. A reader takes no other.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// [`Header::byte_order`] as the writer's machine stores it.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 /// Bytes from the start of the file to the first region.
@@ -126,6 +127,10 @@ pub struct Header {
     /// 1 if code that uses locks came to where other code had been, after a `dlclose`: its
     /// addresses are ambiguous.
     pub modules_changed: u32,
+    /// 1 if the logs hold every acquisition ([`EVENT_HOLD`]), and not only waits.
+    pub timeline: u32,
+    /// Not used.
+    pub reserved: u32,
     /// Path of the executable, ended by a zero byte.
     pub executable: [u8; 1024],
     /// Arguments, each ended by a zero byte, cut where they do not fit.
@@ -198,8 +203,19 @@ pub struct ThreadRecord {
     pub exchanges: u32,
     /// Name, ended by a zero byte.
     pub name: [u8; 24],
+    /// The ring of [`EventRecord`]s: its unit in the low 48 bits, log 2 of its places in the
+    /// high 16; 0 if there is none yet.
+    pub log: u64,
+    /// Events that were written to the ring so far: the latest is at place `logged - 1`,
+    /// modulo the ring's size, and only the latest that fit are still there.
+    pub logged: u64,
+    /// What this thread last woke others with: the object of its latest signal, broadcast
+    /// or post.
+    pub notified: u64,
+    /// When, in ticks.
+    pub notified_at: u64,
     /// Not used.
-    pub reserved3: [u64; 15],
+    pub reserved3: [u64; 11],
 }
 
 /// How many frames a stack keeps.
@@ -251,8 +267,8 @@ pub struct Row {
     pub stack: u32,
     /// Unit of the [`WaitRecord`]; 0 if nothing was waited for.
     pub wait: u32,
-    /// Stack of the innermost lock that the thread held when it first came here; 0 if none.
-    pub outer: u32,
+    /// Unit of the [`NestRecord`]; 0 if no other lock was ever seen held here.
+    pub nest: u32,
 }
 
 impl Row {
@@ -270,6 +286,66 @@ impl Row {
     pub fn depth(&self) -> u32 {
         (self.key >> 8) as u32
     }
+}
+
+/// Locks that a nest record tells apart.
+pub const NESTS: usize = 3;
+
+/// A lock that was held already.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Nest {
+    /// The lock: the innermost that the thread held; 0 while this place is free.
+    pub lock: u64,
+    /// Stack at which it had been acquired, the first time.
+    pub stack: u32,
+    /// Acquisitions that were looked at and found it.
+    pub seen: u32,
+}
+
+/// Which lock was held already when that of a row was acquired. Looked at are those
+/// acquisitions that are timed: the first, one in [`Header::hold_sample_period`], and each
+/// that waited. Exactly one cache line.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub struct NestRecord {
+    /// Acquisitions that were looked at and found no lock held, as far as they came after
+    /// the first that found one, and all before it.
+    pub alone: u32,
+    /// Acquisitions that found a lock for which there was no place left.
+    pub others: u32,
+    /// The locks that were found.
+    pub locks: [Nest; NESTS],
+    /// Not used.
+    pub reserved: u64,
+}
+
+/// [`EventRecord::kind`]: from when to when a thread waited.
+pub const EVENT_WAIT: u8 = 1;
+/// [`EventRecord::kind`]: from when to when a thread held a lock.
+pub const EVENT_HOLD: u8 = 2;
+/// [`EventRecord::who`]: not known, or nobody.
+pub const NOBODY: u16 = u16::MAX;
+
+/// What a thread did from one moment to another.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct EventRecord {
+    /// When it began, in ticks.
+    pub began: u64,
+    /// When it ended, in ticks.
+    pub ended: u64,
+    /// Address of the lock, or of what else was waited for.
+    pub lock: u64,
+    /// Stack of the acquisition or the wait; 0 if there is none.
+    pub stack: u32,
+    /// For a wait: index of the thread that held the lock, or that woke this one; else
+    /// [`NOBODY`].
+    pub who: u16,
+    /// The operation's code.
+    pub op: u8,
+    /// [`EVENT_WAIT`] or [`EVENT_HOLD`]
+    pub kind: u8,
 }
 
 /// Buckets of [`WaitRecord::histogram`].
@@ -320,6 +396,21 @@ pub struct WaitRecord {
     pub held_max: u64,
     /// How many.
     pub held_samples: u64,
+    /// Waits for a condition that were followed by another wait for it, with the lock not
+    /// let go in between: the wake-up had found nothing to do.
+    pub futile: u64,
+    /// How many holds were looked at for what follows.
+    pub held_looked_at: u64,
+    /// Ticks of those holds.
+    pub held_looked_at_ticks: u64,
+    /// Of those ticks, the ones that the holder was not on a processor.
+    pub held_off_cpu_ticks: u64,
+    /// How often it gave its processor up in those holds: it slept, or waited for a device.
+    pub held_slept: u64,
+    /// How often its processor was taken from it in those holds.
+    pub held_preempted: u64,
+    /// Not used.
+    pub reserved: [u64; 2],
     /// Waits by length; see [`bucket`].
     pub histogram: [u32; BUCKETS],
     /// Holders that were waited for.
@@ -332,7 +423,9 @@ const _: () = {
     assert!(size_of::<ThreadRecord>() == 256);
     assert!(size_of::<StackRecord>() == 128);
     assert!(size_of::<Row>() == 64);
-    assert!(size_of::<WaitRecord>() == 384);
+    assert!(size_of::<WaitRecord>() == 448);
+    assert!(size_of::<NestRecord>() == 64);
+    assert!(size_of::<EventRecord>() == 32);
 };
 
 #[cfg(test)]

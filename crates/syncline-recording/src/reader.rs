@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use bytemuck::{Pod, Zeroable};
 
 use crate::layout::{
-    BYTE_ORDER, HEADER_SIZE, Header, MAGIC, ModuleRecord, Region, STACK_FRAMES, StackRecord,
-    THREAD_NONE, ThreadRecord, UNIT, VERSION, WaitRecord,
+    BYTE_ORDER, EventRecord, HEADER_SIZE, Header, MAGIC, ModuleRecord, NestRecord, Region,
+    STACK_FRAMES, StackRecord, THREAD_NONE, ThreadRecord, UNIT, VERSION, WaitRecord,
 };
 use crate::{Op, layout};
 
@@ -48,6 +48,8 @@ pub struct Row {
     pub counts: layout::Row,
     /// The waits.
     pub waits: Option<Box<WaitRecord>>,
+    /// The locks that were held already, if any were ever seen.
+    pub nest: Option<Box<NestRecord>>,
 }
 
 /// A thread and its rows.
@@ -59,6 +61,8 @@ pub struct Thread {
     pub record: ThreadRecord,
     /// Its rows, in no order.
     pub rows: Vec<Row>,
+    /// The events that are still in its ring, in the order in which they ended.
+    pub log: Vec<EventRecord>,
 }
 
 /// All that the file of one process holds.
@@ -256,7 +260,7 @@ impl Source<'_> {
             let now = self.records::<ThreadRecord>(offset, 1, "threads")?[0];
             let same = (now.table, now.exchanges) == (record.table, record.exchanges);
             if same || attempt == ATTEMPTS {
-                return Ok(Thread { index, record, rows: rows? });
+                return Ok(Thread { index, record, rows: rows?, log: Vec::new() });
             }
             record = now;
         }
@@ -292,7 +296,7 @@ impl Source<'_> {
                     Some(Box::new(records[0]))
                 }
             };
-            rows.push(Row { op, counts, waits });
+            rows.push(Row { op, counts, waits, nest: None });
         }
         Ok(rows)
     }

@@ -109,6 +109,7 @@ impl Sum {
             primitive,
             kind,
             name: name(primitive, address, created_at, stacks),
+            beside: Vec::new(),
             created_at,
             quadrant: (kind == Kind::Lock)
                 .then(|| Quadrant::of(figures.contention, figures.calls_per_second, thresholds)),

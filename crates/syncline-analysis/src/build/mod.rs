@@ -16,7 +16,8 @@ mod threads;
 use syncline_recording::layout::PROCESS_EXITED;
 use syncline_recording::{Class, Ending, Op, ProcessFile, Session};
 
-use crate::model::{Kind, Process, State, Waiting};
+use crate::findings;
+use crate::model::{Kind, Process, State, Timeline, Waiting};
 use crate::options::Options;
 use crate::symbols::Symbols;
 use blocking::Pairs;
@@ -88,9 +89,13 @@ impl Context<'_> {
             lock_share: if thread_seconds > 0.0 { waiting.locks / thread_seconds } else { 0.0 },
             lock_quadrants: locks.iter().filter_map(|lock| lock.quadrant).collect(),
             site_quadrants: sites.iter().filter_map(|site| site.quadrant).collect(),
+            processors: session.map(|session| session.processors),
+            findings: Vec::new(),
             locks,
             sites,
             blocking,
+            nesting: Vec::new(),
+            timeline: Timeline::default(),
             threads,
             stacks,
             frames,
@@ -98,6 +103,7 @@ impl Context<'_> {
             notes: Vec::new(),
         };
         process.notes = notes::notes(file, &process);
+        process.findings = findings::find(&process, thresholds);
         process
     }
 }

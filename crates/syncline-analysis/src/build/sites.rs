@@ -98,6 +98,7 @@ impl Sum {
             quadrant: takes_lock(self.op)
                 .then(|| Quadrant::of(figures.contention, figures.calls_per_second, thresholds)),
             figures,
+            section: None,
         }
     }
 }

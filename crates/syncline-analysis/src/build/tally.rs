@@ -4,7 +4,7 @@ use syncline_recording::layout::{BUCKETS, ThreadRecord};
 use syncline_recording::{Op, ProcessFile, Row, Session};
 
 use super::wants;
-use crate::model::{Figures, Histogram};
+use crate::model::{Figures, Histogram, HolderTime};
 
 /// The clock of a recording.
 pub struct Clock {
@@ -69,6 +69,11 @@ pub struct Tally {
     pub held_max: u64,
     /// Acquisitions whose time held was measured.
     pub held_timed: u64,
+    /// As in [`Figures`].
+    pub futile: u64,
+    /// Holds that were looked at, their ticks, those off the processor, and how often the
+    /// holder slept and was preempted.
+    pub holder: [u64; 5],
     /// Waits by length.
     pub histogram: [u64; BUCKETS],
 }
@@ -87,6 +92,14 @@ impl Tally {
             tally.waited = waits.ticks;
             tally.waited_max = waits.max;
             tally.held_max = waits.held_max;
+            tally.futile = waits.futile;
+            tally.holder = [
+                waits.held_looked_at,
+                waits.held_looked_at_ticks,
+                waits.held_off_cpu_ticks,
+                waits.held_slept,
+                waits.held_preempted,
+            ];
             tally.histogram = waits.histogram.map(u64::from);
             timed_after_waiting = waits.held_samples;
             held_after_waiting = waits.held_ticks;
@@ -129,8 +142,11 @@ impl Tally {
             (&mut self.found_taken, other.found_taken),
             (&mut self.waited, other.waited),
             (&mut self.held_timed, other.held_timed),
+            (&mut self.futile, other.futile),
         ];
-        for (sum, more) in sums.into_iter().chain(self.histogram.iter_mut().zip(other.histogram)) {
+        let holder = self.holder.iter_mut().zip(other.holder);
+        let histogram = self.histogram.iter_mut().zip(other.histogram);
+        for (sum, more) in sums.into_iter().chain(holder).chain(histogram) {
             *sum = sum.saturating_add(more);
         }
         self.held += other.held;
@@ -162,6 +178,14 @@ impl Tally {
             held: self.held_seconds(clock),
             held_max: clock.seconds(self.held_max),
             held_timed: self.held_timed,
+            holder: HolderTime {
+                looked_at: self.holder[0],
+                seconds: clock.seconds(self.holder[1]),
+                off_cpu: clock.seconds(self.holder[2]),
+                slept: self.holder[3],
+                preempted: self.holder[4],
+            },
+            futile: self.futile,
             histogram: Histogram::new(&self.histogram, clock.ticks_per_second),
         }
     }

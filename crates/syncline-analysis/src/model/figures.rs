@@ -79,8 +79,29 @@ pub struct Figures {
     pub held_max: f64,
     /// Acquisitions whose time held was measured.
     pub held_timed: u64,
+    /// What became of the holder's processor in some of the holds.
+    pub holder: HolderTime,
+    /// Waits for a condition whose wake-up found nothing to do: the thread waited again
+    /// without having let go of the lock.
+    pub futile: u64,
     /// The waits that ended, by their length.
     pub histogram: Histogram,
+}
+
+/// What became of the holder's processor, in those holds that were looked at: some of those
+/// that had waited, and a few of the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct HolderTime {
+    /// Holds that were looked at.
+    pub looked_at: u64,
+    /// Their seconds.
+    pub seconds: f64,
+    /// Of these, seconds in which the holder was not on a processor.
+    pub off_cpu: f64,
+    /// How often it gave its processor up: it slept, or waited for a device.
+    pub slept: u64,
+    /// How often its processor was taken from it.
+    pub preempted: u64,
 }
 
 /// Waits by length. Each bucket is twice as wide as the one before.

@@ -19,6 +19,8 @@ pub struct Lock {
     /// What to call it: a global variable `table+0x40 (program)`; else where it was made,
     /// `mutex created at FILE:LINE`; else its address.
     pub name: String,
+    /// Other variables on its cache line, if it is a variable itself.
+    pub beside: Vec<String>,
     /// Stack of its creation, if that was recorded.
     pub created_at: Option<usize>,
     /// What was done to it. `calls` leaves out wake-ups and creation.

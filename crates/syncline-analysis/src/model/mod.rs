@@ -10,22 +10,32 @@
 
 mod blocking;
 mod figures;
+mod finding;
 mod hex;
 mod lock;
+mod nesting;
 mod note;
 mod process;
 mod quadrant;
+mod section;
 mod site;
 mod stack;
 mod thread;
+mod timeline;
 
 pub use blocking::{Blocker, Blocking};
-pub use figures::{Bucket, Figures, Histogram, Kind, Waiting};
+pub use figures::{Bucket, Figures, Histogram, HolderTime, Kind, Waiting};
+pub use finding::{
+    Category, Evidence, Finding, Gain, Group, Method, OpenQuestion, Remedy, Rule, Unit,
+};
 pub use lock::{Lock, SiteUse};
+pub use nesting::{Nesting, Outer};
 pub use note::Note;
 pub(crate) use note::with_messages;
 pub use process::{Process, State};
 pub use quadrant::{Quadrant, QuadrantCounts};
+pub use section::Section;
 pub use site::Site;
 pub use stack::{Frame, Module, Stack, SymbolSource};
 pub use thread::{Thread, WaitingNow};
+pub use timeline::{Activity, Span, Timeline};

@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
-use super::{Blocking, Frame, Lock, Module, Note, QuadrantCounts, Site, Stack, Thread, Waiting};
+use super::{
+    Blocking, Finding, Frame, Lock, Module, Nesting, Note, QuadrantCounts, Site, Stack, Thread,
+    Timeline, Waiting,
+};
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -49,12 +52,21 @@ pub struct Process {
     pub lock_quadrants: QuadrantCounts,
     /// How many call sites stand in which quadrant.
     pub site_quadrants: QuadrantCounts,
+    /// Processors that the program could use; none if the recording does not say.
+    pub processors: Option<usize>,
+    /// What is wrong, most to gain first.
+    pub findings: Vec<Finding>,
     /// The locks and what else was waited for: locks first, most time waited first.
     pub locks: Vec<Lock>,
     /// The call sites, in the same order.
     pub sites: Vec<Site>,
     /// Who blocks whom, most time first.
     pub blocking: Vec<Blocking>,
+    /// Locks that were taken with others held.
+    pub nesting: Vec<Nesting>,
+    /// What the threads did when. Not part of the JSON report: `syncline export` has it.
+    #[serde(skip)]
+    pub timeline: Timeline,
     /// The threads, in the order of their creation.
     pub threads: Vec<Thread>,
     /// The call stacks. Place 0 is the empty stack.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use syncline_recording::Op;
 
-use super::{Figures, Kind, Quadrant};
+use super::{Figures, Kind, Quadrant, Section};
 
 /// A place in the source that does one operation, added up over all locks and all threads:
 /// many thousand quiet locks that one line takes are one busy site.
@@ -28,4 +28,7 @@ pub struct Site {
     pub figures: Figures,
     /// Where it stands by contention and acquisitions; none if it takes no lock.
     pub quadrant: Option<Quadrant>,
+    /// What its critical section does, where the program's file could be read and it could
+    /// be followed.
+    pub section: Option<Section>,
 }

@@ -42,7 +42,7 @@ fn use_everything(file: &ProcessFile) {
     let threads = file.threads.iter().map(|t| t.record.name().len()).sum::<usize>();
     let rows = file.threads.iter().flat_map(|t| &t.rows);
     let frames = rows.map(|row| {
-        let place = file.stack(row.counts.stack).len() + file.stack(row.counts.outer).len();
+        let place = file.stack(row.counts.stack).len() + row.nest.as_ref().map_or(0, |n| file.stack(n.locks[0].stack).len());
         let waits = row.waits.as_ref().map_or(0, |w| w.histogram.len() + w.blockers.len());
         place + waits + row.op.label().len()
     });

@@ -170,7 +170,7 @@ fn one_row(thread: usize, row: usize, wait: u32) -> Row {
         held_samples: 10,
         stack: 1 + row as u32 % 3,
         wait,
-        outer: row as u32 % 2,
+        nest: 0,
     }
 }
 

@@ -1,0 +1,27 @@
+//! What the instructions of a critical section do, as far as reading them tells.
+
+use serde::Serialize;
+
+/// The instructions from an acquisition to its release, read from the program's file. Only
+/// sections are described whose every way from the acquisition leads to a release within
+/// the same function (and what was inlined into it).
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Section {
+    /// Whether every way leads to a release; if not, the counts are those of what was seen.
+    pub complete: bool,
+    /// Instructions on all ways together, without the calls that acquire and release.
+    pub instructions: usize,
+    /// Whether it has a loop.
+    pub loops: bool,
+    /// Instructions that read memory other than the function's own stack.
+    pub reads: usize,
+    /// Instructions that write memory other than the function's own stack, without atomics.
+    pub writes: usize,
+    /// Atomic instructions on such memory.
+    pub atomics: usize,
+    /// Places in memory other than the stack that are read or written, told apart by how
+    /// they are addressed; none if that can't be told.
+    pub words: Option<usize>,
+    /// Functions that it calls, by their names as far as they have some.
+    pub calls: Vec<String>,
+}

@@ -1,0 +1,50 @@
+//! What each thread did when, as far as the recording kept it.
+
+use serde::Serialize;
+use syncline_recording::Op;
+
+/// What the threads did when. Logs are rings: each thread has the latest that fit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Timeline {
+    /// Whether acquisitions are there (`syncline record --timeline`), or waits only.
+    pub holds: bool,
+    /// From when on every thread's log is complete, in seconds since the recording began.
+    pub from: f64,
+    /// Until when, in seconds since the recording began.
+    pub to: f64,
+    /// What was done, thread by thread in the order of [`super::Process::threads`], each
+    /// in the order of its ends.
+    pub threads: Vec<Vec<Span>>,
+}
+
+/// A wait or a hold.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Span {
+    /// When it began, in seconds since the recording began.
+    pub began: f64,
+    /// When it ended.
+    pub ended: f64,
+    /// What it was.
+    pub activity: Activity,
+    /// The operation.
+    pub op: Op,
+    /// Place in [`super::Process::locks`].
+    pub lock: Option<usize>,
+    /// Place in [`super::Process::sites`].
+    pub site: Option<usize>,
+    /// Place in [`super::Process::stacks`].
+    pub stack: usize,
+    /// For a wait: place in [`super::Process::threads`] of who held the lock, or ended the
+    /// wait.
+    pub by: Option<usize>,
+}
+
+/// What a thread does besides running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Activity {
+    /// It waits.
+    Wait,
+    /// It holds a lock.
+    Hold,
+}
