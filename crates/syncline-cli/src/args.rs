@@ -76,12 +76,16 @@ pub struct Report {
     #[arg(default_value = DEFAULT_RECORDING)]
     pub recording: PathBuf,
 
+    /// Show all tables besides the findings: locks, call sites, quadrants, who blocks whom
+    #[arg(long)]
+    pub tables: bool,
+
     /// Print JSON, for scripts
-    #[arg(long, conflicts_with = "html")]
+    #[arg(long, conflicts_with_all = ["html", "tables"])]
     pub json: bool,
 
     /// Write a page to FILE instead: one file that needs no network
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "tables")]
     pub html: Option<PathBuf>,
 
     /// From which share of acquisitions that waited a lock is called contended

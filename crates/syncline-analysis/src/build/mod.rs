@@ -7,21 +7,24 @@
 
 mod blocking;
 mod locks;
+mod nesting;
 mod notes;
 mod sites;
 mod stacks;
 mod tally;
 mod threads;
+mod timeline;
 
 use syncline_recording::layout::PROCESS_EXITED;
-use syncline_recording::{Class, Ending, Op, ProcessFile, Session};
+use syncline_recording::{Class, Ending, Op, ProcessFile, Session, Thread};
 
 use crate::findings;
-use crate::model::{Kind, Process, State, Timeline, Waiting};
+use crate::model::{Kind, Process, State, Waiting};
 use crate::options::Options;
 use crate::symbols::Symbols;
 use blocking::Pairs;
 use locks::Locks;
+use nesting::Nests;
 use sites::Sites;
 use stacks::Stacks;
 use tally::Clock;
@@ -49,6 +52,7 @@ impl Context<'_> {
         let mut locks = Locks::default();
         let mut sites = Sites::default();
         let mut pairs = Pairs::default();
+        let mut nests = Nests::default();
         for (t, thread) in file.threads.iter().enumerate() {
             for row in &thread.rows {
                 let stack = stacks.of_row(row);
@@ -56,6 +60,7 @@ impl Context<'_> {
                 let site = sites.add(row.op, &stacks, stack, row.counts.lock, t, &tally);
                 locks.add(row.op, row.counts.lock, site, stack, &tally);
                 pairs.add(row, site);
+                nests.add(row, site, stack, &stacks);
             }
             if let Some((op, tally)) = Tally::of_wait(&thread.record, &clock) {
                 let stack = stacks.checked(thread.record.waiting_stack);
@@ -64,10 +69,15 @@ impl Context<'_> {
                 locks.add(op, lock, site, stack, &tally);
             }
         }
+        let log = |thread: &Thread| timeline::log(&thread.log, &sites, &stacks);
+        let logs = file.threads.iter().map(log).collect();
         let thresholds = &self.options.thresholds;
         let (sites, site_numbers) = sites.finish(&stacks, &clock, thresholds);
         let pairs = pairs.finish(&site_numbers, &sites, &stacks, file, &clock);
         let locks = locks.finish(&site_numbers, &pairs, &mut stacks, &clock, thresholds);
+        let nesting = nests.finish(&site_numbers, &locks);
+        let timeline =
+            timeline::timeline(file, logs, &site_numbers, &locks, &stacks, &clock);
         let threads = threads::threads(file, &locks, &mut stacks, &clock);
         let mut waiting = Waiting::default();
         for site in &sites {
@@ -94,8 +104,8 @@ impl Context<'_> {
             locks,
             sites,
             blocking,
-            nesting: Vec::new(),
-            timeline: Timeline::default(),
+            nesting,
+            timeline,
             threads,
             stacks,
             frames,

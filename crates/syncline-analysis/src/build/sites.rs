@@ -57,6 +57,11 @@ impl Sites {
         number
     }
 
+    /// The number given to the site of an operation at a frame.
+    pub fn number(&self, op: Op, place: Option<usize>) -> Option<usize> {
+        self.numbers.get(&(op, place)).copied()
+    }
+
     /// The sites in their order, and for each number given so far its place in it.
     pub fn finish(
         self,

@@ -31,6 +31,11 @@ impl Clock {
         ticks as f64 / self.ticks_per_second
     }
 
+    /// A moment, in seconds since the recording began.
+    pub fn since_start(&self, moment: u64) -> f64 {
+        self.seconds(moment.saturating_sub(self.started))
+    }
+
     /// The end of the recording, in ticks.
     pub fn ended(&self) -> u64 {
         self.ended

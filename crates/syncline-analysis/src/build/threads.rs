@@ -52,6 +52,7 @@ pub fn threads(
                 .then(|| stacks.symbols().function(record.start_function)),
             created_at: Some(stacks.checked(record.created_at)).filter(|&stack| stack != 0),
             creator: places.get(&record.creator).copied(),
+            started: clock.since_start(record.started),
             seconds: clock.seconds(lifetime(record, clock)),
             ended,
             cpu: ended.then_some(record.cpu_ns as f64 / 1e9),

@@ -223,10 +223,9 @@ pub struct Gain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// The recorded waits were played back without those that the fix takes away.
+    /// The recorded waits were played back without those that the fix takes away, and
+    /// with calls that cost less.
     Replay,
-    /// The cost of the calls that go away or become cheaper.
-    CallCost,
     /// Work divided among the threads.
     Assignment,
 }

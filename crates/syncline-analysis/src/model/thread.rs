@@ -25,6 +25,8 @@ pub struct Thread {
     pub created_at: Option<usize>,
     /// Place in [`super::Process::threads`] of the thread that created it.
     pub creator: Option<usize>,
+    /// When it began, in seconds since the recording did; the latest of several.
+    pub started: f64,
     /// Seconds from its start to its end.
     pub seconds: f64,
     /// Whether it ended before the recording did.

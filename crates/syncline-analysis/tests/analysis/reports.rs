@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use syncline_analysis::model::{Note, State};
+use syncline_analysis::model::{
+    Category, Evidence, Finding, Gain, Group, Method, Nesting, Note, OpenQuestion, Outer, Remedy,
+    Rule, Section, State, Unit,
+};
 use syncline_analysis::report::{self, Style};
 use syncline_analysis::{Analysis, Options, Thresholds};
 use syncline_recording::Op;
@@ -52,7 +55,7 @@ fn terminal(analysis: &Analysis, style: Style) -> String {
 
 #[test]
 fn the_terminal_report_line_by_line() {
-    let text = terminal(&shop().load(), Style::default());
+    let text = terminal(&shop().load(), Style { tables: true, ..Style::default() });
     assert_eq!(text, TERMINAL, "\n{text}");
 }
 
@@ -63,6 +66,8 @@ pid 4711, 2 threads, ran 4.00 s, exited
   lost waiting for locks      1.80 s   25.7 % of its threads' 7.00 s
   waiting in futexes         25.0 ms   futex 25.0 ms (locks or events)
   waiting for events          400 ms   condvar 400 ms (may be idle)
+
+FINDINGS  none: no rule sees a problem that is worth its fix
 
 LOCKS  by time waited; time held is an estimate
   waited  longest  held ~  contended  acquired      /s  lock
@@ -108,10 +113,10 @@ WHAT COULD NOT BE SEEN
 fn lines_keep_to_the_width_and_colours_change_nothing_else() {
     let analysis = shop().load();
     for width in [80, 100, 140] {
-        let plain = terminal(&analysis, Style { color: false, width });
+        let plain = terminal(&analysis, Style { color: false, width, tables: true });
         let longest = plain.lines().map(|line| line.chars().count()).max();
         assert!(longest <= Some(width), "{longest:?} of {width}:\n{plain}");
-        let colored = terminal(&analysis, Style { color: true, width });
+        let colored = terminal(&analysis, Style { color: true, width, tables: true });
         assert_ne!(colored, plain);
         assert_eq!(without_escapes(&colored), plain);
     }
@@ -189,12 +194,60 @@ fn every_field_of_the_json_report_is_documented() {
         kernel: String::new(),
     });
     analysis.notes.push(Note::Unreadable { error: String::new() });
-    analysis.processes[0].state = State::Killed { signal: 9 };
+    let process = &mut analysis.processes[0];
+    process.state = State::Killed { signal: 9 };
+    process.findings = every_remedy().map(finding).collect();
+    process.nesting.push(Nesting {
+        lock: 0,
+        site: 0,
+        stack: 0,
+        outer: Some(Outer { address: 0, lock: None, stack: 0, site: None }),
+        seen: 1,
+    });
+    process.sites[0].section = Some(Section::default());
     let mut fields = BTreeSet::new();
     collect_fields(&json(&analysis), &mut fields);
     let documentation = include_str!("../../../../docs/report-json.md");
     fields.retain(|field| !documentation.contains(&format!("`{field}`")));
     assert!(fields.is_empty(), "docs/report-json.md does not mention {fields:?}");
+}
+
+/// A finding with all that a finding may have.
+fn finding(remedy: Remedy) -> Finding {
+    Finding {
+        rule: Rule::TooMuchData,
+        category: Category::ImproperGranularity,
+        title: String::new(),
+        place: String::new(),
+        sites: vec![],
+        locks: vec![],
+        evidence: vec![Evidence { what: String::new(), value: 0.0, unit: Unit::Count }],
+        advice: String::new(),
+        open_question: Some(OpenQuestion { question: String::new(), command: String::new() }),
+        remedy,
+        gain: Some(Gain { share: 0.0, seconds: 0.0, method: Method::Replay }),
+    }
+}
+
+fn every_remedy() -> impl Iterator<Item = Remedy> {
+    let (sites, seconds_per_call) = (vec![], 0.0);
+    let group = Group {
+        start_function: String::new(),
+        threads: 1,
+        proposed: 1,
+        work: 0.0,
+        busiest: 0.0,
+    };
+    [
+        Remedy::RemoveLock { sites: sites.clone(), seconds_per_call },
+        Remedy::SplitLock { sites: sites.clone(), parts: 2.0 },
+        Remedy::ShortenSections { sites: sites.clone(), to: 0.5 },
+        Remedy::CheaperCalls { sites: sites.clone(), seconds_per_call, waits_left: 1.0 },
+        Remedy::NoWaits { sites },
+        Remedy::Rebalance { groups: vec![group] },
+        Remedy::Unknown,
+    ]
+    .into_iter()
 }
 
 fn collect_fields(value: &Value, fields: &mut BTreeSet<String>) {

@@ -40,7 +40,7 @@ fn show(args: &args::Report) -> Result<()> {
     if args.json {
         report::json(&analysis, &mut out)?;
     } else {
-        report::terminal(&analysis, &mut out, &style())?;
+        report::terminal(&analysis, &mut out, &style(args.tables))?;
     }
     Ok(out.flush()?)
 }
@@ -58,12 +58,12 @@ fn page(analysis: &Analysis, path: &Path) -> Result<()> {
 }
 
 /// Colours and the real width on a terminal; neither for anything else.
-fn style() -> Style {
+fn style(tables: bool) -> Style {
     let on_terminal = stdout().is_terminal();
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let width = match terminal::size() {
         Ok((columns, _)) if on_terminal => usize::from(columns),
         _ => PLAIN_WIDTH,
     };
-    Style { color: on_terminal && !no_color, width }
+    Style { color: on_terminal && !no_color, width, tables }
 }

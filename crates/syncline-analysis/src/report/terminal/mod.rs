@@ -1,8 +1,10 @@
-//! The report for a terminal: what matters most first, about two screens at most.
+//! The report for a terminal: what matters most first, on one screen.
 //!
-//! The process that lost most time waiting for locks is shown in full, section by section,
-//! and each other process in one line.
+//! The process that lost most time waiting for locks is shown with its findings, and each
+//! other process in one line. The tables that findings rest on come when asked for, or where
+//! there is no finding.
 
+mod findings;
 mod locks;
 mod summary;
 mod table;
@@ -24,11 +26,13 @@ pub struct Style {
     pub color: bool,
     /// Columns of the terminal; below 80 it is taken for 80.
     pub width: usize,
+    /// Whether to show all tables.
+    pub tables: bool,
 }
 
 impl Default for Style {
     fn default() -> Self {
-        Style { color: false, width: 100 }
+        Style { color: false, width: 100, tables: false }
     }
 }
 
@@ -47,11 +51,16 @@ pub fn terminal(analysis: &Analysis, out: &mut impl Write, style: &Style) -> io:
         return writeln!(out, "nothing was recorded");
     };
     summary::summary(first, out, style)?;
-    locks::locks(first, out, style)?;
-    locks::sites(first, out, style)?;
-    locks::quadrants(first, &analysis.thresholds, out, style)?;
-    locks::blocking(first, out, style)?;
-    locks::others(first, out, style)?;
+    findings::findings(first, out, style)?;
+    if style.tables || first.findings.is_empty() {
+        locks::locks(first, out, style)?;
+        locks::sites(first, out, style)?;
+    }
+    if style.tables {
+        locks::quadrants(first, &analysis.thresholds, out, style)?;
+        locks::blocking(first, out, style)?;
+        locks::others(first, out, style)?;
+    }
     summary::waiting_now(first, out, style)?;
     other_processes(others, out, style)?;
     let notes: Vec<String> =
@@ -60,7 +69,7 @@ pub fn terminal(analysis: &Analysis, out: &mut impl Write, style: &Style) -> io:
         heading("WHAT COULD NOT BE SEEN", "", out, style)?;
     }
     for note in notes {
-        bullet(&note, out, style)?;
+        paragraph("  - ", &note, out, style)?;
     }
     Ok(())
 }
@@ -111,15 +120,19 @@ fn more(count: usize, one: &str, out: &mut impl Write, style: &Style) -> io::Res
     }
 }
 
-/// A paragraph with a bullet, broken to the width.
-fn bullet(text: &str, out: &mut impl Write, style: &Style) -> io::Result<()> {
-    let mut line = String::from("  -");
+/// A paragraph, broken to the width. The first line starts with `start`, the others with as
+/// many spaces.
+fn paragraph(start: &str, text: &str, out: &mut impl Write, style: &Style) -> io::Result<()> {
+    let indent = start.chars().count();
+    let mut line = start.to_owned();
     for word in text.split(' ') {
-        if line.chars().count() + 1 + word.chars().count() > style.width() {
+        let length = line.chars().count();
+        if length > indent && length + 1 + word.chars().count() > style.width() {
             writeln!(out, "{line}")?;
-            line = String::from("   ");
+            line = " ".repeat(indent);
+        } else if length > indent {
+            line.push(' ');
         }
-        line.push(' ');
         line.push_str(word);
     }
     writeln!(out, "{line}")

@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn numbers_are_aligned_and_long_names_lose_their_middle() {
         let mut out = Vec::new();
-        let style = Style { color: false, width: 80 };
+        let style = Style { color: false, width: 80, tables: false };
         let long = "a".repeat(50) + &"b".repeat(50);
         let rows = vec![[cell("1"), cell("short")], [cell("1,234"), cell(long)]];
         write(&mut out, &style, ["n", "name"], rows).unwrap();
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn colours_come_only_when_asked_for() {
-        let style = |color| Style { color, width: 80 };
+        let style = |color| Style { color, width: 80, tables: false };
         assert_eq!(Paint::Red.on("x", &style(false)), "x");
         assert_eq!(Paint::Red.on("x", &style(true)), "\x1b[31mx\x1b[0m");
     }

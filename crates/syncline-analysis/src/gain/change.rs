@@ -1,0 +1,128 @@
+//! What a remedy does to tracks.
+
+use std::collections::HashSet;
+
+use super::tracks::{Ends, Track, Wait};
+use crate::model::{Process, Remedy};
+
+/// The tracks as they would have been.
+pub fn changed(tracks: &[Track], process: &Process, remedy: &Remedy) -> Vec<Track> {
+    let (sites, saved_per_call, waits_left, earlier) = match remedy {
+        Remedy::RemoveLock { sites, seconds_per_call } => (sites, *seconds_per_call, 0.0, None),
+        Remedy::NoWaits { sites } => (sites, 0.0, 0.0, None),
+        Remedy::SplitLock { sites, parts } => (sites, 0.0, 1.0 / parts.max(1.0), None),
+        Remedy::CheaperCalls { sites, seconds_per_call, waits_left } => {
+            (sites, *seconds_per_call, *waits_left, None)
+        }
+        Remedy::ShortenSections { sites, to } => {
+            (sites, 0.0, 1.0, Some(Earlier::new(process, sites, *to)))
+        }
+        Remedy::Rebalance { .. } | Remedy::Unknown => return tracks.to_vec(),
+    };
+    let at: HashSet<usize> = sites.iter().copied().collect();
+    let mut tracks = tracks.to_vec();
+    for track in &mut tracks {
+        // Of waits that become fewer every so many-th stays.
+        let mut due = 0.0;
+        track.waits.retain(|wait| {
+            if !wait.site.is_some_and(|site| at.contains(&site)) {
+                return true;
+            }
+            due += waits_left;
+            let stays = due >= 1.0 - 1e-9;
+            if stays {
+                due -= 1.0;
+            }
+            stays
+        });
+        if let Some(earlier) = &earlier {
+            for wait in &mut track.waits {
+                earlier.apply(wait);
+            }
+        }
+    }
+    cheapen(&mut tracks, process, sites, saved_per_call);
+    tracks
+}
+
+/// Sections that end earlier, and so the waits for them.
+struct Earlier {
+    /// Work by which a section at these sites becomes shorter.
+    by: f64,
+    /// By lock: the share of the waiting for it that was for such a section.
+    shares: Vec<f64>,
+}
+
+impl Earlier {
+    fn new(process: &Process, sites: &[usize], to: f64) -> Earlier {
+        let figures = || sites.iter().map(|&site| &process.sites[site].figures);
+        let (held, calls) = (
+            figures().map(|figures| figures.held).sum::<f64>(),
+            figures().map(|figures| figures.calls).sum::<u64>(),
+        );
+        let mean = if calls > 0 { held / calls as f64 } else { 0.0 };
+        let share = |lock: &crate::model::Lock| {
+            let known = lock.blockers.iter().filter(|blocker| blocker.holder.is_some());
+            let (mut here, mut all) = (0.0, 0.0);
+            for blocker in known {
+                all += blocker.waited;
+                if blocker.holder.is_some_and(|holder| sites.contains(&holder)) {
+                    here += blocker.waited;
+                }
+            }
+            let used = lock.sites.iter().any(|use_| sites.contains(&use_.site));
+            if all > 0.0 { here / all } else { f64::from(used) }
+        };
+        Earlier {
+            by: mean * (1.0 - to.clamp(0.0, 1.0)),
+            shares: process.locks.iter().map(share).collect(),
+        }
+    }
+
+    fn apply(&self, wait: &mut Wait) {
+        let Some(share) = wait.lock.and_then(|lock| self.shares.get(lock)) else { return };
+        match &mut wait.ends {
+            Ends::With { work, .. } => *work = (*work - self.by * share).max(0.0),
+            Ends::After(seconds) => *seconds = (*seconds - self.by * share).max(0.0),
+        }
+    }
+}
+
+/// Takes the cost of calls off the threads' work, evenly over all that a thread does. Each
+/// thread is taken to make its share of the calls as it does of all acquisitions.
+fn cheapen(tracks: &mut [Track], process: &Process, sites: &[usize], seconds_per_call: f64) {
+    let calls: u64 = sites.iter().map(|&site| process.sites[site].figures.calls).sum();
+    let all: u64 = process.threads.iter().map(|thread| thread.acquisitions).sum();
+    if calls == 0 || all == 0 || seconds_per_call <= 0.0 {
+        return;
+    }
+    let per_acquisition = calls as f64 / all as f64 * seconds_per_call;
+    let left: Vec<f64> = process
+        .threads
+        .iter()
+        .zip(tracks.iter())
+        .map(|(thread, track)| {
+            let acquisitions = thread.acquisitions as f64 * played_back(thread.seconds, track);
+            let saved = acquisitions * per_acquisition;
+            if track.work > 0.0 { (1.0 - saved / track.work).clamp(0.0, 1.0) } else { 1.0 }
+        })
+        .collect();
+    let scale = |ends: &mut Ends| {
+        if let Ends::With { thread, work } = ends {
+            *work *= left[*thread];
+        }
+    };
+    for (track, left) in tracks.iter_mut().zip(&left) {
+        track.work *= left;
+        scale(&mut track.starts);
+        for wait in &mut track.waits {
+            wait.at *= left;
+            scale(&mut wait.ends);
+        }
+    }
+}
+
+/// The share of a thread's life that its track stands for.
+fn played_back(seconds: f64, track: &Track) -> f64 {
+    if seconds > 0.0 { (track.lived / seconds).min(1.0) } else { 1.0 }
+}

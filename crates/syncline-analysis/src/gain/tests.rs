@@ -1,0 +1,293 @@
+//! Predictions for runs that are made here, by a scheduler of its own: the truth is the same
+//! program, scheduled without what the remedy takes away.
+
+use syncline_recording::{Op, Primitive};
+
+use super::Predictor;
+use crate::findings::testing::{self, Drawn, Use};
+use crate::model::{Activity, Remedy, Span};
+
+/// What a thread of a made program does.
+#[derive(Clone, Copy)]
+enum Do {
+    /// So much work, in ticks of the scheduler.
+    Work(u32),
+    Lock(usize),
+    Unlock(usize),
+    /// Until all threads have come.
+    Barrier,
+}
+
+/// A program: the steps of each thread. Site and lock have the same number; the barrier is
+/// the last lock.
+struct Program {
+    threads: Vec<Vec<Do>>,
+    locks: usize,
+}
+
+/// What came of running it.
+struct Run {
+    ticks: u32,
+    waits: Vec<Vec<Span>>,
+    cpu: Vec<u32>,
+}
+
+const TICK: f64 = 1e-6;
+
+impl Program {
+    /// Runs it on so many processors, each tick another thread's turn where there are more
+    /// threads than processors.
+    fn run(&self, processors: usize) -> Run {
+        let count = self.threads.len();
+        let mut next = vec![0; count];
+        let mut left: Vec<Option<u32>> = vec![None; count];
+        let mut holder: Vec<Option<usize>> = vec![None; self.locks];
+        let mut queues: Vec<Vec<usize>> = vec![Vec::new(); self.locks];
+        let mut waiting: Vec<Option<(u32, usize)>> = vec![None; count];
+        let mut waits: Vec<Vec<Span>> = vec![Vec::new(); count];
+        let mut arrived = Vec::new();
+        let (mut cpu, mut turn, mut now) = (vec![0; count], 0, 0);
+        loop {
+            // All that takes no time.
+            let mut moved = true;
+            while moved {
+                moved = false;
+                for t in 0..count {
+                    if waiting[t].is_some() || left[t].is_some() {
+                        continue;
+                    }
+                    let Some(step) = self.threads[t].get(next[t]) else { continue };
+                    next[t] += 1;
+                    moved = true;
+                    match *step {
+                        Do::Work(ticks) => left[t] = (ticks > 0).then_some(ticks),
+                        Do::Lock(lock) if holder[lock].is_none() => holder[lock] = Some(t),
+                        Do::Lock(lock) => {
+                            waiting[t] = Some((now, lock));
+                            queues[lock].push(t);
+                        }
+                        Do::Unlock(lock) => {
+                            holder[lock] = None;
+                            if !queues[lock].is_empty() {
+                                let waiter = queues[lock].remove(0);
+                                holder[lock] = Some(waiter);
+                                let (began, _) = waiting[waiter].take().expect("it waits");
+                                waits[waiter].push(span(began, now, lock, Some(1 + t)));
+                            }
+                        }
+                        Do::Barrier => {
+                            arrived.push((t, now));
+                            waiting[t] = Some((now, self.locks));
+                            if arrived.len() == count {
+                                for (thread, began) in arrived.drain(..) {
+                                    waiting[thread] = None;
+                                    waits[thread].push(span(began, now, self.locks, None));
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            let able: Vec<usize> = (0..count).filter(|&t| left[t].is_some()).collect();
+            if able.is_empty() {
+                return Run { ticks: now, waits, cpu };
+            }
+            for n in 0..processors.min(able.len()) {
+                let t = able[(turn + n) % able.len()];
+                cpu[t] += 1;
+                left[t] = left[t].map(|ticks| ticks - 1).filter(|&ticks| ticks > 0);
+            }
+            turn += processors;
+            now += 1;
+        }
+    }
+
+    /// The program with no use of a lock.
+    fn without(&self, lock: usize) -> Program {
+        let keep = |step: &Do| !matches!(step, Do::Lock(l) | Do::Unlock(l) if *l == lock);
+        let thread = |steps: &Vec<Do>| steps.iter().copied().filter(keep).collect();
+        Program { threads: self.threads.iter().map(thread).collect(), locks: self.locks }
+    }
+
+    /// The program with so much work moved from within each section of a lock to behind it.
+    fn shortened(&self, lock: usize, by: u32) -> Program {
+        let thread = |steps: &Vec<Do>| {
+            let mut inside = false;
+            let mut made = Vec::new();
+            for step in steps {
+                match *step {
+                    Do::Lock(l) if l == lock => inside = true,
+                    Do::Work(ticks) if inside => {
+                        made.push(Do::Work(ticks - by));
+                        continue;
+                    }
+                    Do::Unlock(l) if l == lock => {
+                        inside = false;
+                        made.extend([*step, Do::Work(by)]);
+                        continue;
+                    }
+                    _ => {}
+                }
+                made.push(*step);
+            }
+            made
+        };
+        Program { threads: self.threads.iter().map(thread).collect(), locks: self.locks }
+    }
+
+    /// What a recording of a run says. Its first thread is one that does nothing.
+    fn recorded(&self, run: &Run, processors: usize) -> Drawn {
+        let seconds = f64::from(run.ticks) * TICK;
+        let mut drawn = testing::process(seconds, processors);
+        drawn.threads("worker", run.cpu.len(), seconds);
+        drawn.timeline.to = seconds;
+        drawn.timeline.threads = [Vec::new()].into_iter().chain(run.waits.clone()).collect();
+        drawn.threads[0].cpu = Some(0.0);
+        for (thread, &cpu) in run.cpu.iter().enumerate() {
+            let locks = self.threads[thread].iter().filter(|step| matches!(step, Do::Lock(_)));
+            let thread = &mut drawn.threads[1 + thread];
+            thread.cpu = Some(f64::from(cpu) * TICK);
+            thread.acquisitions = locks.count() as u64;
+        }
+        for number in 0..self.locks {
+            let lock = drawn.lock(Primitive::Mutex, "lock");
+            let site = drawn.site(Op::MutexLock, "somewhere");
+            let steps = || self.threads.iter().flatten();
+            let calls = steps().filter(|s| matches!(s, Do::Lock(l) if *l == number)).count();
+            let held = self.held(number);
+            let done = Use { calls: calls as u64, held: f64::from(held) * TICK, ..Use::default() };
+            drawn.uses(lock, site, done);
+        }
+        drawn
+    }
+
+    /// Work in all sections of a lock.
+    fn held(&self, lock: usize) -> u32 {
+        let mut held = 0;
+        for steps in &self.threads {
+            let mut inside = false;
+            for step in steps {
+                match *step {
+                    Do::Lock(l) if l == lock => inside = true,
+                    Do::Unlock(l) if l == lock => inside = false,
+                    Do::Work(ticks) if inside => held += ticks,
+                    _ => {}
+                }
+            }
+        }
+        held
+    }
+
+    /// The predicted and the true gain of a remedy, as shares of the run time.
+    fn compare(&self, fixed: &Program, remedy: &Remedy, processors: usize) -> (f64, f64) {
+        let (before, after) = (self.run(processors), fixed.run(processors));
+        let process = self.recorded(&before, processors);
+        let predicted = Predictor::new(&process).gain(remedy).expect("it can be told").share;
+        (predicted, 1.0 - f64::from(after.ticks) / f64::from(before.ticks))
+    }
+}
+
+fn span(began: u32, ended: u32, lock: usize, by: Option<usize>) -> Span {
+    Span {
+        began: f64::from(began) * TICK,
+        ended: f64::from(ended) * TICK,
+        activity: Activity::Wait,
+        op: if by.is_some() { Op::MutexLock } else { Op::BarrierWait },
+        lock: Some(lock),
+        site: Some(lock),
+        stack: 0,
+        by,
+    }
+}
+
+/// Threads that each, so many times, work alone for about `outside` ticks and then for
+/// `inside` under a lock.
+fn workers(threads: usize, rounds: usize, outside: u32, inside: u32) -> Program {
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut thread = |_| {
+        let mut steps = Vec::new();
+        for _ in 0..rounds {
+            let alone = random.u32(outside / 2..=outside * 3 / 2);
+            steps.extend([Do::Work(alone), Do::Lock(0), Do::Work(inside), Do::Unlock(0)]);
+        }
+        steps
+    };
+    Program { threads: (0..threads).map(&mut thread).collect(), locks: 1 }
+}
+
+/// Points of the run time by which a prediction may be off.
+const ERROR: f64 = 0.05;
+
+#[track_caller]
+fn assert_close((predicted, truth): (f64, f64)) {
+    assert!((predicted - truth).abs() < ERROR, "predicted {predicted:.3}, and it is {truth:.3}");
+}
+
+fn remove() -> Remedy {
+    Remedy::RemoveLock { sites: vec![0], seconds_per_call: 0.0 }
+}
+
+#[test]
+fn a_lock_that_all_wait_for() {
+    let program = workers(4, 200, 30, 20);
+    let (predicted, truth) = program.compare(&program.without(0), &remove(), 4);
+    assert!(truth > 0.3, "it is worth removing: {truth}");
+    assert_close((predicted, truth));
+}
+
+#[test]
+fn where_all_processors_are_busy_less_waiting_brings_little() {
+    let program = workers(8, 100, 60, 10);
+    let (predicted, truth) = program.compare(&program.without(0), &remove(), 2);
+    assert!(truth < 0.1, "8 threads keep 2 processors busy: {truth}");
+    assert_close((predicted, truth));
+}
+
+#[test]
+fn a_lock_off_the_critical_path_brings_nothing() {
+    // The last thread never takes the lock, and works for longer than all others.
+    let mut program = workers(3, 50, 10, 10);
+    program.threads.push(vec![Do::Work(10_000)]);
+    assert_close(program.compare(&program.without(0), &remove(), 4));
+}
+
+#[test]
+fn what_is_gained_before_a_barrier_may_be_lost_at_it() {
+    // Round after round, one thread has three times the work; the others wait for a lock
+    // first, and then for that thread.
+    let round =
+        |alone: u32| [Do::Work(alone), Do::Lock(0), Do::Work(10), Do::Unlock(0), Do::Barrier];
+    let slow = [Do::Work(100), Do::Barrier].repeat(50);
+    let quick = round(20).repeat(50);
+    let program = Program { threads: vec![slow, quick.clone(), quick], locks: 1 };
+    let (predicted, truth) = program.compare(&program.without(0), &remove(), 4);
+    assert!(truth.abs() < 0.01, "the barrier comes as late as before: {truth}");
+    assert_close((predicted, truth));
+    // Once the slow thread is as quick as the others, the lock is what all wait for.
+    let quick = round(5).repeat(50);
+    let program = Program { threads: vec![quick.clone(), quick.clone(), quick], locks: 1 };
+    let (predicted, truth) = program.compare(&program.without(0), &remove(), 4);
+    assert!(truth > 0.3, "{truth}");
+    assert_close((predicted, truth));
+}
+
+#[test]
+fn shorter_sections() {
+    let program = workers(4, 200, 30, 20);
+    let remedy = Remedy::ShortenSections { sites: vec![0], to: 0.25 };
+    let (predicted, truth) = program.compare(&program.shortened(0, 15), &remedy, 4);
+    assert!(truth > 0.1, "{truth}");
+    assert_close((predicted, truth));
+}
+
+#[test]
+fn calls_that_cost_less_are_less_work() {
+    // No waits at all: a tenth of the work is the cost of calls.
+    let program = workers(1, 1000, 90, 10);
+    let run = program.run(1);
+    let process = program.recorded(&run, 1);
+    let remedy =
+        Remedy::CheaperCalls { sites: vec![0], seconds_per_call: 10.0 * TICK, waits_left: 1.0 };
+    let gain = Predictor::new(&process).gain(&remedy).expect("it can be told");
+    assert_close((gain.share, 0.1));
+}

@@ -1,0 +1,267 @@
+//! What each thread had to do, told in *work*: seconds of a processor that it does not share.
+//!
+//! Where more threads ran than there are processors, each got a part of one, and a second on
+//! the clock was less than a second of work. Waits are told by what ended them: the work
+//! that another thread had done by then. Thus a track says nothing of when things happened,
+//! only of what had to happen first; [`super::replay`] finds out when.
+
+use syncline_recording::{Op, Primitive};
+
+use crate::model::{Activity, Process, Span, Thread};
+
+/// Waits that are played back at most: the latest. More would take seconds.
+const MOST_WAITS: usize = 200_000;
+/// From this share of a processor on a thread is taken to want a whole one while it runs:
+/// the clock of processor time is not exact.
+const WHOLE: f64 = 0.9;
+
+/// What one thread had to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Track {
+    /// What had to happen before it started.
+    pub starts: Ends,
+    /// Its waits, in order.
+    pub waits: Vec<Wait>,
+    /// Work in all.
+    pub work: f64,
+    /// Seconds of the recording that it stands for.
+    pub lived: f64,
+    /// The part of a processor that it wants while it works: less than 1 if it sleeps or
+    /// reads files in between, which recordings do not show.
+    pub demand: f64,
+}
+
+/// A wait in a track.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wait {
+    /// Work done before.
+    pub at: f64,
+    /// What ends it.
+    pub ends: Ends,
+    /// Whether it keeps its processor busy.
+    pub spins: bool,
+    /// Site.
+    pub site: Option<usize>,
+    /// Lock.
+    pub lock: Option<usize>,
+    /// When it ended in the recording.
+    pub ended: f64,
+}
+
+/// What ends a wait.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ends {
+    /// Another thread has done so much work.
+    With {
+        /// That thread.
+        thread: usize,
+        /// Its work by then.
+        work: f64,
+    },
+    /// So many seconds are over: what ended it is not known.
+    After(f64),
+}
+
+/// The tracks of a process, one for each thread.
+pub fn tracks(process: &Process, processors: f64) -> Vec<Track> {
+    let lives: Vec<Life> = lives(process);
+    let demands = vec![1.0; lives.len()];
+    let pace = Pace::new(&lives, &demands, processors);
+    let demands: Vec<f64> = process
+        .threads
+        .iter()
+        .zip(&lives)
+        .map(|(thread, life)| demand(thread, life, &pace))
+        .collect();
+    let pace = Pace::new(&lives, &demands, processors);
+    let works: Vec<Work> = lives.iter().map(|life| Work::new(life, &pace)).collect();
+    let ends = |by: Option<usize>, from: f64, to: f64| match by {
+        Some(thread) if thread < works.len() => {
+            Ends::With { thread, work: works[thread].by(to, &lives[thread], &pace) }
+        }
+        _ => Ends::After(to - from),
+    };
+    let track = |(number, life): (usize, &Life)| Track {
+        starts: match process.threads[number].creator {
+            Some(creator) if creator != number => ends(Some(creator), 0.0, life.began),
+            _ => Ends::After(life.began),
+        },
+        waits: life
+            .waits
+            .iter()
+            .zip(&works[number].before)
+            .map(|(wait, &at)| Wait {
+                at,
+                ends: ends(wait.by.filter(|&by| by != number), wait.began, wait.ended),
+                spins: spins(wait.op),
+                site: wait.site,
+                lock: wait.lock,
+                ended: wait.ended,
+            })
+            .collect(),
+        work: works[number].in_all,
+        lived: life.ended - life.began,
+        demand: demands[number],
+    };
+    lives.iter().enumerate().map(track).collect()
+}
+
+/// A thread's recorded time.
+struct Life {
+    began: f64,
+    ended: f64,
+    /// In order, and none within another.
+    waits: Vec<Span>,
+}
+
+impl Life {
+    /// The stretches in which the thread ran.
+    fn running(&self) -> impl Iterator<Item = (f64, f64)> {
+        let begins = [self.began].into_iter().chain(self.waits.iter().map(|wait| wait.ended));
+        let ends = self.waits.iter().map(|wait| wait.began).chain([self.ended]);
+        begins.zip(ends).filter(|(began, ended)| began < ended)
+    }
+}
+
+/// The part of each thread's time that is played back: that for which all logs are complete.
+fn lives(process: &Process) -> Vec<Life> {
+    let from = window(process);
+    let life = |(number, thread): (usize, &Thread)| {
+        let until = thread.started + thread.seconds;
+        let idle = thread.waiting_now.as_ref().map_or(0.0, |now| now.seconds);
+        let (began, ended) = (thread.started.max(from), (until - idle).max(from));
+        let spans = process.timeline.threads.get(number).map_or(&[][..], |spans| spans);
+        let mut waits: Vec<Span> = Vec::new();
+        let mut last = began;
+        for span in spans.iter().filter(|span| span.activity == Activity::Wait) {
+            if span.began >= last && span.ended <= ended {
+                last = span.ended;
+                waits.push(Span { by: by(process, number, span), ..*span });
+            }
+        }
+        Life { began, ended, waits }
+    };
+    process.threads.iter().enumerate().map(life).collect()
+}
+
+/// From when on the run is played back.
+fn window(process: &Process) -> f64 {
+    let spans = process.timeline.threads.iter().flatten();
+    let mut ends: Vec<f64> =
+        spans.filter(|s| s.activity == Activity::Wait).map(|s| s.ended).collect();
+    let too_many = ends.len().saturating_sub(MOST_WAITS);
+    let cut = match too_many {
+        0 => 0.0,
+        _ => *ends.select_nth_unstable_by(too_many - 1, f64::total_cmp).1,
+    };
+    process.timeline.from.max(cut)
+}
+
+/// Who ended a wait. At a barrier it is the last to come, who waits there as well, for a
+/// moment at most.
+fn by(process: &Process, number: usize, wait: &Span) -> Option<usize> {
+    if !matches!(wait.op, Op::BarrierWait | Op::OmpBarrier) {
+        return wait.by;
+    }
+    let others = process.timeline.threads.iter().enumerate().filter(|&(n, _)| n != number);
+    let arrivals = others.filter_map(|(n, spans)| {
+        let after = spans.partition_point(|span| span.ended < wait.began);
+        let here = spans[after..].iter().take_while(|span| span.began <= wait.ended);
+        let last = here.filter(|span| span.lock == wait.lock && span.began > wait.began).last()?;
+        Some((last.began, n))
+    });
+    arrivals.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, n)| n)
+}
+
+fn spins(op: Op) -> bool {
+    op.primitive() == Primitive::Spinlock
+}
+
+/// How fast those who ran got on, over time: 1 while there was a processor for each.
+struct Pace {
+    /// Moments at which it changed, each with the work that one thread could have done
+    /// until then, and the pace from then on.
+    changes: Vec<(f64, f64, f64)>,
+}
+
+impl Pace {
+    fn new(lives: &[Life], demands: &[f64], processors: f64) -> Pace {
+        let mut steps: Vec<(f64, f64)> = Vec::new();
+        for (life, &demand) in lives.iter().zip(demands) {
+            for (began, ended) in life.running() {
+                steps.extend([(began, demand), (ended, -demand)]);
+            }
+            for wait in life.waits.iter().filter(|wait| spins(wait.op)) {
+                steps.extend([(wait.began, 1.0), (wait.ended, -1.0)]);
+            }
+        }
+        steps.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (mut wanted, mut work, mut pace, mut last) = (0.0f64, 0.0, 1.0, 0.0);
+        let mut changes = vec![(0.0, 0.0, 1.0)];
+        for (moment, more) in steps {
+            work += (moment - last) * pace;
+            wanted += more;
+            pace = if wanted > processors { processors / wanted } else { 1.0 };
+            last = moment;
+            changes.push((moment, work, pace));
+        }
+        Pace { changes }
+    }
+
+    /// The work that a thread could have done until this moment.
+    fn until(&self, moment: f64) -> f64 {
+        let after = self.changes.partition_point(|&(began, ..)| began <= moment);
+        let (began, work, pace) = self.changes[after.saturating_sub(1)];
+        work + (moment - began) * pace
+    }
+
+    fn between(&self, began: f64, ended: f64) -> f64 {
+        self.until(ended) - self.until(began)
+    }
+}
+
+/// The part of a processor that a thread wanted while it ran.
+fn demand(thread: &Thread, life: &Life, pace: &Pace) -> f64 {
+    let (Some(cpu), 1) = (thread.cpu, thread.lifetimes) else { return 1.0 };
+    let could: f64 = life.running().map(|(began, ended)| pace.between(began, ended)).sum();
+    // The processor time is that of the whole life, of which a part may be played back.
+    let part = if thread.seconds > 0.0 { (life.ended - life.began) / thread.seconds } else { 0.0 };
+    let share = if could > 0.0 { cpu * part / could } else { 1.0 };
+    if share >= WHOLE { 1.0 } else { share.max(0.0) }
+}
+
+/// A thread's work.
+struct Work {
+    /// Done before each wait.
+    before: Vec<f64>,
+    in_all: f64,
+}
+
+impl Work {
+    fn new(life: &Life, pace: &Pace) -> Work {
+        let mut before = Vec::with_capacity(life.waits.len());
+        let (mut sum, mut ran_from) = (0.0, life.began);
+        for wait in &life.waits {
+            sum += pace.between(ran_from, wait.began);
+            before.push(sum);
+            ran_from = wait.ended;
+        }
+        Work { before, in_all: sum + pace.between(ran_from, life.ended.max(ran_from)) }
+    }
+
+    /// Done by a moment.
+    fn by(&self, moment: f64, life: &Life, pace: &Pace) -> f64 {
+        if moment >= life.ended {
+            return self.in_all;
+        }
+        let next = life.waits.partition_point(|wait| wait.ended <= moment);
+        match life.waits.get(next) {
+            Some(wait) if wait.began <= moment => self.before[next],
+            _ => {
+                let ran_from = if next == 0 { life.began } else { life.waits[next - 1].ended };
+                let before = if next == 0 { 0.0 } else { self.before[next - 1] };
+                before + pace.between(ran_from.min(moment), moment)
+            }
+        }
+    }
+}
