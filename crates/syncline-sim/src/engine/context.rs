@@ -1,0 +1,83 @@
+//! Which simulation the running code is in: the words of a simulated memory are plain numbers,
+//! and find the machine that they are part of here.
+
+use std::cell::Cell;
+
+use super::{Engine, Then};
+
+thread_local! {
+    static ENGINE: Cell<*mut Engine<'static>> = const { Cell::new(std::ptr::null_mut()) };
+}
+
+/// Ends a simulation when it is dropped.
+pub struct Here;
+
+impl Drop for Here {
+    fn drop(&mut self) {
+        ENGINE.set(std::ptr::null_mut());
+    }
+}
+
+/// From now on this thread is in a simulation.
+///
+/// # Panics
+/// If it is in one already.
+pub fn enter(engine: &mut Engine<'_>) -> Here {
+    assert!(ENGINE.get().is_null(), "a simulation within a simulation");
+    ENGINE.set(std::ptr::from_mut(engine).cast());
+    Here
+}
+
+/// Does something with the machine of this simulation; nothing, and gives none, outside of one.
+#[inline]
+pub(super) fn with<R>(act: impl FnOnce(&mut Engine<'static>) -> R) -> Option<R> {
+    let engine = ENGINE.get();
+    if engine.is_null() {
+        return None;
+    }
+    // SAFETY: `enter` was given it by `run`, which uses it only by way of this function until
+    // it has set the pointer to null. The reference ends with `act`, which lets no other
+    // coroutine run and does not come here again.
+    Some(act(unsafe { &mut *engine }))
+}
+
+/// Does something that the running simulated thread asks of the machine; nothing outside of a
+/// simulation. Time may pass, and others may run, before it returns.
+#[inline]
+pub(crate) fn act(request: impl FnOnce(&mut Engine<'static>) -> Then) {
+    if let Some(Then::Suspend(yielder)) = with(request) {
+        // SAFETY: it is the yielder of the coroutine that runs this, and lives as long.
+        unsafe { (*yielder).suspend(()) }
+    }
+}
+
+/// Tells the machine something that takes no time; nothing outside of a simulation.
+pub(crate) fn tell(what: impl FnOnce(&mut Engine<'static>)) {
+    with(what);
+}
+
+/// Asks the machine something that takes no time; none outside of a simulation.
+pub(crate) fn ask<R>(what: impl FnOnce(&mut Engine<'static>) -> R) -> Option<R> {
+    with(what)
+}
+
+/// The running simulated thread does something else than to use shared memory for so many
+/// cycles.
+pub fn delay(cycles: u64) {
+    act(|engine| engine.delay(cycles));
+}
+
+/// The cycle of the simulation; 0 outside of one.
+pub fn now() -> u64 {
+    with(|engine| engine.now).unwrap_or(0)
+}
+
+/// The number of the running simulated thread; 0 outside of a simulation.
+pub fn current() -> super::ThreadId {
+    with(|engine| engine.current).unwrap_or(0)
+}
+
+/// The hardware thread that runs it; 0 outside of a simulation.
+pub fn place() -> usize {
+    with(|engine| engine.threads[engine.current as usize].place as usize).unwrap_or(0)
+}

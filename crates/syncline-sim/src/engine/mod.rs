@@ -1,0 +1,362 @@
+//! Runs simulated threads in the order of simulated time.
+//!
+//! A thread is a coroutine that runs until it has to wait for simulated time to pass while
+//! another thread has something to do before. An access asks for its line at once, finds out
+//! when it will be served, and takes effect then; so effects come in the order of time, and
+//! on one line in the order in which they were asked for. One seed gives one run, bit for bit.
+//!
+//! Most accesses need no switch: nobody else has anything to do before they are done.
+
+pub(crate) mod context;
+mod processor;
+mod sleep;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use rustc_hash::FxHashMap;
+
+use crate::line::Line;
+use crate::machine::{Access, Homes, Machine, State};
+pub(crate) use context::act;
+use context::with;
+pub use context::{current, delay, now, place};
+use processor::Processor;
+use sleep::Sleepers;
+
+/// The number of a simulated thread.
+pub type ThreadId = u32;
+
+/// Bytes of a line; every machine has the same.
+pub const LINE: usize = 64;
+
+/// Bytes of a simulated thread's stack.
+const STACK: usize = 128 * 1024;
+
+/// What a simulated thread does.
+pub type Body<'a> = Box<dyn FnOnce() + 'a>;
+
+/// A machine on which threads run.
+pub struct Engine<'m> {
+    machine: &'m Machine,
+    now: u64,
+    events: BinaryHeap<Reverse<Event>>,
+    /// Events so far: of those at one time, the first planned comes first.
+    planned: u32,
+    threads: Vec<Thread>,
+    current: ThreadId,
+    processors: Vec<Processor>,
+    sleepers: Sleepers,
+    lines: Vec<Line>,
+    by_address: FxHashMap<usize, u32>,
+    latest_line: Option<(usize, u32)>,
+    random: u64,
+    accesses: u64,
+}
+
+/// When something happens, in which order among others of that time, and to whom.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Event {
+    at: u64,
+    order: u32,
+    whom: Whom,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Whom {
+    /// A thread goes on, unless it has done so since this was planned: it then had gone on
+    /// another number of times.
+    Thread(ThreadId, u32),
+    /// The slice of whoever runs on a hardware thread is over.
+    Slice(u32),
+}
+
+struct Thread {
+    yielder: *const Yielder<(), ()>,
+    /// The hardware thread that it runs on, and its cache.
+    place: u32,
+    cache: u32,
+    /// How often it went on.
+    went_on: u32,
+    /// It may go on, and has no processor.
+    due: bool,
+    /// It does not even want one.
+    asleep: bool,
+    /// The line that it looked at, with no other access and no delay since.
+    looks_at: Option<u32>,
+    /// It has asked for the time: its waits may have deadlines.
+    asked_time: bool,
+    done: bool,
+}
+
+/// What the current thread does once the machine has done its part.
+#[derive(Clone, Copy)]
+pub(crate) enum Then {
+    /// It goes on.
+    GoOn,
+    /// Others run until it goes on.
+    Suspend(*const Yielder<(), ()>),
+}
+
+/// What came of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Cycles until the last thread was done.
+    pub cycles: u64,
+    /// Accesses to memory.
+    pub accesses: u64,
+}
+
+impl<'m> Engine<'m> {
+    /// A machine at rest. The seed decides what on a real machine is chance: the moment in
+    /// its loop at which a waiter notices a change.
+    pub fn new(machine: &'m Machine, seed: u64) -> Engine<'m> {
+        Engine {
+            machine,
+            now: 0,
+            events: BinaryHeap::new(),
+            planned: 0,
+            threads: Vec::new(),
+            current: 0,
+            processors: (0..machine.threads()).map(|_| Processor::default()).collect(),
+            sleepers: Sleepers::default(),
+            lines: Vec::new(),
+            by_address: FxHashMap::default(),
+            latest_line: None,
+            random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            accesses: 0,
+        }
+    }
+
+    /// Runs threads, each on a hardware thread of this number, until all are done.
+    ///
+    /// # Panics
+    /// If a thread panics, if a number is not that of a hardware thread, or if all threads
+    /// that are left sleep for ever: a deadlock.
+    pub fn run(mut self, threads: Vec<(usize, Body<'_>)>) -> Outcome {
+        let mut coroutines = Vec::with_capacity(threads.len());
+        for (number, (place, body)) in threads.into_iter().enumerate() {
+            assert!(place < self.machine.threads(), "there is no hardware thread {place}");
+            coroutines.push(self.start(number as ThreadId, place, body));
+        }
+        let mut left = coroutines.len();
+        let here = context::enter(&mut self);
+        while left > 0 {
+            let Some(thread) = with(Engine::next).flatten() else {
+                panic!("{left} threads sleep, and nobody is left to wake them");
+            };
+            if let CoroutineResult::Return(()) = coroutines[thread as usize].resume(()) {
+                left -= 1;
+                with(|engine| {
+                    engine.threads[thread as usize].done = true;
+                    engine.leave_processor(thread);
+                });
+            }
+        }
+        drop(here);
+        Outcome { cycles: self.now, accesses: self.accesses }
+    }
+
+    /// The thread that goes on next, which is now the current one; none if there is nothing
+    /// to come.
+    fn next(&mut self) -> Option<ThreadId> {
+        loop {
+            let Reverse(event) = self.events.pop()?;
+            self.now = self.now.max(event.at);
+            if let Some(thread) = self.runs_next(event) {
+                self.current = thread;
+                let state = &mut self.threads[thread as usize];
+                state.went_on = state.went_on.wrapping_add(1);
+                return Some(thread);
+            }
+        }
+    }
+
+    fn start<'a>(
+        &mut self,
+        number: ThreadId,
+        place: usize,
+        body: Body<'a>,
+    ) -> Coroutine<(), (), ()> {
+        self.threads.push(Thread {
+            yielder: std::ptr::null(),
+            place: place as u32,
+            cache: self.machine.cache_of(place) as u32,
+            went_on: 0,
+            due: false,
+            asleep: false,
+            looks_at: None,
+            asked_time: false,
+            done: false,
+        });
+        // SAFETY: the coroutine ends within `run`, whose bodies live longer, or is dropped
+        // there when another one panics.
+        let body: Body<'static> = unsafe { std::mem::transmute::<Body<'a>, Body<'static>>(body) };
+        let stack = DefaultStack::new(STACK).expect("there is memory for a simulated thread");
+        let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
+            with(|engine| engine.threads[number as usize].yielder = yielder);
+            body();
+        });
+        self.join_processor(number);
+        coroutine
+    }
+
+    /// Plans that a thread goes on.
+    fn plan(&mut self, at: u64, thread: ThreadId) {
+        let went_on = self.threads[thread as usize].went_on;
+        self.plan_for(at, Whom::Thread(thread, went_on));
+    }
+
+    fn plan_for(&mut self, at: u64, whom: Whom) {
+        self.planned = self.planned.wrapping_add(1);
+        self.events.push(Reverse(Event { at, order: self.planned, whom }));
+    }
+
+    /// Others are to run until the current thread goes on.
+    fn suspend(&self) -> Then {
+        Then::Suspend(self.threads[self.current as usize].yielder)
+    }
+
+    /// Lets time pass for the current thread.
+    #[inline]
+    fn pass_until(&mut self, at: u64) -> Then {
+        match self.events.peek() {
+            Some(Reverse(next)) if next.at <= at => {
+                self.plan(at, self.current);
+                self.suspend()
+            }
+            _ => {
+                self.now = at;
+                Then::GoOn
+            }
+        }
+    }
+
+    /// A number below another, by chance.
+    fn chance(&mut self, below: u64) -> u64 {
+        // Marsaglia's xorshift.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        ((u128::from(self.random) * u128::from(below)) >> 64) as u64
+    }
+
+    /// The line of an address.
+    #[inline]
+    fn line_of(&mut self, address: usize) -> u32 {
+        let number = address / LINE;
+        match self.latest_line {
+            Some((latest, line)) if latest == number => line,
+            _ => self.find_line(number),
+        }
+    }
+
+    fn find_line(&mut self, number: usize) -> u32 {
+        let next = self.lines.len();
+        let line = *self.by_address.entry(number).or_insert(next as u32);
+        if line as usize == next {
+            let home = match self.machine.description.homes {
+                Homes::FirstTouch => {
+                    let cache = self.threads.get(self.current as usize).map_or(0, |t| t.cache);
+                    self.machine.node_of(cache as usize)
+                }
+                // By the order in which lines come up, so that a run does not depend on
+                // where the system has put them; scattered by a multiplicative hash.
+                Homes::Hashed => {
+                    let scattered = (next as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+                    (scattered % self.machine.description.nodes as u64) as usize
+                }
+            };
+            self.lines.push(Line::new(home));
+        }
+        self.latest_line = Some((number, line));
+        line
+    }
+
+    /// Gives the lines of these addresses their home, whoever touches them first.
+    pub fn home(&mut self, addresses: std::ops::Range<usize>, node: usize) {
+        for number in addresses.start / LINE..addresses.end.div_ceil(LINE) {
+            let line = self.find_line(number);
+            self.lines[line as usize] = Line::new(node);
+        }
+    }
+
+    /// Puts the line of an address into a state, with these caches as its holders, the owner
+    /// first: to measure what an access to such a line costs.
+    pub fn prepare(&mut self, address: usize, state: State, holders: &[usize]) {
+        let line = self.line_of(address);
+        self.lines[line as usize].prepare(state, holders);
+    }
+
+    /// An access by the current thread; it has taken place when this returns.
+    pub(crate) fn access(&mut self, access: Access, address: usize) -> Then {
+        self.accesses += 1;
+        let number = self.line_of(address);
+        let thread = &mut self.threads[self.current as usize];
+        let cache = thread.cache as usize;
+        thread.looks_at = (access == Access::Load).then_some(number);
+        let line = &mut self.lines[number as usize];
+        let local = if line.suits(access, cache) { self.machine.local(access) } else { None };
+        if let Some(cycles) = local {
+            line.access(self.machine, access, cache);
+            return self.pass_until(self.now + u64::from(cycles));
+        }
+        let cycles = u64::from(line.cycles(self.machine, access, cache));
+        let done = line.free_at.max(self.now) + cycles;
+        line.free_at = done;
+        line.access(self.machine, access, cache);
+        if access != Access::Load && !line.watchers.is_empty() {
+            self.notify(number, done);
+        }
+        self.pass_until(done)
+    }
+
+    /// Lets those go on who watch a line that is written to.
+    fn notify(&mut self, line: u32, at: u64) {
+        let mut watchers = std::mem::take(&mut self.lines[line as usize].watchers);
+        for watcher in watchers.drain(..) {
+            let late = self.chance(PAUSE);
+            self.plan(at + late, watcher);
+        }
+        self.lines[line as usize].watchers = watchers;
+    }
+
+    /// The pause between two looks. A thread that has looked often, and would see the same
+    /// again, goes on when the line is written to: until then nothing would come of its looks.
+    pub(crate) fn pause(&mut self, looks: u32, patience: u32) -> Then {
+        let thread = &self.threads[self.current as usize];
+        if looks > patience
+            && !thread.asked_time
+            && let Some(number) = thread.looks_at
+        {
+            let line = &mut self.lines[number as usize];
+            if line.is_held(thread.cache as usize) {
+                line.watchers.push(self.current);
+                return self.suspend();
+            }
+        }
+        self.pass_until(self.now + PAUSE)
+    }
+
+    /// The current thread does something else for so many cycles.
+    pub(crate) fn delay(&mut self, cycles: u64) -> Then {
+        self.threads[self.current as usize].looks_at = None;
+        self.pass_until(self.now + cycles)
+    }
+
+    /// The node of the current thread.
+    pub(crate) fn node(&self) -> usize {
+        self.machine.node_of(self.threads[self.current as usize].cache as usize)
+    }
+
+    /// The time in seconds, and a note that the current thread wanted to know it.
+    pub(crate) fn seconds(&mut self) -> f64 {
+        self.threads[self.current as usize].asked_time = true;
+        self.now as f64 / self.machine.description.hertz
+    }
+}
+
+/// Cycles between two looks of a thread that waits: a spin-loop hint or two.
+const PAUSE: u64 = 40;

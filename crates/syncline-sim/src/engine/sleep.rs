@@ -1,0 +1,60 @@
+//! Threads that sleep on a word, as by the kernel's futex.
+
+use rustc_hash::FxHashMap;
+
+use super::{Engine, Then, ThreadId};
+
+/// Who sleeps on which address, in the order in which they fell asleep.
+#[derive(Default)]
+pub struct Sleepers(FxHashMap<usize, Vec<Sleeper>>);
+
+struct Sleeper {
+    thread: ThreadId,
+    key: u32,
+}
+
+impl Engine<'_> {
+    /// The current thread sleeps on an address under a key until it is woken, or until so
+    /// many seconds after the start.
+    pub(crate) fn park(&mut self, address: usize, key: u32, deadline: Option<f64>) -> Then {
+        let thread = self.current;
+        self.sleepers.0.entry(address).or_default().push(Sleeper { thread, key });
+        let state = &mut self.threads[thread as usize];
+        (state.looks_at, state.asleep) = (None, true);
+        self.leave_processor(thread);
+        if let Some(deadline) = deadline {
+            // Whoever is woken by then has gone on, and this is planned in vain.
+            let at = self.machine.in_cycles(deadline).max(self.now);
+            self.plan(at, thread);
+        }
+        self.suspend()
+    }
+
+    /// The current thread does not sleep on this address any more, whoever has woken it.
+    pub(crate) fn awake(&mut self, address: usize) {
+        let thread = self.current;
+        if let Some(sleepers) = self.sleepers.0.get_mut(&address) {
+            sleepers.retain(|sleeper| sleeper.thread != thread);
+        }
+    }
+
+    /// Wakes up to so many of those who sleep on an address under this key, or any.
+    pub(crate) fn unpark(&mut self, address: usize, key: Option<u32>, count: u32) {
+        let Some(sleepers) = self.sleepers.0.get_mut(&address) else { return };
+        let mut woken = Vec::new();
+        sleepers.retain(|sleeper| {
+            let wake = woken.len() < count as usize && key.is_none_or(|key| key == sleeper.key);
+            if wake {
+                woken.push(sleeper.thread);
+            }
+            !wake
+        });
+        if sleepers.is_empty() {
+            self.sleepers.0.remove(&address);
+        }
+        let wake = self.machine.in_cycles(self.machine.description.scheduler.wake);
+        for thread in woken {
+            self.plan(self.now + wake, thread);
+        }
+    }
+}

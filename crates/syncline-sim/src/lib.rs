@@ -1,0 +1,44 @@
+//! Simulated many-cores: a [`Memory`](syncline::memory::Memory) on which the library's own
+//! algorithms run unchanged, on machines that are not at hand.
+//!
+//! 1. [`machine`]: what is where, and how many cycles an access takes, as a file describes it;
+//!    the machines of SSYNC come along.
+//! 2. [`line`](Line): who has a cache line, and so what the next access to it costs.
+//! 3. [`engine`]: threads, processors and time.
+//! 4. [`Simulated`]: the memory.
+//!
+//! Costs are all that is simulated: there is no cache that overflows, and what is done
+//! between two accesses takes no time unless [`engine::delay`] says so.
+//!
+//! ```
+//! use syncline::lock::{Mcs, RawLock};
+//! use syncline::wait::Spin;
+//! use syncline_sim::{Machine, Simulated, engine::{self, Body, Engine}};
+//!
+//! let xeon = Machine::named("xeon").unwrap();
+//! let lock = Mcs::<Spin, Simulated>::default();
+//! let threads = (0..20).map(|place| {
+//!     let lock = &lock;
+//!     let body: Body<'_> = Box::new(move || {
+//!         let node = Default::default();
+//!         for _ in 0..100 {
+//!             // SAFETY: the node stays in place, and whoever releases has acquired.
+//!             unsafe { lock.acquire(&node) };
+//!             engine::delay(50);
+//!             // SAFETY: as above.
+//!             unsafe { lock.release(&node) };
+//!         }
+//!     });
+//!     (place, body)
+//! });
+//! let outcome = Engine::new(&xeon, 1).run(threads.collect());
+//! assert!(outcome.cycles > 20 * 100 * 50);
+//! ```
+
+pub mod engine;
+mod line;
+pub mod machine;
+mod memory;
+
+pub use machine::Machine;
+pub use memory::{Simulated, SimulatedData, SimulatedLink, SimulatedWord};

@@ -1,0 +1,207 @@
+//! A cache line: who has it in which state, until when it is busy, and what an access costs.
+//!
+//! Accesses to one line are served one after the other, in the order in which they were
+//! asked for: each begins when the one before is done. So a line that many want has a queue,
+//! and spinning readers cost what fetching it again costs, one by one.
+
+use crate::engine::ThreadId;
+use crate::machine::{Access, MOST_CACHES, Machine, Protocol, State};
+
+/// A line.
+pub struct Line {
+    state: State,
+    /// The cache that has it modified, owned or exclusive.
+    owner: usize,
+    /// The node of its home.
+    home: usize,
+    /// The caches that have it.
+    holders: Caches,
+    /// The cycle from which on the next access can be served.
+    pub free_at: u64,
+    /// Threads that look at it again and again until somebody writes to it.
+    pub watchers: Vec<ThreadId>,
+}
+
+impl Line {
+    /// A line that no cache has.
+    pub fn new(home: usize) -> Line {
+        Line {
+            state: State::Invalid,
+            owner: 0,
+            home,
+            holders: Caches::default(),
+            free_at: 0,
+            watchers: Vec::new(),
+        }
+    }
+
+    /// Whether a cache has the line.
+    #[inline]
+    pub fn is_held(&self, cache: usize) -> bool {
+        self.state != State::Invalid && self.holders.has(cache)
+    }
+
+    /// Whether a cache has the line as the access needs it.
+    #[inline]
+    pub fn suits(&self, access: Access, cache: usize) -> bool {
+        match access {
+            Access::Load => self.is_held(cache),
+            _ => matches!(self.state, State::Modified | State::Exclusive) && self.owner == cache,
+        }
+    }
+
+    /// Cycles of an access by a cache, in the state that the line is in.
+    pub fn cycles(&self, machine: &Machine, access: Access, cache: usize) -> u32 {
+        let cycles = |class| machine.cycles(access, self.state, class);
+        let (here, home) = (machine.node_of(cache), self.home);
+        let class = |holder| machine.class(here, machine.node_of(holder));
+        let nearest = || self.holders.all().map(class).min();
+        let farthest = || self.holders.all().filter(|&h| h != cache).map(class).max();
+        match machine.description.protocol {
+            Protocol::Home => cycles(machine.class(here, home)),
+            Protocol::Snooping => {
+                let class = if access == Access::Load { nearest() } else { farthest() };
+                cycles(class.unwrap_or_else(|| machine.class(here, home)))
+            }
+            // The tables have this way with the home where the one who asks or the holder is;
+            // so each of its three parts costs half of what the same distance there and back
+            // adds to an access that stays within a node.
+            Protocol::Directory => {
+                let holder = match self.state {
+                    State::Invalid => home,
+                    State::Shared => {
+                        let class = if access == Access::Load { nearest() } else { farthest() };
+                        return self.by_way_of_home(machine, cycles, here, class);
+                    }
+                    _ => machine.node_of(self.owner),
+                };
+                let parts = [(here, home), (home, holder), (holder, here)];
+                let more =
+                    parts.map(|(a, b)| cycles(machine.class(a, b)).saturating_sub(cycles(0)));
+                cycles(0) + more.iter().sum::<u32>() / 2
+            }
+        }
+    }
+
+    /// The cost of a shared line under a directory that does not know who shares it: the
+    /// sharers and the home are reached in the same breath, and the farthest counts.
+    fn by_way_of_home(
+        &self,
+        machine: &Machine,
+        cycles: impl Fn(usize) -> u32,
+        here: usize,
+        sharers: Option<usize>,
+    ) -> u32 {
+        let home = machine.class(here, self.home);
+        cycles(sharers.map_or(home, |class| class.max(home)))
+    }
+
+    /// What an access makes of the line.
+    pub fn access(&mut self, machine: &Machine, access: Access, cache: usize) {
+        if access != Access::Load {
+            self.state = State::Modified;
+            self.owner = cache;
+            self.holders = Caches::default();
+        } else if self.is_held(cache) {
+            return;
+        } else {
+            self.state = match self.state {
+                State::Invalid => {
+                    self.owner = cache;
+                    self.holders = Caches::default();
+                    State::Exclusive
+                }
+                // Changed lines stay so, and their owner answers for them (MOESI).
+                State::Modified | State::Owned if machine.has_owned() => State::Owned,
+                _ => State::Shared,
+            };
+        }
+        self.holders.add(cache);
+    }
+
+    /// Puts the line into a state, with its holders; the first of them is its owner. For
+    /// measuring what accesses to such a line cost.
+    pub fn prepare(&mut self, state: State, holders: &[usize]) {
+        self.state = state;
+        self.owner = holders.first().copied().unwrap_or(0);
+        self.holders = Caches::default();
+        for &holder in holders {
+            self.holders.add(holder);
+        }
+    }
+}
+
+/// A set of caches.
+#[derive(Clone, Copy, Default)]
+struct Caches([u64; MOST_CACHES / 64]);
+
+impl Caches {
+    #[inline]
+    fn has(&self, cache: usize) -> bool {
+        self.0[cache / 64] >> (cache % 64) & 1 != 0
+    }
+
+    #[inline]
+    fn add(&mut self, cache: usize) {
+        self.0[cache / 64] |= 1 << (cache % 64);
+    }
+
+    fn all(&self) -> impl Iterator<Item = usize> {
+        self.0.into_iter().enumerate().flat_map(|(word, mut bits)| {
+            std::iter::from_fn(move || {
+                let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+                bits &= bits - 1;
+                Some(64 * word + bit)
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_caches() {
+        let mut set = Caches::default();
+        for cache in [0, 63, 64, 200, 255] {
+            set.add(cache);
+        }
+        assert_eq!(set.all().collect::<Vec<_>>(), [0, 63, 64, 200, 255]);
+        assert!(set.has(63) && !set.has(62));
+    }
+
+    #[test]
+    fn reads_share_and_writes_take_the_line() {
+        let xeon = Machine::named("xeon").unwrap();
+        let mut line = Line::new(0);
+        line.access(&xeon, Access::Load, 3);
+        assert!(line.suits(Access::Store, 3), "the only holder may write");
+        line.access(&xeon, Access::Load, 4);
+        assert!(line.is_held(3) && line.is_held(4) && !line.suits(Access::Store, 3));
+        line.access(&xeon, Access::Swap, 4);
+        assert!(!line.is_held(3) && line.suits(Access::Store, 4));
+    }
+
+    #[test]
+    fn a_changed_line_stays_owned_on_the_opteron() {
+        let opteron = Machine::named("opteron").unwrap();
+        let mut line = Line::new(0);
+        line.access(&opteron, Access::Store, 0);
+        line.access(&opteron, Access::Load, 1);
+        assert_eq!(line.state, State::Owned);
+        assert_eq!(line.cycles(&opteron, Access::Store, 0), 244);
+    }
+
+    #[test]
+    fn a_directory_that_is_far_from_both_makes_the_way_longer() {
+        let opteron = Machine::named("opteron").unwrap();
+        let mut line = Line::new(0);
+        line.prepare(State::Modified, &[4 * 6]);
+        let near = line.cycles(&opteron, Access::Load, 0);
+        assert_eq!(near, 172, "the home is where the reader is, one hop from the owner");
+        // Nodes 3 and 5 are two hops from node 0, and one from each other.
+        line.prepare(State::Modified, &[3 * 6]);
+        assert_eq!(line.cycles(&opteron, Access::Load, 5 * 6), 81 + (171 + 171 + 91) / 2);
+    }
+}

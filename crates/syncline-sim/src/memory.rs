@@ -1,0 +1,233 @@
+//! The memory of a simulated machine: words are plain numbers, and an access takes the time
+//! that it takes there.
+//!
+//! One run uses one thread of the real machine, and an access takes effect at one moment of
+//! simulated time: so all accesses are ordered, as if every one were sequentially consistent.
+//! What orderings cost is part of the tables, which were measured with fences.
+//!
+//! Outside of a simulation an access takes no time: locks can be made before a run, and
+//! counters read after it.
+
+use std::cell::{Cell, UnsafeCell};
+use std::fmt::{self, Debug, Formatter};
+use std::ptr::{NonNull, from_ref};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use syncline::memory::{Address, Data, Link, Memory, Padded, Word};
+
+use crate::engine::act;
+use crate::engine::context;
+use crate::machine::Access;
+
+/// The memory of the machine that is being simulated.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Simulated;
+
+/// Cycles that a line needs to change hands, roughly: what back-off is told in.
+const TRANSFER: u64 = 100;
+
+// SAFETY: accesses take effect one at a time; a reference is a pointer to its node.
+unsafe impl Memory for Simulated {
+    type Word = SimulatedWord;
+    type Link<T> = SimulatedLink<T>;
+    type Ref<T> = NonNull<T>;
+    type Data<T> = SimulatedData<T>;
+
+    /// Few looks with long pauses: each costs the simulator an event.
+    const PATIENCE: u32 = 20;
+    const BATCH: u32 = 64;
+
+    fn refer<T>(node: &T) -> NonNull<T> {
+        NonNull::from_ref(node)
+    }
+
+    unsafe fn follow<'a, T: 'a>(node: NonNull<T>) -> &'a T {
+        // SAFETY: the caller keeps the node alive and in place.
+        unsafe { node.as_ref() }
+    }
+
+    fn allocate<T: Default>() -> NonNull<T> {
+        NonNull::from_mut(Box::leak(Box::new(Padded::<T>::default()))).cast()
+    }
+
+    unsafe fn free<T>(node: NonNull<T>) {
+        // SAFETY: it comes from `allocate`, by the caller's promise, which boxed it padded; the
+        // value is the first thing in its padding.
+        drop(unsafe { Box::from_raw(node.cast::<Padded<T>>().as_ptr()) });
+    }
+
+    fn pause(looks: u32) {
+        act(|engine| engine.pause(looks, Self::PATIENCE));
+    }
+
+    fn delay(units: u32) {
+        act(|engine| engine.delay(u64::from(units) * TRANSFER));
+    }
+
+    fn yield_now() {
+        act(|engine| engine.yield_processor());
+    }
+
+    fn park(word: &SimulatedWord, expected: u32, key: u32, deadline: Option<Duration>) {
+        if word.value.get() != expected {
+            return;
+        }
+        let deadline = deadline.map(|deadline| deadline.as_secs_f64());
+        act(|engine| engine.park(word.at(), key, deadline));
+        context::tell(|engine| engine.awake(word.at()));
+    }
+
+    fn unpark(address: Address, key: Option<u32>, count: u32) {
+        context::tell(|engine| engine.unpark(address.0, key, count));
+    }
+
+    fn now() -> Duration {
+        Duration::from_secs_f64(context::ask(|engine| engine.seconds()).unwrap_or(0.0))
+    }
+
+    fn group(_: usize) -> usize {
+        context::ask(|engine| engine.node()).unwrap_or(0)
+    }
+
+    fn prefetch_for_write(word: &SimulatedWord) {
+        // Fetching it costs what writing costs; nothing is changed.
+        act(|engine| engine.access(Access::Store, word.at()));
+    }
+}
+
+/// A shared word of 32 bits.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct SimulatedWord {
+    value: Cell<u32>,
+}
+
+// SAFETY: a simulation runs in one thread of the real machine, and what is shared in it stays
+// there: its threads are coroutines. Before and after it, whoever has the lock has it alone.
+unsafe impl Send for SimulatedWord {}
+// SAFETY: as above.
+unsafe impl Sync for SimulatedWord {}
+
+impl SimulatedWord {
+    #[inline]
+    fn at(&self) -> usize {
+        from_ref(self).addr()
+    }
+
+    #[inline]
+    fn change(&self, access: Access, change: impl FnOnce(u32) -> u32) -> u32 {
+        act(|engine| engine.access(access, self.at()));
+        let old = self.value.get();
+        self.value.set(change(old));
+        old
+    }
+}
+
+impl Word for SimulatedWord {
+    fn load(&self, _: Ordering) -> u32 {
+        act(|engine| engine.access(Access::Load, self.at()));
+        self.value.get()
+    }
+    fn store(&self, value: u32, _: Ordering) {
+        self.change(Access::Store, |_| value);
+    }
+    fn swap(&self, value: u32, _: Ordering) -> u32 {
+        self.change(Access::Swap, |_| value)
+    }
+    fn fetch_add(&self, value: u32, _: Ordering) -> u32 {
+        self.change(Access::FetchAndIncrement, |old| old.wrapping_add(value))
+    }
+    fn fetch_sub(&self, value: u32, _: Ordering) -> u32 {
+        self.change(Access::FetchAndIncrement, |old| old.wrapping_sub(value))
+    }
+    fn fetch_or(&self, bits: u32, _: Ordering) -> u32 {
+        self.change(Access::TestAndSet, |old| old | bits)
+    }
+    fn fetch_and(&self, bits: u32, _: Ordering) -> u32 {
+        self.change(Access::TestAndSet, |old| old & bits)
+    }
+    fn exchange(&self, old: u32, new: u32, _: Ordering) -> Result<u32, u32> {
+        let was = self.change(Access::CompareAndSwap, |was| if was == old { new } else { was });
+        if was == old { Ok(was) } else { Err(was) }
+    }
+    fn address(&self) -> Address {
+        Address(self.at())
+    }
+}
+
+/// A shared reference to a node.
+pub struct SimulatedLink<T> {
+    node: Cell<Option<NonNull<T>>>,
+}
+
+// SAFETY: as of a word.
+unsafe impl<T> Send for SimulatedLink<T> {}
+// SAFETY: as of a word.
+unsafe impl<T> Sync for SimulatedLink<T> {}
+
+impl<T> Default for SimulatedLink<T> {
+    fn default() -> Self {
+        SimulatedLink { node: Cell::new(None) }
+    }
+}
+
+impl<T> Debug for SimulatedLink<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SimulatedLink").field("node", &self.node.get()).finish()
+    }
+}
+
+impl<T> SimulatedLink<T> {
+    #[inline]
+    fn access(&self, access: Access) {
+        act(|engine| engine.access(access, from_ref(self).addr()));
+    }
+}
+
+impl<T> Link<NonNull<T>> for SimulatedLink<T> {
+    fn load(&self, _: Ordering) -> Option<NonNull<T>> {
+        self.access(Access::Load);
+        self.node.get()
+    }
+    fn store(&self, node: Option<NonNull<T>>, _: Ordering) {
+        self.access(Access::Store);
+        self.node.set(node);
+    }
+    fn swap(&self, node: Option<NonNull<T>>, _: Ordering) -> Option<NonNull<T>> {
+        self.access(Access::Swap);
+        self.node.replace(node)
+    }
+    fn exchange(&self, old: Option<NonNull<T>>, new: Option<NonNull<T>>, _: Ordering) -> bool {
+        self.access(Access::CompareAndSwap);
+        let same = self.node.get() == old;
+        if same {
+            self.node.set(new);
+        }
+        same
+    }
+}
+
+/// Ordinary data: handing it out costs a store to its first line.
+#[derive(Debug, Default)]
+pub struct SimulatedData<T> {
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: as of a word.
+unsafe impl<T> Send for SimulatedData<T> {}
+// SAFETY: as of a word.
+unsafe impl<T> Sync for SimulatedData<T> {}
+
+impl<T> Data<T> for SimulatedData<T> {
+    fn new(value: T) -> Self {
+        SimulatedData { value: UnsafeCell::new(value) }
+    }
+    unsafe fn with<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
+        act(|engine| engine.access(Access::Store, self.value.get().addr()));
+        access(self.value.get())
+    }
+    fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+}

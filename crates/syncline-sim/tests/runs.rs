@@ -1,0 +1,126 @@
+//! The library's own locks on simulated machines: they exclude, they end, and one seed gives
+//! one run.
+
+use std::cell::Cell;
+
+use syncline::lock::{Futex, Mcs, RawLock, Tas, Ticket};
+use syncline::memory::Padded;
+use syncline::wait::{Park, Spin, Yield};
+use syncline_sim::engine::{self, Body, Engine, Outcome};
+use syncline_sim::{Machine, Simulated};
+
+/// Threads on these hardware threads that take a lock so many times, each, and hold it for
+/// 100 cycles.
+fn run<L>(machine: &Machine, places: &[usize], rounds: u64, seed: u64) -> Outcome
+where
+    L: RawLock<Memory = Simulated> + Default,
+{
+    let lock = Padded::<L>::default();
+    let (inside, sections) = (Cell::new(false), Cell::new(0));
+    let threads = places.iter().map(|&place| {
+        let (lock, inside, sections) = (&lock, &inside, &sections);
+        let body: Body<'_> = Box::new(move || {
+            let node = Padded::<L::Node>::default();
+            for _ in 0..rounds {
+                // SAFETY: the node stays in place, and whoever releases has acquired.
+                unsafe { lock.acquire(&node) };
+                assert!(!inside.replace(true), "two threads hold the lock");
+                engine::delay(100);
+                sections.set(sections.get() + 1);
+                inside.set(false);
+                // SAFETY: as above.
+                unsafe { lock.release(&node) };
+                engine::delay(50);
+            }
+        });
+        (place, body)
+    });
+    let outcome = Engine::new(machine, seed).run(threads.collect());
+    assert_eq!(sections.get(), rounds * places.len() as u64);
+    outcome
+}
+
+fn all_locks(machine: &Machine, places: &[usize], rounds: u64) {
+    run::<Tas<Park, Simulated>>(machine, places, rounds, 1);
+    run::<Ticket<Yield, Simulated>>(machine, places, rounds, 1);
+    run::<Ticket<Park, Simulated>>(machine, places, rounds, 1);
+    run::<Mcs<Yield, Simulated>>(machine, places, rounds, 1);
+    run::<Mcs<Park, Simulated>>(machine, places, rounds, 1);
+    run::<Futex<Park, Simulated>>(machine, places, rounds, 1);
+}
+
+#[test]
+fn locks_exclude_and_end_on_every_machine() {
+    for name in Machine::names() {
+        let machine = Machine::named(name).unwrap();
+        let places: Vec<usize> = (0..machine.threads()).collect();
+        all_locks(&machine, &places, 20);
+        run::<Ticket<Spin, Simulated>>(&machine, &places, 20, 1);
+        run::<Mcs<Spin, Simulated>>(&machine, &places, 20, 1);
+    }
+}
+
+#[test]
+fn more_threads_than_processors() {
+    let machine = Machine::named("xeon").unwrap();
+    let places: Vec<usize> = (0..16).map(|thread| thread % 2).collect();
+    all_locks(&machine, &places, 50);
+    run::<Ticket<Spin, Simulated>>(&machine, &places, 5, 1);
+}
+
+#[test]
+fn a_queue_lock_that_spins_waits_for_time_slices_when_oversubscribed() {
+    let mut description = Machine::named("xeon").unwrap().description;
+    description.scheduler.slice = 1e-5;
+    let machine = Machine::new(description).unwrap();
+    let slice = machine.in_cycles(1e-5);
+    let cycles = |places: &[usize]| run::<Mcs<Spin, Simulated>>(&machine, places, 500, 1).cycles;
+    // Each thread needs a few slices by itself; crowded, nearly every section costs one.
+    let (alone, crowded) = (cycles(&[0, 1, 2, 3]), cycles(&[0, 0, 1, 1]));
+    assert!(alone < 50 * slice && crowded > 500 * slice, "{alone} {crowded} {slice}");
+}
+
+#[test]
+fn one_seed_gives_one_run() {
+    let machine = Machine::named("opteron").unwrap();
+    let places: Vec<usize> = (0..48).collect();
+    let run = |seed| run::<Mcs<Spin, Simulated>>(&machine, &places, 30, seed);
+    assert_eq!(run(7), run(7));
+    assert_ne!(run(7), run(8));
+}
+
+#[test]
+#[should_panic(expected = "nobody is left to wake them")]
+fn a_deadlock_is_told() {
+    let machine = Machine::named("xeon").unwrap();
+    let lock = Futex::<Park, Simulated>::default();
+    let body: Body<'_> = Box::new(|| {
+        // SAFETY: the second acquisition never returns.
+        unsafe { lock.acquire(&()) };
+        // SAFETY: as above.
+        unsafe { lock.acquire(&()) };
+    });
+    Engine::new(&machine, 1).run(vec![(0, body)]);
+}
+
+#[test]
+#[should_panic(expected = "no hardware thread 99")]
+fn a_place_that_is_not_there_is_refused() {
+    let machine = Machine::named("xeon").unwrap();
+    Engine::new(&machine, 1).run(vec![(99, Box::new(|| {}))]);
+}
+
+#[test]
+fn a_panic_in_a_thread_ends_the_run_and_the_next_one_works() {
+    let machine = Machine::named("xeon").unwrap();
+    let outcome = std::panic::catch_unwind(|| {
+        let sleeps: Body<'_> = Box::new(|| engine::delay(1_000_000));
+        let panics: Body<'_> = Box::new(|| {
+            engine::delay(10);
+            panic!("on purpose");
+        });
+        Engine::new(&machine, 1).run(vec![(0, sleeps), (1, panics)])
+    });
+    assert!(outcome.is_err());
+    run::<Ticket<Spin, Simulated>>(&machine, &[0, 1], 10, 1);
+}

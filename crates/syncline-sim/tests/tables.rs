@@ -1,0 +1,253 @@
+//! The probe's cases, run on the simulated machines: each cell of SSYNC's tables 2 and 3 comes
+//! out of an access by a simulated thread (row S1).
+
+use std::cell::Cell;
+
+use syncline::memory::{Memory, Padded, Word};
+use syncline_sim::engine::{self, Body, Engine};
+use syncline_sim::machine::{Access, State};
+use syncline_sim::{Machine, Simulated};
+
+type Line = Padded<<Simulated as Memory>::Word>;
+
+/// Cycles of an access by a hardware thread to a line in a state, with its home.
+fn measured(
+    machine: &Machine,
+    access: Access,
+    state: State,
+    holders: &[usize],
+    by: usize,
+    home: usize,
+) -> u64 {
+    let line = Line::default();
+    let address = std::ptr::from_ref(&line).addr();
+    let mut engine = Engine::new(machine, 1);
+    engine.home(address..address + 1, home);
+    engine.prepare(address, state, holders);
+    let cycles = Cell::new(0);
+    let body: Body<'_> = Box::new(|| {
+        use std::sync::atomic::Ordering::Relaxed;
+        let began = engine::now();
+        match access {
+            Access::Load => drop(line.load(Relaxed)),
+            Access::Store => line.store(1, Relaxed),
+            Access::CompareAndSwap => drop(line.exchange(0, 1, Relaxed)),
+            Access::FetchAndIncrement => drop(line.fetch_add(1, Relaxed)),
+            Access::TestAndSet => drop(line.fetch_or(1, Relaxed)),
+            Access::Swap => drop(line.swap(1, Relaxed)),
+        }
+        cycles.set(engine::now() - began);
+    });
+    engine.run(vec![(by, body)]);
+    cycles.get()
+}
+
+/// A column of table 2: hardware threads of the one who asks and of the holder (or two
+/// sharers), in caches, and the home.
+struct Column {
+    by: usize,
+    holders: [usize; 2],
+    home: usize,
+}
+
+const ATOMICS: [Access; 4] =
+    [Access::CompareAndSwap, Access::FetchAndIncrement, Access::TestAndSet, Access::Swap];
+
+/// Checks the rows of one kind of access; none stands for a state that the machine lacks.
+#[track_caller]
+fn check(machine: &Machine, columns: &[Column], access: Access, rows: [(State, &[u64]); 5]) {
+    for (state, row) in rows {
+        for (column, &expected) in columns.iter().zip(row) {
+            let holders = match state {
+                State::Invalid => &[][..],
+                State::Shared | State::Owned => &column.holders,
+                _ => &column.holders[..1],
+            };
+            let cycles = measured(machine, access, state, holders, column.by, column.home);
+            let close = cycles.abs_diff(expected) * 20 <= expected;
+            assert!(close, "{access:?} {state:?} by {}: {cycles}, and not {expected}", column.by);
+        }
+    }
+}
+
+use State::{Exclusive, Invalid, Modified, Owned, Shared};
+
+#[test]
+fn opteron() {
+    let machine = Machine::named("opteron").unwrap();
+    // The home is where the holders are; sharers are at the same distance.
+    let column = |node: usize| Column { by: 0, holders: [node * 6 + 1, node * 6 + 2], home: node };
+    let columns = [column(0), column(1), column(2), column(3)];
+    check(
+        &machine,
+        &columns,
+        Access::Load,
+        [
+            (Modified, &[81, 161, 172, 252]),
+            (Owned, &[83, 163, 175, 254]),
+            (Exclusive, &[83, 163, 175, 253]),
+            (Shared, &[83, 164, 176, 254]),
+            (Invalid, &[136, 237, 247, 327]),
+        ],
+    );
+    check(
+        &machine,
+        &columns,
+        Access::Store,
+        [
+            (Modified, &[83, 172, 191, 273]),
+            (Owned, &[244, 255, 286, 291]),
+            (Exclusive, &[83, 171, 191, 271]),
+            (Shared, &[246, 255, 286, 296]),
+            (Invalid, &[]),
+        ],
+    );
+    for atomic in ATOMICS {
+        check(
+            &machine,
+            &columns,
+            atomic,
+            [
+                (Modified, &[110, 197, 216, 296]),
+                (Owned, &[]),
+                (Exclusive, &[]),
+                (Shared, &[272, 283, 312, 332]),
+                (Invalid, &[]),
+            ],
+        );
+    }
+}
+
+#[test]
+fn xeon() {
+    let machine = Machine::named("xeon").unwrap();
+    let column =
+        |node: usize| Column { by: 0, holders: [node * 10 + 1, node * 10 + 2], home: node };
+    let columns = [column(0), column(1), column(3)];
+    check(
+        &machine,
+        &columns,
+        Access::Load,
+        [
+            (Modified, &[109, 289, 400]),
+            (Owned, &[]),
+            (Exclusive, &[92, 273, 383]),
+            (Shared, &[44, 223, 334]),
+            (Invalid, &[355, 492, 601]),
+        ],
+    );
+    check(
+        &machine,
+        &columns,
+        Access::Store,
+        [
+            (Modified, &[115, 320, 431]),
+            (Owned, &[]),
+            (Exclusive, &[115, 315, 425]),
+            (Shared, &[116, 318, 428]),
+            (Invalid, &[]),
+        ],
+    );
+    for atomic in ATOMICS {
+        check(
+            &machine,
+            &columns,
+            atomic,
+            [
+                (Modified, &[120, 324, 430]),
+                (Owned, &[]),
+                (Exclusive, &[]),
+                (Shared, &[113, 312, 423]),
+                (Invalid, &[]),
+            ],
+        );
+    }
+}
+
+#[test]
+fn niagara() {
+    let machine = Machine::named("niagara").unwrap();
+    // Thread 1 is on core 0, with thread 0.
+    let columns =
+        [Column { by: 1, holders: [0, 0], home: 0 }, Column { by: 1, holders: [1, 2], home: 0 }];
+    for (access, modified, shared) in [
+        (Access::Load, [3, 24], [3, 24]),
+        (Access::Store, [24, 24], [24, 24]),
+        (Access::CompareAndSwap, [71, 66], [76, 66]),
+        (Access::FetchAndIncrement, [108, 99], [99, 99]),
+        (Access::TestAndSet, [64, 55], [67, 55]),
+        (Access::Swap, [95, 90], [93, 90]),
+    ] {
+        let invalid: &[u64] = if access == Access::Load { &[176, 176] } else { &[] };
+        let exclusive: &[u64] = if access == Access::Load { &[3, 24] } else { &[] };
+        check(
+            &machine,
+            &columns,
+            access,
+            [
+                (Modified, &modified),
+                (Owned, &[]),
+                (Exclusive, exclusive),
+                (Shared, &shared),
+                (Invalid, invalid),
+            ],
+        );
+    }
+}
+
+#[test]
+fn tilera() {
+    let machine = Machine::named("tilera").unwrap();
+    // The home is one hop away, and as far as can be.
+    let columns =
+        [Column { by: 0, holders: [1, 1], home: 1 }, Column { by: 0, holders: [35, 35], home: 35 }];
+    for (access, modified, shared) in [
+        (Access::Load, [45, 65], [45, 65]),
+        (Access::Store, [57, 77], [86, 106]),
+        (Access::CompareAndSwap, [77, 98], [124, 142]),
+        (Access::FetchAndIncrement, [51, 71], [82, 102]),
+        (Access::TestAndSet, [70, 89], [121, 141]),
+        (Access::Swap, [63, 84], [95, 115]),
+    ] {
+        let invalid: &[u64] = if access == Access::Load { &[118, 162] } else { &[] };
+        check(
+            &machine,
+            &columns,
+            access,
+            [
+                (Modified, &modified),
+                (Owned, &[]),
+                (Exclusive, &[]),
+                (Shared, &shared),
+                (Invalid, invalid),
+            ],
+        );
+    }
+}
+
+#[test]
+fn local_accesses_of_table_3() {
+    for (name, l1) in [("opteron", 3), ("xeon", 5), ("niagara", 3), ("tilera", 2)] {
+        let machine = Machine::named(name).unwrap();
+        assert_eq!(measured(&machine, Access::Load, Modified, &[0], 0, 0), l1, "{name}");
+    }
+}
+
+#[test]
+fn stores_on_a_line_that_all_share() {
+    // Row S2, within 10 %.
+    for (name, expected) in [("opteron", 296), ("xeon", 445)] {
+        let machine = Machine::named(name).unwrap();
+        let all: Vec<usize> = (0..machine.caches()).collect();
+        let cycles = measured(&machine, Access::Store, Shared, &all, 0, 0);
+        assert!(cycles.abs_diff(expected) * 10 <= expected, "{name}: {cycles}, not {expected}");
+    }
+}
+
+#[test]
+fn a_directory_that_is_two_hops_from_both() {
+    // Row S3, within 10 %: both two hops away, on nodes that are one hop from each other.
+    let machine = Machine::named("opteron").unwrap();
+    let cycles = measured(&machine, Access::Load, Modified, &[3 * 6], 5 * 6, 0);
+    assert!(cycles.abs_diff(312) * 10 <= 312, "{cycles}, not 312");
+}
