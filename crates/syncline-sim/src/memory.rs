@@ -24,9 +24,6 @@ use crate::machine::Access;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Simulated;
 
-/// Cycles that a line needs to change hands, roughly: what back-off is told in.
-const TRANSFER: u64 = 100;
-
 // SAFETY: accesses take effect one at a time; a reference is a pointer to its node.
 unsafe impl Memory for Simulated {
     type Word = SimulatedWord;
@@ -62,7 +59,7 @@ unsafe impl Memory for Simulated {
     }
 
     fn delay(units: u32) {
-        act(|engine| engine.delay(u64::from(units) * TRANSFER));
+        act(|engine| engine.back_off(units));
     }
 
     fn yield_now() {

@@ -346,6 +346,15 @@ impl<'m> Engine<'m> {
         self.pass_until(self.now + cycles)
     }
 
+    /// The current thread stays away for so many times what a line needs at most to change
+    /// hands: until a write has reached all who share it, and the next one has read it.
+    pub(crate) fn back_off(&mut self, units: u32) -> Then {
+        let machine = self.machine;
+        let written = machine.cycles(Access::Store, State::Shared, machine.farthest());
+        let read = machine.cycles(Access::Load, State::Modified, machine.farthest());
+        self.delay(u64::from(units) * u64::from(written + read))
+    }
+
     /// The node of the current thread.
     pub(crate) fn node(&self) -> usize {
         self.machine.node_of(self.threads[self.current as usize].cache as usize)

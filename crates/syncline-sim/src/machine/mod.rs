@@ -178,6 +178,11 @@ impl Machine {
         usize::from(self.classes[a * self.description.nodes + b])
     }
 
+    /// The class of the greatest distance.
+    pub fn farthest(&self) -> usize {
+        self.classes.iter().copied().max().map_or(0, usize::from)
+    }
+
     /// Cycles of an access over a class of distance to a line in this state.
     #[inline]
     pub fn cycles(&self, access: Access, state: State, class: usize) -> u32 {
