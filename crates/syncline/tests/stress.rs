@@ -301,10 +301,20 @@ macro_rules! lock {
     (= $Lock:ident, $n:ident, exclusive) => { exclusive::<$Lock>($n); };
     (= $Lock:ident, $n:ident, try exclusive) => { tries::<$Lock>($n); };
     (= $Lock:ident, $n:ident, timed exclusive) => { timed::<$Lock>($n); };
-    (= $Lock:ident, $n:ident, fifo $kind:ident) => { fifo::<$Lock>($n); };
+    (= $Lock:ident, $n:ident, fifo exclusive) => { fifo::<$Lock>($n); };
+    (= $Lock:ident, $n:ident, fifo shared) => {
+        fifo::<$Lock>($n);
+        lock!(= $Lock, $n, queued shared);
+    };
+    (= $Lock:ident, $n:ident, queued shared) => {{
+        type Gated = syncline::lock::RwGate<$Lock>;
+        let name = format!("{} behind a gate", $n);
+        shared::<Gated>(&name);
+        tries::<Gated>(&name);
+        tries_shared::<Gated>(&name);
+    }};
     (= $Lock:ident, $n:ident, near $kind:ident) => {};
     (= $Lock:ident, $n:ident, parks $kind:ident) => {};
-    (= $Lock:ident, $n:ident, near $kind:ident) => {};
     (= $Lock:ident, $n:ident, shared) => {
         exclusive::<$Lock>($n);
         shared::<$Lock>($n);

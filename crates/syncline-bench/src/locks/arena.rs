@@ -93,7 +93,7 @@ pub fn row<L: Lock + 'static>(locks: usize) -> Box<dyn Arena> {
 
 /// Nothing, and the compiler doesn't know: it must have all shared memory in order here.
 #[inline(always)]
-fn barrier() {
+pub fn barrier() {
     // SAFETY: no instruction.
     unsafe { asm!("", options(nostack, preserves_flags)) };
 }

@@ -1,6 +1,6 @@
-//! Four locks written down plainly over `core::sync::atomic`, as one writes them who needs one
+//! Five locks written down plainly over `core::sync::atomic`, as one writes them who needs one
 //! lock and no library. The library's native forms must be as quick: being generic over a memory
-//! and a waiting policy is to cost nothing.
+//! and a waiting policy is to cost nothing. [`super::instructions`] compares the same pairs.
 //!
 //! Each has the same words and the same orderings as the library's lock of that name.
 
@@ -15,13 +15,15 @@ use super::contender::{Contender, Kind, Side, Waiting};
 /// With the forms of the library's that do the same.
 pub fn contenders() -> Vec<(Contender, &'static str)> {
     fn lock<L: Lock + 'static>(name: &str, kind: Kind) -> Contender {
-        Contender::new::<L>(name, Side::Handwritten, kind, Waiting::Spins)
+        let waiting = if kind == Kind::Blocking { Waiting::Parks } else { Waiting::Spins };
+        Contender::new::<L>(name, Side::Handwritten, kind, waiting)
     }
     vec![
         (lock::<Tas>("tas by hand", Kind::Spin), "tas-spin"),
         (lock::<Ttas>("ttas by hand", Kind::Spin), "ttas-spin"),
         (lock::<Ticket>("ticket by hand", Kind::Ticket), "ticket-spin"),
         (lock::<Mcs>("mcs by hand", Kind::Mcs), "mcs-spin"),
+        (lock::<Futex>("futex by hand", Kind::Blocking), "futex"),
     ]
 }
 
@@ -29,7 +31,7 @@ const FREE: u32 = 0;
 const HELD: u32 = 2;
 
 #[derive(Default)]
-struct Tas(AtomicU32);
+pub struct Tas(AtomicU32);
 
 impl Lock for Tas {
     type Thread = ();
@@ -55,7 +57,7 @@ impl Tas {
 }
 
 #[derive(Default)]
-struct Ttas(AtomicU32);
+pub struct Ttas(AtomicU32);
 
 impl Lock for Ttas {
     type Thread = ();
@@ -86,7 +88,7 @@ impl Ttas {
 }
 
 #[derive(Default)]
-struct Ticket {
+pub struct Ticket {
     next: AtomicU32,
     serving: AtomicU32,
 }
@@ -108,12 +110,12 @@ impl Lock for Ticket {
 }
 
 #[derive(Default)]
-struct Mcs {
+pub struct Mcs {
     tail: AtomicPtr<Node>,
 }
 
 #[derive(Default)]
-struct Node {
+pub struct Node {
     next: AtomicPtr<Node>,
     granted: AtomicU32,
 }
@@ -149,5 +151,44 @@ impl Lock for Mcs {
         // SAFETY: our successor's node stays until we have handed over.
         unsafe { &*next }.granted.store(2, Release);
         result
+    }
+}
+
+#[derive(Default)]
+pub struct Futex(AtomicU32);
+
+const LOCKED: u32 = 1;
+const CONTENDED: u32 = 2;
+
+impl Lock for Futex {
+    type Thread = ();
+
+    #[inline(always)]
+    fn with<R: Send>(&self, _: &mut (), section: impl FnOnce() -> R + Send) -> R {
+        if self.0.compare_exchange(FREE, LOCKED, Acquire, Relaxed).is_err() {
+            self.contend();
+        }
+        let result = section();
+        if self.0.swap(FREE, Release) == CONTENDED {
+            self.futex(libc::FUTEX_WAKE, 1);
+        }
+        result
+    }
+}
+
+impl Futex {
+    #[cold]
+    fn contend(&self) {
+        while self.0.swap(CONTENDED, Acquire) != FREE {
+            self.futex(libc::FUTEX_WAIT, CONTENDED);
+        }
+    }
+
+    #[cold]
+    fn futex(&self, operation: i32, value: u32) {
+        let operation = operation | libc::FUTEX_PRIVATE_FLAG;
+        let no_deadline = ptr::null::<libc::timespec>();
+        // SAFETY: the kernel only reads the word; whatever it answers, callers look again.
+        unsafe { libc::syscall(libc::SYS_futex, self.0.as_ptr(), operation, value, no_deadline) };
     }
 }

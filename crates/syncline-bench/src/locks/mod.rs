@@ -12,6 +12,8 @@ mod ck;
 mod contended;
 mod contender;
 mod handwritten;
+#[cfg(all(test, target_arch = "x86_64", target_os = "linux", not(debug_assertions)))]
+mod instructions;
 mod load;
 mod memory;
 mod ours;

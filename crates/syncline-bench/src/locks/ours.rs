@@ -12,7 +12,7 @@ use super::contender::{Contender, Kind, Side, Waiting};
 pub const RECOMMENDED: &[&str] = &["gate"];
 
 #[derive(Default)]
-struct Exclusive<L>(L);
+pub struct Exclusive<L>(L);
 
 impl<L: RawLock> Lock for Exclusive<L> {
     type Thread = L::Node;

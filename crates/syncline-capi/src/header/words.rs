@@ -8,10 +8,8 @@ const WIDTH: usize = 90;
 
 /// The lock in some sentences.
 pub(super) fn description(lock: &Type) -> String {
-    // Under the parking policy, a lock that serves in order stands behind a gate.
-    let gated = lock.entry.gated();
-    let order = if gated { Order::Bounded } else { lock.entry.about.order };
-    sentences(lock.entry.name, &lock.entry.about, served(order), lock.size)
+    let order = served(lock.entry.parking_order());
+    sentences(lock.entry.name, &lock.entry.about, order, lock.size)
 }
 
 /// The delegation lock in some sentences.

@@ -9,8 +9,8 @@ mod shuttle;
 /// The locks with queues and groups so small that checkers reach their ends.
 mod small {
     pub use syncline::delegation::CcSynch;
-    use syncline::lock::Mcs;
+    use syncline::delegation::line::Line;
 
     pub type Qd<W, M> = syncline::delegation::Qd<W, M, 2>;
-    pub type Hqd<W, M> = syncline::delegation::Hqd<W, M, Mcs<W, M>, 2, 2>;
+    pub type Hqd<W, M> = syncline::delegation::Hqd<W, M, <W as Line>::Lock<M>, 2, 2>;
 }

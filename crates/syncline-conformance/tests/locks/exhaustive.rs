@@ -1,4 +1,5 @@
-//! Three threads without a bound on preemptions. Takes from seconds to hours a lock:
+//! Three threads without a bound on preemptions. Takes from seconds to hours a lock, or as many
+//! seconds as `LOOM_MAX_DURATION` says:
 //! `cargo test --release --test locks -- --ignored --nocapture exhaustive::mcs::spin`.
 
 use syncline::wait::{Park, Spin};
@@ -30,8 +31,9 @@ macro_rules! lock {
 /// Prints a line for the table in the crate's README.
 fn explore(lock: &str, policy: &str, case: impl Fn() + Send + Sync + 'static) {
     let explored = model(Bounds::default(), case);
+    let all = if explored.complete { "all" } else { "cut short" };
     println!(
-        "| {lock} | {policy} | {} | {:.1} s |",
+        "| {lock} | {policy} | {}, {all} | {:.1} s |",
         explored.executions,
         explored.time.as_secs_f64()
     );

@@ -89,6 +89,7 @@ macro_rules! capability {
             four_threads_returning: explore(2), returning(4);
             together: explore(0), together();
             preference: explore(3), preference();
+            overtaken_shared: explore(3), overtaken_shared(3);
         }
     };
     (try shared) => {
@@ -108,6 +109,21 @@ macro_rules! capability {
     };
     (fifo shared) => {
         capability! { fifo exclusive }
+        capability! { queued shared }
+    };
+    (queued shared) => {
+        capability! { preference }
+        mod gated {
+            type Lock = syncline::lock::RwGate<super::Lock>;
+            capability! { shared }
+            capability! { try shared }
+            capability! { preference }
+        }
+    };
+    (preference) => {
+        tests! {
+            after_a_writer: explore(3), after_a_writer();
+        }
     };
     (near $kind:ident) => {
         tests! {

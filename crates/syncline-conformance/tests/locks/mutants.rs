@@ -42,8 +42,11 @@ macro_rules! reject {
     (timed_shared, $Lock:ty) => {
         $crate::mutants::reject!(@true, $Lock, timed_shared(1), giving_up(3))
     };
+    (overtaken_shared, $Lock:ty) => {
+        $crate::mutants::reject!(@false, $Lock, overtaken_shared(3))
+    };
     (preference, $Lock:ty) => {
-        $crate::mutants::reject!(@false, $Lock, preference())
+        $crate::mutants::reject!(@false, $Lock, preference(), after_a_writer())
     };
     (@$timed:literal, $Lock:ty, $($case:ident($($argument:expr),*)),*) => {
         let mut why = None;

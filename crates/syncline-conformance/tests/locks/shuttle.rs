@@ -48,7 +48,7 @@ macro_rules! capability {
     };
     (shared) => {
         capability! { exclusive }
-        cases! { sharing(1, 3, 2); sharing(3, 3, 2); preference(); }
+        cases! { sharing(1, 3, 2); sharing(3, 3, 2); preference(); overtaken_shared(9); }
     };
     (try shared) => {
         capability! { try exclusive }
@@ -60,7 +60,18 @@ macro_rules! capability {
     };
     (fifo shared) => {
         capability! { fifo exclusive }
+        capability! { queued shared }
     };
+    (queued shared) => {{
+        cases! { after_a_writer(); }
+        type Queue = Lock;
+        {
+            type Lock = syncline::lock::RwGate<Queue>;
+            capability! { shared }
+            capability! { try shared }
+            cases! { after_a_writer(); }
+        }
+    }};
     (parks $kind:ident) => {};
     (near $kind:ident) => {};
 }

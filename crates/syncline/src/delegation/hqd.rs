@@ -23,18 +23,19 @@ use core::array;
 
 use bytemuck::Zeroable;
 
+use super::line::Line;
 use super::qd::Qd;
 use super::{RawDelegation, Request};
-use crate::lock::{About, Described, Mcs, Order, RawLock};
+use crate::lock::{About, Described, Order, RawLock};
 use crate::memory::{Memory, Native, Padded};
-use crate::wait::{Park, Wait};
+use crate::wait::Park;
 
 /// The hierarchical queue delegation lock, for up to `GROUPS` groups; of more, some share a queue.
 #[repr(C)]
 pub struct Hqd<
-    W: Wait = Park,
+    W: Line = Park,
     M: Memory = Native,
-    G: RawLock<Memory = M> = Mcs<W, M>,
+    G: RawLock<Memory = M> = <W as Line>::Lock<M>,
     const GROUPS: usize = 4,
     const SLOTS: usize = 64,
 > {
@@ -42,7 +43,7 @@ pub struct Hqd<
     groups: [Padded<Qd<W, M, SLOTS>>; GROUPS],
 }
 
-impl<W: Wait, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize> Default
+impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize> Default
     for Hqd<W, M, G, GROUPS, SLOTS>
 {
     fn default() -> Self {
@@ -51,7 +52,7 @@ impl<W: Wait, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOT
 }
 
 // SAFETY: locks and nothing else.
-unsafe impl<W: Wait, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize>
+unsafe impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize>
     Zeroable for Hqd<W, M, G, GROUPS, SLOTS>
 where
     G: Zeroable,
@@ -59,7 +60,7 @@ where
 {
 }
 
-impl<W: Wait, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize>
+impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize>
     Hqd<W, M, G, GROUPS, SLOTS>
 {
     /// As [`Qd::enter`], at this thread's group; the turn is served under the global lock.
@@ -80,7 +81,7 @@ impl<W: Wait, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOT
 }
 
 // SAFETY: requests run while the global lock is held, by its holder; otherwise as for `Qd`.
-unsafe impl<W: Wait, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize>
+unsafe impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize>
     RawDelegation for Hqd<W, M, G, GROUPS, SLOTS>
 {
     type Memory = M;
@@ -105,7 +106,7 @@ unsafe impl<W: Wait, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, con
     }
 }
 
-impl<W: Wait, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize> Described
+impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize> Described
     for Hqd<W, M, G, GROUPS, SLOTS>
 {
     const ABOUT: About = About {

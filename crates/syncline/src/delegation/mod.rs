@@ -46,6 +46,8 @@ pub mod cc_synch;
 mod delegated;
 mod frame;
 pub mod hqd;
+#[doc(hidden)]
+pub mod line;
 mod panics;
 mod pending;
 pub mod qd;

@@ -7,8 +7,9 @@
 //! starves.
 //!
 //! When the helper leaves, and somebody is in line at the lock, it opens the queue on behalf of
-//! that thread, which might sleep. Otherwise all that come until it has woken up would have to
-//! line up behind it, and never get to delegate.
+//! that thread, which might be off its processor. Otherwise all that come until it is back would
+//! have to line up behind it, and never get to delegate. Where waiters sleep the lock is not handed
+//! over but left to whoever runs, and the queue opens with the next turn.
 //!
 //! Not for long sections, which others could run at the same time on their own data; nor for
 //! sections that depend on the thread that runs them.
@@ -17,39 +18,37 @@
 //! Performance of Multithreaded Programs", Euro-Par 2014; "Queue Delegation Locking", IEEE TPDS 29
 //! (2018), section 3. There the queue opens with the turn of its helper, never before.
 
-use core::marker::PhantomData;
-
 use bytemuck::Zeroable;
 
+use super::line::{Line, NodeOf};
 use super::queue::Queue;
 use super::{RawDelegation, Request};
-use crate::lock::{About, Contended, Described, Mcs, Order, RawLock, TryLock, mcs};
+use crate::lock::{About, Described, Order, RawLock, TryLock};
 use crate::memory::{Memory, Native};
-use crate::wait::{Park, Wait};
+use crate::wait::Park;
 
 /// The queue delegation lock. A turn is its helper's section and up to `SLOTS` others.
 #[repr(C)]
-pub struct Qd<W: Wait = Park, M: Memory = Native, const SLOTS: usize = 64> {
-    lock: Mcs<W, M>,
+pub struct Qd<W: Line = Park, M: Memory = Native, const SLOTS: usize = 64> {
+    lock: W::Lock<M>,
     queue: Queue<M, SLOTS>,
-    wait: PhantomData<W>,
 }
 
-impl<W: Wait, M: Memory, const SLOTS: usize> Default for Qd<W, M, SLOTS> {
+impl<W: Line, M: Memory, const SLOTS: usize> Default for Qd<W, M, SLOTS> {
     fn default() -> Self {
-        Self { lock: Mcs::default(), queue: Queue::default(), wait: PhantomData }
+        Self { lock: Default::default(), queue: Queue::default() }
     }
 }
 
 // SAFETY: a lock and a queue and nothing else.
-unsafe impl<W: Wait, M: Memory, const SLOTS: usize> Zeroable for Qd<W, M, SLOTS>
+unsafe impl<W: Line, M: Memory, const SLOTS: usize> Zeroable for Qd<W, M, SLOTS>
 where
-    Mcs<W, M>: Zeroable,
+    W::Lock<M>: Zeroable,
     Queue<M, SLOTS>: Zeroable,
 {
 }
 
-impl<W: Wait, M: Memory, const SLOTS: usize> Qd<W, M, SLOTS> {
+impl<W: Line, M: Memory, const SLOTS: usize> Qd<W, M, SLOTS> {
     /// Enters a request in the queue and returns true; or takes the lock, calls `lead` to serve
     /// this request and the queue's, and returns false.
     ///
@@ -62,7 +61,7 @@ impl<W: Wait, M: Memory, const SLOTS: usize> Qd<W, M, SLOTS> {
         request: &Request<M>,
         lead: impl FnOnce(Turn<'_, W, M, SLOTS>),
     ) -> bool {
-        let node = mcs::Node::default();
+        let node = NodeOf::<W, M>::default();
         let mut looks = 0;
         loop {
             // SAFETY: the request is our caller's; the node stays on this stack until the lock is
@@ -88,7 +87,7 @@ impl<W: Wait, M: Memory, const SLOTS: usize> Qd<W, M, SLOTS> {
         lead(Turn { lock: self, request });
         // SAFETY: we hold the lock, with this node.
         unsafe {
-            if self.lock.is_contended(&node) {
+            if W::is_promised(&self.lock, &node) {
                 self.queue.open();
             }
             self.lock.release(&node);
@@ -98,12 +97,12 @@ impl<W: Wait, M: Memory, const SLOTS: usize> Qd<W, M, SLOTS> {
 }
 
 /// The right and the duty to serve a request and the queue.
-pub(super) struct Turn<'a, W: Wait, M: Memory, const SLOTS: usize> {
+pub(super) struct Turn<'a, W: Line, M: Memory, const SLOTS: usize> {
     lock: &'a Qd<W, M, SLOTS>,
     request: &'a Request<M>,
 }
 
-impl<W: Wait, M: Memory, const SLOTS: usize> Turn<'_, W, M, SLOTS> {
+impl<W: Line, M: Memory, const SLOTS: usize> Turn<'_, W, M, SLOTS> {
     /// Runs the request, which is left to be completed, and runs and completes the queue's.
     #[inline]
     pub(super) fn serve(self) {
@@ -120,7 +119,7 @@ impl<W: Wait, M: Memory, const SLOTS: usize> Turn<'_, W, M, SLOTS> {
 
 // SAFETY: requests run while the lock is held, by its holder. A request is either its holder's, or
 // in one slot of the queue, which is emptied once. The caller's actions come with the slot.
-unsafe impl<W: Wait, M: Memory, const SLOTS: usize> RawDelegation for Qd<W, M, SLOTS> {
+unsafe impl<W: Line, M: Memory, const SLOTS: usize> RawDelegation for Qd<W, M, SLOTS> {
     type Memory = M;
     type Wait = W;
 
@@ -143,7 +142,7 @@ unsafe impl<W: Wait, M: Memory, const SLOTS: usize> RawDelegation for Qd<W, M, S
     }
 }
 
-impl<W: Wait, M: Memory, const SLOTS: usize> Described for Qd<W, M, SLOTS> {
+impl<W: Line, M: Memory, const SLOTS: usize> Described for Qd<W, M, SLOTS> {
     const ABOUT: About = About {
         idea: "who gets the lock also runs the sections that others put in its queue",
         order: Order::Bounded,

@@ -1,10 +1,10 @@
 //! The catalogue as data, and the forms in which each lock can be asked for by name.
 //!
 //! A form is a lock under a waiting policy: `ticket-spin`, `ticket-yield`, `ticket-park`. Under
-//! the parking policy a lock that serves in an order stands behind a [`Gate`](super::Gate):
-//! `mcs-park` is `Gate<Mcs<Park>>`. In strict order each hand-over would wait until a sleeper is
-//! back on a processor. Locks that can be shared are not gated. A lock that always parks has
-//! one form, without a suffix.
+//! the parking policy a lock whose waiters queue stands behind a [`Gate`](super::Gate), or an
+//! [`RwGate`](super::RwGate) if it can be shared: `mcs-park` is `Gate<Mcs<Park>>`. Otherwise each
+//! hand-over would wait until a sleeper is back on a processor. A lock that always parks has one
+//! form, without a suffix.
 
 use super::{About, Described, Order};
 
@@ -28,9 +28,12 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether the parking form stands behind a gate.
-    pub fn gated(&self) -> bool {
-        !self.shared && matches!(self.about.order, Order::Fifo | Order::FifoInGroup)
+    /// Who gets the lock next in its parking form, which stands behind a gate if waiters queue.
+    pub fn parking_order(&self) -> Order {
+        match self.about.order {
+            Order::Fifo | Order::FifoInGroup => Order::Bounded,
+            order => order,
+        }
     }
 }
 
@@ -110,8 +113,15 @@ macro_rules! for_each_form {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __forms_of {
-    ($to:tt $name:ident, $type:ident, $($feature:ident)*) => {
-        $crate::__forms_by_feature! { $to $name, $type, [$($feature)*] $($feature)* }
+    ($to:tt $name:ident, $type:ident, exclusive $($feature:ident)*) => {
+        $crate::__forms_by_feature! {
+            $to Gate, $name, $type, [exclusive $($feature)*] $($feature)*
+        }
+    };
+    ($to:tt $name:ident, $type:ident, shared $($feature:ident)*) => {
+        $crate::__forms_by_feature! {
+            $to RwGate, $name, $type, [shared $($feature)*] $($feature)*
+        }
     };
 }
 
@@ -119,26 +129,35 @@ macro_rules! __forms_of {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __forms_by_feature {
-    ({ $each:ident $($what:tt)? } $name:ident, $type:ident, [$($all:ident)*] parks $($rest:ident)*) => {
+    ({ $each:ident $($what:tt)? } $gate:ident, $name:ident, $type:ident, [$($all:ident)*] parks) => {
         $each! { $($what)? stringify!($name), $crate::lock::$type, $name, $($all)* }
     };
-    ({ $each:ident $($what:tt)? } $name:ident, $type:ident, [$($all:ident)*] shared $($rest:ident)*) => {
+    ($to:tt $gate:ident, $name:ident, $type:ident, $all:tt fifo $($rest:ident)*) => {
+        $crate::__three_forms! {
+            $to $name, $type, $crate::lock::$gate<$crate::lock::$type<$crate::wait::Park>>, $all
+        }
+    };
+    ($to:tt $gate:ident, $name:ident, $type:ident, $all:tt near) => {
+        $crate::__forms_by_feature! { $to $gate, $name, $type, $all fifo }
+    };
+    ($to:tt $gate:ident, $name:ident, $type:ident, $all:tt queued) => {
+        $crate::__forms_by_feature! { $to $gate, $name, $type, $all fifo }
+    };
+    ($to:tt $gate:ident, $name:ident, $type:ident, $all:tt) => {
+        $crate::__three_forms! { $to $name, $type, $crate::lock::$type<$crate::wait::Park>, $all }
+    };
+    ($to:tt $gate:ident, $name:ident, $type:ident, $all:tt $feature:ident $($rest:ident)*) => {
+        $crate::__forms_by_feature! { $to $gate, $name, $type, $all $($rest)* }
+    };
+}
+
+/// A lock's forms under each policy, of which the parking one is given.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __three_forms {
+    ({ $each:ident $($what:tt)? } $name:ident, $type:ident, $park:ty, [$($all:ident)*]) => {
         $each! { $($what)? concat!(stringify!($name), "-spin"), $crate::lock::$type<$crate::wait::Spin>, $name, $($all)* }
         $each! { $($what)? concat!(stringify!($name), "-yield"), $crate::lock::$type<$crate::wait::Yield>, $name, $($all)* }
-        $each! { $($what)? concat!(stringify!($name), "-park"), $crate::lock::$type<$crate::wait::Park>, $name, $($all)* }
-    };
-    ($to:tt $name:ident, $type:ident, $all:tt near $($rest:ident)*) => {
-        $crate::__forms_by_feature! { $to $name, $type, $all fifo }
-    };
-    ({ $each:ident $($what:tt)? } $name:ident, $type:ident, [$($all:ident)*] fifo $($rest:ident)*) => {
-        $each! { $($what)? concat!(stringify!($name), "-spin"), $crate::lock::$type<$crate::wait::Spin>, $name, $($all)* }
-        $each! { $($what)? concat!(stringify!($name), "-yield"), $crate::lock::$type<$crate::wait::Yield>, $name, $($all)* }
-        $each! { $($what)? concat!(stringify!($name), "-park"), $crate::lock::Gate<$crate::lock::$type<$crate::wait::Park>>, $name, $($all)* }
-    };
-    ({ $each:ident $($what:tt)? } $name:ident, $type:ident, [$($all:ident)*]) => {
-        $crate::__forms_by_feature! { { $each $($what)? } $name, $type, [$($all)*] shared }
-    };
-    ($to:tt $name:ident, $type:ident, $all:tt $feature:ident $($rest:ident)*) => {
-        $crate::__forms_by_feature! { $to $name, $type, $all $($rest)* }
+        $each! { $($what)? concat!(stringify!($name), "-park"), $park, $name, $($all)* }
     };
 }

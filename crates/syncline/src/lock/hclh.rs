@@ -4,10 +4,10 @@
 //! node to its group's queue. The first there is the group's master, who appends all nodes that
 //! gather in that queue within a short delay to the global one at once. So neighbours in the
 //! global queue are near each other, and the global tail is written once for all of them. The
-//! master tells the one behind the last that it took, if there is one, that it is the next
-//! master.
+//! last node that it took stays the tail of the group's queue, with a mark: whoever is behind it
+//! there, or comes later, is the next master.
 //!
-//! An acquisition alone costs three exchanges; the delay is left out where the group's last
+//! An acquisition alone costs two exchanges; the delay is left out where the group's last
 //! master did not have to wait. How many gather is a matter of luck: the cohort locks and
 //! [`Hmcs`](super::Hmcs), which came later, keep the lock near for longer.
 //!
@@ -23,7 +23,7 @@
 use core::array;
 use core::fmt;
 use core::marker::PhantomData;
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use bytemuck::Zeroable;
 
@@ -55,7 +55,7 @@ pub struct Hclh<W: Wait = Park, M: Memory = Native, const GROUPS: usize = 4, con
 /// A group of near processors.
 #[derive(Debug, Default)]
 struct Group<M: Memory> {
-    /// The last place of the group's queue, until that is spliced.
+    /// The last place of the group's queue, which stays when it is spliced.
     tail: M::Link<Place<M>>,
     /// Whether the group's last master had to wait for the lock.
     crowded: M::Word,
@@ -68,7 +68,7 @@ pub struct Place<M: Memory> {
     local: M::Word,
     /// Watched by the one behind in the global queue, if `local` is `SPLICED`.
     global: M::Word,
-    /// Whether one of those two has left a node that is `SPLICED`.
+    /// Whether one of those two, if they are two, has left a node that is `SPLICED`.
     left: M::Word,
 }
 
@@ -85,24 +85,25 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Hclh<W, M, GRO
         // AcqRel: all that are spliced are initialised for the next splice, as is `previous`
         // for us.
         let previous = self.global.swap(Some(last), AcqRel);
-        // SAFETY: its thread waits for us, or is us.
-        let place = unsafe { M::follow::<Place<M>>(last) };
-        // Release: the next master's splice comes after ours.
-        if group.tail.exchange(Some(last), None, Release) {
-            // Nobody is behind it in the group, and nobody will be. Relaxed: ordered by the lock.
-            place.local.store(SPLICED, Relaxed);
-            place.left.store(1, Relaxed);
-        } else {
-            W::hand_over::<M>(&place.local, SPLICED);
-        }
+        // Its thread waits for us, or is us. After this the next master may splice.
+        // SAFETY: the place is behind ours, or is ours, so its thread has not got the lock.
+        W::hand_over::<M>(&unsafe { M::follow::<Place<M>>(last) }.local, SPLICED);
         previous
     }
 
-    /// Takes part in freeing a place that was `SPLICED`: says whether both threads behind it have
-    /// left it now.
-    fn leave(place: &Place<M>) -> bool {
+    /// Leaves a place that was `SPLICED`, and keeps it if the other one behind it has left too.
+    ///
+    /// # Safety
+    ///
+    /// The caller was behind it, in one of the queues.
+    unsafe fn leave(node: &Handle<Place<M>, M>, place: M::Ref<Place<M>>) {
+        // SAFETY: it stays until both have left.
+        let left = unsafe { &M::follow::<Place<M>>(place).left };
         // AcqRel: the first one's use comes before the second one frees it.
-        place.left.load(Acquire) != 0 || place.left.swap(1, AcqRel) != 0
+        if left.load(Acquire) != 0 || left.swap(1, AcqRel) != 0 {
+            // SAFETY: released, as one of the two waited for, and nobody is behind it any more.
+            unsafe { node.keep(place) };
+        }
     }
 }
 
@@ -130,30 +131,34 @@ unsafe impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> RawLock
         place.left.store(0, Relaxed);
         // AcqRel: publishes our place to the ones behind us, and pairs with the swap of the one
         // before us, which published its own.
-        if let Some(previous) = group.tail.swap(Some(mine), AcqRel) {
+        let before = group.tail.swap(Some(mine), AcqRel);
+        if let Some(before) = before {
             // SAFETY: it stays until we, who are behind it, have left it.
-            let before = unsafe { M::follow::<Place<M>>(previous) };
-            W::wait::<M>(&before.local, 0, None, |state| state != WAITING);
+            let state = unsafe { &M::follow::<Place<M>>(before).local };
+            W::wait::<M>(state, 0, None, |state| state != WAITING);
             // Relaxed: we have just waited for it, and it does not change any more.
-            let spliced = before.local.load(Relaxed) == SPLICED;
-            if !spliced || Self::leave(before) {
-                // SAFETY: released, and nobody else is behind it any more.
-                unsafe { node.keep(previous) };
-            }
-            if !spliced {
-                return;
+            if state.load(Relaxed) != SPLICED {
+                // SAFETY: released, and nobody else was behind it.
+                return unsafe { node.keep(before) };
             }
         }
-        if let Some(previous) = self.splice(group) {
+        let previous = self.splice(group);
+        if let Some(before) = before.filter(|_| before != previous) {
+            // SAFETY: we were behind it in the group's queue.
+            unsafe { Self::leave(node, before) };
+        }
+        if let Some(previous) = previous {
             // SAFETY: it stays until we, who are behind it, have left it.
-            let before = unsafe { M::follow::<Place<M>>(previous) };
+            let state = unsafe { &M::follow::<Place<M>>(previous).global };
             // Relaxed: a hint, and others of the group may write it as well.
-            let crowded = u32::from(before.global.load(Relaxed) != GRANTED);
-            group.crowded.store(crowded, Relaxed);
-            W::wait::<M>(&before.global, 0, None, |state| state == GRANTED);
-            if Self::leave(before) {
-                // SAFETY: released, and nobody else is behind it any more.
+            group.crowded.store(u32::from(state.load(Relaxed) != GRANTED), Relaxed);
+            W::wait::<M>(state, 0, None, |state| state == GRANTED);
+            if before == Some(previous) {
+                // SAFETY: released, and only we were behind it, in both queues.
                 unsafe { node.keep(previous) };
+            } else {
+                // SAFETY: we were behind it in the global queue.
+                unsafe { Self::leave(node, previous) };
             }
         }
     }
@@ -176,9 +181,12 @@ impl<W: Wait, M: Memory, const GROUPS: usize, const LEVEL: usize> Drop
 {
     fn drop(&mut self) {
         // Relaxed: we are the last to use the lock.
-        if let Some(last) = self.global.load(Relaxed) {
-            // SAFETY: the tail is the queue's own, and nobody uses the lock any more.
-            unsafe { M::free(last) };
+        let last = self.global.load(Relaxed);
+        let tails = self.groups.iter().map(|group| group.tail.load(Relaxed));
+        // Of a group's tail that isn't the last of all, the one behind it globally has left it.
+        for place in tails.filter(|&tail| tail != last).chain([last]).flatten() {
+            // SAFETY: the tails are the queues' own, and nobody uses the lock any more.
+            unsafe { M::free(place) };
         }
     }
 }

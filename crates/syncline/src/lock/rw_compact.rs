@@ -24,6 +24,8 @@
 //!    up, finds the mark, and wakes all readers.
 //! 4. So in a word that keeps no reader out the mark is out of date; who enters removes it.
 //! 5. A release doesn't touch the lock after the change that lets others in, who may drop it.
+//! 6. Under a policy that never sleeps, a writer waits uncounted while another one is inside. So a
+//!    word that is just `WRITER` changes by that writer's release only, and a store will do for it.
 //!
 //! Source: none; a counting word with a mark for sleepers is common in C libraries and in Rust's.
 
@@ -106,11 +108,16 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         false
     }
 
-    /// `r,w,s -> r,w+1,s`, if there is room in the count.
+    /// Whether one more writer may be counted that waits.
+    fn has_room(word: u32) -> bool {
+        word & ALL_WAITING != ALL_WAITING && (W::SLEEPS || word & WRITER == 0)
+    }
+
+    /// `r,w,s -> r,w+1,s`, if there is room for it.
     fn count(&self) -> bool {
         // Relaxed, both: it publishes nothing.
         let mut word = self.word.load(Relaxed);
-        while word & ALL_WAITING != ALL_WAITING {
+        while Self::has_room(word) {
             match self.word.exchange(word, word + WAITING, Relaxed) {
                 Ok(_) => return true,
                 Err(now) => word = now,
@@ -129,10 +136,11 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
             if self.count() {
                 return self.contend_counted(deadline);
             }
-            let soon = M::now().saturating_add(NAP);
-            let until = deadline.map_or(soon, |deadline| deadline.min(soon));
-            let free = W::wait::<M>(&self.word, UNCOUNTED, Some(until), |word| word & HELD == 0);
-            expired = free.is_none() && deadline == Some(until);
+            let nap = W::SLEEPS.then(|| M::now().saturating_add(NAP));
+            let until = [deadline, nap].into_iter().flatten().min();
+            let free = |word| word & HELD == 0 || Self::has_room(word);
+            expired =
+                W::wait::<M>(&self.word, UNCOUNTED, until, free).is_none() && until == deadline;
         }
         true
     }
@@ -190,8 +198,13 @@ unsafe impl<W: Wait, M: Memory> RawLock for CompactRw<W, M> {
 
     #[inline]
     unsafe fn release(&self, (): &()) {
+        // Relaxed: our own change, or one by a waiting writer that publishes nothing.
+        if !W::SLEEPS && self.word.load(Relaxed) == WRITER {
+            // Release: pairs with the Acquire of `enter` and `take`.
+            return self.word.store(0, Release);
+        }
         let address = self.word.address();
-        // Release: pairs with the Acquire of `enter` and `take`.
+        // Release: as above.
         let word = self.word.fetch_sub(WRITER, Release) - WRITER;
         if word & PARKED != 0 {
             Self::wake(address, word);
@@ -210,7 +223,9 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for CompactRw<W, M> {
     /// If 1,048,575 readers are inside.
     #[inline]
     unsafe fn acquire_shared(&self, (): &()) {
-        if self.enter().is_err() {
+        // Untried, since a look at a line that was just written costs more than an exchange in
+        // vain. Acquire: as in `enter`.
+        if self.word.exchange(0, READER, Acquire).is_err() && self.enter().is_err() {
             self.contend_shared(None);
         }
     }
@@ -221,7 +236,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for CompactRw<W, M> {
         // Release: pairs with the Acquire of `take`.
         let word = self.word.fetch_sub(READER, Release) - READER;
         // Without a writer that waits, no reader sleeps either.
-        if word & PARKED != 0 && word & ALL_WAITING != 0 && word < READER {
+        if W::SLEEPS && word & PARKED != 0 && word & ALL_WAITING != 0 && word < READER {
             Self::wake(address, word);
         }
     }

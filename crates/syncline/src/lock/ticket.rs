@@ -112,9 +112,10 @@ unsafe impl<W: Wait, M: Memory, A: Approach> RawLock for Ticket<W, M, A> {
     #[inline]
     unsafe fn release(&self, node: &()) {
         // Relaxed: only we, the holder, change it but for the mark of sleepers.
-        let mine = self.serving.load(Relaxed) & !PARKED;
+        let mine = W::unmarked(self.serving.load(Relaxed));
         // SAFETY: our caller holds the lock.
-        W::advance::<M>(&self.serving, mine, !unsafe { self.is_contended(node) });
+        let last = W::SLEEPS && !unsafe { self.is_contended(node) };
+        W::advance::<M>(&self.serving, mine, last);
     }
 }
 

@@ -35,6 +35,15 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     /// The policy's name in the catalogue.
     const NAME: &'static str;
 
+    /// Whether waiters may sleep, so that whoever lets them go on has to wake them.
+    const SLEEPS: bool;
+
+    /// A word's value, without [`PARKED`].
+    #[inline(always)]
+    fn unmarked(word: u32) -> u32 {
+        if Self::SLEEPS { word & !PARKED } else { word }
+    }
+
     /// Waits until `done` holds for the word's value, which is passed without [`PARKED`], or
     /// until the deadline on the memory's clock; no deadline is `None`. Whoever parks does so
     /// under `key`. `done` depends on the value alone: what it says of a value holds for as long
@@ -76,7 +85,8 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     /// Adds 2 to a word for whose values several threads wait, each for its own and under that
     /// value halved as its key, with Release ordering, and wakes whoever waits for the new value.
     /// `value` is what the word holds now; the caller is the only writer. `last` says that nobody
-    /// else waited for a later value when the caller looked.
+    /// else waited for a later value when the caller looked; it is of no use to a policy that
+    /// never sleeps.
     fn advance<M: Memory>(word: &M::Word, value: u32, last: bool);
 
     /// A pause in a wait that is bound to be short, since another thread is between two steps;

@@ -17,6 +17,7 @@ pub struct Park;
 
 impl Wait for Park {
     const NAME: &'static str = "park";
+    const SLEEPS: bool = true;
 
     #[inline]
     fn wait<M: Memory>(

@@ -14,6 +14,7 @@ pub struct Spin;
 
 impl Wait for Spin {
     const NAME: &'static str = "spin";
+    const SLEEPS: bool = false;
 
     #[inline]
     fn wait<M: Memory>(

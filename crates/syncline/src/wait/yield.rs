@@ -14,6 +14,7 @@ pub struct Yield;
 
 impl Wait for Yield {
     const NAME: &'static str = "yield";
+    const SLEEPS: bool = false;
 
     #[inline]
     fn wait<M: Memory>(

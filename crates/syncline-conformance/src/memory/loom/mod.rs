@@ -89,6 +89,8 @@ pub fn model(bounds: Bounds, case: impl Fn() + Send + Sync + 'static) -> Explore
         builder.checkpoint_interval = executions + 1;
         builder.max_permutations = Some(executions + 1);
     }
+    // From the environment, `LOOM_MAX_DURATION` in seconds.
+    let longest = builder.max_duration;
     let executions = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&executions);
     builder.check(move || {
@@ -98,8 +100,10 @@ pub fn model(bounds: Bounds, case: impl Fn() + Send + Sync + 'static) -> Explore
         Execution::end();
     });
     let executions = executions.load(Ordering::Relaxed);
-    let complete = bounds.executions.is_none_or(|limit| executions < limit);
-    Explored { executions, complete, time: start.elapsed() }
+    let time = start.elapsed();
+    let complete = bounds.executions.is_none_or(|limit| executions < limit)
+        && longest.is_none_or(|limit| time < limit);
+    Explored { executions, complete, time }
 }
 
 impl Loom {
