@@ -24,12 +24,15 @@
 
 mod analysis;
 mod build;
+pub mod diff;
+pub mod export;
 mod findings;
 mod gain;
 mod live;
 pub mod model;
 mod options;
 pub mod report;
+mod section;
 mod symbols;
 mod words;
 

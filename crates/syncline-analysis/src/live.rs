@@ -104,7 +104,7 @@ impl Live {
     pub fn look(&mut self) -> Result<Vec<Rates>, Error> {
         let mut all = Vec::new();
         for path in process_files(&self.recording)? {
-            if let Ok(file) = ProcessFile::open(&path) {
+            if let Ok(file) = ProcessFile::open_counts(&path) {
                 all.push(self.process(path, &file));
             }
         }

@@ -5,6 +5,7 @@
 //! A benchmark is one module and one line of [`BENCHMARKS`]. It prints a table for a
 //! person, and its last line of output is one JSON object for a script.
 
+mod accuracy;
 mod compare;
 mod heap;
 mod lab;
@@ -13,6 +14,7 @@ mod process;
 mod record_overhead;
 mod recorder;
 mod rounds;
+mod simulator;
 mod statistics;
 mod table;
 
@@ -64,13 +66,19 @@ const BENCHMARKS: &[Benchmark] = &[
         fields: locks::FIELDS,
         run: locks::run,
     },
+    Benchmark {
+        name: "simulator",
+        about: "how fast accesses to memory are simulated",
+        fields: simulator::FIELDS,
+        run: simulator::run,
+    },
 ];
 
 /// Measures what Syncline costs and what it brings.
 #[derive(Parser)]
 #[command(name = "syncline-bench")]
 struct Arguments {
-    /// Name of a benchmark, or `list`
+    /// Name of a benchmark, `accuracy` for the workloads, or `list`
     benchmark: String,
     /// Less precise, but done in under 40 seconds
     #[arg(long)]
@@ -78,6 +86,9 @@ struct Arguments {
     /// Only try that it works
     #[arg(long, hide = true, conflicts_with = "quick")]
     smoke: bool,
+    /// Put the tables of `accuracy` into docs/accuracy.md
+    #[arg(long)]
+    markdown: bool,
 }
 
 fn main() -> ExitCode {
@@ -95,7 +106,9 @@ fn main() -> ExitCode {
 /// For `--help`: what each benchmark's last line says.
 fn fields() -> String {
     let of = |b: &Benchmark| format!("The last line of `{}`:\n{}", b.name, b.fields.trim_end());
-    BENCHMARKS.iter().map(of).collect::<Vec<_>>().join("\n\n")
+    let mut texts: Vec<_> = BENCHMARKS.iter().map(of).collect();
+    texts.push(format!("The last line of `accuracy`:\n{}", accuracy::FIELDS.trim_end()));
+    texts.join("\n\n")
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<()> {
@@ -105,13 +118,17 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    let Some(benchmark) = BENCHMARKS.iter().find(|b| b.name == arguments.benchmark) else {
-        anyhow::bail!("no benchmark `{}`; `list` names them all", arguments.benchmark);
-    };
     let size = match arguments {
         Arguments { smoke: true, .. } => Size::Smoke,
         Arguments { quick: true, .. } => Size::Quick,
         _ => Size::Full,
+    };
+    if arguments.benchmark == "accuracy" {
+        println!("{}", accuracy::run(size, arguments.markdown)?);
+        return Ok(());
+    }
+    let Some(benchmark) = BENCHMARKS.iter().find(|b| b.name == arguments.benchmark) else {
+        anyhow::bail!("no benchmark `{}`; `list` names them all", arguments.benchmark);
     };
     println!("{}", (benchmark.run)(size)?);
     Ok(())

@@ -65,7 +65,8 @@ impl Recorder {
         Ok((acquisitions, dropped))
     }
 
-    fn recording(&self, case: &str) -> PathBuf {
+    /// Where the latest recording of a case is.
+    pub fn recording(&self, case: &str) -> PathBuf {
         self.recordings.join(case.replace(|c: char| !c.is_ascii_alphanumeric(), "-"))
     }
 }

@@ -3,10 +3,13 @@
 //! What is looked at is that each one ends well and that the last line has the fields that
 //! others rely on, each a number. No time is judged here: the figures mean nothing.
 
-use std::path::Path;
+mod built;
+
 use std::process::Command;
 
 use serde_json::Value;
+
+use built::{EXECUTABLE, build_what_is_measured};
 
 /// Name, and the fields of its last line.
 const BENCHMARKS: &[(&str, &[&str])] = &[
@@ -20,9 +23,8 @@ const BENCHMARKS: &[(&str, &[&str])] = &[
             "oversubscribed_worst_ratio",
         ],
     ),
+    ("simulator", &["accesses_per_second"]),
 ];
-
-const EXECUTABLE: &str = env!("CARGO_BIN_EXE_syncline-bench");
 
 #[test]
 fn every_benchmark_runs_and_ends_with_its_fields() {
@@ -51,20 +53,4 @@ fn output_of(arguments: &[&str]) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {errors}");
     String::from_utf8(output.stdout).unwrap()
-}
-
-/// Cargo builds the executable of this crate for its tests, but not the `syncline` command
-/// and the preload library that it needs beside it.
-fn build_what_is_measured() {
-    let profile_folder = Path::new(EXECUTABLE).parent().unwrap();
-    let target = profile_folder.parent().unwrap();
-    let profile = match profile_folder.file_name().unwrap().to_str().unwrap() {
-        "debug" => "dev",
-        named => named,
-    };
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--package", "syncline-cli", "--package", "syncline-preload"]);
-    cargo.args(["--profile", profile, "--target-dir"]).arg(target);
-    let output = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -22,6 +22,8 @@ pub struct Args {
 pub enum Command {
     Record(Record),
     Report(Report),
+    Diff(Diff),
+    Export(Export),
     Top(Top),
     Locks(Locks),
     Completions(Completions),
@@ -55,6 +57,13 @@ pub struct Record {
     /// dropped, and the report says how much.
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = parse_size)]
     pub max_size: u64,
+
+    /// Time and log every acquisition, for a timeline
+    ///
+    /// Without it, waits are logged, and the time that locks are held is a sample. Costs some
+    /// 30 ns an acquisition, and up to 8 MiB a thread; of a thread's log the latest is kept.
+    #[arg(long)]
+    pub timeline: bool,
 
     /// The program and its arguments
     #[arg(
@@ -95,6 +104,76 @@ pub struct Report {
     /// From how many acquisitions a second a lock is called busy
     #[arg(long, value_name = "N", default_value = "1000", value_parser = parse_rate)]
     pub rate: f64,
+}
+
+/// Compare two recordings
+///
+/// Says which findings are gone, which are new and which have changed, and where waiting
+/// became more or less. Places are matched by function and file, so lines may move. Times
+/// are per second of run time, as runs need not be equally long.
+#[derive(clap::Args)]
+pub struct Diff {
+    /// The recording from before
+    #[arg(value_name = "BEFORE")]
+    pub before: PathBuf,
+
+    /// The recording from after
+    #[arg(value_name = "AFTER")]
+    pub after: PathBuf,
+
+    /// Print JSON, for scripts
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Write a recording for other tools
+///
+/// Profiles (pprof, folded) have the waiting for locks of the whole run, by call stack.
+/// Traces (perfetto, firefox) have the latest that each thread waited for, and what it held
+/// if it was recorded with `record --timeline`.
+///
+/// For example: `syncline export --format folded | inferno-flamegraph > waits.svg`
+#[derive(clap::Args)]
+pub struct Export {
+    /// The recording
+    #[arg(default_value = DEFAULT_RECORDING)]
+    pub recording: PathBuf,
+
+    /// What to write
+    #[arg(short, long, value_enum)]
+    pub format: Format,
+
+    /// File to write to; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+
+    /// What the widths of a flame graph are; only for folded stacks
+    #[arg(long, value_enum, default_value_t = Value::Delay)]
+    pub value: Value,
+}
+
+/// What other tools read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// A profile for `go tool pprof`
+    Pprof,
+    /// A trace for ui.perfetto.dev
+    Perfetto,
+    /// A profile for profiler.firefox.com
+    Firefox,
+    /// Folded stacks for flame graphs
+    Folded,
+    /// The JSON report and the timelines
+    Json,
+}
+
+/// What a flame graph shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Value {
+    /// Microseconds waited
+    Delay,
+    /// Waits
+    Waits,
 }
 
 /// Show a running recording, live

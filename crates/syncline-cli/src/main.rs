@@ -2,6 +2,8 @@
 //! own, which reads the arguments, calls the library that does the work, and prints.
 
 mod args;
+mod diff;
+mod export;
 mod failure;
 mod locks;
 mod record;
@@ -23,6 +25,8 @@ fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Record(args) => record::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Diff(args) => diff::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Top(args) => top::run(&args),
         Command::Locks(args) => locks::run(&args),
         Command::Completions(args) => shell::completions(&args),

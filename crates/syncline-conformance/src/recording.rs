@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use syncline_recording::layout::{BLOCKERS, Blocker, Row};
+use syncline_recording::layout::{BLOCKERS, Blocker, NOBODY, Row};
 use syncline_recording::{Op, ProcessFile, Thread, process_files};
 use tempfile::TempDir;
 
@@ -63,7 +63,18 @@ impl Recording {
             ];
             let what = "dropped operations, dropped waits, interrupted operations, disk full";
             assert!(lost == [0; 4], "not all was counted ({what}): {lost:?}");
+            process.threads.iter().for_each(|thread| assert_log_complete(process, thread));
         }
+    }
+
+    /// The thread with this number, of the one process that there is.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[track_caller]
+    pub fn thread(&self, tid: u64) -> &Thread {
+        let thread = self.only().threads.iter().find(|t| u64::from(t.record.tid) == tid);
+        thread.unwrap_or_else(|| panic!("no thread {tid}"))
     }
 
     /// One number: of a process, a thread of it or (0) all, an operation, and a lock or all.
@@ -121,6 +132,29 @@ impl Recording {
 
     fn threads(&self, pid: u32) -> impl Iterator<Item = &Thread> {
         self.processes.iter().filter(move |p| p.header.pid == pid).flat_map(|p| &p.threads)
+    }
+}
+
+/// Every wait that was counted was logged, and the latest of them are there.
+#[track_caller]
+fn assert_log_complete(process: &ProcessFile, thread: &Thread) {
+    let record = &thread.record;
+    let (unit, places) = (record.log & 0xffff_ffff_ffff, 1 << (record.log >> 48));
+    let waits = |row: &syncline_recording::Row| row.waits.as_ref().map_or(0, |w| w.waits);
+    let counted: u64 = thread.rows.iter().map(waits).sum();
+    let holds = process.header.timeline != 0;
+    assert!(
+        holds && record.logged >= counted || record.logged == counted,
+        "{counted} waits, and {} events",
+        record.logged
+    );
+    let kept = if unit == 0 { 0 } else { record.logged.min(places) };
+    assert_eq!(thread.log.len() as u64, kept, "the latest events are kept");
+    for event in &thread.log {
+        assert!(event.began <= event.ended && event.ended >= process.header.started);
+        let who = usize::from(event.who);
+        assert!(event.who == NOBODY || who < process.header.threads.count as usize);
+        assert!(!process.stack(event.stack).is_empty(), "an event has a stack");
     }
 }
 

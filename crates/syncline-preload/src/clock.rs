@@ -24,6 +24,17 @@ pub fn to_nanoseconds(ticks: u64) -> u64 {
     (u128::from(ticks) * 1_000_000_000 / u128::from(rate)) as u64
 }
 
+/// Converts to ticks.
+pub fn to_ticks(nanoseconds: u64) -> u64 {
+    let rate = TICKS_PER_SECOND.load(Ordering::Relaxed);
+    (u128::from(nanoseconds) * u128::from(rate) / 1_000_000_000) as u64
+}
+
+/// So many microseconds, fewer than a million, in ticks.
+pub fn microseconds(n: u64) -> u64 {
+    n * TICKS_PER_SECOND.load(Ordering::Relaxed) / 1_000_000
+}
+
 /// Now, in ticks; never 0.
 #[inline]
 pub fn now() -> u64 {

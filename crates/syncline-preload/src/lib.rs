@@ -18,8 +18,9 @@
 //! What it holds to:
 //!
 //! - it changes no byte of the program's own objects, and no result of its calls;
-//! - an uncontended operation at a place that is known makes no system call, takes no lock,
-//!   allocates nothing and writes nothing that another thread writes;
+//! - an uncontended operation at a place that is known takes no lock, allocates nothing, writes
+//!   nothing that another thread writes, and makes no system call, but for a sample where locks
+//!   are held for long (`count/hold.rs`);
 //! - it waits for nobody: not in a signal handler, not before its own start, not after a
 //!   fork;
 //! - where it can't count, it lets the call pass and counts that.

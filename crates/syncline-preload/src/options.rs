@@ -11,6 +11,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use syncline_recording::layout::{CLOCK_MONOTONIC, CLOCK_TSC};
 
 use crate::clock;
+use crate::count::sampling;
 
 /// Longest path of a recording's folder.
 pub const LONGEST_FOLDER: usize = 4000;
@@ -26,6 +27,8 @@ pub struct Options {
     pub ticks_per_second: u64,
     /// Bytes that a process's file may become.
     pub max_size: u64,
+    /// Whether every acquisition is timed and logged.
+    pub timeline: bool,
 }
 
 struct Once {
@@ -46,6 +49,7 @@ static OPTIONS: Once = Once {
         clock: CLOCK_TSC,
         ticks_per_second: 0,
         max_size: 0,
+        timeline: false,
     }),
 };
 
@@ -68,6 +72,7 @@ pub fn get() -> Option<&'static Options> {
             let stage = if options.is_some() { PRESENT } else { ABSENT };
             if let Some(options) = options {
                 clock::choose(options.clock == CLOCK_MONOTONIC, options.ticks_per_second);
+                sampling::choose(options.timeline);
                 // SAFETY: see `Once`.
                 unsafe { *OPTIONS.options.get() = options };
             }
@@ -76,6 +81,11 @@ pub fn get() -> Option<&'static Options> {
         }
         _ => None,
     }
+}
+
+/// Whether every acquisition is timed and logged.
+pub fn timeline() -> bool {
+    get().is_some_and(|options| options.timeline)
 }
 
 impl Options {
@@ -94,6 +104,7 @@ impl Options {
             clock: number(c"SYNCLINE_CLOCK")?.try_into().ok()?,
             ticks_per_second: number(c"SYNCLINE_TICKS_PER_SECOND").filter(|&rate| rate > 0)?,
             max_size: number(c"SYNCLINE_MAX_SIZE")?,
+            timeline: number(c"SYNCLINE_TIMELINE") == Some(1),
         })
     }
 }

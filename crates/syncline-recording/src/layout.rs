@@ -99,7 +99,8 @@ pub struct Header {
     pub pid: u32,
     /// Process number of the parent when recording began.
     pub parent: u32,
-    /// One uncontended acquisition in this many is timed from acquire to release.
+    /// One uncontended acquisition in this many is timed from acquire to release; 1 with
+    /// [`Header::timeline`].
     pub hold_sample_period: u32,
     /// Bytes that the file may become.
     pub file_size: u64,
@@ -209,8 +210,8 @@ pub struct ThreadRecord {
     /// Events that were written to the ring so far: the latest is at place `logged - 1`,
     /// modulo the ring's size, and only the latest that fit are still there.
     pub logged: u64,
-    /// What this thread last woke others with: the object of its latest signal, broadcast
-    /// or post.
+    /// What this thread last woke others with: the object of its latest signal, broadcast or
+    /// futex wake, or post that somebody seemed to wait for.
     pub notified: u64,
     /// When, in ticks.
     pub notified_at: u64,
@@ -327,7 +328,9 @@ pub const EVENT_HOLD: u8 = 2;
 /// [`EventRecord::who`]: not known, or nobody.
 pub const NOBODY: u16 = u16::MAX;
 
-/// What a thread did from one moment to another.
+/// What a thread did from one moment to another: a wait, or a hold if [`Header::timeline`] says
+/// so. A hold ends where a wait lets go of the lock, and another begins after it. The events of
+/// a ring are in the order in which they ended.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct EventRecord {
@@ -344,7 +347,7 @@ pub struct EventRecord {
     pub who: u16,
     /// The operation's code.
     pub op: u8,
-    /// [`EVENT_WAIT`] or [`EVENT_HOLD`]
+    /// [`EVENT_WAIT`] or [`EVENT_HOLD`]; 0 while the rest is being written.
     pub kind: u8,
 }
 
@@ -396,16 +399,20 @@ pub struct WaitRecord {
     pub held_max: u64,
     /// How many.
     pub held_samples: u64,
-    /// Waits for a condition that were followed by another wait for it, with the lock not
-    /// let go in between: the wake-up had found nothing to do.
+    /// Waits for a condition that did not run out of time and were followed by another wait for
+    /// it, within 50 microseconds, with the lock not let go and nobody woken in between: the
+    /// wake-up had found nothing to do.
     pub futile: u64,
-    /// How many holds were looked at for what follows.
+    /// How many holds were looked at for what follows: those after waits of more than 50
+    /// microseconds, one in eight after shorter ones, and timed ones that had not waited where
+    /// the row's holds take more than 10 microseconds on average.
     pub held_looked_at: u64,
-    /// Ticks of those holds.
+    /// Ticks of those holds, less the waits in which the lock was let go of.
     pub held_looked_at_ticks: u64,
     /// Of those ticks, the ones that the holder was not on a processor.
     pub held_off_cpu_ticks: u64,
-    /// How often it gave its processor up in those holds: it slept, or waited for a device.
+    /// How often it gave its processor up in those holds: it slept, or waited for a device or for
+    /// another lock.
     pub held_slept: u64,
     /// How often its processor was taken from it in those holds.
     pub held_preempted: u64,

@@ -18,6 +18,7 @@ pub mod layout;
 pub mod op;
 mod reader;
 mod session;
+mod source;
 
 pub use op::{Class, Op, Primitive};
 pub use reader::{Error, ProcessFile, Row, Thread};

@@ -3,23 +3,18 @@
 //! The file may be cut short, foreign, damaged, or still being written. So it is read
 //! with ordinary reads and never mapped (a mapped file that shrinks kills its reader),
 //! every offset and count is checked against the file's real size, and what is not
-//! plausible is an [`Error`]. A thread whose table was exchanged while it was being read is
-//! read once more.
+//! plausible is an [`Error`]; [`Source`] does that. A thread whose table was exchanged while
+//! it was being read is read once more.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::layout::{
-    BYTE_ORDER, EventRecord, HEADER_SIZE, Header, MAGIC, ModuleRecord, NestRecord, Region,
-    STACK_FRAMES, StackRecord, THREAD_NONE, ThreadRecord, UNIT, VERSION, WaitRecord,
+    EventRecord, Header, ModuleRecord, NestRecord, STACK_FRAMES, StackRecord, THREAD_NONE,
+    ThreadRecord, VERSION, WaitRecord,
 };
+use crate::source::Source;
 use crate::{Op, layout};
-
-const ROW_SIZE: u64 = size_of::<layout::Row>() as u64;
 
 /// Why a file could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +56,8 @@ pub struct Thread {
     pub record: ThreadRecord,
     /// Its rows, in no order.
     pub rows: Vec<Row>,
-    /// The events that are still in its ring, in the order in which they ended.
+    /// The events that are still in its ring, in the order in which they ended; none if the
+    /// file was read without logs.
     pub log: Vec<EventRecord>,
 }
 
@@ -88,22 +84,35 @@ impl ProcessFile {
     /// understands. Damage is found where it makes the structure unreadable; a counter
     /// that was overwritten is not noticed.
     pub fn open(path: &Path) -> Result<ProcessFile, Error> {
+        ProcessFile::read(path, true)
+    }
+
+    /// Reads the file without the threads' logs, which may be large: for who reads it again and
+    /// again.
+    ///
+    /// # Errors
+    /// As [`ProcessFile::open`].
+    pub fn open_counts(path: &Path) -> Result<ProcessFile, Error> {
+        ProcessFile::read(path, false)
+    }
+
+    fn read(path: &Path, with_logs: bool) -> Result<ProcessFile, Error> {
         let source = Source::open(path)?;
         let header = source.header()?;
         let modules = source.region::<ModuleRecord>(&header.modules, "modules")?;
         let stacks = source.region::<StackRecord>(&header.stacks, "stacks")?;
         let records = source.region::<ThreadRecord>(&header.threads, "threads")?;
         let mut threads = Vec::new();
-        let mut table_bytes = 0;
+        let mut arena_bytes = 0;
         for (index, record) in records.iter().enumerate() {
             if record.state == THREAD_NONE {
                 continue;
             }
-            table_bytes += source.table(record)?.map_or(0, |(_, rows)| rows * ROW_SIZE);
-            if table_bytes > source.size {
-                return Err(source.damaged("its tables overlap"));
+            arena_bytes += source.bytes_of(record)?;
+            if arena_bytes > source.size() {
+                return Err(source.damaged("its tables and logs overlap"));
             }
-            threads.push(source.thread(&header, index as u32, *record)?);
+            threads.push(source.thread(&header, index as u32, *record, with_logs)?);
         }
         Ok(ProcessFile { path: path.to_owned(), header, modules, threads, stacks })
     }
@@ -167,137 +176,5 @@ impl ThreadRecord {
     /// The name.
     pub fn name(&self) -> String {
         text(&self.name)
-    }
-}
-
-/// An open file and its size: every read is checked against it.
-struct Source<'a> {
-    path: &'a Path,
-    file: File,
-    size: u64,
-}
-
-impl Source<'_> {
-    fn open(path: &Path) -> Result<Source<'_>, Error> {
-        let io = |source| Error::Io { path: path.to_owned(), source };
-        let file = File::open(path).map_err(io)?;
-        let meta = file.metadata().map_err(io)?;
-        if !meta.is_file() {
-            return Err(Error::Foreign(path.to_owned()));
-        }
-        Ok(Source { path, file, size: meta.len() })
-    }
-
-    fn damaged(&self, what: impl Into<String>) -> Error {
-        Error::Damaged { path: self.path.to_owned(), what: what.into() }
-    }
-
-    fn header(&self) -> Result<Header, Error> {
-        let mut header = Header::zeroed();
-        let prefix = (self.size as usize).min(size_of::<Header>());
-        self.read_at(&mut bytemuck::bytes_of_mut(&mut header)[..prefix], 0)?;
-        if header.magic != MAGIC {
-            return Err(Error::Foreign(self.path.to_owned()));
-        }
-        if header.byte_order != BYTE_ORDER {
-            return Err(Error::ByteOrder(self.path.to_owned()));
-        }
-        if header.version != VERSION {
-            return Err(Error::Version { path: self.path.to_owned(), found: header.version });
-        }
-        if self.size < HEADER_SIZE as u64 {
-            return Err(self.damaged("it ends inside its first page"));
-        }
-        if header.ticks_per_second == 0 {
-            return Err(self.damaged("its clock has no rate"));
-        }
-        Ok(header)
-    }
-
-    fn read_at(&self, into: &mut [u8], offset: u64) -> Result<(), Error> {
-        match self.file.read_exact_at(into, offset) {
-            Ok(()) => Ok(()),
-            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
-                Err(self.damaged(format!("it ends before byte {}", offset + into.len() as u64)))
-            }
-            Err(source) => Err(Error::Io { path: self.path.to_owned(), source }),
-        }
-    }
-
-    /// Reads `count` records, after checking that they lie within the file.
-    fn records<T: Pod>(&self, offset: u64, count: usize, what: &str) -> Result<Vec<T>, Error> {
-        let bytes = (count as u64).checked_mul(size_of::<T>() as u64);
-        let end = bytes.and_then(|bytes| offset.checked_add(bytes));
-        if end.is_none_or(|end| end > self.size) {
-            return Err(self.damaged(format!("its {what} lie beyond its end")));
-        }
-        let mut records = vec![T::zeroed(); count];
-        self.read_at(bytemuck::cast_slice_mut(&mut records), offset)?;
-        Ok(records)
-    }
-
-    fn region<T: Pod>(&self, region: &Region, what: &str) -> Result<Vec<T>, Error> {
-        if region.record_size as usize != size_of::<T>() {
-            return Err(self.damaged(format!("its {what} have an unknown size")));
-        }
-        self.records(region.offset, region.count.min(region.capacity) as usize, what)
-    }
-
-    /// Where a unit of the arena is in the file.
-    fn unit(&self, header: &Header, unit: u64) -> Result<u64, Error> {
-        let bytes = unit.checked_mul(UNIT).and_then(|b| b.checked_add(header.arena_offset));
-        bytes.ok_or_else(|| self.damaged("an offset is out of range"))
-    }
-
-    fn thread(&self, header: &Header, index: u32, first: ThreadRecord) -> Result<Thread, Error> {
-        /// More than a thread can exchange its table for larger ones.
-        const ATTEMPTS: u32 = 64;
-        let mut record = first;
-        for attempt in 1.. {
-            let rows = self.rows(header, &record);
-            let offset =
-                header.threads.offset + u64::from(index) * size_of::<ThreadRecord>() as u64;
-            let now = self.records::<ThreadRecord>(offset, 1, "threads")?[0];
-            let same = (now.table, now.exchanges) == (record.table, record.exchanges);
-            if same || attempt == ATTEMPTS {
-                return Ok(Thread { index, record, rows: rows?, log: Vec::new() });
-            }
-            record = now;
-        }
-        unreachable!("the last attempt returns")
-    }
-
-    /// The first unit of a thread's table and its number of rows; none if it has no table.
-    fn table(&self, record: &ThreadRecord) -> Result<Option<(u64, u64)>, Error> {
-        let (unit, log2) = (record.table & 0xffff_ffff_ffff, record.table >> 48);
-        match log2 {
-            _ if record.table == 0 => Ok(None),
-            0..=32 => Ok(Some((unit, 1 << log2))),
-            _ => Err(self.damaged("a table has an impossible size")),
-        }
-    }
-
-    fn rows(&self, header: &Header, record: &ThreadRecord) -> Result<Vec<Row>, Error> {
-        let Some((unit, count)) = self.table(record)? else {
-            return Ok(Vec::new());
-        };
-        let offset = self.unit(header, unit)?;
-        let all = self.records::<layout::Row>(offset, count as usize, "rows")?;
-        let mut rows = Vec::new();
-        for counts in all.into_iter().filter(|row| row.key != 0) {
-            let Some(op) = counts.op() else {
-                return Err(self.damaged("a row has an unknown operation"));
-            };
-            let waits = match counts.wait {
-                0 => None,
-                unit => {
-                    let offset = self.unit(header, u64::from(unit))?;
-                    let records = self.records::<WaitRecord>(offset, 1, "waits")?;
-                    Some(Box::new(records[0]))
-                }
-            };
-            rows.push(Row { op, counts, waits, nest: None });
-        }
-        Ok(rows)
     }
 }

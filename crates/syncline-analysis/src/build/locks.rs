@@ -1,6 +1,6 @@
 //! Locks, added up over threads and call sites.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use syncline_recording::{Class, Op, Primitive};
 
@@ -25,22 +25,37 @@ struct Sum {
     /// Number of creations, by stack.
     created: HashMap<usize, u64>,
     sites: HashMap<(usize, Op), Tally>,
+    /// Number of calls, by thread.
+    threads: BTreeMap<usize, u64>,
 }
 
 impl Locks {
-    /// Adds what one thread did to one lock at one place.
-    pub fn add(&mut self, op: Op, address: u64, site: usize, stack: usize, tally: &Tally) {
+    /// Adds what one thread did to one lock at one place: a site, a stack and a thread.
+    pub fn add(
+        &mut self,
+        op: Op,
+        address: u64,
+        (site, stack, thread): (usize, usize, usize),
+        tally: &Tally,
+    ) {
         if op.primitive() == Primitive::Thread {
             return;
         }
         let lock = self.locks.entry((op.primitive(), address)).or_default();
         match op.class() {
             Class::Create => *lock.created.entry(stack).or_default() += 1,
-            Class::Notify => lock.wake_ups = lock.wake_ups.saturating_add(tally.calls),
+            Class::Notify => {
+                lock.wake_ups = lock.wake_ups.saturating_add(tally.calls);
+                lock.sites.entry((site, op)).or_default().add(tally);
+            }
             Class::Acquire | Class::Try | Class::Wait => {
                 lock.tally.add(tally);
                 lock.sites.entry((site, op)).or_default().add(tally);
             }
+        }
+        if op.class() != Class::Create {
+            let calls: &mut u64 = lock.threads.entry(thread).or_default();
+            *calls = calls.saturating_add(tally.calls);
         }
     }
 
@@ -109,7 +124,7 @@ impl Sum {
             primitive,
             kind,
             name: name(primitive, address, created_at, stacks),
-            beside: Vec::new(),
+            beside: stacks.symbols().beside(address, written(primitive)),
             created_at,
             quadrant: (kind == Kind::Lock)
                 .then(|| Quadrant::of(figures.contention, figures.calls_per_second, thresholds)),
@@ -117,7 +132,22 @@ impl Sum {
             wake_ups: self.wake_ups,
             sites,
             blockers,
+            threads: self.threads.into_iter().collect(),
         }
+    }
+}
+
+/// How many bytes of such an object are written when it is used, from its first one on: its
+/// size in the C library, without what only its creation writes.
+pub fn written(primitive: Primitive) -> u64 {
+    match primitive {
+        Primitive::Mutex => 24,
+        Primitive::Rwlock => 32,
+        Primitive::Condvar => 48,
+        Primitive::Barrier | Primitive::Semaphore => 16,
+        Primitive::OmpLock | Primitive::OmpCritical => 8,
+        Primitive::Spinlock | Primitive::Futex => 4,
+        Primitive::OmpBarrier | Primitive::Thread => 0,
     }
 }
 

@@ -21,9 +21,11 @@ use syncline_recording::{Class, Ending, Op, ProcessFile, Session, Thread};
 use crate::findings;
 use crate::model::{Kind, Process, State, Waiting};
 use crate::options::Options;
+use crate::section;
 use crate::symbols::Symbols;
 use blocking::Pairs;
 use locks::Locks;
+pub use locks::written;
 use nesting::Nests;
 use sites::Sites;
 use stacks::Stacks;
@@ -58,7 +60,7 @@ impl Context<'_> {
                 let stack = stacks.of_row(row);
                 let tally = Tally::of_row(row);
                 let site = sites.add(row.op, &stacks, stack, row.counts.lock, t, &tally);
-                locks.add(row.op, row.counts.lock, site, stack, &tally);
+                locks.add(row.op, row.counts.lock, (site, stack, t), &tally);
                 pairs.add(row, site);
                 nests.add(row, site, stack, &stacks);
             }
@@ -66,13 +68,13 @@ impl Context<'_> {
                 let stack = stacks.checked(thread.record.waiting_stack);
                 let lock = thread.record.waiting_lock;
                 let site = sites.add(op, &stacks, stack, lock, t, &tally);
-                locks.add(op, lock, site, stack, &tally);
+                locks.add(op, lock, (site, stack, t), &tally);
             }
         }
         let log = |thread: &Thread| timeline::log(&thread.log, &sites, &stacks);
         let logs = file.threads.iter().map(log).collect();
         let thresholds = &self.options.thresholds;
-        let (sites, site_numbers) = sites.finish(&stacks, &clock, thresholds);
+        let (mut sites, site_numbers) = sites.finish(&stacks, &clock, thresholds);
         let pairs = pairs.finish(&site_numbers, &sites, &stacks, file, &clock);
         let locks = locks.finish(&site_numbers, &pairs, &mut stacks, &clock, thresholds);
         let nesting = nests.finish(&site_numbers, &locks);
@@ -85,6 +87,8 @@ impl Context<'_> {
         }
         let thread_seconds: f64 = threads.iter().map(|thread| thread.seconds).sum();
         let blocking = blocking::over_all_locks(&pairs, &stacks);
+        let (known, symbols) = stacks.with_symbols();
+        section::fill(&mut sites, known, symbols);
         let (stacks, frames, modules) = stacks.into_tables();
         let mut process = Process {
             pid: file.header.pid,

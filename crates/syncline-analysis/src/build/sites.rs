@@ -1,5 +1,6 @@
 //! Call sites, added up over locks, threads and the ways to get there.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use syncline_recording::Op;
@@ -7,7 +8,7 @@ use syncline_recording::Op;
 use super::stacks::Stacks;
 use super::takes_lock;
 use super::tally::{Clock, Tally};
-use crate::model::{Kind, Quadrant, Site};
+use crate::model::{Kind, Quadrant, Site, Way};
 use crate::options::Thresholds;
 
 /// The sites so far. A site is an operation and a frame.
@@ -22,8 +23,16 @@ struct Sum {
     tally: Tally,
     locks: HashSet<u64>,
     threads: HashSet<usize>,
-    /// Ticks waited and calls, by stack.
-    stacks: HashMap<usize, (u64, u64)>,
+    /// By stack.
+    stacks: HashMap<usize, WaySum>,
+}
+
+/// What was done on one way to a site, in ticks.
+#[derive(Default)]
+struct WaySum {
+    calls: u64,
+    waits: u64,
+    waited: u64,
 }
 
 impl Sites {
@@ -51,9 +60,10 @@ impl Sites {
         site.tally.add(tally);
         site.locks.insert(lock);
         site.threads.insert(thread);
-        let (waited, calls) = site.stacks.entry(stack).or_default();
-        *waited = waited.saturating_add(tally.waited);
-        *calls = calls.saturating_add(tally.calls);
+        let way = site.stacks.entry(stack).or_default();
+        way.waited = way.waited.saturating_add(tally.waited);
+        way.calls = way.calls.saturating_add(tally.calls);
+        way.waits = way.waits.saturating_add(tally.waits).saturating_add(tally.unfinished);
         number
     }
 
@@ -90,14 +100,19 @@ impl Sum {
     fn finish(self, stacks: &Stacks, clock: &Clock, thresholds: &Thresholds) -> Site {
         let figures = self.tally.figures(clock);
         let mut ways: Vec<_> = self.stacks.into_iter().collect();
-        ways.sort_by_key(|&(stack, (waited, calls))| (u64::MAX - waited, u64::MAX - calls, stack));
-        let ways: Vec<usize> = ways.into_iter().map(|(stack, _)| stack).collect();
+        ways.sort_by_key(|(stack, way)| (Reverse(way.waited), Reverse(way.calls), *stack));
+        let way = |(_, way): &(usize, WaySum)| Way {
+            calls: way.calls,
+            waits: way.waits,
+            waited: clock.seconds(way.waited),
+        };
         Site {
             op: self.op,
             kind: Kind::of(self.op.primitive()),
-            place: stacks.place_name(ways[0]),
-            frame: stacks.place(ways[0]),
-            stacks: ways,
+            place: stacks.place_name(ways[0].0),
+            frame: stacks.place(ways[0].0),
+            ways: ways.iter().map(way).collect(),
+            stacks: ways.into_iter().map(|(stack, _)| stack).collect(),
             locks: self.locks.len(),
             threads: self.threads.len(),
             quadrant: takes_lock(self.op)

@@ -83,6 +83,11 @@ impl Stacks {
         &mut self.symbols
     }
 
+    /// The stacks, and the names to look things up in.
+    pub fn with_symbols(&mut self) -> (&[Stack], &mut Symbols) {
+        (&self.stacks, &mut self.symbols)
+    }
+
     /// All that was found.
     pub fn into_tables(self) -> (Vec<Stack>, Vec<Frame>, Vec<Module>) {
         let (frames, modules) = self.symbols.into_tables();

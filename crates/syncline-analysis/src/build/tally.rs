@@ -114,9 +114,8 @@ impl Tally {
         tally.held_timed = samples.saturating_add(timed_after_waiting);
         // Stratified: those that waited are all timed, and the mean of the sample stands
         // for those that did not.
-        let mean = if samples > 0 { counts.held_ticks as f64 / samples as f64 } else { 0.0 };
         let not_waited = counts.calls.saturating_sub(timed_after_waiting);
-        tally.held = held_after_waiting as f64 + mean * not_waited as f64;
+        tally.held = held_after_waiting as f64 + mean_held(counts) * not_waited as f64;
         if wants(row.op) {
             tally.wanted = tally.calls.saturating_add(tally.timeouts).saturating_add(tally.refused);
             tally.found_taken = tally.waits.saturating_add(tally.refused).min(tally.wanted);
@@ -193,6 +192,19 @@ impl Tally {
             futile: self.futile,
             histogram: Histogram::new(&self.histogram, clock.ticks_per_second),
         }
+    }
+}
+
+/// The mean of the holds that were sampled, in ticks.
+fn mean_held(counts: &syncline_recording::layout::Row) -> f64 {
+    /// Samples from which on the longest does not count. A holder that loses its processor
+    /// holds on for milliseconds, and each sample stands for more than a hundred holds.
+    const MANY: u32 = 32;
+    let (ticks, samples) = (counts.held_ticks as f64, f64::from(counts.held_samples));
+    match counts.held_samples {
+        0 => 0.0,
+        1..=MANY => ticks / samples,
+        _ => (ticks - counts.held_max as f64).max(0.0) / (samples - 1.0),
     }
 }
 

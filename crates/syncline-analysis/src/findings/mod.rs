@@ -2,7 +2,24 @@
 //! figures. A rule's file says in its first paragraph what it takes for a problem; its
 //! thresholds are constants with their reasons.
 
-use crate::gain;
+mod asymmetric_contention;
+mod blocked_holder;
+mod busy_futex;
+mod evidence;
+mod false_sharing;
+mod family;
+mod improper_granularity;
+mod improper_primitive;
+mod load_imbalance;
+mod lock_order;
+mod over_synchronization;
+mod precedence;
+#[cfg(test)]
+pub(crate) mod testing;
+mod touches;
+mod wasted_wake_ups;
+
+use crate::gain::Predictor;
 use crate::model::{Finding, Process};
 use crate::options::Thresholds;
 
@@ -10,14 +27,26 @@ use crate::options::Thresholds;
 type Rules = fn(&Process, &Thresholds) -> Vec<Finding>;
 
 /// Every kind of problem.
-const ALL: &[Rules] = &[];
+const ALL: &[Rules] = &[
+    improper_primitive::find,
+    improper_granularity::find,
+    over_synchronization::find,
+    asymmetric_contention::find,
+    load_imbalance::find,
+    blocked_holder::find,
+    wasted_wake_ups::find,
+    false_sharing::find,
+    lock_order::find,
+    busy_futex::find,
+];
 
 /// All that is found in a process, with predicted gains, most to gain first.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
-    let mut findings: Vec<Finding> =
-        ALL.iter().flat_map(|rules| rules(process, thresholds)).collect();
+    let findings = ALL.iter().flat_map(|rules| rules(process, thresholds)).collect();
+    let mut findings = precedence::one_for_each_problem(findings);
+    let predictor = Predictor::new(process);
     for finding in &mut findings {
-        finding.gain = gain::predict(process, &finding.remedy);
+        finding.gain = predictor.gain(&finding.remedy);
     }
     let gain = |f: &Finding| f.gain.map_or(0.0, |gain| gain.seconds);
     findings.sort_by(|a, b| {

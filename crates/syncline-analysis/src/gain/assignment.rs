@@ -2,15 +2,15 @@
 
 use crate::model::Group;
 
-/// The share of the run time that goes away when each group has the proposed threads and
-/// all threads of a group the same work.
-pub fn share(groups: &[Group], processors: f64) -> f64 {
-    let work: f64 = groups.iter().map(|group| group.work).sum();
-    let least = work / processors;
+/// Seconds that go away when each group has the proposed threads and all threads of a group
+/// the same work. At least so many seconds remain in any case: the processor time of all
+/// threads, on all processors. Work may be more than that, where threads sleep or wait for
+/// devices.
+pub fn seconds(groups: &[Group], least: f64) -> f64 {
     let slowest = |time: fn(&Group) -> f64| groups.iter().map(time).fold(least, f64::max);
     let before = slowest(|group| group.busiest);
     let after = slowest(|group| group.work / group.proposed.max(1) as f64);
-    if before > 0.0 { 1.0 - after / before } else { 0.0 }
+    (before - after).max(0.0)
 }
 
 #[cfg(test)]
@@ -25,18 +25,19 @@ mod tests {
     #[test]
     fn the_slowest_stage_sets_the_pace() {
         let groups = [group(4, 2, 4.0), group(4, 6, 12.0)];
-        assert!((share(&groups, f64::INFINITY) - 1.0 / 3.0).abs() < 1e-9);
+        assert_eq!(seconds(&groups, 0.0), 1.0);
     }
 
     #[test]
     fn more_threads_for_a_stage_do_not_make_more_processors() {
         let groups = [group(4, 2, 4.0), group(4, 6, 12.0)];
-        assert_eq!(share(&groups, 4.0), 0.0, "16 seconds on 4 processors take 4");
+        assert_eq!(seconds(&groups, 4.0), 0.0, "16 seconds on 4 processors take 4");
+        assert_eq!(seconds(&groups, 2.5), 0.5);
     }
 
     #[test]
     fn unequal_threads_of_one_group_become_equal() {
         let unequal = Group { busiest: 6.0, ..group(4, 4, 12.0) };
-        assert_eq!(share(&[unequal], 8.0), 0.5);
+        assert_eq!(seconds(&[unequal], 1.5), 3.0);
     }
 }

@@ -43,6 +43,13 @@ struct Replay<'a> {
     ended: f64,
 }
 
+#[derive(Clone, Copy)]
+struct Waiter {
+    work: f64,
+    delay: f64,
+    thread: usize,
+}
+
 #[derive(Clone, Default)]
 struct Thread {
     /// Work done at its last stop.
@@ -53,8 +60,8 @@ struct Thread {
     /// Work at which others wait for it, in order, and the next of them.
     awaited: Vec<f64>,
     next_awaited: usize,
-    /// Who waits for it now, and for how much work.
-    waiters: Vec<(f64, usize)>,
+    /// Who waits for it now, for how much work, and how long it takes to go on then.
+    waiters: Vec<Waiter>,
     /// What it waits for spins, if it waits.
     waits: Option<bool>,
     started: bool,
@@ -65,7 +72,7 @@ impl<'a> Replay<'a> {
         let mut threads = vec![Thread::default(); tracks.len()];
         let ends = tracks.iter().flat_map(|t| t.waits.iter().map(|w| w.ends).chain([t.starts]));
         for ends in ends {
-            if let Ends::With { thread, work } = ends {
+            if let Ends::With { thread, work, .. } = ends {
                 threads[thread].awaited.push(work);
             }
         }
@@ -142,15 +149,15 @@ impl<'a> Replay<'a> {
         }
         let done = self.threads[number].done + NOTHING;
         let mut free = Vec::new();
-        self.threads[number].waiters.retain(|&(work, waiter)| {
-            let still = work > done;
+        self.threads[number].waiters.retain(|waiter| {
+            let still = waiter.work > done;
             if !still {
-                free.push(waiter);
+                free.push(*waiter);
             }
             still
         });
         for waiter in free {
-            self.go_on(waiter);
+            self.go_on_after(waiter.thread, waiter.delay);
         }
     }
 
@@ -161,13 +168,21 @@ impl<'a> Replay<'a> {
             self.wanted += 1.0;
         }
         match ends {
-            Ends::With { thread, work } if self.threads[thread].done + NOTHING < work => {
-                self.threads[thread].waiters.push((work, number));
+            Ends::With { thread, work, delay } if self.threads[thread].done + NOTHING < work => {
+                self.threads[thread].waiters.push(Waiter { work, delay, thread: number });
             }
+            // It has happened before: nobody sleeps, and nobody has to be woken.
             Ends::With { .. } => self.go_on(number),
-            Ends::After(seconds) => {
-                self.timers.push(Reverse((Moment(self.now + seconds.max(0.0)), number)));
-            }
+            Ends::After(seconds) => self.go_on_after(number, seconds.max(0.0)),
+        }
+    }
+
+    /// A thread goes on in so many seconds.
+    fn go_on_after(&mut self, number: usize, seconds: f64) {
+        if seconds > 0.0 {
+            self.timers.push(Reverse((Moment(self.now + seconds), number)));
+        } else {
+            self.go_on(number);
         }
     }
 
@@ -201,7 +216,7 @@ impl<'a> Replay<'a> {
         };
         let first = stuck.min_by(|&a, &b| ended(a).total_cmp(&ended(b)))?;
         for thread in &mut self.threads {
-            thread.waiters.retain(|&(_, waiter)| waiter != first);
+            thread.waiters.retain(|waiter| waiter.thread != first);
         }
         Some(first)
     }
@@ -243,7 +258,7 @@ mod tests {
     }
 
     fn with(thread: usize, work: f64) -> Ends {
-        Ends::With { thread, work }
+        Ends::With { thread, work, delay: 0.0 }
     }
 
     fn assert_near(seconds: f64, expected: f64) {
@@ -265,6 +280,13 @@ mod tests {
         assert_near(replay(&tracks, 2.0), 5.0);
         let late = [track(4.0, &[]), track(5.0, &[(4.0, with(0, 3.0))])];
         assert_near(replay(&late, 2.0), 5.0);
+    }
+
+    #[test]
+    fn a_wake_up_takes_its_time_only_where_somebody_sleeps() {
+        let woken = Ends::With { thread: 0, work: 3.0, delay: 0.5 };
+        assert_near(replay(&[track(3.0, &[]), track(3.0, &[(1.0, woken)])], 2.0), 5.5);
+        assert_near(replay(&[track(3.0, &[]), track(6.0, &[(4.0, woken)])], 2.0), 6.0);
     }
 
     #[test]

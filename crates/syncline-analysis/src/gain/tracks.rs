@@ -57,6 +57,8 @@ pub enum Ends {
         thread: usize,
         /// Its work by then.
         work: f64,
+        /// Seconds from then until the one who waits goes on: the wake-up.
+        delay: f64,
     },
     /// So many seconds are over: what ended it is not known.
     After(f64),
@@ -77,13 +79,16 @@ pub fn tracks(process: &Process, processors: f64) -> Vec<Track> {
     let works: Vec<Work> = lives.iter().map(|life| Work::new(life, &pace)).collect();
     let ends = |by: Option<usize>, from: f64, to: f64| match by {
         Some(thread) if thread < works.len() => {
-            Ends::With { thread, work: works[thread].by(to, &lives[thread], &pace) }
+            let life = &lives[thread];
+            // Who waits itself by then had done it before it began to.
+            let since = life.waiting_at(to).map_or(to, |wait| wait.began).max(from);
+            Ends::With { thread, work: works[thread].by(to, life, &pace), delay: to - since }
         }
         _ => Ends::After(to - from),
     };
     let track = |(number, life): (usize, &Life)| Track {
         starts: match process.threads[number].creator {
-            Some(creator) if creator != number => ends(Some(creator), 0.0, life.began),
+            Some(creator) if creator != number => ends(Some(creator), life.began, life.began),
             _ => Ends::After(life.began),
         },
         waits: life
@@ -115,6 +120,12 @@ struct Life {
 }
 
 impl Life {
+    /// The wait that the thread is in at a moment.
+    fn waiting_at(&self, moment: f64) -> Option<&Span> {
+        let next = self.waits.partition_point(|wait| wait.ended <= moment);
+        self.waits.get(next).filter(|wait| wait.began <= moment)
+    }
+
     /// The stretches in which the thread ran.
     fn running(&self) -> impl Iterator<Item = (f64, f64)> {
         let begins = [self.began].into_iter().chain(self.waits.iter().map(|wait| wait.ended));

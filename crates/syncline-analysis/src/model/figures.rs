@@ -73,7 +73,8 @@ pub struct Figures {
     /// The longest wait, in seconds.
     pub waited_max: f64,
     /// Seconds held, an estimate: the timed ones, and for the others the mean of the
-    /// sample. Contended acquisitions are all timed, uncontended ones are sampled.
+    /// sample, of a large one without its longest. Contended acquisitions are all timed,
+    /// uncontended ones are sampled.
     pub held: f64,
     /// The longest time held of those that were timed, in seconds.
     pub held_max: f64,

@@ -29,10 +29,14 @@ pub struct Lock {
     pub wake_ups: u64,
     /// Where it stands by contention and acquisitions; none if it is not a lock.
     pub quadrant: Option<Quadrant>,
-    /// Where it was used, the sites with most waiting first.
+    /// Where it was used, also to wake others, the sites with most waiting first.
     pub sites: Vec<SiteUse>,
     /// Who held it when others waited, most time first.
     pub blockers: Vec<Blocker>,
+    /// Who used it: places in [`super::Process::threads`], each with its calls. Not part of
+    /// the JSON report.
+    #[serde(skip)]
+    pub threads: Vec<(usize, u64)>,
 }
 
 /// What one call site did to one lock.

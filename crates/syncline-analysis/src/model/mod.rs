@@ -35,7 +35,7 @@ pub(crate) use note::with_messages;
 pub use process::{Process, State};
 pub use quadrant::{Quadrant, QuadrantCounts};
 pub use section::Section;
-pub use site::Site;
+pub use site::{Site, Way};
 pub use stack::{Frame, Module, Stack, SymbolSource};
 pub use thread::{Thread, WaitingNow};
 pub use timeline::{Activity, Span, Timeline};

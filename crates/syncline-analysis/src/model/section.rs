@@ -13,15 +13,19 @@ pub struct Section {
     pub instructions: usize,
     /// Whether it has a loop.
     pub loops: bool,
-    /// Instructions that read memory other than the function's own stack.
+    /// Instructions that read memory which others can reach: not the function's own stack,
+    /// the thread's own data, or constants. Atomic ones are not among them.
     pub reads: usize,
-    /// Instructions that write memory other than the function's own stack, without atomics.
+    /// Instructions that write such memory, without atomics.
     pub writes: usize,
     /// Atomic instructions on such memory.
     pub atomics: usize,
-    /// Places in memory other than the stack that are read or written, told apart by how
-    /// they are addressed; none if that can't be told.
+    /// Places in such memory that are read or written, told apart by how they are addressed;
+    /// none if that can't be told, as in a loop over an array.
     pub words: Option<usize>,
-    /// Functions that it calls, by their names as far as they have some.
+    /// Functions that it calls, by their names as far as they have some, in the order of the
+    /// alphabet: those that take and release inner locks too, but not the release that ends it.
     pub calls: Vec<String>,
+    /// Global variables that it reads or writes, as far as they are addressed as such.
+    pub variables: Vec<String>,
 }

@@ -20,6 +20,9 @@ pub struct Site {
     pub frame: Option<usize>,
     /// The ways to get here, those with most waiting first.
     pub stacks: Vec<usize>,
+    /// What was done on each of these ways, in the same order. Not part of the JSON report.
+    #[serde(skip)]
+    pub ways: Vec<Way>,
     /// Locks that were used here.
     pub locks: usize,
     /// Threads that came here.
@@ -31,4 +34,15 @@ pub struct Site {
     /// What its critical section does, where the program's file could be read and it could
     /// be followed.
     pub section: Option<Section>,
+}
+
+/// What was done at a call site by one way to get there.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Way {
+    /// As in [`Figures`].
+    pub calls: u64,
+    /// Calls that had to wait, also those whose wait had not ended.
+    pub waits: u64,
+    /// Seconds waited.
+    pub waited: f64,
 }

@@ -10,6 +10,9 @@ pub struct Stack {
     pub addresses: Vec<u64>,
     /// Its frames, the innermost first. An address has several where calls were inlined.
     pub frames: Vec<usize>,
+    /// How many of the frames each address has. Not part of the JSON report.
+    #[serde(skip)]
+    pub frames_at: Vec<usize>,
     /// The frame to show for it: the innermost that is not a library's lock wrapper; none
     /// if the stack has no frames.
     pub place: Option<usize>,

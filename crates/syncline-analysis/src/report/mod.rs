@@ -9,4 +9,4 @@ mod words;
 
 pub use html::html;
 pub use json::{SCHEMA, json};
-pub use terminal::{Style, terminal};
+pub use terminal::{Style, diff as terminal_diff, terminal};

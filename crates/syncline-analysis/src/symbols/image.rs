@@ -83,6 +83,17 @@ impl Image {
         self.tables.variables.find(address).map(|(name, offset)| (demangle(name), offset))
     }
 
+    /// The variables that have a byte at these addresses.
+    pub fn variables(&self, addresses: std::ops::Range<u64>) -> Vec<String> {
+        self.tables.variables.within(addresses).map(demangle).collect()
+    }
+
+    /// The function at an address by the symbols, and how far behind its start the address
+    /// is.
+    pub fn function(&self, address: u64) -> Option<(String, u64)> {
+        self.tables.functions.find(address).map(|(name, offset)| (demangle(name), offset))
+    }
+
     fn debug_frames(&self, address: u64) -> Option<Vec<Found>> {
         let mut found = Vec::new();
         let mut frames = self.debug.as_ref()?.find_frames(address).ok()?;

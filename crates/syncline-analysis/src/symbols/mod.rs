@@ -4,8 +4,8 @@
 //! number, whatever address they came from: a line that was inlined at ten places is still
 //! one line.
 
-mod demangle;
-mod files;
+pub mod demangle;
+pub mod files;
 mod image;
 pub mod place;
 mod table;
@@ -17,6 +17,9 @@ use syncline_recording::layout::ModuleRecord;
 
 use crate::model::{Frame, Module, Stack, SymbolSource};
 use image::Image;
+
+/// Bytes that processors move between their caches at a time.
+pub const CACHE_LINE: u64 = 64;
 
 /// The names of one process.
 pub struct Symbols {
@@ -53,12 +56,15 @@ impl Symbols {
     /// A stack with names, made of return addresses.
     pub fn stack(&mut self, addresses: &[u64]) -> Stack {
         let mut frames = Vec::new();
+        let mut frames_at = Vec::new();
         for &address in addresses {
-            frames.extend_from_slice(self.frames_at(address));
+            let found = self.frames_at(address);
+            frames_at.push(found.len());
+            frames.extend_from_slice(found);
         }
         let names = frames.iter().map(|&f: &usize| &self.frames[f]);
         let place = place::users_own(names, &self.modules).map(|place| frames[place]);
-        Stack { addresses: addresses.to_vec(), frames, place, cut: false, broken: false }
+        Stack { addresses: addresses.to_vec(), frames, frames_at, place, cut: false, broken: false }
     }
 
     /// The function that starts at this address, without its arguments.
@@ -85,6 +91,49 @@ impl Symbols {
             Some((variable, offset)) => format!("{variable}+{offset:#x} ({name})"),
             None => format!("{name}+{at:#x}"),
         })
+    }
+
+    /// The other variables on the cache lines of a variable of which so many bytes are
+    /// written; none if it is no variable itself, or not all lines are in its module.
+    pub fn beside(&mut self, address: u64, written: u64) -> Vec<String> {
+        let Some(m) = self.module_of(address) else { return Vec::new() };
+        if written == 0 || place::is_wrapper(&self.modules[m]) {
+            return Vec::new();
+        }
+        let at = address.wrapping_sub(self.modules[m].bias);
+        let lines = at & !(CACHE_LINE - 1)..(at + written).next_multiple_of(CACHE_LINE);
+        let Some((own, _)) = self.image(m).variable(at) else { return Vec::new() };
+        let mut beside = self.image(m).variables(lines);
+        beside.retain(|name| *name != own);
+        beside
+    }
+
+    /// Where the instructions of a stack's place are: the module, and the return address as
+    /// one of the file.
+    pub fn place_in_file(&mut self, stack: &Stack) -> Option<(usize, u64)> {
+        let place = stack.place?;
+        let mut addresses = stack.addresses.iter();
+        let address = *addresses.find(|&&address| self.frames_at(address).contains(&place))?;
+        let m = self.module_of(address.saturating_sub(1))?;
+        Some((m, address.wrapping_sub(self.modules[m].bias)))
+    }
+
+    /// The file of a module, if it is on disk as it was when it was recorded.
+    pub fn file(&self, m: usize) -> Option<PathBuf> {
+        let path = PathBuf::from(&self.modules[m].path);
+        files::find(&path, &self.build_ids[m], &[]).ok().map(|files| files.binary)
+    }
+
+    /// The function that begins at an address of a module's file; also one whose part stands
+    /// elsewhere (`.cold`), anywhere in that part.
+    pub fn function_in_file(&mut self, m: usize, address: u64) -> Option<String> {
+        let (name, offset) = self.image(m).function(address)?;
+        (offset == 0 || name.contains(".cold")).then_some(name)
+    }
+
+    /// The variable at an address of a module's file.
+    pub fn variable_in_file(&mut self, m: usize, address: u64) -> Option<String> {
+        self.image(m).variable(address).map(|(name, _)| name)
     }
 
     /// The frame of this number.

@@ -48,6 +48,16 @@ impl Table {
         (offset < symbol.size || symbol.size == 0).then_some((&*symbol.name, offset))
     }
 
+    /// The names whose ranges begin or lie in these addresses, by address.
+    pub fn within(&self, addresses: std::ops::Range<u64>) -> impl Iterator<Item = &str> {
+        let after = self.symbols.partition_point(|symbol| symbol.start < addresses.end);
+        // What begins before the range may reach into it: symbols seldom overlap.
+        let before = self.symbols[..after].partition_point(|s| s.start < addresses.start);
+        let reaching = &self.symbols[before.saturating_sub(1)..after];
+        let overlaps = move |s: &&Symbol| s.start + s.size > addresses.start && s.size > 0;
+        reaching.iter().filter(overlaps).map(|symbol| &*symbol.name)
+    }
+
     /// Sorts by address. Of several names for one address the longest range is kept, then
     /// the shortest name, then the first in the alphabet: an alias would be as right.
     fn sort(&mut self) {
@@ -97,6 +107,17 @@ mod tests {
         assert_eq!(table.find(110), None, "between the two");
         assert_eq!(table.find(249), Some(("b", 49)));
         assert_eq!(table.find(250), None);
+    }
+
+    #[test]
+    fn what_lies_in_a_range_is_all_that_has_a_byte_in_it() {
+        let table = table(&[(100, 10, "a"), (110, 0, "label"), (120, 50, "b"), (200, 8, "c")]);
+        let within = |from, to| table.within(from..to).collect::<Vec<_>>();
+        assert_eq!(within(64, 128), ["a", "b"]);
+        assert_eq!(within(128, 192), ["b"], "its middle");
+        assert_eq!(within(109, 110), ["a"]);
+        assert!(within(170, 200).is_empty());
+        assert_eq!(within(170, 201), ["c"]);
     }
 
     #[test]

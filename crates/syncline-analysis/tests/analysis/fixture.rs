@@ -28,6 +28,7 @@ pub struct Fixture {
     pub threads: Vec<ThreadRecord>,
     pub stacks: Vec<StackRecord>,
     pub rows: Vec<Vec<(Row, Option<WaitRecord>)>>,
+    pub logs: Vec<Vec<EventRecord>>,
 }
 
 impl Fixture {
@@ -46,7 +47,7 @@ impl Fixture {
         copy_text(&mut header.executable, arguments[0]);
         copy_text(&mut header.arguments, &arguments.join("\0"));
         let stacks = vec![StackRecord::zeroed()];
-        Fixture { header, modules: vec![], threads: vec![], stacks, rows: vec![] }
+        Fixture { header, modules: vec![], threads: vec![], stacks, rows: vec![], logs: vec![] }
     }
 
     /// A file that was mapped there.
@@ -81,6 +82,7 @@ impl Fixture {
         copy_text(&mut thread.name, name);
         self.threads.push(thread);
         self.rows.push(Vec::new());
+        self.logs.push(Vec::new());
         index
     }
 
@@ -95,6 +97,23 @@ impl Fixture {
         Entry { row, waits }
     }
 
+    /// A thread waited ([`EVENT_WAIT`]) or held a lock ([`EVENT_HOLD`]) during these ticks
+    /// after the start; gives the event, which nobody is said to be behind.
+    pub fn event(
+        &mut self,
+        thread: usize,
+        kind: u8,
+        (op, lock, stack): (Op, u64, u32),
+        during: Range<u64>,
+    ) -> &mut EventRecord {
+        let mut event = EventRecord::zeroed();
+        (event.began, event.ended) = (START + during.start, START + during.end);
+        (event.lock, event.stack, event.who) = (lock, stack, NOBODY);
+        (event.op, event.kind) = (op as u8, kind);
+        self.logs[thread].push(event);
+        self.logs[thread].last_mut().expect("just pushed")
+    }
+
     /// The bytes of the file.
     pub fn bytes(&self) -> Vec<u8> {
         let mut header = self.header;
@@ -105,8 +124,9 @@ impl Fixture {
         header.stacks = region(&mut offset, header.stacks, &self.stacks);
         header.arena_offset = offset.next_multiple_of(UNIT);
         let mut arena: Vec<u8> = vec![0; UNIT as usize]; // unit 0 stands for nothing
-        for (record, rows) in threads.iter_mut().zip(&self.rows) {
+        for ((record, rows), log) in threads.iter_mut().zip(&self.rows).zip(&self.logs) {
             add_table(&mut arena, record, rows);
+            add_log(&mut arena, record, log);
         }
         header.arena_used = arena.len() as u64 / UNIT;
         header.arena_capacity = header.arena_used;
@@ -217,6 +237,21 @@ fn add_table(arena: &mut Vec<u8>, record: &mut ThreadRecord, rows: &[(Row, Optio
     }
     arena.resize(start + places * UNIT as usize, 0);
     arena.extend_from_slice(&waits);
+}
+
+/// A ring of events that is not full.
+fn add_log(arena: &mut Vec<u8>, record: &mut ThreadRecord, log: &[EventRecord]) {
+    if log.is_empty() {
+        return;
+    }
+    // Two events are a unit.
+    let places = log.len().next_power_of_two().max(2);
+    let unit = arena.len() as u64 / UNIT;
+    record.log = unit | u64::from(places.trailing_zeros()) << 48;
+    record.logged = log.len() as u64;
+    let end = arena.len() + places * size_of::<EventRecord>();
+    arena.extend_from_slice(bytemuck::cast_slice(log));
+    arena.resize(end, 0);
 }
 
 fn copy_text(into: &mut [u8], text: &str) {

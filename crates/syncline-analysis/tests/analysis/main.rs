@@ -1,8 +1,12 @@
 //! From a recording's bytes to figures, names and reports.
 
+mod diff;
+mod exports;
 mod figures;
+mod findings;
 mod fixture;
 mod live;
 mod malformed;
 mod reports;
+mod sections;
 mod symbols;

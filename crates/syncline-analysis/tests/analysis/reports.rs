@@ -67,7 +67,14 @@ pid 4711, 2 threads, ran 4.00 s, exited
   waiting in futexes         25.0 ms   futex 25.0 ms (locks or events)
   waiting for events          400 ms   condvar 400 ms (may be idle)
 
-FINDINGS  none: no rule sees a problem that is worth its fix
+FINDINGS  most to gain first; gains are predicted
+  1. A long section that others wait for                                                saves little
+     shop+0x100
+     acquisitions 500/s, contention 25.0 %, working time in such sections 66.7 %, time waited 1.80 s
+     -> Keep in the section only what needs the lock: compute before it, and act on the result after
+        it.
+     ?  How many of the section's instructions touch what is shared? Only those need the lock.
+        `syncline inspect` tells.
 
 LOCKS  by time waited; time held is an estimate
   waited  longest  held ~  contended  acquired      /s  lock
@@ -292,15 +299,17 @@ fn names_cannot_become_markup() {
 #[test]
 fn the_elements_of_the_page_are_balanced() {
     let page = html(&shop().load());
-    let (before, script) = page.split_once("<script>").unwrap();
-    let (_, after) = script.split_once("</script>").unwrap();
+    // Scripts hold what looks like elements.
+    let mut parts = page.split("<script");
+    let mut markup = parts.next().unwrap().to_owned();
+    markup.extend(parts.map(|part| part.split_once("</script>").unwrap().1));
     let mut open: Vec<String> = Vec::new();
-    for element in before.split('<').chain(after.split('<')).skip(1) {
+    for element in markup.split('<').skip(1) {
         let Some((tag, _)) = element.split_once('>') else { continue };
         let name: String =
             tag.trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect();
         match tag {
-            _ if ["meta", "", "DOCTYPE"].contains(&name.as_str()) => {}
+            _ if ["meta", "input", "", "DOCTYPE"].contains(&name.as_str()) => {}
             _ if tag.starts_with('/') => assert_eq!(open.pop(), Some(name), "before {element}"),
             _ if tag.ends_with('/') => {}
             _ => open.push(name),

@@ -7,6 +7,7 @@
 //! | `SYNCLINE_CLOCK` | 1: time stamp counter; 2: `CLOCK_MONOTONIC` |
 //! | `SYNCLINE_TICKS_PER_SECOND` | rate of that clock |
 //! | `SYNCLINE_MAX_SIZE` | bytes that the file of one process may take |
+//! | `SYNCLINE_TIMELINE` | 1: every acquisition is timed and logged; 0: waits are logged |
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -24,11 +25,13 @@ pub struct Environment {
     pub clock: Clock,
     /// Bytes that a file may take.
     pub max_size: u64,
+    /// Whether every acquisition is timed and logged.
+    pub timeline: bool,
 }
 
 impl Environment {
     /// The variables to set.
-    pub fn variables(&self) -> [(&'static str, OsString); 5] {
+    pub fn variables(&self) -> [(&'static str, OsString); 6] {
         let preload = preload(&self.library, env::var_os("LD_PRELOAD").as_deref());
         [
             ("LD_PRELOAD", preload),
@@ -36,6 +39,7 @@ impl Environment {
             ("SYNCLINE_CLOCK", self.clock.kind.to_string().into()),
             ("SYNCLINE_TICKS_PER_SECOND", self.clock.ticks_per_second.to_string().into()),
             ("SYNCLINE_MAX_SIZE", self.max_size.to_string().into()),
+            ("SYNCLINE_TIMELINE", u8::from(self.timeline).to_string().into()),
         ]
     }
 }

@@ -34,8 +34,13 @@ pub fn run(args: &args::Record) -> Result<ExitCode, Failure> {
     let library = library::find()?;
     let max_size = folder::largest_file(args.max_size)?;
     let folder = Folder::create(&args.output)?;
-    let environment =
-        Environment { library, folder: folder.path().to_owned(), clock: Clock::choose(), max_size };
+    let environment = Environment {
+        library,
+        folder: folder.path().to_owned(),
+        clock: Clock::choose(),
+        max_size,
+        timeline: args.timeline,
+    };
 
     let started = Instant::now();
     let child = match child::start(&program, &args.command, &environment) {

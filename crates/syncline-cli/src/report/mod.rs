@@ -14,7 +14,7 @@ use syncline_analysis::{Analysis, Options, Thresholds};
 
 use crate::args;
 use crate::failure::Failure;
-use progress::Bar;
+pub use progress::Bar;
 
 /// Columns of a report that goes to a file or a pipe.
 const PLAIN_WIDTH: usize = 100;
@@ -58,7 +58,7 @@ fn page(analysis: &Analysis, path: &Path) -> Result<()> {
 }
 
 /// Colours and the real width on a terminal; neither for anything else.
-fn style(tables: bool) -> Style {
+pub fn style(tables: bool) -> Style {
     let on_terminal = stdout().is_terminal();
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let width = match terminal::size() {

@@ -76,6 +76,7 @@ fn files_are_short_finished_and_explained() {
     for folder in crates() {
         sources(&folder, &mut files);
     }
+    sources(&root().join("workloads"), &mut files);
     let script = root().join("x");
     files.extend(script.exists().then_some(script));
     assert!(files.len() > 40, "only {} files", files.len());

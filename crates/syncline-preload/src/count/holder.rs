@@ -12,7 +12,8 @@ use crate::tls;
 #[derive(Clone, Copy)]
 pub struct Holder {
     stack: u32,
-    thread: u32,
+    /// Index of the thread.
+    pub thread: u32,
 }
 
 /// Who holds a lock now or, if that can't be seen, has just let go of it.

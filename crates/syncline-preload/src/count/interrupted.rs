@@ -1,12 +1,24 @@
 //! A lock that its holder lets go of inside a wait, as a condition variable does.
+//!
+//! Between two such waits a thread may have found nothing to do: it was woken, looked, and waits
+//! again. That is seen from the hold that the first wait resumed: if the second one interrupts
+//! the very same hold, soon, and the thread woke nobody in between, the wake-up was futile.
+
+use core::ptr::null_mut;
 
 use syncline_recording::Op;
+use syncline_recording::layout::WaitRecord;
 
 use crate::clock;
-use crate::count::{Caller, Outcome, wait_for_event};
-use crate::thread::held::Hold;
-use crate::thread::rows;
+use crate::count::{Caller, Outcome, hold, wait_for_event};
+use crate::thread::held::{Hold, Resumed};
+use crate::thread::usage::Usage;
+use crate::thread::{ThreadState, rows};
 use crate::tls;
+
+/// Who finds nothing to do waits again within this many microseconds: it only looks at some
+/// variables. Who takes longer has done something.
+const LOOK: u64 = 50;
 
 /// Waits for an event; meanwhile a lock does not count as held.
 ///
@@ -20,11 +32,18 @@ pub unsafe fn wait_letting_go(
     block: impl FnOnce() -> i32,
     outcome: fn(i32) -> Outcome,
 ) -> i32 {
-    let held = interrupt(lock);
+    let held = interrupt(lock, object);
     // SAFETY: by this function's own condition.
     let result = unsafe { wait_for_event(op, object, caller, block, outcome) };
-    if let Some(held) = held {
-        resume(held);
+    if let (Some(held), Some(state)) = (held, tls::state()) {
+        let woken = matches!(outcome(result), Outcome::Got);
+        // SAFETY: by this function's own condition; the row is this thread's own.
+        let waits = unsafe {
+            let row = rows::of(op, object, caller);
+            let has = !row.is_null() && (*row).wait != 0;
+            if has { rows::waits_of(state, row).unwrap_or(null_mut()) } else { null_mut() }
+        };
+        resume(state, held, if woken { object } else { 0 }, waits);
     }
     result
 }
@@ -34,28 +53,47 @@ struct Interrupted {
     lock: usize,
     ret: usize,
     key: u64,
-    since: Option<u64>,
-    waited: bool,
-    began: u64,
+    hold: Hold,
+    /// When it was interrupted, in ticks.
+    at: u64,
+    /// What its holder had used of a processor from its begin until then.
+    used: Option<Usage>,
 }
 
 /// Takes a lock off the held ones until [`resume`].
-fn interrupt(lock: usize) -> Option<Interrupted> {
-    let Hold { row, since, waited } = tls::state()?.held.pop(lock)?;
-    let began = if since.is_some() { clock::now() } else { 0 };
+fn interrupt(lock: usize, object: usize) -> Option<Interrupted> {
+    let state = tls::state()?;
+    let hold = state.held.pop(lock)?;
+    let at = clock::now();
+    if let Some(resumed) = hold.resumed {
+        count_if_futile(state, &resumed, object, at);
+    }
+    hold::log_end(state, &hold, at);
+    let used = hold.used.map(|before| Usage::until(at).since(before));
     // SAFETY: the row is this thread's own.
-    let (ret, key) = unsafe { ((*row).ret as usize, (*row).key) };
-    Some(Interrupted { lock, ret, key, since, waited, began })
+    let (ret, key) = unsafe { ((*hold.row).ret as usize, (*hold.row).key) };
+    Some(Interrupted { lock, ret, key, hold, at, used })
+}
+
+/// Counts an earlier wait for the same object whose wake-up brought nothing.
+fn count_if_futile(state: &ThreadState, earlier: &Resumed, object: usize, now: u64) {
+    let soon = now.saturating_sub(earlier.at) < clock::microseconds(LOOK);
+    let idle = earlier.notices == state.notices.get();
+    if earlier.object == object && soon && idle && !earlier.waits.is_null() {
+        // SAFETY: a record of this thread's own, which stays where it is.
+        unsafe { (*earlier.waits).futile += 1 };
+    }
 }
 
 /// Puts it back: it counts as held since its acquisition, less the time in between.
-fn resume(interrupted: Interrupted) {
-    let Interrupted { lock, ret, key, since, waited, began } = interrupted;
-    let Some(state) = tls::state() else { return };
+fn resume(state: &ThreadState, held: Interrupted, object: usize, waits: *mut WaitRecord) {
+    let Interrupted { lock, ret, key, hold, at, used } = held;
     // The row is looked up anew, since it may have moved.
     // SAFETY: the state is this thread's own.
-    if let Some(row) = unsafe { rows::find(state, lock, ret, key) } {
-        let since = since.map(|since| since + (clock::now() - began));
-        state.held.push(Hold { row, since, waited });
-    }
+    let Some(row) = (unsafe { rows::find(state, lock, ret, key) }) else { return };
+    let used = used.map(|before| Usage::from_here().since(before));
+    let now = clock::now();
+    let resumed = Some(Resumed { object, waits, at: now, notices: state.notices.get() });
+    let since = hold.since.map(|since| since + (now - at));
+    state.held.push(Hold { row, since, used, resumed, ..hold });
 }

@@ -4,9 +4,13 @@
 //! is [`acquired`]: find the row, add one, note the lock as held. Only if it fails does
 //! time get measured ([`wait_for_lock`]), and the holder looked for.
 
+mod hold;
 mod holder;
 mod interrupted;
+mod nest;
+mod notice;
 mod outcome;
+pub mod sampling;
 mod wait;
 
 use core::mem::offset_of;
@@ -16,11 +20,13 @@ use syncline_recording::Op;
 use syncline_recording::layout::{Header, Row};
 
 pub use crate::count::interrupted::wait_letting_go;
+pub use crate::count::notice::{waking, waking_nobody};
 pub use crate::count::outcome::Outcome;
+use crate::count::sampling::is_timed;
 pub use crate::count::wait::{lock_untried, wait_for_event, wait_for_lock};
 use crate::thread::held::Hold;
-use crate::thread::{HOLD_SAMPLE_PERIOD, ThreadState, rows};
-use crate::{clock, recorder, tls};
+use crate::thread::{ThreadState, rows};
+use crate::{recorder, tls};
 
 /// Where the program called from: the stack pointer at the entry of the interposed
 /// function, which points to the return address.
@@ -86,23 +92,16 @@ unsafe fn acquired_rarely(op: Op, lock: usize, caller: Caller) -> i32 {
     unsafe {
         let row = rows::of(op, lock, caller);
         if !row.is_null() {
-            let since = is_timed((*row).calls).then(clock::now);
+            let is_timed = is_timed((*row).calls);
             add_one(&raw mut (*row).calls);
-            if let Some(state) = tls::state() {
-                state.held.push(Hold { row, since, waited: false });
+            match tls::state() {
+                Some(state) if is_timed => hold::begin(state, row),
+                Some(state) => state.held.push(Hold::untimed(row)),
+                None => {}
             }
         }
         0
     }
-}
-
-/// Whether the acquisition after so many is timed: a row's first one always, then one in
-/// [`HOLD_SAMPLE_PERIOD`], at distances that follow the golden ratio, so that no rhythm of
-/// the program's can hide from them.
-#[inline(always)]
-fn is_timed(calls: u64) -> bool {
-    const SHIFT: u32 = u64::BITS - HOLD_SAMPLE_PERIOD.ilog2();
-    calls.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> SHIFT == 0
 }
 
 /// Notes that the calling thread lets go of a lock; called just before it does. Returns
@@ -119,31 +118,10 @@ pub fn releasing(lock: usize) -> usize {
 #[cold]
 #[inline(never)]
 fn released_rarely(state: &ThreadState, lock: usize) -> usize {
-    if let Some(hold) = state.held.pop(lock)
-        && let Some(since) = hold.since
-    {
-        add_hold(state, hold.row, since, hold.waited);
+    if let Some(hold) = state.held.pop(lock) {
+        hold::end(state, &hold);
     }
     lock
-}
-
-/// Adds up a hold that was timed.
-fn add_hold(state: &ThreadState, row: *mut Row, since: u64, waited: bool) {
-    let now = clock::now();
-    let ticks = now.saturating_sub(since);
-    // SAFETY: state, row and record are this thread's own.
-    unsafe {
-        if !waited {
-            (*row).held_ticks += ticks;
-            (*row).held_max = (*row).held_max.max(ticks);
-            (*row).held_samples = (*row).held_samples.saturating_add(1);
-        } else if let Some(waits) = rows::waits_of(state, row) {
-            (*waits).held_ticks += ticks;
-            (*waits).held_max = (*waits).held_max.max(ticks);
-            (*waits).held_samples += 1;
-        }
-        (*state.record.get()).last_seen = now;
-    }
 }
 
 /// Counts an operation that neither waits nor holds: a wake-up, a thread's creation, a

@@ -6,14 +6,16 @@
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use syncline_recording::layout::{Header, Row, ThreadRecord, bucket};
+use syncline_recording::layout::{
+    EVENT_WAIT, EventRecord, Header, NOBODY, Row, ThreadRecord, bucket,
+};
 use syncline_recording::{Class, Op, Primitive};
 
 use crate::count::holder::{Holder, blame, holder_of, last_holder_of};
+use crate::count::notice::waker_of;
 use crate::count::outcome::Outcome;
-use crate::count::{Caller, acquired, add_one};
-use crate::thread::held::Hold;
-use crate::thread::rows;
+use crate::count::{Caller, acquired, add_one, hold};
+use crate::thread::{log, rows};
 use crate::{clock, recorder, tls};
 
 /// Waits for a lock that another thread holds: measures the wait, and who was in the way.
@@ -128,17 +130,27 @@ unsafe fn add_call(
     let got = matches!(outcome, Outcome::Got);
     // SAFETY: by this function's own condition; a row comes with its thread's state.
     unsafe {
-        // First of all, since others may be waiting for this thread by now.
+        let Some(state) = tls::state() else { return };
         if got && has_holder(op) {
-            let hold = Hold { row, since: Some(ended), waited: true };
-            if let Some(state) = tls::state() {
-                state.held.push(hold);
-            }
+            hold::begin_after_wait(state, row, began, ended);
         }
-        add_wait(row, ended - began, holder(), &outcome);
+        let holder = holder();
+        add_wait(row, ended - began, holder, &outcome);
         if got || op.class() == Class::Wait {
             add_one(&raw mut (*row).calls);
         }
+        let waker = || waker_of(op, (*row).lock as usize, began, ended).filter(|_| got);
+        let who = holder.map(|holder| holder.thread).or_else(waker);
+        let event = EventRecord {
+            began,
+            ended,
+            lock: (*row).lock,
+            stack: (*row).stack,
+            who: who.and_then(|who| u16::try_from(who).ok()).unwrap_or(NOBODY),
+            op: op as u8,
+            kind: EVENT_WAIT,
+        };
+        log::add(state, event);
     }
 }
 

@@ -41,7 +41,7 @@ mod imp {
     use super::*;
     use crate::count::{
         Caller, Outcome, acquired, counted, created, refused, releasing, wait_for_event,
-        wait_for_lock, wait_letting_go,
+        wait_for_lock, wait_letting_go, waking,
     };
     use crate::interpose::thread::{Prepared, begin_c11};
 
@@ -145,12 +145,18 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn cnd_signal(cond: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { counted(Op::CondSignal, cond as usize, caller, real::cnd_signal(cond)) }
+        unsafe {
+            waking(cond as usize);
+            counted(Op::CondSignal, cond as usize, caller, real::cnd_signal(cond))
+        }
     }
 
     pub unsafe extern "C-unwind" fn cnd_broadcast(cond: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { counted(Op::CondBroadcast, cond as usize, caller, real::cnd_broadcast(cond)) }
+        unsafe {
+            waking(cond as usize);
+            counted(Op::CondBroadcast, cond as usize, caller, real::cnd_broadcast(cond))
+        }
     }
 
     pub unsafe extern "C-unwind" fn cnd_init(cond: *mut c_void, caller: Caller) -> c_int {

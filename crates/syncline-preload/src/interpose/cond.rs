@@ -39,7 +39,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::count::{Caller, Outcome, counted, created, wait_letting_go};
+    use crate::count::{Caller, Outcome, counted, created, wait_letting_go, waking};
 
     /// Waits, while the mutex does not count as held.
     unsafe fn wait(
@@ -101,7 +101,10 @@ mod imp {
         caller: Caller,
     ) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { counted(Op::CondSignal, cond as usize, caller, real::pthread_cond_signal(cond)) }
+        unsafe {
+            waking(cond as usize);
+            counted(Op::CondSignal, cond as usize, caller, real::pthread_cond_signal(cond))
+        }
     }
 
     pub unsafe extern "C-unwind" fn pthread_cond_broadcast(
@@ -110,6 +113,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
+            waking(cond as usize);
             counted(Op::CondBroadcast, cond as usize, caller, real::pthread_cond_broadcast(cond))
         }
     }

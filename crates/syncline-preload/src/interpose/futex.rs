@@ -13,7 +13,7 @@ use core::ffi::{c_int, c_long};
 
 use syncline_recording::Op;
 
-use crate::count::{Caller, Outcome, happened, wait_for_event};
+use crate::count::{Caller, Outcome, happened, wait_for_event, waking};
 
 /// # Safety
 /// As of the C library's function of this name.
@@ -78,6 +78,7 @@ unsafe extern "C-unwind" fn imp(
                     .into()
             }
             libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => {
+                waking(word);
                 happened(Op::FutexWake, word, caller);
                 futex(arguments)
             }

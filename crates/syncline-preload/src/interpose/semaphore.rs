@@ -35,11 +35,15 @@ mod real {
 }
 
 mod imp {
+    use core::sync::atomic::{AtomicU32, Ordering};
+
     use libc::{CLOCK_REALTIME, EAGAIN};
     use syncline_recording::Op;
 
     use super::*;
-    use crate::count::{Caller, Outcome, counted, created, happened, refused, wait_for_lock};
+    use crate::count::{
+        Caller, Outcome, counted, created, happened, refused, wait_for_lock, waking, waking_nobody,
+    };
     use crate::errno::preserving_errno;
     use crate::interpose::acceptable;
 
@@ -109,9 +113,24 @@ mod imp {
         }
     }
 
+    /// Whether somebody may wait for a semaphore: libc keeps their number behind the value, since
+    /// its version 2.21. If it did not, who was woken would not know by whom, and no more.
+    unsafe fn may_be_waited_for(sem: *mut c_void) -> bool {
+        const WAITERS: usize = 4;
+        // SAFETY: the program's semaphore; the word is read whole.
+        unsafe { AtomicU32::from_ptr(sem.byte_add(WAITERS).cast()).load(Ordering::Relaxed) != 0 }
+    }
+
     pub unsafe extern "C-unwind" fn sem_post(sem: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { counted(Op::SemPost, sem as usize, caller, real::sem_post(sem)) }
+        unsafe {
+            if may_be_waited_for(sem) {
+                waking(sem as usize)
+            } else {
+                waking_nobody()
+            }
+            counted(Op::SemPost, sem as usize, caller, real::sem_post(sem))
+        }
     }
 
     pub unsafe extern "C-unwind" fn sem_init(

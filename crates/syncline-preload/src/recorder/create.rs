@@ -19,10 +19,10 @@ use syncline_recording::layout::{
 };
 
 use crate::clock;
+use crate::count::sampling::HOLD_SAMPLE_PERIOD;
 use crate::options::{self, Options};
 use crate::recorder::file::Mapped;
 use crate::recorder::room::populate;
-use crate::thread::HOLD_SAMPLE_PERIOD;
 
 const MODULES: u32 = 1024;
 const THREADS: u32 = 4096;
@@ -63,7 +63,8 @@ unsafe fn fill_header(header: *mut Header, size: u64, options: &Options) {
     h.state = PROCESS_RUNNING;
     h.pid = clock::process();
     h.parent = getppid().map_or(0, |p| p.as_raw_nonzero().get() as u32);
-    h.hold_sample_period = HOLD_SAMPLE_PERIOD;
+    h.hold_sample_period = if options.timeline { 1 } else { HOLD_SAMPLE_PERIOD };
+    h.timeline = u32::from(options.timeline);
     h.file_size = size;
     let mut next = HEADER_SIZE as u64;
     let stacks = STACKS.min((size / 4 / size_of::<StackRecord>() as u64) as u32);

@@ -48,6 +48,8 @@ pub struct Recorder {
     pub modules_busy: AtomicU32,
     /// Tables that threads have outgrown.
     pub shelf: Shelf,
+    /// Bytes that the threads' logs take.
+    pub log_bytes: AtomicU64,
     /// The stacks that are in the file already.
     pub stack_index: StackIndex,
     /// The threads' states.

@@ -18,7 +18,7 @@ use syncline_recording::layout::{Header, THREAD_EXITED, THREAD_RUNNING, ThreadRe
 use crate::errno::preserving_errno;
 use crate::recorder::{self, Recorder};
 use crate::thread::table::{self, FEW, Order};
-use crate::thread::{Start, ThreadState};
+use crate::thread::{Start, ThreadState, log};
 use crate::{clock, tls};
 
 /// `PTHREAD_DESTRUCTOR_ITERATIONS` of the C library.
@@ -88,13 +88,17 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
     state.index.store(index, Ordering::Relaxed);
     state.busy.store(0, Ordering::Relaxed);
     state.stack_high.set(tls::stack_high());
-    state.wait_next.set(0);
-    state.wait_end.set(0);
+    state.next_record.set(0);
+    state.end_of_records.set(0);
+    state.logging.store(0, Ordering::Relaxed);
+    // SAFETY: always allowed.
+    state.handle.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     state.destructor_runs.set(0);
     // SAFETY: the record was claimed for this thread. Without room for a table the thread
     // counts nothing; its record says that it was there.
     unsafe {
         fill_record(record, &start);
+        log::go_on(recorder, state);
         if !take_over_table(recorder, state) && !table::begin(state) {
             return give_up();
         }

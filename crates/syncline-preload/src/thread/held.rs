@@ -7,9 +7,12 @@
 //! blames a holder that has just let go, and harms nothing: rows stay mapped forever, and
 //! one that has moved reads as zero. Hence every access here is relaxed.
 
+use core::cell::Cell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use syncline_recording::layout::Row;
+use syncline_recording::layout::{Row, WaitRecord};
+
+use crate::thread::usage::Usage;
 
 /// Locks that are kept; a thread that holds more forgets the oldest.
 const PLACES: usize = 16;
@@ -18,14 +21,25 @@ const PLACES: usize = 16;
 const WAITED: usize = 1;
 /// The acquisition is timed.
 const TIMED: usize = 2;
+/// What the hold costs in processor time is looked at.
+const LOOKED_AT: usize = 4;
+/// The lock was let go of and taken again inside a wait.
+const RESUMED: usize = 8;
+const TAGS: usize = WAITED | TIMED | LOOKED_AT | RESUMED;
 
 /// The locks that a thread holds.
 #[repr(C)]
 pub struct Held {
     count: AtomicU32,
     rows: [AtomicPtr<Row>; PLACES],
-    /// When the timed ones were acquired, in ticks.
-    since: [AtomicU64; PLACES],
+    /// What the tags announce; its owner's alone.
+    notes: [Notes; PLACES],
+}
+
+struct Notes {
+    since: Cell<u64>,
+    used: Cell<Usage>,
+    resumed: Cell<Resumed>,
 }
 
 /// A lock that is held.
@@ -33,14 +47,47 @@ pub struct Held {
 pub struct Hold {
     /// The row of its acquisition.
     pub row: *mut Row,
-    /// When it was acquired, in ticks; none if that is not timed.
+    /// When it was acquired, in ticks, less the waits in which it was let go of; none if that
+    /// is not timed.
     pub since: Option<u64>,
     /// Whether it had to be waited for.
     pub waited: bool,
+    /// What the thread had used of a processor by then; none if that is not looked at.
+    pub used: Option<Usage>,
+    /// The last wait in which it was let go of.
+    pub resumed: Option<Resumed>,
+}
+
+/// A wait that ended, and took a lock again.
+#[derive(Clone, Copy)]
+pub struct Resumed {
+    /// What was waited for; 0 if nobody said that it had come.
+    pub object: usize,
+    /// The record in which the wait was counted.
+    pub waits: *mut WaitRecord,
+    /// When the wait ended, in ticks.
+    pub at: u64,
+    /// How often the thread had woken others by then.
+    pub notices: u32,
+}
+
+impl Hold {
+    /// A hold that is not timed.
+    pub fn untimed(row: *mut Row) -> Hold {
+        Hold { row, since: None, waited: false, used: None, resumed: None }
+    }
+
+    fn tags(&self) -> usize {
+        let tag = |is: bool, tag: usize| if is { tag } else { 0 };
+        tag(self.waited, WAITED)
+            | tag(self.since.is_some(), TIMED)
+            | tag(self.used.is_some(), LOOKED_AT)
+            | tag(self.resumed.is_some(), RESUMED)
+    }
 }
 
 fn row_of(tagged: *mut Row) -> *mut Row {
-    tagged.map_addr(|a| a & !(WAITED | TIMED))
+    tagged.map_addr(|a| a & !TAGS)
 }
 
 /// # Safety
@@ -73,10 +120,29 @@ impl Held {
         }
         let count = self.count.load(Relaxed) as usize % PLACES;
         self.count.store(count as u32 + 1, Relaxed);
-        let waited = if hold.waited { WAITED } else { 0 };
-        let timed = if hold.since.is_some() { TIMED } else { 0 };
-        self.since[count].store(hold.since.unwrap_or(0), Relaxed);
-        self.rows[count].store(hold.row.map_addr(|a| a | waited | timed), Relaxed);
+        let notes = &self.notes[count];
+        if let Some(since) = hold.since {
+            notes.since.set(since);
+        }
+        if let Some(used) = hold.used {
+            notes.used.set(used);
+        }
+        if let Some(resumed) = hold.resumed {
+            notes.resumed.set(resumed);
+        }
+        self.rows[count].store(hold.row.map_addr(|a| a | hold.tags()), Relaxed);
+    }
+
+    /// Adds to the newest hold what its thread has used of a processor by now. It counts as
+    /// held from there on.
+    pub fn look_at_newest(&self, used: Usage) {
+        let count = self.count.load(Relaxed) as usize;
+        if let Some(newest) = count.checked_sub(1).filter(|&newest| newest < PLACES) {
+            self.notes[newest].used.set(used);
+            self.notes[newest].since.set(used.at);
+            let tagged = self.rows[newest].load(Relaxed);
+            self.rows[newest].store(tagged.map_addr(|a| a | TIMED | LOOKED_AT), Relaxed);
+        }
     }
 
     /// Takes out the newest hold, if it is of this lock and not timed. If not, [`pop`] tells.
@@ -90,7 +156,7 @@ impl Held {
         }
         let row = self.rows[(count - 1) % PLACES].load(Relaxed);
         // SAFETY: rows stay mapped; a tagged address is looked at only as an address.
-        if row.addr() & (WAITED | TIMED) != 0 || unsafe { lock_of(row) } != lock as u64 {
+        if row.addr() & TAGS != 0 || unsafe { lock_of(row) } != lock as u64 {
             return false;
         }
         self.count.store(count as u32 - 1, Relaxed);
@@ -99,38 +165,56 @@ impl Held {
 
     /// Takes out the newest hold of a lock; none if it isn't there.
     pub fn pop(&self, lock: usize) -> Option<Hold> {
-        let (place, hold) = self.newest_of(lock)?;
+        let (place, tagged) = self.newest_of(lock)?;
+        let notes = &self.notes[place];
+        let has = |tag: usize| tagged.addr() & tag != 0;
+        let hold = Hold {
+            row: row_of(tagged),
+            since: has(TIMED).then(|| notes.since.get()),
+            waited: has(WAITED),
+            used: has(LOOKED_AT).then(|| notes.used.get()),
+            resumed: has(RESUMED).then(|| notes.resumed.get()),
+        };
         self.close_gap(place, self.count.load(Relaxed) as usize);
         Some(hold)
     }
 
-    /// The newest hold of a lock, and its place.
-    fn newest_of(&self, lock: usize) -> Option<(usize, Hold)> {
+    /// The place of the newest hold that fits, and its row with its tags.
+    fn newest(&self, fits: impl Fn(u64) -> bool) -> Option<(usize, *mut Row)> {
         let count = (self.count.load(Relaxed) as usize).min(PLACES);
         (0..count).rev().find_map(|place| {
             let tagged = self.rows[place].load(Relaxed);
             let row = row_of(tagged);
             // SAFETY: rows stay mapped, and a place below the count has had one.
-            let found = !row.is_null() && unsafe { lock_of(row) } == lock as u64;
-            let timed = tagged.addr() & TIMED != 0;
-            let since = timed.then(|| self.since[place].load(Relaxed));
-            let waited = tagged.addr() & WAITED != 0;
-            found.then_some((place, Hold { row, since, waited }))
+            let found = !row.is_null() && fits(unsafe { lock_of(row) });
+            found.then_some((place, tagged))
         })
+    }
+
+    fn newest_of(&self, lock: usize) -> Option<(usize, *mut Row)> {
+        self.newest(|held| held == lock as u64)
+    }
+
+    /// The row of the newest hold of any other lock.
+    pub fn newest_other(&self, lock: usize) -> Option<*mut Row> {
+        self.newest(|held| held != lock as u64).map(|(_, tagged)| row_of(tagged))
     }
 
     /// Moves the newer holds down by one, and counts one less.
     fn close_gap(&self, gap: usize, count: usize) {
         for from in gap + 1..count.min(PLACES) {
             self.rows[from - 1].store(self.rows[from].load(Relaxed), Relaxed);
-            self.since[from - 1].store(self.since[from].load(Relaxed), Relaxed);
+            let (to, from) = (&self.notes[from - 1], &self.notes[from]);
+            to.since.set(from.since.get());
+            to.used.set(from.used.get());
+            to.resumed.set(from.resumed.get());
         }
         self.count.store(count as u32 - 1, Relaxed);
     }
 
     /// The row with which this lock was acquired, if it is held. For other threads.
     pub fn find(&self, lock: usize) -> Option<*mut Row> {
-        self.newest_of(lock).map(|(_, hold)| hold.row)
+        self.newest_of(lock).map(|(_, tagged)| row_of(tagged))
     }
 
     /// The row with which this lock was acquired, if it is what the thread last let go of:
@@ -152,13 +236,6 @@ impl Held {
                 place.store(new_place(row).map_addr(|a| a | tags), Relaxed);
             }
         }
-    }
-
-    /// The row of the newest hold.
-    pub fn newest(&self) -> Option<*mut Row> {
-        let count = (self.count.load(Relaxed) as usize).min(PLACES);
-        let row = row_of(self.rows[..count].last()?.load(Relaxed));
-        (!row.is_null()).then_some(row)
     }
 
     /// Lets go of everything.

@@ -7,24 +7,20 @@
 
 pub mod attach;
 pub mod held;
+pub mod log;
 pub mod rows;
 pub mod table;
+pub mod usage;
 
 use core::cell::Cell;
 use core::ffi::c_void;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use syncline_recording::layout::{Row, ThreadRecord};
+use syncline_recording::layout::{EventRecord, Row, ThreadRecord};
 
 use crate::thread::held::Held;
 use crate::thread::table::Order;
-
-/// One uncontended acquisition in this many is timed, on average: a power of two.
-///
-/// Two readings of the time stamp counter cost some 20 ns; spread over this many they add
-/// less than half a nanosecond to each, mispredicted branches included.
-pub const HOLD_SAMPLE_PERIOD: u32 = 128;
 
 /// Threads that can be recorded at one time.
 const LIVE_THREADS: usize = 16_384;
@@ -61,9 +57,18 @@ pub struct ThreadState {
     pub displaced_limit: Cell<u32>,
     /// How often the destructor of the thread-specific key has run.
     pub destructor_runs: Cell<u32>,
-    /// Where in the arena the next wait record goes, in bytes, and where its page ends.
-    pub wait_next: Cell<u64>,
-    pub wait_end: Cell<u64>,
+    /// Where in the arena the next wait or nest record goes, in bytes, and where its page ends.
+    pub next_record: Cell<u64>,
+    pub end_of_records: Cell<u64>,
+    /// The ring of events, in the file; null while the thread has none. Its places less one.
+    pub log: Cell<*mut EventRecord>,
+    pub log_mask: Cell<u64>,
+    /// Set while the ring is in use: a signal handler that comes then may not exchange it.
+    pub logging: AtomicU32,
+    /// How often it has woken others.
+    pub notices: Cell<u32>,
+    /// The C library's number of the thread. Others read it, to find whom they joined.
+    pub handle: AtomicUsize,
     /// What the thread is to run, from its creation to its start.
     pub start: Cell<Start>,
     /// Links free states; see [`Threads`].

@@ -14,7 +14,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 use syncline_recording::Op;
-use syncline_recording::layout::{Header, Row, UNIT, WaitRecord};
+use syncline_recording::layout::{Header, NestRecord, Row, UNIT, WaitRecord};
 
 use crate::errno::preserving_errno;
 use crate::recorder::{self, stacks};
@@ -197,7 +197,6 @@ unsafe fn fill(
         (*row).lock = call.lock as u64;
         (*row).ret = call.ret as u64;
         (*row).stack = stacks::capture(call.from, call.ret, cache);
-        (*row).outer = state.held.newest().map_or(0, |outer| (*outer).stack);
         // A row is complete once its key is there: Release, for readers of the file.
         let key = AtomicU64::from_ptr(&raw mut (*row).key);
         key.store(Row::key(call.op, depth), Ordering::Release);
@@ -212,21 +211,36 @@ unsafe fn fill(
 /// # Safety
 /// `state` and `row` are this thread's own.
 pub unsafe fn waits_of(state: &ThreadState, row: *mut Row) -> Option<*mut WaitRecord> {
-    const PAGE: u64 = 4096;
-    const SIZE: u64 = size_of::<WaitRecord>() as u64;
-    let recorder = recorder::existing()?;
     // SAFETY: by this function's own condition.
+    unsafe { record_of(state, &raw mut (*row).wait) }
+}
+
+/// The nest record of a row, as [`waits_of`].
+///
+/// # Safety
+/// As of [`waits_of`].
+pub unsafe fn nest_of(state: &ThreadState, row: *mut Row) -> Option<*mut NestRecord> {
+    // SAFETY: by this function's own condition.
+    unsafe { record_of(state, &raw mut (*row).nest) }
+}
+
+/// The record whose unit a word of a row has, made if that is 0.
+unsafe fn record_of<T>(state: &ThreadState, word: *mut u32) -> Option<*mut T> {
+    const PAGE: u64 = 4096;
+    let size = size_of::<T>() as u64;
+    let recorder = recorder::existing()?;
+    // SAFETY: this thread's own state and row.
     unsafe {
-        if (*row).wait == 0 {
+        if *word == 0 {
             let _guard = Busy::enter(state)?;
-            if state.wait_next.get() + SIZE > state.wait_end.get() {
+            if state.next_record.get() + size > state.end_of_records.get() {
                 let unit = recorder.file().new_pages(PAGE)?;
-                state.wait_next.set(unit * UNIT);
-                state.wait_end.set(unit * UNIT + PAGE);
+                state.next_record.set(unit * UNIT);
+                state.end_of_records.set(unit * UNIT + PAGE);
             }
-            (*row).wait = (state.wait_next.get() / UNIT) as u32;
-            state.wait_next.set(state.wait_next.get() + SIZE);
+            *word = (state.next_record.get() / UNIT) as u32;
+            state.next_record.set(state.next_record.get() + size);
         }
-        Some(recorder.file().unit(u64::from((*row).wait)).cast())
+        Some(recorder.file().unit(u64::from(*word)).cast())
     }
 }

@@ -12,6 +12,7 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use syncline_recording::layout::{NestRecord, VERSION};
 use syncline_recording::{Error, ProcessFile, Session, process_files};
 
 use crate::sample::sample;
@@ -42,11 +43,15 @@ fn use_everything(file: &ProcessFile) {
     let threads = file.threads.iter().map(|t| t.record.name().len()).sum::<usize>();
     let rows = file.threads.iter().flat_map(|t| &t.rows);
     let frames = rows.map(|row| {
-        let place = file.stack(row.counts.stack).len() + row.nest.as_ref().map_or(0, |n| file.stack(n.locks[0].stack).len());
+        let outer = |nest: &NestRecord| nest.locks.map(|n| file.stack(n.stack).len()).iter().sum();
+        let nest: usize = row.nest.as_deref().map_or(0, outer);
+        let place = file.stack(row.counts.stack).len() + nest;
         let waits = row.waits.as_ref().map_or(0, |w| w.histogram.len() + w.blockers.len());
         place + waits + row.op.label().len()
     });
-    std::hint::black_box((text, modules, threads, frames.sum::<usize>()));
+    let logs = file.threads.iter().flat_map(|t| &t.log).map(|e| file.stack(e.stack).len());
+    let frames = frames.sum::<usize>() + logs.sum::<usize>();
+    std::hint::black_box((text, modules, threads, frames));
 }
 
 fn folder() -> tempfile::TempDir {
@@ -69,6 +74,35 @@ fn the_sample_is_read_as_it_was_written() {
         assert_eq!(calls, sample::calls(index));
         let waits: u64 = thread.rows.iter().filter_map(|r| r.waits.as_ref()).map(|w| w.waits).sum();
         assert_eq!(waits, 5);
+        let nests: Vec<_> = thread.rows.iter().filter_map(|r| r.nest.as_ref()).collect();
+        assert_eq!(nests.len(), 1);
+        assert_eq!((nests[0].alone, nests[0].locks[0].seen, nests[0].others), (3, 6, 1));
+        let log: Vec<u64> = thread.log.iter().map(|event| event.ended).collect();
+        assert_eq!(log, sample::KEPT.collect::<Vec<_>>(), "the latest, the oldest of them first");
+    }
+    let counts = ProcessFile::open_counts(&file.path).expect("a value");
+    assert!(counts.threads.iter().all(|t| t.log.is_empty() && t.rows.len() == sample::ROWS));
+}
+
+#[test]
+fn a_file_of_another_version_is_refused_by_its_number() {
+    let folder = folder();
+    let mut bytes = sample();
+    damage::put(&mut bytes, 8, 4, 1);
+    let result = read(&folder.path().join("1.syncline"), &bytes, "version 1");
+    let Err(error @ Error::Version { found: 1, .. }) = result else { panic!("not refused") };
+    let expected = format!("recorded in format 1, and this Syncline reads format {VERSION}");
+    assert!(error.to_string().ends_with(&expected), "{error}");
+}
+
+/// Otherwise a small file could ask for any amount of memory.
+#[test]
+fn logs_that_overlap_are_refused() {
+    let folder = folder();
+    let path = folder.path().join("1.syncline");
+    match read(&path, &sample::one_log_for_all(), "one log for all") {
+        Ok(_) => panic!("read"),
+        Err(error) => assert!(error.to_string().contains("overlap"), "{error}"),
     }
 }
 

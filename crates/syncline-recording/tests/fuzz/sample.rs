@@ -3,8 +3,9 @@
 use bytemuck::{Pod, Zeroable, bytes_of};
 use syncline_recording::Op;
 use syncline_recording::layout::{
-    BYTE_ORDER, Blocker, CLOCK_TSC, HEADER_SIZE, Header, MAGIC, ModuleRecord, PROCESS_EXITED,
-    Region, Row, StackRecord, THREAD_EXITED, ThreadRecord, UNIT, VERSION, WaitRecord,
+    BYTE_ORDER, Blocker, CLOCK_TSC, EVENT_WAIT, EventRecord, HEADER_SIZE, Header, MAGIC,
+    ModuleRecord, Nest, NestRecord, PROCESS_EXITED, Region, Row, StackRecord, THREAD_EXITED,
+    ThreadRecord, UNIT, VERSION, WaitRecord,
 };
 
 /// Threads of the sample.
@@ -16,14 +17,22 @@ const MODULES: usize = 2;
 const STACKS: usize = 4;
 const CAPACITY: usize = 8;
 const TABLE_LOG2: u64 = 3;
+/// The ring has gone round: all its places hold events, and the oldest is not the first.
+const LOG_LOG2: u64 = 2;
+/// Events that each thread has written, the n-th of which ended at tick n.
+pub const LOGGED: u64 = 7;
+/// Those that are still there.
+pub const KEPT: std::ops::Range<u64> = 3..7;
 
 const MODULES_AT: usize = HEADER_SIZE;
 const THREADS_AT: usize = MODULES_AT + CAPACITY * size_of::<ModuleRecord>();
 const STACKS_AT: usize = THREADS_AT + CAPACITY * size_of::<ThreadRecord>();
 const ARENA_AT: usize = STACKS_AT + CAPACITY * size_of::<StackRecord>();
 
-/// Unit 0 is not used; each thread has its table and then one wait record.
-const UNITS_OF_THREAD: usize = (1 << TABLE_LOG2) + size_of::<WaitRecord>() / UNIT as usize;
+/// Unit 0 is not used; each thread has its table, one wait record, one nest record and its log.
+const WAIT_UNITS: usize = size_of::<WaitRecord>() / UNIT as usize;
+const LOG_UNITS: usize = (size_of::<EventRecord>() << LOG_LOG2) / UNIT as usize;
+const UNITS_OF_THREAD: usize = (1 << TABLE_LOG2) + WAIT_UNITS + 1 + LOG_UNITS;
 const SIZE: usize = ARENA_AT + (1 + THREADS * UNITS_OF_THREAD) * UNIT as usize;
 
 /// Calls of all rows of a thread.
@@ -48,15 +57,22 @@ pub fn sample() -> Vec<u8> {
     for index in 0..THREADS {
         let table = 1 + index * UNITS_OF_THREAD;
         let waits = table + (1 << TABLE_LOG2);
+        let (nest, log) = (waits + WAIT_UNITS, waits + WAIT_UNITS + 1);
         let at = THREADS_AT + index * size_of::<ThreadRecord>();
-        put(&mut file, at, &thread(index, table as u64));
+        put(&mut file, at, &thread(index, table as u64, log as u64));
         for row in 0..ROWS {
             // Every other place of the table is empty at first.
             let place = (2 * row) % (1 << TABLE_LOG2) + row / 4;
             let wait = if row == 1 { waits as u32 } else { 0 };
-            put(&mut file, unit(table + place), &one_row(index, row, wait));
+            let nest = if row == 2 { nest as u32 } else { 0 };
+            put(&mut file, unit(table + place), &one_row(index, row, wait, nest));
         }
         put(&mut file, unit(waits), &wait_record());
+        put(&mut file, unit(nest), &nest_record());
+        for number in KEPT {
+            let place = (number % (1 << LOG_LOG2)) as usize;
+            put(&mut file, unit(log) + place * size_of::<EventRecord>(), &event(number));
+        }
     }
     file
 }
@@ -69,6 +85,20 @@ pub fn structure() -> impl Iterator<Item = usize> {
     let threads = (THREADS_AT..THREADS_AT + threads).step_by(4);
     let arena = (ARENA_AT..SIZE).step_by(8);
     header.chain(threads).chain(arena)
+}
+
+/// The file with as many threads as fit, all with one log, which lies within the file but is
+/// larger than its share of it.
+pub fn one_log_for_all() -> Vec<u8> {
+    let mut file = sample();
+    let mut header = header();
+    header.threads.count = CAPACITY as u32;
+    put(&mut file, 0, &header);
+    for index in 0..CAPACITY {
+        let record = ThreadRecord { log: 6 << 48 | 1, ..thread(index, 0, 0) };
+        put(&mut file, THREADS_AT + index * size_of::<ThreadRecord>(), &record);
+    }
+    file
 }
 
 fn unit(number: usize) -> usize {
@@ -142,7 +172,7 @@ fn stack(index: u64) -> StackRecord {
     stack
 }
 
-fn thread(index: usize, table: u64) -> ThreadRecord {
+fn thread(index: usize, table: u64, log: u64) -> ThreadRecord {
     let mut thread = ThreadRecord {
         state: THREAD_EXITED,
         tid: 42 + index as u32,
@@ -153,13 +183,15 @@ fn thread(index: usize, table: u64) -> ThreadRecord {
         last_seen: 8000,
         table: TABLE_LOG2 << 48 | table,
         rows: ROWS as u32,
+        log: LOG_LOG2 << 48 | log,
+        logged: LOGGED,
         ..ThreadRecord::zeroed()
     };
     text(&mut thread.name, &format!("worker {index}"));
     thread
 }
 
-fn one_row(thread: usize, row: usize, wait: u32) -> Row {
+fn one_row(thread: usize, row: usize, wait: u32, nest: u32) -> Row {
     Row {
         lock: 0x7000 + 64 * row as u64,
         ret: 0x1010,
@@ -170,7 +202,7 @@ fn one_row(thread: usize, row: usize, wait: u32) -> Row {
         held_samples: 10,
         stack: 1 + row as u32 % 3,
         wait,
-        nest: 0,
+        nest,
     }
 }
 
@@ -179,4 +211,22 @@ fn wait_record() -> WaitRecord {
     waits.histogram[4] = 5;
     waits.blockers[0] = Blocker { stack: 2, thread: 1, waits: 5, ticks: 5000 };
     waits
+}
+
+fn nest_record() -> NestRecord {
+    let mut nest = NestRecord { alone: 3, others: 1, ..NestRecord::zeroed() };
+    nest.locks[0] = Nest { lock: 0x2000, stack: 1, seen: 6 };
+    nest
+}
+
+fn event(ended: u64) -> EventRecord {
+    EventRecord {
+        began: 0,
+        ended,
+        lock: 0x2000,
+        stack: 1,
+        who: 0,
+        op: Op::MutexLock as u8,
+        kind: EVENT_WAIT,
+    }
 }

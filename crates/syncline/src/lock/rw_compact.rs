@@ -26,6 +26,8 @@
 //! 5. A release doesn't touch the lock after the change that lets others in, who may drop it.
 //! 6. Under a policy that never sleeps, a writer waits uncounted while another one is inside. So a
 //!    word that is just `WRITER` changes by that writer's release only, and a store will do for it.
+//!    Who waits for a writer then takes its chance with the others, readers and writers; a
+//!    writer that readers keep out is counted, and goes before new ones.
 //!
 //! Source: none; a counting word with a mark for sleepers is common in C libraries and in Rust's.
 

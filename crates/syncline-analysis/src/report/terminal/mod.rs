@@ -4,6 +4,7 @@
 //! other process in one line. The tables that findings rest on come when asked for, or where
 //! there is no finding.
 
+mod diff;
 mod findings;
 mod locks;
 mod summary;
@@ -14,6 +15,7 @@ use std::io::{self, Write};
 use crate::Analysis;
 use crate::model::Process;
 use crate::report::{number, words};
+pub use diff::diff;
 use table::{Paint, cell, printable};
 
 /// Processes that get a line of their own.

@@ -1,0 +1,94 @@
+//! What became of findings.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Place;
+use crate::model::{Finding, Gain, Process, Rule};
+
+/// A predicted gain that differs by less than this share of the run time is the same: two
+/// runs of one program differ by as much.
+const LEAST_CHANGE: f64 = 0.01;
+
+/// What became of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It was not there before.
+    New,
+    /// It is worth more or less than it was.
+    Changed,
+    /// It is not there any more.
+    Gone,
+    /// It is as it was.
+    Same,
+}
+
+/// A finding before and after.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FindingChange {
+    /// What became of it.
+    pub fate: Fate,
+    /// Which rule found it.
+    pub rule: Rule,
+    /// What is wrong; as it is told after the change, if it is still there.
+    pub title: String,
+    /// The place, likewise.
+    pub place: String,
+    /// What its fix would have brought before.
+    pub before: Option<Gain>,
+    /// What it would bring after.
+    pub after: Option<Gain>,
+}
+
+/// The findings of both processes.
+pub fn changes(before: &Process, after: &Process) -> Vec<FindingChange> {
+    let mut earlier: BTreeMap<Key, Vec<&Finding>> = BTreeMap::new();
+    for finding in before.findings.iter().rev() {
+        earlier.entry(key(finding, before)).or_default().push(finding);
+    }
+    let mut changes = Vec::new();
+    for finding in &after.findings {
+        // Of several at one place the one with most to gain is compared with that of before.
+        let was = earlier.get_mut(&key(finding, after)).and_then(Vec::pop);
+        changes.push(change(was, Some(finding)));
+    }
+    changes.extend(earlier.into_values().flatten().map(|was| change(Some(was), None)));
+    let worth = |change: &FindingChange| {
+        let gain = change.after.or(change.before);
+        gain.map_or(0.0, |gain| gain.share)
+    };
+    changes.sort_by(|a, b| a.fate.cmp(&b.fate).then(worth(b).total_cmp(&worth(a))));
+    changes
+}
+
+type Key = (Rule, Place);
+
+fn key(finding: &Finding, process: &Process) -> Key {
+    let site = finding.sites.first().map(|&site| &process.sites[site]);
+    let place = match site.and_then(|site| site.frame) {
+        Some(frame) => Place::of(&process.frames[frame], process),
+        None => Place { function: finding.place.clone(), file: None },
+    };
+    (finding.rule, place)
+}
+
+fn change(before: Option<&Finding>, after: Option<&Finding>) -> FindingChange {
+    let share = |finding: &Finding| finding.gain.map_or(0.0, |gain| gain.share);
+    let fate = match (before, after) {
+        (None, _) => Fate::New,
+        (_, None) => Fate::Gone,
+        (Some(a), Some(b)) if (share(a) - share(b)).abs() >= LEAST_CHANGE => Fate::Changed,
+        _ => Fate::Same,
+    };
+    let shown = after.or(before).expect("a finding of one of them");
+    FindingChange {
+        fate,
+        rule: shown.rule,
+        title: shown.title.clone(),
+        place: shown.place.clone(),
+        before: before.and_then(|finding| finding.gain),
+        after: after.and_then(|finding| finding.gain),
+    }
+}

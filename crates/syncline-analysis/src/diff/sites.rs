@@ -1,0 +1,104 @@
+//! What became of call sites.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use syncline_recording::Op;
+
+use super::{Place, per_second};
+use crate::model::{Figures, Kind, Process};
+
+/// A call site before and after: an operation in a function.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SiteChange {
+    /// What it does.
+    pub op: Op,
+    /// What waiting there means.
+    pub kind: Kind,
+    /// The function, demangled.
+    pub function: String,
+    /// The file's name without its folders, if it is known.
+    pub file: Option<String>,
+    /// The line where most was waited, after the change, or else before it.
+    pub line: Option<u32>,
+    /// What was done there before; none if it was not there.
+    pub before: Option<Rates>,
+    /// What is done there after; none if it is not there.
+    pub after: Option<Rates>,
+}
+
+/// What was done at a site in each second of run time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Rates {
+    /// Seconds waited.
+    pub waited: f64,
+    /// Seconds held, an estimate.
+    pub held: f64,
+    /// Acquisitions, or what else its calls are for.
+    pub calls: f64,
+    /// Calls that had to wait.
+    pub waits: f64,
+}
+
+impl SiteChange {
+    /// Seconds that are waited more in each second of run time; below 0 if less.
+    pub fn waited(&self) -> f64 {
+        self.difference(|rates| rates.waited)
+    }
+
+    fn difference(&self, of: fn(&Rates) -> f64) -> f64 {
+        let of = |rates: &Option<Rates>| rates.as_ref().map_or(0.0, of);
+        of(&self.after) - of(&self.before)
+    }
+}
+
+/// The sites of both processes. Locks come before what else is waited for; within them
+/// those come first whose waiting has changed most, then whose holding, then whose calls.
+pub fn changes(before: &Process, after: &Process) -> Vec<SiteChange> {
+    let mut before = rates(before);
+    let mut changes = Vec::new();
+    for (key, (line, rates)) in rates(after) {
+        let earlier = before.remove(&key).map(|(_, rates)| rates);
+        changes.push(change(key, line, earlier, Some(rates)));
+    }
+    let gone = before.into_iter().map(|(key, (line, rates))| change(key, line, Some(rates), None));
+    changes.extend(gone);
+    changes.sort_by(|a, b| {
+        let by = |of: fn(&Rates) -> f64| b.difference(of).abs().total_cmp(&a.difference(of).abs());
+        a.kind
+            .cmp(&b.kind)
+            .then_with(|| by(|rates| rates.waited))
+            .then_with(|| by(|rates| rates.held))
+            .then_with(|| by(|rates| rates.calls))
+    });
+    changes
+}
+
+type Key = (Op, Place);
+
+/// What was done at each place, and the line of the site with most waiting.
+fn rates(process: &Process) -> BTreeMap<Key, (Option<u32>, Rates)> {
+    let mut sums: BTreeMap<Key, (Option<u32>, Rates)> = BTreeMap::new();
+    for site in &process.sites {
+        let Some(frame) = site.frame.map(|frame| &process.frames[frame]) else { continue };
+        let Figures { waited, held, calls, waits, .. } = site.figures;
+        // Sites are in the order of their waiting: the first gives the line.
+        let entry = sums.entry((site.op, Place::of(frame, process)));
+        let (_, sum) = entry.or_insert((frame.line, Rates::default()));
+        sum.waited += per_second(waited, process);
+        sum.held += per_second(held, process);
+        sum.calls += per_second(calls as f64, process);
+        sum.waits += per_second(waits as f64, process);
+    }
+    sums
+}
+
+fn change(
+    (op, place): Key,
+    line: Option<u32>,
+    before: Option<Rates>,
+    after: Option<Rates>,
+) -> SiteChange {
+    let Place { function, file } = place;
+    SiteChange { op, kind: Kind::of(op.primitive()), function, file, line, before, after }
+}

@@ -1,0 +1,184 @@
+//! Asymmetric contention: locks of one kind, of which some are wanted far more than others
+//! (SyncPerf, section 2.1.4). A hash that puts most keys into few buckets makes few of the
+//! buckets' locks hot; the data is split, but not evenly.
+//!
+//! Locks are of one kind if they are taken at the same places and were created at the same
+//! one. SyncPerf compares the highest rate with the lowest, and of thousands of locks two
+//! always differ by chance; so here the hot ones, all together, must stand out from the
+//! median, and their waits must be worth it.
+
+use std::collections::BTreeMap;
+
+use syncline_recording::Class;
+
+use crate::findings::evidence::{count, seconds, share};
+use crate::findings::family::{
+    FEWEST_TAKEN, Family, WAITED_FLOOR, descending, few, share_of_run, wanted_at_once,
+};
+use crate::model::{Category, Finding, Process, Remedy, Rule};
+use crate::options::Thresholds;
+
+/// Fewer locks than that are not a kind.
+const FEWEST_LOCKS: usize = 4;
+/// How many times the median's a hot lock's acquisitions and contention must be at least:
+/// SyncPerf's, which has the lowest in place of the median.
+const TIMES: f64 = 2.0;
+/// At most this share of the locks may be hot. If more are, they are simply too few.
+const FEW: f64 = 0.25;
+/// The same in place of high contention: so many threads would be in a section at once,
+/// were they not kept apart. Few find a lock taken where few threads run at a time.
+const AT_ONCE: f64 = 0.3;
+/// The least share of the waiting for locks of a kind that must be for the hot ones.
+const MOST_WAITING: f64 = 0.8;
+
+/// Kinds of locks with a few hot ones.
+pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
+    let kinds = Family::all(process).into_iter().flat_map(|family| kinds(process, &family.locks));
+    kinds.filter_map(|locks| Kind::of(process, locks, thresholds)).map(Kind::finding).collect()
+}
+
+/// The locks of a family by where they were created.
+fn kinds(process: &Process, locks: &[usize]) -> Vec<Vec<usize>> {
+    let mut kinds: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for &number in locks {
+        let lock = &process.locks[number];
+        let created = lock.created_at.and_then(|stack| process.stacks.get(stack)?.place);
+        kinds.entry((lock.primitive, created)).or_default().push(number);
+    }
+    kinds.into_values().collect()
+}
+
+/// How many locks were created where these were, as far as that was recorded.
+fn created(process: &Process, locks: &[usize]) -> usize {
+    let first = &process.locks[locks[0]];
+    let Some(place) = first.created_at.and_then(|stack| process.stacks.get(stack)?.place) else {
+        return 0;
+    };
+    let creations = process.sites.iter().filter(|site| {
+        site.op.class() == Class::Create
+            && site.op.primitive() == first.primitive
+            && site.frame == Some(place)
+    });
+    creations.map(|site| site.figures.calls as usize).sum()
+}
+
+struct Kind<'a> {
+    process: &'a Process,
+    /// The hot ones, most waiting first.
+    hot: Vec<usize>,
+    locks: usize,
+    /// Those of them that were created and never taken.
+    unused: usize,
+    /// Fewest and most acquisitions of a lock, and the median.
+    calls: (u64, u64, u64),
+    median_contention: f64,
+    hot_contention: f64,
+    hot_waited: f64,
+    /// How many locks there would be if all were as hot as the acquisitions are on average:
+    /// 1 if one lock had them all.
+    effective: f64,
+}
+
+impl<'a> Kind<'a> {
+    fn of(process: &'a Process, locks: Vec<usize>, thresholds: &Thresholds) -> Option<Kind<'a>> {
+        let figures = |lock: usize| &process.locks[lock].figures;
+        let locks: Vec<usize> = locks.into_iter().filter(|&lock| figures(lock).calls > 0).collect();
+        if locks.len() < FEWEST_LOCKS {
+            return None;
+        }
+        let unused = created(process, &locks).saturating_sub(locks.len());
+        let never = || std::iter::repeat_n(0.0, unused);
+        let median_calls = median(locks.iter().map(|&n| figures(n).calls as f64).chain(never()));
+        let median_contention = median(locks.iter().map(|&n| figures(n).contention).chain(never()));
+        let all = locks.len() + unused;
+        let is_hot = |&lock: &usize| {
+            figures(lock).calls as f64 >= TIMES * median_calls
+                && figures(lock).contention >= TIMES * median_contention
+                && (figures(lock).contention > thresholds.contention
+                    || wanted_at_once(process, &process.locks[lock]) > AT_ONCE)
+        };
+        let mut hot: Vec<usize> = locks.iter().copied().filter(is_hot).collect();
+        hot.sort_by(|&a, &b| descending(figures(a).waited, figures(b).waited));
+        let sum = |locks: &[usize], value: fn(&crate::model::Figures) -> f64| {
+            locks.iter().map(|&lock| value(figures(lock))).sum::<f64>()
+        };
+        let taken = sum(&hot, |f| (f.waits + f.refused) as f64);
+        let wanted = sum(&hot, |f| (f.calls + f.timeouts + f.refused) as f64);
+        let hot_waited = sum(&hot, |f| f.waited);
+        let calls = sum(&locks, |f| f.calls as f64);
+        let squares = sum(&locks, |f| (f.calls as f64).powi(2));
+        let all_calls = || locks.iter().map(|&lock| figures(lock).calls);
+        let applies = !hot.is_empty()
+            && hot.len() as f64 <= FEW * all as f64
+            && taken >= FEWEST_TAKEN as f64
+            && share_of_run(process, hot_waited) >= WAITED_FLOOR
+            && hot_waited >= MOST_WAITING * sum(&locks, |f| f.waited);
+        applies.then(|| Kind {
+            process,
+            hot,
+            locks: all,
+            unused,
+            calls: (
+                if unused > 0 { 0 } else { all_calls().min().unwrap_or(0) },
+                all_calls().max().unwrap_or(0),
+                median_calls as u64,
+            ),
+            median_contention,
+            hot_contention: (taken / wanted.max(1.0)).min(1.0),
+            hot_waited,
+            effective: calls.powi(2) / squares,
+        })
+    }
+
+    fn finding(self) -> Finding {
+        let Kind { process, calls: (fewest, most, median), .. } = self;
+        let waits = |site: usize| {
+            let uses = self.hot.iter().flat_map(|&lock| &process.locks[lock].sites);
+            uses.filter(|use_| use_.site == site).map(|use_| use_.waited).sum::<f64>()
+        };
+        let uses = self.hot.iter().flat_map(|&lock| &process.locks[lock].sites);
+        let mut sites: Vec<usize> = uses.map(|use_| use_.site).collect();
+        sites.sort_unstable();
+        sites.dedup();
+        sites.sort_by(|&a, &b| descending(waits(a), waits(b)));
+        Finding {
+            rule: Rule::AsymmetricContention,
+            category: Category::AsymmetricContention,
+            title: "A few locks of a kind have most of the contention".to_owned(),
+            place: process.sites[sites[0]].place.clone(),
+            locks: few(&self.hot),
+            evidence: vec![
+                count("locks of this kind", self.locks as u64),
+                count("of these, never taken", self.unused as u64),
+                count("hot ones", self.hot.len() as u64),
+                count("acquisitions of the least used lock", fewest),
+                count("of the median", median),
+                count("of the most used one", most),
+                share("contention of the hot ones", self.hot_contention),
+                share("contention of the median", self.median_contention),
+                seconds("time waited for the hot ones", self.hot_waited),
+            ],
+            advice: "Spread what the locks protect evenly over them: look at what decides which \
+                     one is taken, such as a hash that uses too few bits of its key. More locks \
+                     of the kind would not help."
+                .to_owned(),
+            open_question: None,
+            remedy: Remedy::SplitLock {
+                sites: sites.clone(),
+                // Two threads meet at a lock with the sum of the squares of the shares.
+                parts: (self.locks as f64 / self.effective).max(1.0),
+            },
+            sites,
+            gain: None,
+        }
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    let middle = values.len() / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+#[cfg(test)]
+mod tests;

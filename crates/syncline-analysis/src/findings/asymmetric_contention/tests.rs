@@ -1,0 +1,107 @@
+//! Locks of hash buckets, wanted evenly and not.
+
+use syncline_recording::{Op, Primitive};
+
+use super::*;
+use crate::findings::testing::{Drawn, Use, process};
+
+/// Locks of hash buckets with so many acquisitions each, in ten seconds, and this share
+/// of them waited for, a microsecond each.
+fn buckets(of: &[(u64, f64)], wait: f64) -> Drawn {
+    let mut drawn = process(10.0, 4);
+    drawn.threads("deduplicate", 4, 10.0);
+    let locks = drawn.locks_created(Primitive::Mutex, of.len(), "hashtable_create at table.c:9");
+    let site = drawn.site(Op::MutexLock, "sub_Compress at encoder.c:1051");
+    for (&(calls, contention), lock) in of.iter().zip(locks) {
+        let waits = (calls as f64 * contention) as u64;
+        let waited = waits as f64 * wait;
+        drawn.uses(lock, site, Use { calls, waits, waited, ..Use::default() });
+    }
+    drawn
+}
+
+fn found(drawn: &Drawn) -> Vec<Finding> {
+    find(drawn, &Thresholds::default())
+}
+
+#[test]
+fn dedups_buckets_are_found_at_their_line_with_the_hot_lock() {
+    let mut of: Vec<(u64, f64)> = (3..60).map(|n| (n * 10, 0.009)).collect();
+    of.push((8_586, 0.136));
+    let findings = found(&buckets(&of, 100e-6));
+    assert_eq!(findings[0].place, "sub_Compress at encoder.c:1051");
+    assert_eq!(findings[0].locks, [57]);
+    let value = |what: &str| findings[0].evidence.iter().find(|e| e.what == what).unwrap().value;
+    assert_eq!(value("acquisitions of the least used lock"), 30.0);
+    assert_eq!(value("of the most used one"), 8_586.0);
+}
+
+#[test]
+fn even_buckets_are_not_however_contended() {
+    assert!(found(&buckets(&[(10_000, 0.5); 16], 100e-6)).is_empty());
+    let mut noisy: Vec<(u64, f64)> =
+        (0..64).map(|n| (9_000 + 37 * n, 0.10 + 0.001 * n as f64)).collect();
+    noisy[0] = (100, 0.2);
+    assert!(found(&buckets(&noisy, 100e-6)).is_empty());
+}
+
+#[test]
+fn a_hot_lock_stands_out_twice_in_use_and_in_contention() {
+    let with = |calls, contention| {
+        let mut of = vec![(5_000, 0.06); 16];
+        of[7] = (calls, contention);
+        found(&buckets(&of, 50e-6)).len()
+    };
+    assert_eq!(with(100_000, 0.30), 1);
+    assert_eq!(with(100_000, 0.11), 0, "not twice the median's contention");
+    assert_eq!(with(9_900, 0.99), 0, "not twice the median's acquisitions");
+}
+
+#[test]
+fn rare_and_short_waits_and_few_locks_are_not() {
+    let mut of = vec![(1_000, 0.0); 16];
+    of[0] = (50_000, 0.11);
+    assert_eq!(found(&buckets(&of, 10e-6)).len(), 1, "0.55 % of the run");
+    assert!(found(&buckets(&of, 9e-6)).is_empty(), "0.495 %");
+    assert!(found(&buckets(&of[..3], 10e-6)).is_empty());
+    of[0] = (50, 0.18);
+    assert!(found(&buckets(&of, 0.1)).is_empty(), "nine waits");
+}
+
+#[test]
+fn locks_that_were_never_taken_count() {
+    let mut of = vec![(100_000, 0.2); 4];
+    of.extend([(1_000, 0.0); 4]);
+    let mut drawn = buckets(&of, 100e-6);
+    assert!(found(&drawn).is_empty(), "half of the locks are hot");
+    let init = drawn.site(Op::MutexInit, "hashtable_create at table.c:9");
+    drawn.sites[init].frame = drawn.stacks[drawn.locks[0].created_at.unwrap()].place;
+    drawn.sites[init].figures.calls = 16;
+    assert_eq!(found(&drawn).len(), 1, "a quarter of those that were made");
+}
+
+#[test]
+fn on_a_busy_machine_the_time_held_shows_the_hot_lock() {
+    let mut of = vec![(1_000, 0.0); 16];
+    of[3] = (400_000, 0.002);
+    let mut drawn = buckets(&of, 2e-3);
+    assert!(found(&drawn).is_empty());
+    // Of 50 seconds of work, four threads hold it 4 seconds.
+    drawn.locks[3].sites[0].held = 4.0;
+    assert_eq!(found(&drawn)[0].locks, [3]);
+}
+
+#[test]
+fn where_a_third_is_hot_the_locks_are_too_few() {
+    let of: Vec<(u64, f64)> =
+        (0..12).map(|n| if n % 3 == 0 { (50_000, 0.2) } else { (1_000, 0.0) }).collect();
+    assert!(found(&buckets(&of, 100e-6)).is_empty());
+}
+
+#[test]
+fn an_even_spread_would_have_so_many_meetings_fewer() {
+    let mut of = vec![(10, 0.0); 10];
+    of[0] = (100_000, 0.2);
+    let Remedy::SplitLock { parts, .. } = found(&buckets(&of, 100e-6))[0].remedy else { panic!() };
+    assert!((9.9..=10.0).contains(&parts), "{parts}: one of ten locks had nearly all");
+}

@@ -1,0 +1,247 @@
+//! Locks that are taken at the same places are of one family: they protect the same kind of
+//! data in the same way, and what is wrong with them is one problem. 92,000 quiet locks that
+//! one line takes are one busy family (SyncPerf, section 3.1.2).
+//!
+//! A family also says what is at stake: how much time could go away at most if its locks
+//! were not there. A rule only speaks from a floor of that on, for SyncPerf's thresholds
+//! alone (1,000 acquisitions a second) would blame locks that cost a thousandth of a percent.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use syncline_recording::Op;
+
+use crate::model::{Figures, Kind, Lock, Process, Site, Thread};
+
+/// Seconds that an uncontended acquisition and its release take: 5 ns for a mutex that stays
+/// in one processor's cache (`docs/benchmarks.md`), more where its line comes from memory.
+pub const PAIR: f64 = 20e-9;
+/// The same for a lock that several threads take in turn: its cache line comes from another
+/// processor, for the acquisition and often for the release again.
+pub const SHARED_PAIR: f64 = 100e-9;
+/// As [`PAIR`], for locks that one thread each mostly takes: they stay in its cache, or come
+/// before it needs them, in a walk over an array.
+const OWN_PAIR: f64 = 7e-9;
+/// A lock that fewer threads than that share is mostly one thread's.
+const ONE_THREAD: f64 = 1.2;
+/// What a section's time held has too much: the clock is read within it. A section of two
+/// instructions is recorded with this length.
+const CLOCK: f64 = 10e-9;
+/// From this share of the run time on, calls are worth a look where it is known from the
+/// section's instructions what to do. It is 10,000 acquisitions a second of a shared lock:
+/// each of the bugs of SyncPerf's Table 2 is above, and both false alarms of its section
+/// 4.3 (1,252 and 1,916 a second) are below.
+pub const COST_FLOOR: f64 = 0.001;
+/// The same where what to do is a guess.
+pub const UNSURE_COST_FLOOR: f64 = 0.01;
+/// From this share of the run time on, waits of all threads together are worth a look. The
+/// least that paid in SyncPerf's Table 2 was canneal's: half a second of 51.
+pub const WAITED_FLOOR: f64 = 0.005;
+/// Waits, and tries refused, that there must be before a share of them means anything.
+pub const FEWEST_TAKEN: u64 = 10;
+
+/// Locks that are taken at the same places.
+pub struct Family<'a> {
+    process: &'a Process,
+    /// The locks, most time waited first.
+    pub locks: Vec<usize>,
+    /// Where they are taken, most calls first.
+    pub sites: Vec<usize>,
+}
+
+impl Family<'_> {
+    /// All families of a process.
+    pub fn all(process: &Process) -> Vec<Family<'_>> {
+        let mut sets = Sets::new(process.sites.len());
+        let locks = || process.locks.iter().enumerate().filter(|(_, l)| l.kind == Kind::Lock);
+        for (_, lock) in locks() {
+            for pair in lock.sites.windows(2) {
+                sets.unite(pair[0].site, pair[1].site);
+            }
+        }
+        let mut numbers = HashMap::new();
+        let mut families: Vec<Family> = Vec::new();
+        for (place, lock) in locks() {
+            let Some(first) = lock.sites.first() else { continue };
+            let number = *numbers.entry(sets.root(first.site)).or_insert_with(|| {
+                families.push(Family { process, locks: Vec::new(), sites: Vec::new() });
+                families.len() - 1
+            });
+            families[number].locks.push(place);
+        }
+        for site in 0..process.sites.len() {
+            if let Some(&number) = numbers.get(&sets.root(site)) {
+                families[number].sites.push(site);
+            }
+        }
+        for family in &mut families {
+            family.sites.sort_by_key(|&site| (u64::MAX - process.sites[site].figures.calls, site));
+        }
+        families
+    }
+
+    fn figures(&self) -> impl Iterator<Item = &Figures> {
+        self.sites.iter().map(|&site| &self.process.sites[site].figures)
+    }
+
+    /// The site with most calls.
+    pub fn main_site(&self) -> &Site {
+        &self.process.sites[self.sites[0]]
+    }
+
+    /// Acquisitions.
+    pub fn calls(&self) -> u64 {
+        self.figures().map(|figures| figures.calls).sum()
+    }
+
+    /// Acquisitions in a second.
+    pub fn calls_per_second(&self) -> f64 {
+        self.figures().map(|figures| figures.calls_per_second).sum()
+    }
+
+    /// Waits, and tries that were refused.
+    pub fn found_taken(&self) -> u64 {
+        self.figures().map(|figures| figures.waits + figures.refused).sum()
+    }
+
+    /// Of all calls, the share that found the lock taken.
+    pub fn contention(&self) -> f64 {
+        let wanted: u64 = self.figures().map(|f| f.calls + f.timeouts + f.refused).sum();
+        if wanted == 0 { 0.0 } else { (self.found_taken() as f64 / wanted as f64).min(1.0) }
+    }
+
+    /// Seconds waited.
+    pub fn waited(&self) -> f64 {
+        self.figures().map(|figures| figures.waited).sum()
+    }
+
+    /// The mean time held, in seconds.
+    pub fn mean_held(&self) -> f64 {
+        mean_held(self.figures().map(|figures| figures.held).sum(), self.calls())
+    }
+
+    /// Threads that take them at most at one place.
+    pub fn threads(&self) -> usize {
+        self.sites.iter().map(|&site| self.process.sites[site].threads).max().unwrap_or(0)
+    }
+
+    /// Seconds that an acquisition and its release may take when nobody is in the way.
+    pub fn pair(&self) -> f64 {
+        // With fewer locks than threads, threads share one. With more it isn't known.
+        if self.locks.len() < self.threads() { SHARED_PAIR } else { PAIR }
+    }
+
+    /// The same, not at most but as it was measured where a fix took it away.
+    pub fn likely_pair(&self) -> f64 {
+        let mut locks = self.locks.iter().map(|&lock| &self.process.locks[lock]);
+        let one_thread = |lock: &Lock| threads_of(lock).is_none_or(|threads| threads < ONE_THREAD);
+        match self.pair() {
+            PAIR if locks.all(one_thread) => OWN_PAIR,
+            pair => pair,
+        }
+    }
+
+    /// What the calls cost without waits, as a share of the run time, all threads together.
+    pub fn cost(&self) -> f64 {
+        self.calls_per_second() * self.pair()
+    }
+
+    /// The waits, as a share of the run time, all threads together.
+    pub fn waited_share(&self) -> f64 {
+        share_of_run(self.process, self.waited())
+    }
+
+    /// The first of its locks.
+    pub fn few_locks(&self) -> Vec<usize> {
+        few(&self.locks)
+    }
+
+    /// Whether a condition variable is waited for or signalled in a function that takes one
+    /// of the locks: then they must be mutexes.
+    pub fn has_condition(&self) -> bool {
+        use syncline_recording::Primitive::Condvar;
+        let function = |site: &Site| Some(&self.process.frames[site.frame?].function);
+        let takes =
+            |name| self.sites.iter().any(|&s| function(&self.process.sites[s]) == Some(name));
+        let conditions = self.process.sites.iter().filter(|s| s.op.primitive() == Condvar);
+        conditions.filter_map(function).any(takes)
+    }
+}
+
+/// How many threads would be in the sections of a lock at once if nobody kept them apart and
+/// each had a processor: the share of the working time that it is held, times the threads
+/// that take it. Where that is more than one there is no way past waiting, whatever the
+/// processors and the load of the machine make of it. Contention is not: where few threads
+/// run at a time, few find the lock taken.
+pub fn wanted_at_once(process: &Process, lock: &Lock) -> f64 {
+    let at_its_places = || lock.sites.iter().map(|use_| process.sites[use_.site].threads).max();
+    let threads = threads_of(lock).unwrap_or_else(|| at_its_places().unwrap_or(0) as f64);
+    share_of_work(process, lock) * threads
+}
+
+/// How many threads share a lock, if all took it equally often: one that another thread takes
+/// once in a while is as good as its own thread's. None if nobody took it.
+fn threads_of(lock: &Lock) -> Option<f64> {
+    let calls = || lock.threads.iter().map(|&(_, calls)| calls as f64);
+    let squares: f64 = calls().map(|calls| calls * calls).sum();
+    (squares > 0.0).then(|| calls().sum::<f64>().powi(2) / squares)
+}
+
+/// The share of all threads' working time that a lock is held.
+pub fn share_of_work(process: &Process, lock: &Lock) -> f64 {
+    let worked = |thread: &Thread| {
+        let alive = thread.seconds - thread.waiting.locks - thread.waiting.events;
+        thread.cpu.unwrap_or(alive).max(0.0)
+    };
+    let worked: f64 = process.threads.iter().map(worked).sum();
+    let reads = |op| matches!(op, Op::RwlockRead | Op::RwlockTimedRead | Op::RwlockTryRead);
+    // Those who read together do not keep each other out.
+    let alone = lock.sites.iter().filter(|use_| !reads(use_.op));
+    let held: f64 = alone.map(|use_| mean_held(use_.held, use_.calls) * use_.calls as f64).sum();
+    if worked > 0.0 { (held / worked).min(1.0) } else { 0.0 }
+}
+
+/// A time of all threads together as a share of the run time.
+pub fn share_of_run(process: &Process, seconds: f64) -> f64 {
+    if process.seconds > 0.0 { seconds / process.seconds } else { 0.0 }
+}
+
+/// The mean time held in so many holds, in seconds.
+pub fn mean_held(held: f64, calls: u64) -> f64 {
+    if calls == 0 { 0.0 } else { (held / calls as f64 - CLOCK).max(0.0) }
+}
+
+/// A handful of locks.
+pub fn few(locks: &[usize]) -> Vec<usize> {
+    locks.iter().copied().take(5).collect()
+}
+
+/// What is more first, for sorting.
+pub fn descending(a: f64, b: f64) -> Ordering {
+    b.total_cmp(&a)
+}
+
+/// Sites that belong together: each points to another of its set, the root to itself.
+struct Sets(Vec<usize>);
+
+impl Sets {
+    fn new(sites: usize) -> Sets {
+        Sets((0..sites).collect())
+    }
+
+    fn root(&mut self, mut site: usize) -> usize {
+        while self.0[site] != site {
+            self.0[site] = self.0[self.0[site]];
+            site = self.0[site];
+        }
+        site
+    }
+
+    fn unite(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.0[a.max(b)] = a.min(b);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+//! Which locks belong together, and what they cost.
+
+use syncline_recording::{Op, Primitive};
+
+use super::*;
+use crate::findings::testing::{Use, process};
+
+#[test]
+fn locks_of_the_same_places_are_one_family() {
+    let mut drawn = process(10.0, 4);
+    let [a, b, c] = ["a", "b", "c"].map(|name| drawn.lock(Primitive::Mutex, name));
+    let [put, get, other] = ["put", "get", "other"].map(|p| drawn.site(Op::MutexLock, p));
+    for (lock, site, calls) in [(a, put, 5), (a, get, 10), (b, get, 10), (c, other, 1)] {
+        drawn.uses(lock, site, Use { calls, ..Use::default() });
+    }
+    let families = Family::all(&drawn);
+    let of = |family: &Family| (family.locks.clone(), family.sites.clone(), family.calls());
+    assert_eq!(of(&families[0]), (vec![a, b], vec![get, put], 25));
+    assert_eq!(of(&families[1]), (vec![c], vec![other], 1));
+    assert_eq!(families.len(), 2);
+}
+
+#[test]
+fn few_locks_of_many_threads_are_dear() {
+    let mut drawn = process(10.0, 4);
+    drawn.threads("worker", 4, 10.0);
+    let locks = drawn.locks_created(Primitive::Mutex, 100, "init at grid.c:1");
+    let shared = drawn.lock(Primitive::Mutex, "shared");
+    let [many, one] = ["many", "one"].map(|place| drawn.site(Op::MutexLock, place));
+    for lock in locks {
+        drawn.uses(lock, many, Use { calls: 1000, ..Use::default() });
+    }
+    drawn.uses(shared, one, Use { calls: 100_000, ..Use::default() });
+    let families = Family::all(&drawn);
+    let near = |value: f64, wanted: f64| (value - wanted).abs() < 1e-9;
+    assert!(near(families[0].cost(), 10_000.0 * PAIR), "{}", families[0].cost());
+    assert!(near(families[1].cost(), 10_000.0 * SHARED_PAIR), "{}", families[1].cost());
+}
+
+#[test]
+fn a_lock_of_ones_own_is_cheap_and_never_wanted_at_once() {
+    let mut drawn = process(10.0, 4);
+    drawn.threads("worker", 3, 10.0);
+    let lock = drawn.lock(Primitive::Mutex, "own");
+    let site = drawn.site(Op::MutexLock, "visit");
+    drawn.uses(lock, site, Use { calls: 1_000_000, held: 12.0, ..Use::default() });
+    drawn.sites[site].threads = 1;
+    let mut shared = |threads: &[(usize, u64)]| {
+        drawn.locks[lock].threads = threads.to_vec();
+        (Family::all(&drawn)[0].likely_pair(), wanted_at_once(&drawn, &drawn.locks[lock]))
+    };
+    let (pair, at_once) = shared(&[(1, 990_000), (2, 10_000)]);
+    assert!(pair < PAIR && at_once < 0.31, "{pair} {at_once}");
+    let (pair, at_once) = shared(&[(1, 500_000), (2, 500_000)]);
+    assert!(pair == PAIR && at_once > 0.59, "{pair} {at_once}");
+}
+
+#[test]
+fn readers_are_not_kept_apart() {
+    let mut drawn = process(10.0, 4);
+    drawn.threads("reader", 4, 10.0);
+    let lock = drawn.lock(Primitive::Rwlock, "table");
+    let site = drawn.site(Op::RwlockRead, "look");
+    drawn.uses(lock, site, Use { calls: 1_000_000, held: 25.0, ..Use::default() });
+    assert_eq!(wanted_at_once(&drawn, &drawn.locks[lock]), 0.0);
+}

@@ -1,0 +1,95 @@
+//! Contended locks as they come, just above and just below each threshold.
+
+use syncline_recording::{Op, Primitive};
+
+use super::*;
+use crate::findings::testing::{Drawn, Use, one_word, process, sections};
+
+/// A lock taken so often in ten seconds, so often in vain, with so much waiting, and
+/// held so long each time.
+fn lock(calls: u64, waits: u64, waited: f64, held: f64) -> (Drawn, usize) {
+    let mut drawn = process(10.0, 16);
+    drawn.threads("worker", 4, 10.0);
+    let lock = drawn.lock(Primitive::Mutex, "cache_lock");
+    let site = drawn.site(Op::MutexLock, "item_get at thread.c:400");
+    let held = calls as f64 * held;
+    drawn.uses(lock, site, Use { calls, waits, waited, held, ..Use::default() });
+    (drawn, site)
+}
+
+fn rules(drawn: &Drawn) -> Vec<Rule> {
+    find(drawn, &Thresholds::default()).into_iter().map(|finding| finding.rule).collect()
+}
+
+fn contended(rate: f64, contention: f64, held: f64) -> (Drawn, usize) {
+    let calls = (10.0 * rate) as u64;
+    lock(calls, (calls as f64 * contention) as u64, 2.0, held)
+}
+
+#[test]
+fn one_lock_over_a_table_is_too_much_data() {
+    for (rate, contention) in [(71_405.0, 0.458), (146_299.0, 0.385)] {
+        let (mut drawn, site) = contended(rate, contention, 0.8e-6);
+        assert_eq!(rules(&drawn), [Rule::TooMuchData]);
+        drawn.section(site, sections::with_a_loop());
+        assert_eq!(rules(&drawn), [Rule::TooMuchData]);
+    }
+}
+
+#[test]
+fn canneals_fifteen_sections_are_too_long() {
+    let (mut drawn, site) = lock(15, 13, 0.5, 40e-3);
+    drawn.seconds = 51.0;
+    drawn.section(site, sections::calling(&["operator new(unsigned long)", "MTRand::MTRand"]));
+    let findings = find(&drawn, &Thresholds::default());
+    assert_eq!(findings[0].rule, Rule::TooLongSection);
+    assert!(findings[0].advice.contains("operator new"), "{}", findings[0].advice);
+}
+
+#[test]
+fn what_a_section_calls_makes_it_long_sooner() {
+    let (mut drawn, site) = contended(70_000.0, 0.25, 2e-6);
+    drawn.section(site, sections::calling(&["find_item"]));
+    assert_eq!(rules(&drawn), [Rule::TooMuchData]);
+    drawn.section(site, sections::calling(&["__snprintf_chk@plt"]));
+    assert_eq!(rules(&drawn), [Rule::TooLongSection]);
+    drawn.sites[site].section = None;
+    assert_eq!(rules(&drawn), [Rule::TooMuchData]);
+}
+
+#[test]
+fn contention_waits_and_their_number_each_have_a_floor() {
+    assert_eq!(rules(&lock(100_000, 10_100, 0.051, 1e-6).0), [Rule::TooMuchData]);
+    assert!(rules(&lock(100_000, 10_000, 0.051, 1e-6).0).is_empty(), "10 % is not above it");
+    assert!(rules(&lock(100_000, 10_100, 0.049, 1e-6).0).is_empty(), "0.49 % of the run");
+    assert!(rules(&lock(15, 9, 0.5, 1e-3).0).is_empty(), "nine waits may be chance");
+}
+
+#[test]
+fn on_a_busy_machine_the_time_held_shows_a_lock_that_few_find_taken() {
+    // Five threads work 50 seconds, and are in the section for so many of them.
+    let held = |seconds: f64| lock(1_000_000, 1_000, 4.0, seconds / 1e6 + 10e-9);
+    assert_eq!(rules(&held(13.0).0), [Rule::TooLongSection]);
+    assert!(rules(&held(11.0).0).is_empty(), "1.1 of them at once");
+}
+
+#[test]
+fn a_word_can_not_be_split_and_a_chain_of_work_on_it_only_shortened() {
+    let (mut drawn, site) = contended(100_000.0, 0.4, 1e-6);
+    drawn.section(site, one_word());
+    assert!(rules(&drawn).is_empty(), "another rule's");
+    drawn.section(site, Section { loops: true, ..one_word() });
+    assert_eq!(rules(&drawn), [Rule::TooLongSection]);
+    drawn.section(site, Section { words: Some(2), ..one_word() });
+    assert!(rules(&drawn).is_empty());
+}
+
+#[test]
+fn one_hot_lock_among_quiet_ones_is_found_alone() {
+    let (mut drawn, site) = contended(70_000.0, 0.4, 1e-6);
+    for lock in drawn.locks_created(Primitive::Mutex, 100, "init at table.c:1") {
+        drawn.uses(lock, site, Use { calls: 100_000, ..Use::default() });
+    }
+    let findings = find(&drawn, &Thresholds::default());
+    assert_eq!(findings[0].locks, [0]);
+}

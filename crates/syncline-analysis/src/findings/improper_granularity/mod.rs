@@ -1,0 +1,15 @@
+//! Improper granularity: a lock covers too much, or too little at a time (SyncPerf,
+//! section 2.1.2).
+
+mod contended;
+mod many_tiny;
+
+use crate::model::{Finding, Process};
+use crate::options::Thresholds;
+
+/// What is found of this kind.
+pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
+    let mut findings = contended::find(process, thresholds);
+    findings.extend(many_tiny::find(process, thresholds));
+    findings
+}

@@ -1,0 +1,154 @@
+//! Sections that only read, or read and change, one word. An atomic instruction does the
+//! same, and nobody has to wait for anybody (SyncPerf, Table 1, row 1).
+//!
+//! The rule speaks only where the instructions of the sections were read: nothing that is
+//! counted tells one word from two.
+
+use crate::findings::evidence::{ask_inspect, count, rate, share};
+use crate::findings::family::{COST_FLOOR, FEWEST_TAKEN, Family, WAITED_FLOOR};
+use crate::findings::touches::Touches;
+use crate::model::{Category, Finding, Process, Remedy, Rule};
+use crate::options::Thresholds;
+
+/// Sites that make less than this share of the calls do not decide what the lock could be
+/// replaced by; the finding asks about them.
+const NEGLIGIBLE: f64 = 0.01;
+/// What goes away of an acquisition and its release: two atomic instructions and two calls
+/// become one instruction.
+const SAVED: f64 = 0.6;
+
+/// Families of locks that an atomic instruction could replace.
+pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
+    Family::all(process)
+        .iter()
+        .filter(|family| family.calls_per_second() > thresholds.acquisitions_per_second)
+        .filter(|family| worth_it(family))
+        .filter(|family| {
+            Touches::of_all(process, &family.sites, NEGLIGIBLE) == Some(Touches::OneWord)
+        })
+        .map(|family| finding(process, family))
+        .collect()
+}
+
+fn worth_it(family: &Family) -> bool {
+    let waits = family.found_taken() >= FEWEST_TAKEN && family.waited_share() >= WAITED_FLOOR;
+    waits || family.cost() >= COST_FLOOR
+}
+
+fn finding(process: &Process, family: &Family) -> Finding {
+    let site = family.main_site();
+    let instructions = site.section.as_ref().map_or(0, |section| section.instructions);
+    let all = Touches::of_all(process, &family.sites, 0.0);
+    let others = if all == Some(Touches::OneWord) {
+        None
+    } else {
+        ask_inspect(
+            "Do the other sections of these locks, which are rarely entered, need more than one \
+             word at a time?",
+        )
+    };
+    Finding {
+        rule: Rule::AtomicInstead,
+        category: Category::ImproperPrimitive,
+        title: "A lock around a single word".to_owned(),
+        place: site.place.clone(),
+        sites: family.sites.clone(),
+        locks: family.few_locks(),
+        evidence: vec![
+            rate("acquisitions", family.calls_per_second()),
+            share("contention", family.contention()),
+            count("locks", family.locks.len() as u64),
+            count("instructions of the section", instructions as u64),
+            share("time in the calls themselves, about", family.cost()),
+        ],
+        advice: "Make the word atomic, and replace the section by one atomic instruction \
+                 (fetch_add, exchange, or a compare-and-swap loop where the value is no \
+                 integer). Every other access to the word must become atomic as well."
+            .to_owned(),
+        open_question: others,
+        remedy: Remedy::CheaperCalls {
+            sites: family.sites.clone(),
+            seconds_per_call: SAVED * family.likely_pair(),
+            waits_left: 0.0,
+        },
+        gain: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::{Op, Primitive};
+
+    use super::*;
+    use crate::findings::testing::{Drawn, Use, one_word, process, sections};
+
+    /// A lock around a counter, taken so often.
+    fn counter(calls_per_second: u64) -> (Drawn, usize) {
+        let mut drawn = process(10.0, 4);
+        drawn.threads("worker", 4, 10.0);
+        let lock = drawn.lock(Primitive::Mutex, "counter_lock");
+        let site = drawn.site(Op::MutexLock, "add at counter.c:7");
+        drawn.uses(lock, site, Use { calls: 10 * calls_per_second, ..Use::default() });
+        drawn.section(site, one_word());
+        (drawn, site)
+    }
+
+    fn found(drawn: &Drawn) -> Vec<Finding> {
+        find(drawn, &Thresholds::default())
+    }
+
+    #[test]
+    fn a_busy_counter_is_found_and_a_quiet_one_is_not() {
+        let findings = found(&counter(15_857).0);
+        assert_eq!(findings[0].place, "add at counter.c:7", "at x264's rate");
+        assert_eq!(findings[0].open_question, None);
+        assert!(found(&counter(9_900).0).is_empty(), "below the floor");
+    }
+
+    #[test]
+    fn fluidanimate_is_found_at_its_line_though_each_lock_is_quiet() {
+        let mut drawn = process(10.0, 16);
+        drawn.threads("AdvanceFramesMT", 16, 10.0);
+        let locks = drawn.locks_created(Primitive::Mutex, 9200, "Init at pthreads.cpp:300");
+        let site = drawn.site(Op::MutexLock, "ComputeDensities at pthreads.cpp:650");
+        for lock in locks {
+            drawn.uses(lock, site, Use { calls: 48_000, ..Use::default() });
+        }
+        drawn.section(site, one_word());
+        let findings = found(&drawn);
+        assert_eq!(findings.len(), 1, "one problem, one finding");
+        assert_eq!(findings[0].place, "ComputeDensities at pthreads.cpp:650");
+        assert_eq!(findings[0].locks.len(), 5);
+    }
+
+    #[test]
+    fn a_word_with_waits_is_found_at_any_cost_of_calls() {
+        let (mut drawn, site) = counter(1_100);
+        assert!(found(&drawn).is_empty());
+        drawn.uses(0, site, Use { waits: 5_000, waited: 0.049, ..Use::default() });
+        assert!(found(&drawn).is_empty(), "0.49 % of the run");
+        drawn.uses(0, site, Use { waited: 0.002, ..Use::default() });
+        assert_eq!(found(&drawn).len(), 1);
+    }
+
+    #[test]
+    fn a_second_word_or_an_unknown_section_is_not_found() {
+        let (mut drawn, site) = counter(1_000_000);
+        drawn.section(site, sections::few_words());
+        assert!(found(&drawn).is_empty());
+        drawn.sites[site].section = None;
+        assert!(found(&drawn).is_empty());
+    }
+
+    #[test]
+    fn another_section_of_the_lock_forbids_it_or_is_asked_about() {
+        let (mut drawn, _) = counter(1_000_000);
+        let sum = drawn.site(Op::MutexLock, "sum at counter.c:20");
+        drawn.uses(0, sum, Use { calls: 10, ..Use::default() });
+        assert!(found(&drawn)[0].open_question.is_some(), "rare and unknown");
+        drawn.uses(0, sum, Use { calls: 200_000, ..Use::default() });
+        assert!(found(&drawn).is_empty(), "2 % of the calls, and unknown");
+        drawn.section(sum, one_word());
+        assert_eq!(found(&drawn)[0].open_question, None, "also one word");
+    }
+}

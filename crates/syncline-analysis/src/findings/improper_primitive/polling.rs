@@ -1,0 +1,218 @@
+//! Locks that are asked again and again.
+//!
+//! A try that fails is made for a thread that has something else to do. Repeated until it
+//! succeeds, it burns a processor that the holder may need (SyncPerf, Table 1, row 4). Where
+//! many locks are tried at one place, a refused thread goes on to the next lock, and that is
+//! what tries are for.
+//!
+//! A home-made barrier is a counter under a lock: threads add to it, then look at it under
+//! the same lock until it is complete. The looks are many times as many as the arrivals, and
+//! most of them even get the lock; what shows them is that both stand in one function.
+
+use syncline_recording::Class;
+
+use crate::findings::evidence::{count, rate, share, times};
+use crate::findings::family::{FEWEST_TAKEN, Family};
+use crate::findings::touches::Touches;
+use crate::model::{Category, Finding, Process, Remedy, Rule, Site};
+use crate::options::Thresholds;
+
+/// From this share of refused tries on, threads try again rather than do something else:
+/// streamcluster's barrier has 69 %, fluidanimate's 77 % (SyncPerf, Table 2).
+const MOSTLY_REFUSED: f64 = 0.5;
+/// From so many looks for each arrival on, threads poll.
+const LOOKS_PER_ARRIVAL: f64 = 4.0;
+/// Seconds that a refused try takes while it is recorded, with the loop around it.
+const REFUSED_TRY: f64 = 20e-9;
+
+/// Places that poll.
+pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
+    let families = Family::all(process);
+    let polling = |family: &Family| {
+        barrier(process, family, thresholds).or_else(|| tries(process, family, thresholds))
+    };
+    families.iter().filter_map(polling).collect()
+}
+
+/// Calls that got the lock, and those that were refused.
+fn looks(site: &Site) -> u64 {
+    site.figures.calls + site.figures.refused
+}
+
+fn refused(site: &Site) -> f64 {
+    site.figures.refused as f64 / looks(site).max(1) as f64
+}
+
+fn barrier(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<Finding> {
+    let function = |site: &Site| Some(&process.frames[site.frame?].function);
+    let sites = || family.sites.iter().map(|&site| (site, &process.sites[site]));
+    let (number, site) = sites()
+        .filter(|(_, site)| is_look(site))
+        .filter(|(_, site)| {
+            looks(site) as f64 / process.seconds > thresholds.acquisitions_per_second
+        })
+        .max_by_key(|(_, site)| looks(site))?;
+    let arrivals = sites().filter(|(other, arrival)| {
+        *other != number
+            && arrival.op.class() == Class::Acquire
+            && arrival.threads > 1
+            && function(arrival).is_some()
+            && function(arrival) == function(site)
+    });
+    let (arrival, at) = arrivals.max_by_key(|(_, arrival)| arrival.figures.calls)?;
+    let each = looks(site) as f64 / at.figures.calls.max(1) as f64;
+    (each >= LOOKS_PER_ARRIVAL).then(|| Finding {
+        rule: Rule::PollingBarrier,
+        category: Category::ImproperPrimitive,
+        title: "Threads poll a lock until all of them have come".to_owned(),
+        place: site.place.clone(),
+        sites: vec![number, arrival],
+        locks: family.few_locks(),
+        evidence: vec![
+            rate("looks", looks(site) as f64 / process.seconds),
+            times("looks for each arrival", each),
+            share("tries that were refused", refused(site)),
+            count("threads", site.threads as u64),
+        ],
+        advice: "Use a barrier: pthread_barrier_wait, or std::barrier. Where the wait is shorter \
+                 than a microsecond and each thread has a processor, an atomic counter that \
+                 waiters watch is quicker still."
+            .to_owned(),
+        open_question: None,
+        remedy: Remedy::Unknown,
+        gain: None,
+    })
+}
+
+/// Whether a site may be one that only looks: a try, or a section that was read and changes
+/// nothing.
+fn is_look(site: &Site) -> bool {
+    match site.section.as_ref().and_then(|section| Some((section, Touches::of(section)?))) {
+        Some((section, touches)) => {
+            let reads = matches!(touches, Touches::OneWord | Touches::ReadsOnly);
+            site.op.class() != Class::Wait && reads && section.writes == 0
+        }
+        None => site.op.class() == Class::Try,
+    }
+}
+
+fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<Finding> {
+    let sites = family.sites.iter().map(|&site| (site, &process.sites[site]));
+    let (number, site) = sites
+        .filter(|(_, site)| site.op.class() == Class::Try)
+        .filter(|(_, site)| site.figures.refused >= FEWEST_TAKEN)
+        .filter(|(_, site)| refused(site) >= MOSTLY_REFUSED && site.locks < site.threads)
+        .max_by_key(|(_, site)| site.figures.refused)?;
+    let per_second = looks(site) as f64 / process.seconds;
+    (per_second > thresholds.acquisitions_per_second).then(|| Finding {
+        rule: Rule::PollingTry,
+        category: Category::ImproperPrimitive,
+        title: "A try is repeated until it succeeds".to_owned(),
+        place: site.place.clone(),
+        sites: vec![number],
+        locks: family.few_locks(),
+        evidence: vec![
+            rate("tries", per_second),
+            share("tries that were refused", refused(site)),
+            rate("acquisitions", site.figures.calls_per_second),
+            count("threads", site.threads as u64),
+        ],
+        advice: "Wait for the lock (pthread_mutex_lock), or for what it is polled for with a \
+                 condition variable: a thread that sleeps leaves its processor to the holder."
+            .to_owned(),
+        open_question: None,
+        remedy: remedy(process, number),
+        gain: None,
+    })
+}
+
+/// The processor time of refused tries is to be had where processors are short; elsewhere
+/// those who wait would wait as long.
+fn remedy(process: &Process, number: usize) -> Remedy {
+    let site = &process.sites[number];
+    let short = process.processors.is_some_and(|processors| processors < site.threads);
+    let (calls, refused) = (site.figures.calls, site.figures.refused);
+    if short && calls > 0 {
+        let seconds_per_call = refused as f64 * REFUSED_TRY / calls as f64;
+        Remedy::CheaperCalls { sites: vec![number], seconds_per_call, waits_left: 1.0 }
+    } else {
+        Remedy::Unknown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::{Op, Primitive};
+
+    use super::*;
+    use crate::findings::testing::{Drawn, Use, one_word, process};
+    use crate::model::Section;
+
+    /// Threads that try a lock so often in a second, refused this share of the times.
+    fn tried(per_second: f64, refused: f64) -> Drawn {
+        let mut drawn = process(10.0, 4);
+        drawn.threads("render", 4, 10.0);
+        let lock = drawn.lock(Primitive::Mutex, "picture_lock");
+        let site = drawn.site(Op::MutexTrylock, "paste at picture.c:25");
+        let refused = (10.0 * per_second * refused).round();
+        let calls = (10.0 * per_second - refused).round() as u64;
+        drawn.uses(lock, site, Use { calls, refused: refused as u64, ..Use::default() });
+        drawn
+    }
+
+    fn rules(drawn: &Drawn) -> Vec<(Rule, String)> {
+        let findings = find(drawn, &Thresholds::default());
+        findings.into_iter().map(|finding| (finding.rule, finding.place)).collect()
+    }
+
+    #[test]
+    fn the_papers_tries_are_found() {
+        let polling = vec![(Rule::PollingTry, "paste at picture.c:25".to_owned())];
+        assert_eq!(rules(&tried(1_199.0, 0.69)), polling, "streamcluster");
+        assert_eq!(rules(&tried(16_204.0, 0.766)), polling, "fluidanimate-II");
+    }
+
+    #[test]
+    fn tries_that_mostly_succeed_and_seldom_ones_are_not() {
+        assert!(rules(&tried(16_204.0, 0.49)).is_empty());
+        assert!(rules(&tried(990.0, 0.69)).is_empty());
+    }
+
+    #[test]
+    fn who_tries_one_lock_after_another_does_not_poll() {
+        let mut drawn = tried(16_204.0, 0.766);
+        drawn.sites[0].locks = 16;
+        assert!(rules(&drawn).is_empty());
+    }
+
+    /// Arrivals at a barrier, and the looks that follow, most of which get the lock.
+    fn barrier(arrivals: u64, looks: u64) -> Drawn {
+        let mut drawn = process(10.0, 4);
+        drawn.threads("cluster", 4, 10.0);
+        let lock = drawn.lock(Primitive::Mutex, "barrier");
+        let arrive = drawn.site(Op::MutexLock, "meet at barrier.c:22");
+        let look = drawn.site(Op::MutexTrylock, "meet at barrier.c:31");
+        drawn.uses(lock, arrive, Use { calls: arrivals, ..Use::default() });
+        drawn.uses(lock, look, Use { calls: looks, refused: looks / 20, ..Use::default() });
+        drawn
+    }
+
+    #[test]
+    fn a_home_made_barrier_is_found_though_its_tries_succeed() {
+        let polling = vec![(Rule::PollingBarrier, "meet at barrier.c:31".to_owned())];
+        assert_eq!(rules(&barrier(6_000, 600_000)), polling);
+        assert!(rules(&barrier(6_000, 20_000)).is_empty(), "three looks each");
+        assert!(rules(&barrier(600, 9_000)).is_empty(), "900 looks a second");
+    }
+
+    #[test]
+    fn a_barrier_may_poll_with_plain_locks() {
+        let mut drawn = barrier(6_000, 600_000);
+        drawn.sites[1].op = Op::MutexLock;
+        assert!(rules(&drawn).is_empty(), "it might do anything");
+        drawn.section(1, Section { writes: 0, ..one_word() });
+        assert_eq!(rules(&drawn).len(), 1);
+        drawn.section(1, one_word());
+        assert!(rules(&drawn).is_empty(), "it counts something");
+    }
+}

@@ -1,0 +1,64 @@
+//! How many threads each group should have, so that the busiest group's threads have the
+//! least to do: as good as in proportion to the groups' work, in whole numbers, with one
+//! thread at least for each group and as many as before in all.
+
+/// Numbers of threads for groups with so much work. There are as many threads in all as
+/// there are groups, at least.
+///
+/// One by one the threads go to the group whose threads have most to do (the divisor method
+/// with the divisors 1, 2, 3, …). With shares in proportion to the work and the largest
+/// remainders rounded up, the busiest group's threads may have more to do than they must.
+pub fn proportional(work: &[f64], threads: usize) -> Vec<usize> {
+    let mut assigned = vec![1; work.len()];
+    for _ in work.len()..threads {
+        let load = |&group: &usize| work[group] / assigned[group] as f64;
+        let busiest = (0..work.len()).max_by(|a, b| load(a).total_cmp(&load(b)));
+        if let Some(busiest) = busiest {
+            assigned[busiest] += 1;
+        }
+    }
+    assigned
+}
+
+/// The most that a thread has to do, if its group's threads share evenly.
+pub fn busiest(work: &[f64], threads: &[usize]) -> f64 {
+    let loads = work.iter().zip(threads).map(|(work, &threads)| work / threads.max(1) as f64);
+    loads.fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The least that the busiest thread can have to do, by trying all assignments.
+    fn best(work: &[f64], threads: usize) -> f64 {
+        let [first, rest @ ..] = work else { return 0.0 };
+        let most = if rest.is_empty() { threads } else { threads - rest.len() };
+        let least = if rest.is_empty() { threads } else { 1 };
+        let split = |own: usize| (first / own as f64).max(best(rest, threads - own));
+        (least..=most).map(split).fold(f64::INFINITY, f64::min)
+    }
+
+    #[test]
+    fn no_assignment_is_better_and_the_sum_is_kept() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..3000 {
+            let groups = random.usize(1..=5);
+            let threads = random.usize(groups..=16);
+            let work: Vec<f64> = (0..groups).map(|_| random.f64().powi(3) * 10.0).collect();
+            let assigned = proportional(&work, threads);
+            assert_eq!(assigned.iter().sum::<usize>(), threads);
+            assert!(assigned.iter().all(|&threads| threads >= 1));
+            let (ours, best) = (busiest(&work, &assigned), best(&work, threads));
+            assert!(ours <= best + 1e-9, "{work:?} on {threads}: {assigned:?}, {ours} {best}");
+        }
+    }
+
+    #[test]
+    fn the_stages_of_ferret_and_dedup() {
+        // SyncPerf, section 4.4.5, where 1-1-3-11 was the best of all assignments tried.
+        assert_eq!(proportional(&[1.0, 0.2, 2.5, 12.2], 16), [1, 1, 3, 11]);
+        assert_eq!(proportional(&[2.4, 1.2, 8.4], 12), [2, 2, 8]);
+        assert_eq!(proportional(&[0.0, 0.0], 3).iter().sum::<usize>(), 3, "no work at all");
+    }
+}

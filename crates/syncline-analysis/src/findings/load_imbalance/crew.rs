@@ -1,0 +1,105 @@
+//! Threads with the same start function that lived at the same time, and their work.
+//!
+//! A thread's work is its processor time, or, where threads of the process spend most of
+//! their time with neither that nor a recorded wait, the time that it did not wait: then they
+//! sleep, wait for devices, or for a processor that others have.
+
+use std::collections::BTreeMap;
+
+use crate::model::{Group, Process, Thread};
+
+/// The least share of the time not waited that must be processor time for that to be the
+/// measure of work.
+const ON_CPU: f64 = 0.5;
+
+/// Threads with the same start function that were created at the same place and lived at the
+/// same time, two at least.
+pub struct Crew {
+    /// The start function.
+    pub start_function: String,
+    /// Places of the threads.
+    pub threads: Vec<usize>,
+    /// Work of each of them, in seconds.
+    pub work: Vec<f64>,
+    /// Seconds of each of them that it did not wait.
+    pub active: Vec<f64>,
+    /// Seconds from the start of the first to the end of the last.
+    pub lived: f64,
+}
+
+impl Crew {
+    /// Work of all its threads, in seconds.
+    pub fn sum(&self) -> f64 {
+        self.work.iter().sum()
+    }
+
+    /// Work of the busiest of them, in seconds.
+    pub fn busiest(&self) -> f64 {
+        self.work.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// The share of their time that its threads did not wait, if none ended before the last.
+    pub fn active_share(&self) -> f64 {
+        self.active.iter().sum::<f64>() / (self.lived * self.threads.len() as f64).max(1e-12)
+    }
+
+    /// As the remedy describes it.
+    pub fn group(&self, proposed: usize) -> Group {
+        Group {
+            start_function: self.start_function.clone(),
+            threads: self.threads.len(),
+            proposed,
+            work: self.sum(),
+            busiest: self.busiest(),
+        }
+    }
+}
+
+/// Seconds that a thread did not wait.
+fn active(thread: &Thread) -> f64 {
+    let waiting = thread.waiting.locks + thread.waiting.futexes + thread.waiting.events;
+    (thread.seconds - waiting).max(0.0)
+}
+
+/// Seconds that all threads together had a processor, as far as that is known.
+pub fn processor_time(process: &Process) -> f64 {
+    process.threads.iter().map(|thread| thread.cpu.unwrap_or_else(|| active(thread))).sum()
+}
+
+/// All groups of threads. One that comes in several batches, one after the other, is left
+/// out, as are records that stand for several threads.
+pub fn crews(process: &Process) -> Vec<Crew> {
+    let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (place, thread) in process.threads.iter().enumerate() {
+        let Some(function) = &thread.start_function else { continue };
+        let created = thread.created_at.and_then(|stack| process.stacks.get(stack)?.place);
+        groups.entry((function.as_str(), created)).or_default().push(place);
+    }
+    let thread = |place: usize| &process.threads[place];
+    let of_groups = || groups.values().flatten().map(|&place| thread(place));
+    let known = of_groups().all(|thread| thread.cpu.is_some());
+    let on_cpu: f64 = of_groups().filter_map(|thread| thread.cpu).sum();
+    let by_cpu = known && on_cpu >= ON_CPU * of_groups().map(active).sum::<f64>();
+    let mut crews = Vec::new();
+    for ((function, _), threads) in &groups {
+        let ends = threads.iter().map(|&t| thread(t).started + thread(t).seconds);
+        let (first_end, last_end) = ends
+            .fold((f64::INFINITY, 0.0f64), |(first, last), end| (first.min(end), last.max(end)));
+        let starts = || threads.iter().map(|&t| thread(t).started);
+        let together = starts().all(|start| start < first_end);
+        let single = threads.iter().all(|&t| thread(t).lifetimes == 1);
+        if threads.len() < 2 || !together || !single {
+            continue;
+        }
+        let active: Vec<f64> = threads.iter().map(|&t| active(thread(t))).collect();
+        let cpu = || threads.iter().filter_map(|&t| thread(t).cpu).collect();
+        crews.push(Crew {
+            start_function: (*function).to_owned(),
+            work: if by_cpu { cpu() } else { active.clone() },
+            active,
+            lived: last_end - starts().fold(f64::INFINITY, f64::min),
+            threads: threads.clone(),
+        });
+    }
+    crews
+}

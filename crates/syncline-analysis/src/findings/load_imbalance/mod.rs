@@ -1,0 +1,31 @@
+//! Load imbalance: some threads have much to do while others wait for them (SyncPerf,
+//! sections 2.1.5 and 4.4.5). Groups are threads with the same start function that were
+//! created at the same place. Either the groups have the wrong numbers of threads, as the
+//! stages of a pipeline ([`groups`]), or the threads of one group have unequal shares
+//! ([`threads`]).
+
+mod assignment;
+mod crew;
+mod groups;
+mod threads;
+
+use crate::model::{Finding, Process};
+use crate::options::Thresholds;
+
+/// The least run time, in seconds, that says anything: threads start at different times,
+/// and what has just begun is unequal.
+const SHORTEST_RUN: f64 = 0.1;
+/// How many times as long as it must, at least, the run takes: SyncPerf's 20 %.
+const TIMES: f64 = 1.2;
+/// The least share of the run time to be won.
+const FLOOR: f64 = 0.05;
+
+/// Unequal groups, and groups of unequal threads.
+pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
+    if process.seconds < SHORTEST_RUN {
+        return Vec::new();
+    }
+    let crews = crew::crews(process);
+    let unequal = crews.iter().filter_map(|crew| threads::unequal(process, crew));
+    groups::unequal(process, &crews).into_iter().chain(unequal).collect()
+}

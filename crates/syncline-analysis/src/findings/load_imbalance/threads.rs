@@ -1,0 +1,123 @@
+//! Threads of one group with unequal shares: one is busy all the time, and the others wait
+//! for it at barriers and joins, or have ended.
+//!
+//! Threads that take work from a common queue do unequal amounts of it as well. Where there
+//! is always more they are all busy; where there is not, even the busiest waits. Neither is
+//! a finding.
+
+use syncline_recording::Primitive;
+
+use super::crew::{Crew, processor_time};
+use super::{FLOOR, TIMES};
+use crate::findings::evidence::{count, seconds, share, times};
+use crate::findings::family::descending;
+use crate::model::{Category, Finding, Process, Remedy, Rule};
+
+/// The least share of the group's time for which its busiest thread does not wait.
+const BUSY: f64 = 0.7;
+/// The least that the busiest thread's active time exceeds the mean. It is less exact than
+/// processor time: threads that wait for a processor count as active.
+const ACTIVE_TIMES: f64 = 1.1;
+
+/// A group with a thread that has far more to do than the others.
+pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
+    let threads = crew.threads.len() as f64;
+    let busiest = (0..crew.work.len()).max_by(|&a, &b| crew.work[a].total_cmp(&crew.work[b]))?;
+    let mean = crew.sum() / threads;
+    let mean_active = crew.active.iter().sum::<f64>() / threads;
+    let least = processor_time(process) / process.processors.unwrap_or(usize::MAX).max(1) as f64;
+    let after = mean.max(least);
+    let applies = crew.work[busiest] >= TIMES * after
+        && crew.work[busiest] - after >= FLOOR * process.seconds
+        && crew.active[busiest] >= BUSY * crew.lived
+        && crew.active[busiest] >= ACTIVE_TIMES * mean_active;
+    applies.then(|| {
+        let least = crew.work.iter().copied().fold(f64::INFINITY, f64::min);
+        let sites = meeting_places(process, crew);
+        let at =
+            sites.first().map(|&site| format!(", which meet in {}", process.sites[site].place));
+        Finding {
+            rule: Rule::UnequalThreads,
+            category: Category::LoadImbalance,
+            title: "Threads that do the same have unequal shares of it".to_owned(),
+            place: format!("threads of {}{}", crew.start_function, at.unwrap_or_default()),
+            locks: Vec::new(),
+            evidence: vec![
+                count("threads", crew.threads.len() as u64),
+                seconds("work of the busiest", crew.work[busiest]),
+                seconds("mean work", mean),
+                seconds("work of the least busy", least),
+                times("busiest against the mean", crew.work[busiest] / mean.max(1e-12)),
+                share("of their time that they did not wait", crew.active_share()),
+            ],
+            advice: "Deal the work out in smaller pieces: let threads take the next piece when \
+                     they are done with one, from a common counter or queue, or steal from each \
+                     other. If pieces can't be smaller, begin with the largest."
+                .to_owned(),
+            open_question: None,
+            remedy: Remedy::Rebalance { groups: vec![crew.group(crew.threads.len())] },
+            sites,
+            gain: None,
+        }
+    })
+}
+
+/// Barriers where the threads wait for each other, most waiting first.
+fn meeting_places(process: &Process, crew: &Crew) -> Vec<usize> {
+    let is_barrier = |primitive| matches!(primitive, Primitive::Barrier | Primitive::OmpBarrier);
+    let barriers = process.locks.iter().filter(|lock| {
+        is_barrier(lock.primitive) && lock.threads.iter().any(|(t, _)| crew.threads.contains(t))
+    });
+    let mut sites: Vec<usize> =
+        barriers.flat_map(|lock| lock.sites.iter().map(|used| used.site)).collect();
+    let waited = |site: usize| process.sites[site].figures.waited;
+    sites.sort_by(|&a, &b| descending(waited(a), waited(b)).then(a.cmp(&b)));
+    sites.dedup();
+    sites
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::{Op, Primitive};
+
+    use crate::findings::load_imbalance::find;
+    use crate::findings::testing::{Use, process};
+    use crate::model::Finding;
+    use crate::options::Thresholds;
+
+    /// Threads that work for so many of ten seconds each, on so many processors, and wait at
+    /// a barrier for the rest.
+    fn threads(work: &[f64], processors: usize) -> Vec<Finding> {
+        let mut drawn = process(10.0, processors);
+        drawn.waited(0, Primitive::Thread, 10.0);
+        let first = drawn.threads("index_files", work.len(), 10.0);
+        let barrier = drawn.lock(Primitive::Barrier, "end_of_pass");
+        let site = drawn.site(Op::BarrierWait, "index_files at index.c:30");
+        drawn.uses(barrier, site, Use { calls: 100, waits: 100, waited: 1.0, ..Use::default() });
+        for (number, work) in work.iter().enumerate() {
+            drawn.waited(first + number, Primitive::Barrier, 10.0 - work);
+            drawn.locks[barrier].threads.push((first + number, 100));
+        }
+        find(&drawn, &Thresholds::default())
+    }
+
+    #[test]
+    fn one_thread_with_most_of_the_work_is_found() {
+        let findings = threads(&[9.5, 3.0, 2.0, 1.0], 4);
+        assert_eq!(findings.len(), 1);
+        assert!(findings[0].place.starts_with("threads of index_files, which meet in"));
+        assert_eq!(findings[0].sites, [0]);
+    }
+
+    #[test]
+    fn equal_threads_are_not_nor_those_of_a_pool_with_little_to_do() {
+        assert!(threads(&[9.5, 8.5, 8.0, 7.0], 4).is_empty(), "1.15 times the mean");
+        assert!(threads(&[6.0, 1.0, 0.5, 0.5], 4).is_empty(), "even the busiest waits");
+    }
+
+    #[test]
+    fn where_processors_are_busy_equal_shares_bring_nothing() {
+        assert_eq!(threads(&[9.5, 3.0, 2.0, 1.0], 2).len(), 1);
+        assert!(threads(&[9.5, 3.0, 2.5, 1.0], 1).is_empty());
+    }
+}

@@ -1,0 +1,104 @@
+//! Locks within locks, in each of the three shapes.
+
+use syncline_recording::Primitive;
+
+use super::*;
+use crate::findings::testing::{Drawn, Use, process};
+
+/// So many inner locks taken under so many outer ones, a million times each.
+struct Nested {
+    drawn: Drawn,
+    inner: Vec<usize>,
+    outer: Vec<usize>,
+    random: usize,
+    serve: usize,
+}
+
+fn nested(inners: usize, outers: usize) -> Nested {
+    let mut drawn = process(10.0, 4);
+    drawn.threads("serve_all", 4, 10.0);
+    let outer = drawn.locks_created(Primitive::Mutex, outers, "main at server.c:1");
+    let inner = drawn.locks_created(Primitive::Mutex, inners, "main at server.c:2");
+    let serve = drawn.site(Op::MutexLock, "serve at server.c:30");
+    let random = drawn.site(Op::MutexLock, "random_delay at server.c:20");
+    for &lock in &outer {
+        drawn.uses(lock, serve, Use { calls: 10_000, ..Use::default() });
+    }
+    for &lock in &inner {
+        drawn.uses(lock, random, Use { calls: 1_000_000, ..Use::default() });
+    }
+    Nested { drawn, inner, outer, random, serve }
+}
+
+impl Nested {
+    fn seen(&mut self, inner: usize, outer: Option<usize>, seen: u64) {
+        let outer = outer.map(|outer| (self.outer[outer], self.serve));
+        self.drawn.nested(self.inner[inner], self.random, outer, seen);
+    }
+
+    fn found(&self) -> Vec<Finding> {
+        find(&self.drawn, &Thresholds::default())
+    }
+
+    fn contend(&mut self, lock: usize, site: usize) {
+        let (waits, waited) = (300_000, 1.0);
+        self.drawn.uses(lock, site, Use { waits, waited, ..Use::default() });
+    }
+}
+
+#[test]
+fn an_inner_lock_for_each_outer_one_is_not_needed() {
+    let mut nested = nested(4, 4);
+    (0..4).for_each(|n| nested.seen(n, Some(n), 7_800));
+    let findings = nested.found();
+    assert_eq!((findings[0].sites.clone(), findings.len()), (vec![nested.random], 1));
+    assert!(matches!(findings[0].remedy, Remedy::RemoveLock { .. }));
+}
+
+#[test]
+fn a_way_without_the_outer_lock_needs_the_inner_one() {
+    let mut nested = nested(1, 1);
+    nested.seen(0, Some(0), 9_900);
+    nested.seen(0, None, 100);
+    assert_eq!(nested.found().len(), 1, "99 %");
+    nested.seen(0, None, 10);
+    assert!(nested.found().is_empty());
+}
+
+#[test]
+fn a_reader_of_the_outer_lock_does_not_exclude_others() {
+    let mut nested = nested(1, 1);
+    nested.seen(0, Some(0), 9_900);
+    nested.drawn.sites[nested.serve].op = Op::RwlockRead;
+    assert!(nested.found().is_empty());
+}
+
+#[test]
+fn a_contended_outer_lock_makes_many_inner_ones_useless() {
+    let mut nested = nested(4, 1);
+    (0..4).for_each(|n| nested.seen(n, Some(0), 7_800));
+    assert!(matches!(nested.found()[0].remedy, Remedy::RemoveLock { .. }));
+    nested.contend(nested.outer[0], nested.serve);
+    let findings = nested.found();
+    assert_eq!(findings[0].remedy, Remedy::SplitLock { sites: vec![nested.serve], parts: 4.0 });
+}
+
+#[test]
+fn a_contended_inner_lock_brings_together_what_the_outer_ones_keep_apart() {
+    let mut nested = nested(1, 4);
+    (0..4).for_each(|n| nested.seen(0, Some(n), 7_800));
+    assert!(nested.found().is_empty(), "not contended, and needed");
+    nested.contend(nested.inner[0], nested.random);
+    assert_eq!(nested.found()[0].sites, [nested.random]);
+}
+
+#[test]
+fn few_looks_and_few_acquisitions_tell_nothing() {
+    let mut nested = nested(1, 1);
+    nested.seen(0, Some(0), 9);
+    assert!(nested.found().is_empty());
+    nested.seen(0, Some(0), 1);
+    assert_eq!(nested.found().len(), 1);
+    nested.drawn.sites[nested.random].figures.calls_per_second = 9_000.0;
+    assert!(nested.found().is_empty());
+}

@@ -1,0 +1,206 @@
+//! What a critical section touches, which decides what it needs: from the static reading of
+//! its instructions, where there is one.
+
+use crate::model::{Process, Section};
+
+/// Instructions of a section that only changes one word: what loads it, computes and stores
+/// it, and computes the two addresses.
+const ONE_WORD_INSTRUCTIONS: usize = 16;
+/// Instructions of a section that is over before a waiter has gone to sleep: some tens of
+/// nanoseconds.
+const FEW_INSTRUCTIONS: usize = 48;
+
+/// What a section touches, what asks for least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Touches {
+    /// Nothing that others can reach.
+    Nothing,
+    /// What is shared is changed by atomic instructions only.
+    Atomics,
+    /// One word is read, or read and changed.
+    OneWord,
+    /// Several words are read, none is changed.
+    ReadsOnly,
+    /// Several words, in a few instructions.
+    FewWords,
+    /// More than that.
+    More,
+}
+
+impl Touches {
+    /// What a section touches; none if its reading is not complete.
+    pub fn of(section: &Section) -> Option<Touches> {
+        if !section.complete {
+            return None;
+        }
+        let Section { instructions, loops, reads, writes, atomics, words, .. } = *section;
+        let calls =
+            |harmless: &[&str]| section.calls.iter().all(|call| harmless.contains(&plain(call)));
+        let changes = writes + atomics > 0;
+        Some(if reads == 0 && !changes && calls(&[]) {
+            Touches::Nothing
+        } else if writes == 0 && atomics > 0 && !loops && calls(FREES) {
+            Touches::Atomics
+        } else if words == Some(1)
+            && atomics == 0
+            && !loops
+            && calls(&[])
+            && instructions <= ONE_WORD_INSTRUCTIONS
+        {
+            Touches::OneWord
+        } else if !changes && calls(READS) {
+            Touches::ReadsOnly
+        } else if !loops && calls(&[]) && instructions <= FEW_INSTRUCTIONS {
+            Touches::FewWords
+        } else {
+            Touches::More
+        })
+    }
+
+    /// What all sections at these sites touch together, where every site counts that makes
+    /// at least `least` of the calls; none if one of them is not known.
+    pub fn of_all(process: &Process, sites: &[usize], least: f64) -> Option<Touches> {
+        let calls = |site: &usize| process.sites[*site].figures.calls as f64;
+        let all: f64 = sites.iter().map(calls).sum();
+        let mut most = None;
+        for site in sites.iter().filter(|site| calls(site) >= least * all) {
+            let touches = Touches::of(process.sites[*site].section.as_ref()?)?;
+            most = most.max(Some(touches));
+        }
+        most
+    }
+}
+
+/// Functions that only give memory back: what an atomic count that came to 0 leads to.
+const FREES: &[&str] = &["free", "operator delete", "_ZdlPv", "_ZdlPvm", "cfree"];
+
+/// Functions that only read what they are given.
+const READS: &[&str] = &[
+    "memcmp",
+    "bcmp",
+    "memchr",
+    "strlen",
+    "strcmp",
+    "strncmp",
+    "strcasecmp",
+    "strchr",
+    "strstr",
+    "strnlen",
+    "wcslen",
+    "wcscmp",
+    "wmemcmp",
+];
+
+/// Functions that have no business in a critical section, or seldom: they allocate, format,
+/// draw random numbers, write, or sleep.
+const MOVABLE: &[&str] = &[
+    "malloc",
+    "calloc",
+    "realloc",
+    "aligned_alloc",
+    "posix_memalign",
+    "operator new",
+    "rand",
+    "random",
+    "rand_r",
+    "drand48",
+    "printf",
+    "fprintf",
+    "snprintf",
+    "sprintf",
+    "vsnprintf",
+    "vfprintf",
+    "puts",
+    "fputs",
+    "fwrite",
+    "fflush",
+    "write",
+    "read",
+    "pread",
+    "pwrite",
+    "send",
+    "recv",
+    "fsync",
+    "usleep",
+    "nanosleep",
+    "sleep",
+    "clock_gettime",
+    "gettimeofday",
+    "time",
+    "localtime",
+    "strftime",
+    "_Znwm",
+    "_Znam",
+    "free",
+    "operator delete",
+    "_ZdlPv",
+    "_ZdlPvm",
+];
+
+/// Of the functions that sections at a site call, those that could mostly be called outside.
+pub fn movable_calls(section: &Section) -> Vec<&str> {
+    let name = |call: &'_ String| MOVABLE.contains(&plain(call));
+    section.calls.iter().filter(|call| name(call)).map(String::as_str).collect()
+}
+
+/// A function's name without arguments, versions and the marks of how it is reached.
+fn plain(call: &str) -> &str {
+    let call = call.split(['(', '@']).next().unwrap_or(call);
+    call.strip_prefix("__").unwrap_or(call).trim_end_matches("_chk")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn section(instructions: usize, reads: usize, writes: usize, words: usize) -> Section {
+        let words = Some(words);
+        Section { complete: true, instructions, reads, writes, words, ..Section::default() }
+    }
+
+    #[test]
+    fn sections_from_nothing_to_more() {
+        let of = |section: &Section| Touches::of(section);
+        assert_eq!(of(&section(5, 0, 0, 0)), Some(Touches::Nothing));
+        let counter = Section { atomics: 1, ..section(5, 1, 0, 2) };
+        assert_eq!(of(&counter), Some(Touches::Atomics));
+        assert_eq!(of(&section(3, 1, 1, 1)), Some(Touches::OneWord));
+        assert_eq!(of(&section(3, 1, 0, 1)), Some(Touches::OneWord));
+        assert_eq!(of(&section(9, 3, 0, 3)), Some(Touches::ReadsOnly));
+        assert_eq!(of(&section(20, 3, 2, 3)), Some(Touches::FewWords));
+        assert_eq!(of(&section(200, 30, 20, 30)), Some(Touches::More));
+    }
+
+    #[test]
+    fn what_a_section_calls_may_touch_anything() {
+        let calling = |call: &str, section: Section| {
+            Touches::of(&Section { calls: vec![call.to_owned()], ..section })
+        };
+        assert_eq!(calling("update", section(5, 0, 0, 0)), Some(Touches::More));
+        assert_eq!(calling("update", section(3, 1, 1, 1)), Some(Touches::More));
+        assert_eq!(calling("strcmp@plt", section(9, 3, 0, 3)), Some(Touches::ReadsOnly));
+        let counter = Section { atomics: 1, ..section(5, 1, 0, 2) };
+        assert_eq!(calling("free", counter.clone()), Some(Touches::Atomics));
+        assert_eq!(calling("update", counter), Some(Touches::More));
+    }
+
+    #[test]
+    fn an_atomic_beside_a_plain_store_is_not_all_atomic() {
+        let both = Section { atomics: 1, ..section(9, 1, 1, 2) };
+        assert_eq!(Touches::of(&both), Some(Touches::FewWords));
+    }
+
+    #[test]
+    fn what_was_not_read_to_its_end_says_nothing() {
+        let cut = Section { complete: false, ..section(3, 1, 1, 1) };
+        assert_eq!(Touches::of(&cut), None);
+    }
+
+    #[test]
+    fn calls_that_could_be_outside() {
+        let calls = ["find_item", "__printf_chk@plt", "operator new(unsigned long)"];
+        let section =
+            Section { calls: calls.map(str::to_owned).to_vec(), ..section(90, 30, 20, 30) };
+        assert_eq!(movable_calls(&section), [calls[1], calls[2]]);
+    }
+}

@@ -1,0 +1,155 @@
+//! The findings: what is wrong, why, what to do, and what that would bring.
+
+use std::fmt::Write;
+
+use super::escape::Escaped;
+use super::excerpt::excerpt;
+use super::number::{count, counted, duration, grouped, percent, rate};
+use super::stacks;
+use crate::model::{
+    Blocking, Category, Evidence, Finding, Gain, Method, OpenQuestion, Process, Unit,
+};
+use crate::report::name;
+
+/// A predicted gain below this is told as none to speak of.
+const LEAST_GAIN: f64 = 0.005;
+
+/// Findings that are written; a program with more has other troubles.
+const FINDINGS: usize = 100;
+
+/// Sites and holders of a finding whose stacks are shown.
+const STACKS: usize = 3;
+
+/// The section. `id` is what the ids of all that belongs to the process begin with.
+pub fn section(process: &Process, id: &str) -> String {
+    if process.findings.is_empty() {
+        return "<p class=\"empty\">No rule sees a problem that is worth its fix.</p>".to_owned();
+    }
+    let mut html = String::from("<ol class=\"findings\">\n");
+    for (number, finding) in process.findings.iter().take(FINDINGS).enumerate() {
+        html += &one(process, finding, &format!("{id}-finding-{number}"), &format!("{id}-site-"));
+    }
+    html += "</ol>\n";
+    if let Some(more @ 1..) = process.findings.len().checked_sub(FINDINGS) {
+        let more = grouped(more as u64);
+        let _ = writeln!(html, "<p class=\"empty\">{more} more are in the JSON report.</p>");
+    }
+    html
+}
+
+fn one(process: &Process, finding: &Finding, id: &str, rows: &str) -> String {
+    let mut html = format!(
+        "<li><article class=\"finding\" id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
+         <header><div><p class=\"category\">{}</p><h3 id=\"{id}-title\">{}</h3>\
+         <p class=\"place\">{}</p></div>{}</header>\n",
+        category(finding.category),
+        Escaped(&finding.title),
+        Escaped(&finding.place),
+        gain(finding.gain)
+    );
+    if !finding.evidence.is_empty() {
+        html += "<dl class=\"evidence\">";
+        for evidence in &finding.evidence {
+            let (what, value) = (Escaped(&evidence.what), number(evidence));
+            let _ = write!(html, "<div><dt>{what}</dt><dd>{value}</dd></div>");
+        }
+        html += "</dl>\n";
+    }
+    let _ = writeln!(html, "<p class=\"advice\">{}</p>", Escaped(&finding.advice));
+    if let Some(open) = &finding.open_question {
+        html += &question(open);
+    }
+    let frame = finding.sites.first().and_then(|&site| process.sites.get(site)?.frame);
+    if let Some(frame) = frame.and_then(|frame| process.frames.get(frame)) {
+        html += &excerpt(process, frame);
+    }
+    html += &who(process, finding, rows);
+    html + "</article></li>\n"
+}
+
+/// What the fix would bring.
+fn gain(gain: Option<Gain>) -> String {
+    let Some(gain) = gain else { return String::new() };
+    if gain.share < LEAST_GAIN {
+        return "<p class=\"gain little\">saves little</p>".to_owned();
+    }
+    let how = match gain.method {
+        Method::Replay => "predicted by playing the recorded waits back",
+        Method::Assignment => "predicted by dividing the work among the threads",
+    };
+    format!(
+        "<p class=\"gain\"><b>{}</b> of the run time, {}<small>{how}</small></p>",
+        percent(gain.share),
+        duration(gain.seconds)
+    )
+}
+
+fn number(evidence: &Evidence) -> String {
+    let value = evidence.value;
+    match evidence.unit {
+        Unit::Count => count(value.max(0.0) as u64),
+        Unit::PerSecond => format!("{}/s", rate(value)),
+        Unit::Seconds => duration(value),
+        Unit::Share => percent(value),
+        Unit::Times => format!("{value:.1}\u{202f}×"),
+    }
+}
+
+fn question(open: &OpenQuestion) -> String {
+    format!(
+        "<div class=\"question\"><p>{}</p><p class=\"command\"><code>{}</code> <button \
+         type=\"button\" class=\"copy\">Copy</button></p></div>\n",
+        Escaped(&open.question),
+        Escaped(&open.command)
+    )
+}
+
+/// The stacks of those who waited and of those who held the lock, folded away.
+fn who(process: &Process, finding: &Finding, rows: &str) -> String {
+    let mut html = String::new();
+    for &number in finding.sites.iter().take(STACKS) {
+        let Some(site) = process.sites.get(number) else { continue };
+        let Some(&stack) = site.stacks.first() else { continue };
+        let _ = write!(
+            html,
+            "<h4>{} at <a href=\"#{rows}{number}\">{}</a></h4>{}",
+            site.op.label(),
+            Escaped(&name::site(process, site)),
+            stacks::list(process, stack)
+        );
+    }
+    let blocks = |pair: &&Blocking| finding.sites.contains(&pair.waiter);
+    for pair in process.blocking.iter().filter(blocks).take(STACKS) {
+        let waiter = name::site(process, &process.sites[pair.waiter]);
+        let _ = write!(
+            html,
+            "<h4>Where the lock had been acquired when {} waited {} at {}</h4>{}",
+            counted(pair.waits as usize, "call"),
+            duration(pair.waited),
+            Escaped(&waiter),
+            stacks::list(process, pair.holder_stack)
+        );
+    }
+    if html.is_empty() {
+        return html;
+    }
+    format!(
+        "<details class=\"who\"><summary>Call stacks: who came here, and who was in the \
+         way</summary>{html}</details>\n"
+    )
+}
+
+/// What a category is called.
+fn category(category: Category) -> &'static str {
+    match category {
+        Category::ImproperPrimitive => "improper primitive",
+        Category::ImproperGranularity => "improper granularity",
+        Category::OverSynchronization => "over-synchronization",
+        Category::AsymmetricContention => "asymmetric contention",
+        Category::LoadImbalance => "load imbalance",
+        Category::BlockedHolder => "blocked holder",
+        Category::WastedWakeUps => "wasted wake-ups",
+        Category::FalseSharing => "false sharing",
+        Category::LockOrder => "lock order",
+    }
+}

@@ -1,0 +1,154 @@
+//! What the instructions of a section do, added up.
+
+use std::collections::BTreeSet;
+
+use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess};
+
+use super::code::Code;
+use super::state::{State, reads, writes};
+use super::value::{Value, Values};
+use super::ways::{Point, Ways};
+use crate::model::Section;
+
+/// What is added to a pointer at most to get to a field of what it points to. More is an
+/// address of the file: that of an array, to which an index is added.
+const LARGEST_FIELD: i64 = 4096;
+
+/// Adds up the instructions on these ways. Gives the addresses of the file as well that they
+/// read or write. `start` is the state after the acquisition: a condition that decided
+/// whether to lock at all, and is asked again when it comes to unlocking, is no part of the
+/// work.
+pub fn count(
+    ways: Ways,
+    start: &State,
+    code: &Code,
+    values: &mut Values,
+) -> (Section, BTreeSet<u64>) {
+    let mut section = Section {
+        complete: ways.released > 0 && !ways.lost,
+        loops: loops(&ways),
+        calls: ways.calls.iter().cloned().collect(),
+        ..Section::default()
+    };
+    let mut infos = InstructionInfoFactory::new();
+    let mut words = BTreeSet::new();
+    let mut of_file = BTreeSet::new();
+    let mut told_apart = true;
+    let mut seen = BTreeSet::new();
+    for (&(at, _), state) in &ways.states {
+        let Some(instruction) = code.instruction(at) else { continue };
+        if ways.ends.contains(&at) || is_padding(&instruction) {
+            continue;
+        }
+        let first = seen.insert(at);
+        section.instructions += usize::from(first);
+        let repeats = instruction.has_rep_prefix() || instruction.has_repne_prefix();
+        let info = infos.info(&instruction);
+        let mut access = OpAccess::None;
+        for memory in info.used_memory() {
+            let address = state.address(memory, values);
+            let asked = !writes(memory.access()) && start.knows(state.load(address, values));
+            if !is_shared(address, code) || asked {
+                continue;
+            }
+            access = both(access, memory.access());
+            let varies = section.loops && values.varies(address);
+            told_apart &= !repeats && !varies;
+            words.insert(address);
+            if address.known().is_some() || address.offset >= LARGEST_FIELD {
+                of_file.insert(address.offset as u64);
+            }
+        }
+        if access == OpAccess::None {
+            continue;
+        }
+        section.loops |= repeats;
+        if first {
+            add(&mut section, &instruction, access);
+        }
+    }
+    section.words = told_apart.then_some(words.len());
+    (section, of_file)
+}
+
+fn add(section: &mut Section, instruction: &Instruction, access: OpAccess) {
+    // An exchange with memory is atomic without saying so.
+    if instruction.has_lock_prefix() || instruction.mnemonic() == Mnemonic::Xchg {
+        section.atomics += 1;
+        return;
+    }
+    section.reads += usize::from(reads(access));
+    section.writes += usize::from(writes(access));
+}
+
+/// Whether other threads may reach what is at an address, and it may change.
+fn is_shared(address: Value, code: &Code) -> bool {
+    let constant = address.known().is_some_and(|address| code.is_constant(address as u64));
+    !address.is_local() && !constant
+}
+
+fn both(a: OpAccess, b: OpAccess) -> OpAccess {
+    match (reads(a) || reads(b), writes(a) || writes(b)) {
+        (true, true) => OpAccess::ReadWrite,
+        (true, false) => OpAccess::Read,
+        (false, true) => OpAccess::Write,
+        (false, false) => OpAccess::None,
+    }
+}
+
+fn is_padding(instruction: &Instruction) -> bool {
+    matches!(instruction.mnemonic(), Mnemonic::Nop | Mnemonic::Endbr64)
+}
+
+/// Whether a way leads back to where it was.
+fn loops(ways: &Ways) -> bool {
+    let mut done = BTreeSet::new();
+    let mut on_the_way = BTreeSet::new();
+    let mut stack: Vec<(Point, usize)> = Vec::new();
+    for &start in ways.states.keys() {
+        if !done.insert(start) {
+            continue;
+        }
+        on_the_way.insert(start);
+        stack.push((start, 0));
+        while let Some((point, edge)) = stack.pop() {
+            let next = ways.edges.get(&point).and_then(|edges| edges.get(edge));
+            let Some(&next) = next else {
+                on_the_way.remove(&point);
+                continue;
+            };
+            stack.push((point, edge + 1));
+            if on_the_way.contains(&next) {
+                return true;
+            }
+            if done.insert(next) {
+                on_the_way.insert(next);
+                stack.push((next, 0));
+            }
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ways(edges: &[(u64, &[u64])]) -> Ways {
+        let mut ways = Ways::default();
+        let state = State::new(&mut Values::default());
+        for &(from, to) in edges {
+            ways.states.insert((from, 0), state.clone());
+            ways.edges.insert((from, 0), to.iter().map(|&to| (to, 0)).collect());
+        }
+        ways
+    }
+
+    #[test]
+    fn a_loop_is_a_way_back_and_not_a_way_together() {
+        assert!(!loops(&ways(&[(1, &[2, 3]), (2, &[4]), (3, &[4]), (4, &[])])));
+        assert!(loops(&ways(&[(1, &[2]), (2, &[3]), (3, &[2, 4]), (4, &[])])));
+        assert!(loops(&ways(&[(1, &[1])])));
+        assert!(!loops(&ways(&[])));
+    }
+}

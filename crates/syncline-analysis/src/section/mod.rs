@@ -1,0 +1,99 @@
+//! Critical sections, read from the program's instructions.
+//!
+//! From the return address of an acquisition the instructions of the function are followed
+//! along all ways, until each comes to the call that releases the lock (`walk`). What is on
+//! the ways is counted (`count`): how many instructions, loops, reads and writes of memory that
+//! others can reach, and which functions are called. That tells a counter that an atomic would
+//! do from a section that computes, and one that only reads from one that writes.
+//!
+//! What is not followed: calls (their names are kept), jumps through tables, exceptions, and
+//! what a function leaves to its caller. Such a section is not `complete`. A branch on the
+//! outcome of the acquisition is taken as it is when the lock was got, and one on a condition
+//! under which the lock was taken as it was then: `if (shared) lock(); ... if (shared) unlock();`.
+//!
+//! Only the busiest sites are read, of files for x86-64 that are those of the recording.
+
+mod code;
+mod count;
+mod names;
+mod state;
+mod step;
+mod value;
+mod walk;
+mod ways;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syncline_recording::{Class, Primitive};
+
+use crate::model::{Kind, Section, Site, Stack};
+use crate::symbols::{Symbols, files};
+use code::{Code, Namer};
+use walk::Walker;
+use ways::Acquisition;
+
+/// How many sites are read, of those with most waiting and of those with most calls: more
+/// than a report shows or a finding is made of.
+const SITES: usize = 200;
+
+/// Fills in the sections of the busiest sites.
+pub fn fill(sites: &mut [Site], stacks: &[Stack], symbols: &mut Symbols) {
+    let mut by_module: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
+    for site in busiest(sites) {
+        let stack = sites[site].stacks.first().and_then(|&stack| stacks.get(stack));
+        let place = stack.and_then(|stack| symbols.place_in_file(stack));
+        if let Some((module, address)) = place {
+            by_module.entry(module).or_default().push((site, address));
+        }
+    }
+    for (module, places) in by_module {
+        let Some(path) = symbols.file(module) else { continue };
+        let Some(cache) = files::open(&path) else { continue };
+        let Ok(file) = object::File::parse(&cache) else { continue };
+        let Some(code) = Code::new(&file) else { continue };
+        for (site, address) in places {
+            let tries = sites[site].op.class() == Class::Try;
+            let mut namer = |address| symbols.function_in_file(module, address);
+            let read = read(&code, &mut namer, address, tries);
+            sites[site].section = read.map(|(mut section, addresses)| {
+                let named = addresses.iter().filter_map(|&a| symbols.variable_in_file(module, a));
+                section.variables = named.collect::<BTreeSet<_>>().into_iter().collect();
+                section
+            });
+        }
+    }
+}
+
+/// The sites of locks with most waiting, and those with most calls.
+fn busiest(sites: &[Site]) -> BTreeSet<usize> {
+    let takes = |site: &Site| {
+        let class = site.op.class();
+        let lock = site.kind == Kind::Lock && site.op.primitive() != Primitive::Semaphore;
+        lock && matches!(class, Class::Acquire | Class::Try)
+    };
+    let mut places: Vec<usize> = (0..sites.len()).filter(|&site| takes(&sites[site])).collect();
+    let figures = |site: usize| &sites[site].figures;
+    places.sort_by(|&a, &b| figures(b).waited.total_cmp(&figures(a).waited));
+    let mut chosen: BTreeSet<usize> = places.iter().copied().take(SITES).collect();
+    places.sort_by_key(|&site| std::cmp::Reverse(figures(site).calls));
+    chosen.extend(places.into_iter().take(SITES));
+    chosen
+}
+
+/// The section of the acquisition that returns to this address of the file, and the
+/// addresses of the file that it reads or writes.
+fn read(code: &Code, namer: Namer, start: u64, tries: bool) -> Option<(Section, BTreeSet<u64>)> {
+    let call = code.call_before(start)?;
+    let function = code.function(call.ip())?;
+    let mut walker = Walker::new(code, namer, function);
+    let mut state = walker.state_before(call.ip());
+    let name = walker.callee(&call);
+    let acquisition = Acquisition::of(name.as_deref(), &state);
+    walker.values.enter_section();
+    state.acquire(call.ip(), &mut walker.values);
+    if let Some(outcome) = name.and_then(|name| names::success(&name, tries)) {
+        state.set(state::RAX, value::Value::number(outcome));
+    }
+    let ways = walker.section(start, state.clone(), &acquisition);
+    Some(count::count(ways, &state, code, &mut walker.values))
+}

@@ -1,0 +1,210 @@
+//! What a function does to locks, by its name.
+//!
+//! Names are demangled. The functions of libc and OpenMP are known exactly; of all others the
+//! last part of the name says what they do: `std::mutex::unlock()`, `cache_unlock`,
+//! `std::lock_guard<std::mutex>::~lock_guard()`, `absl::MutexLock::~MutexLock()`.
+
+/// What a function does to locks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Takes one.
+    Acquire,
+    /// Lets one go.
+    Release,
+    /// It doesn't come back.
+    NoReturn,
+    /// Nothing of these.
+    Other,
+}
+
+/// OpenMP's functions that release, which don't say "unlock".
+const RELEASES: [&str; 6] = [
+    "GOMP_critical_end",
+    "GOMP_critical_name_end",
+    "GOMP_atomic_end",
+    "omp_unset_lock",
+    "omp_unset_nest_lock",
+    "__kmpc_end_critical",
+];
+/// And those that acquire.
+const ACQUIRES: [&str; 6] = [
+    "GOMP_critical_start",
+    "GOMP_critical_name_start",
+    "GOMP_atomic_start",
+    "omp_set_lock",
+    "omp_set_nest_lock",
+    "__kmpc_critical",
+];
+/// Names of functions that end the program or raise an exception; the starts of names, where
+/// they end with `_` or `:`.
+const NO_RETURN: [&str; 17] = [
+    "abort",
+    "exit",
+    "_exit",
+    "_Exit",
+    "quick_exit",
+    "pthread_exit",
+    "longjmp",
+    "siglongjmp",
+    "__longjmp_chk",
+    "__assert_fail",
+    "__stack_chk_fail",
+    "__cxa_throw",
+    "__cxa_rethrow",
+    "_Unwind_Resume",
+    "std::terminate()",
+    "std::__throw_",
+    "core::panicking::",
+];
+
+/// What the function of this name does.
+pub fn effect(name: &str) -> Effect {
+    let whole = |start: &str| !start.ends_with(['_', ':']);
+    if NO_RETURN.iter().any(|n| if whole(n) { name == *n } else { name.starts_with(n) }) {
+        return Effect::NoReturn;
+    }
+    let (class, last) = last_parts(name);
+    let lower = last.to_ascii_lowercase();
+    if RELEASES.contains(&name) || lower.contains("unlock") {
+        return Effect::Release;
+    }
+    if is_guard_end(name) {
+        return Effect::Release;
+    }
+    let constructs_guard = last == class && names_a_guard(last);
+    let takes = ends_with_lock(&lower) || lower == "lock_shared" || lower == "try_lock_shared";
+    if ACQUIRES.contains(&name) || constructs_guard || takes && !last.starts_with('~') {
+        return Effect::Acquire;
+    }
+    Effect::Other
+}
+
+/// Whether it is the destructor of an object that holds a lock as long as it lives.
+pub fn is_guard_end(name: &str) -> bool {
+    last_parts(name).1.strip_prefix('~').is_some_and(names_a_guard)
+}
+
+/// Whether it is the constructor of such an object.
+pub fn is_guard_begin(name: &str) -> bool {
+    let (class, last) = last_parts(name);
+    last == class && names_a_guard(last)
+}
+
+/// What a try or an acquisition returns when it succeeds; none if it returns nothing.
+pub fn success(name: &str, tries: bool) -> Option<i64> {
+    let zero = ["pthread_", "mtx_", "apr_", "uv_"].iter().any(|start| name.starts_with(start));
+    match (zero, tries) {
+        (true, _) => Some(0),
+        (false, true) => Some(1),
+        (false, false) => None,
+    }
+}
+
+/// Whether a class is a guard: it has "lock" or "guard" in its name.
+fn names_a_guard(class: &str) -> bool {
+    let lower = class.to_ascii_lowercase();
+    lower.contains("guard") || has_lock(&lower)
+}
+
+/// Whether there is a "lock" that is none of block, clock and flock.
+fn has_lock(lower: &str) -> bool {
+    let is_lock = |at: usize| !lower[..at].ends_with(['b', 'c', 'f']);
+    lower.match_indices("lock").any(|(at, _)| is_lock(at))
+}
+
+fn ends_with_lock(lower: &str) -> bool {
+    lower.strip_suffix("lock").is_some_and(|rest| !rest.ends_with(['b', 'c', 'f']))
+}
+
+/// The last two parts of a name, without arguments: `lock_guard` and `~lock_guard` of
+/// `std::lock_guard<std::mutex>::~lock_guard()`.
+fn last_parts(name: &str) -> (&str, &str) {
+    let mut parts = [(0, 0); 2];
+    let mut start = 0;
+    let mut depth = 0;
+    let mut end = name.len();
+    let mut cut = None;
+    for (at, c) in name.char_indices() {
+        match c {
+            '<' => {
+                depth += 1;
+                if depth == 1 {
+                    cut.get_or_insert(at);
+                }
+            }
+            '>' => depth -= 1,
+            '(' if depth == 0 && at > start => {
+                end = at;
+                break;
+            }
+            ':' if depth == 0 && name[at..].starts_with("::") => {
+                parts[0] = (start, cut.take().unwrap_or(at));
+                start = at + 2;
+            }
+            ' ' if depth == 0 => start = at + 1,
+            _ => {}
+        }
+    }
+    parts[1] = (start.min(end), cut.unwrap_or(end).min(end));
+    let part = |(from, to): (usize, usize)| name.get(from..to).unwrap_or_default();
+    (part(parts[0]), part(parts[1]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_functions_do() {
+        for release in [
+            "pthread_mutex_unlock",
+            "pthread_rwlock_unlock",
+            "std::mutex::unlock()",
+            "std::lock_guard<std::mutex>::~lock_guard()",
+            "std::unique_lock<std::shared_mutex>::unlock()",
+            "absl::MutexLock::~MutexLock()",
+            "shop::Guard<shop::Lock<int>>::~Guard()",
+            "item_unlock",
+            "GOMP_critical_end",
+        ] {
+            assert_eq!(effect(release), Effect::Release, "{release}");
+        }
+        for acquire in [
+            "pthread_mutex_lock",
+            "pthread_rwlock_rdlock",
+            "pthread_mutex_trylock",
+            "std::mutex::try_lock()",
+            "std::lock_guard<std::mutex>::lock_guard(std::mutex&)",
+            "std::unique_lock<std::mutex>::unique_lock(std::mutex&)",
+        ] {
+            assert_eq!(effect(acquire), Effect::Acquire, "{acquire}");
+        }
+        for other in [
+            "malloc",
+            "next_block",
+            "read_clock",
+            "std::vector<std::mutex>::~vector()",
+            "BlockList::~BlockList()",
+            "count_locked",
+            "unblock(int)",
+            "operator new(unsigned long)",
+        ] {
+            assert_eq!(effect(other), Effect::Other, "{other}");
+        }
+        assert_eq!(effect("std::__throw_system_error(int)"), Effect::NoReturn);
+        assert_eq!(effect("abort"), Effect::NoReturn);
+        assert_eq!(effect("abort_job"), Effect::Other);
+    }
+
+    #[test]
+    fn the_last_parts_of_a_name() {
+        assert_eq!(
+            last_parts("std::lock_guard<a::b<c>>::~lock_guard()"),
+            ("lock_guard", "~lock_guard")
+        );
+        assert_eq!(last_parts("void std::run<int>(int)"), ("std", "run"));
+        assert_eq!(last_parts("malloc"), ("", "malloc"));
+        assert_eq!(last_parts("(anonymous namespace)::push(int)").1, "push");
+        assert_eq!(last_parts("").1, "");
+    }
+}

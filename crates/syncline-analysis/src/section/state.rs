@@ -1,0 +1,223 @@
+//! What the registers and the memory hold at one point of a function.
+//!
+//! Memory is a map from addresses to values. Different addresses are taken for different
+//! words, so a store through a pointer of unknown origin changes nothing that was known:
+//! compilers may not assume this, but who reads code to see what a lock protects can. A call
+//! may change all that is not the function's own, and those numbers on its stack whose
+//! addresses it was given.
+
+use std::collections::BTreeMap;
+
+use iced_x86::{ConditionCode, OpAccess, Register, UsedMemory};
+
+use super::value::{Base, Origin, Value, Values, Where};
+
+/// General registers.
+const REGISTERS: usize = 16;
+/// Those that a called function may change: rax, rcx, rdx, rsi, rdi, r8 to r11.
+const CLOBBERED: [usize; 9] = [RAX, 1, 2, 6, RDI, 8, 9, 10, 11];
+/// Those that carry arguments.
+const ARGUMENTS: [usize; 6] = [RDI, 6, 2, 1, 8, 9];
+/// How far behind an address that a function was given it may write, in bytes.
+const REACH: i64 = 256;
+/// Register 0 carries what a function returns.
+pub const RAX: usize = 0;
+/// Register 7 carries the first argument.
+pub const RDI: usize = 7;
+/// Register 5 mostly points to the function's frame.
+pub const FRAME: usize = 5;
+/// The stack pointer.
+pub const RSP: usize = 4;
+
+/// Registers and memory.
+#[derive(Clone, PartialEq)]
+pub struct State {
+    registers: [Value; REGISTERS],
+    memory: BTreeMap<Value, Value>,
+    /// What was compared last, as far as it decides equality.
+    pub compared: Option<(Value, Value)>,
+    /// Values that are known to be 0, or not to be, from the branches on the way.
+    zero: BTreeMap<Value, bool>,
+}
+
+impl State {
+    /// Nothing is known but where the stack is.
+    pub fn new(values: &mut Values) -> State {
+        let mut registers = std::array::from_fn(|r| values.of(Origin::Entry(r)));
+        registers[RSP] = Value::stack(0);
+        State { registers, memory: BTreeMap::new(), compared: None, zero: BTreeMap::new() }
+    }
+
+    /// What a register holds.
+    pub fn register(&self, register: usize) -> Value {
+        self.registers[register]
+    }
+
+    /// Puts something into a register.
+    pub fn set(&mut self, register: usize, value: Value) {
+        self.registers[register] = value;
+    }
+
+    /// What memory holds at an address.
+    pub fn load(&self, address: Value, values: &mut Values) -> Value {
+        let known = self.memory.get(&address).copied();
+        known.unwrap_or_else(|| match (address.base, address.offset) {
+            // The thread's data begin with their own address.
+            (Base::Thread, 0) => Value::thread(0),
+            _ => values.of(Origin::Load(address)),
+        })
+    }
+
+    /// The address that an instruction works on.
+    pub fn address(&self, memory: &UsedMemory, values: &mut Values) -> Value {
+        let local = matches!(memory.segment(), Register::FS | Register::GS);
+        let scaled = (memory.index(), memory.scale());
+        let address = self.sum(memory.base(), scaled, memory.displacement(), values);
+        if local { Value::thread(address.offset) } else { address }
+    }
+
+    /// Base, scaled index and displacement. What is added to an address of the stack leads
+    /// to the stack.
+    pub fn sum(
+        &self,
+        base: Register,
+        (index, scale): (Register, u32),
+        displacement: u64,
+        values: &mut Values,
+    ) -> Value {
+        let start = self.part(base).unwrap_or(Value::number(0)).plus(displacement as i64);
+        let Some(index) = self.part(index) else { return start };
+        match index.known() {
+            _ if start.is_local() => start,
+            Some(number) => start.plus(number.wrapping_mul(i64::from(scale))),
+            None if scale == 1 && index.is_local() => index,
+            None => {
+                let from = Value { base: start.base, offset: 0 };
+                values.of(Origin::Computed(scale, vec![from, index])).plus(start.offset)
+            }
+        }
+    }
+
+    /// What a general register holds, of any width; none if it is another one.
+    pub fn part(&self, register: Register) -> Option<Value> {
+        number(register).map(|r| self.registers[r])
+    }
+
+    /// Whether a conditional jump is taken, where that is known. `lock` is not null.
+    pub fn decides(&self, jump: ConditionCode, lock: Option<Value>) -> Option<bool> {
+        let (a, b) = self.compared?;
+        let not_null = |value: Value| value.is_local() || Some(value) == lock;
+        let equal = match (a.known(), b.known()) {
+            (Some(a), Some(b)) => a == b,
+            _ if b != Value::number(0) => return None,
+            _ if not_null(a) => false,
+            _ if self.zero.contains_key(&a) => self.zero[&a],
+            _ => return None,
+        };
+        match jump {
+            ConditionCode::e => Some(equal),
+            ConditionCode::ne => Some(!equal),
+            _ => None,
+        }
+    }
+
+    /// What a conditional jump tells if it is taken: that a value is 0, or that it is not.
+    pub fn tells(&self, jump: ConditionCode) -> Option<(Value, bool)> {
+        let (value, zero) = self.compared.filter(|(_, b)| *b == Value::number(0))?;
+        match jump {
+            _ if value == zero => None,
+            ConditionCode::e => Some((value, true)),
+            ConditionCode::ne => Some((value, false)),
+            _ => None,
+        }
+    }
+
+    /// From here on a value is known to be 0, or not to be.
+    pub fn learn(&mut self, value: Value, zero: bool) {
+        self.zero.insert(value, zero);
+    }
+
+    /// Whether a value is known to be 0, or not to be.
+    pub fn knows(&self, value: Value) -> bool {
+        self.zero.contains_key(&value)
+    }
+
+    /// The lock was taken. What was known of memory before is taken to be so still: a program
+    /// that locks under a condition asks for the same condition when it unlocks.
+    pub fn acquire(&mut self, at: u64, values: &mut Values) {
+        let zero = self.zero.clone();
+        self.call(at, values);
+        self.zero = zero;
+    }
+
+    /// A function was called and has come back.
+    pub fn call(&mut self, at: u64, values: &mut Values) {
+        let given: Vec<i64> = ARGUMENTS
+            .iter()
+            .map(|&r| self.registers[r])
+            .chain(self.memory.values().copied())
+            .filter(|value| value.base == Base::Stack)
+            .map(|value| value.offset)
+            .collect();
+        self.memory.retain(|address, value| {
+            let reached = |&from: &i64| (from..from + REACH).contains(&address.offset);
+            let changed = value.known().is_some() && given.iter().any(reached);
+            address.is_local() && !changed
+        });
+        self.zero.retain(|&value, _| !values.is_shared(value));
+        for register in CLOBBERED {
+            self.registers[register] = values.of(Origin::Made(at, register));
+        }
+        self.compared = None;
+    }
+
+    /// Another way leads here as well. Says whether anything changed.
+    pub fn join(&mut self, other: &State, at: u64, values: &mut Values) -> bool {
+        let before = self.clone();
+        for r in 0..REGISTERS {
+            if self.registers[r] != other.registers[r] {
+                self.registers[r] = values.of(Origin::Joined(at, Where::Register(r)));
+            }
+        }
+        self.memory.retain(|address, value| match other.memory.get(address) {
+            Some(same) if same == value => true,
+            Some(_) => {
+                *value = values.of(Origin::Joined(at, Where::Memory(*address)));
+                true
+            }
+            None => false,
+        });
+        self.zero.retain(|value, zero| other.zero.get(value) == Some(zero));
+        if self.compared != other.compared {
+            self.compared = None;
+        }
+        *self != before
+    }
+
+    /// Puts a value of so many bytes into memory; none if it is not known.
+    pub fn store(&mut self, address: Value, size: i64, value: Option<Value>) {
+        for before in (1 - 8)..size.max(1) {
+            self.memory.remove(&address.plus(before));
+        }
+        if let Some(value) = value.filter(|_| size <= 8) {
+            self.memory.insert(address, value);
+        }
+    }
+}
+
+/// Whether an access reads.
+pub fn reads(access: OpAccess) -> bool {
+    use OpAccess::{CondRead, Read, ReadCondWrite, ReadWrite};
+    matches!(access, Read | CondRead | ReadWrite | ReadCondWrite)
+}
+
+/// Whether an access writes.
+pub fn writes(access: OpAccess) -> bool {
+    use OpAccess::{CondWrite, ReadCondWrite, ReadWrite, Write};
+    matches!(access, Write | CondWrite | ReadWrite | ReadCondWrite)
+}
+
+/// The number of a general register, of any width.
+pub fn number(register: Register) -> Option<usize> {
+    register.is_gpr().then(|| register.full_register().number())
+}

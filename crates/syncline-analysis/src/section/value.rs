@@ -1,0 +1,146 @@
+//! What a register or a word of memory holds, as far as following the instructions tells.
+//!
+//! Two places hold the same if they were computed in the same way (value numbering): the
+//! address that `lock` was called with and the one that `unlock` is called with are equal if
+//! they are the same variable, the same field of what the same pointer points to, and so on.
+//! Numbers are known as such, which decides branches on the outcome of the acquisition.
+
+use std::collections::HashMap;
+
+/// A value: something known, plus a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value {
+    /// What it starts from.
+    pub base: Base,
+    /// What is added to it.
+    pub offset: i64,
+}
+
+/// What a value starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Base {
+    /// Zero: the value is a number, or an address of the file.
+    Nothing,
+    /// The stack pointer as it was at the beginning.
+    Stack,
+    /// The thread's own data.
+    Thread,
+    /// Something that was computed or loaded, by its number.
+    Some(u32),
+}
+
+impl Value {
+    /// A number.
+    pub fn number(number: i64) -> Value {
+        Value { base: Base::Nothing, offset: number }
+    }
+
+    /// An address on the stack.
+    pub fn stack(offset: i64) -> Value {
+        Value { base: Base::Stack, offset }
+    }
+
+    /// An address in the thread's own data.
+    pub fn thread(offset: i64) -> Value {
+        Value { base: Base::Thread, offset }
+    }
+
+    /// The number that it is, if it is one.
+    pub fn known(self) -> Option<i64> {
+        (self.base == Base::Nothing).then_some(self.offset)
+    }
+
+    /// This value and a number.
+    pub fn plus(self, number: i64) -> Value {
+        Value { base: self.base, offset: self.offset.wrapping_add(number) }
+    }
+
+    /// Whether it is an address that no other thread is given: one of the function's own
+    /// stack, or of the thread's data.
+    pub fn is_local(self) -> bool {
+        matches!(self.base, Base::Stack | Base::Thread)
+    }
+
+    /// Whether two addresses are known to differ. Two pointers from different sources may
+    /// be the same.
+    pub fn differs(self, other: Value) -> bool {
+        let unknown = |value: Value| matches!(value.base, Base::Some(_));
+        self != other && (self.base == other.base || !(unknown(self) || unknown(other)))
+    }
+}
+
+/// How a value came about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// It was in this register at the beginning.
+    Entry(usize),
+    /// Loaded from this address.
+    Load(Value),
+    /// Computed by this operation from these values.
+    Computed(u32, Vec<Value>),
+    /// Left by the instruction at this address in this register, in a way that is not
+    /// followed.
+    Made(u64, usize),
+    /// Ways with different values come together at this address.
+    Joined(u64, Where),
+}
+
+/// A place that holds a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Where {
+    /// A register.
+    Register(usize),
+    /// A word of memory.
+    Memory(Value),
+}
+
+/// The values that were seen.
+#[derive(Default)]
+pub struct Values {
+    numbers: HashMap<(bool, Origin), u32>,
+    /// Whether a value may be another one each time round a loop.
+    varying: Vec<bool>,
+    /// Whether a value depends on memory that others can reach, which may change.
+    shared: Vec<bool>,
+    in_section: bool,
+}
+
+impl Values {
+    /// The section begins: what is joined or made from now on may vary in its loops.
+    pub fn enter_section(&mut self) {
+        self.in_section = true;
+    }
+
+    /// The value of this origin.
+    pub fn of(&mut self, origin: Origin) -> Value {
+        let own = matches!(origin, Origin::Made(..) | Origin::Joined(..));
+        let varying = self.in_section && own
+            || match &origin {
+                Origin::Load(from) => self.varies(*from),
+                Origin::Computed(_, inputs) => inputs.iter().any(|&input| self.varies(input)),
+                _ => false,
+            };
+        let shared = match &origin {
+            Origin::Load(from) => !from.is_local() || self.is_shared(*from),
+            Origin::Computed(_, inputs) => inputs.iter().any(|&input| self.is_shared(input)),
+            _ => false,
+        };
+        let next = self.varying.len() as u32;
+        let number = *self.numbers.entry((self.in_section && own, origin)).or_insert(next);
+        if number == next {
+            self.varying.push(varying);
+            self.shared.push(shared);
+        }
+        Value { base: Base::Some(number), offset: 0 }
+    }
+
+    /// Whether it may be another value each time round a loop of the section.
+    pub fn varies(&self, value: Value) -> bool {
+        matches!(value.base, Base::Some(number) if self.varying[number as usize])
+    }
+
+    /// Whether it depends on memory that others can reach.
+    pub fn is_shared(&self, value: Value) -> bool {
+        matches!(value.base, Base::Some(number) if self.shared[number as usize])
+    }
+}

@@ -1,0 +1,58 @@
+//! What is found on the ways from an acquisition, and which release is its end.
+//!
+//! Which lock a release lets go is told by the address that it is given. Where that can't be
+//! compared with the acquisition's, releases are counted against the acquisitions on the way:
+//! with two locks taken, the second release of an unknown lock is the end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::names::{is_guard_begin, is_guard_end};
+use super::state::{RDI, State};
+use super::value::Value;
+
+/// An address and the number of locks taken on the way there.
+pub type Point = (u64, u8);
+
+/// What was found on the ways.
+#[derive(Default)]
+pub struct Ways {
+    /// The state before each point.
+    pub states: BTreeMap<Point, State>,
+    /// From each point to the next ones.
+    pub edges: BTreeMap<Point, Vec<Point>>,
+    /// Addresses of the instructions that acquire or release, which are no part of the work.
+    pub ends: BTreeSet<u64>,
+    /// Functions that are called.
+    pub calls: BTreeSet<String>,
+    /// Ways that end with the release.
+    pub released: usize,
+    /// Whether a way was lost, or ends without the release.
+    pub lost: bool,
+}
+
+/// The acquisition whose section is followed.
+pub struct Acquisition {
+    /// The lock, as the function that takes it was told; none if that is not known.
+    pub lock: Option<Value>,
+    /// Whether what it was told is a guard, which knows the lock.
+    pub guard: bool,
+}
+
+impl Acquisition {
+    /// What the state before the call of this function tells.
+    pub fn of(name: Option<&str>, before: &State) -> Acquisition {
+        // OpenMP's critical sections are told apart by their functions.
+        let told = !name.is_some_and(|name| name.starts_with("GOMP_"));
+        let lock = told.then(|| before.register(RDI));
+        Acquisition { lock, guard: name.is_some_and(is_guard_begin) }
+    }
+
+    /// Whether a release by this function with this argument is the end of the section,
+    /// with so many locks taken on the way.
+    pub fn ends(&self, name: &str, argument: Value, nested: u8) -> bool {
+        let Some(lock) = self.lock else { return nested == 0 };
+        // A guard and a lock are different things: one doesn't tell the other.
+        let other = self.guard == is_guard_end(name) && lock.differs(argument);
+        lock == argument || !other && nested == 0
+    }
+}

@@ -1,0 +1,422 @@
+//! Critical sections read from programs that are compiled here, without and with
+//! optimisation. What each section does is known from its source.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use syncline_analysis::model::Section;
+use syncline_recording::Op;
+use tempfile::TempDir;
+
+use crate::fixture::{Fixture, SECOND};
+
+const BIAS: u64 = 0x5555_0000_0000;
+
+const C: &str = "\
+#include <pthread.h>
+#include <stdlib.h>
+#define OUT __attribute__((noinline))
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, n = PTHREAD_MUTEX_INITIALIZER;
+pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
+pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+int off;
+long counter, x, y, array[100], from[100];
+_Atomic long atomic;
+__thread long mine;
+struct node { struct node *next; pthread_mutex_t lock; long value; } *head;
+OUT void work(void) { __asm__ volatile(\"\"); }
+
+OUT void count(void) { pthread_mutex_lock(&m); counter++; pthread_mutex_unlock(&m); }
+OUT void branch(int a) {
+    pthread_mutex_lock(&m);
+    if (x > a) y = a;
+    pthread_mutex_unlock(&m);
+}
+OUT void loop(int k) {
+    pthread_mutex_lock(&m);
+    for (int i = 0; i < k; i++) array[i] += from[i] * k;
+    pthread_mutex_unlock(&m);
+}
+OUT void *call(void) {
+    pthread_mutex_lock(&m);
+    void *p = malloc(x);
+    pthread_mutex_unlock(&m);
+    return p;
+}
+OUT long reader(void) {
+    pthread_rwlock_wrlock(&rw);
+    long sum = x + y;
+    pthread_rwlock_unlock(&rw);
+    return sum;
+}
+OUT long local(long a) {
+    long kept[4];
+    pthread_mutex_lock(&m);
+    for (int i = 0; i < 4; i++) ((volatile long *)kept)[i] = a * i;
+    mine += a;
+    pthread_mutex_unlock(&m);
+    return kept[a & 3];
+}
+OUT void atomics(void) { pthread_mutex_lock(&m); atomic += 2; pthread_mutex_unlock(&m); }
+OUT int early(int a) {
+    pthread_mutex_lock(&m);
+    if (a) { pthread_mutex_unlock(&m); return 1; }
+    y = 2;
+    pthread_mutex_unlock(&m);
+    return 0;
+}
+OUT int missing(int a) {
+    pthread_mutex_lock(&m);
+    if (a) return 1;
+    y = 2;
+    pthread_mutex_unlock(&m);
+    work();
+    return 0;
+}
+OUT int try(void) {
+    if (pthread_mutex_trylock(&m)) { work(); return 0; }
+    counter++;
+    pthread_mutex_unlock(&m);
+    return 1;
+}
+OUT void nested(void) {
+    pthread_mutex_lock(&m);
+    x++;
+    pthread_mutex_lock(&n);
+    y++;
+    pthread_mutex_unlock(&n);
+    counter++;
+    pthread_mutex_unlock(&m);
+}
+OUT void hand_over(struct node *a, struct node *b) {
+    pthread_mutex_lock(&a->lock);
+    pthread_mutex_lock(&b->lock);
+    a->value++;
+    pthread_mutex_unlock(&a->lock);
+    b->value++;
+    pthread_mutex_unlock(&b->lock);
+}
+OUT void in_loop(int k) {
+    for (int i = 0; i < k; i++) {
+        pthread_mutex_lock(&m);
+        counter += i;
+        pthread_mutex_unlock(&m);
+    }
+}
+OUT void fatal(int a) {
+    pthread_mutex_lock(&m);
+    if (a > 7) abort();
+    counter++;
+    pthread_mutex_unlock(&m);
+}
+OUT void optional(int k) {
+    if (!off) pthread_mutex_lock(&m);
+    counter += k;
+    if (!off) pthread_mutex_unlock(&m);
+}
+OUT void waits(void) {
+    pthread_mutex_lock(&m);
+    while (x == 0) pthread_cond_wait(&c, &m);
+    y++;
+    pthread_mutex_unlock(&m);
+}
+OUT void take(void) { pthread_mutex_lock(&m); work(); __asm__ volatile(\"\"); }
+OUT void give(void) { pthread_mutex_unlock(&m); }
+OUT void indirect(void (*f)(void)) {
+    pthread_mutex_lock(&m);
+    f();
+    pthread_mutex_unlock(&m);
+}
+int main(int argc, char **v) {
+    int c = argc;
+    count(); branch(c); loop(c); free(call()); local(c); atomics(); early(c); missing(c);
+    nested(); in_loop(c); fatal(c); take(); give(); optional(c); waits(); indirect(work); hand_over(head, head + 1);
+    return reader() + try();
+}
+";
+
+pub const CPP: &str = "\
+#include <mutex>
+#include <shared_mutex>
+#define OUT __attribute__((noinline))
+std::mutex m;
+std::shared_mutex s;
+long counter;
+struct Queue {
+    std::mutex lock;
+    long last = 0;
+    OUT void push(long value) {
+        std::lock_guard<std::mutex> guard(lock);
+        last += value;
+    }
+};
+OUT void count() { std::lock_guard<std::mutex> guard(m); counter++; }
+OUT bool early(int a) {
+    std::unique_lock<std::mutex> guard(m);
+    if (a > 3) return false;
+    counter += a;
+    return true;
+}
+OUT void by_hand(long a) { m.lock(); counter = a; m.unlock(); }
+OUT long shared() { std::shared_lock<std::shared_mutex> guard(s); return counter; }
+Queue queue;
+int main(int c, char **) { count(); early(c); by_hand(c); queue.push(c); return shared(); }
+";
+
+pub struct Program {
+    _folder: TempDir,
+    path: PathBuf,
+    /// Lines of the disassembly.
+    lines: Vec<String>,
+    build_id: Vec<u8>,
+}
+
+impl Program {
+    pub fn compile(source: &str, compiler: &str, options: &[&str]) -> Program {
+        let folder = TempDir::new().unwrap();
+        let name = if compiler == "cc" { "source.c" } else { "source.cpp" };
+        std::fs::write(folder.path().join(name), source).unwrap();
+        let path = folder.path().join("program");
+        let fixed = ["-g", "-pie", "-fPIE", "-pthread", name, "-o", "program"];
+        run(Command::new(compiler).args(fixed).args(options).current_dir(folder.path()));
+        let lines = run(Command::new("objdump").args(["-dC", "--no-show-raw-insn"]).arg(&path));
+        let notes = run(Command::new("readelf").arg("-n").arg(&path));
+        let id = notes.split("Build ID: ").nth(1).expect("a build-id").lines().next().unwrap();
+        let byte = |n: usize| u8::from_str_radix(&id[n..n + 2], 16).unwrap();
+        Program {
+            build_id: (0..id.len()).step_by(2).map(byte).collect(),
+            lines: lines.lines().map(str::to_owned).collect(),
+            _folder: folder,
+            path,
+        }
+    }
+
+    /// Address of the instruction in such a line.
+    fn address(line: &str) -> u64 {
+        let text = line.trim().split(':').next().unwrap();
+        u64::from_str_radix(text, 16).unwrap_or_else(|_| panic!("no instruction: {line}"))
+    }
+
+    /// The section of the first acquisition in a function.
+    fn section(&self, function: &str, op: Op) -> Section {
+        let (mut f, stack) = self.acquires(function);
+        let thread = f.thread("main", 0..SECOND);
+        f.row(thread, op, 0x10, stack, 1);
+        let process = f.load().processes.remove(0);
+        process.sites[0].section.clone().unwrap_or_else(|| panic!("{function} is not read"))
+    }
+
+    /// A process of this program, and the stack of the first acquisition in a function: a
+    /// call of a function whose name has one of these parts.
+    pub fn acquires(&self, function: &str) -> (Fixture, u32) {
+        let head = format!("<{function}");
+        let begins = |line: &String| line.contains(&head) && line.ends_with(">:");
+        let begin = self.lines.iter().position(begins);
+        let begin = begin.unwrap_or_else(|| panic!("no function {function}"));
+        let takes = |line: &str| {
+            let callee = line.split('<').skip(1).collect::<Vec<_>>().join("<");
+            let parts = ["_lock<", "lock_guard<", "::lock(", "lock@", "wrlock@", "rdlock@"];
+            line.contains("call") && parts.iter().any(|part| callee.contains(part))
+        };
+        let call = begin + self.lines[begin..].iter().position(|line| takes(line)).unwrap();
+        let back = Program::address(&self.lines[call + 1]);
+        let mut f = Fixture::new(&["program"], 1);
+        f.module(self.path.to_str().unwrap(), BIAS..BIAS + 0x10_0000, BIAS, &self.build_id);
+        let mut addresses = vec![BIAS + back];
+        if !self.lines[call].contains('@') {
+            let inner = self.lines[call].split_whitespace().find_map(|word| {
+                (word.len() >= 4).then(|| u64::from_str_radix(word, 16).ok()).flatten()
+            });
+            addresses.insert(0, BIAS + inner.unwrap() + 1);
+        }
+        let stack = f.stack(&addresses);
+        (f, stack)
+    }
+}
+
+fn run(command: &mut Command) -> String {
+    let out = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    assert!(out.status.success(), "{command:?}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap()
+}
+
+/// The C program in each form: optimised or not, stripped, with calls around the PLT.
+fn each_form(check: impl Fn(&Program, &str)) {
+    for options in [&["-O0"][..], &["-O1"], &["-O2"], &["-O3", "-fno-plt", "-fcf-protection"]] {
+        let program = Program::compile(C, "cc", options);
+        check(&program, &options.join(" "));
+        run(Command::new("strip").arg(&program.path));
+        check(&program, &format!("{} and stripped", options.join(" ")));
+    }
+}
+
+fn mutex(program: &Program, function: &str) -> Section {
+    program.section(function, Op::MutexLock)
+}
+
+#[test]
+fn a_counter_is_one_word() {
+    each_form(|program, form| {
+        for function in ["count>", "in_loop>"] {
+            let section = mutex(program, function);
+            assert!(section.complete, "{function} {form}: {section:?}");
+            assert_eq!(section.words, Some(1), "{function} {form}: {section:?}");
+            assert_eq!((section.reads, section.writes, section.atomics), (1, 1, 0), "{form}");
+            assert!(!section.loops && section.calls.is_empty(), "{form}: {section:?}");
+            assert!((1..=12).contains(&section.instructions), "{form}: {section:?}");
+        }
+    });
+}
+
+#[test]
+fn branches_read_and_write_what_they_say() {
+    each_form(|program, form| {
+        let section = mutex(program, "branch>");
+        assert!(section.complete && !section.loops, "{form}: {section:?}");
+        assert_eq!((section.reads, section.writes), (1, 1), "{form}: {section:?}");
+        assert_eq!(section.words, Some(2), "{form}");
+    });
+}
+
+#[test]
+fn a_loop_over_an_array_has_words_that_cant_be_told_apart() {
+    each_form(|program, form| {
+        let section = mutex(program, "loop>");
+        assert!(section.complete && section.loops, "{form}: {section:?}");
+        assert!(section.reads >= 2 && section.writes >= 1, "{form}: {section:?}");
+        assert_eq!(section.words, None, "{form}");
+    });
+}
+
+#[test]
+fn calls_have_names() {
+    each_form(|program, form| {
+        let section = mutex(program, "call>");
+        assert!(section.complete, "{form}: {section:?}");
+        assert_eq!(section.calls, ["malloc"], "{form}");
+        assert_eq!((section.reads, section.writes), (1, 0), "{form}");
+        let section = mutex(program, "indirect>");
+        assert_eq!(section.calls, ["an unknown function"], "{form}: {section:?}");
+        assert!(section.complete, "{form}");
+    });
+}
+
+#[test]
+fn what_only_reads_writes_nothing() {
+    each_form(|program, form| {
+        let section = program.section("reader>", Op::RwlockWrite);
+        assert!(section.complete, "{form}: {section:?}");
+        assert_eq!((section.reads, section.writes, section.atomics), (2, 0, 0), "{form}");
+        assert_eq!(section.words, Some(2), "{form}");
+    });
+}
+
+#[test]
+fn the_stack_and_the_threads_data_are_its_own() {
+    each_form(|program, form| {
+        let section = mutex(program, "local>");
+        assert!(section.complete, "{form}: {section:?}");
+        assert_eq!((section.reads, section.writes, section.words), (0, 0, Some(0)), "{form}");
+    });
+}
+
+#[test]
+fn an_atomic_is_neither_read_nor_write() {
+    each_form(|program, form| {
+        let section = mutex(program, "atomics>");
+        assert!(section.complete, "{form}: {section:?}");
+        assert_eq!((section.reads, section.writes, section.atomics), (0, 0, 1), "{form}");
+        assert_eq!(section.words, Some(1), "{form}");
+    });
+}
+
+#[test]
+fn every_way_must_lead_to_the_release() {
+    each_form(|program, form| {
+        let early = mutex(program, "early>");
+        assert!(early.complete && early.writes == 1, "{form}: {early:?}");
+        let fatal = mutex(program, "fatal>");
+        assert!(fatal.complete && fatal.words == Some(1), "{form}: {fatal:?}");
+        for function in ["missing>", "take>"] {
+            assert!(!mutex(program, function).complete, "{function} {form}");
+        }
+        let missing = mutex(program, "missing>");
+        assert_eq!((missing.writes, missing.calls.len()), (1, 0), "{form}: {missing:?}");
+    });
+}
+
+#[test]
+fn of_a_try_only_the_way_with_the_lock_counts() {
+    each_form(|program, form| {
+        let section = program.section("try>", Op::MutexTrylock);
+        assert!(section.complete, "{form}: {section:?}");
+        assert!(section.calls.is_empty(), "what is done without it: {form}: {section:?}");
+        assert_eq!((section.reads, section.writes, section.words), (1, 1, Some(1)), "{form}");
+    });
+}
+
+#[test]
+fn a_condition_to_lock_is_the_same_when_it_is_asked_again() {
+    each_form(|program, form| {
+        let section = mutex(program, "optional>");
+        assert!(section.complete, "{form}: {section:?}");
+        assert_eq!((section.reads, section.writes, section.words), (1, 1, Some(1)), "{form}");
+    });
+}
+
+#[test]
+fn a_condition_to_wait_for_may_change() {
+    each_form(|program, form| {
+        let section = mutex(program, "waits>");
+        assert!(section.complete && section.loops, "{form}: {section:?}");
+        assert_eq!(section.calls, ["pthread_cond_wait"], "{form}");
+        assert_eq!((section.writes, section.words), (1, Some(2)), "{form}: {section:?}");
+    });
+}
+
+#[test]
+fn an_inner_lock_does_not_end_the_outer_section() {
+    each_form(|program, form| {
+        let section = mutex(program, "nested>");
+        assert!(section.complete, "{form}: {section:?}");
+        assert_eq!((section.reads, section.writes, section.words), (3, 3, Some(3)), "{form}");
+        assert_eq!(section.calls, ["pthread_mutex_lock", "pthread_mutex_unlock"], "{form}");
+        let section = mutex(program, "hand_over>");
+        assert!(section.complete && section.writes == 1, "{form}: {section:?}");
+    });
+}
+
+#[test]
+fn guards_of_cpp_are_followed_to_their_ends() {
+    for options in [&["-O0"][..], &["-O1"], &["-O2"], &["-O3", "-fno-plt"]] {
+        let program = Program::compile(CPP, "c++", options);
+        for (function, words) in
+            [("count()", 1), ("by_hand(", 1), ("early(", 1), ("Queue::push(", 1)]
+        {
+            let section = mutex(&program, function);
+            assert!(section.complete, "{function} {options:?}: {section:?}");
+            assert_eq!(section.words, Some(words), "{function} {options:?}: {section:?}");
+            assert_eq!(section.writes, 1, "{function} {options:?}");
+            assert!(section.calls.is_empty(), "{function} {options:?}: {section:?}");
+        }
+        let section = program.section("shared()", Op::RwlockRead);
+        assert!(section.complete, "{options:?}: {section:?}");
+        assert_eq!((section.reads, section.writes), (1, 0), "{options:?}: {section:?}");
+    }
+}
+
+#[test]
+fn what_cant_be_read_has_no_section() {
+    let program = Program::compile(C, "cc", &["-O2"]);
+    let mut f = Fixture::new(&["program"], 1);
+    f.module(program.path.to_str().unwrap(), BIAS..BIAS + 0x10_0000, BIAS, &[1; 20]);
+    let thread = f.thread("main", 0..SECOND);
+    let count = program.lines.iter().position(|line| line.contains("<count>:")).unwrap();
+    let inside = Program::address(&program.lines[count + 2]);
+    let stack = f.stack(&[BIAS + inside]);
+    f.row(thread, Op::MutexLock, 0x10, stack, 1);
+    assert_eq!(f.load().processes[0].sites[0].section, None, "another file of this name");
+    f.modules[0].build_id_len = program.build_id.len() as u32;
+    f.modules[0].build_id[..program.build_id.len()].copy_from_slice(&program.build_id);
+    assert_eq!(f.load().processes[0].sites[0].section, None, "no call is before this address");
+}

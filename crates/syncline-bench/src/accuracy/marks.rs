@@ -1,0 +1,90 @@
+//! Where a workload says that its problem is.
+//!
+//! The line of the problem ends with `/* FINDING rule */`, or `/* FINDING rule|other */` where
+//! more than one rule would be right. Several lines may be marked; a finding at any of them
+//! will do. A line that begins a function stands for the threads that start there.
+
+use anyhow::Context;
+
+/// A place where a finding is expected.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// Rules that would be right, in the names of `syncline report --rule`.
+    pub rules: Vec<String>,
+    /// Name of the source file, without its folder.
+    pub file: String,
+    /// Line in it, from 1.
+    pub line: usize,
+    /// The function that begins there, if one does.
+    pub function: Option<String>,
+}
+
+const BEGIN: &str = "/* FINDING ";
+const END: &str = " */";
+
+/// The marks of a source file, in the order of its lines.
+pub fn read(file: &str, text: &str) -> anyhow::Result<Vec<Mark>> {
+    let mut marks = Vec::new();
+    for (place, line) in text.lines().enumerate() {
+        let Some((code, mark)) = line.split_once(BEGIN) else { continue };
+        let rules = mark.strip_suffix(END);
+        let rules = rules.with_context(|| format!("{file}:{}: a broken mark", place + 1))?;
+        marks.push(Mark {
+            rules: rules.split('|').map(str::to_owned).collect(),
+            file: file.to_owned(),
+            line: place + 1,
+            function: function_of(code),
+        });
+    }
+    Ok(marks)
+}
+
+/// The name of the function whose definition begins with this line.
+fn function_of(code: &str) -> Option<String> {
+    let at_margin = code.starts_with(|c: char| c.is_ascii_alphabetic());
+    let (head, _) = code.split_once('(').filter(|_| at_margin)?;
+    let name = head.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next()?;
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+impl Mark {
+    /// Whether a finding's place is this one: `push at /src/queue.c:120`, or the start
+    /// function of a group of threads.
+    pub fn is_at(&self, place: &str) -> bool {
+        if place.ends_with(&format!("/{}:{}", self.file, self.line)) {
+            return true;
+        }
+        let mut words = place.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        self.function.as_deref().is_some_and(|f| words.any(|word| word == f))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "
+static void *rank(void *own) { /* FINDING unequal-groups */
+    lock(&m); /* FINDING too-much-data|too-long-section */
+";
+
+    #[test]
+    fn marks_have_rules_lines_and_functions() {
+        let marks = read("a.c", TEXT).unwrap();
+        assert_eq!(marks[0].rules, ["unequal-groups"]);
+        assert_eq!((marks[0].line, marks[0].function.as_deref()), (2, Some("rank")));
+        assert_eq!(marks[1].rules, ["too-much-data", "too-long-section"]);
+        assert_eq!((marks[1].line, marks[1].function.as_deref()), (3, None));
+        assert!(read("a.c", "x; /* FINDING too-much-data").is_err());
+    }
+
+    #[test]
+    fn a_place_is_the_line_or_the_function_and_nothing_near_it() {
+        let marks = read("a.c", TEXT).unwrap();
+        assert!(marks[1].is_at("serve at /src/a.c:3"));
+        assert!(!marks[1].is_at("serve at /src/a.c:30"));
+        assert!(!marks[1].is_at("serve at /src/aa.c:3"));
+        assert!(marks[0].is_at("threads of rank"));
+        assert!(!marks[0].is_at("threads of ranks"));
+    }
+}

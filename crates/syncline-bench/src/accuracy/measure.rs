@@ -1,0 +1,167 @@
+//! Runs a workload: with recording for what is found, without it for the time.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Context;
+use indicatif::ProgressBar;
+use serde::Deserialize;
+use syncline_analysis::{Analysis, Options};
+
+use super::outcome::{Outcome, Problem};
+use super::verdict::{Seen, judge};
+use super::workloads::Workload;
+use crate::Size;
+use crate::compare::Side;
+use crate::lab::Lab;
+use crate::process;
+use crate::recorder::Recorder;
+
+/// How often, and at what size.
+pub struct Runs {
+    /// Recorded runs of each variant.
+    recorded: usize,
+    /// Recorded runs where these were not as they should be: the majority decides.
+    most: usize,
+    /// Pairs of runs without recording.
+    pairs: usize,
+    /// Work of a run, in per cent of what it is by default.
+    percent: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Variant {
+    Problem,
+    Fixed,
+}
+
+/// What a workload prints.
+#[derive(Deserialize)]
+struct Printed {
+    seconds: f64,
+}
+
+impl Runs {
+    pub fn of(size: Size) -> Runs {
+        Runs {
+            recorded: size.pick(1, 1, 5),
+            most: size.pick(1, 3, 5),
+            pairs: size.pick(1, 1, 9),
+            percent: size.pick(20, 20, 100),
+        }
+    }
+
+    /// Runs of a workload, which is what the progress bar counts.
+    pub fn steps(&self, workload: &Workload) -> u64 {
+        let variants = if workload.marks.is_empty() { 1 } else { 2 };
+        let timed = if workload.marks.is_empty() { 0 } else { self.pairs };
+        (variants * (self.recorded + timed)) as u64
+    }
+
+    pub fn outcome(
+        &self,
+        workload: &Workload,
+        lab: &Lab,
+        recorder: &Recorder,
+        bar: &ProgressBar,
+    ) -> anyhow::Result<Outcome> {
+        let program = workload.compile(lab)?;
+        let lasting = |variant| -> anyhow::Result<f64> {
+            let command = self.with_arguments(Command::new(&program), variant);
+            let stdout = process::run(command, lab.folder(), "workload")?.stdout;
+            bar.inc(1);
+            let printed = fs::read_to_string(stdout)?;
+            let printed: Printed = serde_json::from_str(printed.trim()).context(printed.clone())?;
+            Ok(printed.seconds)
+        };
+        let recorded = |variant| -> anyhow::Result<Vec<Seen>> {
+            let command = recorder.command(Side::Subject, &workload.name, &program)?;
+            let command = self.with_arguments(command, variant);
+            process::run(command, lab.folder(), "workload")?;
+            bar.inc(1);
+            findings(&recorder.recording(&workload.name))
+        };
+
+        // A clean workload has one variant, which is without a problem as it is.
+        let sound = if workload.marks.is_empty() { Variant::Problem } else { Variant::Fixed };
+        let mut outcome = Outcome {
+            name: workload.name.clone(),
+            expected: workload.expected(),
+            runs: 0,
+            problem: (sound == Variant::Fixed).then(Problem::default),
+            false_alarms: Vec::new(),
+        };
+        while outcome.runs < self.recorded || (outcome.runs < self.most && !outcome.is_right()) {
+            if let Some(problem) = &mut outcome.problem {
+                problem.verdicts.push(judge(&workload.marks, recorded(Variant::Problem)?));
+            }
+            outcome.false_alarms.push(recorded(sound)?);
+            outcome.runs += 1;
+        }
+        if let Some(problem) = &mut outcome.problem {
+            problem.pairs = self.pairs(lasting)?;
+        }
+        Ok(outcome)
+    }
+
+    /// Seconds with the problem and without it, right after each other; which goes first
+    /// alternates.
+    fn pairs(
+        &self,
+        mut lasting: impl FnMut(Variant) -> anyhow::Result<f64>,
+    ) -> anyhow::Result<Vec<(f64, f64)>> {
+        let mut pairs = Vec::new();
+        for pair in 0..self.pairs {
+            pairs.push(if pair % 2 == 0 {
+                let problem = lasting(Variant::Problem)?;
+                (problem, lasting(Variant::Fixed)?)
+            } else {
+                let fixed = lasting(Variant::Fixed)?;
+                (lasting(Variant::Problem)?, fixed)
+            });
+        }
+        Ok(pairs)
+    }
+
+    fn with_arguments(&self, mut command: Command, variant: Variant) -> Command {
+        command.arg("--work").arg(self.percent.to_string());
+        if variant == Variant::Fixed {
+            command.arg("--fixed");
+        }
+        command
+    }
+}
+
+/// What `syncline report` finds in a recording, most gain first.
+fn findings(recording: &Path) -> anyhow::Result<Vec<Seen>> {
+    let analysis = Analysis::load(recording, &Options::default())?;
+    let mut seen = Vec::new();
+    for finding in analysis.processes.into_iter().flat_map(|p| p.findings) {
+        let rule = serde_json::to_value(finding.rule)?;
+        seen.push(Seen {
+            rule: rule.as_str().context("a rule is a name")?.to_owned(),
+            place: finding.place,
+            gain: finding.gain.map(|gain| gain.share),
+        });
+    }
+    Ok(seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variant_that_goes_first_alternates() {
+        let runs = Runs { recorded: 1, most: 1, pairs: 3, percent: 100 };
+        let mut order = Vec::new();
+        let pairs = runs.pairs(|variant| {
+            order.push(variant);
+            Ok(order.len() as f64)
+        });
+        assert_eq!(pairs.unwrap(), [(1.0, 2.0), (4.0, 3.0), (5.0, 6.0)]);
+        use Variant::{Fixed as F, Problem as P};
+        assert_eq!(order, [P, F, F, P, P, F]);
+    }
+}

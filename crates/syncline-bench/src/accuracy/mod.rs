@@ -1,0 +1,82 @@
+//! `./x accuracy`: whether `syncline report` finds what is wrong with the programs of
+//! `workloads/`, says nothing about those that are well made, and predicts what a fix brings.
+//!
+//! Each program of `workloads/` has a problem, whose place it marks itself, and with
+//! `--fixed` it has none; those of `workloads/clean/` never had one. Every variant is
+//! recorded as a user would record it. A problem is found if a finding has the right rule
+//! and the right line; any finding about a variant without a problem is a false alarm.
+//! What the fix brings is measured without recording, in pairs of runs (`docs/accuracy.md`).
+
+mod document;
+mod marks;
+mod measure;
+mod outcome;
+mod report;
+mod verdict;
+mod workloads;
+
+use serde::Serialize;
+
+use crate::Size;
+use crate::lab::Lab;
+use crate::recorder::Recorder;
+use crate::rounds;
+use crate::statistics::median;
+
+use measure::Runs;
+use outcome::Outcome;
+
+/// The last line of output.
+#[derive(Serialize)]
+struct Summary {
+    /// Workloads with a problem.
+    problems: usize,
+    /// Those whose problem was found in more than half of the runs, by the right rule at the
+    /// right line.
+    found: usize,
+    /// Variants without a problem about which something was said in more than half of the runs.
+    false_alarms: usize,
+    /// The median over the problems found of the difference between predicted and measured
+    /// gain, as shares of the run time; none if there is no prediction.
+    gain_error_median: Option<f64>,
+}
+
+/// The same for `--help`.
+pub const FIELDS: &str = "
+  problems           workloads with a problem
+  found              those found in most runs, by the right rule at the right line
+  false_alarms       fixed and clean variants about which something was said in most runs
+  gain_error_median  median difference of predicted and measured gain, as shares of the time
+";
+
+/// Runs all workloads, prints the tables, and returns the JSON line. With `markdown` the
+/// tables also go into `docs/accuracy.md`.
+pub fn run(size: Size, markdown: bool) -> anyhow::Result<String> {
+    let lab = Lab::new(size)?;
+    let recorder = Recorder::find(&lab)?;
+    let workloads = workloads::all()?;
+    let runs = Runs::of(size);
+    let bar = rounds::bar(workloads.iter().map(|w| runs.steps(w)).sum())?;
+    let mut outcomes = Vec::new();
+    for workload in &workloads {
+        bar.set_message(workload.name.clone());
+        outcomes.push(runs.outcome(workload, &lab, &recorder, &bar)?);
+    }
+    bar.finish_and_clear();
+
+    report::print(&outcomes);
+    if markdown {
+        document::write(&report::markdown(&outcomes))?;
+    }
+    Ok(serde_json::to_string(&summary(&outcomes))?)
+}
+
+fn summary(outcomes: &[Outcome]) -> Summary {
+    let errors: Vec<f64> = outcomes.iter().filter_map(Outcome::gain_error).collect();
+    Summary {
+        problems: outcomes.iter().filter(|o| o.problem.is_some()).count(),
+        found: outcomes.iter().filter(|o| o.is_found()).count(),
+        false_alarms: outcomes.iter().filter(|o| o.is_false_alarm()).count(),
+        gain_error_median: (!errors.is_empty()).then(|| (median(&errors) * 1e4).round() / 1e4),
+    }
+}

@@ -1,0 +1,58 @@
+//! Holds what was found in one recorded run against what was to be found.
+
+use super::marks::Mark;
+
+/// A finding, as far as it is judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// The rule's name.
+    pub rule: String,
+    /// The place that the report gives.
+    pub place: String,
+    /// Predicted gain, as a share of the run time.
+    pub gain: Option<f64>,
+}
+
+/// What one run of a problem showed.
+#[derive(Debug, PartialEq)]
+pub struct Verdict {
+    /// The finding that is right; the one with most gain, if there are several.
+    pub hit: Option<Seen>,
+    /// The others, most gain first.
+    pub also: Vec<Seen>,
+}
+
+/// Findings come most gain first, as the report has them.
+pub fn judge(marks: &[Mark], seen: Vec<Seen>) -> Verdict {
+    let is_right = |s: &Seen| marks.iter().any(|m| m.rules.contains(&s.rule) && m.is_at(&s.place));
+    let (right, also): (Vec<Seen>, Vec<Seen>) = seen.into_iter().partition(is_right);
+    Verdict { hit: right.into_iter().next(), also }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accuracy::marks;
+
+    fn seen(rule: &str, line: u32, gain: f64) -> Seen {
+        Seen { rule: rule.to_owned(), place: format!("f at /src/a.c:{line}"), gain: Some(gain) }
+    }
+
+    #[test]
+    fn only_the_right_rule_at_the_right_line_is_a_hit() {
+        let marks = marks::read("a.c", "lock(); /* FINDING convoy|too-much-data */").unwrap();
+        let all = vec![seen("convoy", 2, 0.4), seen("busy-futex", 1, 0.3), seen("convoy", 1, 0.2)];
+        let verdict = judge(&marks, all.clone());
+        assert_eq!(verdict.hit, Some(all[2].clone()));
+        assert_eq!(verdict.also, all[..2]);
+        assert_eq!(judge(&marks, all[..2].to_vec()).hit, None);
+    }
+
+    #[test]
+    fn a_second_right_finding_is_not_another_problem() {
+        let marks = marks::read("a.c", "lock(); /* FINDING convoy|too-much-data */").unwrap();
+        let both = vec![seen("too-much-data", 1, 0.4), seen("convoy", 1, 0.2)];
+        let verdict = judge(&marks, both.clone());
+        assert_eq!((verdict.hit, verdict.also.len()), (Some(both[0].clone()), 0));
+    }
+}

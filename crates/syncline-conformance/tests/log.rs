@@ -1,0 +1,183 @@
+//! The log of events: each wait and, with `--timeline`, each hold; the latest are kept.
+//!
+//! That every wait is logged is looked at in every other test as well, wherever a recording is to
+//! be complete.
+
+use syncline_conformance::{Both, Case, Counter, Program};
+use syncline_recording::layout::{EVENT_HOLD, EVENT_WAIT, EventRecord, NOBODY};
+use syncline_recording::{Class, Op, ProcessFile, Thread};
+
+/// Places of a full ring without `--timeline`.
+const FULL: usize = 16_384;
+
+fn logged(waits: u64, rounds: u64, options: &[&str]) -> Both {
+    let case =
+        Case::new(&Program::compile("logged.c")).args([waits.to_string(), rounds.to_string()]);
+    options.iter().fold(case, |case, option| case.option(option)).exact()
+}
+
+fn of_kind(thread: &Thread, kind: u8) -> impl DoubleEndedIterator<Item = &EventRecord> + Clone {
+    thread.log.iter().filter(move |event| event.kind == kind)
+}
+
+fn in_vain(both: &Both) -> Vec<&EventRecord> {
+    let waiter = both.recording.thread(both.truth.value("waiter"));
+    of_kind(waiter, EVENT_WAIT).filter(|event| event.op == Op::SemTimedwait as u8).collect()
+}
+
+/// The events of so many waits, of which the last is at the end.
+#[track_caller]
+fn assert_in_order(both: &Both, events: &[&EventRecord], waits: u64) {
+    let value = |name| both.truth.value(name);
+    let first = waits - events.len() as u64;
+    for (number, event) in (first..).zip(events) {
+        let semaphore = number % value("semaphore_count");
+        let address = value("semaphores") + semaphore * value("semaphore_size");
+        assert_eq!(event.lock, address, "wait {number} of {waits}");
+        assert_eq!(event.who, NOBODY, "nobody posted");
+    }
+    assert!(events.windows(2).all(|two| two[0].ended <= two[1].began), "one after the other");
+}
+
+#[test]
+fn a_log_grows_until_it_is_full() {
+    for waits in [1, 127, 128, 129, 1024, 1025, 8193] {
+        let both = logged(waits, 0, &[]);
+        let events = in_vain(&both);
+        assert_eq!(events.len() as u64, waits);
+        assert_in_order(&both, &events, waits);
+    }
+}
+
+#[test]
+fn a_full_log_keeps_the_latest() {
+    const WAITS: u64 = 40_000;
+    let both = logged(WAITS, 0, &[]);
+    let waiter = both.recording.thread(both.truth.value("waiter"));
+    assert_eq!(waiter.log.len(), FULL);
+    // Joining takes some of the places.
+    let events = in_vain(&both);
+    assert!(events.len() > FULL - 10);
+    assert_in_order(&both, &events, WAITS);
+    // Others are not disturbed.
+    assert!(both.recording.only().threads.iter().filter(|t| !t.log.is_empty()).count() > 1);
+}
+
+/// How often a thread took a lock, and how often it waited under it.
+fn taken(thread: &Thread, waits_under: u64) -> u64 {
+    let of = |class| thread.rows.iter().filter(move |row| row.op.class() == class);
+    let taken: u64 = of(Class::Acquire).chain(of(Class::Try)).map(|row| row.counts.calls).sum();
+    taken + waits_under
+}
+
+fn cond_waits(thread: &Thread) -> u64 {
+    let rows = thread.rows.iter().filter(|row| row.op == Op::CondTimedwait);
+    rows.map(|row| row.counts.calls).sum()
+}
+
+#[test]
+fn a_timeline_has_every_hold() {
+    let both = logged(100, 20_000, &["--timeline"]);
+    let process = both.recording.only();
+    assert_eq!(process.header.timeline, 1);
+    for thread in &process.threads {
+        let holds: Vec<_> = of_kind(thread, EVENT_HOLD).collect();
+        // A wait on a condition variable divides the hold that it interrupts.
+        assert_eq!(holds.len() as u64, taken(thread, cond_waits(thread)));
+        // No lock is taken inside another here.
+        assert!(holds.windows(2).all(|two| two[0].ended <= two[1].began), "one after the other");
+    }
+    assert_never_held_by_two(process, both.truth.value("shared"));
+    let under = both.truth.value("waited_under");
+    let thread = process.threads.iter().find(|thread| cond_waits(thread) > 0).expect("it waited");
+    assert_eq!(cond_waits(thread), 2 * both.truth.value("times"));
+    for wait in of_kind(thread, EVENT_WAIT).filter(|event| event.op == Op::CondTimedwait as u8) {
+        let outside = |hold: &&EventRecord| hold.ended <= wait.began || hold.began >= wait.ended;
+        let holds = of_kind(thread, EVENT_HOLD).filter(|hold| hold.lock == under);
+        assert!(holds.clone().all(|hold| outside(&hold)), "held while it waits");
+        assert!(holds.clone().any(|hold| hold.began >= wait.ended), "held again after it");
+    }
+}
+
+/// Holds of one mutex by several threads do not overlap: each is noted after it was acquired and
+/// before it is released.
+#[track_caller]
+fn assert_never_held_by_two(process: &ProcessFile, lock: u64) {
+    let holds = process.threads.iter().flat_map(|thread| of_kind(thread, EVENT_HOLD));
+    let mut holds: Vec<_> = holds.filter(|hold| hold.lock == lock).collect();
+    holds.sort_by_key(|hold| hold.began);
+    assert!(holds.len() > 3000);
+    let overlaps = holds.windows(2).filter(|two| two[0].ended > two[1].began).count();
+    assert_eq!(overlaps, 0, "of {}", holds.len());
+}
+
+#[test]
+fn a_timeline_in_little_room_keeps_the_latest() {
+    let both = logged(0, 300_000, &["--timeline", "--max-size=16M"]);
+    let process = both.recording.only();
+    let kept: usize = process.threads.iter().map(|thread| thread.log.len()).sum();
+    assert!(kept * size_of::<EventRecord>() < 8 << 20, "{kept} events");
+    for thread in process.threads.iter().filter(|thread| thread.record.logged > 300_000) {
+        assert!((100..300_000).contains(&thread.log.len()), "{}", thread.log.len());
+        let last = thread.log.last().expect("an event");
+        assert!(process.seconds(thread.record.ended - last.ended) < 1.0, "the latest is there");
+        assert!(thread.log.windows(2).all(|two| two[0].ended <= two[1].ended));
+    }
+}
+
+/// The event of the last wait for an object.
+fn last<'a>(both: &'a Both, object: &str) -> &'a EventRecord {
+    let object = both.truth.value(object);
+    let waiter = both.recording.thread(both.truth.value("waiter"));
+    let mut events = of_kind(waiter, EVENT_WAIT).filter(|event| event.lock == object);
+    events.next_back().expect("a wait")
+}
+
+#[test]
+fn who_ended_a_wait() {
+    let both = Case::new(&Program::compile("wakers.c")).both();
+    both.recording.assert_complete();
+    for what in ["held", "cond", "crowd", "semaphore", "word", "joined"] {
+        let event = last(&both, what);
+        let expected = both.recording.thread(both.truth.value(&format!("{what}_by"))).index;
+        assert_eq!(u32::from(event.who), expected, "{what}");
+        let waited = both.recording.only().seconds(event.ended - event.began);
+        assert!((0.01..5.0).contains(&waited), "{what}: {waited} s");
+    }
+    for what in ["barrier", "never", "elsewhere"] {
+        assert_eq!(last(&both, what).who, NOBODY, "{what}");
+    }
+}
+
+/// Handlers that lock, thousands of times a second, in the middle of logging.
+#[test]
+fn a_timeline_under_signals() {
+    let case = Case::new(&Program::compile("signals.c")).arg("post").option("--timeline");
+    let both = case.both();
+    both.truth.assert_counted(&both.recording);
+    let process = both.recording.only();
+    let locked = |op| both.recording.count(process.header.pid, 0, op, Counter::Calls, None);
+    let logged: u64 = process.threads.iter().map(|thread| thread.record.logged).sum();
+    let waits = process.threads.iter().flat_map(|t| &t.rows).filter_map(|row| row.waits.as_ref());
+    let waits: u64 = waits.map(|waits| waits.waits).sum();
+    assert_eq!(logged, locked(Op::MutexLock) + locked(Op::MutexTrylock) + waits);
+}
+
+#[test]
+fn each_forked_process_has_a_log_of_its_own() {
+    let both = Case::new(&Program::compile("fork_server.c")).option("--timeline").exact();
+    for process in &both.recording.processes {
+        assert_eq!(process.header.timeline, 1);
+        let kept: usize = process.threads.iter().map(|thread| thread.log.len()).sum();
+        assert!(kept > 0, "process {}", process.header.pid);
+    }
+}
+
+/// What is in the file is complete however the process ends, and while others take its records.
+#[test]
+fn timelines_of_the_killed_and_of_the_many() {
+    let case = |source, mode| Case::new(&Program::compile(source)).arg(mode).option("--timeline");
+    case("dies.c", "kill").status(128 + 9).exact();
+    case("many.c", "thousands-of-threads").exact();
+    case("signals.c", "jump").exact();
+}

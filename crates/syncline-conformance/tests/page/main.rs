@@ -1,0 +1,13 @@
+//! The report's page in a real browser.
+//!
+//! Each test starts a browser of its own, without profile, and leaves pictures in
+//! `target/<profile>/conformance/page` for people to look at.
+
+mod browser;
+mod keyboard;
+mod large;
+mod looks;
+mod recorded;
+mod safety;
+mod sample;
+mod timeline;

@@ -1,0 +1,121 @@
+//! How long a lock is held, where that is measured, and whether its holder is on a processor
+//! meanwhile.
+//!
+//! The second takes system calls. It is looked at where a wait was long or in some of those that
+//! were not; and of the acquisitions that did not wait, where the holds of their row are long, as
+//! only those can have slept. So at a place with short holds and no waits no system call is made.
+
+use syncline_recording::layout::{EVENT_HOLD, EventRecord, NOBODY, Row};
+
+use crate::count::nest;
+use crate::thread::held::Hold;
+use crate::thread::usage::Usage;
+use crate::thread::{ThreadState, log, rows};
+use crate::{clock, options};
+
+/// A wait from which on the hold that follows is always looked at, in microseconds: the two
+/// looks take less than a hundredth of it.
+const LONG_WAIT: u64 = 50;
+/// Of the holds after shorter waits, one in this many is looked at.
+const AFTER_SHORT_WAITS: u64 = 8;
+/// Holds that did not wait are looked at where they take this long on average, in microseconds:
+/// the two looks take a twentieth of it.
+const LONG_HOLD: u64 = 10;
+
+/// Notes a lock as held whose acquisition did not wait, and is timed.
+///
+/// # Safety
+/// The state is this thread's own, and so is the row, which is that of the acquisition.
+pub unsafe fn begin(state: &ThreadState, row: *mut Row) {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        nest::look(state, row);
+        let used = are_long(&*row).then(Usage::from_here);
+        let since = used.map_or_else(clock::now, |used| used.at);
+        state.held.push(Hold { since: Some(since), used, ..Hold::untimed(row) });
+    }
+}
+
+/// Notes a lock as held for which the thread waited from `began` to `ended`.
+///
+/// # Safety
+/// As of [`begin`].
+pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, ended: u64) {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        nest::look(state, row);
+        // First of all, since others may be waiting for this thread by now.
+        state.held.push(Hold { since: Some(ended), waited: true, ..Hold::untimed(row) });
+        let before = match (*row).wait {
+            0 => 0,
+            _ => rows::waits_of(state, row).map_or(0, |waits| (*waits).held_samples),
+        };
+        let is_long = ended - began > clock::microseconds(LONG_WAIT);
+        if is_long || before % AFTER_SHORT_WAITS == 0 {
+            state.held.look_at_newest(Usage::from_here());
+        }
+    }
+}
+
+/// Whether the holds of a row take long. The longest is left out: it may be longer than the
+/// others only because its holder was preempted.
+fn are_long(row: &Row) -> bool {
+    let samples = u64::from(row.held_samples);
+    let others = row.held_ticks.saturating_sub(row.held_max);
+    samples > 1 && others > (samples - 1) * clock::microseconds(LONG_HOLD)
+}
+
+/// Adds up a hold that has ended, if it was timed.
+pub fn end(state: &ThreadState, hold: &Hold) {
+    let Some(since) = hold.since else { return };
+    let now = clock::now();
+    let ticks = now.saturating_sub(since);
+    let row = hold.row;
+    // SAFETY: state, row and record are this thread's own.
+    unsafe {
+        if !hold.waited {
+            (*row).held_ticks += ticks;
+            (*row).held_max = (*row).held_max.max(ticks);
+            (*row).held_samples = (*row).held_samples.saturating_add(1);
+        } else if let Some(waits) = rows::waits_of(state, row) {
+            (*waits).held_ticks += ticks;
+            (*waits).held_max = (*waits).held_max.max(ticks);
+            (*waits).held_samples += 1;
+        }
+        if let Some(before) = hold.used
+            && let Some(waits) = rows::waits_of(state, row)
+        {
+            let used = Usage::until(now).since(before);
+            (*waits).held_looked_at += 1;
+            (*waits).held_looked_at_ticks += used.at;
+            (*waits).held_off_cpu_ticks += used.off_cpu();
+            (*waits).held_slept += used.slept;
+            (*waits).held_preempted += used.preempted;
+        }
+        (*state.record.get()).last_seen = now;
+    }
+    log_end(state, hold, now);
+}
+
+/// Logs that a lock was held until now, where holds are logged.
+pub fn log_end(state: &ThreadState, hold: &Hold, now: u64) {
+    if !options::timeline() {
+        return;
+    }
+    let resumed = hold.resumed.map(|resumed| resumed.at);
+    let Some(began) = resumed.or(hold.since) else { return };
+    // SAFETY: the state and the row are this thread's own.
+    unsafe {
+        let row = hold.row;
+        let event = EventRecord {
+            began,
+            ended: now,
+            lock: (*row).lock,
+            stack: (*row).stack,
+            who: NOBODY,
+            op: (*row).key as u8,
+            kind: EVENT_HOLD,
+        };
+        log::add(state, event);
+    }
+}

@@ -1,0 +1,51 @@
+//! Which other lock is held when one is acquired.
+//!
+//! Looked at are the acquisitions that are timed, and those that waited. Most locks are never
+//! taken inside another: a record is made only once one was.
+
+use syncline_recording::layout::{Nest, Row};
+
+use crate::thread::{ThreadState, rows};
+
+/// Looks at what the thread holds while it acquires a lock, before that counts as held.
+///
+/// # Safety
+/// The state is this thread's own, and so is the row, which is that of the acquisition.
+pub unsafe fn look(state: &ThreadState, row: *mut Row) {
+    // SAFETY: by this function's own condition; what the thread holds are rows of its own.
+    unsafe {
+        let outer = state.held.newest_other((*row).lock as usize);
+        if (*row).nest == 0 && outer.is_none() {
+            return;
+        }
+        let is_first = (*row).nest == 0;
+        let before = if is_first { looked_at(state, row) } else { 0 };
+        let Some(nest) = rows::nest_of(state, row) else { return };
+        if is_first {
+            (*nest).alone = before;
+        }
+        let Some(outer) = outer else {
+            (*nest).alone = (*nest).alone.saturating_add(1);
+            return;
+        };
+        let (lock, stack) = ((*outer).lock, (*outer).stack);
+        let locks = &mut (*nest).locks;
+        match locks.iter_mut().find(|nest| nest.lock == lock || nest.lock == 0) {
+            Some(place) if place.lock == lock => place.seen = place.seen.saturating_add(1),
+            Some(place) => *place = Nest { lock, stack, seen: 1 },
+            None => (*nest).others = (*nest).others.saturating_add(1),
+        }
+    }
+}
+
+/// How many acquisitions of a row were looked at so far: those whose hold was timed.
+unsafe fn looked_at(state: &ThreadState, row: *mut Row) -> u32 {
+    // SAFETY: the caller's own state and row.
+    unsafe {
+        let waited = match (*row).wait {
+            0 => 0,
+            _ => rows::waits_of(state, row).map_or(0, |waits| (*waits).held_samples),
+        };
+        (*row).held_samples.saturating_add(u32::try_from(waited).unwrap_or(u32::MAX))
+    }
+}
