@@ -78,8 +78,7 @@ impl Context<'_> {
         let pairs = pairs.finish(&site_numbers, &sites, &stacks, file, &clock);
         let locks = locks.finish(&site_numbers, &pairs, &mut stacks, &clock, thresholds);
         let nesting = nests.finish(&site_numbers, &locks);
-        let timeline =
-            timeline::timeline(file, logs, &site_numbers, &locks, &stacks, &clock);
+        let timeline = timeline::timeline(file, logs, &site_numbers, &locks, &stacks, &clock);
         let threads = threads::threads(file, &locks, &mut stacks, &clock);
         let mut waiting = Waiting::default();
         for site in &sites {

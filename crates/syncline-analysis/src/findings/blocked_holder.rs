@@ -23,7 +23,7 @@ use crate::options::Thresholds;
 /// makes the section long.
 const OFF_CPU: f64 = 0.3;
 /// Fewer sleeps or preemptions may be chance: a page that is read from disk the first time.
-const FEWEST_SWITCHES: u64 = 5;
+const FEWEST_SWITCHES: u64 = 3;
 /// The least share of a mutex's acquisitions that wait when its holder's being preempted is
 /// worth a word: who waits for it sleeps, and takes nothing from anybody.
 const CONTENDED: f64 = 0.3;
@@ -268,7 +268,7 @@ mod tests {
         let journal = |waited| taken(Op::MutexLock, 300, waited, 1.0);
         assert_eq!(found(&looked_at(journal(1.0), 0.9, 30, 2)), [Rule::SleepingHolder]);
         assert!(found(&looked_at(journal(1.0), 0.29, 30, 2)).is_empty(), "it mostly runs");
-        assert!(found(&looked_at(journal(1.0), 0.9, 4, 2)).is_empty(), "four times");
+        assert!(found(&looked_at(journal(1.0), 0.9, 2, 2)).is_empty(), "twice");
         assert!(found(&looked_at(journal(0.05), 0.9, 30, 2)).is_empty(), "who waits 0.45 %?");
     }
 

@@ -175,9 +175,9 @@ impl State {
     pub fn join(&mut self, other: &State, at: u64, values: &mut Values) -> bool {
         let before = self.clone();
         for r in 0..REGISTERS {
-            if self.registers[r] != other.registers[r] {
-                self.registers[r] = values.of(Origin::Joined(at, Where::Register(r)));
-            }
+            let joined = self.registers[r].or(other.registers[r]);
+            self.registers[r] =
+                joined.unwrap_or_else(|| values.of(Origin::Joined(at, Where::Register(r))));
         }
         self.memory.retain(|address, value| match other.memory.get(address) {
             Some(same) if same == value => true,

@@ -23,6 +23,8 @@ pub enum Base {
     Nothing,
     /// The stack pointer as it was at the beginning.
     Stack,
+    /// Somewhere in the function's own stack: what walks over an array there points to.
+    Array,
     /// The thread's own data.
     Thread,
     /// Something that was computed or loaded, by its number.
@@ -58,14 +60,28 @@ impl Value {
     /// Whether it is an address that no other thread is given: one of the function's own
     /// stack, or of the thread's data.
     pub fn is_local(self) -> bool {
-        matches!(self.base, Base::Stack | Base::Thread)
+        matches!(self.base, Base::Stack | Base::Array | Base::Thread)
+    }
+
+    /// What is there where ways come together that have this value and another; none if it is
+    /// neither, but something else each time.
+    pub fn or(self, other: Value) -> Option<Value> {
+        let on_stack = |value: Value| matches!(value.base, Base::Stack | Base::Array);
+        match self == other {
+            true => Some(self),
+            false if on_stack(self) && on_stack(other) => {
+                Some(Value { base: Base::Array, offset: 0 })
+            }
+            false => None,
+        }
     }
 
     /// Whether two addresses are known to differ. Two pointers from different sources may
     /// be the same.
     pub fn differs(self, other: Value) -> bool {
-        let unknown = |value: Value| matches!(value.base, Base::Some(_));
-        self != other && (self.base == other.base || !(unknown(self) || unknown(other)))
+        let unknown = |value: Value| matches!(value.base, Base::Some(_) | Base::Array);
+        let same = self.base == other.base && self.base != Base::Array;
+        self != other && (same || !(unknown(self) || unknown(other)))
     }
 }
 

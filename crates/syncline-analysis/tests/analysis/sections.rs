@@ -57,6 +57,20 @@ OUT long local(long a) {
     pthread_mutex_unlock(&m);
     return kept[a & 3];
 }
+OUT long walk(unsigned long a) {
+    char text[64];
+    int n = 0;
+    long sum = 0;
+    pthread_mutex_lock(&m);
+    do {
+        text[n++] = a % 3;
+        __asm__ volatile(\"\" : : \"r\"(text) : \"memory\");
+        a /= 3;
+    } while (a > 0);
+    for (int i = n - 1; i >= 0; i--) sum += text[i];
+    pthread_mutex_unlock(&m);
+    return sum;
+}
 OUT void atomics(void) { pthread_mutex_lock(&m); atomic += 2; pthread_mutex_unlock(&m); }
 OUT int early(int a) {
     pthread_mutex_lock(&m);
@@ -129,7 +143,7 @@ OUT void indirect(void (*f)(void)) {
 }
 int main(int argc, char **v) {
     int c = argc;
-    count(); branch(c); loop(c); free(call()); local(c); atomics(); early(c); missing(c);
+    count(); branch(c); loop(c); free(call()); local(c); walk(c); atomics(); early(c); missing(c);
     nested(); in_loop(c); fatal(c); take(); give(); optional(c); waits(); indirect(work); hand_over(head, head + 1);
     return reader() + try();
 }
@@ -316,6 +330,15 @@ fn the_stack_and_the_threads_data_are_its_own() {
     each_form(|program, form| {
         let section = mutex(program, "local>");
         assert!(section.complete, "{form}: {section:?}");
+        assert_eq!((section.reads, section.writes, section.words), (0, 0, Some(0)), "{form}");
+    });
+}
+
+#[test]
+fn a_pointer_that_walks_over_the_stack_stays_on_it() {
+    each_form(|program, form| {
+        let section = mutex(program, "walk>");
+        assert!(section.complete && section.loops, "{form}: {section:?}");
         assert_eq!((section.reads, section.writes, section.words), (0, 0, Some(0)), "{form}");
     });
 }

@@ -92,7 +92,7 @@ impl Runs {
             problem: (sound == Variant::Fixed).then(Problem::default),
             false_alarms: Vec::new(),
         };
-        while outcome.runs < self.recorded || (outcome.runs < self.most && !outcome.is_right()) {
+        while self.needs_another(&outcome) {
             if let Some(problem) = &mut outcome.problem {
                 problem.verdicts.push(judge(&workload.marks, recorded(Variant::Problem)?));
             }
@@ -103,6 +103,12 @@ impl Runs {
             problem.pairs = self.pairs(lasting)?;
         }
         Ok(outcome)
+    }
+
+    /// Whether the workload has to be recorded once more. A majority takes an odd number.
+    fn needs_another(&self, outcome: &Outcome) -> bool {
+        let undecided = !outcome.is_right() || outcome.runs.is_multiple_of(2);
+        outcome.runs < self.recorded || (outcome.runs < self.most && undecided)
     }
 
     /// Seconds with the problem and without it, right after each other; which goes first
@@ -151,6 +157,23 @@ fn findings(recording: &Path) -> anyhow::Result<Vec<Seen>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_false_alarm_in_one_run_of_two_is_not_decided() {
+        let runs = Runs { recorded: 1, most: 3, pairs: 1, percent: 100 };
+        let alarm = Seen { rule: String::new(), place: String::new(), gain: None };
+        let outcome = |false_alarms: Vec<Vec<Seen>>| Outcome {
+            name: String::new(),
+            expected: String::new(),
+            runs: false_alarms.len(),
+            problem: None,
+            false_alarms,
+        };
+        assert!(!runs.needs_another(&outcome(vec![vec![]])));
+        assert!(runs.needs_another(&outcome(vec![vec![alarm.clone()]])));
+        assert!(runs.needs_another(&outcome(vec![vec![alarm.clone()], vec![]])));
+        assert!(!runs.needs_another(&outcome(vec![vec![alarm], vec![], vec![]])));
+    }
 
     #[test]
     fn the_variant_that_goes_first_alternates() {

@@ -86,5 +86,6 @@ fn interval(problem: &Problem) -> String {
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+    // Adding 0 makes a zero of a negative zero.
+    format!("{:.0} %", (share * 100.0).round() + 0.0)
 }

@@ -290,10 +290,10 @@ mod tests {
     fn distances_are_the_same_both_ways_and_none_within_a_node() {
         for name in Machine::names() {
             let distances = Machine::named(name).unwrap().description.distances;
-            for a in 0..distances.len() {
-                assert_eq!(distances[a][a], 0.0);
-                for b in 0..distances.len() {
-                    assert_eq!(distances[a][b], distances[b][a], "{name} {a} {b}");
+            for (a, row) in distances.iter().enumerate() {
+                assert_eq!(row[a], 0.0);
+                for (b, distance) in row.iter().enumerate() {
+                    assert_eq!(*distance, distances[b][a], "{name} {a} {b}");
                 }
             }
         }

@@ -18,6 +18,10 @@ use crate::options::Thresholds;
 /// From so many threads on that would be in a section at once, it is contended even if few
 /// found it taken while it was recorded. A lock that one thread has for itself comes to 1.
 const MOST_AT_ONCE: f64 = 1.2;
+/// From this share of all threads' time on that is waited for one lock, it is contended,
+/// however seldom: a few long waits cost as much as many short ones, and where one thread
+/// keeps its processor and the lock while the others sleep, there are few.
+const WAITED_MUCH: f64 = 0.3;
 /// From this mean time held on, a section is long: longer than a waiter takes to go to sleep
 /// and be woken, and a thousand times what a simple update takes.
 const LONG: f64 = 10e-6;
@@ -64,6 +68,7 @@ impl<'a> Hot<'a> {
         let hot = |lock: &Lock| {
             all || lock.figures.contention > thresholds.contention
                 || wanted_at_once(process, lock) > MOST_AT_ONCE
+                || lock.figures.waited > WAITED_MUCH * process.thread_seconds
         };
         let mut locks: Vec<usize> =
             family.locks.iter().copied().filter(|&lock| hot(&process.locks[lock])).collect();

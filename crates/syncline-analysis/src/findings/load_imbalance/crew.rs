@@ -21,6 +21,9 @@ pub struct Crew {
     pub threads: Vec<usize>,
     /// Work of each of them, in seconds.
     pub work: Vec<f64>,
+    /// Whether that is the time they did not wait: what they sleep, and what they wait for a
+    /// processor, is in it.
+    pub inexact: bool,
     /// Seconds of each of them that it did not wait.
     pub active: Vec<f64>,
     /// Seconds from the start of the first to the end of the last.
@@ -96,6 +99,7 @@ pub fn crews(process: &Process) -> Vec<Crew> {
         crews.push(Crew {
             start_function: (*function).to_owned(),
             work: if by_cpu { cpu() } else { active.clone() },
+            inexact: known && !by_cpu,
             active,
             lived: last_end - starts().fold(f64::INFINITY, f64::min),
             threads: threads.clone(),

@@ -27,7 +27,9 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
     let mean_active = crew.active.iter().sum::<f64>() / threads;
     let least = processor_time(process) / process.processors.unwrap_or(usize::MAX).max(1) as f64;
     let after = mean.max(least);
-    let applies = crew.work[busiest] >= TIMES * after
+    // Who sleeps, or waits for a processor that another program has, has no more to do.
+    let applies = !crew.inexact
+        && crew.work[busiest] >= TIMES * after
         && crew.work[busiest] - after >= FLOOR * process.seconds
         && crew.active[busiest] >= BUSY * crew.lived
         && crew.active[busiest] >= ACTIVE_TIMES * mean_active;
