@@ -27,6 +27,33 @@ const FEWEST_SWITCHES: u64 = 3;
 /// The least share of a mutex's acquisitions that wait when its holder's being preempted is
 /// worth a word: who waits for it sleeps, and takes nothing from anybody.
 const CONTENDED: f64 = 0.3;
+/// Functions that sleep or wait for a device.
+const BLOCKING: [&str; 24] = [
+    "nanosleep",
+    "clock_nanosleep",
+    "usleep",
+    "sleep",
+    "read",
+    "write",
+    "pread",
+    "pwrite",
+    "pread64",
+    "pwrite64",
+    "readv",
+    "writev",
+    "fsync",
+    "fdatasync",
+    "sync_file_range",
+    "fflush",
+    "poll",
+    "ppoll",
+    "select",
+    "epoll_wait",
+    "send",
+    "sendto",
+    "recv",
+    "recvfrom",
+];
 /// How many times as long as a hold a spin must be for the holder not to have run meanwhile.
 const SPIN_TIMES: f64 = 20.0;
 /// The shortest time for which a processor is taken from a thread, about: the time slice of
@@ -76,12 +103,17 @@ fn sleeping(process: &Process, site: usize) -> Option<Finding> {
     let (waited, waits) = behind(process, site);
     // A holder that waits for an inner lock sleeps as well; that is the inner lock's fault.
     let inside = waited_inside(process, site) / figures.held.max(1e-12);
-    let applies = holder.slept >= FEWEST_SWITCHES
+    let seen = holder.slept >= FEWEST_SWITCHES
         && holder.slept >= holder.preempted
         && off_cpu - inside >= OFF_CPU
-        && waits >= FEWEST_TAKEN
         && share_of_run(process, waited * off_cpu) >= WAITED_FLOOR;
+    // A hold that sleeps may be too rare to be among those that were looked at. Its waiters
+    // know of it.
     let calls = process.sites[site].section.as_ref().map_or(&[][..], |s| &s.calls[..]);
+    let told = calls.iter().any(|call| BLOCKING.contains(&call.as_str()))
+        && waited >= TIME_SLICE * waits as f64
+        && share_of_run(process, waited) >= WAITED_FLOOR;
+    let applies = (seen || told) && waits >= FEWEST_TAKEN;
     applies.then(|| Finding {
         title: "A lock is held by a thread that sleeps or waits for a device".to_owned(),
         evidence: vec![
@@ -90,7 +122,11 @@ fn sleeping(process: &Process, site: usize) -> Option<Finding> {
             count("holds that were looked at", holder.looked_at),
             seconds("longest hold", figures.held_max),
             seconds("time that others waited meanwhile", waited),
-        ],
+            seconds("mean wait", waited / waits as f64),
+        ]
+        .into_iter()
+        .skip(if seen { 0 } else { 3 })
+        .collect(),
         advice: match calls {
             [] => "Move what blocks out of the section: take what it needs with the lock held, \
                    let go of it, and then write, read or sleep."
@@ -105,7 +141,11 @@ fn sleeping(process: &Process, site: usize) -> Option<Finding> {
             question: "Which call in the section blocks?".to_owned(),
             command: "strace -f -T -e trace='!futex'".to_owned(),
         }),
-        remedy: Remedy::ShortenSections { sites: vec![site], to: (1.0 - off_cpu).clamp(0.0, 1.0) },
+        remedy: if seen {
+            Remedy::ShortenSections { sites: vec![site], to: (1.0 - off_cpu).clamp(0.0, 1.0) }
+        } else {
+            Remedy::NoWaits { sites: vec![site] }
+        },
         ..draft(process, site, Rule::SleepingHolder)
     })
 }
@@ -270,6 +310,18 @@ mod tests {
         assert!(found(&looked_at(journal(1.0), 0.29, 30, 2)).is_empty(), "it mostly runs");
         assert!(found(&looked_at(journal(1.0), 0.9, 2, 2)).is_empty(), "twice");
         assert!(found(&looked_at(journal(0.05), 0.9, 30, 2)).is_empty(), "who waits 0.45 %?");
+    }
+
+    #[test]
+    fn a_section_that_calls_sleep_and_is_waited_for_as_long_as_one_sleeps() {
+        let flush = |calls: &str, waited| {
+            let mut drawn = taken(Op::MutexLock, 300, waited, 0.1);
+            drawn.section(0, Section { calls: vec![calls.to_owned()], ..Section::default() });
+            found(&drawn)
+        };
+        assert_eq!(flush("fsync", 1.0), [Rule::SleepingHolder], "3 ms a wait");
+        assert!(flush("fsync", 0.14).is_empty(), "not half a millisecond a wait");
+        assert!(flush("memcpy", 1.0).is_empty());
     }
 
     #[test]
