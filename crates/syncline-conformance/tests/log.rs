@@ -100,15 +100,18 @@ fn a_timeline_has_every_hold() {
 }
 
 /// Holds of one mutex by several threads do not overlap: each is noted after it was acquired and
-/// before it is released.
+/// before it is released. Clocks are read without a fence, and on different processors: so two
+/// holds may seem to overlap for some tens of nanoseconds.
 #[track_caller]
 fn assert_never_held_by_two(process: &ProcessFile, lock: u64) {
     let holds = process.threads.iter().flat_map(|thread| of_kind(thread, EVENT_HOLD));
     let mut holds: Vec<_> = holds.filter(|hold| hold.lock == lock).collect();
     holds.sort_by_key(|hold| hold.began);
     assert!(holds.len() > 3000);
-    let overlaps = holds.windows(2).filter(|two| two[0].ended > two[1].began).count();
-    assert_eq!(overlaps, 0, "of {}", holds.len());
+    const INEXACT: f64 = 500e-9;
+    let overlap =
+        |two: &[&EventRecord]| process.seconds(two[0].ended.saturating_sub(two[1].began)) > INEXACT;
+    assert_eq!(holds.windows(2).filter(|two| overlap(two)).count(), 0, "of {}", holds.len());
 }
 
 #[test]
