@@ -279,7 +279,7 @@ mod tests {
 
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
-    use crate::model::HolderTime;
+    use crate::model::{HolderTime, Section};
 
     /// Four threads that took a lock 10,000 times in ten seconds.
     fn taken(op: Op, waits: u64, waited: f64, held: f64) -> Drawn {
