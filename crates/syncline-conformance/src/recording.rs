@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use syncline_recording::layout::{BLOCKERS, Blocker, NOBODY, Row};
+use syncline_recording::layout::{BLOCKERS, Blocker, NOBODY, PROCESS_EXITED, Row};
 use syncline_recording::{Op, ProcessFile, Thread, process_files};
 use tempfile::TempDir;
 
@@ -143,13 +143,17 @@ fn assert_log_complete(process: &ProcessFile, thread: &Thread) {
     let waits = |row: &syncline_recording::Row| row.waits.as_ref().map_or(0, |w| w.waits);
     let counted: u64 = thread.rows.iter().map(waits).sum();
     let holds = process.header.timeline != 0;
+    // Who is killed may have counted a wait and not logged it yet, or not finished its event.
+    let unfinished = u64::from(process.header.state != PROCESS_EXITED);
     assert!(
-        holds && record.logged >= counted || record.logged == counted,
+        holds && record.logged + unfinished >= counted
+            || record.logged.abs_diff(counted) <= unfinished,
         "{counted} waits, and {} events",
         record.logged
     );
     let kept = if unit == 0 { 0 } else { record.logged.min(places) };
-    assert_eq!(thread.log.len() as u64, kept, "the latest events are kept");
+    let missing = kept - thread.log.len() as u64;
+    assert!(missing <= unfinished, "of the latest {kept} events {missing} are missing");
     for event in &thread.log {
         assert!(event.began <= event.ended && event.ended >= process.header.started);
         let who = usize::from(event.who);
