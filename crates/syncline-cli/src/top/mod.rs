@@ -40,10 +40,9 @@ struct Watch {
 
 impl Watch {
     fn start(recording: &Path) -> Result<Watch, Failure> {
-        let session = Session::read(folder(recording)).ok().flatten();
         let mut watch = Watch {
             recording: recording.to_owned(),
-            command: session.map_or_else(String::new, |session| session.command.join(" ")),
+            command: String::new(),
             live: Live::new(recording, &Options::default()),
         };
         // From here on it can be told what has happened since.
@@ -60,6 +59,12 @@ impl Watch {
     /// What has happened since the last look.
     fn look(&mut self) -> Result<View, Failure> {
         let rates = self.live.look().map_err(|e| Failure::unreadable(&self.recording, e))?;
+        // The program runs for a moment before it is written down what it is.
+        if self.command.is_empty()
+            && let Ok(Some(session)) = Session::read(folder(&self.recording))
+        {
+            self.command = session.command.join(" ");
+        }
         Ok(View::of(&rates))
     }
 

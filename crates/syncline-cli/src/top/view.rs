@@ -66,9 +66,14 @@ fn headline(processes: &[Rates]) -> String {
         counted(processes.len() as u64, "process", "processes"),
         counted(threads as u64, "thread", "threads"),
         locks().map(|lock| lock.waiting).sum::<usize>(),
-        locks().map(|lock| lock.calls).sum::<f64>(),
-        percent(locks().map(|lock| lock.waited).sum())
+        sum(locks().map(|lock| lock.calls)),
+        percent(sum(locks().map(|lock| lock.waited)))
     )
+}
+
+/// The sum; 0 of nothing, where `Iterator::sum` gives -0.
+fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
+    numbers.fold(0.0, |sum, number| sum + number)
 }
 
 fn row(process: &Rates, lock: &LockRates, several: bool) -> Row {
