@@ -16,8 +16,7 @@ use std::time::Duration;
 
 use syncline::memory::{Address, Data, Link, Memory, Padded, Word};
 
-use crate::engine::act;
-use crate::engine::context;
+use crate::engine::{act, with};
 use crate::machine::Access;
 
 /// The memory of the machine that is being simulated.
@@ -72,19 +71,19 @@ unsafe impl Memory for Simulated {
         }
         let deadline = deadline.map(|deadline| deadline.as_secs_f64());
         act(|engine| engine.park(word.at(), key, deadline));
-        context::tell(|engine| engine.awake(word.at()));
+        with(|engine| engine.awake(word.at()));
     }
 
     fn unpark(address: Address, key: Option<u32>, count: u32) {
-        context::tell(|engine| engine.unpark(address.0, key, count));
+        with(|engine| engine.unpark(address.0, key, count));
     }
 
     fn now() -> Duration {
-        Duration::from_secs_f64(context::ask(|engine| engine.seconds()).unwrap_or(0.0))
+        Duration::from_secs_f64(with(|engine| engine.seconds()).unwrap_or(0.0))
     }
 
     fn group(_: usize) -> usize {
-        context::ask(|engine| engine.node()).unwrap_or(0)
+        with(|engine| engine.node()).unwrap_or(0)
     }
 
     fn prefetch_for_write(word: &SimulatedWord) {

@@ -53,10 +53,10 @@ struct Column {
 const ATOMICS: [Access; 4] =
     [Access::CompareAndSwap, Access::FetchAndIncrement, Access::TestAndSet, Access::Swap];
 
-/// Checks the rows of one kind of access; none stands for a state that the machine lacks.
+/// Checks the rows of one kind of access, those that the table has.
 #[track_caller]
-fn check(machine: &Machine, columns: &[Column], access: Access, rows: [(State, &[u64]); 5]) {
-    for (state, row) in rows {
+fn check(machine: &Machine, columns: &[Column], access: Access, rows: &[(State, &[u64])]) {
+    for &(state, row) in rows {
         for (column, &expected) in columns.iter().zip(row) {
             let holders = match state {
                 State::Invalid => &[][..],
@@ -82,7 +82,7 @@ fn opteron() {
         &machine,
         &columns,
         Access::Load,
-        [
+        &[
             (Modified, &[81, 161, 172, 252]),
             (Owned, &[83, 163, 175, 254]),
             (Exclusive, &[83, 163, 175, 253]),
@@ -94,12 +94,11 @@ fn opteron() {
         &machine,
         &columns,
         Access::Store,
-        [
+        &[
             (Modified, &[83, 172, 191, 273]),
             (Owned, &[244, 255, 286, 291]),
             (Exclusive, &[83, 171, 191, 271]),
             (Shared, &[246, 255, 286, 296]),
-            (Invalid, &[]),
         ],
     );
     for atomic in ATOMICS {
@@ -107,13 +106,7 @@ fn opteron() {
             &machine,
             &columns,
             atomic,
-            [
-                (Modified, &[110, 197, 216, 296]),
-                (Owned, &[]),
-                (Exclusive, &[]),
-                (Shared, &[272, 283, 312, 332]),
-                (Invalid, &[]),
-            ],
+            &[(Modified, &[110, 197, 216, 296]), (Shared, &[272, 283, 312, 332])],
         );
     }
 }
@@ -128,9 +121,8 @@ fn xeon() {
         &machine,
         &columns,
         Access::Load,
-        [
+        &[
             (Modified, &[109, 289, 400]),
-            (Owned, &[]),
             (Exclusive, &[92, 273, 383]),
             (Shared, &[44, 223, 334]),
             (Invalid, &[355, 492, 601]),
@@ -140,26 +132,14 @@ fn xeon() {
         &machine,
         &columns,
         Access::Store,
-        [
-            (Modified, &[115, 320, 431]),
-            (Owned, &[]),
-            (Exclusive, &[115, 315, 425]),
-            (Shared, &[116, 318, 428]),
-            (Invalid, &[]),
-        ],
+        &[(Modified, &[115, 320, 431]), (Exclusive, &[115, 315, 425]), (Shared, &[116, 318, 428])],
     );
     for atomic in ATOMICS {
         check(
             &machine,
             &columns,
             atomic,
-            [
-                (Modified, &[120, 324, 430]),
-                (Owned, &[]),
-                (Exclusive, &[]),
-                (Shared, &[113, 312, 423]),
-                (Invalid, &[]),
-            ],
+            &[(Modified, &[120, 324, 430]), (Shared, &[113, 312, 423])],
         );
     }
 }
@@ -184,13 +164,7 @@ fn niagara() {
             &machine,
             &columns,
             access,
-            [
-                (Modified, &modified),
-                (Owned, &[]),
-                (Exclusive, exclusive),
-                (Shared, &shared),
-                (Invalid, invalid),
-            ],
+            &[(Modified, &modified), (Exclusive, exclusive), (Shared, &shared), (Invalid, invalid)],
         );
     }
 }
@@ -214,13 +188,7 @@ fn tilera() {
             &machine,
             &columns,
             access,
-            [
-                (Modified, &modified),
-                (Owned, &[]),
-                (Exclusive, &[]),
-                (Shared, &shared),
-                (Invalid, invalid),
-            ],
+            &[(Modified, &modified), (Shared, &shared), (Invalid, invalid)],
         );
     }
 }

@@ -44,6 +44,10 @@ const ALL: &[Rules] = &[
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let findings = ALL.iter().flat_map(|rules| rules(process, thresholds)).collect();
     let mut findings = precedence::one_for_each_problem(findings);
+    if findings.is_empty() {
+        // To play the run back, for nothing, is most of the work.
+        return findings;
+    }
     let predictor = Predictor::new(process);
     for finding in &mut findings {
         finding.gain = predictor.gain(&finding.remedy);

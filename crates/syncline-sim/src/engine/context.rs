@@ -28,9 +28,10 @@ pub fn enter(engine: &mut Engine<'_>) -> Here {
     Here
 }
 
-/// Does something with the machine of this simulation; nothing, and gives none, outside of one.
+/// Does something that takes no time with the machine of this simulation; nothing, and gives
+/// none, outside of one.
 #[inline]
-pub(super) fn with<R>(act: impl FnOnce(&mut Engine<'static>) -> R) -> Option<R> {
+pub(crate) fn with<R>(act: impl FnOnce(&mut Engine<'static>) -> R) -> Option<R> {
     let engine = ENGINE.get();
     if engine.is_null() {
         return None;
@@ -51,16 +52,6 @@ pub(crate) fn act(request: impl FnOnce(&mut Engine<'static>) -> Then) {
     }
 }
 
-/// Tells the machine something that takes no time; nothing outside of a simulation.
-pub(crate) fn tell(what: impl FnOnce(&mut Engine<'static>)) {
-    with(what);
-}
-
-/// Asks the machine something that takes no time; none outside of a simulation.
-pub(crate) fn ask<R>(what: impl FnOnce(&mut Engine<'static>) -> R) -> Option<R> {
-    with(what)
-}
-
 /// The running simulated thread does something else than to use shared memory for so many
 /// cycles.
 pub fn delay(cycles: u64) {
@@ -70,14 +61,4 @@ pub fn delay(cycles: u64) {
 /// The cycle of the simulation; 0 outside of one.
 pub fn now() -> u64 {
     with(|engine| engine.now).unwrap_or(0)
-}
-
-/// The number of the running simulated thread; 0 outside of a simulation.
-pub fn current() -> super::ThreadId {
-    with(|engine| engine.current).unwrap_or(0)
-}
-
-/// The hardware thread that runs it; 0 outside of a simulation.
-pub fn place() -> usize {
-    with(|engine| engine.threads[engine.current as usize].place as usize).unwrap_or(0)
 }

@@ -7,7 +7,7 @@
 //!
 //! Most accesses need no switch: nobody else has anything to do before they are done.
 
-pub(crate) mod context;
+mod context;
 mod processor;
 mod sleep;
 
@@ -20,9 +20,8 @@ use rustc_hash::FxHashMap;
 
 use crate::line::Line;
 use crate::machine::{Access, Homes, Machine, State};
-pub(crate) use context::act;
-use context::with;
-pub use context::{current, delay, now, place};
+pub(crate) use context::{act, with};
+pub use context::{delay, now};
 use processor::Processor;
 use sleep::Sleepers;
 
