@@ -16,7 +16,6 @@ mod case;
 mod compile;
 mod functions;
 mod limits;
-pub mod memory;
 mod paths;
 mod recording;
 mod truth;

@@ -10,17 +10,23 @@ use toml::{Table, Value};
 use crate::crates;
 
 /// Nothing depends on these.
-const LAST: [&str; 4] =
-    ["syncline-cli", "syncline-capi", "syncline-preload", "syncline-conformance"];
+const LAST: [&str; 5] = [
+    "syncline-cli",
+    "syncline-capi",
+    "syncline-preload",
+    "syncline-checkers",
+    "syncline-conformance",
+];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 6] = [
+const LIMITED: [(&str, &[&str]); 7] = [
     ("syncline", &[]),
     ("syncline-recording", &[]),
     ("syncline-preload", &["syncline-recording", "syncline"]),
     ("syncline-analysis", &["syncline-recording", "syncline"]),
     ("syncline-capi", &["syncline"]),
     ("syncline-sim", &["syncline"]),
+    ("syncline-checkers", &["syncline"]),
 ];
 
 /// What is wrong with a graph of crates.

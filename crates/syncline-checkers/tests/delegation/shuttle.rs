@@ -1,7 +1,7 @@
 //! Each delegation lock under shuttle, with more threads and rounds than loom can take.
 
 use syncline::wait::{Park, Spin};
-use syncline_conformance::memory::{Shuttle, randomly};
+use syncline_checkers::{Shuttle, randomly};
 
 macro_rules! lock {
     ($name:ident, $Lock:ident, $($feature:ident)*) => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use syncline::lock::{Described, Order, RawSharedLock, TimedSharedLock, TrySharedLock};
 use syncline::memory::{Memory, Pooled};
-use syncline_conformance::memory::Engine;
+use syncline_checkers::Engine;
 
 use super::Scene;
 

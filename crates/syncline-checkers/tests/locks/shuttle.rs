@@ -2,7 +2,7 @@
 //! each scheduler.
 
 use syncline::wait::{Park, Spin};
-use syncline_conformance::memory::{Shuttle, randomly};
+use syncline_checkers::{Shuttle, randomly};
 
 const EXECUTIONS: usize = 600;
 

@@ -7,7 +7,7 @@ use syncline::Condvar;
 use syncline::lock::{GatedMcs, Mcs, RawLock};
 use syncline::memory::{Data, Memory, Pooled};
 use syncline::wait::Park;
-use syncline_conformance::memory::{Bounds, Engine, Loom, Shuttle, model, randomly};
+use syncline_checkers::{Bounds, Engine, Loom, Shuttle, model, randomly};
 
 /// A condition variable, right or broken.
 pub trait Condition<M: Memory>: Default + Send + Sync + 'static {
@@ -198,8 +198,8 @@ tests! {
 macro_rules! reject {
     ($case:ident, $Lock:ident, $Condvar:ident) => {
         $crate::condvar::condition!($Condvar);
-        type Broken = $Condvar<syncline_conformance::memory::Loom>;
-        type Lock = syncline::lock::$Lock<syncline::wait::Park, syncline_conformance::memory::Loom>;
+        type Broken = $Condvar<syncline_checkers::Loom>;
+        type Lock = syncline::lock::$Lock<syncline::wait::Park, syncline_checkers::Loom>;
         let case = || $crate::condvar::$case::<Broken, Lock>(2);
         let why = $crate::mutants::failure(false, case);
         println!("{}", why.expect("the mutant survived"));

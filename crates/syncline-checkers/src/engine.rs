@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use syncline::memory::Memory;
 
-use super::Loom;
+use crate::Loom;
 
 /// A memory with a checker behind it.
 pub trait Engine: Memory {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use syncline::delegation::{Delegated, Pending, RawDelegation};
 use syncline::memory::{Data, Memory};
-use syncline_conformance::memory::Engine;
+use syncline_checkers::Engine;
 
 /// Plain data that a thread and its sections use in turns.
 struct Slate<M: Memory>(Arc<M::Data<u32>>);

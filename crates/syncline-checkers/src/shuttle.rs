@@ -4,7 +4,7 @@
 //!
 //! Two schedulers are used: the uniformly random one, and PCT, which changes priorities at few
 //! points, and so reaches deep interleavings. Sleeping is the kernel's, as over
-//! [`Loom`](super::Loom); the clock advances whenever somebody looks at it.
+//! [`Loom`](crate::Loom); the clock advances whenever somebody looks at it.
 
 mod words;
 
@@ -23,8 +23,8 @@ use shuttle::{Config, MaxSteps, Runner};
 use syncline::memory::{Address, Data, Memory, Word};
 
 pub use self::words::{ShuttleLink, ShuttleRef, ShuttleWord};
-use super::Engine;
-use super::nodes::Nodes;
+use crate::Engine;
+use crate::nodes::Nodes;
 
 /// The randomized checker's memory; for use in [`randomly`] only.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,7 +3,7 @@
 //! `cargo test --release --test locks -- --ignored --nocapture exhaustive::mcs::spin`.
 
 use syncline::wait::{Park, Spin};
-use syncline_conformance::memory::{Bounds, Loom, model};
+use syncline_checkers::{Bounds, Loom, model};
 
 macro_rules! lock {
     ($name:ident, $Lock:ident, $($feature:ident)*) => {

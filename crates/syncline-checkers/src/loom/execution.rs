@@ -14,7 +14,7 @@ use std::time::Duration;
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicPtr, AtomicU32};
 
-use crate::memory::nodes::Nodes;
+use crate::nodes::Nodes;
 
 /// The moment that the clock reaches, or not.
 pub(super) const DEADLINE: Duration = Duration::from_secs(1);

@@ -9,7 +9,7 @@
 //! that the lock needs among those that loom offers.
 
 use syncline::wait::{Park, Spin};
-use syncline_conformance::memory::{Bounds, Loom, model};
+use syncline_checkers::{Bounds, Loom, model};
 
 const EXECUTIONS: usize = 4_000;
 

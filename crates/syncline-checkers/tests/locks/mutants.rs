@@ -1,7 +1,7 @@
 //! The checkers are checked: each mutant of `broken/` must be rejected by the case that its list
 //! names.
 
-pub use syncline_conformance::memory::failure;
+pub use syncline_checkers::failure;
 
 /// Requires that one of the cases fails.
 macro_rules! reject {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use syncline::lock::{RawLock, TimedLock, TryLock};
 use syncline::memory::{Data, Memory, Pooled};
-use syncline_conformance::memory::Engine;
+use syncline_checkers::Engine;
 
 pub use self::shared::*;
 

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-use super::{Bounds, model};
+use crate::{Bounds, model};
 
 std::thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };

@@ -4,7 +4,7 @@
 //! and time, in which they differ, is not modelled.
 
 use syncline::wait::{Park, Spin};
-use syncline_conformance::memory::{Bounds, Explored, Loom, model};
+use syncline_checkers::{Bounds, Explored, Loom, model};
 
 /// Explores executions with so many preemptions.
 fn explore(preemptions: usize, case: impl Fn() + Send + Sync + 'static) -> Explored {

@@ -209,7 +209,7 @@ fn write_module(code: &mut String, stem: &str, list: &List, mutant: &Mutant, tex
          {text}\n\
          #[test]\n\
          fn is_rejected() {{\n\
-         use syncline_conformance::memory::Loom;\n\
+         use syncline_checkers::Loom;\n\
          {rejected};\n\
          }}\n\
          }}\n"

@@ -9,7 +9,6 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use syncline_conformance::scratch;
 use tempfile::TempDir;
 
 const FLAGS: &str = "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer";
@@ -51,7 +50,7 @@ fn report(output: &Output) -> String {
 }
 
 fn run_sanitized(source: &str) -> String {
-    let folder = scratch();
+    let folder = TempDir::new().expect("a scratch folder");
     let (file, program) = (folder.path().join("main.rs"), folder.path().join("main"));
     fs::write(&file, source).expect("a file can be written");
     let compiled = Command::new("rustc")
@@ -80,7 +79,7 @@ fn a_lock_without_orderings_is_reported() {
 /// to instrument in vain.
 fn package() -> TempDir {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = scratch();
+    let folder = TempDir::new().expect("a scratch folder");
     let inside = |name| folder.path().join(name);
     let manifest = format!(
         "[package]\n\
