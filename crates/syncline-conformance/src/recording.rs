@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use syncline_recording::layout::{BLOCKERS, Blocker, NOBODY, PROCESS_EXITED, Row};
-use syncline_recording::{Op, ProcessFile, Thread, process_files};
+use syncline_recording::{Op, ProcessFile, Thread, Windows, process_files};
 use tempfile::TempDir;
 
 use crate::Counter;
@@ -135,11 +135,10 @@ impl Recording {
     }
 }
 
-/// Every wait that was counted was logged, and the latest of them are there.
+/// Every wait that was counted was logged, and all of them are there while they fit.
 #[track_caller]
 fn assert_log_complete(process: &ProcessFile, thread: &Thread) {
     let record = &thread.record;
-    let (unit, places) = (record.log & 0xffff_ffff_ffff, 1 << (record.log >> 48));
     let waits = |row: &syncline_recording::Row| row.waits.as_ref().map_or(0, |w| w.waits);
     let counted: u64 = thread.rows.iter().map(waits).sum();
     let holds = process.header.timeline != 0;
@@ -151,9 +150,9 @@ fn assert_log_complete(process: &ProcessFile, thread: &Thread) {
         "{counted} waits, and {} events",
         record.logged
     );
-    let kept = if unit == 0 { 0 } else { record.logged.min(places) };
+    let kept = if thread.windows == Windows::ALL { record.logged } else { record.log_kept };
     let missing = kept - thread.log.len() as u64;
-    assert!(missing <= unfinished, "of the latest {kept} events {missing} are missing");
+    assert!(missing <= unfinished, "of {kept} events {missing} are missing");
     for event in &thread.log {
         assert!(event.began <= event.ended && event.ended >= process.header.started);
         let who = usize::from(event.who);

@@ -1,13 +1,15 @@
-//! The log of events: each wait and, with `--timeline`, each hold; the latest are kept.
+//! The log of events: each wait and, with `--timeline`, each hold; of many, windows are kept.
 //!
 //! That every wait is logged is looked at in every other test as well, wherever a recording is to
 //! be complete.
 
+use std::collections::BTreeSet;
+
 use syncline_conformance::{Both, Case, Counter, Program};
 use syncline_recording::layout::{EVENT_HOLD, EVENT_WAIT, EventRecord, NOBODY};
-use syncline_recording::{Class, Op, ProcessFile, Thread};
+use syncline_recording::{Class, Op, ProcessFile, Row, Thread};
 
-/// Places of a full ring without `--timeline`.
+/// Places of a full log without `--timeline`.
 const FULL: usize = 16_384;
 
 fn logged(waits: u64, rounds: u64, options: &[&str]) -> Both {
@@ -49,18 +51,40 @@ fn a_log_grows_until_it_is_full() {
     }
 }
 
+/// Windows of the whole run are left, as they were, and all else is gone. What was forgotten is
+/// known from the order in which the program waits: semaphore after semaphore.
 #[test]
-fn a_full_log_keeps_the_latest() {
-    const WAITS: u64 = 40_000;
+fn a_full_log_keeps_windows_of_the_whole_run() {
+    const WAITS: u64 = 200_000;
     let both = logged(WAITS, 0, &[]);
+    let process = both.recording.only();
     let waiter = both.recording.thread(both.truth.value("waiter"));
-    assert_eq!(waiter.log.len(), FULL);
-    // Joining takes some of the places.
+    assert_eq!(waiter.record.logged, waiter.rows.iter().filter_map(waits_of).sum::<u64>());
+    assert!((FULL / 4..=FULL).contains(&waiter.log.len()), "{} events", waiter.log.len());
     let events = in_vain(&both);
-    assert!(events.len() > FULL - 10);
-    assert_in_order(&both, &events, WAITS);
+    let (from, to) = (process.header.started, events.last().expect("an event").ended);
+    let windows = waiter.windows.between(from, to, usize::MAX);
+    assert!((4..=32).contains(&windows.len()), "{windows:?}");
+    assert!(events.iter().all(|event| waiter.windows.keep(event.began, event.ended)));
+    let value = |name| both.truth.value(name);
+    let semaphore =
+        |event: &EventRecord| (event.lock - value("semaphores")) / value("semaphore_size");
+    for (began, ended) in windows {
+        let within = |event: &&&EventRecord| event.began < ended && event.ended >= began;
+        let events: Vec<_> = events.iter().filter(within).collect();
+        assert!(events.len() > 100, "{} events", events.len());
+        for two in events.windows(2) {
+            assert!(two[0].ended <= two[1].began, "one after the other");
+            let expected = (semaphore(two[0]) + 1) % value("semaphore_count");
+            assert_eq!(semaphore(two[1]), expected, "none is missing");
+        }
+    }
     // Others are not disturbed.
-    assert!(both.recording.only().threads.iter().filter(|t| !t.log.is_empty()).count() > 1);
+    assert!(process.threads.iter().filter(|t| !t.log.is_empty()).count() > 1);
+}
+
+fn waits_of(row: &Row) -> Option<u64> {
+    row.waits.as_ref().map(|waits| waits.waits)
 }
 
 /// How often a thread took a lock, and how often it waited under it.
@@ -115,16 +139,19 @@ fn assert_never_held_by_two(process: &ProcessFile, lock: u64) {
 }
 
 #[test]
-fn a_timeline_in_little_room_keeps_the_latest() {
+fn a_timeline_in_little_room_keeps_windows_of_the_whole_run() {
     let both = logged(0, 300_000, &["--timeline", "--max-size=16M"]);
     let process = both.recording.only();
     let kept: usize = process.threads.iter().map(|thread| thread.log.len()).sum();
     assert!(kept * size_of::<EventRecord>() < 8 << 20, "{kept} events");
     for thread in process.threads.iter().filter(|thread| thread.record.logged > 300_000) {
-        assert!((100..300_000).contains(&thread.log.len()), "{}", thread.log.len());
-        let last = thread.log.last().expect("an event");
-        assert!(process.seconds(thread.record.ended - last.ended) < 1.0, "the latest is there");
+        let count = thread.log.len();
+        assert!((30..300_000).contains(&count), "{count}");
         assert!(thread.log.windows(2).all(|two| two[0].ended <= two[1].ended));
+        assert!(thread.log.iter().all(|event| thread.windows.keep(event.began, event.ended)));
+        let (first, last) = (&thread.log[0], &thread.log[count - 1]);
+        let life = thread.record.ended - thread.record.started;
+        assert!(last.ended - first.began > life / 2, "events of most of its life");
     }
 }
 

@@ -30,7 +30,7 @@ use bytemuck::{Pod, Zeroable};
 /// The first eight bytes of a file.
 pub const MAGIC: [u8; 8] = *b"SYNCLINE";
 /// The version of this layout. A reader takes no other.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// [`Header::byte_order`] as the writer's machine stores it.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 /// Bytes from the start of the file to the first region.
@@ -204,19 +204,25 @@ pub struct ThreadRecord {
     pub exchanges: u32,
     /// Name, ended by a zero byte.
     pub name: [u8; 24],
-    /// The ring of [`EventRecord`]s: its unit in the low 48 bits, log 2 of its places in the
+    /// The log of [`EventRecord`]s: its unit in the low 48 bits, log 2 of its places in the
     /// high 16; 0 if there is none yet.
     pub log: u64,
-    /// Events that were written to the ring so far: the latest is at place `logged - 1`,
-    /// modulo the ring's size, and only the latest that fit are still there.
+    /// Events that there were so far, kept or not.
     pub logged: u64,
     /// What this thread last woke others with: the object of its latest signal, broadcast or
     /// futex wake, or post that somebody seemed to wait for.
     pub notified: u64,
     /// When, in ticks.
     pub notified_at: u64,
+    /// Places of the log that are in use. It may be more than there are, when events came that
+    /// found no place.
+    pub log_kept: u64,
+    /// Which events are kept: see [`crate::Windows::from_word`].
+    pub log_windows: u64,
+    /// How often the log was thinned, twice: odd while its events are moved.
+    pub log_thinned: u64,
     /// Not used.
-    pub reserved3: [u64; 11],
+    pub reserved3: [u64; 8],
 }
 
 /// How many frames a stack keeps.
@@ -330,7 +336,7 @@ pub const NOBODY: u16 = u16::MAX;
 
 /// What a thread did from one moment to another: a wait, or a hold if [`Header::timeline`] says
 /// so. A hold ends where a wait lets go of the lock, and another begins after it. The events of
-/// a ring are in the order in which they ended.
+/// a log are in the order in which they ended.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct EventRecord {

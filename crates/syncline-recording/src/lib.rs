@@ -9,6 +9,7 @@
 //! - [`op`] is the list of operations that are counted;
 //! - [`ProcessFile`] reads a file and trusts none of its bytes: whatever they are, the
 //!   answer is a value or an [`Error`], never a panic;
+//! - [`Windows`] says which stretches of the run a thread's log keeps;
 //! - [`Session`] is the folder.
 //!
 //! This crate knows nothing of symbols, findings or reports, nor of how the counting is
@@ -19,7 +20,9 @@ pub mod op;
 mod reader;
 mod session;
 mod source;
+mod windows;
 
 pub use op::{Class, Op, Primitive};
 pub use reader::{Error, ProcessFile, Row, Thread};
 pub use session::{Ending, Session, process_files};
+pub use windows::Windows;

@@ -14,7 +14,7 @@ use crate::layout::{
     ThreadRecord, VERSION, WaitRecord,
 };
 use crate::source::Source;
-use crate::{Op, layout};
+use crate::{Op, Windows, layout};
 
 /// Why a file could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -56,9 +56,11 @@ pub struct Thread {
     pub record: ThreadRecord,
     /// Its rows, in no order.
     pub rows: Vec<Row>,
-    /// The events that are still in its ring, in the order in which they ended; none if the
-    /// file was read without logs.
+    /// The events that its log kept, in the order in which they ended; none if the file was
+    /// read without logs.
     pub log: Vec<EventRecord>,
+    /// Which events those are.
+    pub windows: Windows,
 }
 
 /// All that the file of one process holds.

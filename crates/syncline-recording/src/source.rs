@@ -12,6 +12,7 @@ use crate::layout::{
     UNIT, VERSION, WaitRecord,
 };
 use crate::reader::{Error, Row, Thread};
+use crate::windows::Windows;
 
 const ROW_SIZE: u64 = size_of::<layout::Row>() as u64;
 const EVENT_SIZE: u64 = size_of::<EventRecord>() as u64;
@@ -124,14 +125,15 @@ impl Source<'_> {
         let mut record = first;
         for attempt in 1.. {
             let rows = self.rows(header, &record);
-            let events = if with_log { self.ring(header, &record) } else { Ok(Vec::new()) };
+            let log = if with_log { self.log(header, &record) } else { Ok(Vec::new()) };
             let offset =
                 header.threads.offset + u64::from(index) * size_of::<ThreadRecord>() as u64;
             let now = self.records::<ThreadRecord>(offset, 1, "threads")?[0];
-            let place = |r: &ThreadRecord| (r.table, r.exchanges, r.log);
+            let place = |r: &ThreadRecord| (r.table, r.exchanges, r.log, r.log_thinned);
             if place(&now) == place(&record) || attempt == ATTEMPTS {
-                let log = log_of(events?, record.logged, now.logged);
-                return Ok(Thread { index, record, rows: rows?, log });
+                let windows = Windows::from_word(record.log_windows)
+                    .ok_or_else(|| self.damaged("a log has impossible windows"))?;
+                return Ok(Thread { index, record, rows: rows?, log: log?, windows });
             }
             record = now;
         }
@@ -149,12 +151,16 @@ impl Source<'_> {
         }
     }
 
-    /// A thread's ring of events, as it lies in the file.
-    fn ring(&self, header: &Header, record: &ThreadRecord) -> Result<Vec<EventRecord>, Error> {
+    /// A thread's events, without those whose writer was stopped in the middle of them.
+    fn log(&self, header: &Header, record: &ThreadRecord) -> Result<Vec<EventRecord>, Error> {
         let Some((unit, places)) = self.run(record.log, "log")? else {
             return Ok(Vec::new());
         };
-        self.records(self.unit(header, unit)?, places as usize, "events")
+        let kept = record.log_kept.min(places);
+        let mut log: Vec<EventRecord> =
+            self.records(self.unit(header, unit)?, kept as usize, "events")?;
+        log.retain(|event| event.kind != 0);
+        Ok(log)
     }
 
     fn rows(&self, header: &Header, record: &ThreadRecord) -> Result<Vec<Row>, Error> {
@@ -187,58 +193,5 @@ impl Source<'_> {
         }
         let records = self.records::<T>(self.unit(header, u64::from(unit))?, 1, what)?;
         Ok(Some(Box::new(records[0])))
-    }
-}
-
-/// The events of a ring, the oldest first, of which `logged` had been written before it was
-/// read and `now` afterwards: what was overwritten in between is left out, and so is an event
-/// whose writer was stopped in the middle of it.
-fn log_of(mut ring: Vec<EventRecord>, logged: u64, now: u64) -> Vec<EventRecord> {
-    let places = ring.len() as u64;
-    if logged <= places {
-        ring.truncate(logged as usize);
-    } else if places > 0 {
-        ring.rotate_left((logged % places) as usize);
-    }
-    let overwritten = now.saturating_sub(logged.max(places)).min(ring.len() as u64);
-    ring.drain(..overwritten as usize);
-    ring.retain(|event| event.kind != 0);
-    ring
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ring(ended: &[u64]) -> Vec<EventRecord> {
-        let event =
-            |&ended: &u64| EventRecord { ended, kind: u8::from(ended > 0), ..Zeroable::zeroed() };
-        ended.iter().map(event).collect()
-    }
-
-    fn log(ended: &[u64], logged: u64, now: u64) -> Vec<u64> {
-        log_of(ring(ended), logged, now).iter().map(|event| event.ended).collect()
-    }
-
-    #[test]
-    fn a_ring_is_read_from_its_oldest_event_on() {
-        assert!(log(&[], 7, 7).is_empty());
-        assert_eq!(log(&[1, 2, 0, 0], 2, 2), [1, 2]);
-        assert_eq!(log(&[1, 2, 3, 4], 4, 4), [1, 2, 3, 4]);
-        assert_eq!(log(&[5, 6, 3, 4], 6, 6), [3, 4, 5, 6]);
-    }
-
-    #[test]
-    fn what_was_overwritten_while_it_was_read_is_left_out() {
-        // The fifth and the sixth took the places of the first and the second.
-        assert_eq!(log(&[5, 6, 3, 4], 4, 6), [3, 4]);
-        assert_eq!(log(&[5, 6, 3, 4], 6, 7), [4, 5, 6]);
-        assert_eq!(log(&[1, 2, 3, 0], 2, 3), [1, 2]);
-        assert!(log(&[5, 6, 3, 4], 6, 600).is_empty());
-    }
-
-    #[test]
-    fn an_event_that_was_never_finished_is_left_out() {
-        assert_eq!(log(&[5, 0, 3, 4], 6, 6), [3, 4, 5]);
     }
 }

@@ -3,12 +3,15 @@
 use std::collections::HashMap;
 
 use syncline_recording::layout::{EVENT_HOLD, EVENT_WAIT, EventRecord, NOBODY, ThreadRecord};
-use syncline_recording::{Op, Primitive, ProcessFile};
+use syncline_recording::{Op, Primitive, ProcessFile, Windows};
 
 use super::sites::Sites;
 use super::stacks::Stacks;
 use super::tally::Clock;
 use crate::model::{Activity, Lock, Span, Timeline};
+
+/// Windows at most. There are more where a thread soon went quiet after it had waited very often.
+const MOST_WINDOWS: usize = 4096;
 
 /// A thread's events, with the site of each while the sites have no final numbers.
 pub type Log = Vec<(EventRecord, Option<usize>)>;
@@ -51,23 +54,27 @@ pub fn timeline(
                 .flatten(),
         }
     };
-    let from = file
-        .threads
-        .iter()
-        .zip(&logs)
-        .filter(|(thread, _)| overwritten(&thread.record))
-        .filter_map(|(_, log)| log.first())
-        .map(|(event, _)| clock.since_start(event.ended));
     Timeline {
         holds: file.header.timeline != 0,
-        from: from.fold(0.0, f64::max),
+        windows: windows(file, clock),
         to: clock.run_seconds(),
         threads: logs.into_iter().map(|log| log.into_iter().map(span).collect()).collect(),
     }
 }
 
-/// Whether a thread's ring has lost its oldest events.
-fn overwritten(record: &ThreadRecord) -> bool {
+/// The windows for which every log is complete, in seconds since the start.
+fn windows(file: &ProcessFile, clock: &Clock) -> Vec<(f64, f64)> {
+    let logs = || file.threads.iter().filter(|thread| thread.record.log != 0);
+    let common = logs().map(|thread| thread.windows).fold(Windows::ALL, Windows::common);
+    // A log that is full at the end has lost what came after.
+    let full = logs().filter(|thread| full(&thread.record)).filter_map(|thread| thread.log.last());
+    let until = full.map(|event| event.ended).fold(file.ended(), u64::min);
+    let seconds = |(from, to)| (clock.since_start(from), clock.since_start(to));
+    let all = common.between(file.header.started, until, MOST_WINDOWS);
+    all.into_iter().map(seconds).collect()
+}
+
+fn full(record: &ThreadRecord) -> bool {
     let places = 1u64.checked_shl((record.log >> 48) as u32).unwrap_or(u64::MAX);
-    record.log != 0 && record.logged > places
+    record.log_kept > places
 }

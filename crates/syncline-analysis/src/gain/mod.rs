@@ -17,6 +17,7 @@
 
 mod assignment;
 mod change;
+mod kept;
 mod replay;
 #[cfg(test)]
 mod tests;

@@ -142,6 +142,7 @@ impl Program {
         let mut drawn = testing::process(seconds, processors);
         drawn.threads("worker", run.cpu.len(), seconds);
         drawn.timeline.to = seconds;
+        drawn.timeline.windows = vec![(0.0, seconds)];
         drawn.timeline.threads = [Vec::new()].into_iter().chain(run.waits.clone()).collect();
         drawn.threads[0].cpu = Some(0.0);
         for (thread, &cpu) in run.cpu.iter().enumerate() {
@@ -278,6 +279,39 @@ fn shorter_sections() {
     let remedy = Remedy::ShortenSections { sites: vec![0], to: 0.25 };
     let (predicted, truth) = program.compare(&program.shortened(0, 15), &remedy, 4);
     assert!(truth > 0.1, "{truth}");
+    assert_close((predicted, truth));
+}
+
+/// The logs have an eighth of the run, in windows of some ten rounds each.
+#[test]
+fn windows_stand_for_the_whole_run() {
+    let mut program = workers(4, 1500, 30, 20);
+    let recorded = |program: &Program, remedy: &Remedy| {
+        let run = program.run(4);
+        let mut process = program.recorded(&run, 4);
+        let windows = (0..12).map(|n| f64::from(run.ticks) * TICK * f64::from(n) / 12.0);
+        let length = f64::from(run.ticks) * TICK / 96.0;
+        let windows: Vec<_> = windows.map(|from| (from, from + length)).collect();
+        process.timeline.windows = windows.clone();
+        let forget = |spans: &mut Vec<Span>| {
+            spans.retain(|s| windows.iter().any(|&(from, to)| s.began < to && s.ended > from));
+        };
+        process.timeline.threads.iter_mut().for_each(forget);
+        let predicted = Predictor::new(&process).gain(remedy).expect("it can be told").share;
+        let fixed = program.without(0).run(4);
+        (predicted, 1.0 - f64::from(fixed.ticks) / f64::from(run.ticks))
+    };
+    let (predicted, truth) = recorded(&program, &remove());
+    assert!(truth > 0.3, "{truth}");
+    assert_close((predicted, truth));
+    // Only the first third of the run waits at all.
+    for steps in &mut program.threads {
+        let waiting = steps.len() / 3;
+        steps.truncate(waiting);
+        steps.push(Do::Work(2 * 30 * 1500));
+    }
+    let (predicted, truth) = recorded(&program, &remove());
+    assert!((0.05..0.3).contains(&truth), "{truth}");
     assert_close((predicted, truth));
 }
 

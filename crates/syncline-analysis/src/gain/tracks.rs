@@ -7,10 +7,9 @@
 
 use syncline_recording::{Op, Primitive};
 
+use super::kept::Kept;
 use crate::model::{Activity, Process, Span, Thread};
 
-/// Waits that are played back at most: the latest. More would take seconds.
-const MOST_WAITS: usize = 200_000;
 /// From this share of a processor on a thread is taken to want a whole one while it runs:
 /// the clock of processor time is not exact.
 const WHOLE: f64 = 0.9;
@@ -134,38 +133,26 @@ impl Life {
     }
 }
 
-/// The part of each thread's time that is played back: that for which all logs are complete.
+/// What is played back of each thread's life, in seconds of [`Kept`].
 fn lives(process: &Process) -> Vec<Life> {
-    let from = window(process);
+    let kept = Kept::of(process);
     let life = |(number, thread): (usize, &Thread)| {
-        let until = thread.started + thread.seconds;
         let idle = thread.waiting_now.as_ref().map_or(0.0, |now| now.seconds);
-        let (began, ended) = (thread.started.max(from), (until - idle).max(from));
+        let began = kept.until(thread.started);
+        let ended = kept.until(thread.started + thread.seconds - idle).max(began);
         let spans = process.timeline.threads.get(number).map_or(&[][..], |spans| spans);
         let mut waits: Vec<Span> = Vec::new();
         let mut last = began;
         for span in spans.iter().filter(|span| span.activity == Activity::Wait) {
-            if span.began >= last && span.ended <= ended {
-                last = span.ended;
-                waits.push(Span { by: by(process, number, span), ..*span });
+            let (from, to) = (kept.until(span.began), kept.until(span.ended));
+            if from >= last && from < to && to <= ended {
+                last = to;
+                waits.push(Span { began: from, ended: to, by: by(process, number, span), ..*span });
             }
         }
         Life { began, ended, waits }
     };
     process.threads.iter().enumerate().map(life).collect()
-}
-
-/// From when on the run is played back.
-fn window(process: &Process) -> f64 {
-    let spans = process.timeline.threads.iter().flatten();
-    let mut ends: Vec<f64> =
-        spans.filter(|s| s.activity == Activity::Wait).map(|s| s.ended).collect();
-    let too_many = ends.len().saturating_sub(MOST_WAITS);
-    let cut = match too_many {
-        0 => 0.0,
-        _ => *ends.select_nth_unstable_by(too_many - 1, f64::total_cmp).1,
-    };
-    process.timeline.from.max(cut)
 }
 
 /// Who ended a wait. At a barrier it is the last to come, who waits there as well, for a

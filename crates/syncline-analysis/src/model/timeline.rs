@@ -3,14 +3,16 @@
 use serde::Serialize;
 use syncline_recording::Op;
 
-/// What the threads did when. Logs are rings: each thread has the latest that fit.
+/// What the threads did when. Of a long run the logs keep windows of time, each with all that
+/// happened in it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Timeline {
     /// Whether acquisitions are there (`syncline record --timeline`), or waits only.
     pub holds: bool,
-    /// From when on every thread's log is complete, in seconds since the recording began.
-    pub from: f64,
-    /// Until when, in seconds since the recording began.
+    /// The windows for which every thread's log is complete, in order: from when to when, in
+    /// seconds since the recording began. One, of the whole run, where all was kept.
+    pub windows: Vec<(f64, f64)>,
+    /// When the run ended, in seconds since the recording began.
     pub to: f64,
     /// What was done, thread by thread in the order of [`super::Process::threads`], each
     /// in the order of its ends.

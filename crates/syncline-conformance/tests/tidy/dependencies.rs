@@ -19,11 +19,12 @@ const LAST: [&str; 5] = [
 ];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 7] = [
+const LIMITED: [(&str, &[&str]); 8] = [
     ("syncline", &[]),
     ("syncline-recording", &[]),
     ("syncline-preload", &["syncline-recording", "syncline"]),
-    ("syncline-analysis", &["syncline-recording", "syncline"]),
+    ("syncline-analysis", &["syncline-recording", "syncline", "syncline-page"]),
+    ("syncline-page", &[]),
     ("syncline-capi", &["syncline"]),
     ("syncline-sim", &["syncline"]),
     ("syncline-checkers", &["syncline"]),

@@ -17,6 +17,7 @@ use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use syncline_recording::Windows;
 use syncline_recording::layout::{EventRecord, Row, ThreadRecord};
 
 use crate::thread::held::Held;
@@ -60,10 +61,12 @@ pub struct ThreadState {
     /// Where in the arena the next wait or nest record goes, in bytes, and where its page ends.
     pub next_record: Cell<u64>,
     pub end_of_records: Cell<u64>,
-    /// The ring of events, in the file; null while the thread has none. Its places less one.
+    /// The log of events, in the file; null while the thread has none. Its places, and which
+    /// events it keeps.
     pub log: Cell<*mut EventRecord>,
-    pub log_mask: Cell<u64>,
-    /// Set while the ring is in use: a signal handler that comes then may not exchange it.
+    pub log_places: Cell<u64>,
+    pub log_windows: Cell<Windows>,
+    /// Set while the log is in use: a signal handler that comes then may not exchange it.
     pub logging: AtomicU32,
     /// How often it has woken others.
     pub notices: Cell<u32>,

@@ -78,7 +78,7 @@ fn the_sample_is_read_as_it_was_written() {
         assert_eq!(nests.len(), 1);
         assert_eq!((nests[0].alone, nests[0].locks[0].seen, nests[0].others), (3, 6, 1));
         let log: Vec<u64> = thread.log.iter().map(|event| event.ended).collect();
-        assert_eq!(log, sample::KEPT.collect::<Vec<_>>(), "the latest, the oldest of them first");
+        assert_eq!(log, sample::KEPT.collect::<Vec<_>>(), "no more than there are places");
     }
     let counts = ProcessFile::open_counts(&file.path).expect("a value");
     assert!(counts.threads.iter().all(|t| t.log.is_empty() && t.rows.len() == sample::ROWS));
@@ -93,6 +93,23 @@ fn a_file_of_another_version_is_refused_by_its_number() {
     let Err(error @ Error::Version { found: 1, .. }) = result else { panic!("not refused") };
     let expected = format!("recorded in format 1, and this Syncline reads format {VERSION}");
     assert!(error.to_string().ends_with(&expected), "{error}");
+}
+
+#[test]
+fn an_event_that_was_never_finished_is_left_out() {
+    let folder = folder();
+    let file = read(&folder.path().join("1.syncline"), &sample::unfinished(), "a sample");
+    let log: Vec<u64> = file.expect("a value").threads[0].log.iter().map(|e| e.ended).collect();
+    assert_eq!(log, [0, 1, 3]);
+}
+
+#[test]
+fn windows_that_are_longer_than_their_period_are_refused() {
+    let folder = folder();
+    match read(&folder.path().join("1.syncline"), &sample::impossible_windows(), "windows") {
+        Ok(_) => panic!("read"),
+        Err(error) => assert!(error.to_string().contains("impossible windows"), "{error}"),
+    }
 }
 
 /// Otherwise a small file could ask for any amount of memory.

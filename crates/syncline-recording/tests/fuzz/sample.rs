@@ -17,12 +17,12 @@ const MODULES: usize = 2;
 const STACKS: usize = 4;
 const CAPACITY: usize = 8;
 const TABLE_LOG2: u64 = 3;
-/// The ring has gone round: all its places hold events, and the oldest is not the first.
+/// The log is full, and events came that found no place.
 const LOG_LOG2: u64 = 2;
-/// Events that each thread has written, the n-th of which ended at tick n.
-pub const LOGGED: u64 = 7;
-/// Those that are still there.
-pub const KEPT: std::ops::Range<u64> = 3..7;
+/// Events that each thread has seen, the n-th of which ended at tick n.
+const LOGGED: u64 = 7;
+/// Those that found a place.
+pub const KEPT: std::ops::Range<u64> = 0..4;
 
 const MODULES_AT: usize = HEADER_SIZE;
 const THREADS_AT: usize = MODULES_AT + CAPACITY * size_of::<ModuleRecord>();
@@ -70,8 +70,8 @@ pub fn sample() -> Vec<u8> {
         put(&mut file, unit(waits), &wait_record());
         put(&mut file, unit(nest), &nest_record());
         for number in KEPT {
-            let place = (number % (1 << LOG_LOG2)) as usize;
-            put(&mut file, unit(log) + place * size_of::<EventRecord>(), &event(number));
+            let place = number as usize * size_of::<EventRecord>();
+            put(&mut file, unit(log) + place, &event(number));
         }
     }
     file
@@ -98,6 +98,22 @@ pub fn one_log_for_all() -> Vec<u8> {
         let record = ThreadRecord { log: 6 << 48 | 1, ..thread(index, 0, 0) };
         put(&mut file, THREADS_AT + index * size_of::<ThreadRecord>(), &record);
     }
+    file
+}
+
+/// The file with a third event in the first thread's log that is being written.
+pub fn unfinished() -> Vec<u8> {
+    let mut file = sample();
+    let log = unit(1 + UNITS_OF_THREAD - LOG_UNITS);
+    put(&mut file, log + 2 * size_of::<EventRecord>(), &EventRecord { kind: 0, ..event(2) });
+    file
+}
+
+/// The file with a thread's windows longer than the time from one to the next.
+pub fn impossible_windows() -> Vec<u8> {
+    let mut file = sample();
+    let at = THREADS_AT + std::mem::offset_of!(ThreadRecord, log_windows);
+    put(&mut file, at, &1u64);
     file
 }
 
@@ -185,6 +201,7 @@ fn thread(index: usize, table: u64, log: u64) -> ThreadRecord {
         rows: ROWS as u32,
         log: LOG_LOG2 << 48 | log,
         logged: LOGGED,
+        log_kept: LOGGED,
         ..ThreadRecord::zeroed()
     };
     text(&mut thread.name, &format!("worker {index}"));

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::escape::Escaped;
 use super::number::{counted, duration, percent};
 use crate::model::{Group, Process, Remedy, Thread};
 use crate::report::name;
+use syncline_page::Escaped;
 
 /// Threads of a group that get a bar of their own; the others share one.
 const BARS: usize = 24;

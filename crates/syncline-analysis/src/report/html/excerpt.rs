@@ -9,8 +9,8 @@ use std::io::Read;
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::escape::Escaped;
 use crate::model::{Frame, Process};
+use syncline_page::Escaped;
 
 /// Lines before and after the place.
 const AROUND: usize = 5;

@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use super::escape::Escaped;
 use super::excerpt::excerpt;
 use super::number::{count, counted, duration, grouped, percent, rate};
 use super::stacks;
@@ -10,6 +9,7 @@ use crate::model::{
     Blocking, Category, Evidence, Finding, Gain, Method, OpenQuestion, Process, Unit,
 };
 use crate::report::name;
+use syncline_page::Escaped;
 
 /// A predicted gain below this is told as none to speak of.
 const LEAST_GAIN: f64 = 0.005;

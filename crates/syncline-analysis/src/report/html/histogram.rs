@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::escape::Escaped;
 use super::number::{count, counted, duration};
 use crate::model::{Activity, Bucket, Histogram, Process, Timeline};
+use syncline_page::Escaped;
 
 const BAR: f64 = 18.0;
 const HEIGHT: f64 = 90.0;

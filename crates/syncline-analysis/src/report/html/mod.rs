@@ -5,17 +5,15 @@
 //! one more line there.
 //!
 //! Names come from programs and may hold anything. They are escaped where they are written
-//! ([`escape`]), and the page's policy forbids scripts and styles other than its own
-//! ([`policy`]): an element that a name smuggled in would do nothing.
+//! ([`syncline_page::Escaped`]), and the shell of the page ([`syncline_page`]) forbids scripts and styles other
+//! than its own.
 
 mod balance;
-mod escape;
 mod excerpt;
 mod findings;
 mod graph;
 mod histogram;
 mod number;
-mod policy;
 mod quadrants;
 mod stacks;
 mod summary;
@@ -26,23 +24,19 @@ mod timeline;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use syncline_page::Page;
+
 use crate::Analysis;
 use crate::model::Process;
 use crate::options::Thresholds;
 use crate::report::words;
-use escape::Escaped;
 
 const CSS: &str = concat!(
     include_str!("style/page.css"),
     include_str!("style/table.css"),
     include_str!("style/finding.css"),
     include_str!("style/picture.css"),
-    include_str!("style/print.css"),
 );
-
-/// Says that scripts run, before anything is drawn: what only they can serve is not shown
-/// without them.
-const FIRST_SCRIPT: &str = "document.documentElement.className = 'js';";
 
 const SCRIPT: &str = concat!(
     "\"use strict\";\n",
@@ -118,17 +112,9 @@ const SECTIONS: [Section; 9] = [
 /// Those of `out`.
 pub fn html(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
     let title = analysis.processes.first().map_or_else(String::new, words::command);
-    writeln!(
-        out,
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>Syncline: {}</title>\n<script>{FIRST_SCRIPT}</script>\n<style>{CSS}</style>\n</head>\n\
-         <body>\n<a class=\"skip\" href=\"#p0-findings\">Skip to the findings</a>\n<main>",
-        policy::policy(CSS, &[FIRST_SCRIPT, SCRIPT]),
-        Escaped(&title)
-    )?;
+    let content = ("p0-findings", "findings");
+    let page = Page { title: &title, content, style: CSS, script: SCRIPT };
+    page.begin(out)?;
     if analysis.processes.is_empty() {
         writeln!(out, "<h1>Syncline</h1>\n<p class=\"empty\">Nothing was recorded.</p>")?;
     }
@@ -138,7 +124,7 @@ pub fn html(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
     let others = analysis.processes.get(PROCESSES..).unwrap_or_default();
     out.write_all(summary::others(others).as_bytes())?;
     out.write_all(summary::notes(&analysis.notes, "").as_bytes())?;
-    writeln!(out, "</main>\n<script>{SCRIPT}</script>\n</body>\n</html>")
+    page.end(out)
 }
 
 /// A process: the first is open, the others are folded.

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::escape::Escaped;
 use crate::model::Process;
+use syncline_page::Escaped;
 
 /// A stack, the innermost frame first, each with its place.
 pub fn list(process: &Process, stack: usize) -> String {

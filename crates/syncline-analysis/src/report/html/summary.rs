@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::escape::Escaped;
 use super::number::{count, counted, duration, percent};
 use crate::model::{Note, Process};
 use crate::report::words;
+use syncline_page::Escaped;
 
 /// The command line, and how it went.
 pub fn heading(process: &Process) -> String {

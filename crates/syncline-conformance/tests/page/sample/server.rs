@@ -187,7 +187,12 @@ fn timeline(p: &mut Process) {
         stack: site + 1,
         by,
     };
-    p.timeline = Timeline { holds: true, from: 0.4, to: 8.0, threads: vec![Vec::new(); 13] };
+    p.timeline = Timeline {
+        holds: true,
+        windows: vec![(0.0, 2.5), (2.9, 8.0)],
+        to: 8.0,
+        threads: vec![Vec::new(); 13],
+    };
     p.timeline.threads[0].push(span(0.1, 7.8, Activity::Wait, Op::ThreadJoin, 3, 6, Some(1)));
     for thread in 1..9 {
         let mut at = 0.4 + 0.02 * thread as f64;

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::layout::Place;
 use super::{Arrow, Node};
-use crate::report::html::escape::Escaped;
 use crate::report::html::number::{count, duration};
+use syncline_page::Escaped;
 
 const WIDTH: f64 = 212.0;
 const HEIGHT: f64 = 46.0;

@@ -11,10 +11,10 @@ use std::fmt::Write;
 
 use crate::model::{Figures, Process, Quadrant};
 use crate::options::Thresholds;
-use crate::report::html::escape::Escaped;
 use crate::report::html::number::{counted, duration, grouped, percent, rate};
 use crate::report::name;
 use axes::{Axes, BOTTOM, RIGHT};
+use syncline_page::Escaped;
 
 /// Side of the square that holds one point, in the picture's units.
 const SPOT: f64 = 5.0;

@@ -52,9 +52,11 @@ class Timeline {
     this.canvas = canvas;
     this.texts = data.texts;
     this.lanes = data.threads.map((thread) => new Lane(thread));
-    this.complete = data.from;
     this.end = Math.max(data.to, 1);
-    [this.from, this.to] = [Math.min(data.from, this.end * 0.999), this.end];
+    // What lies between the windows for which the logs are complete.
+    this.gaps = [...data.windows, [this.end, this.end]].map(([from], i) =>
+      [i ? data.windows[i - 1][1] : 0, from]);
+    [this.from, this.to] = [0, this.end];
     this.lane = 0;
     this.piece = -1;
   }
@@ -120,12 +122,13 @@ class Timeline {
     context.textBaseline = "middle";
     this.axis(context, color, height);
     this.lanes.forEach((lane, number) => this.drawLane(context, color, lane, number));
-    if (this.complete > this.from) {
-      context.fillStyle = color("bg");
-      context.globalAlpha = 0.7;
-      context.fillRect(this.left, AXIS, this.x(Math.min(this.complete, this.to)) - this.left, height);
-      context.globalAlpha = 1;
+    context.fillStyle = color("bg");
+    context.globalAlpha = 0.7;
+    for (const [from, to] of this.gaps) {
+      const [left, right] = [Math.max(from, this.from), Math.min(to, this.to)].map((time) => this.x(time));
+      if (right - left > 0.5) context.fillRect(left, AXIS, right - left, height);
     }
+    context.globalAlpha = 1;
   }
 
   axis(context, color, height) {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::{Cell, Row};
-use crate::report::html::escape::Json;
 use crate::report::html::number::compact;
+use syncline_page::Json;
 
 /// Rows as JSON: lists of numbers, where a text is a number as well, its place in the
 /// list of texts; after the cells come the lines of the brief.

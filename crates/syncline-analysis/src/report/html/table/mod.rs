@@ -8,8 +8,8 @@ mod data;
 
 use std::fmt::Write;
 
-use crate::report::html::escape::Escaped;
 use crate::report::html::number::{compact, count, counted, duration, grouped, percent, rate};
+use syncline_page::Escaped;
 
 /// Rows that are written as HTML.
 pub const ROWS: usize = 100;

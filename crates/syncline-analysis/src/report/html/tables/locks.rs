@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use super::{FIGURES, figures};
 use crate::model::{Lock, Process};
-use crate::report::html::escape::Escaped;
 use crate::report::html::histogram;
 use crate::report::html::number::{count, duration, percent};
 use crate::report::html::table::{Column, Format, Row, Table, text};
 use crate::report::name;
 use crate::words::primitive;
+use syncline_page::Escaped;
 
 const NAMES: [Column; 2] =
     [("lock", "its name", Format::Text), ("kind", "what it is", Format::Words)];

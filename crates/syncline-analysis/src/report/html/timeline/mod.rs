@@ -9,14 +9,17 @@ mod table;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::escape::Json;
 use super::number::{compact, counted, duration};
 use crate::model::{Kind, Process, Span, Thread};
 use crate::report::name;
 use reduce::{MOST, Piece, What, reduce};
+use syncline_page::Json;
 
 /// Threads that are drawn: those that waited and held most.
 const LANES: usize = 128;
+
+/// From this share of the run on it is complete: its first moments have no window.
+const WHOLE: f64 = 0.999;
 
 /// The section. `id` is what the ids of the table's rows begin with.
 pub fn section(process: &Process, id: &str) -> String {
@@ -59,10 +62,14 @@ fn remarks(process: &Process, lanes: usize, cell: f64) -> String {
                 .to_owned(),
         );
     }
-    if timeline.from > 0.0 {
+    let kept: f64 = timeline.windows.iter().map(|(from, to)| to - from).sum();
+    if timeline.windows.len() != 1 || kept < timeline.to * WHOLE {
         remarks.push(format!(
-            "The log of each thread is a ring: what was before {} is not complete.",
-            duration(timeline.from)
+            "More happened than the logs hold: of {} they have {}, {} in all, and what is shaded is \
+             not complete.",
+            duration(timeline.to),
+            counted(timeline.windows.len(), "window"),
+            duration(kept)
         ));
     }
     if cell > 0.0 {
@@ -136,10 +143,12 @@ fn data(process: &Process, pieces: &[Vec<Piece>], lanes: &[usize], cell: f64) ->
         ));
     }
     let timeline = &process.timeline;
+    let window = |&(from, to): &(f64, f64)| format!("[{},{}]", nanoseconds(from), nanoseconds(to));
+    let windows: Vec<String> = timeline.windows.iter().map(window).collect();
     format!(
-        "<script type=\"application/json\">{{\"from\":{},\"to\":{},\"cell\":{},\"texts\":[{}],\"threads\":[\n{}\
+        "<script type=\"application/json\">{{\"windows\":[{}],\"to\":{},\"cell\":{},\"texts\":[{}],\"threads\":[\n{}\
          ]}}</script>\n",
-        nanoseconds(timeline.from),
+        windows.join(","),
         nanoseconds(timeline.to),
         compact(cell * 1e9),
         texts.list,

@@ -1,0 +1,97 @@
+//! The run without the stretches that its logs forgot: what was kept, put end to end.
+//!
+//! Logs keep windows of a long run, spread evenly over it. Played back are the windows, each
+//! thread going straight from one to the next; so what a thread does in one counts in all later
+//! ones, and only at the very end does anybody wait for the slowest.
+
+use crate::model::{Activity, Process, Span};
+
+/// Waits that are played back at most. More would take seconds.
+const MOST_WAITS: usize = 200_000;
+/// Windows at least, where some must be left out: enough to see each phase of a run.
+const FEWEST: usize = 8;
+
+/// What is played back of a run.
+pub struct Kept {
+    /// In order: from when to when.
+    windows: Vec<(f64, f64)>,
+    /// Seconds in windows before each.
+    before: Vec<f64>,
+}
+
+impl Kept {
+    /// What is played back of a process: all windows of its timeline, or parts of them if that
+    /// is too much.
+    pub fn of(process: &Process) -> Kept {
+        let waits = || {
+            let spans = process.timeline.threads.iter().flatten();
+            spans.filter(|span| span.activity == Activity::Wait)
+        };
+        let mut kept = Kept::new(process.timeline.windows.clone());
+        while waits().filter(|wait| kept.has(wait)).count() > MOST_WAITS {
+            kept = Kept::new(halved(&kept.windows));
+        }
+        kept
+    }
+
+    fn new(windows: Vec<(f64, f64)>) -> Kept {
+        let sums = windows.iter().scan(0.0, |sum, (from, to)| {
+            let before = *sum;
+            *sum += to - from;
+            Some(before)
+        });
+        Kept { before: sums.collect(), windows }
+    }
+
+    /// How many seconds were kept before a moment.
+    pub fn until(&self, moment: f64) -> f64 {
+        let begun = self.windows.partition_point(|&(from, _)| from <= moment);
+        let Some(last) = begun.checked_sub(1) else { return 0.0 };
+        let (from, to) = self.windows[last];
+        self.before[last] + moment.min(to) - from
+    }
+
+    /// Whether a part of it was kept.
+    fn has(&self, span: &Span) -> bool {
+        self.until(span.began) < self.until(span.ended)
+    }
+}
+
+/// Half of the windows' time.
+fn halved(windows: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let middle = |from: f64, to: f64| from + (to - from) / 2.0;
+    let first_half = |(from, to)| (from, middle(from, to));
+    let halves = |&(from, to): &(f64, f64)| [(from, middle(from, to)), (middle(from, to), to)];
+    if windows.len() < FEWEST {
+        windows.iter().flat_map(halves).map(first_half).collect()
+    } else {
+        windows.iter().copied().map(first_half).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_stands_still_between_windows() {
+        //  0    1==2      4===6
+        let kept = Kept::new(vec![(1.0, 2.0), (4.0, 6.0)]);
+        let moments = [0.0, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 9.0];
+        let expected = [0.0, 0.0, 0.5, 1.0, 1.0, 1.0, 2.0, 3.0, 3.0];
+        assert_eq!(moments.map(|moment| kept.until(moment)), expected);
+        assert_eq!(Kept::new(Vec::new()).until(7.0), 0.0);
+    }
+
+    #[test]
+    fn half_of_the_time_is_left_out_evenly() {
+        assert_eq!(halved(&[(0.0, 8.0)]), [(0.0, 2.0), (4.0, 6.0)]);
+        let mut windows = vec![(0.0, 64.0)];
+        for left in [32.0, 16.0, 8.0, 4.0, 2.0] {
+            windows = halved(&windows);
+            assert_eq!(windows.iter().map(|(from, to)| to - from).sum::<f64>(), left);
+            assert!(windows.last().is_some_and(|&(from, _)| from >= 32.0), "from the whole run");
+        }
+        assert_eq!(windows.len(), FEWEST);
+    }
+}

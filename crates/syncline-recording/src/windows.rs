@@ -1,0 +1,158 @@
+//! Which stretches of a run a log keeps.
+//!
+//! A log that is full forgets by time and not by age: it keeps all events of short windows,
+//! which lie evenly over the run, and forgets what was between them. So it shows the whole run,
+//! and each window shows everything.
+//!
+//! Windows begin at multiples of a power of two of ticks, and last for a power of two. So those
+//! of threads which forgot less hold those of threads which forgot more, and no thread has to
+//! know of another: what is complete for all is what the coarsest has.
+
+/// The stretches that a log keeps, in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windows {
+    /// Log 2 of the ticks from the beginning of a window to that of the next.
+    period: u8,
+    /// Log 2 of the ticks that a window lasts; not above `period`.
+    length: u8,
+}
+
+/// Log 2 of how many windows there are at least: enough that they see each phase of a run.
+/// There are less than twice as many, so that each is long beside the waits in it.
+const FEWEST: u32 = 3;
+
+impl Windows {
+    /// Nothing is forgotten.
+    pub const ALL: Windows = Windows { period: 63, length: 63 };
+
+    /// From [`crate::layout::ThreadRecord::log_windows`]; none if that is impossible.
+    pub fn from_word(word: u64) -> Option<Windows> {
+        let (period, length) = (63 - (word & 0xff).min(64) as i8, 63 - (word >> 8).min(64) as i8);
+        let windows = Windows { period: period.try_into().ok()?, length: length.try_into().ok()? };
+        (length <= period).then_some(windows)
+    }
+
+    /// The word of a record that says so: 0 for [`Windows::ALL`].
+    pub fn word(self) -> u64 {
+        u64::from(63 - self.period) | u64::from(63 - self.length) << 8
+    }
+
+    /// Whether an event belongs to a window, at least in part.
+    pub fn keep(self, began: u64, ended: u64) -> bool {
+        let in_period = began & ((1 << self.period) - 1);
+        in_period < 1 << self.length || began >> self.period != ended >> self.period
+    }
+
+    /// The next coarser windows for a run of so many ticks: half as many where there are more
+    /// than needed, otherwise half as long. The same if they can't be shorter.
+    pub fn coarser(self, elapsed: u64) -> Windows {
+        let enough = elapsed.max(1).ilog2().saturating_sub(FEWEST) as u8;
+        if self == Windows::ALL {
+            Windows { period: enough, length: enough.saturating_sub(1) }
+        } else if self.period < enough {
+            Windows { period: self.period + 1, ..self }
+        } else {
+            Windows { length: self.length.saturating_sub(1), ..self }
+        }
+    }
+
+    /// The windows that two logs have in common.
+    pub fn common(self, other: Windows) -> Windows {
+        match (self, other) {
+            (Windows::ALL, some) | (some, Windows::ALL) => some,
+            (a, b) => Windows { period: a.period.max(b.period), length: a.length.min(b.length) },
+        }
+    }
+
+    /// The windows between two moments, as the ticks at which each begins and ends; at most so
+    /// many, with larger gaps between them if there are more.
+    pub fn between(self, from: u64, to: u64, most: usize) -> Vec<(u64, u64)> {
+        let mut period = self.period;
+        while (to.saturating_sub(from) >> period) as usize >= most.max(1) && period < 63 {
+            period += 1;
+        }
+        let first = from >> period;
+        let window = |number: u64| {
+            let began = number << period;
+            (began.max(from), began.saturating_add(1 << self.length).min(to))
+        };
+        (first..=to >> period).map(window).filter(|(began, ended)| began < ended).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn windows(period: u8, length: u8) -> Windows {
+        Windows { period, length }
+    }
+
+    #[test]
+    fn words_are_read_back_and_impossible_ones_are_not() {
+        assert_eq!(Windows::from_word(0), Some(Windows::ALL));
+        for some in [windows(63, 0), windows(30, 30), windows(30, 12), windows(0, 0)] {
+            assert_eq!(Windows::from_word(some.word()), Some(some));
+        }
+        assert_eq!(Windows::from_word(windows(12, 30).word()), None, "longer than its period");
+        assert_eq!(Windows::from_word(64), None);
+        assert_eq!(Windows::from_word(63 | 64 << 8), None);
+        assert_eq!(Windows::from_word(u64::MAX), None);
+    }
+
+    #[test]
+    fn what_touches_a_window_is_kept() {
+        //  0   4       16  20      32
+        //  |===|.......|===|.......|===
+        let some = windows(4, 2);
+        assert!(some.keep(0, 1) && some.keep(3, 9) && some.keep(16, 16));
+        assert!(!some.keep(4, 5) && !some.keep(20, 31));
+        assert!(some.keep(5, 16) && some.keep(5, 60), "goes on in a later window");
+        assert!(Windows::ALL.keep(0, 0) && Windows::ALL.keep(1 << 60, 1 << 61));
+    }
+
+    #[test]
+    fn coarser_windows_lie_within_finer_ones_and_are_never_few() {
+        let mut some = Windows::ALL;
+        for (step, elapsed) in (1..24).map(|step| (step, 1000u64 << step)) {
+            let next = some.coarser(elapsed);
+            for tick in 0..4096 {
+                assert!(!next.keep(tick, tick) || some.keep(tick, tick), "step {step}, {tick}");
+            }
+            assert!(next.between(0, elapsed, 1000).len() >= 8, "step {step}");
+            assert_ne!(next, some);
+            some = next;
+        }
+        // A run that gets no longer: half as much each time, until there is nothing to halve.
+        let covered = |some: Windows| {
+            some.between(0, 4096, 1000).iter().map(|(from, to)| to - from).sum::<u64>()
+        };
+        let (mut some, mut last) = (Windows::ALL, 4096);
+        for _ in 0..9 {
+            some = some.coarser(4096);
+            assert_eq!(covered(some), last / 2);
+            last /= 2;
+        }
+        assert_eq!(some.coarser(4096), some);
+    }
+
+    #[test]
+    fn what_two_logs_have_in_common_both_have() {
+        let (a, b) = (windows(6, 5), windows(8, 3));
+        let both = a.common(b);
+        for tick in 0..1024 {
+            let expected = a.keep(tick, tick) && b.keep(tick, tick);
+            assert_eq!(both.keep(tick, tick), expected, "{tick}");
+        }
+        assert_eq!(a.common(Windows::ALL), a);
+        assert_eq!(Windows::ALL.common(b), b);
+    }
+
+    #[test]
+    fn windows_are_cut_at_both_ends_and_there_are_never_too_many() {
+        assert_eq!(Windows::ALL.between(7, 90, 10), [(7, 90)]);
+        assert_eq!(windows(4, 2).between(2, 34, 10), [(2, 4), (16, 20), (32, 34)]);
+        assert_eq!(windows(4, 2).between(5, 15, 10), []);
+        assert!(windows(0, 0).between(0, u64::MAX, 100).len() <= 101);
+    }
+}
