@@ -61,7 +61,7 @@ pub struct Record {
     /// Time and log every acquisition, for a timeline
     ///
     /// Without it, waits are logged, and the time that locks are held is a sample. Costs some
-    /// 30 ns an acquisition, and up to 8 MiB a thread; of a thread's log the latest is kept.
+    /// 30 ns an acquisition, and up to 8 MiB a thread; of a long run windows of time are kept.
     #[arg(long)]
     pub timeline: bool,
 
@@ -129,8 +129,8 @@ pub struct Diff {
 /// Write a recording for other tools
 ///
 /// Profiles (pprof, folded) have the waiting for locks of the whole run, by call stack.
-/// Traces (perfetto, firefox) have the latest that each thread waited for, and what it held
-/// if it was recorded with `record --timeline`.
+/// Traces (perfetto, firefox) have what each thread waited for when, of a long run in windows
+/// of time, and what it held if it was recorded with `record --timeline`.
 ///
 /// For example: `syncline export --format folded | inferno-flamegraph > waits.svg`
 #[derive(clap::Args)]

@@ -39,15 +39,15 @@ fn drawn(browser: &Browser) -> Value {
 #[test]
 fn keys_zoom_and_move() {
     let browser = opened();
-    assert_eq!(range(&browser), (0.4, 8.0));
+    assert_eq!(range(&browser), (0.0, 8.0));
     let whole = drawn(&browser);
     browser.press("+");
     let (from, to) = range(&browser);
-    assert!((from - 2.3).abs() < 1e-6 && (to - 6.1).abs() < 1e-6, "{from} to {to}");
+    assert!((from - 2.0).abs() < 1e-6 && (to - 6.0).abs() < 1e-6, "{from} to {to}");
     assert_ne!(drawn(&browser), whole);
     browser.press("ArrowRight");
     let (from, to) = range(&browser);
-    assert!((from - 3.06).abs() < 1e-6 && (to - 6.86).abs() < 1e-6, "{from} to {to}");
+    assert!((from - 2.8).abs() < 1e-6 && (to - 6.8).abs() < 1e-6, "{from} to {to}");
     for _ in 0..10 {
         browser.press("ArrowRight");
     }
