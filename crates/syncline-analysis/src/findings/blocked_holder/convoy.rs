@@ -1,0 +1,69 @@
+//! [`Rule::Convoy`]: a lock goes from hand to hand through sleeping threads, and is held by none
+//! that runs until the next one is awake.
+
+use syncline_recording::Primitive;
+
+use super::draft;
+use crate::findings::evidence::{count, seconds, share};
+use crate::findings::family::{FEWEST_TAKEN, mean_held, share_of_run};
+use crate::model::{Finding, Process, Remedy, Rule, Site};
+
+/// The least share of the acquisitions that wait in a convoy.
+const CONVOY_CONTENTION: f64 = 0.5;
+/// The least share of the run time in which threads wait for a lock that nobody holds.
+const HAND_OVER_FLOOR: f64 = 0.05;
+
+/// At a site of acquisitions.
+pub fn find(process: &Process, site: usize) -> Option<Finding> {
+    let Site { ref figures, op, threads, .. } = process.sites[site];
+    let spins = op.primitive() == Primitive::Spinlock;
+    // All threads but one may wait at a time; while they do, the lock is held, or it is on
+    // its way.
+    let wanted = figures.waited / threads.saturating_sub(1).max(1) as f64;
+    let on_its_way = (wanted - figures.held).max(0.0);
+    let applies = !spins
+        && process.sites[site].locks == 1
+        && figures.contention >= CONVOY_CONTENTION
+        && figures.waits >= FEWEST_TAKEN
+        && on_its_way >= figures.held
+        && share_of_run(process, on_its_way) >= HAND_OVER_FLOOR;
+    applies.then(|| Finding {
+        title: "A lock is handed from one sleeping thread to the next".to_owned(),
+        evidence: vec![
+            share("acquisitions that waited", figures.contention),
+            seconds("mean time held", mean_held(figures.held, figures.calls)),
+            seconds("mean wait", figures.waited / figures.waits.max(1) as f64),
+            seconds("time that it was wanted and not held, at least", on_its_way),
+            seconds("of that for each wait", on_its_way / figures.waits.max(1) as f64),
+            count("threads", threads as u64),
+        ],
+        advice: "Let threads that run take the lock before those that have to be woken: a \
+                 plain mutex without priority inheritance, PTHREAD_MUTEX_ADAPTIVE_NP, or one of \
+                 Syncline's parking locks that spin first (ttas_park, gate). Or take it less \
+                 often, for several steps at once."
+            .to_owned(),
+        remedy: Remedy::CheaperCalls {
+            sites: vec![site],
+            seconds_per_call: 0.0,
+            waits_left: (figures.held / wanted.max(1e-12)).clamp(0.0, 1.0),
+        },
+        ..draft(process, site, Rule::Convoy)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::Op;
+
+    use crate::findings::blocked_holder::testing::{found, taken};
+    use crate::model::Rule;
+
+    #[test]
+    fn a_convoy_waits_for_a_lock_that_nobody_holds() {
+        let chain = |waits, waited, held| found(&taken(Op::MutexLock, waits, waited, held));
+        assert_eq!(chain(8_000, 20.0, 1.0), [Rule::Convoy]);
+        assert!(chain(4_900, 20.0, 1.0).is_empty(), "others get it at once");
+        assert!(chain(8_000, 20.0, 3.4).is_empty(), "it is held for half of the time");
+        assert!(chain(8_000, 1.4, 0.01).is_empty(), "4.6 % of the run");
+    }
+}
