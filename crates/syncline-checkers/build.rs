@@ -8,8 +8,12 @@ use std::path::{Path, PathBuf};
 
 const LISTS: &str = "broken";
 /// Each folder of lists, and what is written from it.
-const FOLDERS: [(&str, &str); 2] =
-    [(LISTS, "mutants.rs"), ("broken/delegation", "delegation_mutants.rs")];
+const FOLDERS: [(&str, &str); 4] = [
+    (LISTS, "mutants.rs"),
+    ("broken/delegation", "delegation_mutants.rs"),
+    ("broken/stm", "stm_mutants.rs"),
+    ("broken/table", "table_mutants.rs"),
+];
 const LIBRARY: &str = "../syncline/src";
 
 /// What a mutant changes, and what notices.

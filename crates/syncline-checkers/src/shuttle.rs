@@ -6,6 +6,7 @@
 //! points, and so reaches deep interleavings. Sleeping is the kernel's, as over
 //! [`Loom`](crate::Loom); the clock advances whenever somebody looks at it.
 
+mod long;
 mod words;
 
 use std::cell::{Cell, RefCell, UnsafeCell};
@@ -258,6 +259,14 @@ impl<T> Data<T> for ShuttleData<T> {
         assert!(self.users.swap(WRITER, SeqCst) == 0, "two access the data, one to change it");
         let result = access(self.value.get());
         assert!(self.users.swap(0, SeqCst) == WRITER, "two access the data, one to change it");
+        result
+    }
+
+    unsafe fn look<R>(&self, access: impl FnOnce(*const T) -> R) -> R {
+        use std::sync::atomic::Ordering::SeqCst;
+        assert!(self.users.fetch_add(1, SeqCst) != WRITER, "data is read that is being changed");
+        let result = access(self.value.get());
+        self.users.fetch_sub(1, SeqCst);
         result
     }
 

@@ -21,11 +21,14 @@ pub struct Args {
 #[derive(Subcommand)]
 pub enum Command {
     Record(Record),
+    Exec(Exec),
     Report(Report),
     Diff(Diff),
     Export(Export),
     Top(Top),
     Locks(Locks),
+    Study(crate::study::args::Study),
+    Bench(crate::study::args::Bench),
     Completions(Completions),
     /// Print the man page
     ///
@@ -64,6 +67,42 @@ pub struct Record {
     /// 30 ns an acquisition, and up to 8 MiB a thread; of a long run windows of time are kept.
     #[arg(long)]
     pub timeline: bool,
+
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    pub command: Vec<OsString>,
+}
+
+/// Run a program with other locks in place of its own
+///
+/// Replaces the pthread mutexes, condition variables, spinlocks and reader-writer locks of a
+/// dynamically linked program by locks of the library, without a change to the program. Syncline
+/// becomes the program, so this is fit for production; docs/exec.md says what is replaced, what
+/// is not, and what to mind.
+///
+/// For example: `syncline exec --lock gate+rw_readers -- ./server`
+#[derive(clap::Args)]
+#[command(
+    override_usage = "syncline exec --lock LOCK[+LOCK] [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
+    after_long_help = EXIT_STATUS
+)]
+pub struct Exec {
+    /// Which lock to use, by its name in `syncline locks`
+    ///
+    /// With a policy of waiting (`mcs-spin`, `mcs-yield`, `mcs-park`) or without, which means
+    /// parking. A lock of one holder takes the place of mutexes and spinlocks, one for readers and
+    /// writers that of reader-writer locks; `gate+rw_readers` is one of each.
+    #[arg(short, long, value_name = "LOCK")]
+    pub lock: crate::exec::Locks,
+
+    /// Say on standard error at the end what was replaced and what was not
+    #[arg(long)]
+    pub report: bool,
 
     /// The program and its arguments
     #[arg(
@@ -206,6 +245,30 @@ pub struct Locks {
     pub markdown: bool,
 }
 
+/// Measure what an access to memory costs on this machine
+///
+/// Loads, stores and atomic operations, on lines in each state of the caches' protocol, over each
+/// distance between two hardware threads; SSYNC's ccbench. Takes a few seconds for a few
+/// processors, a minute or two for hundreds. The other processors should be idle meanwhile.
+#[derive(clap::Args)]
+pub struct Machine {
+    /// A simulated machine to measure instead: its name, or the file that describes it
+    #[arg(value_name = "MACHINE")]
+    pub simulated: Option<String>,
+
+    /// Take fewer samples: for a first look
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Write a machine description to FILE, which simulations load; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Write a page to FILE: one file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
 /// Print the completions of a shell
 ///
 /// For example: `syncline completions bash > ~/.local/share/bash-completion/completions/syncline`
@@ -218,14 +281,14 @@ pub struct Completions {
 pub const DEFAULT_RECORDING: &str = "syncline-recording";
 
 const EXIT_STATUS: &str = "\
-Exit status of `record`:
+Exit status of `record` and `exec`:
   that of the program, or 128 + N if signal N ended it; and where it was not run:
   125  Syncline failed
   126  the program can't be run, or can't be recorded
   127  the program was not found
 Exit status of the other commands:
   0    done
-  1    the recording can't be read, or the report can't be written
+  1    the recording can't be read, the report can't be written, or nothing can be measured
 Exit status of all:
   2    the command line is wrong";
 

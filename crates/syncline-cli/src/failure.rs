@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// `report` and `top`: the recording cannot be read, or the report not written.
+/// All but `record`: the recording cannot be read, the report not written, or nothing measured.
 pub const REPORT_FAILED: u8 = 1;
 /// `record`: Syncline itself failed, before or after it ran the program.
 pub const RECORD_FAILED: u8 = 125;

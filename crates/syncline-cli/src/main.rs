@@ -3,12 +3,15 @@
 
 mod args;
 mod diff;
+mod exec;
 mod export;
 mod failure;
 mod locks;
+mod machine;
 mod record;
 mod report;
 mod shell;
+mod study;
 mod top;
 mod words;
 mod writers;
@@ -24,11 +27,15 @@ use failure::Failure;
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Record(args) => record::run(&args),
+        Command::Exec(args) => exec::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Top(args) => top::run(&args),
         Command::Locks(args) => locks::run(&args),
+        Command::Machine(args) => machine::run(&args),
+        Command::Study(args) => study::run(&args),
+        Command::Bench(args) => study::bench(&args),
         Command::Completions(args) => shell::completions(&args),
         Command::Man => shell::man(),
     };

@@ -6,6 +6,7 @@
 //! 2. [`line`](Line): who has a cache line, and so what the next access to it costs.
 //! 3. [`engine`]: threads, processors and time.
 //! 4. [`Simulated`]: the memory.
+//! 5. [`uncached`]: the words and registers of a machine without cache coherence, bare.
 //!
 //! Costs are all that is simulated: there is no cache that overflows, and what is done
 //! between two accesses takes no time unless [`engine::delay`] says so.
@@ -39,6 +40,7 @@ pub mod engine;
 mod line;
 pub mod machine;
 mod memory;
+pub mod uncached;
 
 pub use machine::Machine;
-pub use memory::{Simulated, SimulatedData, SimulatedLink, SimulatedWord};
+pub use memory::{Simulated, SimulatedData, SimulatedLink, SimulatedLong, SimulatedWord};

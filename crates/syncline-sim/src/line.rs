@@ -14,25 +14,41 @@ pub struct Line {
     owner: usize,
     /// The node of its home.
     home: usize,
+    /// The cache whose test-and-set register guards it, where that is the only atomic operation.
+    keeper: usize,
     /// The caches that have it.
     holders: Caches,
     /// The cycle from which on the next access can be served.
     pub free_at: u64,
+    /// The cycle from which on what was written last can be seen.
+    pub written_at: u64,
     /// Threads that look at it again and again until somebody writes to it.
     pub watchers: Vec<ThreadId>,
 }
 
 impl Line {
-    /// A line that no cache has.
-    pub fn new(home: usize) -> Line {
+    /// A line that no cache has, with its home and the cache whose register guards it.
+    pub fn new(home: usize, keeper: usize) -> Line {
         Line {
             state: State::Invalid,
             owner: 0,
             home,
+            keeper,
             holders: Caches::default(),
             free_at: 0,
+            written_at: 0,
             watchers: Vec::new(),
         }
+    }
+
+    /// The node of its home.
+    pub fn home(&self) -> usize {
+        self.home
+    }
+
+    /// The cache whose register guards it.
+    pub fn keeper(&self) -> usize {
+        self.keeper
     }
 
     /// Whether a cache has the line.
@@ -52,13 +68,17 @@ impl Line {
 
     /// Cycles of an access by a cache, in the state that the line is in.
     pub fn cycles(&self, machine: &Machine, access: Access, cache: usize) -> u32 {
-        let cycles = |class| machine.cycles(access, self.state, class);
+        let by_sharers = self.state == State::Shared && machine.counts_sharers(access);
+        let cycles = |class| match by_sharers {
+            true => machine.cycles_shared(access, class, self.holders.count()),
+            false => machine.cycles(access, self.state, class),
+        };
         let (here, home) = (machine.node_of(cache), self.home);
         let class = |holder| machine.class(here, machine.node_of(holder));
         let nearest = || self.holders.all().map(class).min();
         let farthest = || self.holders.all().filter(|&h| h != cache).map(class).max();
         match machine.description.protocol {
-            Protocol::Home => cycles(machine.class(here, home)),
+            Protocol::Uncached | Protocol::Home => cycles(machine.class(here, home)),
             Protocol::Snooping => {
                 let class = if access == Access::Load { nearest() } else { farthest() };
                 cycles(class.unwrap_or_else(|| machine.class(here, home)))
@@ -98,6 +118,9 @@ impl Line {
 
     /// What an access makes of the line.
     pub fn access(&mut self, machine: &Machine, access: Access, cache: usize) {
+        if machine.is_uncached() {
+            return;
+        }
         if access != Access::Load {
             self.state = State::Modified;
             self.owner = cache;
@@ -109,7 +132,7 @@ impl Line {
                 State::Invalid => {
                     self.owner = cache;
                     self.holders = Caches::default();
-                    State::Exclusive
+                    if machine.reads_to_share() { State::Shared } else { State::Exclusive }
                 }
                 // Changed lines stay so, and their owner answers for them (MOESI).
                 State::Modified | State::Owned if machine.has_owned() => State::Owned,
@@ -146,6 +169,10 @@ impl Caches {
         self.0[cache / 64] |= 1 << (cache % 64);
     }
 
+    fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
     fn all(&self) -> impl Iterator<Item = usize> {
         self.0.into_iter().enumerate().flat_map(|(word, mut bits)| {
             std::iter::from_fn(move || {
@@ -174,7 +201,7 @@ mod tests {
     #[test]
     fn reads_share_and_writes_take_the_line() {
         let xeon = Machine::named("xeon").unwrap();
-        let mut line = Line::new(0);
+        let mut line = Line::new(0, 0);
         line.access(&xeon, Access::Load, 3);
         assert!(line.suits(Access::Store, 3), "the only holder may write");
         line.access(&xeon, Access::Load, 4);
@@ -186,7 +213,7 @@ mod tests {
     #[test]
     fn a_changed_line_stays_owned_on_the_opteron() {
         let opteron = Machine::named("opteron").unwrap();
-        let mut line = Line::new(0);
+        let mut line = Line::new(0, 0);
         line.access(&opteron, Access::Store, 0);
         line.access(&opteron, Access::Load, 1);
         assert_eq!(line.state, State::Owned);
@@ -196,7 +223,7 @@ mod tests {
     #[test]
     fn a_directory_that_is_far_from_both_makes_the_way_longer() {
         let opteron = Machine::named("opteron").unwrap();
-        let mut line = Line::new(0);
+        let mut line = Line::new(0, 0);
         line.prepare(State::Modified, &[4 * 6]);
         let near = line.cycles(&opteron, Access::Load, 0);
         assert_eq!(near, 172, "the home is where the reader is, one hop from the owner");

@@ -8,6 +8,9 @@
 //! Outside of a simulation an access takes no time: locks can be made before a run, and
 //! counters read after it.
 
+mod change;
+mod long;
+
 use std::cell::{Cell, UnsafeCell};
 use std::fmt::{self, Debug, Formatter};
 use std::ptr::{NonNull, from_ref};
@@ -16,8 +19,11 @@ use std::time::Duration;
 
 use syncline::memory::{Address, Data, Link, Memory, Padded, Word};
 
+use self::change::change;
 use crate::engine::{act, with};
 use crate::machine::Access;
+
+pub use self::long::SimulatedLong;
 
 /// The memory of the machine that is being simulated.
 #[derive(Clone, Copy, Debug, Default)]
@@ -112,11 +118,8 @@ impl SimulatedWord {
     }
 
     #[inline]
-    fn change(&self, access: Access, change: impl FnOnce(u32) -> u32) -> u32 {
-        act(|engine| engine.access(access, self.at()));
-        let old = self.value.get();
-        self.value.set(change(old));
-        old
+    fn change(&self, access: Access, to: impl Fn(u32) -> u32) -> u32 {
+        change(&self.value, access, to)
     }
 }
 
@@ -191,20 +194,15 @@ impl<T> Link<NonNull<T>> for SimulatedLink<T> {
         self.node.set(node);
     }
     fn swap(&self, node: Option<NonNull<T>>, _: Ordering) -> Option<NonNull<T>> {
-        self.access(Access::Swap);
-        self.node.replace(node)
+        change(&self.node, Access::Swap, |_| node)
     }
     fn exchange(&self, old: Option<NonNull<T>>, new: Option<NonNull<T>>, _: Ordering) -> bool {
-        self.access(Access::CompareAndSwap);
-        let same = self.node.get() == old;
-        if same {
-            self.node.set(new);
-        }
-        same
+        let to = |was| if was == old { new } else { was };
+        change(&self.node, Access::CompareAndSwap, to) == old
     }
 }
 
-/// Ordinary data: handing it out costs a store to its first line.
+/// Ordinary data: handing it out costs a store to its first line, or a load if it is only read.
 #[derive(Debug, Default)]
 pub struct SimulatedData<T> {
     value: UnsafeCell<T>,
@@ -221,6 +219,10 @@ impl<T> Data<T> for SimulatedData<T> {
     }
     unsafe fn with<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
         act(|engine| engine.access(Access::Store, self.value.get().addr()));
+        access(self.value.get())
+    }
+    unsafe fn look<R>(&self, access: impl FnOnce(*const T) -> R) -> R {
+        act(|engine| engine.access(Access::Load, self.value.get().addr()));
         access(self.value.get())
     }
     fn into_inner(self) -> T {

@@ -3,8 +3,8 @@
 
 use std::cell::Cell;
 
-use syncline::lock::{Futex, Mcs, RawLock, Tas, Ticket};
-use syncline::memory::Padded;
+use syncline::lock::{Clh, Futex, Mcs, RawLock, Tas, Ticket};
+use syncline::memory::{Memory, Padded};
 use syncline::wait::{Park, Spin, Yield};
 use syncline_sim::engine::{self, Body, Engine, Outcome};
 use syncline_sim::{Machine, Simulated};
@@ -78,6 +78,71 @@ fn a_queue_lock_that_spins_waits_for_time_slices_when_oversubscribed() {
     // Each thread needs a few slices by itself; crowded, nearly every section costs one.
     let (alone, crowded) = (cycles(&[0, 1, 2, 3]), cycles(&[0, 0, 1, 1]));
     assert!(alone < 50 * slice && crowded > 500 * slice, "{alone} {crowded} {slice}");
+}
+
+#[test]
+fn threads_of_one_cache_see_each_others_writes() {
+    // A write that is under way has told who watches; a thread of the same cache that looks until
+    // it is done sees the old value, and must not watch for what was told already. Where the cache
+    // writes through, and where it does not.
+    let mut description = Machine::named("xeon").unwrap().description;
+    (description.caches_per_node, description.threads_per_cache) = (2, 8);
+    let hyperthreads = Machine::new(description).unwrap();
+    for machine in [&Machine::named("niagara").unwrap(), &hyperthreads] {
+        let places: Vec<usize> = (0..32).map(|thread| thread % 4 * 8 + thread / 4).collect();
+        run::<Clh<Spin, Simulated>>(machine, &places, 600, 1);
+        run::<Mcs<Spin, Simulated>>(machine, &places, 600, 1);
+        run::<Ticket<Spin, Simulated>>(machine, &places, 100, 1);
+    }
+}
+
+#[test]
+fn what_a_preempted_thread_was_writing_is_seen() {
+    let mut description = Machine::named("xeon").unwrap().description;
+    description.scheduler.slice = 5e-6;
+    let machine = Machine::new(description).unwrap();
+    let places: Vec<usize> = (0..9).map(|thread| thread % 3 * 10).collect();
+    run::<Mcs<Spin, Simulated>>(&machine, &places, 300, 1);
+}
+
+#[test]
+fn threads_that_are_not_pinned_spread_over_the_nodes_and_find_idle_processors() {
+    let machine = Machine::named("xeon").unwrap();
+    let nodes = std::cell::RefCell::new(Vec::new());
+    let threads = (0..16).map(|_| {
+        let body: Body<'_> = Box::new(|| nodes.borrow_mut().push(Simulated::group(0)));
+        (engine::ANYWHERE, body)
+    });
+    Engine::new(&machine, 1).run(threads.collect());
+    let mut nodes = nodes.into_inner();
+    nodes.sort_unstable();
+    let twice_each: Vec<usize> = (0..16).map(|n| n / 2).collect();
+    assert_eq!(nodes, twice_each);
+
+    // All processors but one are taken; the pinned thread there and the other one share it until
+    // a processor is free.
+    let taken: Vec<usize> = (0..machine.threads()).collect();
+    let ends = Cell::new(0);
+    let mut threads: Vec<(usize, Body<'_>)> = Vec::new();
+    for place in taken {
+        let cycles = if place == 3 { 40_000_000 } else { 100_000_000 };
+        threads.push((place, Box::new(move || engine::delay(cycles))));
+    }
+    threads.push((engine::ANYWHERE, Box::new(|| {
+        (0..500).for_each(|_| engine::delay(100_000));
+        ends.set(engine::now());
+    })));
+    Engine::new(&machine, 1).run(threads);
+    assert!((50_000_000..100_000_000).contains(&ends.get()), "{}", ends.get());
+}
+
+#[test]
+fn a_pinned_run_is_faster_than_one_that_is_not_where_sockets_are_far() {
+    // Row S17: four to six times lower for a contended table; here for a lock.
+    let machine = Machine::named("xeon").unwrap();
+    let cycles = |places: &[usize]| run::<Ticket<Spin, Simulated>>(&machine, places, 300, 1).cycles;
+    let (pinned, free) = (cycles(&[0, 1, 2, 3, 4, 5, 6, 7]), cycles(&[engine::ANYWHERE; 8]));
+    assert!(free > 2 * pinned, "{free} {pinned}");
 }
 
 #[test]

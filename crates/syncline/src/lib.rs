@@ -14,6 +14,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+pub mod channel;
 mod condvar;
 pub mod delegation;
 pub mod lock;
@@ -23,6 +24,9 @@ pub mod memory;
 mod mutex;
 mod owner;
 mod rwlock;
+#[cfg(target_has_atomic = "64")]
+pub mod stm;
+pub mod table;
 pub mod wait;
 
 pub use condvar::{Condvar, TimedOut};

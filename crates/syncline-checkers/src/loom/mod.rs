@@ -36,6 +36,7 @@
 //! than that where they could have gone on; switches at waits are free.
 
 mod execution;
+mod long;
 mod words;
 
 use std::ptr::NonNull;
@@ -231,6 +232,10 @@ impl<T> Data<T> for LoomData<T> {
 
     unsafe fn with<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
         self.0.with_mut(access)
+    }
+
+    unsafe fn look<R>(&self, access: impl FnOnce(*const T) -> R) -> R {
+        self.0.with(access)
     }
 
     fn into_inner(self) -> T {

@@ -1,6 +1,6 @@
-//! The stress tests of the locks under ThreadSanitizer, which sees orderings that are missing
-//! even where this processor would forgive them. It doesn't understand standalone fences; the
-//! library has none.
+//! The stress tests of locks and transactions under ThreadSanitizer, which sees orderings that are
+//! missing even where this processor would forgive them. It doesn't understand standalone fences;
+//! the library has none.
 //!
 //! The sanitizer needs a flag of the compiler that is not stable. The tests get at it by
 //! `RUSTC_BOOTSTRAP`; with a compiler that has no such runtime they say so and fail.
@@ -92,22 +92,27 @@ fn package() -> TempDir {
          [[test]]\n\
          name = \"stress\"\n\
          path = {:?}\n\
+         [[test]]\n\
+         name = \"stm\"\n\
+         path = {:?}\n\
          [workspace]\n",
         root.join("../syncline"),
         root.join("../syncline/tests/stress.rs"),
+        root.join("../syncline/tests/stm.rs"),
     );
     fs::write(inside("Cargo.toml"), manifest).expect("a file can be written");
     // std is not instrumented, so the channel on which the harness hears of a test's end looks
-    // racy.
-    fs::write(inside("suppressions"), "race:std::sync::mpmc\n").expect("a file can be written");
+    // racy, and so does what it hands to a test's thread and frees afterwards.
+    fs::write(inside("suppressions"), "race:std::sync::mpmc\nrace:test::run_test\n")
+        .expect("a file can be written");
     fs::write(inside("empty.rs"), "").expect("a file can be written");
     // The same versions, which are there already.
     fs::copy(root.join("../../Cargo.lock"), inside("Cargo.lock")).expect("a file is copied");
     folder
 }
 
-#[test]
-fn the_locks_have_no_race() {
+/// Runs one of the library's tests under the sanitizer, and returns what it says.
+fn sanitized(test: &str) -> String {
     let package = package();
     let suppressions = package.path().join("suppressions").display().to_string();
     let output = Command::new("cargo")
@@ -115,11 +120,23 @@ fn the_locks_have_no_race() {
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", FLAGS)
         .env("TSAN_OPTIONS", format!("halt_on_error=1 suppressions={suppressions}"))
-        .args(["test", "--offline", "--release", "--test", "stress", "--target", TARGET])
+        .args(["test", "--offline", "--release", "--test", test, "--target", TARGET])
         .args(["--target-dir", "target", "--", "--test-threads=1"])
         .output()
         .expect("cargo runs");
     let report = report(&output);
     assert!(output.status.success() && !report.contains("data race"), "{report}");
+    report
+}
+
+#[test]
+fn the_locks_have_no_race() {
+    let report = sanitized("stress");
     assert!(report.contains("test mcs ... ok"), "{report}");
+}
+
+#[test]
+fn transactions_have_no_race() {
+    let report = sanitized("stm");
+    assert!(report.contains("test every_attempt_sees_one_moment ... ok"), "{report}");
 }

@@ -28,7 +28,7 @@ const GO_SECTION: &[u8] = b".go.buildinfo";
 /// With [`CANNOT_RECORD`] and the reason; with [`NOT_FOUND`] if its loader is missing.
 pub fn check(path: &Path) -> Result<(), Failure> {
     let refuse = |why: &str, hint: &str| {
-        let message = format!("can't record {}: {why}", path.display());
+        let message = format!("can't load a library into {}: {why}", path.display());
         Err(Failure::message(CANNOT_RECORD, message).hint(hint))
     };
     let Ok(file) = File::open(path) else {

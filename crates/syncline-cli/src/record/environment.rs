@@ -45,7 +45,7 @@ impl Environment {
 }
 
 /// Ours comes first, so that no other library stands between the program and it.
-fn preload(library: &std::path::Path, present: Option<&OsStr>) -> OsString {
+pub fn preload(library: &std::path::Path, present: Option<&OsStr>) -> OsString {
     let mut value = library.as_os_str().to_owned();
     if let Some(present) = present.filter(|present| !present.is_empty()) {
         value.push(":");

@@ -1,40 +1,36 @@
-//! Where the preload library is.
+//! Where a library to preload is.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, RECORD_FAILED};
 
-const NAME: &str = "libsyncline_preload.so";
-/// Names another library instead, for those who work on Syncline.
-const OVERRIDE: &str = "SYNCLINE_PRELOAD";
-
-/// Finds the library: the one that `SYNCLINE_PRELOAD` names, or else the one beside this
+/// Finds the library of this name: the one that a variable names, or else the one beside this
 /// executable (as a build leaves it), or else in `../lib/syncline` (as it is installed).
 ///
 /// # Errors
 /// With [`RECORD_FAILED`], when there is none or the loader could not take its path.
-pub fn find() -> Result<PathBuf, Failure> {
-    let candidates = candidates()?;
+pub fn find(name: &str, variable: &str) -> Result<PathBuf, Failure> {
+    let candidates = candidates(name, variable)?;
     let found = candidates.iter().find(|path| path.is_file());
     let Some(library) = found.and_then(|path| path.canonicalize().ok()) else {
         let looked: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
         return Err(Failure::message(
             RECORD_FAILED,
-            format!("the preload library is missing; looked for {}", looked.join(" and ")),
+            format!("the library to preload is missing; looked for {}", looked.join(" and ")),
         )
-        .hint(format!("build all of Syncline (`./x build`), or set {OVERRIDE} to the library")));
+        .hint(format!("build all of Syncline (`./x build`), or set {variable} to the library")));
     };
     loadable(library)
 }
 
-fn candidates() -> Result<Vec<PathBuf>, Failure> {
-    if let Some(named) = env::var_os(OVERRIDE) {
+fn candidates(name: &str, variable: &str) -> Result<Vec<PathBuf>, Failure> {
+    if let Some(named) = env::var_os(variable) {
         return Ok(vec![named.into()]);
     }
     let executable = env::current_exe().map_err(|e| Failure::new(RECORD_FAILED, e))?;
     let beside = executable.parent().unwrap_or(Path::new("/"));
-    Ok(vec![beside.join(NAME), beside.join("../lib/syncline").join(NAME)])
+    Ok(vec![beside.join(name), beside.join("../lib/syncline").join(name)])
 }
 
 /// `LD_PRELOAD` is a list that spaces and colons separate, with no way to quote them.

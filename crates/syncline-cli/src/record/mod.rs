@@ -16,6 +16,8 @@ mod privilege;
 mod program;
 mod session;
 
+use std::ffi::OsStr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -27,11 +29,29 @@ use clock::Clock;
 use environment::Environment;
 use folder::Folder;
 
+pub use environment::preload;
+pub use inherited::Signals;
+pub use library::find as find_library;
+
+/// The library that records.
+const LIBRARY: &str = "libsyncline_preload.so";
+/// Names another library instead, for those who work on Syncline.
+const OVERRIDE: &str = "SYNCLINE_PRELOAD";
+
+/// The file that a program's name stands for, if a library can be preloaded into it.
+///
+/// # Errors
+/// With the statuses of [`failure`](crate::failure) for programs that are not there or don't suit.
+pub fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
+    let program = program::find(name)?;
+    program::check(&program)?;
+    Ok(program)
+}
+
 /// Records, and gives the program's own exit status.
 pub fn run(args: &args::Record) -> Result<ExitCode, Failure> {
-    let program = program::find(&args.command[0])?;
-    program::check(&program)?;
-    let library = library::find()?;
+    let program = find_program(&args.command[0])?;
+    let library = find_library(LIBRARY, OVERRIDE)?;
     let max_size = folder::largest_file(args.max_size)?;
     let folder = Folder::create(&args.output)?;
     let environment = Environment {

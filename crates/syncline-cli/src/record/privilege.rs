@@ -45,7 +45,7 @@ pub fn check(path: &Path) -> Result<(), Failure> {
     }
     let name = path.display();
     let message =
-        format!("can't record {name}: it {gains}, and then the loader ignores other libraries");
+        format!("can't load a library into {name}: it {gains}, and then the loader ignores other libraries");
     Err(Failure::message(CANNOT_RECORD, message)
         .hint("record as the user that it runs as, or record a copy without these rights"))
 }

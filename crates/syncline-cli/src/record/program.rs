@@ -90,7 +90,7 @@ pub fn check(program: &Path) -> Result<(), Failure> {
             })?,
             Kind::Other => {
                 let message = format!(
-                    "can't record {}: it is neither an ELF executable nor a script",
+                    "can't load a library into {}: it is neither an ELF executable nor a script",
                     program.display()
                 );
                 return Err(Failure::message(CANNOT_RECORD, message));

@@ -1,4 +1,4 @@
-//! A bar for reports that take their time: looking names up in large programs does.
+//! A bar for what takes its time: looking names up in large programs does, and measuring.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
@@ -24,12 +24,17 @@ impl Bar {
 
     /// Shows how far it has come.
     pub fn show(&mut self, at: &Progress) {
+        self.show_part(at.stacks_done, at.stacks);
+    }
+
+    /// Shows how many of so many parts are done.
+    pub fn show_part(&mut self, done: usize, of: usize) {
         if self.started.elapsed() < PATIENCE || !stderr().is_terminal() {
             return;
         }
         let bar = self.shown.get_or_insert_with(|| ProgressBar::new(0));
-        bar.set_length(at.stacks as u64);
-        bar.set_position(at.stacks_done as u64);
+        bar.set_length(of as u64);
+        bar.set_position(done as u64);
     }
 }
 

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 
 use super::{Engine, Then};
+use crate::machine::State;
 
 thread_local! {
     static ENGINE: Cell<*mut Engine<'static>> = const { Cell::new(std::ptr::null_mut()) };
@@ -46,7 +47,15 @@ pub(crate) fn with<R>(act: impl FnOnce(&mut Engine<'static>) -> R) -> Option<R> 
 /// simulation. Time may pass, and others may run, before it returns.
 #[inline]
 pub(crate) fn act(request: impl FnOnce(&mut Engine<'static>) -> Then) {
-    if let Some(Then::Suspend(yielder)) = with(request) {
+    if let Some(then) = with(request) {
+        wait(then);
+    }
+}
+
+/// Lets others run if the machine says so.
+#[inline]
+pub(crate) fn wait(then: Then) {
+    if let Then::Suspend(yielder) = then {
         // SAFETY: it is the yielder of the coroutine that runs this, and lives as long.
         unsafe { (*yielder).suspend(()) }
     }
@@ -56,6 +65,12 @@ pub(crate) fn act(request: impl FnOnce(&mut Engine<'static>) -> Then) {
 /// cycles.
 pub fn delay(cycles: u64) {
     act(|engine| engine.delay(cycles));
+}
+
+/// All caches give up the line of an address, as by x86's `clflush`. Takes no time; nothing
+/// happens outside of a simulation.
+pub fn flush(address: usize) {
+    with(|engine| engine.prepare(address, State::Invalid, &[]));
 }
 
 /// The cycle of the simulation; 0 outside of one.

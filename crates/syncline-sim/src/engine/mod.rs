@@ -7,9 +7,12 @@
 //!
 //! Most accesses need no switch: nobody else has anything to do before they are done.
 
+mod access;
 mod context;
+mod messages;
 mod processor;
 mod sleep;
+mod uncached;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,20 +22,26 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use rustc_hash::FxHashMap;
 
 use crate::line::Line;
-use crate::machine::{Access, Homes, Machine, State};
-pub(crate) use context::{act, with};
-pub use context::{delay, now};
+use crate::machine::Machine;
+pub use access::LINE;
+pub(crate) use context::{act, wait, with};
+pub use context::{delay, flush, now};
+use messages::Inboxes;
+pub use messages::{receive, send};
 use processor::Processor;
 use sleep::Sleepers;
+use uncached::Shared;
+pub(crate) use uncached::{release, reset, take, test_and_set};
 
 /// The number of a simulated thread.
 pub type ThreadId = u32;
 
-/// Bytes of a line; every machine has the same.
-pub const LINE: usize = 64;
-
 /// Bytes of a simulated thread's stack.
 const STACK: usize = 128 * 1024;
+
+/// The place of a thread that is not pinned: where the operating system puts it, which is on the
+/// node where the fewest threads run; and it moves where a processor is idle and its own is not.
+pub const ANYWHERE: usize = usize::MAX;
 
 /// What a simulated thread does.
 pub type Body<'a> = Box<dyn FnOnce() + 'a>;
@@ -48,6 +57,8 @@ pub struct Engine<'m> {
     current: ThreadId,
     processors: Vec<Processor>,
     sleepers: Sleepers,
+    shared: Shared,
+    inboxes: Inboxes,
     lines: Vec<Line>,
     by_address: FxHashMap<usize, u32>,
     latest_line: Option<(usize, u32)>,
@@ -77,6 +88,8 @@ struct Thread {
     /// The hardware thread that it runs on, and its cache.
     place: u32,
     cache: u32,
+    /// It stays there.
+    pinned: bool,
     /// How often it went on.
     went_on: u32,
     /// It may go on, and has no processor.
@@ -85,6 +98,8 @@ struct Thread {
     asleep: bool,
     /// The line that it looked at, with no other access and no delay since.
     looks_at: Option<u32>,
+    /// The line that it writes to, or has written to last.
+    writes_to: Option<u32>,
     /// It has asked for the time: its waits may have deadlines.
     asked_time: bool,
     done: bool,
@@ -121,6 +136,8 @@ impl<'m> Engine<'m> {
             current: 0,
             processors: (0..machine.threads()).map(|_| Processor::default()).collect(),
             sleepers: Sleepers::default(),
+            shared: Shared::of(machine),
+            inboxes: Inboxes::of(machine),
             lines: Vec::new(),
             by_address: FxHashMap::default(),
             latest_line: None,
@@ -129,7 +146,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Runs threads, each on a hardware thread of this number, until all are done.
+    /// Runs threads, each on a hardware thread of this number or [`ANYWHERE`], until all are done.
     ///
     /// # Panics
     /// If a thread panics, if a number is not that of a hardware thread, or if all threads
@@ -137,7 +154,8 @@ impl<'m> Engine<'m> {
     pub fn run(mut self, threads: Vec<(usize, Body<'_>)>) -> Outcome {
         let mut coroutines = Vec::with_capacity(threads.len());
         for (number, (place, body)) in threads.into_iter().enumerate() {
-            assert!(place < self.machine.threads(), "there is no hardware thread {place}");
+            let there = place == ANYWHERE || place < self.machine.threads();
+            assert!(there, "there is no hardware thread {place}");
             coroutines.push(self.start(number as ThreadId, place, body));
         }
         let mut left = coroutines.len();
@@ -179,14 +197,18 @@ impl<'m> Engine<'m> {
         place: usize,
         body: Body<'a>,
     ) -> Coroutine<(), (), ()> {
+        let pinned = place != ANYWHERE;
+        let place = if pinned { place } else { self.idlest() };
         self.threads.push(Thread {
             yielder: std::ptr::null(),
             place: place as u32,
             cache: self.machine.cache_of(place) as u32,
+            pinned,
             went_on: 0,
             due: false,
             asleep: false,
             looks_at: None,
+            writes_to: None,
             asked_time: false,
             done: false,
         });
@@ -242,118 +264,6 @@ impl<'m> Engine<'m> {
         ((u128::from(self.random) * u128::from(below)) >> 64) as u64
     }
 
-    /// The line of an address.
-    #[inline]
-    fn line_of(&mut self, address: usize) -> u32 {
-        let number = address / LINE;
-        match self.latest_line {
-            Some((latest, line)) if latest == number => line,
-            _ => self.find_line(number),
-        }
-    }
-
-    fn find_line(&mut self, number: usize) -> u32 {
-        let next = self.lines.len();
-        let line = *self.by_address.entry(number).or_insert(next as u32);
-        if line as usize == next {
-            let home = match self.machine.description.homes {
-                Homes::FirstTouch => {
-                    let cache = self.threads.get(self.current as usize).map_or(0, |t| t.cache);
-                    self.machine.node_of(cache as usize)
-                }
-                // By the order in which lines come up, so that a run does not depend on
-                // where the system has put them; scattered by a multiplicative hash.
-                Homes::Hashed => {
-                    let scattered = (next as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-                    (scattered % self.machine.description.nodes as u64) as usize
-                }
-            };
-            self.lines.push(Line::new(home));
-        }
-        self.latest_line = Some((number, line));
-        line
-    }
-
-    /// Gives the lines of these addresses their home, whoever touches them first.
-    pub fn home(&mut self, addresses: std::ops::Range<usize>, node: usize) {
-        for number in addresses.start / LINE..addresses.end.div_ceil(LINE) {
-            let line = self.find_line(number);
-            self.lines[line as usize] = Line::new(node);
-        }
-    }
-
-    /// Puts the line of an address into a state, with these caches as its holders, the owner
-    /// first: to measure what an access to such a line costs.
-    pub fn prepare(&mut self, address: usize, state: State, holders: &[usize]) {
-        let line = self.line_of(address);
-        self.lines[line as usize].prepare(state, holders);
-    }
-
-    /// An access by the current thread; it has taken place when this returns.
-    pub(crate) fn access(&mut self, access: Access, address: usize) -> Then {
-        self.accesses += 1;
-        let number = self.line_of(address);
-        let thread = &mut self.threads[self.current as usize];
-        let cache = thread.cache as usize;
-        thread.looks_at = (access == Access::Load).then_some(number);
-        let line = &mut self.lines[number as usize];
-        let local = if line.suits(access, cache) { self.machine.local(access) } else { None };
-        if let Some(cycles) = local {
-            line.access(self.machine, access, cache);
-            return self.pass_until(self.now + u64::from(cycles));
-        }
-        let cycles = u64::from(line.cycles(self.machine, access, cache));
-        let done = line.free_at.max(self.now) + cycles;
-        line.free_at = done;
-        line.access(self.machine, access, cache);
-        if access != Access::Load && !line.watchers.is_empty() {
-            self.notify(number, done);
-        }
-        self.pass_until(done)
-    }
-
-    /// Lets those go on who watch a line that is written to.
-    fn notify(&mut self, line: u32, at: u64) {
-        let mut watchers = std::mem::take(&mut self.lines[line as usize].watchers);
-        for watcher in watchers.drain(..) {
-            let late = self.chance(PAUSE);
-            self.plan(at + late, watcher);
-        }
-        self.lines[line as usize].watchers = watchers;
-    }
-
-    /// The pause between two looks. A thread that has looked often, and would see the same
-    /// again, goes on when the line is written to: until then nothing would come of its looks.
-    pub(crate) fn pause(&mut self, looks: u32, patience: u32) -> Then {
-        let thread = &self.threads[self.current as usize];
-        if looks > patience
-            && !thread.asked_time
-            && let Some(number) = thread.looks_at
-        {
-            let line = &mut self.lines[number as usize];
-            if line.is_held(thread.cache as usize) {
-                line.watchers.push(self.current);
-                return self.suspend();
-            }
-        }
-        self.pass_until(self.now + PAUSE)
-    }
-
-    /// The current thread does something else for so many cycles.
-    pub(crate) fn delay(&mut self, cycles: u64) -> Then {
-        self.threads[self.current as usize].looks_at = None;
-        self.pass_until(self.now + cycles)
-    }
-
-    /// The current thread stays away for so many times what a line needs at most to change
-    /// hands: until a write has reached all who share it, and the next one has read it.
-    pub(crate) fn back_off(&mut self, units: u32) -> Then {
-        let machine = self.machine;
-        let written = machine.cycles(Access::Store, State::Shared, machine.farthest());
-        let read = machine.cycles(Access::Load, State::Modified, machine.farthest());
-        self.delay(u64::from(units) * u64::from(written + read))
-    }
-
     /// The node of the current thread.
     pub(crate) fn node(&self) -> usize {
         self.machine.node_of(self.threads[self.current as usize].cache as usize)
@@ -365,6 +275,3 @@ impl<'m> Engine<'m> {
         self.now as f64 / self.machine.description.hertz
     }
 }
-
-/// Cycles between two looks of a thread that waits: a spin-loop hint or two.
-const PAUSE: u64 = 40;

@@ -1,5 +1,5 @@
 //! Hardware threads that several threads share: one runs, the others wait for their turn, in
-//! slices of time.
+//! slices of time. A thread that is not pinned goes where it is wanted least.
 
 use std::collections::VecDeque;
 
@@ -15,9 +15,63 @@ pub struct Processor {
     slice_ends: u64,
 }
 
+impl Processor {
+    /// How many threads want it.
+    fn load(&self) -> usize {
+        self.queue.len() + usize::from(self.running.is_some())
+    }
+}
+
 impl Engine<'_> {
-    /// A thread wants its processor, and goes on once it has it.
+    /// The hardware thread for a new thread, as Linux balances: on the node with the fewest
+    /// threads, there in the cache with the fewest, there where the fewest are; by chance among
+    /// equals.
+    pub(super) fn idlest(&mut self) -> usize {
+        let machine = self.machine;
+        let caches = machine.caches();
+        let mut by_cache = vec![0; caches];
+        let mut by_node = vec![0; machine.description.nodes];
+        for (place, processor) in self.processors.iter().enumerate() {
+            let cache = machine.cache_of(place);
+            by_cache[cache] += processor.load();
+            by_node[machine.node_of(cache)] += processor.load();
+        }
+        let crowd = |place: usize| {
+            let cache = machine.cache_of(place);
+            let load = self.processors[place].load();
+            (by_node[machine.node_of(cache)], by_cache[cache], load)
+        };
+        let least = (0..machine.threads()).map(crowd).min();
+        let equal: Vec<usize> =
+            (0..machine.threads()).filter(|&place| Some(crowd(place)) == least).collect();
+        equal[self.chance(equal.len() as u64) as usize]
+    }
+
+    /// An idle hardware thread for a thread that is not pinned and whose own is taken: on its
+    /// node if there is one, else anywhere.
+    fn idle_near(&self, place: u32) -> Option<u32> {
+        let machine = self.machine;
+        let node = |place: u32| machine.node_of(machine.cache_of(place as usize));
+        let idle = |&other: &u32| self.processors[other as usize].load() == 0;
+        let all = 0..machine.threads() as u32;
+        let near = all.clone().filter(|&other| node(other) == node(place)).find(idle);
+        near.or_else(|| all.clone().find(idle))
+    }
+
+    /// A thread that is not pinned and has to wait for its hardware thread goes to an idle one.
+    fn balance(&mut self, thread: ThreadId) {
+        let state = &self.threads[thread as usize];
+        if state.pinned || self.processors[state.place as usize].load() == 0 {
+            return;
+        }
+        if let Some(place) = self.idle_near(state.place) {
+            self.settle(thread, place);
+        }
+    }
+
+    /// A thread wants a processor, and goes on once it has it.
     pub(super) fn join_processor(&mut self, thread: ThreadId) {
+        self.balance(thread);
         let place = self.threads[thread as usize].place;
         self.threads[thread as usize].due = true;
         let processor = &mut self.processors[place as usize];
@@ -70,6 +124,11 @@ impl Engine<'_> {
         }
         if std::mem::take(&mut self.threads[thread as usize].due) {
             self.plan(self.now + after, thread);
+            // What it was about to write when it lost its processor is written now; whoever has
+            // looked since then has seen the old value, and may watch.
+            if let Some(line) = self.threads[thread as usize].writes_to {
+                self.write(line, self.now + after + 1);
+            }
         }
     }
 
@@ -98,12 +157,33 @@ impl Engine<'_> {
                 if let (Some(running), true) = (processor.running, over)
                     && let Some(next) = processor.queue.pop_front()
                 {
-                    processor.queue.push_back(running);
+                    self.preempt(running);
                     let switch = self.machine.in_cycles(self.machine.description.scheduler.switch);
                     self.dispatch(place, next, switch);
                 }
                 None
             }
         }
+    }
+
+    /// The thread that runs makes room: it queues up, or moves if it may and there is an idle
+    /// hardware thread. What it has begun goes on meanwhile.
+    fn preempt(&mut self, thread: ThreadId) {
+        let state = &self.threads[thread as usize];
+        let idle = if state.pinned { None } else { self.idle_near(state.place) };
+        match idle {
+            Some(place) => {
+                self.settle(thread, place);
+                self.dispatch(place, thread, 0);
+            }
+            None => self.processors[state.place as usize].queue.push_back(thread),
+        }
+    }
+
+    /// A thread has another hardware thread from now on.
+    fn settle(&mut self, thread: ThreadId, place: u32) {
+        let state = &mut self.threads[thread as usize];
+        state.place = place;
+        state.cache = self.machine.cache_of(place as usize) as u32;
     }
 }

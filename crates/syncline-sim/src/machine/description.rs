@@ -25,6 +25,9 @@ pub struct Description {
     pub protocol: Protocol,
     /// Where the home of a line is.
     pub homes: Homes,
+    /// The nodes that have memory; all of them where none is named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memories: Vec<usize>,
     /// Nodes: sockets, dies or tiles; what has memory or a part of the last-level cache.
     pub nodes: usize,
     /// Private caches of a node: cores, as a rule.
@@ -45,16 +48,28 @@ pub struct Description {
     /// Cycles of a store.
     pub store: Costs,
     /// Cycles of a compare-and-swap.
+    #[serde(default, skip_serializing_if = "Costs::is_empty")]
     pub cas: Costs,
     /// Cycles of a fetch-and-increment.
+    #[serde(default, skip_serializing_if = "Costs::is_empty")]
     pub fai: Costs,
-    /// Cycles of a test-and-set.
+    /// Cycles of a test-and-set; without caches, of one on a register.
     pub tas: Costs,
     /// Cycles of a swap.
+    #[serde(default, skip_serializing_if = "Costs::is_empty")]
     pub swap: Costs,
+    /// How long what all share is busy with one access, where there are no caches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy: Option<Busy>,
+    /// Messages in hardware.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Messages>,
     /// How its operating system shares a processor.
     #[serde(default)]
     pub scheduler: Scheduler,
+    /// What was measured besides, for people and scripts; it is not simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<serde_json::Value>,
 }
 
 /// Who answers a request for a line.
@@ -68,13 +83,16 @@ pub enum Protocol {
     Snooping,
     /// The line's home answers (Tilera's distributed cache).
     Home,
+    /// The memory at the line's home answers, since no cache may have the line (the SCC's shared
+    /// memory). The only atomic operation is test-and-set on a register.
+    Uncached,
 }
 
 /// Where the home of a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Homes {
-    /// At the node that touched it first.
+    /// At the node that touched it first, or at the nearest to it that has memory.
     FirstTouch,
     /// Anywhere, evenly.
     Hashed,
@@ -100,17 +118,56 @@ pub struct Local {
 #[serde(deny_unknown_fields)]
 pub struct Costs {
     /// One cache has it, changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modified: Vec<f64>,
     /// One cache has it changed, and others have copies; as `modified` where it is not named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owned: Vec<f64>,
     /// One cache has it, unchanged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclusive: Vec<f64>,
-    /// Several caches have it, unchanged.
+    /// Two caches have it, unchanged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<f64>,
+    /// All caches of the machine have it, unchanged; between two and all, costs are
+    /// interpolated. As `shared` where it is not named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_by_all: Vec<f64>,
     /// No cache has it. Needed for loads; others take as long where it is not named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<f64>,
+}
+
+impl Costs {
+    fn is_empty(&self) -> bool {
+        *self == Costs::default()
+    }
+}
+
+/// Cycles for which what all share is busy with one access.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Busy {
+    /// Of the memory of a node.
+    pub memory: f64,
+    /// Of a test-and-set register.
+    pub register: f64,
+}
+
+/// Messages in hardware, from any cache's threads to any other's: cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Messages {
+    /// Of the sender, for a message.
+    pub send: f64,
+    /// Of the receiver, for a message.
+    pub receive: f64,
+    /// Of either of them, for each word of 64 bits.
+    pub word: f64,
+    /// On the way, for each unit of distance.
+    pub hop: f64,
+    /// Words that wait at a receiver at most; whoever sends more waits.
+    pub room: usize,
 }
 
 /// How an operating system shares a processor among more threads than it has.

@@ -1,13 +1,19 @@
 //! A many-core: what is where, and how many cycles an access takes.
 
+mod check;
 mod description;
+mod reader;
 
-use std::path::Path;
-
-pub use description::{Costs, Description, FORMAT, Homes, Local, Protocol, Scheduler};
+pub use description::{
+    Busy, Costs, Description, FORMAT, Homes, Local, Messages, Protocol, Scheduler,
+};
+pub use reader::Error;
 
 /// The most private caches that a machine may have.
 pub const MOST_CACHES: usize = 256;
+
+/// The most hardware threads that a machine may have.
+pub const MOST_THREADS: usize = 4096;
 
 /// What is done to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,20 +48,6 @@ pub enum State {
 
 const STATES: usize = 5;
 
-/// Why a description is no machine.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
-pub enum Error {
-    #[error("{path}: {source}")]
-    Io { path: String, source: std::io::Error },
-    #[error("{path}: not a machine description: {source}")]
-    Syntax { path: String, source: serde_json::Error },
-    #[error("{path}: described in format {found}, and this Syncline reads {FORMAT}")]
-    Format { path: String, found: String },
-    #[error("{path}: {what}")]
-    Wrong { path: String, what: String },
-}
-
 /// A machine that accesses can be simulated on.
 #[derive(Debug)]
 pub struct Machine {
@@ -65,63 +57,21 @@ pub struct Machine {
     cycles: [[Vec<u32>; STATES]; ACCESSES],
     /// Class of the distance between two nodes.
     classes: Vec<u8>,
+    /// Cycles by access and class of distance of a line that all caches share.
+    by_all: [Option<Vec<u32>>; ACCESSES],
     /// Cycles of a local access; none if it is not local even on the thread's own line.
     local: [Option<u32>; ACCESSES],
+    /// The nearest node that has memory, for each node.
+    memory_near: Vec<usize>,
 }
 
-/// The machines that come with Syncline.
-const BUILT_IN: [(&str, &str); 4] = [
-    ("opteron", include_str!("../../machines/opteron.json")),
-    ("xeon", include_str!("../../machines/xeon.json")),
-    ("niagara", include_str!("../../machines/niagara.json")),
-    ("tilera", include_str!("../../machines/tilera.json")),
-];
-
 impl Machine {
-    /// The names of the machines that come with Syncline.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        BUILT_IN.iter().map(|&(name, _)| name)
-    }
-
-    /// The machine of this name that comes with Syncline; none if there is none.
-    pub fn named(name: &str) -> Option<Machine> {
-        let (name, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
-        Some(Machine::parse(text, name).expect("the machines that come along are well described"))
-    }
-
-    /// A machine from the file that describes it.
-    ///
-    /// # Errors
-    /// If the file can't be read, or does not describe a machine.
-    pub fn load(path: &Path) -> Result<Machine, Error> {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| Error::Io { path: name.clone(), source })?;
-        Machine::parse(&text, &name)
-    }
-
-    fn parse(text: &str, path: &str) -> Result<Machine, Error> {
-        let path = || path.to_owned();
-        let syntax = |source| Error::Syntax { path: path(), source };
-        // The format first: another version may have other fields.
-        let format: serde_json::Value = serde_json::from_str(text).map_err(syntax)?;
-        match format.get("format").and_then(|format| format.as_str()) {
-            Some(FORMAT) => {}
-            other => {
-                let found = other.unwrap_or("none").to_owned();
-                return Err(Error::Format { path: path(), found });
-            }
-        }
-        let description = serde_json::from_value(format).map_err(syntax)?;
-        Machine::new(description).map_err(|what| Error::Wrong { path: path(), what })
-    }
-
     /// A machine of this description.
     ///
     /// # Errors
     /// A sentence that says what is wrong with it.
     pub fn new(description: Description) -> Result<Machine, String> {
-        check(&description)?;
+        check::check(&description)?;
         let distances = &description.distances;
         let mut kinds: Vec<f64> = distances.iter().flatten().copied().collect();
         kinds.sort_by(f64::total_cmp);
@@ -132,24 +82,31 @@ impl Machine {
         let class = |distance: &f64| kinds.iter().position(|kind| kind == distance);
         let classes = distances.iter().flatten().filter_map(class).map(|c| c as u8).collect();
         let d = &description;
+        let at = |row: &[f64]| -> Vec<u32> {
+            kinds.iter().map(|&kind| interpolated(row, &d.columns_at, kind)).collect()
+        };
+        // The first row that is named; where there are no caches, all states are `invalid`.
+        let first = |rows: [&Vec<f64>; 3]| {
+            at(rows.into_iter().find(|row| !row.is_empty()).unwrap_or(&d.load.invalid))
+        };
         let tables = [&d.load, &d.store, &d.cas, &d.fai, &d.tas, &d.swap];
-        let cycles = tables.map(|costs| {
-            let or = |row: &Vec<f64>, other: &Vec<f64>| {
-                if row.is_empty() { other.clone() } else { row.clone() }
-            };
+        let cycles = tables.map(|c| {
+            let invalid = &c.invalid;
             [
-                costs.modified.clone(),
-                or(&costs.owned, &costs.modified),
-                costs.exclusive.clone(),
-                costs.shared.clone(),
-                or(&costs.invalid, &d.load.invalid),
+                first([&c.modified, invalid, invalid]),
+                first([&c.owned, &c.modified, invalid]),
+                first([&c.exclusive, invalid, invalid]),
+                first([&c.shared, invalid, invalid]),
+                first([invalid; 3]),
             ]
-            .map(|row| kinds.iter().map(|&at| interpolated(&row, &d.columns_at, at)).collect())
         });
+        let all = |c: &Costs| (!c.shared_by_all.is_empty()).then(|| at(&c.shared_by_all));
+        let by_all = tables.map(all);
         let mut local = [d.local.atomic; ACCESSES];
         local[Access::Load as usize] = Some(d.local.load);
         local[Access::Store as usize] = d.local.store;
-        Ok(Machine { cycles, classes, local, description })
+        let memory_near = memory_near(d);
+        Ok(Machine { cycles, classes, by_all, local, memory_near, description })
     }
 
     /// Hardware threads.
@@ -189,6 +146,40 @@ impl Machine {
         self.cycles[access as usize][state as usize][class]
     }
 
+    /// Cycles of an access to a line that so many caches share, over a class of distance.
+    pub fn cycles_shared(&self, access: Access, class: usize, sharers: usize) -> u32 {
+        let by_two = self.cycles(access, State::Shared, class);
+        let Some(by_all) = &self.by_all[access as usize] else { return by_two };
+        let (more, most) = (sharers.saturating_sub(2), self.caches().saturating_sub(2).max(1));
+        let by_all = f64::from(by_all[class]);
+        let part = more as f64 / most as f64;
+        (f64::from(by_two) + (by_all - f64::from(by_two)) * part).round() as u32
+    }
+
+    /// Whether the number of sharers counts for an access.
+    #[inline]
+    pub(crate) fn counts_sharers(&self, access: Access) -> bool {
+        self.by_all[access as usize].is_some()
+    }
+
+    /// The nearest node to this one that has memory.
+    pub fn memory_near(&self, node: usize) -> usize {
+        self.memory_near[node]
+    }
+
+    /// Whether no cache may have a shared line.
+    #[inline]
+    pub fn is_uncached(&self) -> bool {
+        self.description.protocol == Protocol::Uncached
+    }
+
+    /// Whether threads share caches that write through. A cache then never has a line for
+    /// itself: what one of its threads reads, the others may read as well.
+    #[inline]
+    pub(crate) fn reads_to_share(&self) -> bool {
+        self.description.threads_per_cache > 1 && self.description.local.store.is_none()
+    }
+
     /// Cycles of an access to a line that the cache has as it needs it; none if even such an
     /// access goes out.
     #[inline]
@@ -208,6 +199,15 @@ impl Machine {
     }
 }
 
+fn memory_near(d: &Description) -> Vec<usize> {
+    let all: Vec<usize> = (0..d.nodes).collect();
+    let memories = if d.memories.is_empty() { &all } else { &d.memories };
+    let nearest = |row: &Vec<f64>| {
+        memories.iter().copied().min_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap_or(0)
+    };
+    d.distances.iter().map(nearest).collect()
+}
+
 /// The cost at a distance, between or beyond the columns.
 fn interpolated(row: &[f64], at: &[f64], distance: f64) -> u32 {
     let after = at.iter().position(|&column| column >= distance).unwrap_or(at.len() - 1);
@@ -222,82 +222,9 @@ fn interpolated(row: &[f64], at: &[f64], distance: f64) -> u32 {
     cost.round().max(1.0) as u32
 }
 
-fn check(d: &Description) -> Result<(), String> {
-    let positive = |n: usize, what: &str| match n {
-        0 => Err(format!("{what}: must be 1 at least")),
-        _ => Ok(()),
-    };
-    positive(d.nodes, "nodes")?;
-    positive(d.caches_per_node, "caches_per_node")?;
-    positive(d.threads_per_cache, "threads_per_cache")?;
-    let caches = d.nodes.saturating_mul(d.caches_per_node);
-    if caches > MOST_CACHES {
-        return Err(format!("{caches} caches, and at most {MOST_CACHES} can be simulated"));
-    }
-    if !(d.hertz.is_finite() && d.hertz >= 1e6) {
-        return Err("hertz: must be 1e6 at least".to_owned());
-    }
-    let columns = d.columns_at.len();
-    let ascending = d.columns_at.windows(2).all(|pair| pair[0] < pair[1]);
-    if columns == 0 || columns != d.columns.len() || !ascending {
-        return Err("columns_at: one distance for each of columns, ascending".to_owned());
-    }
-    let square = d.distances.len() == d.nodes && d.distances.iter().all(|r| r.len() == d.nodes);
-    if !square || d.distances.iter().flatten().any(|d| !(d.is_finite() && *d >= 0.0)) {
-        return Err(format!("distances: {0} rows of {0} numbers from 0 on", d.nodes));
-    }
-    for (name, costs) in [
-        ("load", &d.load),
-        ("store", &d.store),
-        ("cas", &d.cas),
-        ("fai", &d.fai),
-        ("tas", &d.tas),
-        ("swap", &d.swap),
-    ] {
-        let rows = [
-            ("modified", &costs.modified, true),
-            ("owned", &costs.owned, false),
-            ("exclusive", &costs.exclusive, true),
-            ("shared", &costs.shared, true),
-            ("invalid", &costs.invalid, name == "load"),
-        ];
-        for (state, row, needed) in rows {
-            let there = row.len() == columns || (!needed && row.is_empty());
-            if !there || row.iter().any(|cycles| !(*cycles >= 0.0 && *cycles < 1e9)) {
-                return Err(format!("{name}.{state}: {columns} numbers of cycles"));
-            }
-        }
-    }
-    let times = [d.scheduler.slice, d.scheduler.switch, d.scheduler.wake];
-    if times.iter().any(|time| !(0.0..=10.0).contains(time)) || d.scheduler.slice == 0.0 {
-        return Err("scheduler: times in seconds, up to 10, and a slice above 0".to_owned());
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_machines_that_come_along_are_well_described() {
-        let threads: Vec<usize> =
-            Machine::names().map(|name| Machine::named(name).unwrap().threads()).collect();
-        assert_eq!(threads, [48, 80, 64, 36]);
-    }
-
-    #[test]
-    fn distances_are_the_same_both_ways_and_none_within_a_node() {
-        for name in Machine::names() {
-            let distances = Machine::named(name).unwrap().description.distances;
-            for (a, row) in distances.iter().enumerate() {
-                assert_eq!(row[a], 0.0);
-                for (b, distance) in row.iter().enumerate() {
-                    assert_eq!(*distance, distances[b][a], "{name} {a} {b}");
-                }
-            }
-        }
-    }
 
     #[test]
     fn costs_are_interpolated_between_columns() {
@@ -308,35 +235,5 @@ mod tests {
         assert_eq!(interpolated(&row, &at, 0.0), 45, "not below the first");
         assert_eq!(interpolated(&row, &at, 19.0), 85, "on beyond the last");
         assert_eq!(interpolated(&[7.0], &[0.0], 3.0), 7, "with a single column");
-    }
-
-    fn broken(change: impl FnOnce(&mut Description)) -> String {
-        let mut description = Machine::named("opteron").unwrap().description;
-        change(&mut description);
-        Machine::new(description).unwrap_err()
-    }
-
-    #[test]
-    fn what_is_no_machine_is_refused_with_a_sentence() {
-        assert!(broken(|d| d.nodes = 0).contains("nodes"));
-        assert!(broken(|d| d.caches_per_node = 1000).contains("at most 256"));
-        assert!(broken(|d| d.columns_at[1] = 0.0).contains("ascending"));
-        assert!(broken(|d| d.distances[3][2] = f64::NAN).contains("distances"));
-        assert!(broken(|d| d.distances.truncate(7)).contains("8 rows"));
-        assert!(broken(|d| d.fai.shared.truncate(3)).contains("fai.shared: 4 numbers"));
-        assert!(broken(|d| d.load.invalid.clear()).contains("load.invalid"));
-        assert!(broken(|d| d.scheduler.slice = 0.0).contains("slice"));
-    }
-
-    #[test]
-    fn files_that_are_no_descriptions_are_refused() {
-        let refused = |text: &str| Machine::parse(text, "file").unwrap_err().to_string();
-        assert!(refused("[1").contains("file: not a machine description"));
-        assert!(refused("{}").contains("format none"));
-        let later = include_str!("../../machines/xeon.json").replace("machine/1", "machine/9");
-        assert!(refused(&later).contains("syncline-machine/9"));
-        let odd = include_str!("../../machines/xeon.json").replace("\"hertz\"", "\"herz\"");
-        assert!(refused(&odd).contains("herz"));
-        assert!(Machine::load(Path::new("/nowhere/x")).is_err());
     }
 }

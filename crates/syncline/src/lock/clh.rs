@@ -8,8 +8,10 @@
 //! on machines where it stays in that one's memory; there MCS is better.
 //!
 //! A lock that was ever used keeps one line, until it is dropped, and it can't be tried: only
-//! whoever has swapped a node in knows that the one before is still there to look at. The timed
-//! form ([`TimedClh`](super::TimedClh)) has neither limit, and a slower release.
+//! whoever has swapped a node in knows that the one before is still there to look at. To look at
+//! the tail's node first, and exchange it if it is released, would not do: meanwhile it may have
+//! been taken over, freed, or swapped in again, and be held at the same address. The timed form
+//! ([`TimedClh`](super::TimedClh)) has neither limit, and a slower release.
 //!
 //! Source: Craig, "Building FIFO and Priority-Queuing Spin Locks from Atomic Swap" (1993);
 //! Magnusson, Landin and Hagersten, "Queue Locks on Cache Coherent Multiprocessors" (1994);

@@ -167,17 +167,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         {
             return next;
         }
-        // Somebody has swapped its entry in, and is about to link it.
-        let mut looks = 1;
-        loop {
-            W::pause::<M>(looks);
-            // Acquire: as above.
-            let next = entry.next.load(Acquire);
-            if next.is_some() {
-                return next;
-            }
-            looks += 1;
-        }
+        Some(linked::<W, M>(entry))
     }
 
     fn try_acquire_at(&self, place: usize, entry: &Entry<M>) -> bool {
@@ -223,6 +213,20 @@ unsafe impl<W: Wait, M: Memory, const QUEUES: usize> TryLock for Hmcs<W, M, QUEU
     unsafe fn try_acquire(&self, node: &Node<M>) -> bool {
         node.place.set(Self::place());
         self.try_acquire_at(node.place.get(), &node.entry)
+    }
+}
+
+/// The entry that somebody has swapped in behind this one, and is about to link.
+#[cold]
+fn linked<W: Wait, M: Memory>(entry: &Entry<M>) -> M::Ref<Entry<M>> {
+    let mut looks = 1;
+    loop {
+        W::pause::<M>(looks);
+        // Acquire: pairs with the Release of the successor's link.
+        if let Some(next) = entry.next.load(Acquire) {
+            return next;
+        }
+        looks += 1;
     }
 }
 

@@ -7,8 +7,8 @@
 //! in sections so short that its line is the bottleneck, this lock doesn't scale.
 //!
 //! ```text
-//!   bits      31     12 11      2    1       0
-//!             readers | waiting | WRITER | PARKED
+//!   bits      31     13 12      3        2           1       0
+//!             readers | waiting | READER_WAITS | WRITER | PARKED
 //!
 //!   reader    r,0,0 -> r+1,0,0         not while a writer is inside or waits
 //!   writer    0,w,0 -> 0,w,1           at once
@@ -19,9 +19,12 @@
 //! 1. Who sleeps has set `PARKED` in a word that kept it out, and sleeps only while the word stays
 //!    as it was.
 //! 2. A writer sleeps only while it is counted. It is kept out by who is inside; the last of these
-//!    finds the mark and the count, and wakes one writer. The mark stays for the others.
-//! 3. A reader is kept out by writers, inside or waiting. The last of these, leaving or giving
-//!    up, finds the mark, and wakes all readers.
+//!    finds the mark and the count, and wakes one writer. A writer takes the mark away with that,
+//!    so that nobody wakes more while that one is on its way: it sets the mark again when it
+//!    enters or goes back to sleep, since others may sleep still.
+//! 3. A reader is kept out by writers, inside or waiting, and sleeps only under `READER_WAITS`,
+//!    which keeps the mark in place. The last of these writers, leaving or giving up, finds both,
+//!    takes them away, and wakes all readers.
 //! 4. So in a word that keeps no reader out the mark is out of date; who enters removes it.
 //! 5. A release doesn't touch the lock after the change that lets others in, who may drop it.
 //! 6. Under a policy that never sleeps, a writer waits uncounted while another one is inside. So a
@@ -44,12 +47,14 @@ use crate::wait::{PARKED, Park, Wait};
 
 /// A writer is inside.
 const WRITER: u32 = 1 << 1;
+/// A reader waits, or has given up waiting. Only where waiters may sleep.
+const READER_WAITS: u32 = 1 << 2;
 /// One writer waits.
-const WAITING: u32 = 1 << 2;
+const WAITING: u32 = 1 << 3;
 /// The count of writers that wait; it stays at its limit.
 const ALL_WAITING: u32 = READER - WAITING;
 /// One reader is inside.
-const READER: u32 = 1 << 12;
+const READER: u32 = 1 << 13;
 /// The count of readers; it stays at its limit.
 const ALL_READERS: u32 = !(READER - 1);
 
@@ -93,14 +98,15 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         Err(word)
     }
 
-    /// `0,w,0 -> 0,w,1`, or `0,w,0 -> 0,w-1,1` for a writer that is counted with `waiting`.
+    /// `0,w,0 -> 0,w,1`, or `0,w,0 -> 0,w-1,1` for a writer that is counted with `waiting`, and
+    /// sets the mark if that has `slept`.
     #[inline]
-    fn take(&self, waiting: u32) -> bool {
+    fn take(&self, waiting: u32, slept: u32) -> bool {
         // Relaxed: the exchange orders.
         let mut word = self.word.load(Relaxed);
         while word & HELD == 0 {
             let mark = if word & CLOSED == 0 { 0 } else { word & PARKED };
-            let new = ((word & !PARKED) - waiting + WRITER) | mark;
+            let new = ((word & !PARKED) - waiting + WRITER) | mark | slept;
             // Acquire: pairs with the Release of readers' and writers' releases.
             match self.word.exchange(word, new, Acquire) {
                 Ok(_) => return true,
@@ -131,7 +137,7 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
     #[cold]
     fn contend(&self, deadline: Option<Duration>) -> bool {
         let mut expired = false;
-        while !self.take(0) {
+        while !self.take(0, 0) {
             if expired {
                 return false;
             }
@@ -148,28 +154,88 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
     }
 
     fn contend_counted(&self, deadline: Option<Duration>) -> bool {
-        while W::wait::<M>(&self.word, WRITERS, deadline, |word| word & HELD == 0).is_some() {
-            if self.take(WAITING) {
+        let mut slept = 0;
+        while let Some(mark) = W::wait::<M>(&self.word, WRITERS, deadline, |word| word & HELD == 0)
+        {
+            slept |= mark;
+            if self.take(WAITING, slept) {
                 return true;
             }
         }
-        // `r,w,s -> r,w-1,s`. Relaxed: it publishes nothing.
-        let old = self.word.fetch_sub(WAITING, Relaxed);
-        if (old - WAITING) & CLOSED == 0 && old & PARKED != 0 {
-            M::unpark(self.word.address(), Some(READERS), u32::MAX);
-        }
+        self.give_up();
         false
+    }
+
+    /// `r,w,s -> r,w-1,s`
+    fn give_up(&self) {
+        // Relaxed, both: it publishes nothing.
+        let mut word = self.word.load(Relaxed);
+        loop {
+            let left = word - WAITING;
+            let opens = left & CLOSED == 0;
+            let new = if opens { left & !(PARKED | READER_WAITS) } else { left };
+            match self.word.exchange(word, new, Relaxed) {
+                Ok(_) if opens && left & PARKED != 0 => {
+                    return M::unpark(self.word.address(), Some(READERS), u32::MAX);
+                }
+                Ok(_) => return,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// `r,w,1 -> r,w,0`
+    #[cold]
+    fn leave(&self) {
+        let address = self.word.address();
+        // Relaxed: the exchange orders.
+        let mut word = self.word.load(Relaxed);
+        loop {
+            let left = word - WRITER;
+            let new = if left & ALL_WAITING == 0 {
+                0
+            } else if left & READER_WAITS == 0 {
+                left & !PARKED
+            } else {
+                left
+            };
+            // Release: pairs with the Acquire of `enter` and `take`.
+            match self.word.exchange(word, new, Release) {
+                Ok(_) if left & PARKED != 0 => return Self::wake(address, left),
+                Ok(_) => return,
+                Err(now) => word = now,
+            }
+        }
     }
 
     #[cold]
     fn contend_shared(&self, deadline: Option<Duration>) -> bool {
-        while W::wait::<M>(&self.word, READERS, deadline, |word| word & CLOSED == 0).is_some() {
+        loop {
+            if W::SLEEPS {
+                self.wait_as_reader();
+            }
+            // Without the bit nobody would wake us.
+            let go_on = |word| word & CLOSED == 0 || W::SLEEPS && word & READER_WAITS == 0;
+            if W::wait::<M>(&self.word, READERS, deadline, go_on).is_none() {
+                return false;
+            }
             match self.enter() {
                 Ok(()) => return true,
                 Err(word) => assert!(word < ALL_READERS, "too many readers to count"),
             }
         }
-        false
+    }
+
+    /// Sets `READER_WAITS` in a word that keeps readers out.
+    fn wait_as_reader(&self) {
+        // Relaxed, both: it publishes nothing.
+        let mut word = self.word.load(Relaxed);
+        while word & CLOSED != 0 && word & READER_WAITS == 0 {
+            match self.word.exchange(word, word | READER_WAITS, Relaxed) {
+                Ok(_) => return,
+                Err(now) => word = now,
+            }
+        }
     }
 
     /// Wakes who may go on, after the last one inside has left `word`, which may be gone.
@@ -205,11 +271,9 @@ unsafe impl<W: Wait, M: Memory> RawLock for CompactRw<W, M> {
             // Release: pairs with the Acquire of `enter` and `take`.
             return self.word.store(0, Release);
         }
-        let address = self.word.address();
         // Release: as above.
-        let word = self.word.fetch_sub(WRITER, Release) - WRITER;
-        if word & PARKED != 0 {
-            Self::wake(address, word);
+        if !W::SLEEPS || self.word.exchange(WRITER, 0, Release).is_err() {
+            self.leave();
         }
     }
 }
@@ -222,7 +286,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for CompactRw<W, M> {
     ///
     /// # Panics
     ///
-    /// If 1,048,575 readers are inside.
+    /// If 524,287 readers are inside.
     #[inline]
     unsafe fn acquire_shared(&self, (): &()) {
         // Untried, since a look at a line that was just written costs more than an exchange in
@@ -248,7 +312,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for CompactRw<W, M> {
 unsafe impl<W: Wait, M: Memory> TryLock for CompactRw<W, M> {
     #[inline]
     unsafe fn try_acquire(&self, (): &()) -> bool {
-        self.take(0)
+        self.take(0, 0)
     }
 }
 
@@ -256,7 +320,7 @@ unsafe impl<W: Wait, M: Memory> TryLock for CompactRw<W, M> {
 unsafe impl<W: Wait, M: Memory> TimedLock for CompactRw<W, M> {
     #[inline]
     unsafe fn acquire_until(&self, (): &(), deadline: Duration) -> bool {
-        self.take(0) || self.contend(Some(deadline))
+        self.take(0, 0) || self.contend(Some(deadline))
     }
 }
 

@@ -17,6 +17,10 @@
 //! finds that it was the last. (The paper has two words, between which a writer can be woken twice
 //! or, as its authors noted later, at the wrong time.)
 //!
+//! It can't be tried. Whether those at the tail are readers inside, with whom another may share,
+//! is known from their node alone, and only whoever is behind it may look at that; but who is in
+//! the queue can't leave it. Behind a gate ([`RwGate`](super::RwGate)) it can.
+//!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the fair lock with local-only spinning.
 

@@ -36,13 +36,21 @@ pub struct Ticket<W: Wait = Park, M: Memory = Native, A: Approach = Proportional
 /// The ticket lock whose waiters fetch the served number for writing.
 pub type PrefetchingTicket<W = Park, M = Native> = Ticket<W, M, Prefetching>;
 
-/// What a waiter does between two looks, with `ahead` waiters and holders before it.
+/// How a waiter looks at the served number.
 pub trait Approach: Debug + Default + Send + Sync + 'static {
     /// What the lock is, in one line, for the catalogue.
     const IDEA: &'static str;
 
-    /// Called after each look in vain.
-    fn look_again<M: Memory>(serving: &M::Word, ahead: u32);
+    /// Gets the number's line, right before each look at it.
+    #[inline(always)]
+    fn fetch<M: Memory>(_: &M::Word) {}
+
+    /// Called after each look in vain, with `ahead` waiters and holders before this one.
+    #[inline(always)]
+    fn stay_away<M: Memory>(ahead: u32) {
+        // The one who is served may release at any moment.
+        M::delay(ahead - 1);
+    }
 }
 
 /// Looks again at once: the textbook's lock without back-off, to compare with.
@@ -53,8 +61,8 @@ impl Approach for Eager {
     const IDEA: &'static str =
         "waiters draw a number and watch the one that is served, all the time";
 
-    #[inline]
-    fn look_again<M: Memory>(_: &M::Word, _: u32) {}
+    #[inline(always)]
+    fn stay_away<M: Memory>(_: u32) {}
 }
 
 /// Stays away for as long as the ones ahead will need at least.
@@ -63,25 +71,19 @@ pub struct Proportional;
 
 impl Approach for Proportional {
     const IDEA: &'static str = "waiters draw a number and watch the one that is served";
-
-    #[inline]
-    fn look_again<M: Memory>(_: &M::Word, ahead: u32) {
-        // The one who is served may release at any moment.
-        M::delay(ahead - 1);
-    }
 }
 
-/// As [`Proportional`], and fetches the line for writing: on machines whose shared lines cost a
-/// writer a broadcast, as on the Opteron, the release is then up to twice as fast.
+/// As [`Proportional`], and fetches the line for writing before each look, waiting or releasing,
+/// so that it is never shared: on machines where writing to a shared line costs a broadcast, as
+/// on the Opteron, the lock is then up to twice as fast.
 #[derive(Debug, Default)]
 pub struct Prefetching;
 
 impl Approach for Prefetching {
     const IDEA: &'static str = "as the ticket lock; waiters fetch what they watch for writing";
 
-    #[inline]
-    fn look_again<M: Memory>(serving: &M::Word, ahead: u32) {
-        M::delay(ahead - 1);
+    #[inline(always)]
+    fn fetch<M: Memory>(serving: &M::Word) {
         M::prefetch_for_write(serving);
     }
 }
@@ -100,17 +102,19 @@ unsafe impl<W: Wait, M: Memory, A: Approach> RawLock for Ticket<W, M, A> {
     unsafe fn acquire(&self, (): &()) {
         // Relaxed: the draw orders draws only; `serving` carries what holders did.
         let mine = self.next.fetch_add(STEP, Relaxed);
-        W::wait::<M>(&self.serving, mine / STEP, None, |serving| {
+        W::wait_fetching::<M>(&self.serving, mine / STEP, None, A::fetch::<M>, |serving| {
             if serving == mine {
                 return true;
             }
-            A::look_again::<M>(&self.serving, mine.wrapping_sub(serving) / STEP);
+            A::stay_away::<M>(mine.wrapping_sub(serving) / STEP);
             false
         });
     }
 
     #[inline]
     unsafe fn release(&self, node: &()) {
+        // A waiter may have taken the line while we held the lock.
+        A::fetch::<M>(&self.serving);
         // Relaxed: only we, the holder, change it but for the mark of sleepers.
         let mine = W::unmarked(self.serving.load(Relaxed));
         // SAFETY: our caller holds the lock.

@@ -15,6 +15,8 @@ mod group;
 #[cfg(all(test, feature = "std"))]
 mod grouped;
 mod lazy;
+#[cfg(target_has_atomic = "64")]
+mod long;
 mod native;
 mod node;
 mod padded;
@@ -26,6 +28,8 @@ mod topology;
 #[cfg(all(test, feature = "std"))]
 pub(crate) use grouped::Grouped;
 pub use lazy::Lazy;
+#[cfg(target_has_atomic = "64")]
+pub use long::{Long, LongMemory};
 pub use native::Native;
 pub use node::Pooled;
 pub use padded::Padded;
@@ -158,6 +162,12 @@ pub trait Data<T>: Send + Sync {
     ///
     /// Nobody else accesses the data meanwhile, and the last access happened before.
     unsafe fn with<R>(&self, access: impl FnOnce(*mut T) -> R) -> R;
+    /// Hands out the data's address to read it, which several may do at once.
+    ///
+    /// # Safety
+    ///
+    /// Nobody changes the data meanwhile, and the last change happened before.
+    unsafe fn look<R>(&self, access: impl FnOnce(*const T) -> R) -> R;
     /// Takes the value out.
     fn into_inner(self) -> T;
 }

@@ -201,6 +201,10 @@ impl<T> Data<T> for Owned<T> {
         access(self.0.get())
     }
     #[inline(always)]
+    unsafe fn look<R>(&self, access: impl FnOnce(*const T) -> R) -> R {
+        access(self.0.get())
+    }
+    #[inline(always)]
     fn into_inner(self) -> T {
         self.0.into_inner()
     }

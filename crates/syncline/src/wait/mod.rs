@@ -52,10 +52,23 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     /// Returns `None` if the deadline passed first. Otherwise returns [`PARKED`] if this thread
     /// has slept, else 0: where several threads wait for one value, and only one is woken by it,
     /// that one must put the bit back into the word, since others may still sleep.
+    #[inline(always)]
     fn wait<M: Memory>(
         word: &M::Word,
         key: u32,
         deadline: Option<Duration>,
+        done: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        Self::wait_fetching::<M>(word, key, deadline, |_| (), done)
+    }
+
+    /// As [`wait`](Self::wait), for a waiter that has a way of its own to get the word's line:
+    /// `fetch` is called right before each look, with nothing in between.
+    fn wait_fetching<M: Memory>(
+        word: &M::Word,
+        key: u32,
+        deadline: Option<Duration>,
+        fetch: impl Fn(&M::Word),
         done: impl Fn(u32) -> bool,
     ) -> Option<u32>;
 

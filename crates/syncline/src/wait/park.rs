@@ -20,13 +20,18 @@ impl Wait for Park {
     const SLEEPS: bool = true;
 
     #[inline]
-    fn wait<M: Memory>(
+    fn wait_fetching<M: Memory>(
         word: &M::Word,
         key: u32,
         deadline: Option<Duration>,
+        fetch: impl Fn(&M::Word),
         done: impl Fn(u32) -> bool,
     ) -> Option<u32> {
-        if over::<M>(word, &done) { Some(0) } else { look_again::<M>(word, key, deadline, done) }
+        if over::<M>(word, &fetch, &done) {
+            Some(0)
+        } else {
+            look_again::<M>(word, key, deadline, fetch, done)
+        }
     }
 
     #[inline]
@@ -73,7 +78,8 @@ impl Wait for Park {
 
 /// Looks whether the wait is over.
 #[inline]
-fn over<M: Memory>(word: &M::Word, done: impl Fn(u32) -> bool) -> bool {
+fn over<M: Memory>(word: &M::Word, fetch: impl Fn(&M::Word), done: impl Fn(u32) -> bool) -> bool {
+    fetch(word);
     // Acquire: pairs with the Release of `hand_over` or `advance`.
     done(word.load(Acquire) & !PARKED)
 }
@@ -84,11 +90,12 @@ fn look_again<M: Memory>(
     word: &M::Word,
     key: u32,
     deadline: Option<Duration>,
+    fetch: impl Fn(&M::Word),
     done: impl Fn(u32) -> bool,
 ) -> Option<u32> {
     for looks in 1..M::PATIENCE {
         M::pause(looks);
-        if over::<M>(word, &done) {
+        if over::<M>(word, &fetch, &done) {
             return Some(0);
         }
     }

@@ -17,14 +17,16 @@ impl Wait for Spin {
     const SLEEPS: bool = false;
 
     #[inline]
-    fn wait<M: Memory>(
+    fn wait_fetching<M: Memory>(
         word: &M::Word,
         _: u32,
         deadline: Option<Duration>,
+        fetch: impl Fn(&M::Word),
         done: impl Fn(u32) -> bool,
     ) -> Option<u32> {
         let mut looks = 0;
         loop {
+            fetch(word);
             // Acquire: pairs with the Release of `hand_over` or `advance`.
             if done(word.load(Acquire)) {
                 return Some(0);

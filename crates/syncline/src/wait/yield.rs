@@ -17,14 +17,20 @@ impl Wait for Yield {
     const SLEEPS: bool = false;
 
     #[inline]
-    fn wait<M: Memory>(
+    fn wait_fetching<M: Memory>(
         word: &M::Word,
         _: u32,
         deadline: Option<Duration>,
+        fetch: impl Fn(&M::Word),
         done: impl Fn(u32) -> bool,
     ) -> Option<u32> {
+        fetch(word);
         // Acquire: pairs with the Release of `hand_over` or `advance`.
-        if done(word.load(Acquire)) { Some(0) } else { look_again::<M>(word, deadline, done) }
+        if done(word.load(Acquire)) {
+            Some(0)
+        } else {
+            look_again::<M>(word, deadline, fetch, done)
+        }
     }
 
     #[inline(always)]
@@ -57,11 +63,13 @@ impl Wait for Yield {
 fn look_again<M: Memory>(
     word: &M::Word,
     deadline: Option<Duration>,
+    fetch: impl Fn(&M::Word),
     done: impl Fn(u32) -> bool,
 ) -> Option<u32> {
     let mut looks = 1;
     loop {
         Yield::pause::<M>(looks);
+        fetch(word);
         // Acquire: pairs with the Release of `hand_over` or `advance`.
         if done(word.load(Acquire)) {
             return Some(0);

@@ -1,0 +1,79 @@
+//! Words of 64 bits over loom's atomics.
+//!
+//! Loom takes SeqCst accesses for AcqRel ones, but has SeqCst fences. So a SeqCst access is a
+//! fence and then the access, which is how processors with weak orderings do it: all such
+//! accesses are in one order. It is a little stronger than C11, since a fence also orders what is
+//! not SeqCst before it.
+
+use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::thread::panicking;
+
+use loom::cell::UnsafeCell;
+use loom::sync::atomic::{AtomicU64, fence};
+use syncline::memory::{Long, LongMemory};
+
+use super::Loom;
+use super::execution::Execution;
+
+/// A word of 64 bits.
+#[derive(Debug, Default)]
+pub struct LoomLong {
+    atomic: AtomicU64,
+    /// All accesses must happen before its end.
+    life: UnsafeCell<()>,
+}
+
+// SAFETY: `life` is only looked at, but by its owner.
+unsafe impl Sync for LoomLong {}
+
+// SAFETY: loom's atomics.
+unsafe impl LongMemory for Loom {
+    type Long = LoomLong;
+}
+
+impl Drop for LoomLong {
+    fn drop(&mut self) {
+        // A failed execution is torn down in any order.
+        if !panicking() {
+            self.life.with_mut(|_| ());
+        }
+    }
+}
+
+impl LoomLong {
+    fn access(&self) -> &AtomicU64 {
+        self.life.with(|_| ());
+        &self.atomic
+    }
+}
+
+/// The ordering to use in place of SeqCst, after a fence.
+fn fenced(order: Ordering, instead: Ordering) -> Ordering {
+    if order != SeqCst {
+        return order;
+    }
+    fence(SeqCst);
+    instead
+}
+
+impl Long for LoomLong {
+    fn load(&self, order: Ordering) -> u64 {
+        self.access().load(fenced(order, Acquire))
+    }
+    fn store(&self, value: u64, order: Ordering) {
+        Execution::moved_on();
+        self.access().store(value, fenced(order, Release));
+    }
+    fn fetch_add(&self, value: u64, order: Ordering) -> u64 {
+        Execution::moved_on();
+        self.access().fetch_add(value, fenced(order, AcqRel))
+    }
+    fn exchange(&self, old: u64, new: u64, order: Ordering) -> Result<u64, u64> {
+        let order = fenced(order, AcqRel);
+        let result = self.access().compare_exchange(old, new, order, Relaxed);
+        if result.is_ok() {
+            Execution::moved_on();
+        }
+        result
+    }
+}

@@ -1,0 +1,60 @@
+//! The tables under loom; the bounds stand beside the cases.
+
+use syncline::lock::{Mcs, Ttas};
+use syncline::table::LockTable;
+use syncline::table::version::Version;
+use syncline::wait::{Park, Spin};
+use syncline_checkers::{Bounds, Loom, model};
+
+use crate::cases::{one_key, own_keys, whole};
+
+const EXECUTIONS: usize = 20_000;
+
+/// Explores executions with so many preemptions, or all.
+fn explore(preemptions: Option<usize>, case: impl Fn() + Send + Sync + 'static) {
+    println!(
+        "{:?}",
+        model(Bounds { preemptions, executions: Some(EXECUTIONS), timed: false }, case)
+    );
+}
+
+macro_rules! locks {
+    ($($name:ident: $Lock:ty;)*) => {
+        $(mod $name {
+            use super::*;
+
+            #[test]
+            fn own_keys_of_two() {
+                explore(Some(3), || own_keys::<LockTable<u64, $Lock>>(2));
+            }
+            #[test]
+            fn own_keys_of_three() {
+                explore(Some(2), || own_keys::<LockTable<u64, $Lock>>(3));
+            }
+            #[test]
+            fn one_key_of_two() {
+                explore(Some(3), || one_key::<LockTable<u64, $Lock>>(2));
+            }
+            #[test]
+            fn one_key_of_three() {
+                explore(Some(2), || one_key::<LockTable<u64, $Lock>>(3));
+            }
+        })*
+    };
+}
+
+locks! {
+    ttas_spin: Ttas<Spin, Loom>;
+    ttas_park: Ttas<Park, Loom>;
+    mcs_spin: Mcs<Spin, Loom>;
+}
+
+#[test]
+fn one_writer_and_a_reader() {
+    explore(None, || whole::<Version<Loom>>(2));
+}
+
+#[test]
+fn two_writers_and_a_reader() {
+    explore(Some(3), || whole::<Version<Loom>>(3));
+}

@@ -1,0 +1,28 @@
+//! The checkers are checked: each mutant of `broken/table/` must be rejected by the case that its
+//! list names.
+
+pub use syncline_checkers::failure;
+
+/// Requires that one of the cases fails.
+macro_rules! reject {
+    (own_keys, $Table:ty) => {
+        $crate::cases::buckets! { [] $Table, Loom }
+        $crate::mutants::reject!(@own_keys, $Table)
+    };
+    (one_key, $Table:ty) => {
+        $crate::cases::buckets! { [] $Table, Loom }
+        $crate::mutants::reject!(@one_key, $Table)
+    };
+    (whole, $Version:ty) => {
+        $crate::cases::versioned! { [] $Version, Seen, Loom }
+        $crate::mutants::reject!(@whole, $Version)
+    };
+    (@$case:ident, $Type:ty) => {
+        let why = [2, 3].into_iter().find_map(|threads| match threads {
+            2 => $crate::mutants::failure(false, || $crate::cases::$case::<$Type>(2)),
+            _ => $crate::mutants::failure(false, || $crate::cases::$case::<$Type>(3)),
+        });
+        println!("{}", why.expect("the mutant survived"));
+    };
+}
+pub(crate) use reject;

@@ -1,0 +1,183 @@
+//! The command lines of `syncline study` and `syncline bench`, as clap reads them.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use syncline_study::stress::Pause;
+
+/// Measure what synchronization costs, as figures
+///
+/// SSYNC's figures and tables on this machine or on simulated ones: a page, and a CSV file for
+/// each figure. Each figure has a sentence that says what it shows, and the paper's numbers
+/// beside ours. For example: `syncline study --machine xeon --out study`
+#[derive(Args)]
+pub struct Study {
+    /// `native`, `all` (SSYNC's four), or a machine by its name or the file that describes it
+    #[arg(long, value_name = "NAME", default_value = "all")]
+    pub machine: Vec<String>,
+
+    /// Only this figure, such as `5` or `figure-5` or `table-2`; may be given again
+    #[arg(long, value_name = "N")]
+    pub figure: Vec<String>,
+
+    /// Folder to write to
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+
+    /// Each point once, instead of the average of five
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Decides what is chance: the same seed gives the same simulated figures
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
+}
+
+/// Stress locks or atomic operations
+///
+/// On this machine or on a simulated one, by the number of threads. For example:
+/// `syncline bench locks --machine opteron --locks 512 ticket mcs`
+#[derive(Args)]
+pub struct Bench {
+    #[command(subcommand)]
+    pub test: Test,
+}
+
+/// What is stressed.
+#[derive(Subcommand)]
+pub enum Test {
+    /// Threads that do one atomic operation on one word
+    Atomics(Stress),
+    /// Threads that take locks, one lock or one of many by chance
+    Locks {
+        #[command(flatten)]
+        stress: Stress,
+
+        /// How many locks there are
+        #[arg(long, value_name = "N", default_value = "1", value_parser = count())]
+        locks: u64,
+
+        /// Take a free lock, by where its last holder was, instead
+        #[arg(long, conflicts_with_all = ["locks", "threads", "pause", "placement"])]
+        uncontended: bool,
+    },
+}
+
+/// How a machine is loaded.
+#[derive(Args)]
+pub struct Stress {
+    /// Which operations (cas, tas, cas-fai, swap, fai) or locks (`syncline locks`); all if none
+    pub names: Vec<String>,
+
+    /// `native`, or a machine by its name or the file that describes it
+    #[arg(long, value_name = "NAME", default_value = "native")]
+    pub machine: String,
+
+    /// Numbers of threads, such as 1,2,8; without it, those that are worth it on the machine
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count())]
+    pub threads: Vec<u64>,
+
+    /// Where threads run
+    #[arg(long, value_enum, default_value_t = Placement::Near)]
+    pub placement: Placement,
+
+    /// Where shared memory is
+    #[arg(long, value_enum, default_value_t = Memory::First)]
+    pub memory: Memory,
+
+    /// Cycles from one operation to the next, by chance around this; or `none`, or `transfer`:
+    /// as long as a line needs to get from one of the threads to another
+    #[arg(long, value_name = "CYCLES", value_parser = parse_pause)]
+    pub pause: Option<Pause>,
+
+    /// Show the cycles of an operation instead of operations in a second
+    #[arg(long)]
+    pub latency: bool,
+
+    /// Seconds measured; without it, 0.1 here, and 0.0002 of a simulated machine
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub seconds: Option<f64>,
+
+    /// Seconds before, which do not count; without it, a fifth of those measured
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub warm_up: Option<f64>,
+
+    /// How often each test is run; the average is shown
+    #[arg(long, value_name = "N", default_value = "1", value_parser = count())]
+    pub repetitions: u64,
+
+    /// Decides what is chance
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
+
+    /// Print JSON, for scripts
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// In which order hardware threads are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Placement {
+    /// Node by node, a thread on each core before any has two
+    Near,
+    /// One node after the other in turn
+    Far,
+    /// Where the operating system puts them
+    Anywhere,
+}
+
+/// Where shared memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Memory {
+    /// At the node of the first thread
+    First,
+    /// Lock by lock at another node; simulated machines only
+    Spread,
+}
+
+/// How many of something there may be.
+fn count() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..=4096)
+}
+
+fn parse_pause(text: &str) -> Result<Pause, String> {
+    match text {
+        "none" => Ok(Pause::None),
+        "transfer" => Ok(Pause::Transfer),
+        cycles => match cycles.parse() {
+            // Beyond it a run would not end in this life.
+            Ok(cycles) if cycles <= 1_000_000_000 => Ok(Pause::Cycles(cycles)),
+            _ => Err("expected a number of cycles, `none` or `transfer`".to_owned()),
+        },
+    }
+}
+
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (1e-6..=600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("expected from 0.000001 to 600 seconds".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_are_cycles_or_words() {
+        assert_eq!(parse_pause("none"), Ok(Pause::None));
+        assert_eq!(parse_pause("transfer"), Ok(Pause::Transfer));
+        assert_eq!(parse_pause("120"), Ok(Pause::Cycles(120)));
+        for wrong in ["", "-1", "soon", "99999999999999"] {
+            assert!(parse_pause(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn seconds_are_positive() {
+        assert_eq!(parse_seconds("0.5"), Ok(0.5));
+        for wrong in ["0", "-1", "nan", "inf", "1e9"] {
+            assert!(parse_seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The rate of the processor's clock, by the system's.
+//!
+//! The two can't be read at one moment. So the system's is read between two readings of the
+//! processor's, several times, and the reading with the least between counts: an interrupt or a
+//! hypervisor that comes between makes it longer.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// From the first reading to the second: a ten-thousandth of it is a microsecond, and readings
+/// are closer than that.
+const SPAN: Duration = Duration::from_millis(100);
+
+/// Readings of which the closest counts.
+const TRIES: usize = 50;
+
+/// A reading of the system's clock between two of the processor's.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    before: u64,
+    nanoseconds: u64,
+    after: u64,
+}
+
+/// Ticks in a second; none if the processor's clock stands still.
+pub fn ticks_per_second() -> Option<f64> {
+    let origin = Instant::now();
+    let readings = || -> Vec<Reading> {
+        let read = |_| Reading {
+            before: super::processor::ticks(),
+            nanoseconds: origin.elapsed().as_nanos() as u64,
+            after: super::processor::ticks(),
+        };
+        (0..TRIES).map(read).collect()
+    };
+    let first = readings();
+    thread::sleep(SPAN);
+    rate(&first, &readings())
+}
+
+/// The rate between two groups of readings.
+fn rate(first: &[Reading], second: &[Reading]) -> Option<f64> {
+    let closest = |of: &[Reading]| of.iter().copied().min_by_key(|r| r.after - r.before);
+    let (first, second) = (closest(first)?, closest(second)?);
+    let middle = |r: Reading| r.before + (r.after - r.before) / 2;
+    let ticks = middle(second).checked_sub(middle(first))?;
+    let nanoseconds = second.nanoseconds.checked_sub(first.nanoseconds)?;
+    (ticks > 0 && nanoseconds > 0).then(|| ticks as f64 * 1e9 / nanoseconds as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(before: u64, nanoseconds: u64, after: u64) -> Reading {
+        Reading { before, nanoseconds, after }
+    }
+
+    #[test]
+    fn the_closest_readings_count() {
+        // At 2.5 ticks a nanosecond; the second one of each was interrupted.
+        let first = [reading(1_000, 404, 1_020), reading(1_020, 500, 90_000)];
+        let second = [reading(251_000, 140_000, 900_000), reading(900_000, 360_004, 900_020)];
+        let rate = rate(&first, &second).unwrap();
+        assert!((rate - 2.5e9).abs() < 1e6, "{rate}");
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_has_no_rate() {
+        let still = [reading(5, 0, 5)];
+        assert_eq!(rate(&still, &[reading(5, 1_000, 5)]), None);
+        assert_eq!(rate(&[], &still), None);
+    }
+}

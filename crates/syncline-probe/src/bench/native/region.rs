@@ -1,0 +1,47 @@
+//! Lines in pages that were never used before, so that it is their first touch that decides in
+//! which node's memory they are.
+
+use std::ops::Deref;
+use std::slice;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+use memmap2::{Advice, MmapMut};
+use syncline::memory::Padded;
+
+use crate::error::Error;
+
+/// Fresh lines, all zero.
+pub struct Region {
+    pages: MmapMut,
+    lines: usize,
+}
+
+impl Region {
+    /// So many lines, which nobody has touched.
+    pub fn new(lines: usize) -> Result<Region, Error> {
+        let bytes = lines * size_of::<Padded<AtomicU32>>();
+        let pages = MmapMut::map_anon(bytes).map_err(|source| Error::Memory { bytes, source })?;
+        // A walk through much memory is to measure caches, and not the look-up of pages. Where
+        // the kernel has no large pages it is as it is.
+        let _ = pages.advise(Advice::HugePage);
+        Ok(Region { pages, lines })
+    }
+
+    /// Touches all pages.
+    pub fn touch(&self) {
+        for line in self.iter() {
+            line.store(0, Relaxed);
+        }
+    }
+}
+
+impl Deref for Region {
+    type Target = [Padded<AtomicU32>];
+
+    fn deref(&self) -> &Self::Target {
+        // SAFETY: the mapping has as many bytes, is aligned to pages, and is all zero to begin
+        // with, which is a value of the words; only they access it, for as long as it is there.
+        unsafe { slice::from_raw_parts(self.pages.as_ptr().cast(), self.lines) }
+    }
+}

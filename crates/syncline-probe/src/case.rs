@@ -1,0 +1,110 @@
+//! What is measured: six operations on a line in five states, the 30 cases of ccbench (SSYNC,
+//! section 4.2), and how a line is brought into each state.
+//!
+//! No instruction puts a line into a state. It gets there by what threads do to it, one after
+//! the other, and [`steps`] has these sequences. The one who measures is role 0; role 1 is the
+//! holder, and those from 2 on are further sharers.
+
+pub use syncline_sim::machine::{Access, State};
+
+/// The operations, in the order of the tables.
+pub const ACCESSES: [Access; 6] = [
+    Access::Load,
+    Access::Store,
+    Access::CompareAndSwap,
+    Access::FetchAndIncrement,
+    Access::TestAndSet,
+    Access::Swap,
+];
+
+/// The states, in the order of the tables.
+pub const STATES: [State; 5] =
+    [State::Modified, State::Owned, State::Exclusive, State::Shared, State::Invalid];
+
+/// A short name of an operation, as in the paper and in machine descriptions.
+pub fn access_name(access: Access) -> &'static str {
+    match access {
+        Access::Load => "load",
+        Access::Store => "store",
+        Access::CompareAndSwap => "cas",
+        Access::FetchAndIncrement => "fai",
+        Access::TestAndSet => "tas",
+        Access::Swap => "swap",
+    }
+}
+
+/// The name of a state, as in machine descriptions.
+pub fn state_name(state: State) -> &'static str {
+    match state {
+        State::Modified => "modified",
+        State::Owned => "owned",
+        State::Exclusive => "exclusive",
+        State::Shared => "shared",
+        State::Invalid => "invalid",
+    }
+}
+
+/// What a thread does to a line to bring it into a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touch {
+    /// Writes it: no other cache has it then.
+    Store,
+    /// Reads it.
+    Load,
+    /// Has all caches give it up.
+    Evict,
+}
+
+/// A step of a preparation: who, and what.
+pub type Step = (usize, Touch);
+
+/// The steps after which a line is in a state, with the roles from 1 to `holders` as those who
+/// have it. Each begins with a store of the holder, so that the line's value is known and what
+/// was before is forgotten.
+///
+/// With a single holder, Owned and Shared have the one who measures as their second reader: then
+/// only writing can be measured, since reading finds the line at hand.
+pub fn steps(state: State, holders: usize) -> Vec<Step> {
+    let mut steps = vec![(1, Touch::Store)];
+    let readers = |first: usize| {
+        let others = (first..=holders).map(|role| (role, Touch::Load));
+        others.chain((holders < 2).then_some((0, Touch::Load)))
+    };
+    match state {
+        State::Modified => {}
+        State::Owned => steps.extend(readers(2)),
+        State::Exclusive => steps.extend([(1, Touch::Evict), (1, Touch::Load)]),
+        State::Shared => {
+            steps.push((1, Touch::Evict));
+            steps.extend(readers(1));
+        }
+        State::Invalid => steps.push((1, Touch::Evict)),
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Touch::{Evict, Load, Store};
+
+    #[test]
+    fn a_line_is_written_first_and_then_brought_into_its_state() {
+        assert_eq!(steps(State::Modified, 1), [(1, Store)]);
+        assert_eq!(steps(State::Owned, 2), [(1, Store), (2, Load)]);
+        assert_eq!(steps(State::Exclusive, 1), [(1, Store), (1, Evict), (1, Load)]);
+        assert_eq!(steps(State::Shared, 2), [(1, Store), (1, Evict), (1, Load), (2, Load)]);
+        assert_eq!(steps(State::Invalid, 1), [(1, Store), (1, Evict)]);
+    }
+
+    #[test]
+    fn without_a_third_thread_the_one_who_measures_reads_too() {
+        assert_eq!(steps(State::Owned, 1), [(1, Store), (0, Load)]);
+        assert_eq!(steps(State::Shared, 1), [(1, Store), (1, Evict), (1, Load), (0, Load)]);
+    }
+
+    #[test]
+    fn there_are_thirty_cases() {
+        assert_eq!(ACCESSES.len() * STATES.len(), 30);
+    }
+}

@@ -1,0 +1,9 @@
+//! A measurement, shown: as text for a terminal and as a page.
+
+mod heat_map;
+mod html;
+mod number;
+mod terminal;
+
+pub use html::html;
+pub use terminal::terminal;

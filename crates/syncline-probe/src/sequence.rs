@@ -1,0 +1,283 @@
+//! The measured sequences, the same text for this machine and for simulated ones.
+//!
+//! **Many lines, one after the other.** A clock that is read around a single access costs more
+//! than the access, and on many machines ticks only every 10 to 40 ns. So a sample is a chain of
+//! accesses to [`CHAIN`] lines: the address of each depends on what the one before returned, so
+//! none begins before the last is done. The lines lie in different pages and are visited in
+//! random order, another one each time, so that no prefetcher is ahead.
+//!
+//! **What is subtracted** is the same chain without the accesses: the clock, the loop, and for
+//! stores the fence. A store is over, for its thread, when it is in the store buffer; what is
+//! measured is the time until it has taken effect, that is until a fence behind it is passed.
+//! (SSYNC: atomic operations take about as long as a store and a barrier.)
+//!
+//! **Taking turns.** Threads bring the lines into their state in a fixed order; a word on a line
+//! of its own says whose turn it is.
+
+use std::hint::black_box;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use syncline::memory::{Memory, Padded, Word};
+
+use crate::bench::{Bench, Lines, Timed};
+use crate::case::{Access, Step, Touch};
+use crate::error::Error;
+
+/// Lines of a chain. Few enough that each may have a page of its own and none needs a second look
+/// in the tables of pages (first-level tables have 32 entries at least) or falls out of a
+/// first-level cache; enough that reading the clock is a small part.
+pub const CHAIN: usize = 32;
+
+/// Places for lines in a page: a pair of 64-byte lines each, which processors fetch together.
+const PLACES_OF_PAGE: usize = 4096 / size_of::<Padded<u32>>();
+
+/// Places for lines that a chain needs.
+pub const PLACES: usize = CHAIN * PLACES_OF_PAGE;
+
+/// The cycles of one measurement of the processor's frequency: long enough that the clock does
+/// not matter, short enough to fit between two interrupts.
+pub const WORK: u32 = 100_000;
+
+/// How often a chain is repeated where that changes nothing: what an access to an own line takes
+/// is a tenth of the steps in which some clocks go.
+pub const LAPS: usize = 32;
+
+/// What is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// A chain of these accesses, each line once.
+    Access(Access),
+    /// The same, [`LAPS`] times: for lines that stay with the one who is timed.
+    Own(Access),
+    /// A chain without accesses, with fences or without, [`LAPS`] times.
+    Nothing { fences: bool },
+    /// Nothing at all: what reading the clock takes.
+    Clock,
+    /// [`WORK`] cycles of the processor.
+    Work,
+}
+
+/// Ticks of each round: the steps are taken, then role 0 is timed.
+///
+/// # Errors
+/// If there is no thread at one of the places.
+pub fn ticks<B: Bench>(
+    bench: &B,
+    lines: &Lines<B::Memory>,
+    places: &[usize],
+    steps: &[Step],
+    timing: Timing,
+    rounds: u32,
+) -> Result<Vec<u64>, Error> {
+    let turn = Padded::<<B::Memory as Memory>::Word>::default();
+    let samples = Mutex::new(Vec::with_capacity(rounds as usize));
+    bench.run(lines, places, &|role| {
+        let own = rounds_of::<B::Memory>(role, &lines.region, &turn, steps, timing, rounds);
+        if role == 0 {
+            *samples.lock().expect("no thread panics with it") = own;
+        }
+    })?;
+    Ok(samples.into_inner().expect("no thread panics with it"))
+}
+
+/// What a role does in all rounds; the samples of role 0.
+fn rounds_of<M: Timed>(
+    role: usize,
+    region: &[Padded<M::Word>],
+    turn: &M::Word,
+    steps: &[Step],
+    timing: Timing,
+    rounds: u32,
+) -> Vec<u64> {
+    let mut random = fastrand::Rng::with_seed(role as u64 + 1);
+    let mut samples = Vec::new();
+    let mut now = 0;
+    for round in 0..rounds {
+        let order = order(&mut random);
+        for &(who, touch) in steps {
+            if who == role {
+                wait_for::<M>(turn, now);
+                touch_all::<M>(region, &order, touch, round);
+                turn.store(now + 1, Release);
+            }
+            now += 1;
+        }
+        if role == 0 {
+            wait_for::<M>(turn, now);
+            samples.push(timed::<M>(region, &order, timing, round));
+            turn.store(now + 1, Release);
+        }
+        now += 1;
+    }
+    samples
+}
+
+/// Waits for one's turn. Acquire: pairs with the Release that ends a turn, so what was done to
+/// the lines in it has happened.
+fn wait_for<M: Timed>(turn: &M::Word, now: u32) {
+    let mut looks = 0;
+    while turn.load(Acquire) != now {
+        looks += 1;
+        M::pause(looks);
+    }
+}
+
+/// The places of a chain's lines, one in each page, in a random order.
+fn order(random: &mut fastrand::Rng) -> [u32; CHAIN] {
+    // In each page another place, so that not all fall into the same set of a cache. An odd
+    // step visits all places of a page.
+    let mut order = std::array::from_fn(|n| (n * PLACES_OF_PAGE + n * 5 % PLACES_OF_PAGE) as u32);
+    random.shuffle(&mut order);
+    order
+}
+
+fn touch_all<M: Timed>(region: &[Padded<M::Word>], order: &[u32], touch: Touch, round: u32) {
+    for &place in order {
+        let word = &region[place as usize];
+        match touch {
+            Touch::Store => word.store(round, Relaxed),
+            Touch::Load => drop(black_box(word.load(Relaxed))),
+            Touch::Evict => M::evict(word),
+        }
+    }
+    M::settle();
+}
+
+fn timed<M: Timed>(region: &[Padded<M::Word>], order: &[u32], what: Timing, value: u32) -> u64 {
+    match what {
+        Timing::Access(access) => chain::<M>(region, order, 1, access, value),
+        Timing::Own(access) => chain::<M>(region, order, LAPS, access, value),
+        Timing::Nothing { fences: true } => each::<M>(region, order, LAPS, |_| {
+            M::settle();
+            0
+        }),
+        Timing::Nothing { fences: false } => {
+            each::<M>(region, order, LAPS, |word| word.address().0 as u32)
+        }
+        Timing::Clock => each::<M>(region, &[], 1, |_| 0),
+        Timing::Work => {
+            let start = M::ticks();
+            M::work(WORK);
+            M::ticks().saturating_sub(start)
+        }
+    }
+}
+
+/// Ticks of a chain of accesses to lines that hold `value`.
+#[inline(always)]
+fn chain<M: Timed>(
+    region: &[Padded<M::Word>],
+    order: &[u32],
+    laps: usize,
+    access: Access,
+    value: u32,
+) -> u64 {
+    match access {
+        Access::Load => each::<M>(region, order, laps, |word| word.load(Relaxed)),
+        Access::Store => each::<M>(region, order, laps, |word| {
+            word.store(value, Relaxed);
+            M::settle();
+            0
+        }),
+        // It succeeds, and so writes: what it writes is all the same to the line.
+        Access::CompareAndSwap => each::<M>(region, order, laps, |word| {
+            word.exchange(value, value, Relaxed).unwrap_or_else(|other| other)
+        }),
+        Access::FetchAndIncrement => {
+            each::<M>(region, order, laps, |word| word.fetch_add(1, Relaxed))
+        }
+        Access::TestAndSet => each::<M>(region, order, laps, M::test_and_set),
+        Access::Swap => each::<M>(region, order, laps, |word| word.swap(value, Relaxed)),
+    }
+}
+
+/// Ticks of doing something to each line, one after the other, so often.
+#[inline(always)]
+fn each<M: Timed>(
+    region: &[Padded<M::Word>],
+    order: &[u32],
+    laps: usize,
+    access: impl Fn(&M::Word) -> u32,
+) -> u64 {
+    // Zero, but nobody knows: so the next address depends on what an access returned.
+    let zero = black_box(0);
+    let mut seen = 0;
+    let start = M::ticks();
+    for _ in 0..laps {
+        for &place in order {
+            seen = access(&region[(place + (seen & zero)) as usize]);
+        }
+    }
+    let stop = M::ticks();
+    black_box(seen);
+    stop.saturating_sub(start)
+}
+
+/// Ticks of a walk of so many steps through a region, in which each line says where the next one
+/// is: what a load takes that finds its line in the cache into which the region fits.
+///
+/// # Errors
+/// If there is no thread at the place.
+pub fn walk<B: Bench>(
+    bench: &B,
+    lines: &Lines<B::Memory>,
+    place: usize,
+    steps: usize,
+    rounds: u32,
+) -> Result<Vec<u64>, Error> {
+    let region = &*lines.region;
+    let samples = Mutex::new(Vec::new());
+    bench.run(lines, &[place], &|_| {
+        lay_cycle::<B::Memory>(region);
+        let mut at = follow::<B::Memory>(region, 0, region.len());
+        for _ in 0..rounds {
+            let start = B::Memory::ticks();
+            at = follow::<B::Memory>(region, at, steps);
+            let stop = B::Memory::ticks();
+            samples.lock().expect("no thread panics with it").push(stop.saturating_sub(start));
+        }
+        black_box(at);
+    })?;
+    Ok(samples.into_inner().expect("no thread panics with it"))
+}
+
+/// Lets each line name another, so that all are on one random cycle (Sattolo's algorithm).
+fn lay_cycle<M: Timed>(region: &[Padded<M::Word>]) {
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut next: Vec<u32> = (0..region.len() as u32).collect();
+    for last in (1..next.len()).rev() {
+        next.swap(last, random.usize(..last));
+    }
+    for (word, next) in region.iter().zip(next) {
+        word.store(next, Relaxed);
+    }
+    M::settle();
+}
+
+#[inline(always)]
+fn follow<M: Timed>(region: &[Padded<M::Word>], from: u32, steps: usize) -> u32 {
+    let mut at = from;
+    for _ in 0..steps {
+        at = region[at as usize].load(Relaxed);
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_has_each_page_once_and_changes() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let (one, other) = (order(&mut random), order(&mut random));
+        assert_ne!(one, other);
+        let mut pages = one.map(|place| place as usize / PLACES_OF_PAGE);
+        pages.sort_unstable();
+        assert_eq!(pages, std::array::from_fn(|n| n));
+        let places: std::collections::BTreeSet<_> =
+            one.iter().map(|&place| place as usize % PLACES_OF_PAGE).collect();
+        assert_eq!(places.len(), PLACES_OF_PAGE, "all sets of a cache");
+    }
+}

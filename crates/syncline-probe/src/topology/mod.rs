@@ -1,0 +1,222 @@
+//! What is where: hardware threads, and how far one is from another.
+//!
+//! Where a hardware thread is, is a list of what it shares with others: its core, its
+//! second-level and last-level cache, its NUMA node, its package. The distance of two threads is
+//! the first of these that they have in common, or what the firmware says of their nodes; each
+//! distance that occurs is a [`Class`], and the classes are what the probe measures.
+
+pub mod hwloc;
+mod linux;
+pub mod simulated;
+mod xml;
+
+use std::collections::BTreeSet;
+
+use crate::error::Error;
+pub(crate) use linux::pin;
+#[cfg(test)]
+pub(crate) use linux::usable;
+
+/// Where a topology comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// From the library hwloc.
+    Hwloc,
+    /// From Linux's lists.
+    Linux {
+        /// Why not from hwloc.
+        why: String,
+    },
+    /// From the description of a simulated machine.
+    Description,
+}
+
+/// A hardware thread and what it shares. Numbers tell groups apart and mean nothing else; none
+/// is what is not known or not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The operating system's number of the processor.
+    pub processor: usize,
+    /// The core.
+    pub core: usize,
+    /// The second-level cache.
+    pub l2: Option<usize>,
+    /// The last-level cache.
+    pub llc: Option<usize>,
+    /// The operating system's number of the NUMA node.
+    pub node: usize,
+    /// The package (socket).
+    pub package: usize,
+}
+
+/// A distance between two hardware threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// What the two have in common, in words.
+    pub name: String,
+    /// They are hardware threads of one core.
+    pub same_core: bool,
+    /// They have a cache in common.
+    pub same_cache: bool,
+}
+
+/// Bytes of a hardware thread's data caches; 0 where not known or not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "they say what they are")]
+pub struct Caches {
+    pub l1: usize,
+    pub l2: usize,
+    pub llc: usize,
+}
+
+/// What is where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topology {
+    /// Where this comes from.
+    pub source: Source,
+    /// The hardware threads that may be used.
+    pub threads: Vec<Place>,
+    /// The distances that occur, from near to far.
+    pub classes: Vec<Class>,
+    /// The data caches.
+    pub caches: Caches,
+    /// The processor's name, if it is known.
+    pub processor: Option<String>,
+    /// The class of each pair of threads, row by row.
+    class_of: Vec<u8>,
+}
+
+/// How far two threads are from each other: the level, and what the firmware says of their nodes.
+type Distance = (Level, u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Core,
+    L2,
+    Llc,
+    Node,
+    Package,
+    Machine,
+}
+
+impl Topology {
+    /// This machine, as far as this process may use it: by hwloc, or else by Linux's lists.
+    ///
+    /// # Errors
+    /// If the processors of this process can't be told.
+    pub fn here() -> Result<Topology, Error> {
+        let usable = linux::usable()?;
+        match hwloc::export() {
+            Ok(text) => xml::topology(&text, &usable).ok_or(Error::Topology { from: "hwloc" }),
+            Err(why) => linux::topology(&usable, why),
+        }
+    }
+
+    /// A topology of these places, with the distance of two NUMA nodes as the firmware gives it.
+    pub(crate) fn of_places(threads: Vec<Place>, nodes: impl Fn(usize, usize) -> u32) -> Topology {
+        // Some firmware gives another distance for each direction.
+        let nodes = |a, b| nodes(a, b).max(nodes(b, a));
+        let distance = |a: &Place, b: &Place| -> Distance {
+            let shared = |a: Option<usize>, b| a.is_some() && a == b;
+            match () {
+                () if a.core == b.core => (Level::Core, 0),
+                () if shared(a.l2, b.l2) => (Level::L2, 0),
+                () if shared(a.llc, b.llc) => (Level::Llc, 0),
+                () if a.node == b.node => (Level::Node, 0),
+                () if a.package == b.package => (Level::Package, nodes(a.node, b.node)),
+                () => (Level::Machine, nodes(a.node, b.node)),
+            }
+        };
+        Topology::of_distances(threads, distance, |&(level, far)| {
+            let name = match level {
+                Level::Core => "same core",
+                Level::L2 => "same L2",
+                Level::Llc => "same last-level cache",
+                Level::Node => "same NUMA node",
+                Level::Package => "same package",
+                Level::Machine => "other package",
+            };
+            let known = level >= Level::Package && far > 0;
+            let name = if known { format!("{name}, NUMA {far}") } else { name.to_owned() };
+            Class { name, same_core: level == Level::Core, same_cache: level <= Level::Llc }
+        })
+    }
+
+    /// A topology of these threads, where `distance` says how far two are from each other.
+    fn of_distances<D: Ord + Clone>(
+        threads: Vec<Place>,
+        distance: impl Fn(&Place, &Place) -> D,
+        class: impl Fn(&D) -> Class,
+    ) -> Topology {
+        let others = |n: usize| threads[..n].iter().chain(&threads[n + 1..]);
+        let each = threads.iter().enumerate();
+        let distances: BTreeSet<D> =
+            each.flat_map(|(n, a)| others(n).map(|b| distance(a, b)).collect::<Vec<_>>()).collect();
+        let distances: Vec<D> = distances.into_iter().collect();
+        let index = |d: D| distances.binary_search(&d).unwrap_or(0) as u8;
+        let pairs = threads.iter().flat_map(|a| threads.iter().map(move |b| (a, b)));
+        let class_of = pairs.map(|(a, b)| index(distance(a, b))).collect();
+        Topology {
+            source: Source::Description,
+            classes: distances.iter().map(class).collect(),
+            caches: Caches::default(),
+            processor: None,
+            class_of,
+            threads,
+        }
+    }
+
+    /// The class of the distance of two different threads.
+    pub fn class(&self, a: usize, b: usize) -> usize {
+        usize::from(self.class_of[a * self.threads.len() + b])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two packages of two NUMA nodes with four cores of two threads, two cores to an L2.
+    fn large() -> Topology {
+        let places = (0..32).map(|processor| Place {
+            processor,
+            core: processor / 2,
+            l2: Some(processor / 4),
+            llc: Some(processor / 8),
+            node: processor / 8,
+            package: processor / 16,
+        });
+        Topology::of_places(places.collect(), |a, b| if a / 2 == b / 2 { 12 } else { 32 })
+    }
+
+    #[test]
+    fn each_distance_is_a_class_from_near_to_far() {
+        let large = large();
+        let names: Vec<&str> = large.classes.iter().map(|class| &*class.name).collect();
+        let expected = [
+            "same core",
+            "same L2",
+            "same last-level cache",
+            "same package, NUMA 12",
+            "other package, NUMA 32",
+        ];
+        assert_eq!(names, expected);
+        let from_first = [1, 2, 4, 8, 16].map(|other| large.class(0, other));
+        assert_eq!(from_first, [0, 1, 2, 3, 4]);
+        assert!(large.classes[0].same_core && !large.classes[1].same_core);
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_shared() {
+        let places = (0..2).map(|n| Place { processor: n, core: n, ..Place::default() });
+        let topology = Topology::of_places(places.collect(), |_, _| 10);
+        assert_eq!(topology.classes.len(), 1);
+        assert_eq!(topology.classes[0].name, "same NUMA node");
+    }
+
+    #[test]
+    fn one_processor_has_no_distances() {
+        let topology = Topology::of_places(vec![Place::default()], |_, _| 10);
+        assert!(topology.classes.is_empty());
+    }
+}

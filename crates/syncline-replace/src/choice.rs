@@ -1,0 +1,190 @@
+//! Which locks are put in place of the program's: chosen by name, once, at the first use of any.
+
+use core::marker::PhantomData;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+use syncline::lock::{Gate, RwGate, TimedLock, TimedSharedLock, TryLock, TrySharedLock};
+use syncline::memory::Memory;
+use syncline::wait::{Park, Spin, Yield};
+
+use crate::memory::{self, Own};
+use crate::real::fail;
+use crate::{generation, mutex, options, rwlock, spin};
+
+/// A table of functions that is exchanged once.
+pub struct Table<T: 'static>(AtomicPtr<T>);
+
+impl<T> Table<T> {
+    const fn new(first: &'static T) -> Table<T> {
+        Table(AtomicPtr::new(ptr::from_ref(first).cast_mut()))
+    }
+
+    /// The functions.
+    #[inline(always)]
+    pub fn get(&self) -> &'static T {
+        // Relaxed: the tables are constants.
+        // SAFETY: it comes from a reference for ever.
+        unsafe { &*self.0.load(Relaxed) }
+    }
+
+    fn set(&self, table: &'static T) {
+        self.0.store(ptr::from_ref(table).cast_mut(), Relaxed);
+    }
+}
+
+/// In place of mutexes.
+pub static MUTEXES: Table<mutex::Ops> = Table::new(&mutex::Ops::FIRST);
+/// In place of spinlocks.
+pub static SPINLOCKS: Table<spin::Ops> = Table::new(&spin::Ops::FIRST);
+/// In place of reader-writer locks.
+pub static RWLOCKS: Table<rwlock::Ops> = Table::new(&rwlock::Ops::FIRST);
+
+/// A lock for one of these purposes.
+#[derive(Clone, Copy)]
+enum Chosen {
+    Exclusive(&'static mutex::Ops, &'static spin::Ops),
+    Shared(&'static rwlock::Ops),
+}
+
+/// Chooses, or waits until another thread has.
+#[cold]
+pub fn choose() {
+    const UNDONE: u32 = 0;
+    const DOING: u32 = 1;
+    const DONE: u32 = 2;
+    static STAGE: AtomicU32 = AtomicU32::new(UNDONE);
+    // Acquire: pairs with the Release below.
+    match STAGE.compare_exchange(UNDONE, DOING, AcqRel, Acquire) {
+        Ok(_) => {
+            choose_once();
+            STAGE.store(DONE, Release);
+        }
+        Err(_) => {
+            while STAGE.load(Acquire) != DONE {
+                Own::yield_now();
+            }
+        }
+    }
+}
+
+fn choose_once() {
+    let names = options::locks();
+    let (mut mutexes, mut spinlocks) = (&mutex::Ops::LEFT, &spin::Ops::LEFT);
+    let mut rwlocks = &rwlock::Ops::LEFT;
+    for name in names.split(|&b| b == b'+').filter(|name| !name.is_empty()) {
+        match find(name) {
+            Some(Chosen::Exclusive(mutex, spin)) => (mutexes, spinlocks) = (mutex, spin),
+            Some(Chosen::Shared(rwlock)) => rwlocks = rwlock,
+            None => fail(&[b"SYNCLINE_LOCKS names no lock that can replace another: ", name]),
+        }
+    }
+    if !names.is_empty() {
+        memory::prepare();
+        generation::prepare();
+    }
+    MUTEXES.set(mutexes);
+    SPINLOCKS.set(spinlocks);
+    RWLOCKS.set(rwlocks);
+}
+
+/// Asks what a lock can be used for; the most that it can do wins. Method calls on values find
+/// the implementation with the most references first.
+struct Probe<L>(PhantomData<L>);
+
+trait Unsuited {
+    fn chosen(&self) -> Option<Chosen> {
+        None
+    }
+}
+
+impl<L> Unsuited for Probe<L> {}
+
+trait SuitedIfTried {
+    fn chosen(&self) -> Option<Chosen>;
+}
+
+impl<L: TryLock<Memory = Own> + 'static> SuitedIfTried for &Probe<Only<L>> {
+    fn chosen(&self) -> Option<Chosen> {
+        let spin = const { &spin::Ops::of::<L>() };
+        Some(Chosen::Exclusive(const { &mutex::Ops::of::<L, mutex::Polled>() }, spin))
+    }
+}
+
+impl<L: TrySharedLock<Memory = Own, Node = (), SharedNode = ()> + 'static> SuitedIfTried
+    for &Probe<Both<L>>
+{
+    fn chosen(&self) -> Option<Chosen> {
+        Some(Chosen::Shared(const { &rwlock::Ops::of::<L, mutex::Polled, rwlock::Polled>() }))
+    }
+}
+
+trait Suited {
+    fn chosen(&self) -> Option<Chosen>;
+}
+
+impl<L: TimedLock<Memory = Own> + 'static> Suited for &&Probe<Only<L>> {
+    fn chosen(&self) -> Option<Chosen> {
+        let spin = const { &spin::Ops::of::<L>() };
+        Some(Chosen::Exclusive(const { &mutex::Ops::of::<L, mutex::Timed>() }, spin))
+    }
+}
+
+impl<L: TimedSharedLock<Memory = Own, Node = (), SharedNode = ()> + 'static> Suited
+    for &&Probe<Both<L>>
+{
+    fn chosen(&self) -> Option<Chosen> {
+        Some(Chosen::Shared(const { &rwlock::Ops::of::<L, mutex::Timed, rwlock::Timed>() }))
+    }
+}
+
+/// A lock that is held alone.
+struct Only<L>(PhantomData<L>);
+/// A lock that can be shared.
+struct Both<L>(PhantomData<L>);
+
+/// The lock of this name: a form's, such as `mcs-park`, or a lock's, which stands for its parking
+/// form.
+fn find(name: &[u8]) -> Option<Chosen> {
+    let mut found = None;
+    macro_rules! form {
+        ($form:expr, $lock:ident, $use:ident, $type:ty) => {
+            if name == $form.as_bytes() || name == stringify!($lock).as_bytes() {
+                found = (&&&Probe::<$use<$type>>(PhantomData)).chosen();
+            }
+        };
+    }
+    macro_rules! forms {
+        ($name:ident, $type:ident, exclusive $($feature:ident)*) => {
+            forms!($name, $type, Only, Gate: $($feature)*)
+        };
+        ($name:ident, $type:ident, shared $($feature:ident)*) => {
+            forms!($name, $type, Both, RwGate: $($feature)*)
+        };
+        ($name:ident, $type:ident, $use:ident, $gate:ident: parks) => {
+            form!(stringify!($name), $name, $use, syncline::lock::$type<Park, Own>);
+        };
+        ($name:ident, $type:ident, $use:ident, $gate:ident: fifo $($feature:ident)*) => {
+            forms!($name, $type, $use, $gate<syncline::lock::$type<Park, Own>>);
+        };
+        ($name:ident, $type:ident, $use:ident, $gate:ident: near) => {
+            forms!($name, $type, $use, $gate: fifo)
+        };
+        ($name:ident, $type:ident, $use:ident, $gate:ident: queued) => {
+            forms!($name, $type, $use, $gate: fifo)
+        };
+        ($name:ident, $type:ident, $use:ident, $gate:ident:) => {
+            forms!($name, $type, $use, syncline::lock::$type<Park, Own>);
+        };
+        ($name:ident, $type:ident, $use:ident, $gate:ident: $one:ident $($feature:ident)*) => {
+            forms!($name, $type, $use, $gate: $($feature)*)
+        };
+        ($name:ident, $type:ident, $use:ident, $park:ty) => {
+            form!(concat!(stringify!($name), "-spin"), $name, $use, syncline::lock::$type<Spin, Own>);
+            form!(concat!(stringify!($name), "-yield"), $name, $use, syncline::lock::$type<Yield, Own>);
+            form!(concat!(stringify!($name), "-park"), $name, $use, $park);
+        };
+    }
+    syncline::for_each_lock!(forms);
+    found
+}

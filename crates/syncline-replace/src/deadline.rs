@@ -1,0 +1,44 @@
+//! Absolute times of POSIX, as times on the monotonic clock, which our locks wait by.
+
+use core::time::Duration;
+
+use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, clockid_t, timespec};
+use syncline::memory::{Memory, Native};
+
+/// Whether locks can be waited for by this clock.
+pub fn is_known(clock: clockid_t) -> bool {
+    clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC
+}
+
+/// When this time comes, as far as can be said now: if somebody sets the real-time clock
+/// meanwhile, the wait is as long as it was going to be. None if it is no time.
+///
+/// # Safety
+///
+/// `time` points to a time, and the clock is known.
+pub unsafe fn read(clock: clockid_t, time: *const timespec) -> Option<Duration> {
+    // SAFETY: our caller's promise.
+    let time = unsafe { *time };
+    if !is_valid(&time) {
+        return None;
+    }
+    let Ok(seconds) = u64::try_from(time.tv_sec) else { return Some(Duration::ZERO) };
+    let then = Duration::new(seconds, time.tv_nsec as u32);
+    if clock == CLOCK_MONOTONIC {
+        return Some(then);
+    }
+    let left = then.saturating_sub(now(clock));
+    Some(Native::now().saturating_add(left))
+}
+
+/// Whether the nanoseconds are less than a second.
+pub fn is_valid(time: &timespec) -> bool {
+    (0..1_000_000_000).contains(&time.tv_nsec)
+}
+
+fn now(clock: clockid_t) -> Duration {
+    let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel fills the time in.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}

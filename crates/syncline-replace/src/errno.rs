@@ -1,0 +1,14 @@
+//! `errno` belongs to the program: the functions of POSIX threads return their errors, so the
+//! system calls beneath must leave it as it was.
+
+/// Runs something that may set `errno`, and sets it back.
+pub fn preserving_errno<R>(action: impl FnOnce() -> R) -> R {
+    // SAFETY: errno is always there, and this thread's own.
+    unsafe {
+        let errno = libc::__errno_location();
+        let before = *errno;
+        let result = action();
+        *errno = before;
+        result
+    }
+}

@@ -1,0 +1,48 @@
+//! Which process this is, counted by forks.
+//!
+//! In a forked child only the forking thread goes on. A lock that it holds may have waiters that
+//! are no more, and handing over to one of them would lose the lock. So whoever holds a lock notes
+//! the generation, and a release in a later one makes the lock a fresh one. A process that had
+//! one thread leaves no such waiters behind, and its child is of the same generation.
+
+use core::ffi::c_char;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+use crate::errno::preserving_errno;
+
+/// Not 0, which means that nobody holds the lock.
+static NOW: AtomicU32 = AtomicU32::new(1);
+static HAD_THREADS: AtomicBool = AtomicBool::new(true);
+
+/// This process's generation.
+#[inline(always)]
+pub fn now() -> u32 {
+    // Relaxed, as all here: it changes only where there is one thread.
+    NOW.load(Relaxed)
+}
+
+/// Sees to it that forks are counted.
+pub fn prepare() {
+    // SAFETY: the functions can be called at any time.
+    preserving_errno(|| unsafe { libc::pthread_atfork(Some(forks), None, Some(forked)) });
+}
+
+unsafe extern "C" fn forks() {
+    HAD_THREADS.store(!is_single_threaded(), Relaxed);
+}
+
+unsafe extern "C" fn forked() {
+    if HAD_THREADS.load(Relaxed) {
+        NOW.fetch_add(1, Relaxed);
+    }
+}
+
+/// Whether the process has never had a second thread, as far as the C library says.
+fn is_single_threaded() -> bool {
+    // SAFETY: a name that ends in zero; the variable, if there is one, is a byte.
+    unsafe {
+        let name = c"__libc_single_threaded".as_ptr();
+        let variable = libc::dlsym(libc::RTLD_DEFAULT, name).cast::<c_char>();
+        !variable.is_null() && variable.read() != 0
+    }
+}

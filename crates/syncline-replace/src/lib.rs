@@ -1,0 +1,44 @@
+//! The library that `syncline exec` preloads into a program to replace its locks.
+//!
+//! It stands in front of the C library's mutexes, spinlocks, reader-writer locks and condition
+//! variables, and puts locks of the catalogue in their place:
+//!
+//! ```text
+//! program --> mutex, rwlock, spin   the POSIX rules: kinds, owners, error numbers
+//!               |    choice         which lock, as a table of functions for its type
+//!               v
+//!             slot                  where the lock is: in the program's own object
+//!             memory                the library's memory: nodes, large locks, sleeping
+//! program --> cond                  condition variables for replaced mutexes
+//! ```
+//!
+//! **A replaced lock is inside the program's object**, in bytes that the C library has no use for
+//! meanwhile; what says of which kind the object is stays where the C library keeps it. So there
+//! is no table to look into and nothing to free, a static initialiser is a free lock, and memory
+//! may be used again however the program likes. Locks that are too large are allocated when they
+//! are first used, up to a limit.
+//!
+//! **What can't be replaced is left to the C library whole**: objects shared between processes,
+//! robust mutexes, and those with a priority protocol. Nothing is ever half replaced.
+//!
+//! It doesn't call the program's allocator, and leaves `errno` alone.
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
+compile_error!("this library is written for x86-64 Linux with glibc");
+
+mod c11;
+mod choice;
+mod cond;
+mod deadline;
+mod errno;
+mod generation;
+mod memory;
+mod mutex;
+mod options;
+mod real;
+mod report;
+mod rwlock;
+mod slot;
+mod spin;
+mod start;
+mod tls;

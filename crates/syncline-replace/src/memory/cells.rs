@@ -1,0 +1,91 @@
+//! Lists of equal pieces of the arena that nobody uses.
+//!
+//! A list is Treiber's stack. Its head is a piece's number with a tag that every change counts
+//! up, so that a piece that has left and come back isn't mistaken for one that has stayed. There
+//! is no lock in it that a fork could leave held.
+
+use core::ptr::NonNull;
+use core::sync::atomic::{
+    AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
+};
+
+use super::arena;
+
+/// Pieces of one size.
+pub struct Cells {
+    /// The tag, and below it the number of the first free piece, or 0.
+    head: AtomicU64,
+    /// How many pieces there may be.
+    limit: u32,
+    count: AtomicU32,
+}
+
+const NUMBER: u64 = u32::MAX as u64;
+const TAG: u64 = 1 << 32;
+
+impl Cells {
+    /// No pieces yet, and never more than this.
+    pub const fn new(limit: u32) -> Cells {
+        Cells { head: AtomicU64::new(0), limit, count: AtomicU32::new(0) }
+    }
+
+    /// A piece of so many lines, all callers asking for as many: one as it was given back, or a
+    /// fresh one that is all zero.
+    pub fn take(&self, lines: usize) -> Option<NonNull<u8>> {
+        // Acquire: pairs with the AcqRel in `give`, so that the piece's link is seen.
+        let mut head = self.head.load(Acquire);
+        while head & NUMBER != 0 {
+            let piece = arena::at((head & NUMBER) as u32);
+            // Relaxed: if somebody else has the piece by now, this is any value, and the exchange
+            // fails.
+            let next = link_of(piece).load(Relaxed);
+            let new = (head & !NUMBER).wrapping_add(TAG) | u64::from(next);
+            match self.head.compare_exchange_weak(head, new, AcqRel, Acquire) {
+                Ok(_) => return Some(piece),
+                Err(now) => head = now,
+            }
+        }
+        // Relaxed: it counts, and nothing else.
+        if self.count.fetch_add(1, Relaxed) >= self.limit {
+            self.count.fetch_sub(1, Relaxed);
+            return None;
+        }
+        arena::cut(lines)
+    }
+
+    /// Takes a piece back.
+    ///
+    /// # Safety
+    ///
+    /// It comes from [`take`](Self::take) of this list, and nobody uses it any more.
+    pub unsafe fn give(&self, piece: NonNull<u8>) {
+        // Relaxed: the exchange looks again.
+        let mut head = self.head.load(Relaxed);
+        loop {
+            link_of(piece).store((head & NUMBER) as u32, Relaxed);
+            let new = (head & !NUMBER).wrapping_add(TAG) | u64::from(arena::number(piece));
+            // AcqRel: pairs with the Acquire in `take`.
+            match self.head.compare_exchange_weak(head, new, AcqRel, Relaxed) {
+                Ok(_) => return,
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    /// The number of a piece, not 0, below 2^25.
+    pub fn number(piece: NonNull<u8>) -> u32 {
+        arena::number(piece)
+    }
+
+    /// The piece of a number.
+    pub fn at(number: u32) -> NonNull<u8> {
+        arena::at(number)
+    }
+}
+
+/// A piece's first word, which links free ones.
+fn link_of<'a>(piece: NonNull<u8>) -> &'a AtomicU32 {
+    // SAFETY: pieces are aligned and never unmapped, and an atomic word may be read and written
+    // whoever has the piece.
+    unsafe { piece.cast().as_ref() }
+}

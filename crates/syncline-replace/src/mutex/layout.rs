@@ -1,0 +1,83 @@
+//! A mutex of the C library, and what a replaced one makes of it.
+//!
+//! ```text
+//!   bytes   the C library's            a replaced one's
+//!    0- 3   whether it is locked       the generation of the process that holds it, or 0
+//!    4- 7   depth of a recursive one   the same
+//!    8-11   the owner, by the kernel's number     by ours, if the kind has to know
+//!   12-15   how many use it            0
+//!   16-19   the kind                   the same
+//!   20-23   its spinning               0
+//!   24-39   its list of robust ones    the lock
+//! ```
+//!
+//! The place of the kind is part of the ABI, since static initialisers are compiled into programs.
+
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed};
+
+use crate::slot::Slot;
+
+/// What the C library calls `pthread_mutex_t`.
+#[repr(C)]
+pub struct Mutex {
+    /// The generation of the process in which it was acquired; 0 if nobody holds it.
+    pub generation: AtomicU32,
+    /// How often the owner of a recursive mutex has it, beyond the first time.
+    pub depth: AtomicU32,
+    /// The owner of a recursive or error-checking mutex.
+    pub owner: AtomicU32,
+    users: AtomicU32,
+    kind: AtomicI32,
+    spinning: AtomicU32,
+    /// The lock.
+    pub room: Slot<2>,
+}
+
+const _: () = assert!(size_of::<Mutex>() == size_of::<libc::pthread_mutex_t>());
+
+/// A mutex that can be replaced.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It doesn't know its owner.
+    Normal,
+    /// The owner may lock again.
+    Recursive,
+    /// The owner that locks again gets an error.
+    Checking,
+    /// Left to the C library: robust, with a priority protocol, shared between processes, or
+    /// destroyed.
+    Left,
+}
+
+/// Of elision by transactions, which is long gone, and which the lock has no use for.
+const IGNORED: c_int = 0x300;
+
+impl Kind {
+    /// The kind by the C library's number.
+    #[inline(always)]
+    pub fn of(raw: c_int) -> Kind {
+        match raw & !IGNORED {
+            // An adaptive one is a normal one that spins before it sleeps.
+            libc::PTHREAD_MUTEX_NORMAL | libc::PTHREAD_MUTEX_ADAPTIVE_NP => Kind::Normal,
+            libc::PTHREAD_MUTEX_RECURSIVE => Kind::Recursive,
+            libc::PTHREAD_MUTEX_ERRORCHECK => Kind::Checking,
+            _ => Kind::Left,
+        }
+    }
+}
+
+impl Mutex {
+    /// The kind as the C library notes it.
+    #[inline(always)]
+    pub fn raw_kind(&self) -> c_int {
+        // Relaxed: it changes only when nobody uses the mutex.
+        self.kind.load(Relaxed)
+    }
+
+    /// Which kind it is.
+    #[inline(always)]
+    pub fn kind(&self) -> Kind {
+        Kind::of(self.raw_kind())
+    }
+}

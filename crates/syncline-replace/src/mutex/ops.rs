@@ -1,0 +1,295 @@
+//! What POSIX says of a mutex, over a lock `L` of the catalogue.
+//!
+//! A normal mutex is the lock. A recursive or error-checking one notes its owner while it is
+//! held, which is exact for whoever asks about itself. A mutex that nobody holds is not released,
+//! as with the C library, which a program may be lucky with.
+
+use core::ffi::c_int;
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::time::Duration;
+
+use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, clockid_t, timespec};
+use syncline::lock::{TimedLock, TryLock};
+use syncline::memory::Memory;
+
+use super::layout::{Kind, Mutex};
+use super::real;
+use crate::memory::Own;
+use crate::slot::{Large, Slot};
+use crate::tls::this_thread;
+use crate::{deadline, generation, report};
+
+type Call = unsafe fn(*const Mutex) -> c_int;
+type CallUntil = unsafe fn(*const Mutex, clockid_t, *const timespec) -> c_int;
+
+/// What can be done with a mutex, each as POSIX says.
+#[derive(Clone, Copy)]
+pub struct Ops {
+    pub lock: Call,
+    pub try_lock: Call,
+    pub lock_until: CallUntil,
+    pub unlock: Call,
+    pub destroy: Call,
+    /// Whether this mutex is replaced: 1 or 0.
+    pub is_ours: Call,
+}
+
+impl Ops {
+    /// Those of a lock.
+    pub const fn of<L: TryLock<Memory = Own>, U: Until<L>>() -> Ops {
+        Ops {
+            lock: lock::<L>,
+            try_lock: try_lock::<L>,
+            lock_until: lock_until::<L, U>,
+            unlock: unlock::<L>,
+            destroy: destroy::<L>,
+            is_ours: is_ours::<L>,
+        }
+    }
+
+    /// Those of the C library.
+    pub const LEFT: Ops = Ops {
+        lock: real::pthread_mutex_lock,
+        try_lock: real::pthread_mutex_trylock,
+        lock_until: real::pthread_mutex_clocklock,
+        unlock: real::pthread_mutex_unlock,
+        destroy: real::pthread_mutex_destroy,
+        is_ours: never,
+    };
+}
+
+/// How a lock is waited for until a deadline.
+pub trait Until<L: TryLock> {
+    /// Waits, and says whether it got the lock.
+    ///
+    /// # Safety
+    ///
+    /// As of [`TimedLock::acquire_until`].
+    unsafe fn acquire(lock: &L, node: &L::Node, deadline: Duration) -> bool;
+}
+
+/// By the lock's own means.
+pub struct Timed(PhantomData<()>);
+
+impl<L: TimedLock<Memory = Own>> Until<L> for Timed {
+    unsafe fn acquire(lock: &L, node: &L::Node, deadline: Duration) -> bool {
+        // SAFETY: our caller's promise.
+        unsafe { lock.acquire_until(node, deadline) }
+    }
+}
+
+/// By trying again and again, for a lock whose waiters can't give up: at first at once, then with
+/// sleeps of up to [`LONGEST_NAP`]. Others may overtake.
+pub struct Polled(PhantomData<()>);
+
+/// A compromise between waking for nothing and coming late.
+const LONGEST_NAP: Duration = Duration::from_millis(1);
+const SHORTEST_NAP: Duration = Duration::from_micros(20);
+
+impl<L: TryLock<Memory = Own>> Until<L> for Polled {
+    unsafe fn acquire(lock: &L, node: &L::Node, deadline: Duration) -> bool {
+        // SAFETY: our caller's promise; a try that fails leaves the node free.
+        poll(deadline, || unsafe { lock.try_acquire(node) })
+    }
+}
+
+/// Tries until it succeeds or the deadline has passed, and says whether it succeeded.
+pub fn poll(deadline: Duration, attempt: impl Fn() -> bool) -> bool {
+    let mut looks = 0;
+    let mut nap = SHORTEST_NAP;
+    while !attempt() {
+        looks += 1;
+        if looks < Own::PATIENCE {
+            Own::pause(looks);
+            continue;
+        }
+        let now = Own::now();
+        if now >= deadline {
+            return false;
+        }
+        // Nobody knows this word, so the nap ends by the clock.
+        Own::park(&AtomicU32::new(0), 0, 0, Some(deadline.min(now + nap)));
+        nap = LONGEST_NAP.min(nap * 2);
+    }
+    true
+}
+
+static LARGE: Large = Large::new();
+
+/// The lock, if the mutex is replaced.
+#[inline(always)]
+fn lock_of<L: TryLock>(mutex: &Mutex) -> Option<&L> {
+    mutex.room.get(&LARGE)
+}
+
+/// Acquires: by `attempt`, which returns 0 or an error; an owner that may not have it again gets
+/// `again`.
+///
+/// # Safety
+///
+/// As of POSIX' functions; `attempt` acquires with the node that it is given if it returns 0.
+#[inline(always)]
+unsafe fn enter<L: TryLock<Memory = Own>>(
+    mutex: *const Mutex,
+    again: c_int,
+    left: impl FnOnce() -> c_int,
+    attempt: impl FnOnce(&L, &L::Node) -> c_int,
+) -> c_int {
+    // SAFETY: our caller's promise.
+    let shown = unsafe { &*mutex };
+    let kind = shown.kind();
+    let (true, Some(lock)) = (kind != Kind::Left, lock_of::<L>(shown)) else {
+        report::left_to_libc(kind == Kind::Left);
+        return left();
+    };
+    if kind != Kind::Normal
+        && let Some(result) = enter_again(shown, kind, again)
+    {
+        return result;
+    }
+    let node = Slot::<2>::node::<L>();
+    let result = attempt(lock, node);
+    if result == 0 {
+        shown.room.hold::<L>(node);
+        // Relaxed, also below: only holders write them, and only the owner compares.
+        shown.generation.store(generation::now(), Relaxed);
+        if kind != Kind::Normal {
+            shown.owner.store(this_thread(), Relaxed);
+        }
+    } else {
+        // SAFETY: it was not acquired with it.
+        unsafe { Slot::<2>::done::<L>(node) };
+    }
+    result
+}
+
+/// What the owner gets; none for others.
+fn enter_again(mutex: &Mutex, kind: Kind, again: c_int) -> Option<c_int> {
+    if !is_owner(mutex) {
+        return None;
+    }
+    if kind == Kind::Checking {
+        return Some(again);
+    }
+    let depth = mutex.depth.load(Relaxed);
+    let Some(deeper) = depth.checked_add(1) else { return Some(EAGAIN) };
+    mutex.depth.store(deeper, Relaxed);
+    Some(0)
+}
+
+fn is_owner(mutex: &Mutex) -> bool {
+    mutex.owner.load(Relaxed) == this_thread()
+}
+
+unsafe fn lock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
+    // SAFETY: our caller's promise; `enter` gives a node that stays.
+    unsafe {
+        let left = || real::pthread_mutex_lock(mutex);
+        enter::<L>(mutex, EDEADLK, left, |lock, node| {
+            lock.acquire(node);
+            0
+        })
+    }
+}
+
+unsafe fn try_lock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
+    // SAFETY: our caller's promise; `enter` gives a node that stays.
+    unsafe {
+        let left = || real::pthread_mutex_trylock(mutex);
+        enter::<L>(mutex, EBUSY, left, |lock, node| if lock.try_acquire(node) { 0 } else { EBUSY })
+    }
+}
+
+unsafe fn lock_until<L: TryLock<Memory = Own>, U: Until<L>>(
+    mutex: *const Mutex,
+    clock: clockid_t,
+    time: *const timespec,
+) -> c_int {
+    if !deadline::is_known(clock) {
+        return EINVAL;
+    }
+    // SAFETY: our caller's promise; `enter` gives a node that stays.
+    unsafe {
+        let left = || real::pthread_mutex_clocklock(mutex, clock, time);
+        enter::<L>(mutex, EDEADLK, left, |lock, node| {
+            // A free lock is given whatever the time is.
+            if lock.try_acquire(node) {
+                return 0;
+            }
+            let Some(deadline) = deadline::read(clock, time) else { return EINVAL };
+            if U::acquire(lock, node, deadline) { 0 } else { ETIMEDOUT }
+        })
+    }
+}
+
+unsafe fn unlock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
+    // SAFETY: our caller's promise.
+    let shown = unsafe { &*mutex };
+    let kind = shown.kind();
+    let (true, Some(lock)) = (kind != Kind::Left, lock_of::<L>(shown)) else {
+        // SAFETY: our caller's promise.
+        return unsafe { real::pthread_mutex_unlock(mutex) };
+    };
+    if kind != Kind::Normal {
+        if !is_owner(shown) {
+            return EPERM;
+        }
+        let depth = shown.depth.load(Relaxed);
+        if depth != 0 {
+            shown.depth.store(depth - 1, Relaxed);
+            return 0;
+        }
+        shown.owner.store(0, Relaxed);
+    }
+    let acquired = shown.generation.load(Relaxed);
+    if acquired != generation::now() {
+        return unlock_strange::<L>(shown, acquired);
+    }
+    shown.generation.store(0, Relaxed);
+    let node = shown.room.held::<L>();
+    // SAFETY: the lock is held, and was acquired with this node. The mutex may be gone after.
+    unsafe {
+        lock.release(node);
+        Slot::<2>::done::<L>(node);
+    }
+    0
+}
+
+/// Unlocks what nobody holds, or was held before a fork.
+#[cold]
+fn unlock_strange<L: TryLock<Memory = Own>>(mutex: &Mutex, acquired: u32) -> c_int {
+    if acquired == 0 {
+        return 0;
+    }
+    mutex.generation.store(0, Relaxed);
+    // SAFETY: this thread is the only one of those that were there when the lock was acquired,
+    // and others that came since have waited in vain, or were never let in.
+    unsafe { mutex.room.forget::<L>() };
+    0
+}
+
+unsafe fn destroy<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
+    // SAFETY: our caller's promise.
+    unsafe {
+        let shown = &*mutex;
+        if shown.kind() != Kind::Left && !shown.room.is_left::<L>(&LARGE) {
+            if shown.generation.load(Relaxed) != 0 {
+                return EBUSY;
+            }
+            shown.room.clear::<L>(&LARGE);
+        }
+        // It marks the mutex as one that can't be used.
+        real::pthread_mutex_destroy(mutex)
+    }
+}
+
+unsafe fn is_ours<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
+    // SAFETY: our caller's promise.
+    let shown = unsafe { &*mutex };
+    (shown.kind() != Kind::Left && !shown.room.is_left::<L>(&LARGE)).into()
+}
+
+unsafe fn never(_: *const Mutex) -> c_int {
+    0
+}

@@ -1,0 +1,26 @@
+//! What `syncline exec` asks for, through the environment; children inherit it.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `SYNCLINE_LOCKS` | names of locks, joined by `+`, each for what it can replace |
+//! | `SYNCLINE_REPLACED` | if set, what was replaced is said on standard error at the end |
+
+use core::ffi::CStr;
+
+/// The names of the locks; none without the variable, and then nothing is replaced.
+pub fn locks() -> &'static [u8] {
+    variable(c"SYNCLINE_LOCKS").map_or(b"", CStr::to_bytes)
+}
+
+/// Whether to say at the end what was replaced.
+pub fn report() -> bool {
+    variable(c"SYNCLINE_REPLACED").is_some()
+}
+
+fn variable(name: &CStr) -> Option<&'static CStr> {
+    // SAFETY: at a program's start nobody else changes the environment.
+    unsafe {
+        let value = libc::getenv(name.as_ptr());
+        (!value.is_null()).then(|| CStr::from_ptr(value))
+    }
+}

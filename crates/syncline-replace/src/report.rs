@@ -1,0 +1,126 @@
+//! What was replaced and what was not, for those who ask: counted where objects are made, and
+//! where the C library is called in our place. Replaced locks count nothing when they are used.
+
+use core::ffi::c_int;
+use core::fmt::{self, Write};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::mutex::Kind;
+use crate::options;
+
+struct Counts {
+    mutexes: AtomicU64,
+    shared: AtomicU64,
+    robust: AtomicU64,
+    priority: AtomicU64,
+    rwlocks: AtomicU64,
+    shared_rwlocks: AtomicU64,
+    spinlocks: AtomicU64,
+    left_spinlocks: AtomicU64,
+    /// Acquisitions of objects that can't be replaced.
+    left: AtomicU64,
+    /// Acquisitions of objects for which no more large locks were to be had.
+    beyond: AtomicU64,
+}
+
+static COUNTS: Counts = Counts {
+    mutexes: AtomicU64::new(0),
+    shared: AtomicU64::new(0),
+    robust: AtomicU64::new(0),
+    priority: AtomicU64::new(0),
+    rwlocks: AtomicU64::new(0),
+    shared_rwlocks: AtomicU64::new(0),
+    spinlocks: AtomicU64::new(0),
+    left_spinlocks: AtomicU64::new(0),
+    left: AtomicU64::new(0),
+    beyond: AtomicU64::new(0),
+};
+
+// Of a mutex's kind, what can't be replaced.
+const ROBUST: c_int = 0x10;
+const PRIORITY: c_int = 0x20 | 0x40;
+
+fn count(what: &AtomicU64) {
+    // Relaxed, as all here: they are read at the end.
+    what.fetch_add(1, Relaxed);
+}
+
+/// A mutex was initialised, of this kind by the C library's number.
+pub fn mutex_made(kind: c_int) {
+    count(match Kind::of(kind) {
+        Kind::Left if kind & ROBUST != 0 => &COUNTS.robust,
+        Kind::Left if kind & PRIORITY != 0 => &COUNTS.priority,
+        Kind::Left => &COUNTS.shared,
+        _ => &COUNTS.mutexes,
+    });
+}
+
+/// A reader-writer lock was initialised.
+pub fn rwlock_made(shared: bool) {
+    count(if shared { &COUNTS.shared_rwlocks } else { &COUNTS.rwlocks });
+}
+
+/// A spinlock was initialised.
+pub fn spinlock_made(ours: bool) {
+    count(if ours { &COUNTS.spinlocks } else { &COUNTS.left_spinlocks });
+}
+
+/// The C library was called, since the object can't be replaced, or since there are too many.
+#[cold]
+pub fn left_to_libc(by_kind: bool) {
+    count(if by_kind { &COUNTS.left } else { &COUNTS.beyond });
+}
+
+/// A text that may be cut off.
+struct Text {
+    bytes: [u8; 1024],
+    length: usize,
+}
+
+impl Write for Text {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        let room = &mut self.bytes[self.length..];
+        let fits = part.len().min(room.len());
+        room[..fits].copy_from_slice(&part.as_bytes()[..fits]);
+        self.length += fits;
+        Ok(())
+    }
+}
+
+/// Says it, if it was asked for.
+pub fn print() {
+    if !options::report() {
+        return;
+    }
+    let mut text = Text { bytes: [0; 1024], length: 0 };
+    // Writing never fails.
+    let _ = compose(&mut text);
+    // SAFETY: bytes of ours, to the standard error.
+    let _ = unsafe { libc::write(2, text.bytes.as_ptr().cast(), text.length) };
+}
+
+fn compose(text: &mut Text) -> fmt::Result {
+    let names = core::str::from_utf8(options::locks()).unwrap_or("?");
+    let made = |count: &AtomicU64| count.load(Relaxed);
+    // SAFETY: always allowed.
+    let process = unsafe { libc::getpid() };
+    let c = &COUNTS;
+    write!(
+        text,
+        "syncline: process {process} with {names}: initialised and replaced: {} mutexes, \
+         {} rwlocks, {} spinlocks (and static ones, which are not counted)\n\
+         syncline: left to the C library: {} mutexes and {} rwlocks shared between processes, \
+         {} robust mutexes, {} with a priority protocol, {} spinlocks; \
+         acquired {} times, and {} times for want of room\n",
+        made(&c.mutexes),
+        made(&c.rwlocks),
+        made(&c.spinlocks),
+        made(&c.shared),
+        made(&c.shared_rwlocks),
+        made(&c.robust),
+        made(&c.priority),
+        made(&c.left_spinlocks),
+        made(&c.left),
+        made(&c.beyond),
+    )
+}

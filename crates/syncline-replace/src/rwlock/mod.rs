@@ -1,0 +1,103 @@
+//! `pthread_rwlock_*`.
+//!
+//! Only locks whose acquisitions carry nothing are put in place of these, since a thread may share
+//! many at once, and POSIX' objects have no room for a node of each reader. Whether a release is
+//! a writer's is told by the owner that a writer notes, as in the C library.
+
+mod ops;
+
+pub use ops::{Ops, Polled, Timed};
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::AtomicU32;
+
+use libc::{CLOCK_REALTIME, clockid_t, timespec};
+
+use crate::choice::RWLOCKS;
+use crate::report;
+use crate::slot::Slot;
+
+/// What the C library calls `pthread_rwlock_t`, and what a replaced one makes of it.
+///
+/// ```text
+///   bytes   the C library's                a replaced one's
+///    0-23   its state                      the lock
+///   24-27   the writer, by the kernel's number    by ours
+///   28-31   whether processes share it     the same
+///   32-47   elision, padding               the generation of the process that the writer is in
+///   48-51   whom it prefers                the same
+/// ```
+#[repr(C)]
+pub struct Rwlock {
+    room: Slot<3>,
+    writer: AtomicU32,
+    shared: AtomicU32,
+    elision: AtomicU32,
+    generation: AtomicU32,
+    padding: [AtomicU32; 2],
+    preference: AtomicU32,
+    more: AtomicU32,
+}
+
+const _: () = assert!(size_of::<Rwlock>() == size_of::<libc::pthread_rwlock_t>());
+
+/// The C library's own.
+pub mod real {
+    use super::*;
+
+    crate::real::real! {
+        fn pthread_rwlock_init(lock: *const Rwlock, attributes: *const c_void) -> c_int;
+        fn pthread_rwlock_destroy(lock: *const Rwlock) -> c_int;
+        fn pthread_rwlock_rdlock(lock: *const Rwlock) -> c_int;
+        fn pthread_rwlock_tryrdlock(lock: *const Rwlock) -> c_int;
+        fn pthread_rwlock_clockrdlock(lock: *const Rwlock, clock: clockid_t, until: *const timespec) -> c_int;
+        fn pthread_rwlock_wrlock(lock: *const Rwlock) -> c_int;
+        fn pthread_rwlock_trywrlock(lock: *const Rwlock) -> c_int;
+        fn pthread_rwlock_clockwrlock(lock: *const Rwlock, clock: clockid_t, until: *const timespec) -> c_int;
+        fn pthread_rwlock_unlock(lock: *const Rwlock) -> c_int;
+    }
+}
+
+macro_rules! entries {
+    ($($name:ident($($argument:ident: $type:ty),*) = $call:ident($($passed:expr),*);)*) => {
+        $(
+            /// # Safety
+            /// As of POSIX' function.
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name(lock: *const Rwlock $(, $argument: $type)*) -> c_int {
+                // SAFETY: the program's own call.
+                unsafe { (RWLOCKS.get().$call)(lock $(, $passed)*) }
+            }
+        )*
+    };
+}
+
+entries! {
+    pthread_rwlock_rdlock() = share();
+    pthread_rwlock_tryrdlock() = try_share();
+    pthread_rwlock_timedrdlock(until: *const timespec) = share_until(CLOCK_REALTIME, until);
+    pthread_rwlock_clockrdlock(clock: clockid_t, until: *const timespec) = share_until(clock, until);
+    pthread_rwlock_wrlock() = lock();
+    pthread_rwlock_trywrlock() = try_lock();
+    pthread_rwlock_timedwrlock(until: *const timespec) = lock_until(CLOCK_REALTIME, until);
+    pthread_rwlock_clockwrlock(clock: clockid_t, until: *const timespec) = lock_until(clock, until);
+    pthread_rwlock_unlock() = unlock();
+    pthread_rwlock_destroy() = destroy();
+}
+
+/// # Safety
+/// As of POSIX' function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_init(
+    lock: *const Rwlock,
+    attributes: *const c_void,
+) -> c_int {
+    // SAFETY: the program's own call. It leaves zeros but for what is told apart, so a free lock.
+    unsafe {
+        let result = real::pthread_rwlock_init(lock, attributes);
+        if result == 0 {
+            report::rwlock_made((*lock).is_shared());
+        }
+        result
+    }
+}

@@ -1,0 +1,297 @@
+//! What POSIX says of a reader-writer lock, over a lock `L` of the catalogue.
+
+use core::ffi::c_int;
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::Relaxed;
+use core::time::Duration;
+
+use libc::{EBUSY, EDEADLK, EINVAL, ETIMEDOUT, clockid_t, timespec};
+use syncline::lock::{TimedSharedLock, TrySharedLock};
+
+use super::{Rwlock, real};
+use crate::choice::{RWLOCKS, choose};
+use crate::memory::Own;
+use crate::mutex::Until;
+use crate::slot::Large;
+use crate::tls::this_thread;
+use crate::{deadline, generation, report};
+
+type Call = unsafe fn(*const Rwlock) -> c_int;
+type CallUntil = unsafe fn(*const Rwlock, clockid_t, *const timespec) -> c_int;
+
+/// What can be done with a reader-writer lock.
+#[derive(Clone, Copy)]
+pub struct Ops {
+    pub share: Call,
+    pub try_share: Call,
+    pub share_until: CallUntil,
+    pub lock: Call,
+    pub try_lock: Call,
+    pub lock_until: CallUntil,
+    pub unlock: Call,
+    pub destroy: Call,
+}
+
+/// What is asked of a lock that takes the C library's place.
+pub trait Suited: TrySharedLock<Memory = Own, Node = (), SharedNode = ()> {}
+impl<L: TrySharedLock<Memory = Own, Node = (), SharedNode = ()>> Suited for L {}
+
+impl Ops {
+    /// With a lock of the catalogue.
+    pub const fn of<L: Suited, U: Until<L>, S: ShareUntil<L>>() -> Ops {
+        Ops {
+            share: share::<L>,
+            try_share: try_share::<L>,
+            share_until: share_until::<L, S>,
+            lock: lock::<L>,
+            try_lock: try_lock::<L>,
+            lock_until: lock_until::<L, U>,
+            unlock: unlock::<L>,
+            destroy: destroy::<L>,
+        }
+    }
+
+    /// Those of the C library.
+    pub const LEFT: Ops = Ops {
+        share: real::pthread_rwlock_rdlock,
+        try_share: real::pthread_rwlock_tryrdlock,
+        share_until: real::pthread_rwlock_clockrdlock,
+        lock: real::pthread_rwlock_wrlock,
+        try_lock: real::pthread_rwlock_trywrlock,
+        lock_until: real::pthread_rwlock_clockwrlock,
+        unlock: real::pthread_rwlock_unlock,
+        destroy: real::pthread_rwlock_destroy,
+    };
+
+    /// Those that choose.
+    pub const FIRST: Ops = Ops {
+        // SAFETY, of all blocks here: the program's own call.
+        share: |lock| unsafe { (chosen().share)(lock) },
+        try_share: |lock| unsafe { (chosen().try_share)(lock) },
+        share_until: |lock, clock, time| unsafe { (chosen().share_until)(lock, clock, time) },
+        // SAFETY: see above.
+        lock: |lock| unsafe { (chosen().lock)(lock) },
+        try_lock: |lock| unsafe { (chosen().try_lock)(lock) },
+        lock_until: |lock, clock, time| unsafe { (chosen().lock_until)(lock, clock, time) },
+        // SAFETY: see above.
+        unlock: |lock| unsafe { (chosen().unlock)(lock) },
+        destroy: |lock| unsafe { (chosen().destroy)(lock) },
+    };
+}
+
+fn chosen() -> &'static Ops {
+    choose();
+    RWLOCKS.get()
+}
+
+/// How a share is waited for until a deadline.
+pub trait ShareUntil<L: TrySharedLock> {
+    /// Waits, and says whether it got the share.
+    ///
+    /// # Safety
+    ///
+    /// As of [`TimedSharedLock::acquire_shared_until`].
+    unsafe fn acquire(lock: &L, deadline: Duration) -> bool;
+}
+
+/// By the lock's own means.
+pub struct Timed(PhantomData<()>);
+
+impl<L: TimedSharedLock<Memory = Own, SharedNode = ()>> ShareUntil<L> for Timed {
+    unsafe fn acquire(lock: &L, deadline: Duration) -> bool {
+        // SAFETY: our caller's promise.
+        unsafe { lock.acquire_shared_until(&(), deadline) }
+    }
+}
+
+/// By trying again and again.
+pub struct Polled(PhantomData<()>);
+
+impl<L: TrySharedLock<Memory = Own, SharedNode = ()>> ShareUntil<L> for Polled {
+    unsafe fn acquire(lock: &L, deadline: Duration) -> bool {
+        // SAFETY: our caller's promise.
+        crate::mutex::poll(deadline, || unsafe { lock.try_acquire_shared(&()) })
+    }
+}
+
+static LARGE: Large = Large::new();
+
+impl Rwlock {
+    /// Whether processes share it, so that it is left to the C library.
+    pub fn is_shared(&self) -> bool {
+        // Relaxed: it never changes while the lock is used.
+        self.shared.load(Relaxed) != 0
+    }
+
+    /// Whether this thread is the writer inside.
+    fn is_mine(&self) -> bool {
+        // Relaxed: exact for the thread that asks about itself.
+        self.writer.load(Relaxed) == this_thread()
+    }
+}
+
+/// The lock, if it is replaced.
+///
+/// # Safety
+///
+/// The program's lock.
+#[inline(always)]
+unsafe fn find<'a, L: Suited>(lock: *const Rwlock) -> Option<(&'a Rwlock, &'a L)> {
+    // SAFETY: our caller's promise.
+    let shown = unsafe { &*lock };
+    if shown.is_shared() {
+        report::left_to_libc(true);
+        return None;
+    }
+    let found = shown.room.get::<L>(&LARGE);
+    if found.is_none() {
+        report::left_to_libc(false);
+    }
+    Some((shown, found?))
+}
+
+/// What follows a writer's acquisition.
+fn entered(lock: &Rwlock) -> c_int {
+    lock.writer.store(this_thread(), Relaxed);
+    lock.generation.store(generation::now(), Relaxed);
+    0
+}
+
+// SAFETY, of all blocks below: the program's own call. Nodes have no size.
+
+unsafe fn share<L: Suited>(lock: *const Rwlock) -> c_int {
+    // SAFETY: see above.
+    unsafe {
+        let Some((shown, lock)) = find::<L>(lock) else {
+            return real::pthread_rwlock_rdlock(lock);
+        };
+        if shown.is_mine() {
+            return EDEADLK;
+        }
+        lock.acquire_shared(&());
+    }
+    0
+}
+
+unsafe fn try_share<L: Suited>(lock: *const Rwlock) -> c_int {
+    // SAFETY: see above.
+    unsafe {
+        let Some((_, lock)) = find::<L>(lock) else {
+            return real::pthread_rwlock_tryrdlock(lock);
+        };
+        if lock.try_acquire_shared(&()) { 0 } else { EBUSY }
+    }
+}
+
+unsafe fn share_until<L: Suited, S: ShareUntil<L>>(
+    lock: *const Rwlock,
+    clock: clockid_t,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: see above.
+    unsafe {
+        let Some((shown, lock)) = find::<L>(lock) else {
+            return real::pthread_rwlock_clockrdlock(lock, clock, time);
+        };
+        // The C library refuses what is no time even if the lock is free.
+        if !deadline::is_known(clock) || !deadline::is_valid(&*time) {
+            return EINVAL;
+        }
+        if shown.is_mine() {
+            return EDEADLK;
+        }
+        if lock.try_acquire_shared(&()) {
+            return 0;
+        }
+        match deadline::read(clock, time) {
+            Some(deadline) if S::acquire(lock, deadline) => 0,
+            _ => ETIMEDOUT,
+        }
+    }
+}
+
+unsafe fn lock<L: Suited>(lock: *const Rwlock) -> c_int {
+    // SAFETY: see above.
+    unsafe {
+        let Some((shown, lock)) = find::<L>(lock) else {
+            return real::pthread_rwlock_wrlock(lock);
+        };
+        if shown.is_mine() {
+            return EDEADLK;
+        }
+        lock.acquire(&());
+        entered(shown)
+    }
+}
+
+unsafe fn try_lock<L: Suited>(lock: *const Rwlock) -> c_int {
+    // SAFETY: see above.
+    unsafe {
+        let Some((shown, lock)) = find::<L>(lock) else {
+            return real::pthread_rwlock_trywrlock(lock);
+        };
+        if lock.try_acquire(&()) { entered(shown) } else { EBUSY }
+    }
+}
+
+unsafe fn lock_until<L: Suited, U: Until<L>>(
+    lock: *const Rwlock,
+    clock: clockid_t,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: see above.
+    unsafe {
+        let Some((shown, lock)) = find::<L>(lock) else {
+            return real::pthread_rwlock_clockwrlock(lock, clock, time);
+        };
+        if !deadline::is_known(clock) || !deadline::is_valid(&*time) {
+            return EINVAL;
+        }
+        if shown.is_mine() {
+            return EDEADLK;
+        }
+        if lock.try_acquire(&()) {
+            return entered(shown);
+        }
+        match deadline::read(clock, time) {
+            Some(deadline) if U::acquire(lock, &(), deadline) => entered(shown),
+            _ => ETIMEDOUT,
+        }
+    }
+}
+
+unsafe fn unlock<L: Suited>(lock: *const Rwlock) -> c_int {
+    // SAFETY: see above.
+    unsafe {
+        let Some((shown, lock)) = find::<L>(lock) else {
+            return real::pthread_rwlock_unlock(lock);
+        };
+        if !shown.is_mine() {
+            lock.release_shared(&());
+            return 0;
+        }
+        shown.writer.store(0, Relaxed);
+        if shown.generation.load(Relaxed) != generation::now() {
+            // Nobody else of those that were there has come through the fork.
+            shown.room.forget::<L>();
+        } else {
+            lock.release(&());
+        }
+    }
+    0
+}
+
+unsafe fn destroy<L: Suited>(lock: *const Rwlock) -> c_int {
+    // SAFETY: see above.
+    unsafe {
+        let Some((shown, found)) = find::<L>(lock) else {
+            return real::pthread_rwlock_destroy(lock);
+        };
+        // The C library doesn't notice a lock that is still held; it is left as it is.
+        if found.try_acquire(&()) {
+            found.release(&());
+            shown.room.clear::<L>(&LARGE);
+        }
+    }
+    0
+}

@@ -1,0 +1,195 @@
+//! Where a replaced lock is: in the room that the program's object has, or, if it is too large,
+//! behind a pointer that is there.
+//!
+//! ```text
+//!   room      lock                      a lock of all the room, whose acquisitions need no node
+//!             lock, node                the holder's node
+//!             pointer, node             a large lock, made when it is first used
+//!             LEFT, -                   no more large locks are to be had: left to the C library
+//! ```
+
+use core::mem::{align_of, size_of};
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
+
+use syncline::lock::RawLock;
+use syncline::memory::Memory;
+
+use crate::memory::{Cells, LINE, Own};
+
+/// Large locks that a process may have of each kind of object. At three kilobytes for the largest,
+/// they take at most 200 MB.
+const MOST: u32 = 1 << 16;
+
+/// In place of a pointer: this object is left to the C library.
+const LEFT: usize = 1;
+
+/// Where large locks come from. A process replaces all objects of a kind by one lock, so all have
+/// one size.
+pub struct Large(Cells);
+
+impl Large {
+    /// None yet.
+    pub const fn new() -> Large {
+        Large(Cells::new(MOST))
+    }
+
+    /// A fresh lock.
+    pub fn create<L: Default>(&self) -> Option<NonNull<L>> {
+        let lock = self.0.take(size_of::<L>().div_ceil(LINE))?.cast::<L>();
+        // SAFETY: it is ours, and large and aligned enough.
+        unsafe { lock.write(L::default()) };
+        Some(lock)
+    }
+
+    /// Frees a lock.
+    ///
+    /// # Safety
+    ///
+    /// It comes from [`create`](Self::create), and nobody uses it any more.
+    pub unsafe fn destroy<L>(&self, lock: NonNull<L>) {
+        // SAFETY: our caller's promise.
+        unsafe {
+            lock.drop_in_place();
+            self.0.give(lock.cast());
+        }
+    }
+}
+
+/// The room for a lock in an object, all zero at first. The last word is for the holder's node.
+#[repr(C)]
+pub struct Slot<const WORDS: usize>([AtomicUsize; WORDS]);
+
+impl<const WORDS: usize> Default for Slot<WORDS> {
+    fn default() -> Self {
+        Slot([const { AtomicUsize::new(0) }; WORDS])
+    }
+}
+
+impl<const WORDS: usize> Slot<WORDS> {
+    /// Whether acquisitions of this lock carry something.
+    const fn has_node<L: RawLock>() -> bool {
+        size_of::<L::Node>() != 0
+    }
+
+    const fn is_inside<L: RawLock>() -> bool {
+        let room = if Self::has_node::<L>() { WORDS - 1 } else { WORDS };
+        size_of::<L>() <= room * size_of::<usize>() && align_of::<L>() <= align_of::<usize>()
+    }
+
+    /// The lock; none if this object is left to the C library.
+    #[inline(always)]
+    pub fn get<L: RawLock>(&self, large: &Large) -> Option<&L> {
+        if Self::is_inside::<L>() {
+            // SAFETY: it is large and aligned enough, and all zero is a fresh lock.
+            return Some(unsafe { &*ptr::from_ref(self).cast::<L>() });
+        }
+        // Acquire: pairs with the AcqRel in `make`.
+        match self.0[0].load(Acquire) {
+            0 => self.make(large),
+            LEFT => None,
+            // SAFETY: it points to a lock, from `make`, which is there until `clear`.
+            pointer => Some(unsafe { &*(pointer as *const L) }),
+        }
+    }
+
+    /// Whether the object is left to the C library, decided now if not before.
+    pub fn is_left<L: RawLock>(&self, large: &Large) -> bool {
+        self.get::<L>(large).is_none()
+    }
+
+    #[cold]
+    fn make<L: RawLock>(&self, large: &Large) -> Option<&L> {
+        let new = large.create::<L>();
+        let value = new.map_or(LEFT, |new| new.addr().get());
+        // AcqRel: pairs with the Acquire in `get`: the lock is initialised.
+        let outcome = self.0[0].compare_exchange(0, value, AcqRel, Acquire);
+        if let (Err(_), Some(new)) = (outcome, new) {
+            // SAFETY: nobody else has seen it.
+            unsafe { large.destroy(new) };
+        }
+        match outcome.map_or_else(|theirs| theirs, |_| value) {
+            LEFT => None,
+            // SAFETY: as in `get`.
+            pointer => Some(unsafe { &*(pointer as *const L) }),
+        }
+    }
+
+    /// A node for an acquisition, which stays until [`done`](Self::done).
+    #[inline(always)]
+    pub fn node<'a, L: RawLock<Memory = Own>>() -> &'a L::Node {
+        let node =
+            if Self::has_node::<L>() { Own::allocate::<L::Node>() } else { NonNull::dangling() };
+        // SAFETY: it is alive until it is freed, or has no size.
+        unsafe { node.as_ref() }
+    }
+
+    /// Frees a node that no acquisition has.
+    ///
+    /// # Safety
+    ///
+    /// It comes from [`node`](Self::node), and nobody uses it any more.
+    #[inline(always)]
+    pub unsafe fn done<L: RawLock<Memory = Own>>(node: &L::Node) {
+        if Self::has_node::<L>() {
+            // SAFETY: our caller's promise.
+            unsafe { Own::free(NonNull::from_ref(node)) }
+        }
+    }
+
+    /// Notes the holder's node.
+    #[inline(always)]
+    pub fn hold<L: RawLock>(&self, node: &L::Node) {
+        if Self::has_node::<L>() {
+            // Relaxed: only holders read it, and the lock orders them.
+            self.0[WORDS - 1].store(ptr::from_ref(node).addr(), Relaxed);
+        }
+    }
+
+    /// The holder's node.
+    #[inline(always)]
+    pub fn held<'a, L: RawLock>(&self) -> &'a L::Node {
+        let node = if Self::has_node::<L>() {
+            // Relaxed: as in `hold`.
+            self.0[WORDS - 1].load(Relaxed) as *const L::Node
+        } else {
+            ptr::dangling()
+        };
+        // SAFETY: the holder has left it here, or it has no size.
+        unsafe { &*node }
+    }
+
+    /// Makes the lock a fresh one, and frees what it had.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses the lock, or holds it.
+    pub unsafe fn clear<L: RawLock>(&self, large: &Large) {
+        // Relaxed, also below: whoever uses it next must know from elsewhere that it may.
+        let pointer = self.0[0].load(Relaxed);
+        // SAFETY: nobody uses the lock; a pointer comes from `make`.
+        unsafe {
+            if Self::is_inside::<L>() {
+                ptr::from_ref(self).cast_mut().cast::<L>().drop_in_place();
+            } else if pointer > LEFT {
+                large.destroy(NonNull::new_unchecked(pointer as *mut L));
+            }
+        }
+        self.0.iter().for_each(|word| word.store(0, Relaxed));
+    }
+
+    /// Makes a lock a fresh one whose waiters are no more. What they had is lost.
+    ///
+    /// # Safety
+    ///
+    /// This thread holds the lock, and no other thread uses it.
+    pub unsafe fn forget<L: RawLock>(&self) {
+        if Self::is_inside::<L>() {
+            // Relaxed: nobody else is there.
+            self.0.iter().for_each(|word| word.store(0, Relaxed));
+        } else {
+            // SAFETY: whoever holds the lock has found it behind the pointer.
+            unsafe { (self.0[0].load(Relaxed) as *mut L).write(L::default()) };
+        }
+    }
+}

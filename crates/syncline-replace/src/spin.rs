@@ -1,0 +1,225 @@
+//! `pthread_spin_*`.
+//!
+//! A spinlock is a word, too small for most locks. Every one is initialised by a call, and so gets
+//! a lock in the library's memory; the word says which. The C library's own words are 1 for a free
+//! lock, 0 and below for a held one, so they can be told apart. Those beyond the limit, and those
+//! shared between processes, are left to the C library.
+
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
+
+use libc::EBUSY;
+use syncline::lock::TryLock;
+
+use crate::choice::{SPINLOCKS, choose};
+use crate::memory::{Cells, Own};
+use crate::report;
+use crate::slot::{Large, Slot};
+
+/// What the C library calls `pthread_spinlock_t`.
+type Word = AtomicI32;
+
+/// Says that the rest of the word is a lock's number.
+const OURS: c_int = 1 << 30;
+
+mod real {
+    use super::*;
+
+    crate::real::real! {
+        fn pthread_spin_init(word: *const Word, shared: c_int) -> c_int;
+        fn pthread_spin_destroy(word: *const Word) -> c_int;
+        fn pthread_spin_lock(word: *const Word) -> c_int;
+        fn pthread_spin_trylock(word: *const Word) -> c_int;
+        fn pthread_spin_unlock(word: *const Word) -> c_int;
+    }
+}
+
+type Call = unsafe fn(*const Word) -> c_int;
+
+/// What can be done with a spinlock.
+#[derive(Clone, Copy)]
+pub struct Ops {
+    init: unsafe fn(*const Word, c_int) -> c_int,
+    destroy: Call,
+    lock: Call,
+    try_lock: Call,
+    unlock: Call,
+}
+
+impl Ops {
+    /// With a lock of the catalogue.
+    pub const fn of<L: TryLock<Memory = Own>>() -> Ops {
+        Ops {
+            init: init::<L>,
+            destroy: destroy::<L>,
+            lock: lock::<L>,
+            try_lock: try_lock::<L>,
+            unlock: unlock::<L>,
+        }
+    }
+
+    /// Those of the C library.
+    pub const LEFT: Ops = Ops {
+        init: real::pthread_spin_init,
+        destroy: real::pthread_spin_destroy,
+        lock: real::pthread_spin_lock,
+        try_lock: real::pthread_spin_trylock,
+        unlock: real::pthread_spin_unlock,
+    };
+
+    /// Those that choose.
+    pub const FIRST: Ops = Ops {
+        init: |word, shared| {
+            choose();
+            // SAFETY: the program's own call, as below.
+            unsafe { (SPINLOCKS.get().init)(word, shared) }
+        },
+        destroy: |word| {
+            choose();
+            // SAFETY: as above.
+            unsafe { (SPINLOCKS.get().destroy)(word) }
+        },
+        lock: |word| {
+            choose();
+            // SAFETY: as above.
+            unsafe { (SPINLOCKS.get().lock)(word) }
+        },
+        try_lock: |word| {
+            choose();
+            // SAFETY: as above.
+            unsafe { (SPINLOCKS.get().try_lock)(word) }
+        },
+        unlock: |word| {
+            choose();
+            // SAFETY: as above.
+            unsafe { (SPINLOCKS.get().unlock)(word) }
+        },
+    };
+}
+
+/// A lock in the library's memory.
+struct Place<L> {
+    lock: L,
+    /// Only for the holder's node.
+    holder: Slot<1>,
+}
+
+impl<L: Default> Default for Place<L> {
+    fn default() -> Self {
+        Place { lock: L::default(), holder: Slot::default() }
+    }
+}
+
+static LARGE: Large = Large::new();
+
+/// The lock of a replaced spinlock.
+///
+/// # Safety
+///
+/// The program's spinlock.
+#[inline(always)]
+unsafe fn place<'a, L>(word: *const Word) -> Option<&'a Place<L>> {
+    // SAFETY: our caller's promise. Relaxed: who uses a lock knows from elsewhere that it is
+    // initialised.
+    let value = unsafe { (*word).load(Relaxed) };
+    // Of a held lock of the C library the sign is set, too.
+    (value >= OURS).then(|| {
+        // SAFETY: such a value comes from `init`, and the lock lives until `destroy`.
+        unsafe { Cells::at((value & !OURS) as u32).cast().as_ref() }
+    })
+}
+
+unsafe fn init<L: TryLock<Memory = Own>>(word: *const Word, shared: c_int) -> c_int {
+    let private = shared == libc::PTHREAD_PROCESS_PRIVATE;
+    let place = if private { LARGE.create::<Place<L>>() } else { None };
+    report::spinlock_made(place.is_some());
+    match place {
+        Some(place) => {
+            let number = Cells::number(place.cast());
+            // SAFETY: the program's own call.
+            unsafe { (*word).store(OURS | number as c_int, Relaxed) };
+            0
+        }
+        // SAFETY: as above.
+        None => unsafe { real::pthread_spin_init(word, shared) },
+    }
+}
+
+unsafe fn destroy<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
+    // SAFETY: the program's own call; nobody uses the lock.
+    unsafe {
+        match place::<L>(word) {
+            Some(place) => {
+                (*word).store(0, Relaxed);
+                LARGE.destroy(core::ptr::NonNull::from_ref(place));
+                0
+            }
+            None => real::pthread_spin_destroy(word),
+        }
+    }
+}
+
+unsafe fn lock<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
+    // SAFETY: the program's own call; the node stays until it is released.
+    unsafe {
+        let Some(place) = place::<L>(word) else { return real::pthread_spin_lock(word) };
+        let node = Slot::<1>::node::<L>();
+        place.lock.acquire(node);
+        place.holder.hold::<L>(node);
+    }
+    0
+}
+
+unsafe fn try_lock<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
+    // SAFETY: as above; a try that fails leaves the node free.
+    unsafe {
+        let Some(place) = place::<L>(word) else { return real::pthread_spin_trylock(word) };
+        let node = Slot::<1>::node::<L>();
+        if !place.lock.try_acquire(node) {
+            Slot::<1>::done::<L>(node);
+            return EBUSY;
+        }
+        place.holder.hold::<L>(node);
+    }
+    0
+}
+
+unsafe fn unlock<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
+    // SAFETY: as above; the lock is held, and was acquired with this node.
+    unsafe {
+        let Some(place) = place::<L>(word) else { return real::pthread_spin_unlock(word) };
+        let node = place.holder.held::<L>();
+        place.lock.release(node);
+        Slot::<1>::done::<L>(node);
+    }
+    0
+}
+
+macro_rules! entries {
+    ($($name:ident = $call:ident;)*) => {
+        $(
+            /// # Safety
+            /// As of POSIX' function.
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name(word: *const Word) -> c_int {
+                // SAFETY: the program's own call.
+                unsafe { (SPINLOCKS.get().$call)(word) }
+            }
+        )*
+    };
+}
+
+entries! {
+    pthread_spin_destroy = destroy;
+    pthread_spin_lock = lock;
+    pthread_spin_trylock = try_lock;
+    pthread_spin_unlock = unlock;
+}
+
+/// # Safety
+/// As of POSIX' function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_spin_init(word: *const Word, shared: c_int) -> c_int {
+    // SAFETY: the program's own call.
+    unsafe { (SPINLOCKS.get().init)(word, shared) }
+}

@@ -1,0 +1,171 @@
+//! What an access does: it finds its line, is served when the line is free, and lets those go on
+//! who watch the line.
+
+use super::{Engine, Then};
+use crate::line::Line;
+use crate::machine::{Access, Homes, State};
+
+/// Bytes of a line; every machine has the same.
+pub const LINE: usize = 64;
+
+/// Cycles between two looks of a thread that waits: a spin-loop hint or two.
+const PAUSE: u64 = 40;
+
+impl Engine<'_> {
+    /// The line of an address.
+    #[inline]
+    pub(super) fn line_of(&mut self, address: usize) -> u32 {
+        let number = address / LINE;
+        match self.latest_line {
+            Some((latest, line)) if latest == number => line,
+            _ => self.find_line(number),
+        }
+    }
+
+    fn find_line(&mut self, number: usize) -> u32 {
+        let next = self.lines.len();
+        let line = *self.by_address.entry(number).or_insert(next as u32);
+        if line as usize == next {
+            let machine = self.machine;
+            let cache = self.threads.get(self.current as usize).map_or(0, |t| t.cache as usize);
+            let node = match machine.description.homes {
+                Homes::FirstTouch => machine.node_of(cache),
+                // By the order in which lines come up, so that a run does not depend on
+                // where the system has put them; scattered by a multiplicative hash.
+                Homes::Hashed => {
+                    let scattered = (next as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+                    (scattered % machine.description.nodes as u64) as usize
+                }
+            };
+            self.lines.push(Line::new(machine.memory_near(node), cache));
+        }
+        self.latest_line = Some((number, line));
+        line
+    }
+
+    /// Gives the lines of these addresses their home, whoever touches them first: this node, or
+    /// the nearest to it that has memory.
+    pub fn home(&mut self, addresses: std::ops::Range<usize>, node: usize) {
+        let machine = self.machine;
+        for number in addresses.start / LINE..addresses.end.div_ceil(LINE) {
+            let line = self.find_line(number);
+            let caches = machine.description.caches_per_node;
+            let keeper = node * caches + line as usize % caches;
+            self.lines[line as usize] = Line::new(machine.memory_near(node), keeper);
+        }
+    }
+
+    /// Puts the line of an address into a state, with these caches as its holders, the owner
+    /// first: to measure what an access to such a line costs.
+    pub fn prepare(&mut self, address: usize, state: State, holders: &[usize]) {
+        let line = self.line_of(address);
+        self.lines[line as usize].prepare(state, holders);
+    }
+
+    /// An access by the current thread; it has taken place when this returns.
+    pub(crate) fn access(&mut self, access: Access, address: usize) -> Then {
+        self.accesses += 1;
+        let number = self.line_of(address);
+        if self.machine.is_uncached() {
+            return self.access_memory(access, number);
+        }
+        let cache = self.look(access, number);
+        let line = &mut self.lines[number as usize];
+        let local = if line.suits(access, cache) { self.machine.local(access) } else { None };
+        if let Some(cycles) = local {
+            let done = self.now + u64::from(cycles);
+            line.access(self.machine, access, cache);
+            if access != Access::Load {
+                self.write(number, done);
+            }
+            return self.pass_until(done);
+        }
+        let cycles = u64::from(line.cycles(self.machine, access, cache));
+        self.serve(access, number, cycles)
+    }
+
+    /// An atomic operation by the current thread; none if the machine has to make it of loads and
+    /// stores, under a register.
+    #[inline]
+    pub(crate) fn atomic(&mut self, access: Access, address: usize) -> Option<Then> {
+        (access == Access::Store || !self.machine.is_uncached())
+            .then(|| self.access(access, address))
+    }
+
+    /// The cache of the current thread, which now looks at a line, or does something else with it.
+    #[inline]
+    fn look(&mut self, access: Access, line: u32) -> usize {
+        let thread = &mut self.threads[self.current as usize];
+        let reads = access == Access::Load;
+        (thread.looks_at, thread.writes_to) = (reads.then_some(line), (!reads).then_some(line));
+        thread.cache as usize
+    }
+
+    /// Lets an access go out that takes so many cycles from when the line is free.
+    #[inline]
+    fn serve(&mut self, access: Access, number: u32, cycles: u64) -> Then {
+        let cache = self.threads[self.current as usize].cache as usize;
+        let line = &mut self.lines[number as usize];
+        let done = line.free_at.max(self.now) + cycles;
+        line.free_at = done;
+        line.access(self.machine, access, cache);
+        if access != Access::Load {
+            self.write(number, done);
+        }
+        self.pass_until(done)
+    }
+
+    /// Lets those go on who watch a line, when what is being written can be seen; until then
+    /// nobody begins to watch.
+    #[inline]
+    pub(super) fn write(&mut self, line: u32, at: u64) {
+        let state = &mut self.lines[line as usize];
+        state.written_at = at;
+        if !state.watchers.is_empty() {
+            self.notify(line, at);
+        }
+    }
+
+    fn notify(&mut self, line: u32, at: u64) {
+        let mut watchers = std::mem::take(&mut self.lines[line as usize].watchers);
+        for watcher in watchers.drain(..) {
+            let late = self.chance(PAUSE);
+            self.plan(at + late, watcher);
+        }
+        self.lines[line as usize].watchers = watchers;
+    }
+
+    /// The pause between two looks. A thread that has looked often, and would see the same
+    /// again, goes on when the line is written to: until then nothing would come of its looks.
+    pub(crate) fn pause(&mut self, looks: u32, patience: u32) -> Then {
+        let thread = &self.threads[self.current as usize];
+        if looks > patience
+            && !thread.asked_time
+            && let Some(number) = thread.looks_at
+        {
+            let line = &mut self.lines[number as usize];
+            // A write that is under way has told the watchers already.
+            if line.is_held(thread.cache as usize) && line.written_at <= self.now {
+                line.watchers.push(self.current);
+                return self.suspend();
+            }
+        }
+        self.pass_until(self.now + PAUSE)
+    }
+
+    /// The current thread does something else for so many cycles.
+    pub(crate) fn delay(&mut self, cycles: u64) -> Then {
+        self.threads[self.current as usize].looks_at = None;
+        self.pass_until(self.now + cycles)
+    }
+
+    /// The current thread stays away for so many times what a line needs at most to change
+    /// hands: until a write has reached all who share it, and the next one has read it.
+    pub(crate) fn back_off(&mut self, units: u32) -> Then {
+        let machine = self.machine;
+        let written = machine.cycles(Access::Store, State::Shared, machine.farthest());
+        let read = machine.cycles(Access::Load, State::Modified, machine.farthest());
+        self.delay(u64::from(units) * u64::from(written + read))
+    }
+
+}

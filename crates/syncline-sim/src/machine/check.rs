@@ -1,0 +1,214 @@
+//! Whether a description can be a machine; what is wrong with it is one sentence that begins with
+//! the field.
+
+use super::description::{Costs, Description, Protocol};
+use super::{MOST_CACHES, MOST_THREADS};
+
+/// The greatest number of cycles that is taken for a cost and not for a slip.
+const MOST_CYCLES: f64 = 1e9;
+
+/// The greatest distance and the greatest position of a column.
+const FARTHEST: f64 = 1e6;
+
+/// # Errors
+/// What is wrong.
+pub fn check(d: &Description) -> Result<(), String> {
+    counts(d)?;
+    distances(d)?;
+    tables(d)?;
+    extras(d)
+}
+
+fn counts(d: &Description) -> Result<(), String> {
+    if d.name.is_empty() {
+        return Err("name: must not be empty".to_owned());
+    }
+    let counts = [
+        (d.nodes, "nodes"),
+        (d.caches_per_node, "caches_per_node"),
+        (d.threads_per_cache, "threads_per_cache"),
+    ];
+    if let Some((_, what)) = counts.iter().find(|(count, _)| *count == 0) {
+        return Err(format!("{what}: must be 1 at least"));
+    }
+    let caches = d.nodes.saturating_mul(d.caches_per_node);
+    if caches > MOST_CACHES {
+        return Err(format!(
+            "nodes: {caches} caches in all, and at most {MOST_CACHES} can be simulated"
+        ));
+    }
+    let threads = caches.saturating_mul(d.threads_per_cache);
+    if threads > MOST_THREADS {
+        return Err(format!(
+            "threads_per_cache: {threads} threads in all, and at most {MOST_THREADS} can be simulated"
+        ));
+    }
+    if !(1e6..=1e12).contains(&d.hertz) {
+        return Err("hertz: from 1e6 to 1e12".to_owned());
+    }
+    if let Some(node) = d.memories.iter().find(|&&node| node >= d.nodes) {
+        return Err(format!("memories: there is no node {node}"));
+    }
+    Ok(())
+}
+
+fn distances(d: &Description) -> Result<(), String> {
+    let ascending = d.columns_at.windows(2).all(|pair| pair[0] < pair[1]);
+    let sound = d.columns_at.iter().all(|at| (0.0..=FARTHEST).contains(at));
+    if d.columns_at.is_empty() || d.columns_at.len() != d.columns.len() || !ascending || !sound {
+        return Err("columns_at: one distance for each of columns, ascending".to_owned());
+    }
+    let square = d.distances.len() == d.nodes && d.distances.iter().all(|r| r.len() == d.nodes);
+    if !square || d.distances.iter().flatten().any(|d| !(0.0..=FARTHEST).contains(d)) {
+        return Err(format!("distances: {0} rows of {0} numbers from 0 on", d.nodes));
+    }
+    for (a, row) in d.distances.iter().enumerate() {
+        if row[a] != 0.0 {
+            return Err(format!("distances: from node {a} to itself it must be 0"));
+        }
+        if let Some(b) = (0..d.nodes).find(|&b| row[b] != d.distances[b][a]) {
+            let back = d.distances[b][a];
+            return Err(format!(
+                "distances: {} from node {a} to {b}, and {back} back; they must be the same",
+                row[b]
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Which rows a table must have.
+#[derive(Clone, Copy, PartialEq)]
+enum Needs {
+    /// All but `owned`, `shared_by_all` and `invalid`.
+    Held,
+    /// As that, and `invalid`.
+    All,
+    /// Only `invalid`.
+    Invalid,
+    /// None, and it has none.
+    Nothing,
+}
+
+fn tables(d: &Description) -> Result<(), String> {
+    let uncached = d.protocol == Protocol::Uncached;
+    let needs = |cached, otherwise| if uncached { otherwise } else { cached };
+    for (name, costs, needs) in [
+        ("load", &d.load, needs(Needs::All, Needs::Invalid)),
+        ("store", &d.store, needs(Needs::Held, Needs::Invalid)),
+        ("cas", &d.cas, needs(Needs::Held, Needs::Nothing)),
+        ("fai", &d.fai, needs(Needs::Held, Needs::Nothing)),
+        ("tas", &d.tas, needs(Needs::Held, Needs::Invalid)),
+        ("swap", &d.swap, needs(Needs::Held, Needs::Nothing)),
+    ] {
+        table(name, costs, needs, d.columns.len())?;
+    }
+    Ok(())
+}
+
+fn table(name: &str, costs: &Costs, needs: Needs, columns: usize) -> Result<(), String> {
+    let held = matches!(needs, Needs::Held | Needs::All);
+    let invalid = matches!(needs, Needs::Invalid | Needs::All);
+    for (state, row, needed, allowed) in [
+        ("modified", &costs.modified, held, held),
+        ("owned", &costs.owned, false, held),
+        ("exclusive", &costs.exclusive, held, held),
+        ("shared", &costs.shared, held, held),
+        ("shared_by_all", &costs.shared_by_all, false, held),
+        ("invalid", &costs.invalid, invalid, needs != Needs::Nothing),
+    ] {
+        if row.is_empty() && !needed {
+            continue;
+        }
+        if !allowed {
+            return Err(format!("{name}.{state}: there are no caches, and so no such cost"));
+        }
+        let cycles = row.iter().all(|cycles| (0.0..MOST_CYCLES).contains(cycles));
+        if row.len() != columns || !cycles {
+            return Err(format!("{name}.{state}: must be {columns} numbers of cycles, one for each column"));
+        }
+    }
+    Ok(())
+}
+
+fn extras(d: &Description) -> Result<(), String> {
+    let times = [d.scheduler.slice, d.scheduler.switch, d.scheduler.wake];
+    if times.iter().any(|time| !(0.0..=10.0).contains(time)) || d.scheduler.slice < 1e-7 {
+        return Err("scheduler: times in seconds, up to 10, and a slice from 1e-7 on".to_owned());
+    }
+    let cycles = |cycles: &[f64]| cycles.iter().all(|cycles| (0.0..MOST_CYCLES).contains(cycles));
+    match (d.protocol, &d.busy) {
+        (Protocol::Uncached, None) => {
+            return Err("busy: must be there, since protocol is uncached".to_owned());
+        }
+        (Protocol::Uncached, Some(busy)) if !cycles(&[busy.memory, busy.register]) => {
+            return Err("busy: numbers of cycles".to_owned());
+        }
+        (Protocol::Uncached, _) | (_, None) => {}
+        (_, Some(_)) => return Err("busy: only where protocol is uncached".to_owned()),
+    }
+    if let Some(m) = &d.messages
+        && !(cycles(&[m.send, m.receive, m.word, m.hop]) && (1..=1 << 20).contains(&m.room))
+    {
+        return Err("messages: numbers of cycles, and room for 1 word at least".to_owned());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Machine;
+    use super::*;
+
+    #[track_caller]
+    fn refused(name: &str, change: impl FnOnce(&mut Description), why: &str) {
+        let mut description = Machine::named(name).unwrap().description;
+        change(&mut description);
+        let error = Machine::new(description).unwrap_err();
+        assert!(error.contains(why), "{error}");
+    }
+
+    #[test]
+    fn counts_that_make_no_machine() {
+        refused("opteron", |d| d.name.clear(), "name: must not be empty");
+        refused("opteron", |d| d.nodes = 0, "nodes: must be 1 at least");
+        refused("opteron", |d| d.caches_per_node = 0, "caches_per_node: must be 1");
+        refused("opteron", |d| d.threads_per_cache = 0, "threads_per_cache: must be 1");
+        refused("opteron", |d| d.caches_per_node = 1000, "at most 256");
+        refused("opteron", |d| d.caches_per_node = usize::MAX, "at most 256");
+        refused("opteron", |d| d.threads_per_cache = 1 << 40, "at most 4096");
+        refused("opteron", |d| d.hertz = f64::INFINITY, "hertz");
+        refused("scc", |d| d.memories.push(24), "memories: there is no node 24");
+    }
+
+    #[test]
+    fn distances_that_make_no_map() {
+        refused("opteron", |d| d.columns_at[1] = 0.0, "columns_at");
+        refused("opteron", |d| d.columns_at[3] = f64::INFINITY, "columns_at");
+        refused("opteron", |d| d.distances[3][2] = f64::NAN, "distances: 8 rows");
+        refused("opteron", |d| d.distances.truncate(7), "distances: 8 rows");
+        refused("opteron", |d| d.distances[3][2] = 7.0, "1 from node 2 to 3, and 7 back");
+        refused("opteron", |d| d.distances[3][3] = 1.0, "from node 3 to itself");
+    }
+
+    #[test]
+    fn tables_that_lack_something() {
+        refused("opteron", |d| d.fai.shared.truncate(3), "fai.shared: must be 4 numbers");
+        refused("opteron", |d| d.cas = Costs::default(), "cas.modified: must be 4 numbers");
+        refused("opteron", |d| d.load.invalid.clear(), "load.invalid");
+        refused("opteron", |d| d.store.owned[0] = -1.0, "store.owned");
+        refused("scc", |d| d.store.invalid.clear(), "store.invalid");
+        refused("scc", |d| d.load.shared = vec![1.0; 3], "load.shared: there are no caches");
+        refused("scc", |d| d.swap.invalid = vec![1.0; 3], "swap.invalid: there are no caches");
+    }
+
+    #[test]
+    fn extras_that_do_not_fit() {
+        refused("opteron", |d| d.scheduler.slice = 0.0, "slice");
+        refused("opteron", |d| d.scheduler.wake = f64::NAN, "scheduler");
+        refused("scc", |d| d.busy = None, "busy: must be there");
+        refused("scc", |d| d.busy.as_mut().unwrap().memory = -1.0, "busy: numbers");
+        refused("opteron", |d| d.busy = Machine::named("scc").unwrap().description.busy, "busy: only");
+        refused("tilera", |d| d.messages.as_mut().unwrap().room = 0, "messages");
+    }
+}

@@ -1,0 +1,117 @@
+//! Where descriptions come from: the machines that come with Syncline, files, texts.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use super::{FORMAT, Machine};
+
+/// Why a text is no machine.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum Error {
+    #[error("{path}: {source}")]
+    Io { path: String, source: std::io::Error },
+    #[error("{path}: not a machine description: {source}")]
+    Syntax { path: String, source: serde_json::Error },
+    #[error("{path}: described in format {found}, and this Syncline reads {FORMAT}")]
+    Format { path: String, found: String },
+    #[error("{path}: {what}")]
+    Wrong { path: String, what: String },
+}
+
+/// The machines that come with Syncline.
+const BUILT_IN: [(&str, &str); 8] = [
+    ("opteron", include_str!("../../machines/opteron.json")),
+    ("xeon", include_str!("../../machines/xeon.json")),
+    ("niagara", include_str!("../../machines/niagara.json")),
+    ("tilera", include_str!("../../machines/tilera.json")),
+    ("opteron-2384", include_str!("../../machines/opteron-2384.json")),
+    ("xeon-x5660", include_str!("../../machines/xeon-x5660.json")),
+    ("scc", include_str!("../../machines/scc.json")),
+    ("clusters", include_str!("../../machines/clusters.json")),
+];
+
+impl Machine {
+    /// The names of the machines that come with Syncline; SSYNC's four come first.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        BUILT_IN.iter().map(|&(name, _)| name)
+    }
+
+    /// The machine of this name that comes with Syncline; none if there is none.
+    pub fn named(name: &str) -> Option<Machine> {
+        let (name, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
+        Some(Machine::parse(text, name).expect("the machines that come along are well described"))
+    }
+
+    /// A machine from the file that describes it.
+    ///
+    /// # Errors
+    /// If the file can't be read, or does not describe a machine.
+    pub fn load(path: &Path) -> Result<Machine, Error> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| Error::Io { path: name.clone(), source })?;
+        Machine::parse(&text, &name)
+    }
+
+    /// A machine from its description as text; `path` is what messages call it.
+    ///
+    /// # Errors
+    /// If the text does not describe a machine.
+    pub fn parse(text: &str, path: &str) -> Result<Machine, Error> {
+        let path = || path.to_owned();
+        let syntax = |source| Error::Syntax { path: path(), source };
+        // The format first: another version may have other fields. But the fields from the text
+        // and not from this value, since that knows lines and columns.
+        let value: serde_json::Value = serde_json::from_str(text).map_err(syntax)?;
+        match value.get("format").and_then(|format| format.as_str()) {
+            Some(FORMAT) => {}
+            other => {
+                let found = other.unwrap_or("none").to_owned();
+                return Err(Error::Format { path: path(), found });
+            }
+        }
+        let description = serde_json::from_str(text).map_err(syntax)?;
+        Machine::new(description).map_err(|what| Error::Wrong { path: path(), what })
+    }
+}
+
+impl FromStr for Machine {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Machine, Error> {
+        Machine::parse(text, "text")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machines_that_come_along_are_well_described() {
+        for name in Machine::names() {
+            assert_eq!(Machine::named(name).unwrap().description.name, name);
+        }
+        let threads = |name| Machine::named(name).unwrap().threads();
+        let all = ["opteron", "xeon", "niagara", "tilera", "opteron-2384", "xeon-x5660", "scc"];
+        assert_eq!(all.map(threads), [48, 80, 64, 36, 8, 12, 48]);
+        assert_eq!(threads("clusters"), 128);
+    }
+
+    #[test]
+    fn texts_that_are_no_descriptions_are_refused() {
+        let refused = |text: &str| Machine::parse(text, "file").unwrap_err().to_string();
+        let xeon = include_str!("../../machines/xeon.json");
+        assert!(refused("[1").contains("file: not a machine description"));
+        assert!(refused("{}").contains("format none"));
+        assert!(refused(&xeon.replace("machine/1", "machine/9")).contains("syncline-machine/9"));
+        let odd = refused(&xeon.replace("\"hertz\"", "\"herz\""));
+        assert!(odd.contains("herz") && odd.contains("line 6"), "{odd}");
+        assert!(refused(&xeon.replace("\"snooping\"", "\"gossip\"")).contains("gossip"));
+        assert!(refused(&xeon.replace("\"nodes\": 8", "\"nodes\": -8")).contains("-8"));
+        assert!(refused(&xeon.replace("\"cas\"", "\"measured\"")).contains("file: cas.modified"));
+        assert!(Machine::load(Path::new("/nowhere/x")).is_err());
+        assert!(xeon.parse::<Machine>().is_ok());
+    }
+}

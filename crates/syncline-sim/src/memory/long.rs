@@ -1,0 +1,51 @@
+//! Words of 64 bits: an access costs what one to a [`SimulatedWord`](super::SimulatedWord) costs.
+
+use std::cell::Cell;
+use std::ptr::from_ref;
+use std::sync::atomic::Ordering;
+
+use syncline::memory::{Long, LongMemory};
+
+use super::{Simulated, change};
+use crate::engine::act;
+use crate::machine::Access;
+
+/// A shared word of 64 bits.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct SimulatedLong {
+    value: Cell<u64>,
+}
+
+// SAFETY: as of a word of 32 bits.
+unsafe impl Send for SimulatedLong {}
+// SAFETY: as above.
+unsafe impl Sync for SimulatedLong {}
+
+// SAFETY: accesses take effect one at a time.
+unsafe impl LongMemory for Simulated {
+    type Long = SimulatedLong;
+}
+
+impl SimulatedLong {
+    fn change(&self, access: Access, to: impl Fn(u64) -> u64) -> u64 {
+        change(&self.value, access, to)
+    }
+}
+
+impl Long for SimulatedLong {
+    fn load(&self, _: Ordering) -> u64 {
+        act(|engine| engine.access(Access::Load, from_ref(self).addr()));
+        self.value.get()
+    }
+    fn store(&self, value: u64, _: Ordering) {
+        self.change(Access::Store, |_| value);
+    }
+    fn fetch_add(&self, value: u64, _: Ordering) -> u64 {
+        self.change(Access::FetchAndIncrement, |old| old.wrapping_add(value))
+    }
+    fn exchange(&self, old: u64, new: u64, _: Ordering) -> Result<u64, u64> {
+        let was = self.change(Access::CompareAndSwap, |was| if was == old { new } else { was });
+        if was == old { Ok(was) } else { Err(was) }
+    }
+}

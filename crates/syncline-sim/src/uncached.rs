@@ -1,0 +1,88 @@
+//! The SCC's shared memory as the hardware has it: words that can be loaded and stored, and
+//! test-and-set registers that are not memory.
+//!
+//! No algorithm of the library can be instantiated with these, and that is the point: a
+//! [`Memory`](syncline::memory::Memory) has compare-and-swap, and the SCC has none. What software
+//! makes of them is [`Simulated`](crate::Simulated): there an atomic operation takes the register
+//! that guards the word's line, loads, stores, and gives the register back, which is how MPI's
+//! windows do it on the SCC (section 5.5 of that paper). Locks that need no more than
+//! test-and-set are written over these two types, as [`Register::acquire`] is.
+//!
+//! Splitting the library's `Word` into a part for loads and stores and one for the rest would say
+//! the same; but every lock there needs the rest.
+//!
+//! ```compile_fail,E0599
+//! use syncline_sim::uncached::Plain;
+//! Plain::default().compare_exchange(0, 1);
+//! ```
+//!
+//! ```compile_fail,E0277
+//! use syncline::{lock::Mcs, wait::Spin};
+//! use syncline_sim::uncached::Plain;
+//! let lock = Mcs::<Spin, Plain>::default();
+//! ```
+
+use std::cell::Cell;
+use std::ptr::from_ref;
+
+use crate::engine::{self, act};
+use crate::machine::Access;
+
+/// A shared word that can be loaded and stored, initially 0.
+#[derive(Debug, Default)]
+pub struct Plain {
+    value: Cell<u32>,
+}
+
+// SAFETY: a simulation runs in one thread of the real machine, and what is shared in it stays
+// there: its threads are coroutines.
+unsafe impl Sync for Plain {}
+
+impl Plain {
+    /// Reads the word.
+    pub fn load(&self) -> u32 {
+        act(|engine| engine.access(Access::Load, from_ref(self).addr()));
+        self.value.get()
+    }
+
+    /// Writes the word.
+    pub fn store(&self, value: u32) {
+        act(|engine| engine.access(Access::Store, from_ref(self).addr()));
+        self.value.set(value);
+    }
+}
+
+/// The test-and-set register of a core: the one that its cache's number names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Register(usize);
+
+impl Register {
+    /// The register of a core, by the number of its cache.
+    pub fn of(core: usize) -> Register {
+        Register(core)
+    }
+
+    /// Takes the register, and says whether it was free.
+    ///
+    /// # Panics
+    /// In a simulation of a machine with caches, or without this core.
+    pub fn test_and_set(self) -> bool {
+        engine::test_and_set(self.0)
+    }
+
+    /// Frees the register, whoever has taken it.
+    ///
+    /// # Panics
+    /// As [`test_and_set`](Self::test_and_set).
+    pub fn reset(self) {
+        engine::reset(self.0);
+    }
+
+    /// Takes the register, and tries until it is free: the simplest lock of such a machine.
+    ///
+    /// # Panics
+    /// As [`test_and_set`](Self::test_and_set).
+    pub fn acquire(self) {
+        while !self.test_and_set() {}
+    }
+}

@@ -1,0 +1,135 @@
+//! Locks that are broken on purpose: each must fail the case that is there for it.
+
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use syncline::lock::RawLock;
+use syncline::memory::{Memory, Word};
+use syncline_sim::Simulated;
+
+use crate::cases;
+
+type Shared = <Simulated as Memory>::Word;
+
+fn wait_while(word: &Shared, value: u32) {
+    let mut looks = 0;
+    while word.load(Acquire) == value {
+        looks += 1;
+        Simulated::pause(looks);
+    }
+}
+
+macro_rules! broken {
+    ($(#[$doc:meta])* $Lock:ident { $($field:ident),* } $acquire:expr, $release:expr) => {
+        $(#[$doc])*
+        #[derive(Default)]
+        struct $Lock { $($field: Shared),* }
+
+        // SAFETY: none; it is broken on purpose, and what it guards are cells of one real thread.
+        unsafe impl RawLock for $Lock {
+            type Memory = Simulated;
+            type Node = ();
+            unsafe fn acquire(&self, (): &()) {
+                let acquire: fn(&Self) = $acquire;
+                acquire(self);
+            }
+            unsafe fn release(&self, (): &()) {
+                let release: fn(&Self) = $release;
+                release(self);
+            }
+        }
+    };
+}
+
+broken! {
+    /// Looks and then sets, in two steps.
+    TwoSteps { word }
+    |lock| {
+        wait_while(&lock.word, 1);
+        lock.word.store(1, Relaxed);
+    },
+    |lock| lock.word.store(0, Release)
+}
+
+#[test]
+#[should_panic(expected = "two threads hold the lock")]
+fn two_steps() {
+    cases::exclusion::<TwoSteps>();
+}
+
+broken! {
+    /// Takes the lock after a while, whoever holds it.
+    Impatient { word }
+    |lock| {
+        for looks in 1..200 {
+            if lock.word.swap(1, AcqRel) == 0 {
+                return;
+            }
+            Simulated::pause(looks);
+        }
+    },
+    |lock| lock.word.store(0, Release)
+}
+
+#[test]
+#[should_panic(expected = "two threads hold the lock")]
+fn impatient() {
+    cases::crowded::<Impatient>();
+}
+
+broken! {
+    /// Sleeps, and nobody wakes it.
+    Forgetful { word }
+    |lock| while lock.word.swap(1, AcqRel) != 0 {
+        Simulated::park(&lock.word, 1, 0, None);
+    },
+    |lock| lock.word.store(0, Release)
+}
+
+#[test]
+#[should_panic(expected = "threads do not end")]
+fn forgetful() {
+    cases::exclusion::<Forgetful>();
+}
+
+broken! {
+    /// A ticket lock that skips a ticket in a while: then all wait for one that nobody has.
+    Skipping { next, current }
+    |lock| {
+        let mine = lock.next.fetch_add(1, Relaxed);
+        let mut looks = 0;
+        while lock.current.load(Acquire) != mine {
+            looks += 1;
+            Simulated::pause(looks);
+        }
+    },
+    |lock| {
+        let mine = lock.current.load(Relaxed);
+        lock.current.store(mine + 1 + u32::from(mine == 30), Release);
+    }
+}
+
+#[test]
+#[should_panic(expected = "threads do not end")]
+fn skipping() {
+    cases::exclusion::<Skipping>();
+}
+
+broken! {
+    /// Excludes, in whatever order.
+    Unfair { word }
+    |lock| while lock.word.swap(1, AcqRel) != 0 {
+        wait_while(&lock.word, 1);
+    },
+    |lock| lock.word.store(0, Release)
+}
+
+#[test]
+fn unfair_locks_exclude() {
+    cases::exclusion::<Unfair>();
+}
+
+#[test]
+#[should_panic(expected = "left == right")]
+fn unfair() {
+    cases::fifo::<Unfair>();
+}

@@ -1,0 +1,144 @@
+//! A lock with something under it, on a simulated machine, and a watch that a run gets on.
+
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+use syncline::lock::{RawLock, RawSharedLock, TimedLock, TryLock};
+use syncline::memory::{Memory, Padded};
+use syncline_sim::engine::{self, ANYWHERE, Body, Engine};
+use syncline_sim::{Machine, Simulated};
+
+/// Cycles after which a run counts as hung: some hundred times what the longest needs.
+const HUNG: u64 = 20_000_000_000;
+/// Cycles between two looks of the watch.
+const WATCH: u64 = 10_000_000;
+
+/// A lock, who is inside, and what happened.
+#[derive(Default)]
+pub struct Scene<L: RawLock> {
+    pub lock: Padded<L>,
+    /// A writer is inside.
+    alone: Cell<bool>,
+    /// Readers inside.
+    pub readers: Cell<u32>,
+    /// Sections of writers.
+    pub sections: Cell<u32>,
+    /// Who came in, in order.
+    pub order: RefCell<Vec<usize>>,
+}
+
+impl<L: RawLock<Memory = Simulated>> Scene<L> {
+    /// Runs a thread on each of these places, numbered from 0.
+    ///
+    /// # Panics
+    /// If a thread panics, if all that are left sleep, or if they don't get on.
+    pub fn play(machine: &Machine, places: &[usize], act: impl Fn(&Self, usize)) -> Self {
+        let scene = Self::default();
+        let ended = Cell::new(0);
+        let (act, there, end) = (&act, &scene, &ended);
+        let mut threads: Vec<(usize, Body<'_>)> = Vec::new();
+        for (number, &place) in places.iter().enumerate() {
+            let body = move || {
+                act(there, number);
+                end.set(end.get() + 1);
+            };
+            threads.push((place, Box::new(body)));
+        }
+        let watch = || {
+            while ended.get() < places.len() {
+                engine::delay(WATCH);
+                assert!(engine::now() < HUNG, "{} threads do not end", places.len() - ended.get());
+            }
+        };
+        threads.push((ANYWHERE, Box::new(watch)));
+        Engine::new(machine, 1).run(threads);
+        scene
+    }
+
+    /// A section of a writer, which the lock must keep to itself.
+    pub fn section(&self, cycles: u64) {
+        assert!(!self.alone.replace(true), "two threads hold the lock");
+        assert_eq!(self.readers.get(), 0, "a writer among readers");
+        engine::delay(cycles);
+        assert_eq!(self.readers.get(), 0, "a reader came in to a writer");
+        self.sections.set(self.sections.get() + 1);
+        self.alone.set(false);
+    }
+
+    /// Takes the lock for so many cycles.
+    pub fn exclusively(&self, cycles: u64) {
+        let node = Padded::<L::Node>::default();
+        // SAFETY: the node stays until the release.
+        unsafe {
+            self.lock.acquire(&node);
+            self.section(cycles);
+            self.lock.release(&node);
+        }
+    }
+
+    /// Takes the lock, and notes who did.
+    pub fn in_order(&self, number: usize) {
+        let node = Padded::<L::Node>::default();
+        // SAFETY: the node stays until the release.
+        unsafe {
+            self.lock.acquire(&node);
+            self.order.borrow_mut().push(number);
+            self.section(500);
+            self.lock.release(&node);
+        }
+    }
+}
+
+impl<L: TryLock<Memory = Simulated>> Scene<L> {
+    /// Takes the lock for so many cycles if it is free, and says whether it was.
+    pub fn if_free(&self, cycles: u64) -> bool {
+        let node = Padded::<L::Node>::default();
+        // SAFETY: the node stays until the release.
+        unsafe {
+            let taken = self.lock.try_acquire(&node);
+            if taken {
+                self.section(cycles);
+                self.lock.release(&node);
+            }
+            taken
+        }
+    }
+}
+
+impl<L: TimedLock<Memory = Simulated>> Scene<L> {
+    /// Takes the lock if it can be had within this time, and says whether it could.
+    pub fn within(&self, patience: Duration) -> bool {
+        let node = Padded::<L::Node>::default();
+        // SAFETY: the node stays until the release.
+        unsafe {
+            let taken = self.lock.acquire_until(&node, Simulated::now() + patience);
+            if taken {
+                self.section(500);
+                self.lock.release(&node);
+            }
+            taken
+        }
+    }
+}
+
+impl<L: RawSharedLock<Memory = Simulated>> Scene<L> {
+    /// Shares the lock while something is done.
+    pub fn shared(&self, what: impl FnOnce()) {
+        let node = Padded::<L::SharedNode>::default();
+        // SAFETY: the node stays until the release.
+        unsafe {
+            self.lock.acquire_shared(&node);
+            self.look(what);
+            self.lock.release_shared(&node);
+        }
+    }
+
+    /// A reader's section.
+    pub fn look(&self, what: impl FnOnce()) {
+        assert!(!self.alone.get(), "a reader came in to a writer");
+        self.readers.set(self.readers.get() + 1);
+        what();
+        assert!(!self.alone.get(), "a writer came in to a reader");
+        self.readers.set(self.readers.get() - 1);
+    }
+}

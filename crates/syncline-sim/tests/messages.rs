@@ -1,0 +1,120 @@
+//! Tilera's hardware messages: they arrive, whole and in order, and cost what the description
+//! says.
+
+use std::cell::{Cell, RefCell};
+
+use syncline_sim::Machine;
+use syncline_sim::engine::{self, Body, Engine};
+
+/// The cycles at which a message of so many words was sent and was there.
+fn one_way(machine: &Machine, to: usize, words: usize) -> u64 {
+    let (sent, there) = (Cell::new(0), Cell::new(0));
+    let message = vec![7; words];
+    let sender: Body<'_> = Box::new(|| {
+        engine::delay(500);
+        sent.set(engine::now());
+        engine::send(to, &message);
+    });
+    let receiver: Body<'_> = Box::new(|| {
+        assert_eq!(*engine::receive(), *message);
+        there.set(engine::now());
+    });
+    Engine::new(machine, 1).run(vec![(0, sender), (to, receiver)]);
+    there.get() - sent.get()
+}
+
+#[test]
+fn a_message_takes_sending_the_way_and_receiving() {
+    let tilera = Machine::named("tilera").unwrap();
+    // 30.2 + 2.2 to send the first word, a cycle for each hop, 9.8 + 8 words of 2.2 to receive.
+    assert_eq!(one_way(&tilera, 1, 8), 33 + 27);
+    assert_eq!(one_way(&tilera, 35, 8), 42 + 27);
+    assert!(one_way(&tilera, 1, 1) < one_way(&tilera, 1, 8));
+}
+
+/// Messages a second that a server takes from 35 clients, each of so many words, and answers if
+/// `round_trip`.
+fn served(words: usize, round_trip: bool) -> f64 {
+    const EACH: usize = 200;
+    let tilera = Machine::named("tilera").unwrap();
+    let clients = tilera.threads() - 1;
+    let server: Body<'_> = Box::new(move || {
+        for _ in 0..EACH * clients {
+            let message = engine::receive();
+            if round_trip {
+                engine::send(message[0] as usize, &message);
+            }
+        }
+    });
+    let mut threads = vec![(0, server)];
+    for place in 1..tilera.threads() {
+        let client: Body<'_> = Box::new(move || {
+            let message = vec![place as u64; words];
+            for _ in 0..EACH {
+                engine::send(0, &message);
+                if round_trip {
+                    assert_eq!(engine::receive()[0], place as u64);
+                }
+            }
+        });
+        threads.push((place, client));
+    }
+    let outcome = Engine::new(&tilera, 1).run(threads);
+    (EACH * clients) as f64 / (outcome.cycles as f64 / tilera.description.hertz)
+}
+
+#[test]
+fn a_server_and_35_clients() {
+    // Row S14, from which the costs are taken: so this holds the engine to the description.
+    for (words, round_trip, expected) in [(8, true, 16e6), (1, true, 27e6), (1, false, 100e6)] {
+        let rate = served(words, round_trip);
+        assert!((rate / expected - 1.0).abs() < 0.1, "{words} words: {rate:.3e}, not {expected:e}");
+    }
+}
+
+#[test]
+fn messages_of_one_sender_arrive_in_order_and_a_full_inbox_holds_senders_back() {
+    let tilera = Machine::named("tilera").unwrap();
+    let room = tilera.description.messages.unwrap().room as u64;
+    let (sent, latest) = (Cell::new(0), RefCell::new([0; 3]));
+    let mut threads: Vec<(usize, Body<'_>)> = Vec::new();
+    for (number, place) in [1, 20, 35].into_iter().enumerate() {
+        let sent = &sent;
+        let body = move || {
+            for count in 1..=room {
+                engine::send(0, &[number as u64, count]);
+                sent.set(sent.get() + 1);
+            }
+        };
+        threads.push((place, Box::new(body)));
+    }
+    let receiver: Body<'_> = Box::new(|| {
+        engine::delay(1_000_000);
+        // Nothing was received yet: what was sent fits, in words of which each message has two.
+        assert_eq!(sent.get(), room / 2);
+        for _ in 0..3 * room {
+            let message = engine::receive();
+            let mut latest = latest.borrow_mut();
+            let before = &mut latest[message[0] as usize];
+            assert_eq!(message[1], *before + 1);
+            *before += 1;
+        }
+    });
+    threads.push((0, receiver));
+    Engine::new(&tilera, 1).run(threads);
+    assert_eq!(latest.into_inner(), [room; 3]);
+}
+
+#[test]
+#[should_panic(expected = "nobody is left to wake them")]
+fn who_waits_for_a_message_that_never_comes_is_told() {
+    let tilera = Machine::named("tilera").unwrap();
+    Engine::new(&tilera, 1).run(vec![(0, Box::new(|| drop(engine::receive())))]);
+}
+
+#[test]
+#[should_panic(expected = "has messages in hardware")]
+fn a_machine_without_messages_says_so() {
+    let xeon = Machine::named("xeon").unwrap();
+    Engine::new(&xeon, 1).run(vec![(0, Box::new(|| engine::send(1, &[1])))]);
+}

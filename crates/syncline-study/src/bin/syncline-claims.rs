@@ -1,0 +1,56 @@
+//! `syncline-claims`: holds the papers' claims against the simulated machines, row by row, and
+//! ends with a line of JSON. `./x claims` runs it.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::{fs, io};
+
+use clap::Parser;
+use syncline_study::claims::{self, Summary};
+use syncline_study::lab::{Effort, Lab};
+use syncline_study::study;
+
+/// Holds the papers' claims against what is measured, row by row.
+#[derive(Parser)]
+#[command(name = "syncline-claims")]
+struct Arguments {
+    /// Each point once instead of five times: done in under 40 seconds
+    #[arg(long)]
+    quick: bool,
+    /// Put the tables into docs/study.md
+    #[arg(long)]
+    markdown: bool,
+}
+
+const DOCUMENT: &str = "docs/study.md";
+/// Between these two, the document is made by this program.
+const MARKS: [&str; 2] = ["<!-- claims -->\n", "<!-- end of claims -->\n"];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let effort = if arguments.quick { Effort::Quick } else { Effort::Full };
+    let book = study::claimed(&Lab { effort, seed: 1 }, |plan, target| {
+        eprintln!("{}: {}", plan.id, target.name());
+    });
+    print!("{}", claims::table(&book));
+    if arguments.markdown
+        && let Err(error) = write_document(&claims::markdown(&book))
+    {
+        eprintln!("syncline-claims: {DOCUMENT}: {error}");
+        return ExitCode::FAILURE;
+    }
+    let summary = serde_json::to_string(&Summary::of(&book)).expect("four numbers");
+    println!("{summary}");
+    ExitCode::SUCCESS
+}
+
+/// Exchanges what stands between the marks.
+fn write_document(tables: &str) -> io::Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let path = root.join(DOCUMENT);
+    let text = fs::read_to_string(&path)?;
+    let missing = || io::Error::other(format!("the marks {MARKS:?} are not there"));
+    let (before, rest) = text.split_once(MARKS[0]).ok_or_else(missing)?;
+    let (_, after) = rest.split_once(MARKS[1]).ok_or_else(missing)?;
+    fs::write(path, [before, MARKS[0], "\n", tables, "\n", MARKS[1], after].concat())
+}

@@ -1,0 +1,103 @@
+//! The claims as a table for a terminal, for docs/study.md, and as a line for a script.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::{Check, KNOWN_MISSES, Part, ROWS, Row};
+use crate::figure::Book;
+
+/// How many rows came out how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// All.
+    pub rows: usize,
+    /// All their parts hold.
+    pub hold: usize,
+    /// A part does not.
+    pub miss: usize,
+    /// There is nothing to check them on yet.
+    pub not_built: usize,
+}
+
+/// Each row with its parts; none where there is nothing to check it on.
+pub fn outcomes(book: &Book) -> Vec<(&'static Row, Option<Vec<Part>>)> {
+    let check = |row: &'static Row| match row.check {
+        Check::NotBuilt(_) => (row, None),
+        Check::Figures(_, check) => (row, Some(check(book))),
+    };
+    ROWS.iter().map(check).collect()
+}
+
+fn holds(parts: &[Part]) -> bool {
+    !parts.is_empty() && parts.iter().all(|part| part.holds)
+}
+
+fn verdict(row: &Row, parts: Option<&[Part]>) -> &'static str {
+    match (&row.check, parts) {
+        (Check::NotBuilt(_), _) | (_, None) => "not built",
+        (_, Some(parts)) if holds(parts) => "holds",
+        _ => "misses",
+    }
+}
+
+impl Summary {
+    /// Counts the rows.
+    pub fn of(book: &Book) -> Summary {
+        let mut summary = Summary::default();
+        for (row, parts) in outcomes(book) {
+            summary.rows += 1;
+            match verdict(row, parts.as_deref()) {
+                "holds" => summary.hold += 1,
+                "misses" => summary.miss += 1,
+                _ => summary.not_built += 1,
+            }
+        }
+        summary
+    }
+}
+
+/// The rows for a terminal.
+pub fn table(book: &Book) -> String {
+    let mut text = String::new();
+    for (row, parts) in outcomes(book) {
+        let verdict = verdict(row, parts.as_deref());
+        let _ = writeln!(text, "{:<4} {verdict:<10} {:<13} {}", row.id, row.place, row.says);
+        if let Check::NotBuilt(missing) = row.check {
+            let _ = writeln!(text, "{:16}needs {missing}", "");
+        }
+        for part in parts.unwrap_or_default() {
+            let mark = if part.holds { " " } else { "*" };
+            let _ = writeln!(text, "   {mark} {:<58} {:<34} paper: {}", part.what, part.ours, part.paper);
+        }
+    }
+    text.push_str("\n* misses; docs/study.md has the reasons\n");
+    text
+}
+
+/// The rows for docs/study.md.
+pub fn markdown(book: &Book) -> String {
+    let mut text = String::from(
+        "| id | where | claim | within | verdict |\n|---|---|---|---|---|\n",
+    );
+    let outcomes = outcomes(book);
+    for (row, parts) in &outcomes {
+        let verdict = verdict(row, parts.as_deref());
+        let Row { id, place, within, says, .. } = row;
+        let _ = writeln!(text, "| {id} | {place} | {says} | {within} | {verdict} |");
+    }
+    text.push_str("\nEach part of the rows that are checked:\n\n");
+    text.push_str("| id | part | ours | paper | |\n|---|---|---|---|---|\n");
+    for (row, parts) in &outcomes {
+        for part in parts.iter().flatten() {
+            let verdict = if part.holds { "holds" } else { "misses" };
+            let Part { what, ours, paper, .. } = part;
+            let _ = writeln!(text, "| {} | {what} | {ours} | {paper} | {verdict} |", row.id);
+        }
+    }
+    text.push_str("\nWhy parts miss:\n\n");
+    for miss in KNOWN_MISSES {
+        let _ = writeln!(text, "- **{}, {}**: {}", miss.id, miss.part, miss.why);
+    }
+    text
+}

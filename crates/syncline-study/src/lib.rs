@@ -1,0 +1,19 @@
+//! What synchronization costs, as a study: SSYNC's stress tests, its figures, and what it
+//! claims, on this machine and on simulated ones.
+//!
+//! 1. [`world`]: a machine that threads run on, here or simulated.
+//! 2. [`stress`]: the stress tests, each written once.
+//! 3. [`figures`]: what is measured for each figure and table of the paper.
+//! 4. [`claims`]: what the paper says of them, and whether it holds here.
+//! 5. [`page`]: the page that shows all this.
+
+pub mod bench;
+pub mod claims;
+pub mod figure;
+pub mod figures;
+pub mod lab;
+pub mod page;
+pub mod stress;
+pub mod study;
+pub mod target;
+pub mod world;

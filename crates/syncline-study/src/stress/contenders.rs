@@ -1,0 +1,75 @@
+//! The locks that a stress test can run with: those of the library's catalogue, in which waiters
+//! spin, as every thread of the tests has a processor of its own; and locks that always park.
+
+use syncline::lock::{Anderson, Cohort, Hclh, RawLock, Ticket};
+use syncline::lock::ticket::Eager;
+use syncline::wait::Spin;
+
+use super::uncontended::{self, Turns};
+use super::table::{self, Shape};
+use super::{Load, Outcome, throughput};
+use crate::world::World;
+
+/// A lock, and the tests with it.
+pub struct Contender<W: World> {
+    /// Its name in the catalogue.
+    pub name: &'static str,
+    /// Threads that take it: [`throughput`].
+    pub throughput: fn(&W, &Load) -> Outcome,
+    /// What it costs to take it when it is free: [`uncontended`].
+    pub uncontended: fn(&W, Option<usize>, &Turns) -> f64,
+    /// A hash table with it in each bucket: [`table`].
+    pub table: fn(&W, Shape, &Load) -> Outcome,
+}
+
+impl<W: World> Contender<W> {
+    fn of<L: RawLock<Memory = W::Memory>>(name: &'static str) -> Contender<W> {
+        Contender {
+            name,
+            throughput: throughput::run::<W, L>,
+            uncontended: uncontended::run::<W, L>,
+            table: table::run::<W, L>,
+        }
+    }
+
+    /// Those of these names, in their order. A name that is not known is left out.
+    pub fn named(names: &[&str]) -> Vec<Contender<W>> {
+        let mut known: Vec<_> = all::<W>().into_iter().map(Some).collect();
+        let mut find = |&name: &&str| {
+            let wanted = |c: &&mut Option<Contender<W>>| c.as_ref().is_some_and(|c| c.name == name);
+            known.iter_mut().find(wanted).and_then(Option::take)
+        };
+        names.iter().filter_map(&mut find).collect()
+    }
+}
+
+/// Groups and slots for the largest machine of SSYNC: eight sockets, and 80 cores.
+const GROUPS: usize = 8;
+const SLOTS: usize = 128;
+
+/// All of them: the catalogue, in which those that are made for a number of groups or of slots
+/// have enough for SSYNC's machines; and the ticket lock without back-off.
+#[allow(clippy::vec_init_then_push, reason = "each line of the catalogue pushes one")]
+pub fn all<W: World>() -> Vec<Contender<W>> {
+    let mut list = Vec::new();
+    macro_rules! push {
+        ($list:ident $name:ident, $type:ident, $($feature:ident)*) => {
+            let name = stringify!($name);
+            $list.push(Contender::<W>::of::<syncline::lock::$type<Spin, W::Memory>>(name));
+        };
+    }
+    syncline::for_each_lock!(push, list);
+    type Tickets<M> = Ticket<Spin, M>;
+    let mut fit = |fitted: Contender<W>| {
+        let place = list.iter_mut().find(|c| c.name == fitted.name);
+        *place.expect("it is in the catalogue") = fitted;
+    };
+    fit(Contender::of::<Anderson<Spin, W::Memory, SLOTS>>("anderson"));
+    fit(Contender::of::<Cohort<Tickets<W::Memory>, Tickets<W::Memory>, GROUPS>>("hticket"));
+    fit(Contender::of::<Hclh<Spin, W::Memory, GROUPS>>("hclh"));
+    list.push(Contender::of::<Ticket<Spin, W::Memory, Eager>>(EAGER));
+    list
+}
+
+/// The name of the ticket lock without back-off, which is not in the catalogue.
+pub const EAGER: &str = "ticket_eager";

@@ -1,0 +1,129 @@
+//! Messages of one cache line: between two threads, and from many clients to one server (SSYNC,
+//! section 6.2).
+
+use syncline::channel::{self, Duplex, Exclusive, Inbox, RawChannel, Shared, Single};
+use syncline::wait::Spin;
+
+use super::uncontended::Turns;
+use super::{Load, Outcome, Tally, outcome, stagger};
+use crate::world::{Body, Course, Phase, Placement, Watch, World};
+
+/// What fills a line beside its flags.
+pub type Message = [u64; 7];
+/// SSYNC's buffer of one message, fetched for writing before it is looked at (section 5.3).
+pub type Fetched<W> = Single<Message, Spin, <W as World>::Memory, Exclusive>;
+/// The same, read first.
+pub type Plain<W> = Single<Message, Spin, <W as World>::Memory, Shared>;
+
+/// Whether messages are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// They are not.
+    One,
+    /// The sender waits for an answer to each.
+    Round,
+}
+
+const MESSAGE: Message = [1; 7];
+/// The ends live as long as the threads that use them.
+const CONNECTED: &str = "the other end is there";
+
+/// Cycles of a message between hardware thread 0 and a partner, on average, when one follows the
+/// other.
+pub fn between_two<W: World, Q: RawChannel<Item = Message>>(
+    world: &W,
+    way: Way,
+    partner: usize,
+    turns: &Turns,
+) -> f64 {
+    let mut cycles = 0;
+    let took = &mut cycles;
+    let first = world.places(1, Placement::Near)[0];
+    let course = Course { warm_up: 0.0, measured: 0.0, seed: turns.seed, shared: Vec::new() };
+    let turns = *turns;
+    let all = turns.warm_up + turns.measured;
+    let bodies: [(usize, Body<'_, W>); 2] = match way {
+        Way::One => {
+            let (mut sender, mut receiver) = channel::over::<Q>(1);
+            let send: Body<'_, W> = Box::new(move |_| {
+                (0..all).for_each(|_| sender.send(MESSAGE).expect(CONNECTED));
+            });
+            let receive: Body<'_, W> = Box::new(move |_| {
+                *took = timed::<W>(&turns, || {
+                    receiver.recv().expect(CONNECTED);
+                });
+            });
+            [(partner, send), (first, receive)]
+        }
+        Way::Round => {
+            let (mut asks, mut answers) = Duplex::<Message, Message, Q, Q>::over(1);
+            let answer: Body<'_, W> = Box::new(move |_| {
+                for _ in 0..all {
+                    let message = answers.receiver.recv().expect(CONNECTED);
+                    answers.sender.send(message).expect(CONNECTED);
+                }
+            });
+            let ask: Body<'_, W> = Box::new(move |_| {
+                *took = timed::<W>(&turns, || {
+                    asks.round_trip(MESSAGE).expect(CONNECTED);
+                });
+            });
+            [(partner, answer), (first, ask)]
+        }
+    };
+    world.run(&course, bodies.into());
+    cycles as f64 / f64::from(turns.measured)
+}
+
+/// Cycles of all messages that count.
+fn timed<W: World>(turns: &Turns, mut message: impl FnMut()) -> u64 {
+    (0..turns.warm_up).for_each(|_| message());
+    let began = W::now();
+    (0..turns.measured).for_each(|_| message());
+    W::now() - began
+}
+
+/// Messages in a second that one server on the first hardware thread gets from clients on the
+/// others; `load.threads` counts them all.
+pub fn one_server<W: World, Q: RawChannel<Item = Message>>(
+    world: &W,
+    way: Way,
+    load: &Load,
+) -> Outcome {
+    let places = world.places(load.threads, load.placement);
+    let clients = load.threads.saturating_sub(1);
+    let mut inbox = Inbox::<Message, Q>::over(clients.max(1), 1);
+    let mut tally = Tally::default();
+    let mut answers = Vec::new();
+    let mut threads: Vec<(usize, Body<'_, W>)> = Vec::new();
+    let spread = load.spread(world, &places);
+    for (number, &place) in places.iter().enumerate().skip(1) {
+        let (_, mut sender) = inbox.connect().expect("there is a slot for each client");
+        let (answer, mut answered) = channel::over::<Q>(1);
+        answers.push(answer);
+        let client: Body<'_, W> = Box::new(move |watch| {
+            stagger::<W>(&mut load.chance(number), spread);
+            while watch.phase() != Phase::Over && sender.send(MESSAGE).is_ok() {
+                if way == Way::Round && answered.recv().is_err() {
+                    break;
+                }
+            }
+        });
+        threads.push((place, client));
+    }
+    let server: Body<'_, W> = Box::new(|watch| {
+        // Until the last client has gone.
+        while let Ok((client, message)) = inbox.recv() {
+            if way == Way::Round {
+                // A client that has gone needs no answer.
+                let _ = answers[client].send(message);
+            }
+            if watch.phase() == Phase::Measured {
+                tally.note(true, 0);
+            }
+        }
+    });
+    threads.insert(0, (places[0], server));
+    let seconds = world.run(&load.course(Vec::new()), threads);
+    outcome(&[tally], seconds, 0)
+}

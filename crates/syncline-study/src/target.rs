@@ -1,0 +1,77 @@
+//! The machine that a command is for: this one, or a simulated one.
+
+use std::path::Path;
+
+use syncline_sim::{Machine, machine};
+
+use crate::world::Here;
+
+/// A machine that can be measured.
+#[derive(Debug)]
+pub enum Target {
+    /// The one that this runs on.
+    Native(Here),
+    /// A simulated one.
+    Simulated(Box<Machine>),
+}
+
+/// Why there is no such machine.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum Error {
+    #[error("there is no machine `{name}`, and no file of that name: there are native, {known}")]
+    Unknown { name: String, known: String },
+    #[error(transparent)]
+    Description(#[from] machine::Error),
+}
+
+impl Target {
+    /// The machine of this name: `native`, one that comes along, or the file that describes it.
+    ///
+    /// # Errors
+    /// If there is none, or the file describes none.
+    pub fn named(name: &str) -> Result<Target, Error> {
+        if name == "native" {
+            return Ok(Target::Native(Here::new()));
+        }
+        if let Some(machine) = Machine::named(name) {
+            return Ok(Target::Simulated(Box::new(machine)));
+        }
+        let path = Path::new(name);
+        if !path.exists() {
+            let known: Vec<&str> = Machine::names().collect();
+            return Err(Error::Unknown { name: name.to_owned(), known: known.join(", ") });
+        }
+        Ok(Target::Simulated(Box::new(Machine::load(path)?)))
+    }
+
+    /// What to call it.
+    pub fn name(&self) -> &str {
+        match self {
+            Target::Native(_) => "native",
+            Target::Simulated(machine) => &machine.description.name,
+        }
+    }
+
+    /// What it is, in a line.
+    pub fn title(&self) -> String {
+        match self {
+            Target::Native(_) => "this machine".to_owned(),
+            Target::Simulated(machine) => machine.description.title.clone(),
+        }
+    }
+}
+
+/// Evaluates an expression with the target's [`World`](crate::world::World) as `$world`.
+#[macro_export]
+macro_rules! on {
+    ($target:expr, $world:ident => $value:expr) => {
+        match $target {
+            $crate::target::Target::Native($world) => $value,
+            $crate::target::Target::Simulated(machine) => {
+                let $world = &$crate::world::Elsewhere(machine);
+                $value
+            }
+        }
+    };
+}

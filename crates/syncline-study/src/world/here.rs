@@ -1,0 +1,212 @@
+//! This machine as a [`World`]: threads of the system, each kept on one processor.
+
+use std::hint::spin_loop;
+use std::sync::Barrier;
+use std::sync::atomic::AtomicU8;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+use syncline::memory::{Memory, Native, Padded};
+
+use super::{ANYWHERE, Body, Course, Phase, Placement, Watch, World};
+
+/// How long the clock is compared with the system's.
+const CALIBRATION: Duration = Duration::from_millis(20);
+/// How often a line goes to and fro to see how long that takes.
+const TRANSFERS: u32 = 2_000;
+
+/// This machine, as far as the process may use it.
+#[derive(Debug)]
+pub struct Here {
+    /// The numbers of the processors.
+    processors: Vec<usize>,
+    hertz: f64,
+    clock_cost: u64,
+}
+
+/// Set by whoever has started the threads.
+#[derive(Debug, Default)]
+pub struct Signal(AtomicU8);
+
+impl Watch for Signal {
+    #[inline]
+    fn phase(&self) -> Phase {
+        // Relaxed: it carries nothing but itself.
+        match self.0.load(Relaxed) {
+            0 => Phase::WarmUp,
+            1 => Phase::Measured,
+            _ => Phase::Over,
+        }
+    }
+}
+
+impl Here {
+    /// This machine; its clock is measured, which takes a moment.
+    pub fn new() -> Here {
+        // A process that may not ask runs somewhere all the same.
+        let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
+        let usable = |&number: &usize| allowed.is_set(number).unwrap_or(false);
+        let mut processors: Vec<usize> = (0..CpuSet::count()).filter(usable).collect();
+        if processors.is_empty() {
+            processors.push(0);
+        }
+        let (began, ticks) = (Instant::now(), clock());
+        thread::sleep(CALIBRATION);
+        let hertz = (clock() - ticks) as f64 / began.elapsed().as_secs_f64();
+        let clock_cost = (0..1_000).map(|_| 0u64.wrapping_sub(clock()).wrapping_add(clock()));
+        let clock_cost = clock_cost.min().unwrap_or(0);
+        Here { processors, hertz, clock_cost }
+    }
+
+    fn keep_on(&self, place: usize) {
+        if place == ANYWHERE {
+            return;
+        }
+        let mut set = CpuSet::new();
+        // Only what is measured gets noisier if this fails.
+        let _ = set.set(self.processors[place]);
+        let _ = sched_setaffinity(Pid::from_raw(0), &set);
+    }
+}
+
+impl Default for Here {
+    fn default() -> Self {
+        Here::new()
+    }
+}
+
+impl World for Here {
+    type Memory = Native;
+    type Watch = Signal;
+    const SIMULATED: bool = false;
+
+    fn name(&self) -> &str {
+        "native"
+    }
+
+    fn threads(&self) -> usize {
+        self.processors.len()
+    }
+
+    fn hertz(&self) -> f64 {
+        self.hertz
+    }
+
+    /// The system's order. It has no nodes here, so near and far are the same.
+    fn places(&self, threads: usize, order: Placement) -> Vec<usize> {
+        match order {
+            Placement::Near | Placement::Far => (0..self.threads()).cycle().take(threads).collect(),
+            Placement::Anywhere => vec![ANYWHERE; threads],
+        }
+    }
+
+    fn steps(&self) -> Vec<usize> {
+        let all = self.threads();
+        let doublings = (0..).map(|power| 1 << power).take_while(|&step| step < all);
+        doublings.chain([all]).collect()
+    }
+
+    fn has_sockets(&self) -> bool {
+        true
+    }
+
+    fn partners(&self) -> Vec<(String, usize)> {
+        let name = |&number: &usize| format!("processor {number}");
+        self.processors.iter().map(name).enumerate().skip(1).map(|(at, name)| (name, at)).collect()
+    }
+
+    /// Measured between the first and the last.
+    fn transfer(&self, places: &[usize]) -> u64 {
+        let (Some(&first), Some(&last)) = (places.first(), places.last()) else { return 0 };
+        if first == last && first != ANYWHERE {
+            return 0;
+        }
+        let word = Padded::<<Native as Memory>::Word>::default();
+        let (word, ready) = (&word, Barrier::new(2));
+        let turns = |mine: u32| {
+            move || {
+                for turn in (mine..TRANSFERS).step_by(2) {
+                    let mut looks = 0;
+                    while word.load(Relaxed) != turn {
+                        looks += 1;
+                        // Both may be on one processor.
+                        if looks % 1_000 == 0 { thread::yield_now() } else { spin_loop() }
+                    }
+                    word.store(turn + 1, Relaxed);
+                }
+            }
+        };
+        thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                self.keep_on(last);
+                ready.wait();
+                turns(1)();
+            });
+            let timed = scope.spawn(|| {
+                self.keep_on(first);
+                ready.wait();
+                let began = clock();
+                turns(0)();
+                clock() - began
+            });
+            let ticks = timed.join().expect("it only counts");
+            other.join().expect("it only counts");
+            ticks / u64::from(TRANSFERS)
+        })
+    }
+
+    fn run(&self, course: &Course, threads: Vec<(usize, Body<'_, Self>)>) -> f64 {
+        let (signal, ready) = (Signal::default(), Barrier::new(threads.len() + 1));
+        thread::scope(|scope| {
+            for (place, body) in threads {
+                let (signal, ready) = (&signal, &ready);
+                scope.spawn(move || {
+                    self.keep_on(place);
+                    ready.wait();
+                    body(signal);
+                });
+            }
+            ready.wait();
+            thread::sleep(Duration::from_secs_f64(course.warm_up));
+            let began = Instant::now();
+            signal.0.store(1, Relaxed);
+            thread::sleep(Duration::from_secs_f64(course.measured));
+            signal.0.store(2, Relaxed);
+            began.elapsed().as_secs_f64()
+        })
+    }
+
+    #[inline]
+    fn now() -> u64 {
+        clock()
+    }
+
+    fn clock_cost(&self) -> u64 {
+        self.clock_cost
+    }
+
+    #[inline]
+    fn delay(cycles: u64) {
+        let began = clock();
+        while clock() - began < cycles {
+            spin_loop();
+        }
+    }
+}
+
+/// Cycles.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn clock() -> u64 {
+    // SAFETY: it reads a counter, which every such processor has.
+    unsafe { std::arch::x86_64::_rdtsc() }
+}
+
+/// Nanoseconds, where cycles can't be counted.
+#[cfg(not(target_arch = "x86_64"))]
+fn clock() -> u64 {
+    Native::now().as_nanos() as u64
+}

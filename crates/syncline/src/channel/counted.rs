@@ -1,0 +1,61 @@
+//! A place shared by several owners, freed by the last: what `Arc` is, with the count in the
+//! memory that the checkers see.
+
+use alloc::boxed::Box;
+use core::ops::Deref;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering::{AcqRel, Relaxed};
+
+use crate::memory::{Memory, Word};
+
+/// One of the owners.
+pub struct Counted<T, M: Memory>(NonNull<Place<T, M>>);
+
+struct Place<T, M: Memory> {
+    /// Owners beside the first.
+    others: M::Word,
+    value: T,
+}
+
+// SAFETY: it hands out shared references, and the last owner drops the value, wherever it is.
+unsafe impl<T: Send + Sync, M: Memory> Send for Counted<T, M> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync, M: Memory> Sync for Counted<T, M> {}
+
+impl<T, M: Memory> Counted<T, M> {
+    pub fn new(value: T) -> Self {
+        Self(NonNull::from_mut(Box::leak(Box::new(Place { others: M::Word::default(), value }))))
+    }
+
+    fn place(&self) -> &Place<T, M> {
+        // SAFETY: it lives as long as an owner does.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// One more owner.
+    pub fn share(&self) -> Self {
+        // Relaxed: we are one, so nobody frees it meanwhile. There can't be too many owners, since
+        // each has a place in memory.
+        self.place().others.fetch_add(1, Relaxed);
+        Self(self.0)
+    }
+}
+
+impl<T, M: Memory> Deref for Counted<T, M> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.place().value
+    }
+}
+
+impl<T, M: Memory> Drop for Counted<T, M> {
+    fn drop(&mut self) {
+        // AcqRel: what each owner did happens before the last one frees the place.
+        if self.place().others.fetch_sub(1, AcqRel) == 0 {
+            // SAFETY: it was boxed in `new`, and the others are gone.
+            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        }
+    }
+}

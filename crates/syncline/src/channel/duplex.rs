@@ -1,0 +1,79 @@
+//! Two channels, one each way: for who asks and is answered.
+
+use core::error::Error;
+use core::fmt::{self, Display, Formatter};
+
+use super::{RawChannel, Receiver, RecvError, SendError, Sender, Single, over};
+
+/// An end that sends messages of one kind, and receives those of another.
+///
+/// With [`Single`]s, as [`duplex`] makes it, a round trip is four transfers of a line (SSYNC,
+/// section 6.2).
+#[derive(Debug)]
+pub struct Duplex<
+    Out: Send,
+    In: Send,
+    S: RawChannel<Item = Out> = Single<Out>,
+    R: RawChannel<Item = In> = Single<In>,
+> {
+    /// The way out.
+    pub sender: Sender<Out, S>,
+    /// The way in.
+    pub receiver: Receiver<In, R>,
+}
+
+/// The other end is gone, before or while it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disconnected;
+
+impl Display for Disconnected {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("the other end is gone, and will not answer")
+    }
+}
+
+impl Error for Disconnected {}
+
+impl<T> From<SendError<T>> for Disconnected {
+    fn from(_: SendError<T>) -> Self {
+        Self
+    }
+}
+
+impl From<RecvError> for Disconnected {
+    fn from(_: RecvError) -> Self {
+        Self
+    }
+}
+
+/// Two ends, the second of which sends what the first receives. There is room for one message each
+/// way.
+pub fn duplex<A: Send, B: Send>() -> (Duplex<A, B>, Duplex<B, A>) {
+    Duplex::over(1)
+}
+
+impl<Out: Send, In: Send, S: RawChannel<Item = Out>, R: RawChannel<Item = In>>
+    Duplex<Out, In, S, R>
+{
+    /// As [`duplex`], over channels of these kinds and capacity.
+    ///
+    /// # Panics
+    ///
+    /// As [`over`].
+    pub fn over(capacity: usize) -> (Self, Duplex<In, Out, R, S>) {
+        let (sender, outlet) = over::<S>(capacity);
+        let (inlet, receiver) = over::<R>(capacity);
+        (Self { sender, receiver }, Duplex { sender: inlet, receiver: outlet })
+    }
+
+    /// Sends a message, and waits for the next one that comes.
+    ///
+    /// # Errors
+    ///
+    /// If the other end is gone.
+    #[inline]
+    pub fn round_trip(&mut self, message: Out) -> Result<In, Disconnected> {
+        self.sender.send(message)?;
+        Ok(self.receiver.recv()?)
+    }
+}

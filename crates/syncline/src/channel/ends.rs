@@ -1,0 +1,284 @@
+//! The two ends of a channel.
+//!
+//! Each has its own notes of how far it is; what both share is freed by the one that goes last.
+//! Messages that nobody takes any more are dropped by a receiver that goes, and those that come
+//! in that moment by whoever goes last.
+
+use core::fmt;
+use core::mem;
+
+use super::bell::Bell;
+use super::counted::Counted;
+use super::{Look, RawChannel, RecvError, Ring, SendError, TryRecvError, TrySendError};
+use crate::memory::Data;
+
+type Memory<Q> = <Q as RawChannel>::Memory;
+
+/// What the two ends share.
+pub(super) struct Channel<Q: RawChannel> {
+    queue: Q,
+    bell: Option<Counted<Bell<Memory<Q>>, Memory<Q>>>,
+    /// The notes of a receiver that is gone.
+    left: <Memory<Q> as crate::memory::Memory>::Data<Q::Reader>,
+}
+
+impl<Q: RawChannel> Drop for Channel<Q> {
+    fn drop(&mut self) {
+        // SAFETY: both ends are gone.
+        let mut reader = unsafe { self.left.with(|left| mem::take(&mut *left)) };
+        // SAFETY: these are the notes of the receiver.
+        unsafe { drain(&self.queue, &mut reader) };
+    }
+}
+
+/// Drops all messages.
+///
+/// # Safety
+///
+/// The caller is the receiver, or has its notes.
+unsafe fn drain<Q: RawChannel>(queue: &Q, reader: &mut Q::Reader) {
+    // SAFETY: our caller's promise; there is a message to take.
+    unsafe {
+        while queue.look(reader) == Look::Ready {
+            drop(queue.take(reader));
+        }
+    }
+}
+
+/// The sending end of a channel. Dropping it disconnects; what was sent still arrives.
+pub struct Sender<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
+    channel: Counted<Channel<Q>, Q::Memory>,
+    writer: Q::Writer,
+}
+
+/// The receiving end of a channel. Dropping it disconnects, and drops what was not received.
+pub struct Receiver<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
+    channel: Counted<Channel<Q>, Q::Memory>,
+    reader: Q::Reader,
+}
+
+/// A channel, whose receiver has this bell if any.
+pub(super) fn with_bell<T: Send, Q: RawChannel<Item = T>>(
+    capacity: usize,
+    bell: Option<Counted<Bell<Q::Memory>, Q::Memory>>,
+) -> (Sender<T, Q>, Receiver<T, Q>) {
+    assert!(capacity > 0, "a channel needs room for a message at least: its capacity is 0");
+    let queue = Q::with_capacity(capacity);
+    let left = Data::new(Q::Reader::default());
+    let channel = Counted::new(Channel { queue, bell, left });
+    let receiver = Receiver { channel: channel.share(), reader: Q::Reader::default() };
+    (Sender { channel, writer: Q::Writer::default() }, receiver)
+}
+
+// SAFETY, of the calls of a queue below: an end has its own notes and is used by one at a time,
+// since it is borrowed for writing. It was not closed, which is done when it is dropped.
+
+impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
+    /// Waits for room, and sends a message. What happened before is visible to who receives it.
+    ///
+    /// # Errors
+    ///
+    /// If the receiver is gone. One that goes at the same time may still let the message in; it
+    /// is then dropped with this end.
+    #[inline]
+    pub fn send(&mut self, message: T) -> Result<(), SendError<T>> {
+        match self.wait() {
+            Look::Gone => Err(SendError(message)),
+            _ => {
+                self.put(message);
+                Ok(())
+            }
+        }
+    }
+
+    /// Sends a message if there is room.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or as [`send`](Self::send).
+    #[inline]
+    pub fn try_send(&mut self, message: T) -> Result<(), TrySendError<T>> {
+        // SAFETY: see above.
+        match unsafe { self.channel.queue.room(&self.writer) } {
+            Look::Ready => {
+                self.put(message);
+                Ok(())
+            }
+            Look::NotYet => Err(TrySendError::Full(message)),
+            Look::Gone => Err(TrySendError::Disconnected(message)),
+        }
+    }
+
+    /// Sends all messages, waiting for room as needed. The receiver hears of them once for each
+    /// line that is full, and at the end: quicker than one by one.
+    ///
+    /// # Errors
+    ///
+    /// If the receiver is gone, with the message that could not be sent; the rest stays in the
+    /// iterator, if that was borrowed.
+    pub fn send_all(&mut self, messages: impl IntoIterator<Item = T>) -> Result<(), SendError<T>> {
+        let mut messages = messages.into_iter();
+        // What was written is published if the iterator panics, too.
+        let sender = Publish(self);
+        for message in &mut messages {
+            match sender.0.wait() {
+                Look::Gone => return Err(SendError(message)),
+                // SAFETY: see above; there is room.
+                _ => unsafe {
+                    let channel = &*sender.0.channel;
+                    channel.queue.write(&mut sender.0.writer, message, channel.bell.as_deref());
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the receiver is gone, so that nothing more can be sent.
+    pub fn is_disconnected(&self) -> bool {
+        // SAFETY: see above.
+        unsafe { self.channel.queue.room(&self.writer) == Look::Gone }
+    }
+
+    /// How many messages there is always room for, if none is under way: at least as many as were
+    /// asked for.
+    pub fn capacity(&self) -> usize {
+        self.channel.queue.capacity()
+    }
+
+    /// Waits for room.
+    #[inline]
+    fn wait(&self) -> Look {
+        let queue = &self.channel.queue;
+        // SAFETY: see above. Room ends where a unit ends, and those are published.
+        match unsafe { queue.room(&self.writer) } {
+            // SAFETY: as above.
+            Look::NotYet => unsafe { queue.wait_for_room(&self.writer) },
+            look => look,
+        }
+    }
+
+    /// Sends a message for which there is room.
+    #[inline]
+    fn put(&mut self, message: T) {
+        let Channel { queue, bell, .. } = &*self.channel;
+        // SAFETY: see above; there is room.
+        unsafe {
+            queue.write(&mut self.writer, message, bell.as_deref());
+            queue.publish(&self.writer, bell.as_deref());
+        }
+    }
+}
+
+/// Publishes what was written when it is dropped.
+struct Publish<'a, T: Send, Q: RawChannel<Item = T>>(&'a mut Sender<T, Q>);
+
+impl<T: Send, Q: RawChannel<Item = T>> Drop for Publish<'_, T, Q> {
+    fn drop(&mut self) {
+        let Channel { queue, bell, .. } = &*self.0.channel;
+        // SAFETY: see above.
+        unsafe { queue.publish(&self.0.writer, bell.as_deref()) };
+    }
+}
+
+impl<T: Send, Q: RawChannel<Item = T>> Drop for Sender<T, Q> {
+    fn drop(&mut self) {
+        let Channel { queue, bell, .. } = &*self.channel;
+        // SAFETY: see above.
+        unsafe { queue.close_writer(&self.writer, bell.as_deref()) };
+    }
+}
+
+impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
+    /// Waits for a message.
+    ///
+    /// # Errors
+    ///
+    /// If the sender is gone and all its messages were taken.
+    #[inline]
+    pub fn recv(&mut self) -> Result<T, RecvError> {
+        let queue = &self.channel.queue;
+        // SAFETY: see above. Only an inbox has a bell, and it doesn't wait here.
+        let look = match unsafe { queue.look(&mut self.reader) } {
+            // SAFETY: as above.
+            Look::NotYet => unsafe { queue.wait(&mut self.reader) },
+            look => look,
+        };
+        if look == Look::Gone { Err(RecvError) } else { Ok(self.take()) }
+    }
+
+    /// Takes a message if there is one.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or as [`recv`](Self::recv).
+    #[inline]
+    pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+        match self.look() {
+            Look::Ready => Ok(self.take()),
+            Look::NotYet => Err(TryRecvError::Empty),
+            Look::Gone => Err(TryRecvError::Disconnected),
+        }
+    }
+
+    /// The messages, until the sender is gone.
+    pub fn iter(&mut self) -> impl Iterator<Item = T> {
+        core::iter::from_fn(|| self.recv().ok())
+    }
+
+    #[inline]
+    pub(super) fn look(&mut self) -> Look {
+        // SAFETY: see above.
+        unsafe { self.channel.queue.look(&mut self.reader) }
+    }
+
+    /// Takes a message that is there.
+    #[inline]
+    pub(super) fn take(&mut self) -> T {
+        let queue = &self.channel.queue;
+        // SAFETY: see above; there is a message.
+        unsafe {
+            let message = queue.take(&mut self.reader);
+            queue.release(&mut self.reader);
+            message
+        }
+    }
+
+    /// The flag of the next message.
+    pub(super) fn watched(&self) -> &<Q::Memory as crate::memory::Memory>::Word {
+        self.channel.queue.watched(&self.reader)
+    }
+}
+
+impl<T: Send, Q: RawChannel<Item = T>> Drop for Receiver<T, Q> {
+    fn drop(&mut self) {
+        /// Leaves the notes to who goes last, also if a message panics when it is dropped.
+        struct Leave<'a, T: Send, Q: RawChannel<Item = T>>(&'a mut Receiver<T, Q>);
+        impl<T: Send, Q: RawChannel<Item = T>> Drop for Leave<'_, T, Q> {
+            fn drop(&mut self) {
+                let reader = mem::take(&mut self.0.reader);
+                // SAFETY: nobody else uses it before both ends are gone.
+                unsafe { self.0.channel.left.with(|left| *left = reader) };
+            }
+        }
+        let receiver = Leave(self);
+        let Receiver { channel, reader } = &mut *receiver.0;
+        // Closing comes first, so that a sender that is quick can't keep us here.
+        // SAFETY: see above.
+        unsafe {
+            channel.queue.close_reader(reader);
+            drain(&channel.queue, reader);
+        }
+    }
+}
+
+impl<T: Send, Q: RawChannel<Item = T>> fmt::Debug for Sender<T, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}
+
+impl<T: Send, Q: RawChannel<Item = T>> fmt::Debug for Receiver<T, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,104 @@
+//! Why a message could not be sent or received.
+
+use core::error::Error;
+use core::fmt::{self, Debug, Display, Formatter};
+
+/// The receiver is gone; the message comes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SendError<T>(pub T);
+
+/// Why a message was not sent at once; it comes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum TrySendError<T> {
+    /// There is no room now.
+    Full(T),
+    /// The receiver is gone.
+    Disconnected(T),
+}
+
+/// The sender is gone, and all its messages were taken. For an [`Inbox`](super::Inbox): all who
+/// are asked for are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecvError;
+
+/// Why no message was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TryRecvError {
+    /// There is none now.
+    Empty,
+    /// There will be none: as [`RecvError`].
+    Disconnected,
+}
+
+/// All slots are taken; the value is how many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoSlot(pub usize);
+
+impl<T> TrySendError<T> {
+    /// The message.
+    pub fn into_inner(self) -> T {
+        match self {
+            Self::Full(message) | Self::Disconnected(message) => message,
+        }
+    }
+}
+
+const RECEIVER_GONE: &str = "the receiver is gone";
+const SENDER_GONE: &str = "the sender is gone, and all its messages were taken";
+
+impl<T> Display for SendError<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(RECEIVER_GONE)
+    }
+}
+
+impl<T> Display for TrySendError<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full(_) => "the channel is full",
+            Self::Disconnected(_) => RECEIVER_GONE,
+        })
+    }
+}
+
+impl Display for RecvError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(SENDER_GONE)
+    }
+}
+
+impl Display for TryRecvError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "the channel is empty",
+            Self::Disconnected => SENDER_GONE,
+        })
+    }
+}
+
+impl Display for NoSlot {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "all {} slots are taken; make room for as many senders as will connect", self.0)
+    }
+}
+
+impl<T> Debug for SendError<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("SendError(..)")
+    }
+}
+
+impl<T> Debug for TrySendError<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full(_) => "Full(..)",
+            Self::Disconnected(_) => "Disconnected(..)",
+        })
+    }
+}
+
+impl<T> Error for SendError<T> {}
+impl<T> Error for TrySendError<T> {}
+impl Error for RecvError {}
+impl Error for TryRecvError {}
+impl Error for NoSlot {}

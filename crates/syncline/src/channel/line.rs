@@ -1,0 +1,212 @@
+//! The cache line in which messages travel, with two flags in it.
+//!
+//! ```text
+//!   sent   written by the sender:    how many messages it has sent, when it last wrote here
+//!   taken  written by the receiver:  how many it has taken (in a ring this is elsewhere)
+//!   slots  the messages, in turn the sender's and the receiver's
+//! ```
+//!
+//! Each flag has one writer, so setting one is an ordinary store and nobody's news are lost. Its
+//! number counts in steps of [`STEP`]: bit 0 is the waiting policy's, and bit 1 says that its
+//! writer is [`GONE`]. Numbers wrap around; two that are compared are less than 2^29 messages
+//! apart.
+//!
+//! As many messages share a line as fit; one that doesn't fit goes over several lines, the first
+//! of which has the flags. Either is a *unit*.
+//!
+//! Source: SSYNC (SOSP'13), section 4.1: libssmp's buffers of one line with a flag in it. That
+//! the flags are numbers, and that small messages share a line, is new here.
+
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
+
+use alloc::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+
+use crate::memory::{Data, Memory};
+
+/// What a flag's number grows by with each message.
+pub const STEP: u32 = 4;
+/// A flag's writer is gone; the number is its last.
+pub const GONE: u32 = 2;
+
+/// A flag's number, without its two bits.
+#[inline(always)]
+pub fn number(flag: u32) -> u32 {
+    flag & !(STEP - 1)
+}
+
+/// The flags of a unit.
+#[derive(Default)]
+pub struct Flags<M: Memory> {
+    /// The sender's.
+    pub sent: M::Word,
+    /// The receiver's.
+    pub taken: M::Word,
+}
+
+type Slot<T, M> = <M as Memory>::Data<MaybeUninit<T>>;
+
+/// Bytes of a line.
+const LINE: usize = 64;
+/// Bytes of native flags.
+const FLAGS: usize = 8;
+
+/// Messages of a type in a unit. It follows from the sizes in native memory; a checker's units
+/// are larger, and have as many.
+pub const fn per_unit<T>() -> usize {
+    let first = if align_of::<T>() > FLAGS { align_of::<T>() } else { FLAGS };
+    let room = LINE.saturating_sub(first);
+    match size_of::<T>() {
+        // They only have to be counted.
+        0 => room,
+        size if size <= room => room / size,
+        _ => 1,
+    }
+}
+
+/// So many units, one behind the other.
+pub struct Units<T, M: Memory> {
+    start: NonNull<u8>,
+    count: usize,
+    owns: PhantomData<(T, Flags<M>)>,
+}
+
+// SAFETY: a message goes from one thread to another, which its type allows, and is never used by
+// two: those who may write and read a slot take turns.
+unsafe impl<T: Send, M: Memory> Sync for Units<T, M> {}
+// SAFETY: as above.
+unsafe impl<T: Send, M: Memory> Send for Units<T, M> {}
+
+impl<T, M: Memory> Units<T, M> {
+    /// Where the first slot is in a unit.
+    const SLOTS: usize = size_of::<Flags<M>>().next_multiple_of(align_of::<Slot<T, M>>());
+    const ALIGNMENT: usize = {
+        let (line, slot) = (LINE, align_of::<Slot<T, M>>());
+        if slot > line { slot } else { line }
+    };
+    /// From a unit to the next.
+    const STRIDE: usize =
+        (Self::SLOTS + per_unit::<T>() * size_of::<Slot<T, M>>()).next_multiple_of(Self::ALIGNMENT);
+
+    /// So many empty units.
+    ///
+    /// # Panics
+    ///
+    /// If they are larger than memory can be.
+    pub fn new(count: usize) -> Self {
+        let layout = Self::layout(count).expect("a channel of this size is too large for memory");
+        // SAFETY: the flags have a size, and there is a unit at least.
+        let start = NonNull::new(unsafe { alloc(layout) });
+        let start = start.unwrap_or_else(|| handle_alloc_error(layout));
+        let units = Self { start, count, owns: PhantomData };
+        for unit in 0..count {
+            // SAFETY: both are within what was allocated, and nobody else's.
+            unsafe {
+                units.place(unit).cast().write(Flags::<M>::default());
+                for slot in 0..per_unit::<T>() {
+                    units.slot_place(unit, slot).write(Data::new(MaybeUninit::uninit()));
+                }
+            }
+        }
+        units
+    }
+
+    fn layout(count: usize) -> Option<Layout> {
+        Layout::from_size_align(Self::STRIDE.checked_mul(count)?, Self::ALIGNMENT).ok()
+    }
+
+    /// How many units there are.
+    #[inline(always)]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    #[inline(always)]
+    fn place(&self, unit: usize) -> NonNull<u8> {
+        debug_assert!(unit < self.count);
+        // SAFETY: it is one of the units.
+        unsafe { self.start.add(unit * Self::STRIDE) }
+    }
+
+    #[inline(always)]
+    fn slot_place(&self, unit: usize, slot: usize) -> NonNull<Slot<T, M>> {
+        debug_assert!(slot < per_unit::<T>());
+        // SAFETY: it is within the unit.
+        unsafe { self.place(unit).add(Self::SLOTS).cast().add(slot) }
+    }
+
+    /// A unit's flags. It is one that there is.
+    #[inline(always)]
+    pub fn flags(&self, unit: usize) -> &Flags<M> {
+        // SAFETY: written in `new`.
+        unsafe { self.place(unit).cast().as_ref() }
+    }
+
+    /// Writes a message.
+    ///
+    /// # Safety
+    ///
+    /// There is such a slot; it is empty, and the caller's.
+    #[inline(always)]
+    pub unsafe fn write(&self, unit: usize, slot: usize, message: T) {
+        // SAFETY: the slot was written in `new`, and is the caller's.
+        unsafe { self.slot_place(unit, slot).as_ref().with(|slot| (*slot).write(message)) };
+    }
+
+    /// Takes a message out.
+    ///
+    /// # Safety
+    ///
+    /// There is such a slot; it has a message, and is the caller's.
+    #[inline(always)]
+    pub unsafe fn read(&self, unit: usize, slot: usize) -> T {
+        // SAFETY: as above; the message is there, and nobody reads it again. Reading only, since
+        // the line need not become ours.
+        unsafe { self.slot_place(unit, slot).as_ref().look(|slot| (*slot).assume_init_read()) }
+    }
+}
+
+impl<T, M: Memory> Drop for Units<T, M> {
+    fn drop(&mut self) {
+        for unit in 0..self.count {
+            // SAFETY: written in `new`; nobody uses them any more.
+            unsafe {
+                self.place(unit).cast::<Flags<M>>().drop_in_place();
+                for slot in 0..per_unit::<T>() {
+                    self.slot_place(unit, slot).drop_in_place();
+                }
+            }
+        }
+        if let Some(layout) = Self::layout(self.count) {
+            // SAFETY: allocated with this layout.
+            unsafe { dealloc(self.start.as_ptr(), layout) };
+        }
+    }
+}
+
+/// How far an end has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    /// Messages so far, as flags count them.
+    pub number: u32,
+    /// The unit of the next one.
+    pub unit: usize,
+    /// Its slot in that unit.
+    pub slot: usize,
+}
+
+impl Place {
+    /// Goes on by a message, and says whether that was the last one of its unit.
+    #[inline(always)]
+    pub fn advance<T, M: Memory>(&mut self, units: &Units<T, M>) -> bool {
+        self.number = self.number.wrapping_add(STEP);
+        self.slot += 1;
+        if self.slot < per_unit::<T>() {
+            return false;
+        }
+        self.slot = 0;
+        self.unit = if self.unit + 1 == units.count() { 0 } else { self.unit + 1 };
+        true
+    }
+}

@@ -1,0 +1,80 @@
+//! Channels: messages between two threads, one cache line's transfer each.
+//!
+//! A channel leads from one sender to one receiver; that is what lets its words have one writer
+//! each, and a message cost no atomic read-modify-write but what waking a sleeper needs. A
+//! receiver of several senders has a channel from each of them, and is an [`Inbox`]; who asks and
+//! is answered has a channel each way, a [`Duplex`].
+//!
+//! ```
+//! use syncline::channel;
+//!
+//! let (mut sender, mut receiver) = channel::bounded(64);
+//! std::thread::scope(|scope| {
+//!     scope.spawn(move || (0..1000_u64).try_for_each(|number| sender.send(number)));
+//!     assert_eq!(receiver.iter().sum::<u64>(), 499_500);
+//! });
+//! ```
+//!
+//! The algorithm is a type, over a waiting policy and a memory, as a lock is:
+//!
+//! | channel | room | use it for |
+//! |---|---|---|
+//! | [`Ring`], which [`bounded`] makes | as asked for | streams: several small messages share a transfer |
+//! | [`Single`] | one message | round trips: the sender waits until the one before was taken |
+//!
+//! `channel::over::<Single<u64, Spin>>(1)` makes one of another kind. Policies are those of
+//! [`wait`](crate::wait): [`Park`](crate::wait::Park), the default, sleeps after a while, for
+//! which each message costs an atomic exchange; [`Spin`](crate::wait::Spin) and
+//! [`Yield`](crate::wait::Yield) cost an ordinary store, and a processor while they wait.
+//!
+//! **Messages** of up to 56 bytes travel in a line, by value; several together if they fit.
+//! Larger ones take several lines.
+//!
+//! **Order and visibility:** messages arrive once and in order. What happened before one was sent
+//! has happened, to who receives it.
+//!
+//! **Disconnecting** is dropping an end, also by a panic. A receiver gets all that was sent, and
+//! then an error; a sender gets its message back. No end waits for one that is gone.
+
+#[doc(hidden)]
+pub mod bell;
+#[doc(hidden)]
+pub mod counted;
+mod duplex;
+mod ends;
+mod errors;
+mod inbox;
+#[doc(hidden)]
+pub mod line;
+#[doc(hidden)]
+pub mod raw;
+mod ring;
+mod single;
+
+pub use bell::Bell;
+pub use duplex::{Disconnected, Duplex, duplex};
+pub use ends::{Receiver, Sender};
+pub use errors::{NoSlot, RecvError, SendError, TryRecvError, TrySendError};
+pub use inbox::Inbox;
+pub use raw::{Look, RawChannel};
+pub use ring::Ring;
+pub use single::{Exclusive, Fetch, Shared, Single};
+
+/// A channel with room for so many messages at least, whose ends sleep after a while of waiting.
+///
+/// # Panics
+///
+/// If the capacity is 0, or more than 2^28.
+pub fn bounded<T: Send>(capacity: usize) -> (Sender<T>, Receiver<T>) {
+    over(capacity)
+}
+
+/// A channel of this kind, with room for so many messages at least; a [`Single`] has room for one,
+/// whatever is asked for.
+///
+/// # Panics
+///
+/// If the capacity is 0, or more than 2^28.
+pub fn over<Q: RawChannel>(capacity: usize) -> (Sender<Q::Item, Q>, Receiver<Q::Item, Q>) {
+    ends::with_bell(capacity, None)
+}

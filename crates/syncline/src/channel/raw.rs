@@ -1,0 +1,147 @@
+//! What a channel's algorithm is: how messages and news of them get from one end to the other.
+//! The ends themselves, [`Sender`](super::Sender) and [`Receiver`](super::Receiver), are made of
+//! this for all algorithms alike.
+
+use core::cell::Cell;
+
+use super::bell::Bell;
+use crate::memory::Memory;
+use crate::wait::Wait;
+
+/// What an end finds when it looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// A message, or room for one.
+    Ready,
+    /// Nothing, so far.
+    NotYet,
+    /// Nothing, and the other end is gone. A sender is told so even if there is room; a receiver
+    /// when it has all messages.
+    Gone,
+}
+
+/// The algorithm of a channel from one sender to one receiver.
+///
+/// # Safety
+///
+/// Messages arrive once, in the order in which they were written. What happened before a message
+/// was written happens before it is taken.
+///
+/// Of all methods that are unsafe: the first argument is what this end has noted and was given to
+/// every earlier call of this end, which are not concurrent; nothing is called for an end that was
+/// closed, but that messages may still be taken.
+pub unsafe trait RawChannel: Send + Sync {
+    /// What is sent.
+    type Item: Send;
+    /// The memory that the channel is in.
+    type Memory: Memory;
+    /// How its ends wait.
+    type Wait: Wait;
+    /// What the sender notes.
+    type Writer: Default + Send + Sync;
+    /// What the receiver notes.
+    type Reader: Default + Send + Sync;
+
+    /// An empty channel with room for at least so many messages, which are not none.
+    ///
+    /// # Panics
+    ///
+    /// If it can't have as many.
+    fn with_capacity(messages: usize) -> Self;
+
+    /// How many messages there is always room for, if none is under way.
+    fn capacity(&self) -> usize;
+
+    /// Whether there is room for a message.
+    ///
+    /// # Safety
+    ///
+    /// As said above.
+    unsafe fn room(&self, writer: &Self::Writer) -> Look;
+
+    /// Waits until [`room`](Self::room) is not [`Look::NotYet`].
+    ///
+    /// # Safety
+    ///
+    /// As said above; all that was written is published.
+    unsafe fn wait_for_room(&self, writer: &Self::Writer) -> Look;
+
+    /// Writes a message, which the receiver may or may not see before it is published.
+    ///
+    /// # Safety
+    ///
+    /// As said above; there is room. The bell is the receiver's, if it has one.
+    unsafe fn write(
+        &self,
+        writer: &mut Self::Writer,
+        message: Self::Item,
+        bell: Option<&Bell<Self::Memory>>,
+    );
+
+    /// Lets the receiver see all messages.
+    ///
+    /// # Safety
+    ///
+    /// As for [`write`](Self::write).
+    unsafe fn publish(&self, writer: &Self::Writer, bell: Option<&Bell<Self::Memory>>);
+
+    /// The sender goes. Publishes what it has written.
+    ///
+    /// # Safety
+    ///
+    /// As for [`write`](Self::write).
+    unsafe fn close_writer(&self, writer: &Self::Writer, bell: Option<&Bell<Self::Memory>>);
+
+    /// Whether there is a message.
+    ///
+    /// # Safety
+    ///
+    /// As said above.
+    unsafe fn look(&self, reader: &mut Self::Reader) -> Look;
+
+    /// Waits until [`look`](Self::look) is not [`Look::NotYet`].
+    ///
+    /// # Safety
+    ///
+    /// As said above; the receiver has no bell.
+    unsafe fn wait(&self, reader: &mut Self::Reader) -> Look;
+
+    /// Takes a message.
+    ///
+    /// # Safety
+    ///
+    /// As said above; there is one.
+    unsafe fn take(&self, reader: &mut Self::Reader) -> Self::Item;
+
+    /// Lets the sender have the room of what was taken, sooner or later.
+    ///
+    /// # Safety
+    ///
+    /// As said above; not after `close_reader`.
+    unsafe fn release(&self, reader: &mut Self::Reader);
+
+    /// The receiver goes.
+    ///
+    /// # Safety
+    ///
+    /// As said above.
+    unsafe fn close_reader(&self, reader: &Self::Reader);
+
+    /// The flag that tells of the next message.
+    fn watched(&self, reader: &Self::Reader) -> &<Self::Memory as Memory>::Word;
+}
+
+/// Waits until a flag's value is not [`Look::NotYet`], with `fetch` before each look.
+#[inline]
+pub fn wait_fetching<W: Wait, M: Memory>(
+    flag: &M::Word,
+    fetch: impl Fn(&M::Word),
+    look: impl Fn(u32) -> Look,
+) -> Look {
+    let found = Cell::new(Look::NotYet);
+    W::wait_fetching::<M>(flag, 0, None, fetch, |value| {
+        found.set(look(value));
+        found.get() != Look::NotYet
+    });
+    found.get()
+}

@@ -1,0 +1,164 @@
+//! SSYNC's channel: one buffer of a cache line, with the flags in it.
+//!
+//! A message goes over in two transfers of the line: the sender fetches it to see that it is
+//! empty, and writes; the receiver fetches it to see that it is full, and reads. There is room for
+//! one message; so whoever sends knows that the one before was taken. Use it for latency, round
+//! trips, and where an answer is waited for anyway; for throughput use a [`Ring`](super::Ring).
+//!
+//! Each side looks before it writes. A machine that first shares the line for the look then has
+//! to invalidate for the write. So both sides fetch it for writing at once, as SSYNC does on the
+//! Opteron; [`Shared`] is without that, to compare with.
+//!
+//! Source: SSYNC (SOSP'13), sections 4.1, 5.3 and 6.2.
+
+use core::fmt::Debug;
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::Acquire;
+
+use super::bell::{Bell, post};
+use super::line::{Flags, GONE, Place, STEP, Units, number};
+use super::raw::wait_fetching;
+use super::{Look, RawChannel};
+use crate::memory::{Memory, Native, Word};
+use crate::wait::{Park, Wait};
+
+/// A channel of one message.
+pub struct Single<T, W: Wait = Park, M: Memory = Native, F: Fetch = Exclusive> {
+    unit: Units<T, M>,
+    policies: PhantomData<(W, F)>,
+}
+
+/// How a side gets the line before it looks at it.
+pub trait Fetch: Debug + Default + Send + Sync + 'static {
+    /// Gets the line of this word.
+    fn fetch<M: Memory>(word: &M::Word);
+}
+
+/// For writing, since a write follows.
+#[derive(Debug, Default)]
+pub struct Exclusive;
+
+impl Fetch for Exclusive {
+    #[inline(always)]
+    fn fetch<M: Memory>(word: &M::Word) {
+        M::prefetch_for_write(word);
+    }
+}
+
+/// As any look does: the line is shared until the write.
+#[derive(Debug, Default)]
+pub struct Shared;
+
+impl Fetch for Shared {
+    #[inline(always)]
+    fn fetch<M: Memory>(_: &M::Word) {}
+}
+
+impl<T, W: Wait, M: Memory, F: Fetch> Single<T, W, M, F> {
+    #[inline(always)]
+    fn flags(&self) -> &Flags<M> {
+        self.unit.flags(0)
+    }
+
+    /// Whether the receiver has taken all of the sender's messages.
+    #[inline(always)]
+    fn room_by(taken: u32, place: &Place) -> Look {
+        match () {
+            () if taken & GONE != 0 => Look::Gone,
+            () if number(taken) == place.number => Look::Ready,
+            () => Look::NotYet,
+        }
+    }
+
+    /// Whether the sender has sent more than the receiver has taken.
+    #[inline(always)]
+    fn message_by(sent: u32, place: &Place) -> Look {
+        match () {
+            () if number(sent) != place.number => Look::Ready,
+            () if sent & GONE != 0 => Look::Gone,
+            () => Look::NotYet,
+        }
+    }
+}
+
+// SAFETY: the slot is the sender's while both numbers are equal, and the receiver's while they
+// differ. `sent` and `taken` are written with Release and read with Acquire.
+unsafe impl<T: Send, W: Wait, M: Memory, F: Fetch> RawChannel for Single<T, W, M, F> {
+    type Item = T;
+    type Memory = M;
+    type Wait = W;
+    type Writer = Place;
+    type Reader = Place;
+
+    fn with_capacity(_: usize) -> Self {
+        // A unit may have several slots; one is used.
+        Self { unit: Units::new(1), policies: PhantomData }
+    }
+
+    fn capacity(&self) -> usize {
+        1
+    }
+
+    #[inline]
+    unsafe fn room(&self, place: &Place) -> Look {
+        let taken = &self.flags().taken;
+        F::fetch::<M>(taken);
+        // Acquire: pairs with the Release in `release`: the receiver has done with the slot.
+        Self::room_by(taken.load(Acquire), place)
+    }
+
+    #[inline]
+    unsafe fn wait_for_room(&self, place: &Place) -> Look {
+        let taken = &self.flags().taken;
+        wait_fetching::<W, M>(taken, F::fetch::<M>, |taken| Self::room_by(taken, place))
+    }
+
+    #[inline]
+    unsafe fn write(&self, place: &mut Place, message: T, bell: Option<&Bell<M>>) {
+        // SAFETY: there is room, so the slot is empty and ours.
+        unsafe { self.unit.write(0, 0, message) };
+        place.number = place.number.wrapping_add(STEP);
+        post::<W, M>(&self.flags().sent, place.number, bell);
+    }
+
+    #[inline(always)]
+    unsafe fn publish(&self, _: &Place, _: Option<&Bell<M>>) {}
+
+    unsafe fn close_writer(&self, place: &Place, bell: Option<&Bell<M>>) {
+        post::<W, M>(&self.flags().sent, place.number | GONE, bell);
+    }
+
+    #[inline]
+    unsafe fn look(&self, place: &mut Place) -> Look {
+        let sent = &self.flags().sent;
+        F::fetch::<M>(sent);
+        // Acquire: pairs with the Release in `write`: the message is there.
+        Self::message_by(sent.load(Acquire), place)
+    }
+
+    #[inline]
+    unsafe fn wait(&self, place: &mut Place) -> Look {
+        let sent = &self.flags().sent;
+        wait_fetching::<W, M>(sent, F::fetch::<M>, |sent| Self::message_by(sent, place))
+    }
+
+    #[inline]
+    unsafe fn take(&self, place: &mut Place) -> T {
+        place.number = place.number.wrapping_add(STEP);
+        // SAFETY: there is a message, so the slot is ours.
+        unsafe { self.unit.read(0, 0) }
+    }
+
+    #[inline]
+    unsafe fn release(&self, place: &mut Place) {
+        W::hand_over::<M>(&self.flags().taken, place.number);
+    }
+
+    unsafe fn close_reader(&self, place: &Place) {
+        W::hand_over::<M>(&self.flags().taken, place.number | GONE);
+    }
+
+    fn watched(&self, _: &Place) -> &M::Word {
+        &self.flags().sent
+    }
+}

@@ -1,0 +1,56 @@
+//! Words of 64 bits, for what must never wrap around: versions, and values up to that size.
+//!
+//! Nobody can sleep on one, since the kernel's futex has 32 bits; so they are apart from
+//! [`Word`](super::Word), and only what needs them asks for a [`LongMemory`].
+
+use core::fmt::Debug;
+use core::sync::atomic::{AtomicU64, Ordering, Ordering::Relaxed};
+
+use super::{Memory, Native};
+
+/// A memory that has words of 64 bits.
+///
+/// # Safety
+///
+/// As for [`Memory`]; SeqCst accesses of all long words are in one order that all threads see.
+pub unsafe trait LongMemory: Memory {
+    /// A shared word of 64 bits.
+    type Long: Long;
+}
+
+/// A shared word of 64 bits, initially 0.
+pub trait Long: Default + Debug + Send + Sync + 'static {
+    /// Reads the word.
+    fn load(&self, order: Ordering) -> u64;
+    /// Writes the word.
+    fn store(&self, value: u64, order: Ordering);
+    /// Adds, wrapping around, and returns what the word held.
+    fn fetch_add(&self, value: u64, order: Ordering) -> u64;
+    /// Writes `new` if the word holds `old`; the error is what it held instead. Does not fail
+    /// for other reasons. A failed exchange orders as a Relaxed load.
+    fn exchange(&self, old: u64, new: u64, order: Ordering) -> Result<u64, u64>;
+}
+
+// SAFETY: core's atomics.
+unsafe impl LongMemory for Native {
+    type Long = AtomicU64;
+}
+
+impl Long for AtomicU64 {
+    #[inline(always)]
+    fn load(&self, order: Ordering) -> u64 {
+        AtomicU64::load(self, order)
+    }
+    #[inline(always)]
+    fn store(&self, value: u64, order: Ordering) {
+        AtomicU64::store(self, value, order);
+    }
+    #[inline(always)]
+    fn fetch_add(&self, value: u64, order: Ordering) -> u64 {
+        AtomicU64::fetch_add(self, value, order)
+    }
+    #[inline(always)]
+    fn exchange(&self, old: u64, new: u64, order: Ordering) -> Result<u64, u64> {
+        self.compare_exchange(old, new, order, Relaxed)
+    }
+}

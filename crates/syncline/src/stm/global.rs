@@ -1,0 +1,112 @@
+//! The default engine: one for the whole program.
+
+use super::Shared;
+#[cfg(feature = "std")]
+use super::{Result, Session, Tx};
+
+/// The default engine's type.
+pub type Global = Shared;
+
+/// The default engine, which [`atomically`] uses. Without `std`, make a [`Session`](super::Session)
+/// on it for each thread.
+pub static GLOBAL: Global = Shared::first();
+
+/// Runs a transaction: the closure's reads and writes of cells happen at one moment, as if all
+/// other transactions ran before or after.
+///
+/// The closure is run again when another transaction was in the way. It should therefore do
+/// nothing else that counts: no output, no messages. What it returns with `Ok` in the attempt that
+/// succeeds is returned. An `Err` is always one that a cell, [`retry`](Tx::retry) or
+/// [`or_else`](Tx::or_else) has given it, and is passed on with `?`.
+///
+/// Each attempt sees the cells as they were at one moment, also when it fails later on: a closure
+/// never meets a state that couldn't be (*opacity*). Transactions that commit have an order that
+/// agrees with real time (*strict serializability*), and what happened before one that has
+/// written is visible to those that read it.
+///
+/// A transaction is run in the end, whatever the others do: after some failures it gets a turn of
+/// its own.
+///
+/// ```
+/// use syncline::stm::{TCell, atomically};
+///
+/// let (ours, theirs) = (TCell::new(100_u32), TCell::new(0_u32));
+/// atomically(|tx| {
+///     let funds = ours.get(tx)?;
+///     if funds < 30 {
+///         return tx.retry();
+///     }
+///     ours.set(tx, funds - 30);
+///     let before = theirs.get(tx)?;
+///     theirs.set(tx, before + 30);
+///     Ok(())
+/// });
+/// assert_eq!(theirs.into_inner(), 30);
+/// ```
+///
+/// A cell can't be reached but through a transaction:
+///
+/// ```compile_fail
+/// let cell = syncline::stm::TCell::new(1_u32);
+/// let mut leaked = None;
+/// syncline::stm::atomically(|tx| {
+///     leaked = Some(tx);
+///     Ok(())
+/// });
+/// ```
+///
+/// # Panics
+///
+/// As the closure does: then nothing was written. Also if the thread is in a transaction already:
+/// hand its `tx` on instead. And if the transaction waits by [`retry`](Tx::retry) and has read
+/// nothing.
+#[cfg(feature = "std")]
+#[inline]
+#[track_caller]
+pub fn atomically<'env, R>(body: impl for<'tx> FnMut(&mut Tx<'tx, 'env>) -> Result<R>) -> R {
+    let mut session = kept::Kept::take();
+    session.0.atomically(body)
+}
+
+#[cfg(feature = "std")]
+mod kept {
+    use core::cell::Cell;
+    use core::mem::ManuallyDrop;
+    use std::boxed::Box;
+
+    use super::{GLOBAL, Global, Session};
+
+    type Boxed = Box<Session<'static, Global>>;
+
+    std::thread_local! {
+        static SESSION: Cell<Option<Boxed>> = const { Cell::new(None) };
+    }
+
+    /// This thread's session, given back when dropped.
+    pub(super) struct Kept(pub(super) ManuallyDrop<Boxed>);
+
+    impl Kept {
+        #[inline]
+        pub(super) fn take() -> Self {
+            // None at first, in what values do when they are dropped after a transaction, and
+            // when the thread ends.
+            let session = SESSION.try_with(Cell::take).ok().flatten();
+            Self(ManuallyDrop::new(session.unwrap_or_else(first)))
+        }
+    }
+
+    #[cold]
+    fn first() -> Boxed {
+        Box::new(Session::new(&GLOBAL))
+    }
+
+    impl Drop for Kept {
+        #[inline]
+        fn drop(&mut self) {
+            // SAFETY: taken once, here.
+            let session = unsafe { ManuallyDrop::take(&mut self.0) };
+            // If the thread ends, the closure with the session is dropped.
+            let _ = SESSION.try_with(|kept| kept.set(Some(session)));
+        }
+    }
+}

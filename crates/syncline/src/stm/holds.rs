@@ -1,0 +1,172 @@
+//! The locks of a lock server, and who is right in a conflict: plain data, of one thread.
+//!
+//! A cell is held by one writer or several readers. Whoever asks for a cell that others hold, in a
+//! way that excludes them, gets it if its thread's transactions have cost less so far than those
+//! of all who are in the way; they are then aborted. Otherwise it is refused, and nobody is
+//! aborted. That is FairCM: what a thread's transactions have cost grows only when one commits, so
+//! whoever is aborted again and again comes to have the least and then wins every conflict.
+//!
+//! Source: Gramoli, Guerraoui and Trigonakis, "TM2C: a Software Transactional Memory for
+//! Many-Cores", EuroSys 2012, sections 3 and 4.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+/// Who asks, or holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The thread's place in the engine.
+    pub client: usize,
+    /// Which attempt of its transactions.
+    pub attempt: u64,
+    /// What its transactions have cost so far that have succeeded.
+    pub spent: u64,
+}
+
+impl Holder {
+    /// Whether this one is right in a conflict with the other.
+    fn goes_before(&self, other: &Self) -> bool {
+        (self.spent, self.client) < (other.spent, other.client)
+    }
+}
+
+/// What became of somebody who was to be aborted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is aborted, or its attempt was over already.
+    Gone,
+    /// It commits, and can't be aborted any more.
+    Commits,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    writer: Option<Holder>,
+    readers: Vec<Holder>,
+}
+
+/// Which cells are held, by whom.
+#[derive(Debug, Default)]
+pub struct Holds {
+    cells: BTreeMap<usize, Held>,
+    /// The cells that each client has asked for with success.
+    of: Vec<Vec<usize>>,
+}
+
+impl Holds {
+    /// Asks for a cell, to read it or to write it. `abort` is called with those who have to go.
+    pub fn ask(
+        &mut self,
+        cell: usize,
+        writes: bool,
+        who: Holder,
+        mut abort: impl FnMut(&Holder) -> Fate,
+    ) -> bool {
+        let held = self.cells.entry(cell).or_default();
+        let readers = if writes { held.readers.as_slice() } else { &[] };
+        let mut others = held.writer.iter().chain(readers).filter(|o| o.client != who.client);
+        let granted = others.clone().all(|other| who.goes_before(other))
+            && others.all(|other| abort(other) == Fate::Gone);
+        if granted {
+            if writes {
+                held.readers.retain(|reader| reader.client == who.client);
+                held.writer = Some(who);
+            } else {
+                // A writer that was in the way is gone; our own stays.
+                held.writer = held.writer.filter(|writer| writer.client == who.client);
+                if held.readers.iter().all(|reader| reader.client != who.client) {
+                    held.readers.push(who);
+                }
+            }
+            if self.of.len() <= who.client {
+                self.of.resize_with(who.client + 1, Vec::new);
+            }
+            self.of[who.client].push(cell);
+        }
+        granted
+    }
+
+    /// Gives back all that a client holds.
+    pub fn release(&mut self, client: usize) {
+        for cell in self.of.get_mut(client).map(core::mem::take).unwrap_or_default() {
+            let Some(held) = self.cells.get_mut(&cell) else { continue };
+            held.writer = held.writer.filter(|writer| writer.client != client);
+            held.readers.retain(|reader| reader.client != client);
+            if held.writer.is_none() && held.readers.is_empty() {
+                self.cells.remove(&cell);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Fate::{Commits, Gone};
+    use super::*;
+
+    fn who(client: usize, spent: u64) -> Holder {
+        Holder { client, attempt: 1, spent }
+    }
+
+    /// Asks, and returns whether it was granted, and who was aborted for it.
+    fn ask(holds: &mut Holds, writes: bool, who: Holder, fate: Fate) -> (bool, Vec<usize>) {
+        let mut aborted = Vec::new();
+        let granted = holds.ask(7, writes, who, |other| {
+            aborted.push(other.client);
+            fate
+        });
+        (granted, aborted)
+    }
+
+    const READ: bool = false;
+    const WRITE: bool = true;
+
+    #[test]
+    fn readers_share_and_a_writer_excludes() {
+        let mut holds = Holds::default();
+        assert_eq!(ask(&mut holds, READ, who(0, 5), Gone), (true, [].into()));
+        assert_eq!(ask(&mut holds, READ, who(1, 5), Gone), (true, [].into()));
+        assert_eq!(ask(&mut holds, WRITE, who(2, 9), Gone), (false, [].into()));
+        assert_eq!(ask(&mut holds, WRITE, who(2, 1), Gone), (true, [0, 1].into()));
+        assert_eq!(ask(&mut holds, READ, who(0, 5), Gone), (false, [].into()));
+    }
+
+    #[test]
+    fn one_who_has_spent_less_is_enough_to_be_refused() {
+        let mut holds = Holds::default();
+        ask(&mut holds, READ, who(0, 9), Gone);
+        ask(&mut holds, READ, who(1, 2), Gone);
+        assert_eq!(ask(&mut holds, WRITE, who(2, 5), Gone), (false, [].into()));
+    }
+
+    #[test]
+    fn who_reads_may_go_on_to_write_and_back() {
+        let mut holds = Holds::default();
+        ask(&mut holds, READ, who(0, 5), Gone);
+        assert_eq!(ask(&mut holds, WRITE, who(0, 5), Gone), (true, [].into()));
+        assert_eq!(ask(&mut holds, READ, who(0, 5), Gone), (true, [].into()));
+        assert_eq!(ask(&mut holds, READ, who(1, 6), Gone), (false, [].into()));
+    }
+
+    #[test]
+    fn who_commits_is_not_overridden() {
+        let mut holds = Holds::default();
+        ask(&mut holds, WRITE, who(0, 9), Gone);
+        assert_eq!(ask(&mut holds, READ, who(1, 1), Commits), (false, [0].into()));
+        assert_eq!(ask(&mut holds, READ, who(2, 99), Gone), (false, [].into()));
+    }
+
+    #[test]
+    fn what_is_released_is_free_and_forgotten() {
+        let mut holds = Holds::default();
+        ask(&mut holds, WRITE, who(0, 1), Gone);
+        ask(&mut holds, READ, who(0, 1), Gone);
+        holds.release(0);
+        assert!(holds.cells.is_empty());
+        assert_eq!(ask(&mut holds, WRITE, who(1, 99), Gone), (true, [].into()));
+        // It lost the cell before it gave it back, and so gives back nothing.
+        assert_eq!(ask(&mut holds, WRITE, who(0, 1), Gone), (true, [1].into()));
+        holds.release(1);
+        assert_eq!(ask(&mut holds, READ, who(2, 99), Gone), (false, [].into()));
+    }
+}

@@ -1,0 +1,52 @@
+//! Notices a transaction within a transaction.
+//!
+//! Threads of other memories than the native one are not the system's, so that nothing of a
+//! thread's own tells them apart here; and without `std` there is nothing of a thread's own.
+
+use core::any::TypeId;
+use core::marker::PhantomData;
+
+use crate::memory::{Memory, Native};
+
+/// This thread is in a transaction until it is dropped.
+pub(super) struct Inside<M: Memory>(PhantomData<M>);
+
+impl<M: Memory> Inside<M> {
+    /// Panics if this thread is in a transaction already.
+    #[inline]
+    #[track_caller]
+    pub(super) fn enter() -> Self {
+        assert!(
+            !note::<M>(true),
+            "this thread is in a transaction already: hand its `tx` on instead of beginning another"
+        );
+        Self(PhantomData)
+    }
+}
+
+impl<M: Memory> Drop for Inside<M> {
+    #[inline]
+    fn drop(&mut self) {
+        note::<M>(false);
+    }
+}
+
+/// Notes whether this thread is in a transaction, and says whether it was.
+#[inline]
+fn note<M: Memory>(inside: bool) -> bool {
+    TypeId::of::<M>() == TypeId::of::<Native>() && replace(inside)
+}
+
+#[cfg(feature = "std")]
+#[inline]
+fn replace(inside: bool) -> bool {
+    std::thread_local! {
+        static INSIDE: core::cell::Cell<bool> = const { core::cell::Cell::new(false) };
+    }
+    INSIDE.replace(inside)
+}
+
+#[cfg(not(feature = "std"))]
+fn replace(_: bool) -> bool {
+    false
+}

@@ -1,0 +1,311 @@
+//! The engine of lock servers: TM2C, by messages.
+//!
+//! A transaction asks a [server](Server) for each cell that it reads, and when it commits for each
+//! cell that it writes; which server that is follows from the cell's address. Servers know who
+//! reads what, so they see each conflict when it comes up, and settle it ([FairCM](super::holds)).
+//! The threads of the program share only the values; all else is messages. That is for machines
+//! whose caches are not coherent or where sharing is dear, and later for several machines.
+//!
+//! An attempt that was aborted may still run, while the cell that was taken from it is written. So
+//! it looks at its status after each value it has read, before it hands the value on: had one of
+//! its cells been written, it would see that it is aborted.
+//!
+//! When not to use it: on a cache-coherent machine a round trip for each cell costs more than all
+//! of [`Shared`](super::Shared)'s work.
+//!
+//! Source: Gramoli, Guerraoui and Trigonakis, "TM2C: a Software Transactional Memory for
+//! Many-Cores", EuroSys 2012; SSYNC (SOSP'13), section 4.3.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::mem::take;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+
+use super::engine::{Engine, foreign, new_range};
+use super::guarded::Guarded;
+use super::holds::Holder;
+use super::server::{Answers, COMMITS, RUNNING, Request, Requests, Server, Statuses, status};
+use super::sleepers::Sleepers;
+use super::stop::{Result, Stop};
+use super::writes::{Write, Writes};
+use crate::channel::{Inbox, Receiver, Sender, over};
+use crate::lock::Mcs;
+use crate::memory::{Long, LongMemory, Native, Padded};
+use crate::wait::{Park, Wait};
+
+/// The engine of lock servers.
+///
+/// ```
+/// use std::thread;
+/// use syncline::stm::{Engine, Served, Session};
+///
+/// let (engine, servers): (Served, _) = Served::new(2, 1);
+/// thread::scope(|scope| {
+///     for server in servers {
+///         scope.spawn(|| server.serve());
+///     }
+///     let count = engine.cell(0_u32);
+///     Session::new(&engine).atomically(|tx| {
+///         let before = count.get(tx)?;
+///         count.set(tx, before + 1);
+///         Ok(())
+///     });
+///     assert_eq!(count.into_inner(), 1);
+///     engine.close();
+/// });
+/// ```
+pub struct Served<W: Wait = Park, M: LongMemory = Native> {
+    statuses: Statuses<M>,
+    /// The clients that no session uses, or none if the engine is closed.
+    seats: Guarded<Option<Vec<Client<W, M>>>, Mcs<W, M>>,
+    sleepers: Sleepers<W, M>,
+    stamp: u64,
+}
+
+/// A session's place: channels to all servers.
+struct Client<W: Wait, M: LongMemory> {
+    number: usize,
+    servers: Vec<Link<W, M>>,
+    attempt: u64,
+    /// What its transactions have cost so far that have succeeded, in accesses.
+    spent: u64,
+}
+
+/// A way to a server and back.
+struct Link<W: Wait, M: LongMemory> {
+    requests: Sender<Request, Requests<W, M>>,
+    answers: Receiver<bool, Answers<W, M>>,
+    /// Whether anything was asked of it in this attempt.
+    used: bool,
+}
+
+/// A thread's part.
+pub struct Place<W: Wait, M: LongMemory> {
+    client: Option<Client<W, M>>,
+    /// The stamps of all cells that were read.
+    reads: Vec<NonNull<M::Long>>,
+    failures: u32,
+}
+
+// SAFETY: the cells are shared by all threads, and used during an attempt alone.
+unsafe impl<W: Wait, M: LongMemory> Send for Place<W, M> {}
+
+impl<W: Wait, M: LongMemory> Served<W, M> {
+    /// An engine for so many sessions at a time, and its servers: each is to run in a thread of
+    /// its own, see [`Server::serve`]. TM2C has one for each one to three clients.
+    ///
+    /// # Panics
+    ///
+    /// If there are to be no sessions or no servers.
+    pub fn new(sessions: usize, servers: usize) -> (Self, Vec<Server<W, M>>) {
+        assert!(sessions > 0 && servers > 0, "an engine needs a session and a server at least");
+        let statuses: Statuses<M> = (0..sessions).map(|_| Padded(M::Long::default())).collect();
+        let mut servers: Vec<_> = (0..servers)
+            .map(|_| Server {
+                inbox: Inbox::over(sessions, 1),
+                answers: Vec::new(),
+                statuses: Arc::clone(&statuses),
+            })
+            .collect();
+        let clients = (0..sessions).map(|number| Client {
+            number,
+            servers: servers.iter_mut().map(|server| Link::to(server, number)).collect(),
+            attempt: 0,
+            spent: 0,
+        });
+        let seats = Guarded::new(Some(clients.collect()));
+        let engine = Self { statuses, seats, sleepers: Sleepers::new(), stamp: new_range() };
+        (engine, servers)
+    }
+
+    /// Lets the servers end once the sessions that there are have ended; no new ones can begin.
+    pub fn close(&self) {
+        // Dropped outside of the lock.
+        drop(self.seats.with(Option::take));
+    }
+
+    fn holds_all(&self, client: &Client<W, M>) -> bool {
+        // Acquire: pairs with the Release of the server that aborts.
+        self.statuses[client.number].load(Acquire) == status(client.attempt, RUNNING)
+    }
+
+    /// From here on the attempt can't be aborted, if it wasn't.
+    fn keep_all(&self, client: &Client<W, M>) -> bool {
+        let [running, commits] =
+            [RUNNING, COMMITS].map(|state| status(client.attempt, state));
+        // AcqRel: in an order with the servers' exchanges.
+        self.statuses[client.number].exchange(running, commits, AcqRel).is_ok()
+    }
+}
+
+impl<W: Wait, M: LongMemory> Link<W, M> {
+    fn to(server: &mut Server<W, M>, client: usize) -> Self {
+        let (slot, requests) = server.inbox.connect().expect("there is a slot for each client");
+        assert!(slot == client, "clients are in the order of their slots");
+        let (outlet, answers) = over::<Answers<W, M>>(1);
+        server.answers.push(outlet);
+        Self { requests, answers, used: false }
+    }
+}
+
+impl<W: Wait, M: LongMemory> Client<W, M> {
+    /// Asks for a cell.
+    fn hold(&mut self, at: NonNull<M::Long>, writes: bool) -> Result<()> {
+        let Self { number: client, attempt, spent, .. } = *self;
+        let cell = at.addr().get();
+        // The lowest bits of addresses are equal.
+        let server = (cell >> 4) % self.servers.len();
+        let link = &mut self.servers[server];
+        link.used = true;
+        let who = Holder { client, attempt, spent };
+        let sent = link.requests.send(Request::Hold { cell, writes, who }).is_ok();
+        match sent.then(|| link.answers.recv()) {
+            Some(Ok(true)) => Ok(()),
+            Some(Ok(false)) => Err(Stop::CONFLICT),
+            _ => panic!("the lock server is gone: its thread must outlive the sessions"),
+        }
+    }
+
+    /// Gives everything back.
+    fn release(&mut self) {
+        for link in &mut self.servers {
+            if take(&mut link.used) {
+                // A server that is gone has nothing of ours.
+                let _ = link.requests.send(Request::Release);
+            }
+        }
+    }
+}
+
+impl<W: Wait, M: LongMemory> Place<W, M> {
+    fn client(&mut self) -> &mut Client<W, M> {
+        self.client.as_mut().expect("a session has a client until it ends")
+    }
+
+    fn succeeded(&mut self, written: usize) {
+        let cost = (self.reads.len() + written) as u64 + 1;
+        self.failures = 0;
+        let client = self.client();
+        client.spent += cost;
+        client.release();
+    }
+}
+
+// SAFETY: a cell's value is read and written by who holds the cell, and whoever is handed it comes
+// after those who had it before, by the server's messages. A commit that succeeds holds all that
+// it has read and writes, from `keep_all` until it has written. What an attempt reads before its
+// status says that it is aborted was all held at that look.
+unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
+    type Memory = M;
+    type Thread = Place<W, M>;
+
+    /// Panics if there are as many sessions already as the engine was made for.
+    fn enter(&self) -> Place<W, M> {
+        let client = self.seats.with(|seats| seats.as_mut().and_then(Vec::pop));
+        assert!(client.is_some(), "the engine is closed, or was made for fewer sessions");
+        Place { client, reads: Vec::new(), failures: 0 }
+    }
+
+    fn exit(&self, place: &mut Place<W, M>) {
+        let client = place.client.take();
+        // What is left over is dropped outside of the lock.
+        drop(self.seats.with(|seats| match seats {
+            Some(seats) => {
+                seats.extend(client);
+                None
+            }
+            None => client,
+        }));
+    }
+
+    fn fresh_stamp(&self) -> u64 {
+        self.stamp
+    }
+
+    fn owns(&self, stamp: u64) -> bool {
+        stamp == self.stamp
+    }
+
+    fn begin(&self, place: &mut Place<W, M>) {
+        place.reads.clear();
+        let client = place.client();
+        client.attempt += 1;
+        // Release: not before the last attempt's accesses.
+        self.statuses[client.number].store(status(client.attempt, RUNNING), Release);
+    }
+
+    unsafe fn read<R>(
+        &self,
+        place: &mut Place<W, M>,
+        at: NonNull<M::Long>,
+        load: impl Fn() -> R,
+    ) -> Result<R> {
+        // SAFETY: our caller's promise.
+        if !self.owns(unsafe { at.as_ref() }.load(Acquire)) {
+            foreign();
+        }
+        place.reads.push(at);
+        let client = place.client();
+        client.hold(at, false)?;
+        let value = load();
+        if self.holds_all(client) { Ok(value) } else { Err(Stop::CONFLICT) }
+    }
+
+    fn commit(&self, place: &mut Place<W, M>, writes: &mut Writes<M>) -> Result<()> {
+        let client = place.client();
+        for write in writes.entries() {
+            client.hold(write.stamp, true)?;
+        }
+        if !self.keep_all(client) {
+            return Err(Stop::CONFLICT);
+        }
+        let entries = writes.entries();
+        entries.iter_mut().for_each(Write::install);
+        let written = entries.len();
+        // Those who sleep gave back what we hold after they had counted themselves.
+        if written > 0 && self.sleepers.any() {
+            self.sleepers.wake(|at| writes.find(at).is_some());
+        }
+        place.succeeded(written);
+        Ok(())
+    }
+
+    fn give_way(&self, place: &mut Place<W, M>) {
+        place.client().release();
+        place.failures += 1;
+        W::pause::<M>(place.failures);
+    }
+
+    fn wait_for_change(&self, place: &mut Place<W, M>) {
+        assert!(!place.reads.is_empty(), "retry without having read anything would wait forever");
+        place.failures = 0;
+        let reads = take(&mut place.reads);
+        self.sleepers.sleep_while(&reads, || {
+            let client = place.client();
+            let held = self.keep_all(client);
+            // From here on what we have read can be written, and who does sees that we sleep.
+            client.release();
+            held
+        });
+        place.reads = reads;
+    }
+
+    fn leave(&self, place: &mut Place<W, M>) {
+        place.failures = 0;
+        place.client().release();
+    }
+}
+
+impl<W: Wait, M: LongMemory> fmt::Debug for Served<W, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Served").field("sessions", &self.statuses.len()).finish_non_exhaustive()
+    }
+}
+
+impl<W: Wait, M: LongMemory> fmt::Debug for Place<W, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Place").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,99 @@
+//! A lock server: a thread that grants cells to transactions, and settles conflicts.
+//!
+//! Each client has a channel to each server and one back. The server can't reach into a client's
+//! transaction; so each client has a status word, by which it is aborted:
+//!
+//! ```text
+//!   attempt, RUNNING -> attempt, ABORTED       a server, for somebody who goes before it
+//!   attempt, RUNNING -> attempt, COMMITS       the client; from then on it keeps what it holds
+//!   any              -> attempt + 1, RUNNING   the client, having given back what it held
+//! ```
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::sync::atomic::Ordering::AcqRel;
+
+use super::holds::{Fate, Holder, Holds};
+use crate::channel::{Inbox, Sender, Single};
+use crate::memory::{Long, LongMemory, Native, Padded};
+use crate::wait::{Park, Wait};
+
+/// The attempt runs.
+pub const RUNNING: u64 = 0;
+/// A server has taken a cell from it.
+pub const ABORTED: u64 = 1;
+/// It can't be aborted any more.
+pub const COMMITS: u64 = 2;
+
+/// A status word of an attempt.
+pub const fn status(attempt: u64, state: u64) -> u64 {
+    attempt << 2 | state
+}
+
+/// The status words of all clients.
+pub type Statuses<M> = Arc<[Padded<<M as LongMemory>::Long>]>;
+
+/// What a client wants of a server.
+#[derive(Clone, Copy, Debug)]
+pub enum Request {
+    /// A cell, which is answered.
+    Hold {
+        /// Which.
+        cell: usize,
+        /// Whether to write it.
+        writes: bool,
+        /// For whom.
+        who: Holder,
+    },
+    /// To give back all that it holds; not answered.
+    Release,
+}
+
+/// The channel to a server.
+pub type Requests<W, M> = Single<Request, W, M>;
+/// The channel back.
+pub type Answers<W, M> = Single<bool, W, M>;
+
+/// A lock server of [`Served`](super::Served).
+pub struct Server<W: Wait = Park, M: LongMemory = Native> {
+    pub(super) inbox: Inbox<Request, Requests<W, M>>,
+    pub(super) answers: Vec<Sender<bool, Answers<W, M>>>,
+    pub(super) statuses: Statuses<M>,
+}
+
+impl<W: Wait, M: LongMemory> Server<W, M> {
+    /// Serves until the engine is dropped or closed, and all its sessions are.
+    pub fn serve(mut self) {
+        let mut holds = Holds::default();
+        while let Ok((client, request)) = self.inbox.recv() {
+            match request {
+                Request::Release => holds.release(client),
+                Request::Hold { cell, writes, who } => {
+                    let abort = |other: &Holder| Self::abort(&self.statuses, other);
+                    let granted = holds.ask(cell, writes, who, abort);
+                    // A client that is gone doesn't need an answer.
+                    let _ = self.answers[client].send(granted);
+                }
+            }
+        }
+    }
+
+    /// Aborts an attempt, if it isn't over.
+    fn abort(statuses: &Statuses<M>, other: &Holder) -> Fate {
+        let Holder { client, attempt, .. } = *other;
+        let (running, aborted) = (status(attempt, RUNNING), status(attempt, ABORTED));
+        // AcqRel: its Release pairs with the Acquire of the client that looks whether it is
+        // aborted. Who is granted the cell next comes after it by the answer.
+        match statuses[client].exchange(running, aborted, AcqRel) {
+            Err(now) if now == status(attempt, COMMITS) => Fate::Commits,
+            _ => Fate::Gone,
+        }
+    }
+}
+
+impl<W: Wait, M: LongMemory> fmt::Debug for Server<W, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("clients", &self.answers.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,338 @@
+//! The engine for shared memory: versioned locks, one in each cell, and a clock.
+//!
+//! A cell's stamp is the version of its value or, while a commit writes it, that and [`LOCKED`].
+//! An attempt begins by reading the clock. What it reads must not be newer than that, which it
+//! finds out from the stamp, and then all it has read is of that one moment. If it meets something
+//! newer, it moves its moment to the present, provided that nothing it has read has changed. To
+//! commit, it locks what it writes, checks what it has read once more, writes, and unlocks with a
+//! new version. Readers write nothing that is shared.
+//!
+//! **The clock is lazy.** A commit takes the clock's value plus one as its version, but doesn't
+//! write the clock: whoever reads a version that is ahead of the clock advances it. So commits
+//! that nobody follows up don't meet at one line, which in TL2 they do. It rests on one rule:
+//!
+//! 1. **Lock, then look at the clock.** Then a commit's version is larger than the moment of every
+//!    attempt that has seen one of its cells unlocked. For if an attempt's moment is not smaller
+//!    than the version, the clock was advanced after the commit had looked; the attempt read the
+//!    clock after that, and the cell still later: it finds the cell locked, or the new version.
+//! 2. **So a cell has not changed since an attempt's moment** if it is unlocked and its version is
+//!    not larger than that moment. This is all that is ever checked.
+//!
+//! The rule needs the lock and the look, and on the other side the clock and the stamp, to be in
+//! one order that all threads see: these accesses are SeqCst, which on x86-64 costs nothing that
+//! the lock does not cost already.
+//!
+//! Who fails [too often](Turns) gets a turn in which nobody else commits. Safety does not rest on
+//! that.
+//!
+//! When not to use it: transactions that nearly always conflict are a queue at a lock, done twice;
+//! use a [`Mutex`](crate::Mutex).
+//!
+//! Sources: Dice, Shalev and Shavit, "Transactional Locking II", DISC 2006, with the lazy clock
+//! (GV5) of its section 2.3; Riegel, Felber and Fetzer, "A Lazy Snapshot Algorithm with Eager
+//! Validation", DISC 2006, for moving the moment.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
+
+use super::engine::{Engine, STAMPS, foreign, new_range};
+use super::sleepers::Sleepers;
+use super::stop::{Result, Stop};
+use super::turns::{Turn, Turns};
+use super::writes::{Write, Writes};
+use crate::memory::{Long, LongMemory, Native, Padded};
+use crate::wait::{Park, Wait};
+
+/// The bit of a stamp by which a commit has it.
+const LOCKED: u64 = 1 << 63;
+
+/// The engine for shared memory. `TRIES` is how often a transaction fails before it asks for a
+/// turn: most conflicts are over by then.
+pub struct Shared<W: Wait = Park, M: LongMemory = Native, const TRIES: u32 = 8> {
+    clock: Padded<M::Long>,
+    /// These are read by every commit, and rarely written.
+    turns: Turns<W, M>,
+    sleepers: Sleepers<W, M>,
+    /// The first version. 100 million commits a second use up all [`STAMPS`] in a year.
+    base: u64,
+}
+
+/// A thread's part.
+pub struct Thread<M: LongMemory> {
+    /// The engine's.
+    base: u64,
+    /// The attempt's moment, counted from the base.
+    moment: u64,
+    /// The stamps of all cells that were read.
+    reads: Vec<NonNull<M::Long>>,
+    failures: u32,
+    /// What the thread's transactions have cost so far that have succeeded, in accesses.
+    spent: u64,
+    turn: Option<Turn>,
+}
+
+// SAFETY: what is referred to is shared by all threads, and during an attempt alone.
+unsafe impl<M: LongMemory> Send for Thread<M> {}
+
+impl<const TRIES: u32> Shared<Park, Native, TRIES> {
+    /// The first engine, whose new cells are all zero but for their values.
+    pub(super) const fn first() -> Self {
+        Self {
+            clock: Padded(core::sync::atomic::AtomicU64::new(0)),
+            turns: Turns::fresh(),
+            sleepers: Sleepers::fresh(),
+            base: 0,
+        }
+    }
+}
+
+impl<W: Wait, M: LongMemory, const TRIES: u32> Default for Shared<W, M, TRIES> {
+    fn default() -> Self {
+        let base = new_range();
+        let clock = M::Long::default();
+        clock.store(base, Relaxed);
+        Self { clock: Padded(clock), turns: Turns::new(), sleepers: Sleepers::new(), base }
+    }
+}
+
+impl<M: LongMemory> Thread<M> {
+    /// Whether a cell with this stamp has not changed since the attempt's moment; not if it is
+    /// locked, nor if it is another engine's.
+    #[inline(always)]
+    fn holds(&self, stamp: u64) -> bool {
+        stamp.wrapping_sub(self.base) <= self.moment
+    }
+
+    /// Whether all that was read still holds. `ours` says whether a commit of this thread has
+    /// locked a cell, and at which version.
+    #[inline]
+    fn all_hold(&self, mut ours: impl FnMut(NonNull<M::Long>) -> Option<u64>) -> bool {
+        self.reads.iter().all(|&at| {
+            // SAFETY: the cells that were read live until the attempt ends.
+            // SeqCst: comes after our locks, or after our look at the clock.
+            let stamp = unsafe { at.as_ref() }.load(SeqCst);
+            self.holds(stamp)
+                || stamp & LOCKED != 0 && ours(at).is_some_and(|version| self.holds(version))
+        })
+    }
+}
+
+impl<W: Wait, M: LongMemory, const TRIES: u32> Shared<W, M, TRIES> {
+    /// Reading what is locked, newer than the attempt's moment, or being changed. When this
+    /// returns, it can be tried again.
+    #[cold]
+    fn catch_up(&self, thread: &mut Thread<M>, stamp: &M::Long) -> Result<()> {
+        let mut looks = 1;
+        let version = loop {
+            // SeqCst: what the clock is advanced to.
+            let version = stamp.load(SeqCst);
+            if version & LOCKED == 0 {
+                break version;
+            }
+            // Who has it locked waits for nobody.
+            W::pause::<M>(looks);
+            looks += 1;
+        };
+        if !self.owns(version) {
+            foreign();
+        }
+        if thread.holds(version) {
+            return Ok(());
+        }
+        loop {
+            // SeqCst: in the one order, and before the looks at what was read (rule 1).
+            let clock = self.clock.load(SeqCst);
+            if clock >= version || self.clock.exchange(clock, version, SeqCst).is_ok() {
+                break;
+            }
+        }
+        let moment = self.clock.load(SeqCst) - self.base;
+        if !thread.all_hold(|_| None) {
+            return Err(Stop::CONFLICT);
+        }
+        thread.moment = moment;
+        Ok(())
+    }
+
+    /// Locks a cell, if nobody has it locked for long.
+    #[inline]
+    fn lock(write: &mut Write<M>) -> bool {
+        let mut looks = 1;
+        loop {
+            // Relaxed: the exchange looks again.
+            let version = write.stamp().load(Relaxed);
+            if version & LOCKED == 0 {
+                // SeqCst: before the look at the clock (rule 1). Its Acquire pairs with the
+                // Release of the commit before, whose value will be replaced.
+                if write.stamp().exchange(version, version | LOCKED, SeqCst).is_ok() {
+                    write.locked_at = version;
+                    return true;
+                }
+            } else if looks >= M::PATIENCE {
+                // We may have what it waits for.
+                return false;
+            } else {
+                M::pause(looks);
+            }
+            looks += 1;
+        }
+    }
+
+    fn unlock(writes: &[Write<M>]) {
+        // Release: the lock's next owner comes after us.
+        writes.iter().for_each(|write| write.stamp().store(write.locked_at, Release));
+    }
+
+    /// Locks all; a commit that fails leaves nothing locked.
+    #[inline]
+    fn lock_all(writes: &mut [Write<M>]) -> Result<()> {
+        for place in 0..writes.len() {
+            if !Self::lock(&mut writes[place]) {
+                Self::unlock(&writes[..place]);
+                return Err(Stop::CONFLICT);
+            }
+        }
+        Ok(())
+    }
+
+    /// The version of a commit that has locked these and then looked at the clock.
+    fn next_version(&self, clock: u64, writes: &[Write<M>]) -> u64 {
+        let next = clock + 1;
+        if !self.owns(next) {
+            Self::unlock(writes);
+            panic!("the engine has run out of versions");
+        }
+        next
+    }
+
+    /// Ends a transaction that has succeeded.
+    #[inline]
+    fn succeeded(&self, thread: &mut Thread<M>, written: usize) {
+        let cost = (thread.reads.len() + written) as u64 + 1;
+        thread.spent += cost;
+        thread.failures = 0;
+        if let Some(turn) = thread.turn.take() {
+            self.turns.leave(&turn, cost);
+        }
+    }
+}
+
+// SAFETY: see the rules at the top.
+unsafe impl<W: Wait, M: LongMemory, const TRIES: u32> Engine for Shared<W, M, TRIES> {
+    type Memory = M;
+    type Thread = Thread<M>;
+
+    fn enter(&self) -> Thread<M> {
+        let Self { base, .. } = *self;
+        Thread { base, moment: 0, reads: Vec::new(), failures: 0, spent: 0, turn: None }
+    }
+
+    fn fresh_stamp(&self) -> u64 {
+        self.base
+    }
+
+    #[inline]
+    fn owns(&self, stamp: u64) -> bool {
+        (stamp & !LOCKED).wrapping_sub(self.base) < STAMPS
+    }
+
+    #[inline]
+    fn begin(&self, thread: &mut Thread<M>) {
+        thread.reads.clear();
+        // SeqCst: before the looks at stamps (rule 1).
+        thread.moment = self.clock.load(SeqCst) - self.base;
+    }
+
+    #[inline]
+    unsafe fn read<R>(
+        &self,
+        thread: &mut Thread<M>,
+        at: NonNull<M::Long>,
+        load: impl Fn() -> R,
+    ) -> Result<R> {
+        // SAFETY: our caller's promise.
+        let stamp = unsafe { at.as_ref() };
+        loop {
+            // SeqCst: after the look at the clock (rule 1).
+            let before = stamp.load(SeqCst);
+            if thread.holds(before) {
+                let value = load();
+                // Relaxed: if the value is newer, its Acquire has made us see the lock.
+                if stamp.load(Relaxed) == before {
+                    thread.reads.push(at);
+                    return Ok(value);
+                }
+            }
+            self.catch_up(thread, stamp)?;
+        }
+    }
+
+    #[inline]
+    fn commit(&self, thread: &mut Thread<M>, writes: &mut Writes<M>) -> Result<()> {
+        if writes.is_empty() {
+            self.succeeded(thread, 0);
+            return Ok(());
+        }
+        if thread.turn.is_none() {
+            self.turns.wait_until_open();
+        }
+        Self::lock_all(writes.entries())?;
+        // SeqCst, both: after the locks (rule 1, and the one in `sleepers`).
+        let sleepers = self.sleepers.any();
+        let clock = self.clock.load(SeqCst);
+        let locked_at = |at| writes.find(at).map(|write| write.locked_at);
+        if !thread.all_hold(locked_at) {
+            Self::unlock(writes.entries());
+            return Err(Stop::CONFLICT);
+        }
+        let entries = writes.entries();
+        let version = self.next_version(clock, entries);
+        entries.iter_mut().for_each(Write::install);
+        // Release: pairs with the looks of readers, who see the values.
+        entries.iter().for_each(|write| write.stamp().store(version, Release));
+        let written = entries.len();
+        if sleepers {
+            self.sleepers.wake(|at| writes.find(at).is_some());
+        }
+        self.succeeded(thread, written);
+        Ok(())
+    }
+
+    #[cold]
+    fn give_way(&self, thread: &mut Thread<M>) {
+        thread.failures += 1;
+        if thread.failures >= TRIES && thread.turn.is_none() {
+            thread.turn = Some(self.turns.take(thread.spent));
+        } else {
+            W::pause::<M>(thread.failures);
+        }
+    }
+
+    fn wait_for_change(&self, thread: &mut Thread<M>) {
+        assert!(!thread.reads.is_empty(), "retry without having read anything would wait forever");
+        // Others must be able to commit.
+        self.leave(thread);
+        self.sleepers.sleep_while(&thread.reads, || thread.all_hold(|_| None));
+    }
+
+    fn leave(&self, thread: &mut Thread<M>) {
+        thread.failures = 0;
+        if let Some(turn) = thread.turn.take() {
+            self.turns.leave(&turn, 1);
+        }
+    }
+}
+
+impl<W: Wait, M: LongMemory, const TRIES: u32> fmt::Debug for Shared<W, M, TRIES> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
+impl<M: LongMemory> fmt::Debug for Thread<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Thread").finish_non_exhaustive()
+    }
+}

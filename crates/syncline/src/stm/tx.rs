@@ -1,0 +1,111 @@
+//! A transaction under way, as its closure sees it.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem::replace;
+
+use super::Global;
+use super::engine::Engine;
+use super::stop::{Result, Stop};
+use super::writes::Writes;
+
+/// One attempt of a transaction.
+///
+/// `'tx` is the attempt: the cells that it uses outlive it. `'env` is what lies around
+/// [`atomically`](super::atomically) and outlives its call, so that cells there can be used.
+pub struct Tx<'tx, 'env: 'tx, E: Engine = Global> {
+    pub(super) engine: &'tx E,
+    pub(super) thread: &'tx mut E::Thread,
+    pub(super) writes: &'tx mut Writes<E::Memory>,
+    pub(super) kept: &'tx mut Vec<Kept>,
+    /// Neither lifetime may be exchanged for another.
+    pub(super) lifetimes: PhantomData<(&'tx mut &'tx (), &'env mut &'env ())>,
+}
+
+impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
+    /// Waits until something changes that this transaction has read, and then runs it anew:
+    /// `return tx.retry()`.
+    ///
+    /// What was read is also what was read in alternatives that didn't work out, see
+    /// [`or_else`](Self::or_else). The wait can end for no reason; the transaction then finds
+    /// that it has to wait still.
+    ///
+    /// # Errors
+    ///
+    /// Always; that is how it leaves the closure.
+    ///
+    /// # Panics
+    ///
+    /// [`atomically`](super::atomically) panics if the transaction has read nothing: it would
+    /// wait forever.
+    pub fn retry<R>(&mut self) -> Result<R> {
+        Err(Stop::RETRY)
+    }
+
+    /// Runs `first` and, if that calls [`retry`](Self::retry), undoes what it has written and runs
+    /// `second` instead. If both retry, the transaction waits for what either has read.
+    ///
+    /// # Errors
+    ///
+    /// As the alternatives.
+    pub fn or_else<R>(
+        &mut self,
+        first: impl FnOnce(&mut Self) -> Result<R>,
+        second: impl FnOnce(&mut Self) -> Result<R>,
+    ) -> Result<R> {
+        let before = self.writes.clone();
+        match first(self) {
+            Err(Stop::RETRY) => {
+                drop(replace(self.writes, before));
+                second(self)
+            }
+            result => result,
+        }
+    }
+
+    /// Keeps what a variable's value refers to alive until the attempt ends, so that cells in it
+    /// can be used: the node that a link leads to.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use syncline::stm::{TCell, TVar, atomically};
+    ///
+    /// struct Node {
+    ///     value: TCell<u64>,
+    ///     next: TVar<Option<Arc<Node>>>,
+    /// }
+    /// let last = Node { value: TCell::new(2), next: TVar::new(None) };
+    /// let list = TVar::new(Some(Arc::new(Node {
+    ///     value: TCell::new(1),
+    ///     next: TVar::new(Some(Arc::new(last))),
+    /// })));
+    ///
+    /// let sum = atomically(|tx| {
+    ///     let (mut sum, mut link) = (0, list.get(tx)?);
+    ///     while let Some(node) = link {
+    ///         let node = tx.keep(node);
+    ///         sum += node.value.get(tx)?;
+    ///         link = node.next.get(tx)?;
+    ///     }
+    ///     Ok(sum)
+    /// });
+    /// assert_eq!(sum, 3);
+    /// ```
+    pub fn keep<T: Send + Sync + 'static>(&mut self, value: Arc<T>) -> &'tx T {
+        let kept = Arc::as_ptr(&value);
+        self.kept.push(value);
+        // SAFETY: it lives until `kept` is cleared, after this attempt.
+        unsafe { &*kept }
+    }
+}
+
+/// Something that is kept alive.
+pub type Kept = Arc<dyn Send + Sync>;
+
+impl<E: Engine> fmt::Debug for Tx<'_, '_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tx").finish_non_exhaustive()
+    }
+}

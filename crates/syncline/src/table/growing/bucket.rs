@@ -1,0 +1,309 @@
+//! A bucket: a head, and the slots behind it.
+//!
+//! ```text
+//! | version | tags and depth | next | slot 0 | slot 1 | ...      from a cache line on
+//! ```
+//!
+//! A *tag* is a byte of the key's hash, or 0 where the slot is vacant; all tags are compared at
+//! once. The eighth byte is the bucket's depth: how many bits of the hash its keys have in common,
+//! plus one; a bucket that was never used has 0 there. A full bucket has another behind it, for
+//! which its version stands too.
+//!
+//! Zeros are a bucket that was never used. Memory of buckets is given back with the table only, so
+//! a reader may look at any bucket that it ever came to know; whether it was the right one, the
+//! version says.
+
+use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use atomic_maybe_uninit::raw::{AtomicLoad, AtomicStore};
+
+use super::version::Version;
+use crate::memory::Native;
+
+/// Buckets begin at cache lines.
+const LINE: usize = 64;
+/// The byte of the tags that is the depth.
+const DEPTH: u32 = 56;
+/// See `version`.
+const READ: Ordering = Version::<Native>::READ;
+const WRITE: Ordering = Version::<Native>::WRITE;
+const BYTES: u64 = 0x0101_0101_0101_0101;
+/// The bit that all tags have.
+const TAKEN: u64 = 0x80;
+
+/// What every bucket begins with.
+#[repr(C)]
+pub(super) struct Head {
+    version: Version<Native>,
+    tags: AtomicU64,
+    next: AtomicPtr<Head>,
+}
+
+/// A bucket of slots for `R`.
+pub(super) struct Bucket<R> {
+    head: NonNull<Head>,
+    slots: PhantomData<*mut R>,
+}
+
+impl<R> Clone for Bucket<R> {
+    #[inline]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<R> Copy for Bucket<R> {}
+
+/// A bucket's tags and depth, as they were read.
+#[derive(Clone, Copy)]
+pub(super) struct Tags(u64);
+
+/// The tag of a hash: its upper bits, since the lower ones choose the bucket.
+#[inline]
+pub(super) fn tag(hash: u64) -> u8 {
+    (hash >> 57) as u8 | TAKEN as u8
+}
+
+/// The places of a set, from the lowest.
+#[derive(Clone, Copy)]
+pub(super) struct Places(u64);
+
+impl Iterator for Places {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        (self.0 != 0).then(|| {
+            let place = self.0.trailing_zeros() as usize / 8;
+            self.0 &= self.0 - 1;
+            place
+        })
+    }
+}
+
+impl Tags {
+    /// How many bits of the hash the keys have in common; none if the bucket was never used.
+    #[inline]
+    pub(super) fn depth(self) -> Option<u32> {
+        ((self.0 >> DEPTH) as u32).checked_sub(1)
+    }
+
+    /// The places with this tag; where they are crowded perhaps taken ones with another.
+    #[inline]
+    pub(super) fn places(self, tag: u8, slots: usize) -> Places {
+        let different = self.0 ^ (u64::from(tag) * BYTES);
+        Places(different.wrapping_sub(BYTES) & !different & lanes(slots))
+    }
+
+    /// All places that are taken.
+    #[inline]
+    pub(super) fn taken(self, slots: usize) -> Places {
+        Places(self.0 & lanes(slots))
+    }
+
+    /// The tag of a slot.
+    #[inline]
+    pub(super) fn at(self, slot: usize) -> u8 {
+        (self.0 >> (8 * slot)) as u8
+    }
+
+    #[inline]
+    fn vacancy(self, slots: usize) -> Option<usize> {
+        Places(!self.0 & lanes(slots)).next()
+    }
+}
+
+/// The bit [`TAKEN`] of each place.
+const fn lanes(slots: usize) -> u64 {
+    (BYTES * TAKEN) >> (64 - 8 * slots)
+}
+
+impl<R> Bucket<R> {
+    const WORDS: usize = size_of::<R>().div_ceil(size_of::<usize>());
+    /// Slots to a bucket: from four to seven, whichever leaves least of its lines unused.
+    pub(super) const SLOTS: usize = {
+        let mut best = 7;
+        let mut slots = 6;
+        while slots >= 4 {
+            if slots * Self::size(best) > best * Self::size(slots) {
+                best = slots;
+            }
+            slots -= 1;
+        }
+        best
+    };
+    /// The bytes of a bucket.
+    pub(super) const SIZE: usize = Self::size(Self::SLOTS);
+
+    const fn size(slots: usize) -> usize {
+        let bytes = size_of::<Head>() + slots * Self::WORDS * size_of::<usize>();
+        bytes.next_multiple_of(LINE)
+    }
+
+    /// Memory for so many buckets.
+    ///
+    /// # Panics
+    ///
+    /// If it is more than can be addressed.
+    pub(super) fn layout(count: usize) -> Layout {
+        let bytes = count.checked_mul(Self::SIZE);
+        let layout = bytes.and_then(|bytes| Layout::from_size_align(bytes, LINE).ok());
+        layout.expect("the table has more entries than can be addressed")
+    }
+
+    /// So many buckets that were never used.
+    pub(super) fn allocate(count: usize) -> NonNull<Head> {
+        let layout = Self::layout(count);
+        // SAFETY: a bucket has a size.
+        let memory = unsafe { alloc_zeroed(layout) };
+        NonNull::new(memory.cast()).unwrap_or_else(|| handle_alloc_error(layout))
+    }
+
+    /// The bucket at an address.
+    ///
+    /// # Safety
+    ///
+    /// There is one, in memory from [`allocate`](Self::allocate), which outlives the result.
+    #[inline]
+    pub(super) unsafe fn at(head: NonNull<Head>) -> Self {
+        Self { head, slots: PhantomData }
+    }
+
+    pub(super) fn address(self) -> NonNull<Head> {
+        self.head
+    }
+
+    #[inline]
+    fn head<'a>(self) -> &'a Head {
+        // SAFETY: the memory outlives the bucket, as said in `at`, and all of it is atomic.
+        unsafe { self.head.as_ref() }
+    }
+
+    #[inline]
+    pub(super) fn version<'a>(self) -> &'a Version<Native> {
+        &self.head().version
+    }
+
+    #[inline]
+    pub(super) fn tags(self) -> Tags {
+        Tags(self.head().tags.load(READ))
+    }
+
+    #[inline]
+    fn set_tags(self, tags: u64) {
+        self.head().tags.store(tags, WRITE);
+    }
+
+    #[inline]
+    pub(super) fn next(self) -> Option<Self> {
+        // READ: an Acquire as well, so that the bucket is seen as it was when it was linked.
+        let next = NonNull::new(self.head().next.load(READ))?;
+        Some(Self { head: next, slots: PhantomData })
+    }
+
+    /// # Safety
+    ///
+    /// As for [`at`](Self::at).
+    pub(super) unsafe fn set_next(self, next: Option<NonNull<Head>>) {
+        let next = next.map_or(ptr::null_mut(), NonNull::as_ptr);
+        // WRITE: a Release as well, which pairs with the Acquire in `next`.
+        self.head().next.store(next, WRITE);
+    }
+
+    #[inline]
+    fn word(self, place: usize, word: usize) -> *mut MaybeUninit<usize> {
+        debug_assert!(place < Self::SLOTS && word < Self::WORDS, "a place of this bucket");
+        // SAFETY: it is within the bucket's memory, for which the head's pointer stands.
+        unsafe { self.head.add(1).cast().add(place * Self::WORDS + word).as_ptr() }
+    }
+
+    /// Copies a slot. What is copied is an entry only if the version says that no writer was
+    /// there, and the slot was taken.
+    #[inline]
+    pub(super) fn copy(self, place: usize, order: Ordering) -> MaybeUninit<R> {
+        let mut raw = MaybeUninit::<R>::uninit();
+        let bytes = raw.as_mut_ptr().cast::<MaybeUninit<u8>>();
+        for word in 0..Self::WORDS {
+            let from = self.word(place, word);
+            // SAFETY: an aligned word of the bucket's memory, all accesses to which are atomic.
+            let value = unsafe { usize::atomic_load(from, order) };
+            let at = word * size_of::<usize>();
+            let count = size_of::<usize>().min(size_of::<R>() - at);
+            // SAFETY: these bytes are within the value, and within the word.
+            unsafe { ptr::copy_nonoverlapping((&raw const value).cast(), bytes.add(at), count) };
+        }
+        raw
+    }
+
+    /// The entry of a taken slot.
+    ///
+    /// # Safety
+    ///
+    /// The bucket is locked, and the slot is taken.
+    #[inline]
+    pub(super) unsafe fn get(self, place: usize) -> R {
+        // SAFETY: nobody else writes, and there is an entry.
+        unsafe { self.copy(place, READ).assume_init() }
+    }
+
+    /// Writes a slot.
+    ///
+    /// # Safety
+    ///
+    /// The bucket is locked.
+    #[inline]
+    pub(super) unsafe fn set(self, place: usize, raw: R) {
+        let raw = MaybeUninit::new(raw);
+        let bytes = raw.as_ptr().cast::<MaybeUninit<u8>>();
+        for word in 0..Self::WORDS {
+            let mut value = MaybeUninit::<usize>::uninit();
+            let at = word * size_of::<usize>();
+            let count = size_of::<usize>().min(size_of::<R>() - at);
+            // SAFETY: these bytes are within the value, and within the word.
+            unsafe { ptr::copy_nonoverlapping(bytes.add(at), (&raw mut value).cast(), count) };
+            // SAFETY: an aligned word of the bucket's memory, all accesses to which are atomic.
+            unsafe { usize::atomic_store(self.word(place, word), value, WRITE) };
+        }
+    }
+
+    /// Writes a vacant slot, if there is one, and says which.
+    ///
+    /// # Safety
+    ///
+    /// The bucket is locked.
+    #[inline]
+    pub(super) unsafe fn put(self, tag: u8, raw: R) -> Option<usize> {
+        // Relaxed: only whoever has the lock writes.
+        let tags = self.head().tags.load(Relaxed);
+        let place = Tags(tags).vacancy(Self::SLOTS)?;
+        // SAFETY: the bucket is locked.
+        unsafe { self.set(place, raw) };
+        self.set_tags(tags | u64::from(tag) << (8 * place));
+        Some(place)
+    }
+
+    /// Makes a slot vacant.
+    ///
+    /// # Safety
+    ///
+    /// The bucket is locked.
+    #[inline]
+    pub(super) unsafe fn vacate(self, place: usize) {
+        // Relaxed: only whoever has the lock writes.
+        let tags = self.head().tags.load(Relaxed);
+        self.set_tags(tags & !(0xFF << (8 * place)));
+    }
+
+    /// Makes all slots vacant, and sets the depth.
+    ///
+    /// # Safety
+    ///
+    /// The bucket is locked, or nobody else knows it.
+    pub(super) unsafe fn begin(self, depth: u32) {
+        self.set_tags(u64::from(depth + 1) << DEPTH);
+    }
+}

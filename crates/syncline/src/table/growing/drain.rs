@@ -1,0 +1,35 @@
+//! The end of a table: all entries are dropped, even if some of them panic.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
+
+use super::bucket::Bucket;
+use super::storage::Storage;
+use super::table::HashTable;
+
+/// Drops all entries; the first panic goes on when all are dropped.
+pub(super) fn drain<K, V, S, P: Storage<K, V>>(table: &mut HashTable<K, V, S, P>) {
+    if !P::OWNS {
+        return;
+    }
+    let mut first = None;
+    for at in 0..1 << table.directory.bits() {
+        let mut next = Some(table.directory.bucket(at));
+        while let Some(bucket) = next {
+            for slot in bucket.tags().taken(Bucket::<P::Raw>::SLOTS) {
+                // SAFETY: nobody else uses the table any more, and the slot is taken.
+                let raw = unsafe { bucket.get(slot) };
+                // SAFETY: as above; each slot is visited once.
+                let drop = AssertUnwindSafe(|| unsafe { P::destroy(raw) });
+                if let Err(panic) = catch_unwind(drop) {
+                    first.get_or_insert(panic);
+                }
+            }
+            next = bucket.next();
+        }
+    }
+    // A second panic on the way would end the program.
+    if let Some(panic) = first.filter(|_| !thread::panicking()) {
+        resume_unwind(panic);
+    }
+}

@@ -1,0 +1,153 @@
+//! A key's place in a table, locked.
+
+use std::fmt;
+use std::mem;
+use std::vec::Vec;
+
+use super::bucket::tag;
+use super::held::{Held, Place};
+use super::reference::Ref;
+use super::storage::Storage;
+use super::table::HashTable;
+
+/// A key's place, locked as long as this lives: see [`HashTable::entry`].
+///
+/// Whoever has one must not use the table otherwise: its bucket may be the one that is locked.
+pub struct Entry<'t, K, V, S, P: Storage<K, V>> {
+    // The lock is let go before the key is dropped.
+    held: Held<'t, P::Raw>,
+    table: &'t HashTable<K, V, S, P>,
+    found: Option<(Place<P::Raw>, P::Raw)>,
+    key: K,
+    hash: u64,
+    /// What was exchanged, to be dropped when the lock is let go.
+    retired: Retired<'t, K, V, S, P>,
+}
+
+/// Entries that were taken out.
+struct Retired<'t, K, V, S, P: Storage<K, V>> {
+    table: &'t HashTable<K, V, S, P>,
+    all: Vec<P::Raw>,
+}
+
+impl<K, V, S, P: Storage<K, V>> Retired<'_, K, V, S, P> {
+    fn add(&mut self, raw: P::Raw) {
+        if P::OWNS {
+            self.all.push(raw);
+        }
+    }
+}
+
+impl<K, V, S, P: Storage<K, V>> Drop for Retired<'_, K, V, S, P> {
+    #[inline]
+    fn drop(&mut self) {
+        for raw in self.all.drain(..) {
+            // SAFETY: it can't be found any more, and is retired here only.
+            unsafe { self.table.storage.retire(raw) };
+        }
+    }
+}
+
+impl<'t, K, V, S, P: Storage<K, V>> Entry<'t, K, V, S, P> {
+    #[inline]
+    pub(super) fn new(
+        table: &'t HashTable<K, V, S, P>,
+        held: Held<'t, P::Raw>,
+        key: K,
+        hash: u64,
+        found: Option<(Place<P::Raw>, P::Raw)>,
+    ) -> Self {
+        Self { held, table, found, key, hash, retired: Retired { table, all: Vec::new() } }
+    }
+
+    /// The key that was asked for.
+    pub fn key(&self) -> &K {
+        &self.key
+    }
+
+    /// The value, if there is one.
+    pub fn get(&self) -> Option<&V> {
+        // SAFETY: the bucket is locked, so it is not taken out.
+        self.found.as_ref().map(|(_, raw)| unsafe { P::value(raw) })
+    }
+
+    /// Exchanges the value, if there is one, for what a function makes of it.
+    ///
+    /// # Panics
+    ///
+    /// As the function does; the value then stays.
+    #[must_use = "without a value this does nothing; `or_insert` says what to put in"]
+    pub fn and_modify(mut self, next: impl FnOnce(&V) -> V) -> Self
+    where
+        K: Clone,
+    {
+        if let Some(value) = self.get().map(next) {
+            self.set(self.key.clone(), value);
+        }
+        self
+    }
+
+    /// Puts a value in if there is none, and returns what is there then.
+    pub fn or_insert(self, value: V) -> Ref<'t, K, V, P> {
+        self.or_insert_with(|| value)
+    }
+
+    /// Puts in what a function makes if there is no value, and returns what is there then.
+    ///
+    /// # Panics
+    ///
+    /// As the function does; nothing is then put in.
+    pub fn or_insert_with(self, make: impl FnOnce() -> V) -> Ref<'t, K, V, P> {
+        match self.found {
+            // Others can take it out only when the lock is let go, at the end of this.
+            Some((_, raw)) => self.table.refer(raw),
+            None => {
+                let value = make();
+                self.put(value)
+            }
+        }
+    }
+
+    /// Puts a value in, whether there is one or not, and returns it.
+    pub fn insert(self, value: V) -> Ref<'t, K, V, P> {
+        self.put(value)
+    }
+
+    /// Takes the value out, if there is one, and returns it.
+    pub fn remove(mut self) -> Option<Ref<'t, K, V, P>> {
+        let (place, raw) = self.found.take()?;
+        self.held.remove(&place);
+        let table = self.table;
+        drop(self);
+        Some(table.retired(raw))
+    }
+
+    fn put(self, value: V) -> Ref<'t, K, V, P> {
+        let Self { mut held, table, found, key, hash, mut retired } = self;
+        let new = P::make(key, value);
+        match found {
+            Some((place, old)) => {
+                held.replace(&place, new);
+                retired.add(old);
+            }
+            None => drop(held.add(tag(hash), new)),
+        }
+        let new = table.refer(new);
+        drop(held);
+        new
+    }
+
+    fn set(&mut self, key: K, value: V) {
+        let new = P::make(key, value);
+        if let Some((place, raw)) = &mut self.found {
+            self.held.replace(place, new);
+            self.retired.add(mem::replace(raw, new));
+        }
+    }
+}
+
+impl<K: fmt::Debug, V: fmt::Debug, S, P: Storage<K, V>> fmt::Debug for Entry<'_, K, V, S, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").field("key", &self.key).field("value", &self.get()).finish()
+    }
+}

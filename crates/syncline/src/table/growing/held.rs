@@ -1,0 +1,188 @@
+//! A bucket that is locked, with all that a writer does to it.
+
+use std::vec::Vec;
+
+use super::bucket::Bucket;
+use super::directory::Directory;
+use super::version::Seen;
+
+/// Where an entry is: the home bucket or one behind it, and the slot.
+pub(super) struct Place<R> {
+    bucket: Bucket<R>,
+    slot: usize,
+}
+
+/// A locked home bucket; it is let go when this is dropped.
+pub(super) struct Held<'t, R> {
+    directory: &'t Directory<R>,
+    home: Bucket<R>,
+    seen: Seen,
+    changed: bool,
+}
+
+impl<R> Drop for Held<'_, R> {
+    #[inline]
+    fn drop(&mut self) {
+        self.home.version().unlock(self.seen, self.changed);
+    }
+}
+
+impl<'t, R: Copy> Held<'t, R> {
+    /// Locks a bucket if it is free.
+    #[inline]
+    pub(super) fn try_new(directory: &'t Directory<R>, home: Bucket<R>) -> Option<Self> {
+        let seen = home.version().try_lock()?;
+        Some(Self { directory, home, seen, changed: false })
+    }
+
+    /// How many bits of the hash the keys have in common; none if the bucket was never used.
+    #[inline]
+    pub(super) fn depth(&self) -> Option<u32> {
+        self.home.tags().depth()
+    }
+
+    #[inline]
+    fn chain(&self) -> impl Iterator<Item = Bucket<R>> + use<R> {
+        std::iter::successors(Some(self.home), |bucket| bucket.next())
+    }
+
+    /// The entry with this tag that a function says is the one.
+    #[inline]
+    pub(super) fn find(&self, tag: u8, is: impl Fn(&R) -> bool) -> Option<(Place<R>, R)> {
+        for bucket in self.chain() {
+            for slot in bucket.tags().places(tag, Bucket::<R>::SLOTS) {
+                // SAFETY: the bucket is locked, and only taken slots have tags.
+                let raw = unsafe { bucket.get(slot) };
+                if is(&raw) {
+                    return Some((Place { bucket, slot }, raw));
+                }
+            }
+        }
+        None
+    }
+
+    /// All entries, and where they are.
+    pub(super) fn places(&self) -> Vec<(Place<R>, R)> {
+        let mut places = Vec::with_capacity(Bucket::<R>::SLOTS);
+        for bucket in self.chain() {
+            let taken = bucket.tags().taken(Bucket::<R>::SLOTS);
+            // SAFETY: the bucket is locked, and the slots are taken.
+            places.extend(taken.map(|slot| (Place { bucket, slot }, unsafe { bucket.get(slot) })));
+        }
+        places
+    }
+
+    /// The home bucket itself.
+    pub(super) fn home(&self) -> Bucket<R> {
+        self.home
+    }
+
+    /// Exchanges an entry for one with an equal key.
+    #[inline]
+    pub(super) fn replace(&mut self, place: &Place<R>, raw: R) {
+        self.changed = true;
+        // SAFETY: the bucket is locked.
+        unsafe { place.bucket.set(place.slot, raw) };
+    }
+
+    /// Adds an entry, whose key is not there.
+    #[inline]
+    pub(super) fn add(&mut self, tag: u8, raw: R) -> Place<R> {
+        self.changed = true;
+        // SAFETY: the bucket is locked.
+        if let Some(slot) = unsafe { self.home.put(tag, raw) } {
+            return Place { bucket: self.home, slot };
+        }
+        self.add_behind(tag, raw)
+    }
+
+    /// Of the buckets behind, only the first may have vacant slots.
+    #[cold]
+    fn add_behind(&mut self, tag: u8, raw: R) -> Place<R> {
+        if let Some(bucket) = self.home.next() {
+            // SAFETY: the bucket is locked with its home.
+            if let Some(slot) = unsafe { bucket.put(tag, raw) } {
+                return Place { bucket, slot };
+            }
+        }
+        let next = self.home.next().map(Bucket::address);
+        // SAFETY: it is a bucket of the table's, and belongs to this home now. Readers that still
+        // know it from another find that one changed.
+        let bucket = unsafe {
+            let bucket = Bucket::at(self.directory.behind());
+            bucket.begin(0);
+            bucket.set_next(next);
+            bucket
+        };
+        // SAFETY: as above.
+        let slot = unsafe { bucket.put(tag, raw) }.unwrap_or_else(|| unreachable!("empty"));
+        // SAFETY: the home is locked.
+        unsafe { self.home.set_next(Some(bucket.address())) };
+        Place { bucket, slot }
+    }
+
+    /// Takes an entry out.
+    #[inline]
+    pub(super) fn remove(&mut self, place: &Place<R>) {
+        self.changed = true;
+        // SAFETY: the bucket is locked.
+        unsafe { place.bucket.vacate(place.slot) };
+        if self.home.next().is_some() {
+            self.fill(place.bucket);
+        }
+    }
+
+    /// Fills a bucket's vacant slot from the first behind, and gives that back once it is empty.
+    #[cold]
+    fn fill(&mut self, bucket: Bucket<R>) {
+        let Some(behind) = self.home.next() else { return };
+        let last = behind.tags().taken(Bucket::<R>::SLOTS).last();
+        if let Some(last) = last.filter(|_| bucket.address() != behind.address()) {
+            // SAFETY: the buckets are locked with their home, and the slot is taken.
+            unsafe {
+                let raw = behind.get(last);
+                bucket.put(behind.tags().at(last), raw);
+                behind.vacate(last);
+            }
+        }
+        if behind.tags().taken(Bucket::<R>::SLOTS).next().is_none() {
+            // SAFETY: the home is locked.
+            unsafe { self.home.set_next(behind.next().map(Bucket::address)) };
+            self.directory.spare(behind);
+        }
+    }
+
+    /// Takes an entry out, and leaves the buckets behind as they are, until [`tidy`](Self::tidy).
+    pub(super) fn vacate(&mut self, place: &Place<R>) {
+        self.changed = true;
+        // SAFETY: the bucket is locked.
+        unsafe { place.bucket.vacate(place.slot) };
+    }
+
+    /// Moves entries forward, and gives back buckets behind that are empty then.
+    pub(super) fn tidy(&mut self) {
+        if self.home.next().is_none() || !self.changed {
+            return;
+        }
+        let tag = |place: &Place<R>| place.bucket.tags().at(place.slot);
+        let entries: Vec<_> =
+            self.places().into_iter().map(|(place, raw)| (tag(&place), raw)).collect();
+        self.begin(self.depth().unwrap_or_default());
+        entries.into_iter().for_each(|(tag, raw)| drop(self.add(tag, raw)));
+    }
+
+    /// Empties the bucket, and makes it one of this depth.
+    pub(super) fn begin(&mut self, depth: u32) {
+        self.changed = true;
+        let mut next = self.home.next();
+        // SAFETY: the home is locked.
+        unsafe {
+            self.home.set_next(None);
+            self.home.begin(depth);
+        }
+        while let Some(bucket) = next {
+            next = bucket.next();
+            self.directory.spare(bucket);
+        }
+    }
+}

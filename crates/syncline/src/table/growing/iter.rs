@@ -1,0 +1,144 @@
+//! Going through a whole table, bucket by bucket, while others change it.
+//!
+//! Buckets are visited in the order of their numbers' bits from the lowest to the highest, as if
+//! they were digits behind a point. A bucket that is split meanwhile is then either still to come
+//! as a whole, with both its parts one after the other, or has been as a whole. So an entry that
+//! stays is met once.
+
+use std::iter;
+use std::vec::Vec;
+
+use super::bucket::{Bucket, Tags};
+use super::directory::{Directory, mask};
+use super::reference::Ref;
+use super::storage::Storage;
+use super::table::HashTable;
+use super::version::wait;
+use crate::memory::Native;
+
+/// Reads of a bucket in vain after which it is locked.
+const PATIENCE: u32 = 100;
+
+/// Where the bucket begins that comes after the one that has all hashes with so many last bits.
+#[inline]
+pub(super) fn after(ending: usize, depth: u32) -> Option<usize> {
+    let last = (ending | !mask(depth)).reverse_bits();
+    last.checked_add(1).map(usize::reverse_bits)
+}
+
+/// All entries of a table: see [`HashTable::iter`].
+pub struct Iter<'t, K, V, S, P: Storage<K, V>> {
+    table: &'t HashTable<K, V, S, P>,
+    /// What was found in the latest bucket, and is still to come.
+    found: Vec<P::Raw>,
+    next: Option<usize>,
+    /// Keeps alive what was found.
+    _pin: P::Pin<'t>,
+}
+
+impl<'t, K, V, S, P: Storage<K, V>> Iter<'t, K, V, S, P> {
+    pub(super) fn new(table: &'t HashTable<K, V, S, P>) -> Self {
+        Self { table, found: Vec::new(), next: Some(0), _pin: table.storage.pin() }
+    }
+}
+
+impl<'t, K, V, S, P: Storage<K, V>> Iterator for Iter<'t, K, V, S, P> {
+    type Item = Ref<'t, K, V, P>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(raw) = self.found.pop() {
+                return Some(Ref::new(raw, self.table.storage.pin()));
+            }
+            let ending = self.next?;
+            let depth = self.table.entries_of(ending, &mut self.found);
+            self.next = after(ending, depth);
+        }
+    }
+}
+
+impl<'t, K, V, S, P: Storage<K, V>> IntoIterator for &'t HashTable<K, V, S, P> {
+    type Item = Ref<'t, K, V, P>;
+    type IntoIter = Iter<'t, K, V, S, P>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<K, V, S, P: Storage<K, V>> std::fmt::Debug for Iter<'_, K, V, S, P> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Iter").finish_non_exhaustive()
+    }
+}
+
+impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
+    /// The number of entries in each bucket.
+    pub(super) fn buckets(&self) -> impl Iterator<Item = usize> {
+        let mut next = Some(0);
+        iter::from_fn(move || {
+            let ending = next?;
+            let mut count = 0;
+            let depth = self.visit(ending, |visited| match visited {
+                None => count = 0,
+                Some((_, tags)) => count += tags.taken(Bucket::<P::Raw>::SLOTS).count(),
+            });
+            next = after(ending, depth);
+            Some(count)
+        })
+    }
+
+    /// Adds a bucket's entries, and returns its depth. Who calls is pinned.
+    fn entries_of(&self, ending: usize, found: &mut Vec<P::Raw>) -> u32 {
+        let mut copies = Vec::with_capacity(Bucket::<P::Raw>::SLOTS);
+        let depth = self.visit(ending, |visited| match visited {
+            None => copies.clear(),
+            Some((bucket, tags)) => {
+                let taken = tags.taken(Bucket::<P::Raw>::SLOTS);
+                copies.extend(taken.map(|slot| bucket.copy(slot, P::READ)));
+            }
+        });
+        // SAFETY: no writer was there while they were copied, so the slots were taken.
+        found.extend(copies.into_iter().map(|copy| unsafe { copy.assume_init() }));
+        depth
+    }
+
+    /// Shows a function the bucket that has the keys whose hashes end in some number, and those
+    /// behind it, and returns the depth. What it saw is void when it is called with none, and
+    /// otherwise what one writer left.
+    fn visit(&self, ending: usize, mut see: impl FnMut(Option<(Bucket<P::Raw>, Tags)>)) -> u32 {
+        let mut chain = |home: Bucket<P::Raw>, go_on: &dyn Fn() -> bool| {
+            see(None);
+            let mut bucket = Some(home);
+            while let Some(visited) = bucket.filter(|_| go_on()) {
+                see(Some((visited, visited.tags())));
+                bucket = visited.next();
+            }
+        };
+        let mut at = ending & mask(self.directory.bits());
+        for looks in 1..PATIENCE {
+            let home = self.directory.bucket(at);
+            let Some(seen) = home.version().look() else {
+                wait::<Native>(looks);
+                continue;
+            };
+            let unchanged = || home.version().unchanged(seen);
+            let depth = home.tags().depth();
+            let right = match depth {
+                Some(depth) => ending & mask(depth),
+                None => Directory::<P::Raw>::parent(at),
+            };
+            if right != at {
+                at = if unchanged() { right } else { at };
+                continue;
+            }
+            chain(home, &unchanged);
+            if let Some(depth) = depth.filter(|_| unchanged()) {
+                return depth;
+            }
+        }
+        let held = self.lock_leaf(ending);
+        chain(held.home(), &|| true);
+        held.depth().unwrap_or_default()
+    }
+}

@@ -1,0 +1,27 @@
+//! The tables that grow: [`Table`] and [`FlatTable`].
+//!
+//! 1. [`version`]: how readers read without writing, beside writers.
+//! 2. `bucket`: the layout of a bucket, and access to its words.
+//! 3. `directory`: all buckets, and how there come to be more.
+//! 4. `held`: what a writer does to a bucket.
+//! 5. `storage`: entries in buckets, or in nodes.
+//! 6. `table`, `operations`, `entry`, `iter`: a table's operations from these.
+
+mod bucket;
+mod directory;
+mod drain;
+mod entry;
+mod held;
+mod iter;
+mod operations;
+mod reference;
+mod storage;
+mod table;
+#[doc(hidden)]
+pub mod version;
+
+pub use entry::Entry;
+pub use iter::Iter;
+pub use reference::Ref;
+pub use storage::{Boxed, Flat, Storage};
+pub use table::{FlatTable, HashTable, Table};

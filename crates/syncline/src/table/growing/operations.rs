@@ -1,0 +1,224 @@
+//! What a table can do with a key, and with all of them.
+
+use std::borrow::Borrow;
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::mem;
+
+use super::bucket::tag;
+use super::entry::Entry;
+use super::iter::{Iter, after};
+use super::reference::Ref;
+use super::storage::Storage;
+use super::table::HashTable;
+
+impl<K, V, P: Storage<K, V>> HashTable<K, V, RandomState, P> {
+    /// An empty table.
+    pub fn new() -> Self {
+        Self::with_capacity(0)
+    }
+
+    /// An empty table with room for so many entries.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self::with_capacity_and_hasher(capacity, RandomState::new())
+    }
+}
+
+impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
+    /// An empty table with this hasher.
+    pub fn with_hasher(hasher: S) -> Self {
+        Self::with_capacity_and_hasher(0, hasher)
+    }
+
+    /// All entries, in no order. Each that is there all the time comes once; one that is put in,
+    /// exchanged or removed meanwhile comes as it was at one time or other, or not.
+    pub fn iter(&self) -> Iter<'_, K, V, S, P> {
+        Iter::new(self)
+    }
+
+    /// How many entries there are, bucket by bucket: while others change the table, that need not
+    /// be the number at any one moment. It takes time in proportion to the table's size.
+    pub fn len(&self) -> usize {
+        self.buckets().sum()
+    }
+
+    /// Whether there are no entries; as [`len`](Self::len), but done at the first entry.
+    pub fn is_empty(&self) -> bool {
+        self.buckets().all(|entries| entries == 0)
+    }
+
+    /// Takes out all entries for which a function returns `false`; it runs while their bucket is
+    /// locked. Entries that are put in meanwhile may be missed.
+    ///
+    /// # Panics
+    ///
+    /// As the function does; what was taken out of earlier buckets is then gone.
+    pub fn retain(&self, keep: impl FnMut(&K, &V) -> bool) {
+        let mut keep = keep;
+        let mut next = Some(0);
+        while let Some(ending) = next {
+            let mut held = self.lock_leaf(ending);
+            let mut places = held.places();
+            // SAFETY: the bucket is locked.
+            places.retain(|(_, raw)| unsafe { !keep(P::key(raw), P::value(raw)) });
+            places.iter().for_each(|(place, _)| held.vacate(place));
+            held.tidy();
+            next = after(ending, held.depth().unwrap_or_default());
+            drop(held);
+            for (_, raw) in places {
+                // SAFETY: it was just taken out.
+                unsafe { self.storage.retire(raw) };
+            }
+        }
+    }
+
+    /// Takes out all entries; those that are put in meanwhile may stay. The memory of the buckets
+    /// stays the table's.
+    pub fn clear(&self) {
+        self.retain(|_, _| false);
+    }
+}
+
+impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
+    /// The value of a key.
+    #[inline]
+    pub fn get<Q>(&self, key: &Q) -> Option<Ref<'_, K, V, P>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.hash(key);
+        let pin = self.storage.pin();
+        self.find(hash, key).map(|raw| Ref::new(raw, pin))
+    }
+
+    /// What a function makes of the key's value. No lock is held meanwhile.
+    #[inline]
+    pub fn with<Q, R>(&self, key: &Q, read: impl FnOnce(&V) -> R) -> Option<R>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.get(key).map(|value| read(&value))
+    }
+
+    /// Whether there is such a key.
+    #[inline]
+    pub fn contains_key<Q>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.get(key).is_some()
+    }
+
+    /// Puts an entry in; returns the one that was there for the key.
+    #[inline]
+    pub fn insert(&self, key: K, value: V) -> Option<Ref<'_, K, V, P>> {
+        let hash = self.hash(&key);
+        let mut held = self.lock(hash);
+        let Some((place, old)) = held.find(tag(hash), Self::is(&key)) else {
+            held.add(tag(hash), P::make(key, value));
+            return None;
+        };
+        held.replace(&place, P::make(key, value));
+        drop(held);
+        Some(self.retired(old))
+    }
+
+    /// Takes the entry of a key out, and returns it.
+    #[inline]
+    pub fn remove<Q>(&self, key: &Q) -> Option<Ref<'_, K, V, P>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.hash(key);
+        let mut held = self.lock(hash);
+        let (place, old) = held.find(tag(hash), Self::is(key))?;
+        held.remove(&place);
+        drop(held);
+        Some(self.retired(old))
+    }
+
+    /// Exchanges a key's value for what a function makes of it, and returns the new one. The
+    /// function runs while the bucket is locked, once.
+    ///
+    /// # Panics
+    ///
+    /// As the function does; the value then stays.
+    pub fn update<Q>(&self, key: &Q, next: impl FnOnce(&V) -> V) -> Option<Ref<'_, K, V, P>>
+    where
+        K: Borrow<Q> + Clone,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.hash(key);
+        let mut held = self.lock(hash);
+        let (place, old) = held.find(tag(hash), Self::is(key))?;
+        // SAFETY: the bucket is locked.
+        let (key, value) = unsafe { (P::key(&old), P::value(&old)) };
+        let new = P::make(key.clone(), next(value));
+        held.replace(&place, new);
+        // Before the lock is let go, since then others may take it out.
+        let new = self.refer(new);
+        drop(held);
+        drop(self.retired(old));
+        Some(new)
+    }
+
+    /// The place of a key, locked until the entry is dropped or used up: to look, and put in what
+    /// follows from it, in one step.
+    ///
+    /// ```
+    /// use syncline::table::Table;
+    ///
+    /// let words = Table::new();
+    /// for word in ["to", "be", "or", "not", "to", "be"] {
+    ///     words.entry(word).and_modify(|count| count + 1).or_insert(1);
+    /// }
+    /// assert_eq!(words.get("be").map(|count| *count), Some(2));
+    /// ```
+    #[inline]
+    pub fn entry(&self, key: K) -> Entry<'_, K, V, S, P> {
+        let hash = self.hash(&key);
+        let held = self.lock(hash);
+        let found = held.find(tag(hash), Self::is(&key));
+        Entry::new(self, held, key, hash, found)
+    }
+}
+
+impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
+    /// A reference to an entry that was just taken out, which is dropped with the last such.
+    #[inline]
+    pub(super) fn retired(&self, raw: P::Raw) -> Ref<'_, K, V, P> {
+        let entry = self.refer(raw);
+        // SAFETY: it can't be found any more; we keep it alive by the pin.
+        unsafe { self.storage.retire(raw) };
+        entry
+    }
+}
+
+impl<K, V, S: Default, P: Storage<K, V>> Default for HashTable<K, V, S, P> {
+    fn default() -> Self {
+        Self::with_hasher(S::default())
+    }
+}
+
+impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> Extend<(K, V)> for HashTable<K, V, S, P> {
+    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
+        entries.into_iter().for_each(|(key, value)| mem::drop(self.insert(key, value)));
+    }
+}
+
+impl<K, V, S, P> FromIterator<(K, V)> for HashTable<K, V, S, P>
+where
+    K: Hash + Eq,
+    S: BuildHasher + Default,
+    P: Storage<K, V>,
+{
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
+        let entries = entries.into_iter();
+        let mut table = Self::with_capacity_and_hasher(entries.size_hint().0, S::default());
+        table.extend(entries);
+        table
+    }
+}

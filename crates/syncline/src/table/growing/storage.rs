@@ -1,0 +1,151 @@
+//! Where a table keeps its entries: in the buckets themselves, or in nodes that these refer to.
+//!
+//! Readers copy what is in a slot, and may do so while a writer changes it; a torn copy is thrown
+//! away. That is enough where the copy is all there is ([`Flat`]). Where a slot refers to a node
+//! ([`Boxed`]), a node that a reader may have found must stay until the reader is through: readers
+//! are pinned, and `seize` frees nodes when no one is that was when the node was taken out.
+
+use std::boxed::Box;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+
+use seize::{Collector, LocalGuard};
+
+use super::version::Version;
+use crate::memory::Native;
+
+/// A way to keep entries: [`Flat`] or [`Boxed`].
+pub trait Storage<K, V>: Keep<K, V> {}
+
+/// Entries that can be copied, in the buckets themselves: nothing is allocated for an entry, and
+/// readers need no protection.
+#[derive(Debug, Default)]
+pub struct Flat;
+
+/// Entries of any type, each in a node of its own, which is freed when nobody reads it any more.
+#[derive(Debug, Default)]
+pub struct Boxed {
+    collector: Collector,
+}
+
+impl<K: Copy, V: Copy> Storage<K, V> for Flat {}
+impl<K, V> Storage<K, V> for Boxed {}
+
+/// What a table needs of a storage.
+///
+/// # Safety
+///
+/// `key` and `value` lead to what was given to `make`, until the raw entry is retired, and for
+/// those who have pinned before, until they unpin.
+pub unsafe trait Keep<K, V>: Default {
+    /// What is in a slot.
+    type Raw: Copy;
+    /// Keeps alive what is found while it is held.
+    type Pin<'t>
+    where
+        Self: 't;
+    /// Whether dropping an entry does something.
+    const OWNS: bool;
+    /// How slots are read: as `version` says, or stronger.
+    const READ: Ordering;
+
+    fn pin(&self) -> Self::Pin<'_>;
+    fn make(key: K, value: V) -> Self::Raw;
+    /// # Safety
+    /// As the trait says; also for [`value`](Self::value).
+    unsafe fn key(raw: &Self::Raw) -> &K;
+    /// # Safety
+    /// As the trait says.
+    unsafe fn value(raw: &Self::Raw) -> &V;
+    /// Drops what was taken out of the table, once nobody can read it any more.
+    ///
+    /// # Safety
+    /// It can't be found any more, and is retired once.
+    unsafe fn retire(&self, raw: Self::Raw);
+    /// Drops at once.
+    ///
+    /// # Safety
+    /// Nobody can read it, and it is dropped once.
+    unsafe fn destroy(raw: Self::Raw);
+}
+
+// SAFETY: a raw entry is the entry, and copies have nothing to drop.
+unsafe impl<K: Copy, V: Copy> Keep<K, V> for Flat {
+    type Raw = (K, V);
+    type Pin<'t> = ();
+    const OWNS: bool = false;
+    const READ: Ordering = Version::<Native>::READ;
+
+    #[inline]
+    fn pin(&self) {}
+    #[inline]
+    fn make(key: K, value: V) -> (K, V) {
+        (key, value)
+    }
+    #[inline]
+    unsafe fn key(raw: &(K, V)) -> &K {
+        &raw.0
+    }
+    #[inline]
+    unsafe fn value(raw: &(K, V)) -> &V {
+        &raw.1
+    }
+    #[inline]
+    unsafe fn retire(&self, _: (K, V)) {}
+    #[inline]
+    unsafe fn destroy(_: (K, V)) {}
+}
+
+// SAFETY: a raw entry refers to a node with the entry, which is freed when the collector has
+// seen everybody unpin that had pinned when it was retired.
+unsafe impl<K, V> Keep<K, V> for Boxed {
+    type Raw = NonNull<(K, V)>;
+    type Pin<'t>
+        = LocalGuard<'t>
+    where
+        Self: 't;
+    const OWNS: bool = true;
+    /// SeqCst: what `seize` asks of reads that a pin protects.
+    const READ: Ordering = Ordering::SeqCst;
+
+    #[inline]
+    fn pin(&self) -> LocalGuard<'_> {
+        self.collector.enter()
+    }
+    #[inline]
+    fn make(key: K, value: V) -> NonNull<(K, V)> {
+        NonNull::from(Box::leak(Box::new((key, value))))
+    }
+    #[inline]
+    unsafe fn key(raw: &NonNull<(K, V)>) -> &K {
+        // SAFETY: the node is alive, by the caller's promise.
+        unsafe { &raw.as_ref().0 }
+    }
+    #[inline]
+    unsafe fn value(raw: &NonNull<(K, V)>) -> &V {
+        // SAFETY: the node is alive, by the caller's promise.
+        unsafe { &raw.as_ref().1 }
+    }
+    #[inline]
+    unsafe fn retire(&self, raw: NonNull<(K, V)>) {
+        // SAFETY: it comes from a box, can't be found any more, and is retired once.
+        unsafe { self.collector.retire(raw.as_ptr(), reclaim::<K, V>) }
+    }
+    unsafe fn destroy(raw: NonNull<(K, V)>) {
+        // SAFETY: it comes from a box, and is nobody else's.
+        drop(unsafe { Box::from_raw(raw.as_ptr()) });
+    }
+}
+
+/// Frees a node. Whoever comes to free it has nothing to do with it: a panic of its values has
+/// been reported by the panic hook, and ends here. The others of its batch are freed as well.
+unsafe fn reclaim<K, V>(node: *mut (K, V), _: &Collector) {
+    // SAFETY: it comes from a box, and nobody can read it any more.
+    let node = unsafe { Box::from_raw(node) };
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(node))) {
+        // Its own destructor might panic once more.
+        mem::forget(panic);
+    }
+}

@@ -1,0 +1,270 @@
+//! The table that a program wants: of any size, with keys and values of any type.
+//!
+//! Reading writes nothing that others read: a reader looks up its bucket, copies what it finds,
+//! and sees by the bucket's version whether a writer was there meanwhile (`version`). Writers of
+//! different buckets don't meet. The table grows bucket by bucket (`directory`). Where entries
+//! are is the [`Storage`].
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::vec::Vec;
+
+use super::bucket::{Bucket, tag};
+use super::directory::{Directory, mask};
+use super::held::Held;
+use super::reference::Ref;
+use super::storage::{Boxed, Flat, Storage};
+use super::version::wait;
+use crate::memory::Native;
+
+/// Reads in vain after which a reader locks the bucket, to be done in a bounded number of steps.
+const PATIENCE: u32 = 100;
+
+/// A hash table that threads share, which grows: [`Table`] or [`FlatTable`].
+///
+/// Each operation on a key takes effect at one moment while it runs (it is linearizable); what
+/// happened before a value was put in is visible to who finds it. Readers lock nothing.
+///
+/// **Functions of the caller's** run while the key's bucket is locked where the text says so:
+/// they must not use the table, or they may wait for themselves. So do `Eq` of keys, and `Hash`
+/// while a bucket is split. A panic in one lets go of the bucket, and leaves the table as it was
+/// before the operation. Values and keys are dropped outside of locks, unless they are dropped by
+/// such a panic.
+///
+/// **Memory** of buckets is kept until the table is dropped.
+pub struct HashTable<K, V, S, P: Storage<K, V>> {
+    pub(super) directory: Directory<P::Raw>,
+    pub(super) storage: P,
+    pub(super) hasher: S,
+}
+
+/// A [`HashTable`] for keys and values of any types: it keeps each entry in a node of its own.
+///
+/// ```
+/// use syncline::table::Table;
+///
+/// let ages = Table::new();
+/// ages.insert("Ada".to_owned(), 36);
+/// assert_eq!(ages.get("Ada").map(|age| *age), Some(36));
+/// ages.update("Ada", |age| age + 1);
+/// assert_eq!(ages.remove("Ada").map(|age| *age), Some(37));
+/// assert!(ages.is_empty());
+/// ```
+pub type Table<K, V, S = RandomState> = HashTable<K, V, S, Boxed>;
+
+/// A [`HashTable`] for keys and values that can be copied: it keeps them in the buckets
+/// themselves.
+///
+/// ```
+/// use syncline::table::FlatTable;
+///
+/// let squares: FlatTable<u64, u64> = (0..1000).map(|n| (n, n * n)).collect();
+/// assert_eq!(squares.get(&12).map(|square| *square), Some(144));
+/// assert_eq!(squares.len(), 1000);
+/// ```
+pub type FlatTable<K, V, S = RandomState> = HashTable<K, V, S, Flat>;
+
+// SAFETY: entries are shared, and dropped by any thread.
+unsafe impl<K: Send + Sync, V: Send + Sync, S: Sync, P: Storage<K, V>> Sync
+    for HashTable<K, V, S, P>
+{
+}
+// SAFETY: a table owns its entries.
+unsafe impl<K: Send + Sync, V: Send + Sync, S: Send, P: Storage<K, V>> Send
+    for HashTable<K, V, S, P>
+{
+}
+
+impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
+    /// An empty table with this hasher, and room for so many entries.
+    pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
+        Self { directory: Directory::new(capacity), storage: P::default(), hasher }
+    }
+
+    /// The hasher.
+    pub fn hasher(&self) -> &S {
+        &self.hasher
+    }
+
+    /// The memory of the buckets, in bytes, without nodes that entries may have besides.
+    pub fn bytes(&self) -> usize {
+        self.directory.bytes()
+    }
+
+    /// What a found entry is returned as. Who calls is pinned, or has locked its bucket.
+    #[inline]
+    pub(super) fn refer(&self, raw: P::Raw) -> Ref<'_, K, V, P> {
+        Ref::new(raw, self.storage.pin())
+    }
+
+    /// Locks the bucket that has the keys whose hashes end in some number, however deep it is.
+    pub(super) fn lock_leaf(&self, ending: usize) -> Held<'_, P::Raw> {
+        let mut at = ending & mask(self.directory.bits());
+        let mut looks = 0;
+        loop {
+            let Some(held) = Held::try_new(&self.directory, self.directory.bucket(at)) else {
+                looks += 1;
+                wait::<Native>(looks);
+                continue;
+            };
+            at = match held.depth() {
+                Some(depth) if ending & mask(depth) == at => return held,
+                Some(depth) => ending & mask(depth),
+                None => Directory::<P::Raw>::parent(at),
+            };
+        }
+    }
+}
+
+impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
+    #[inline]
+    pub(super) fn hash<Q: Hash + ?Sized>(&self, key: &Q) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    #[inline]
+    pub(super) fn is<'q, Q>(key: &'q Q) -> impl Fn(&P::Raw) -> bool + use<'q, K, V, S, P, Q>
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        // SAFETY: callers have locked the entry's bucket, or are pinned.
+        move |raw| unsafe { P::key(raw) }.borrow() == key
+    }
+
+    /// The entry of a key. Who calls is pinned.
+    #[inline]
+    pub(super) fn find<Q>(&self, hash: u64, key: &Q) -> Option<P::Raw>
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let mut at = hash as usize & mask(self.directory.bits());
+        let mut looks = 0;
+        'again: loop {
+            if looks > PATIENCE {
+                return self.find_locked(hash, key);
+            }
+            let home = self.directory.bucket(at);
+            let Some(seen) = home.version().look() else {
+                looks += 1;
+                wait::<Native>(looks);
+                continue;
+            };
+            let unchanged = || home.version().unchanged(seen);
+            let mut tags = home.tags();
+            let right = match tags.depth() {
+                Some(depth) => hash as usize & mask(depth),
+                None => Directory::<P::Raw>::parent(at),
+            };
+            if right != at {
+                if unchanged() {
+                    at = right;
+                }
+                continue;
+            }
+            let mut bucket = home;
+            loop {
+                for slot in tags.places(tag(hash), Bucket::<P::Raw>::SLOTS) {
+                    let raw = bucket.copy(slot, P::READ);
+                    if !unchanged() {
+                        looks += 1;
+                        continue 'again;
+                    }
+                    // SAFETY: no writer was there, so the slot was taken, and this is the entry.
+                    let raw = unsafe { raw.assume_init() };
+                    if Self::is(key)(&raw) {
+                        return Some(raw);
+                    }
+                }
+                let next = bucket.next();
+                if !unchanged() {
+                    looks += 1;
+                    continue 'again;
+                }
+                let Some(next) = next else { return None };
+                bucket = next;
+                tags = bucket.tags();
+            }
+        }
+    }
+
+    /// As `find`, when there are always writers.
+    #[cold]
+    fn find_locked<Q>(&self, hash: u64, key: &Q) -> Option<P::Raw>
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let held = self.lock_leaf(hash as usize);
+        held.find(tag(hash), Self::is(key)).map(|(_, raw)| raw)
+    }
+
+    /// Locks the bucket of a hash, to write.
+    #[inline]
+    pub(super) fn lock(&self, hash: u64) -> Held<'_, P::Raw> {
+        let mut at = hash as usize & mask(self.directory.bits());
+        let mut looks = 0;
+        loop {
+            let Some(held) = Held::try_new(&self.directory, self.directory.bucket(at)) else {
+                looks += 1;
+                wait::<Native>(looks);
+                continue;
+            };
+            at = match held.depth() {
+                Some(depth) if hash as usize & mask(depth) == at => {
+                    if depth >= self.directory.bits() {
+                        return held;
+                    }
+                    self.split(held, at, depth);
+                    hash as usize & mask(depth + 1)
+                }
+                Some(depth) => hash as usize & mask(depth),
+                None => Directory::<P::Raw>::parent(at),
+            };
+        }
+    }
+
+    /// Moves what belongs there to the bucket with one more bit.
+    #[cold]
+    fn split<'t>(&'t self, mut held: Held<'t, P::Raw>, at: usize, depth: u32) {
+        let entries = held.places();
+        // SAFETY: the entries' bucket is locked.
+        let hashes = entries.iter().map(|(_, raw)| self.hash(unsafe { P::key(raw) }));
+        // Before anything is changed, since it may panic.
+        let hashes: Vec<u64> = hashes.collect();
+        let sibling = self.directory.bucket(at | 1 << depth);
+        let mut looks = 0;
+        // Others hold it only to find that it was never used, and wait for nothing meanwhile.
+        let mut sibling = loop {
+            if let Some(sibling) = Held::try_new(&self.directory, sibling) {
+                break sibling;
+            }
+            looks += 1;
+            wait::<Native>(looks);
+        };
+        sibling.begin(depth + 1);
+        held.begin(depth + 1);
+        for ((_, raw), hash) in entries.into_iter().zip(hashes) {
+            let side = if hash as usize >> depth & 1 == 1 { &mut sibling } else { &mut held };
+            side.add(tag(hash), raw);
+        }
+        // The sibling first: whoever finds our new depth finds it ready.
+        drop(sibling);
+        drop(held);
+    }
+}
+
+impl<K, V, S, P: Storage<K, V>> fmt::Debug for HashTable<K, V, S, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HashTable").field("bytes", &self.bytes()).finish_non_exhaustive()
+    }
+}
+
+/// Drops the entries that are left. If one panics so does this, when all are dropped.
+impl<K, V, S, P: Storage<K, V>> Drop for HashTable<K, V, S, P> {
+    fn drop(&mut self) {
+        super::drain::drain(self);
+    }
+}

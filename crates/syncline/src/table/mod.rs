@@ -1,0 +1,21 @@
+//! Hash tables that threads share.
+//!
+//! | table | keys and values | what it is for |
+//! |---|---|---|
+//! | [`Table`] | any types; entries in nodes of their own | what most programs want |
+//! | [`FlatTable`] | types that can be copied; entries in the buckets themselves | the same, quicker and smaller |
+//! | [`LockTable`] | 64-bit keys, any values | SSYNC's table: a lock of the catalogue for each bucket; over any memory |
+//!
+//! `docs/table.md` says what to use when, and what it was measured to do.
+
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
+mod growing;
+mod lock_table;
+mod shelf;
+
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
+pub use growing::{Boxed, Entry, Flat, FlatTable, HashTable, Iter, Ref, Storage, Table};
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
+#[doc(hidden)]
+pub use growing::version;
+pub use lock_table::LockTable;

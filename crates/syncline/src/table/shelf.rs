@@ -1,0 +1,169 @@
+//! What a bucket of SSYNC's table holds: keys on lines of their own, and the values behind them.
+//!
+//! A search reads keys only: seven to a line, with a word that says which of them are there, in
+//! lines that follow each other, so that the processor fetches the next ones ahead. Of the values
+//! it touches the one that it finds. Groups of values begin at a line, so a value of 64 bytes is
+//! a line.
+
+use core::mem::MaybeUninit;
+use core::ptr;
+
+use alloc::vec::Vec;
+
+use crate::memory::{Data, Memory};
+
+/// Keys to a line: what is left of it beside the word that says which are there.
+const KEYS: usize = 7;
+
+/// A line of keys.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Keys {
+    /// Bit `i` says that there is a key at `i`.
+    taken: u64,
+    keys: [u64; KEYS],
+}
+
+impl Keys {
+    const NONE: Self = Self { taken: 0, keys: [0; KEYS] };
+
+    /// Where the key is. Compares them all, since that is quicker than to stop at the first.
+    #[inline]
+    fn find(&self, key: u64) -> Option<usize> {
+        let equal = |mask, at| mask | u64::from(self.keys[at] == key) << at;
+        let equal = (0..KEYS).fold(0, equal) & self.taken;
+        (equal != 0).then(|| equal.trailing_zeros() as usize)
+    }
+
+    #[inline]
+    fn vacancy(&self) -> Option<usize> {
+        let at = self.taken.trailing_ones() as usize;
+        (at < KEYS).then_some(at)
+    }
+}
+
+/// The values of a line of keys; those whose keys are taken are there.
+#[repr(C, align(64))]
+struct Values<V, M: Memory>([M::Data<MaybeUninit<V>>; KEYS]);
+
+/// Where a key is: its line, and its place in the line.
+type Place = (usize, usize);
+
+/// The content of a bucket.
+pub(super) struct Shelf<V, M: Memory> {
+    keys: Vec<M::Data<Keys>>,
+    values: Vec<Values<V, M>>,
+}
+
+/// All accesses are one thread's: the bucket's lock is held, or the table is going.
+impl<V, M: Memory> Shelf<V, M> {
+    /// Room for so many keys; it grows beyond.
+    pub(super) fn new(capacity: usize) -> Self {
+        let lines = capacity.div_ceil(KEYS);
+        let mut shelf = Self { keys: Vec::with_capacity(lines), values: Vec::with_capacity(lines) };
+        (0..lines).for_each(|_| shelf.grow());
+        shelf
+    }
+
+    /// Makes room for a line of keys more.
+    pub(super) fn grow(&mut self) {
+        self.keys.push(Data::new(Keys::NONE));
+        self.values.push(Values(core::array::from_fn(|_| Data::new(MaybeUninit::uninit()))));
+    }
+
+    #[inline]
+    fn find(&self, key: u64) -> Option<Place> {
+        self.keys.iter().enumerate().find_map(|(line, keys)| {
+            // SAFETY: nobody else accesses the keys, as said above; the reference ends here.
+            let at = unsafe { keys.look(|keys| (*keys).find(key)) };
+            at.map(|at| (line, at))
+        })
+    }
+
+    /// The key's place, or else one that is vacant; one line's keys are looked at once.
+    #[inline]
+    fn find_or_vacancy(&self, key: u64) -> Result<Place, Option<Place>> {
+        let mut vacancy = None;
+        for (line, keys) in self.keys.iter().enumerate() {
+            // SAFETY: as in `find`.
+            let (at, vacant) = unsafe { keys.look(|keys| ((*keys).find(key), (*keys).vacancy())) };
+            if let Some(at) = at {
+                return Ok((line, at));
+            }
+            vacancy = vacancy.or(vacant.map(|at| (line, at)));
+        }
+        Err(vacancy)
+    }
+
+    /// What a function makes of the key's value.
+    #[inline]
+    pub(super) fn get<R>(&self, key: u64, read: impl FnOnce(&V) -> R) -> Option<R> {
+        let (line, at) = self.find(key)?;
+        // SAFETY: nobody else accesses the value, which is there, as its key is.
+        Some(unsafe { self.values[line].0[at].look(|value| read((*value).assume_init_ref())) })
+    }
+
+    /// Puts a value in, or exchanges the one that is there and returns it. The error is the value,
+    /// if there is no room.
+    #[inline]
+    pub(super) fn put(&self, key: u64, value: V) -> Result<Option<V>, V> {
+        let (line, at) = match self.find_or_vacancy(key) {
+            Ok((line, at)) => {
+                let place = &self.values[line].0[at];
+                // SAFETY: nobody else accesses the value, which is there, as its key is.
+                return Ok(Some(unsafe { place.with(|old| ptr::replace(old.cast(), value)) }));
+            }
+            Err(Some(vacancy)) => vacancy,
+            Err(None) => return Err(value),
+        };
+        // SAFETY: nobody else accesses the value, and there is none.
+        unsafe { self.values[line].0[at].with(|place| place.cast::<V>().write(value)) };
+        let enter = |keys: *mut Keys| {
+            // SAFETY: nobody else accesses the keys.
+            let keys = unsafe { &mut *keys };
+            keys.keys[at] = key;
+            keys.taken |= 1 << at;
+        };
+        // SAFETY: as above.
+        unsafe { self.keys[line].with(enter) };
+        Ok(None)
+    }
+
+    /// Takes a value out.
+    #[inline]
+    pub(super) fn remove(&self, key: u64) -> Option<V> {
+        let (line, at) = self.find(key)?;
+        // SAFETY: nobody else accesses the keys.
+        unsafe { self.keys[line].with(|keys| (*keys).taken &= !(1 << at)) };
+        // SAFETY: nor the value, which is there, and which nobody finds any more.
+        Some(unsafe { self.values[line].0[at].look(|value| (*value).assume_init_read()) })
+    }
+
+    /// How many keys there are.
+    pub(super) fn len(&self) -> usize {
+        // SAFETY: nobody else accesses the keys.
+        self.keys
+            .iter()
+            .map(|keys| unsafe { keys.look(|keys| (*keys).taken.count_ones()) as usize })
+            .sum()
+    }
+}
+
+/// Drops the values that are left, one after the other: if one panics, so does this, and the
+/// others are dropped all the same.
+impl<V, M: Memory> Drop for Shelf<V, M> {
+    fn drop(&mut self) {
+        let mut values = Vec::new();
+        for (keys, group) in self.keys.drain(..).zip(self.values.drain(..)) {
+            let taken = keys.into_inner().taken;
+            for (at, value) in group.0.into_iter().enumerate() {
+                if taken & 1 << at != 0 {
+                    // SAFETY: its key is there, and nobody finds it any more.
+                    values.push(unsafe { value.into_inner().assume_init() });
+                }
+            }
+        }
+        // A vector goes on dropping when one of its values has panicked.
+        drop(values);
+    }
+}

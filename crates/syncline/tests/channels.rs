@@ -1,0 +1,401 @@
+//! Each channel on the machine itself, under each waiting policy, with all that goes wrong with
+//! channels. Needs nothing but `syncline`, so that it can be built for a sanitizer too.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use syncline::channel::{
+    self, Disconnected, Duplex, Inbox, NoSlot, RawChannel, Receiver, RecvError, Ring, SendError,
+    Sender, Single, TryRecvError, TrySendError,
+};
+use syncline::wait::{Park, Spin, Yield};
+
+/// No test needs longer; one that does hangs.
+const LIMIT: Duration = Duration::from_secs(60);
+/// So few since other programs may run too: who spins then waits a time slice for each message.
+const MESSAGES: u64 = 300;
+
+/// Runs a test in a thread of its own, which may take only so long.
+fn within_limit(test: impl FnOnce() + Send + 'static) {
+    let (done, wait) = mpsc::channel();
+    let runner = thread::spawn(move || {
+        test();
+        done.send(()).expect("the test is waited for");
+    });
+    match wait.recv_timeout(LIMIT) {
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("still not done after {LIMIT:?}"),
+        _ => runner.join().unwrap_or_else(|panic| resume_unwind(panic)),
+    }
+}
+
+/// Waits a little, so that others come to wait.
+fn linger() {
+    thread::sleep(Duration::from_millis(20));
+}
+
+/// A panic without the hook's report.
+fn fail() -> ! {
+    resume_unwind(Box::new("on purpose"))
+}
+
+/// Messages of a type arrive once, in order, as they were.
+fn in_order<Q: RawChannel>(
+    capacity: usize,
+    make: impl Fn(u64) -> Q::Item + Sync,
+    check: impl Fn(Q::Item, u64),
+) where
+    Q::Item: Send,
+{
+    let (mut sender, mut receiver) = channel::over::<Q>(capacity);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let sender = &mut sender;
+            for number in 0..MESSAGES {
+                match number % 3 {
+                    0 => {
+                        let mut message = make(number);
+                        while let Err(error) = sender.try_send(message) {
+                            assert!(matches!(error, TrySendError::Full(_)));
+                            message = error.into_inner();
+                            thread::yield_now();
+                        }
+                    }
+                    1 => sender.send(make(number)).expect("the receiver is there"),
+                    _ => sender.send_all([make(number)]).expect("the receiver is there"),
+                }
+            }
+        });
+        for number in 0..MESSAGES {
+            let message = if number % 5 == 0 {
+                loop {
+                    match receiver.try_recv() {
+                        Ok(message) => break message,
+                        Err(error) => assert_eq!(error, TryRecvError::Empty),
+                    }
+                    thread::yield_now();
+                }
+            } else {
+                receiver.recv().expect("the sender is there")
+            };
+            check(message, number);
+        }
+    });
+    assert!(matches!(receiver.try_recv(), Err(TryRecvError::Empty)));
+    drop(sender);
+    assert!(matches!(receiver.recv(), Err(RecvError)));
+}
+
+/// What was sent in one go arrives, whatever the capacity.
+fn batches<Q: RawChannel<Item = u64>>(capacity: usize) {
+    let (mut sender, mut receiver) = channel::over::<Q>(capacity);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            for batch in 0..100 {
+                sender.send_all(batch * 100..batch * 100 + batch).expect("the receiver is there");
+            }
+        });
+        for batch in 0..100 {
+            for number in batch * 100..batch * 100 + batch {
+                assert_eq!(receiver.recv(), Ok(number));
+            }
+        }
+        assert_eq!(receiver.recv(), Err(RecvError));
+    });
+}
+
+/// Whoever waits for somebody who goes is told so.
+fn disconnects<Q: RawChannel<Item = u64>>(capacity: usize) {
+    // The receiver waits when the sender goes.
+    let (sender, mut receiver) = channel::over::<Q>(capacity);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            linger();
+            drop(sender);
+        });
+        assert_eq!(receiver.recv(), Err(RecvError));
+        assert_eq!(receiver.try_recv(), Err(TryRecvError::Disconnected));
+    });
+    // The sender waits, the channel being full, when the receiver goes.
+    let (mut sender, receiver) = channel::over::<Q>(capacity);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            linger();
+            drop(receiver);
+        });
+        let mut number = 0;
+        while sender.send(number).is_ok() {
+            number += 1;
+        }
+        assert!(number >= capacity as u64, "only {number} messages of {capacity}");
+        assert!(sender.is_disconnected());
+        assert_eq!(sender.send(7), Err(SendError(7)));
+        assert_eq!(sender.try_send(8), Err(TrySendError::Disconnected(8)));
+        let mut rest = 0..10;
+        assert_eq!(sender.send_all(&mut rest), Err(SendError(0)));
+        assert_eq!(rest, 1..10);
+    });
+    // What was sent before the sender went arrives.
+    let (mut sender, mut receiver) = channel::over::<Q>(capacity);
+    let sent = (0..).take_while(|&number| sender.try_send(number).is_ok()).count() as u64;
+    assert!(sent >= capacity as u64);
+    drop(sender);
+    assert!(receiver.iter().eq(0..sent));
+}
+
+/// Both go at any moment; nothing hangs, and each message is dropped once.
+fn leaks_nothing<Q: RawChannel<Item = Arc<()>> + 'static>(capacity: usize) {
+    let token = Arc::new(());
+    for round in 0..300 {
+        let (mut sender, mut receiver) = channel::over::<Q>(capacity);
+        let mine = Arc::clone(&token);
+        let sending = thread::spawn(move || {
+            for _ in 0..round % 23 {
+                if sender.send(Arc::clone(&mine)).is_err() {
+                    return;
+                }
+            }
+        });
+        for _ in 0..round % 17 {
+            if receiver.recv().is_err() {
+                break;
+            }
+        }
+        drop(receiver);
+        sending.join().expect("it ends");
+        assert_eq!(Arc::strong_count(&token), 1, "round {round}");
+    }
+}
+
+/// A message whose destructor panics breaks nothing but its thread.
+fn survives_panics<Q: RawChannel<Item = Grenade>>(capacity: usize) {
+    let token = Arc::new(());
+    let (mut sender, receiver) = channel::over::<Q>(capacity);
+    let send = |sender: &mut Sender<_, Q>| sender.try_send(Grenade(Some(Arc::clone(&token))));
+    let mut sent = 0;
+    loop {
+        match send(&mut sender) {
+            Ok(()) => sent += 1,
+            Err(error) => break drop(error.into_inner().0.take()),
+        }
+    }
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(receiver))).is_err());
+    assert!(sender.is_disconnected());
+    // The rest is dropped with the sender; the next panic leaves what is behind it.
+    assert_eq!(Arc::strong_count(&token), sent);
+    let outcome = catch_unwind(AssertUnwindSafe(|| drop(sender)));
+    assert_eq!(outcome.is_err(), sent > 1);
+}
+
+struct Grenade(Option<Arc<()>>);
+
+impl Drop for Grenade {
+    fn drop(&mut self) {
+        // Once it has been counted, there is no need to go off again.
+        if self.0.take().is_some() {
+            fail();
+        }
+    }
+}
+
+/// An iterator that panics leaves what it gave.
+fn survives_iterators<Q: RawChannel<Item = u64>>() {
+    let (mut sender, mut receiver) = channel::over::<Q>(3);
+    let numbers = (0..3).inspect(|&number| {
+        if number == 1 {
+            fail()
+        }
+    });
+    assert!(catch_unwind(AssertUnwindSafe(|| sender.send_all(numbers))).is_err());
+    assert_eq!(receiver.recv(), Ok(0));
+    assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+    sender.send(5).expect("the receiver is there");
+    assert_eq!(receiver.recv(), Ok(5));
+}
+
+/// Answers come to who has asked.
+fn round_trips<A: RawChannel<Item = u64>, B: RawChannel<Item = String>>() {
+    let (mut client, mut server) = Duplex::<u64, String, A, B>::over(1);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            while let Ok(number) = server.receiver.recv() {
+                if number == MESSAGES {
+                    return;
+                }
+                server.sender.send(format!("{number}")).expect("the client waits");
+            }
+        });
+        for number in 0..MESSAGES {
+            assert_eq!(client.round_trip(number), Ok(format!("{number}")));
+        }
+        assert_eq!(client.round_trip(MESSAGES), Err(Disconnected));
+        assert_eq!(client.round_trip(0), Err(Disconnected));
+    });
+}
+
+/// Several senders, each in order, and nobody is forgotten.
+fn inboxes<Q: RawChannel<Item = (usize, u64)>>(senders: usize, capacity: usize) {
+    let mut inbox = Inbox::<(usize, u64), Q>::over(senders, capacity);
+    assert_eq!(inbox.recv(), Err(RecvError), "nobody is connected");
+    thread::scope(|scope| {
+        for sender in 0..senders {
+            let (slot, mut channel) = inbox.connect().expect("there is a slot");
+            assert_eq!(slot, sender);
+            scope.spawn(move || {
+                for number in 0..MESSAGES / 3 {
+                    channel.send((sender, number)).expect("the inbox is there");
+                    if number % 100 == sender as u64 {
+                        thread::sleep(Duration::from_micros(100));
+                    }
+                }
+            });
+        }
+        assert_eq!(inbox.connect().err(), Some(NoSlot(senders)));
+        let mut next = vec![0; senders];
+        while let Ok((slot, (sender, number))) = inbox.recv() {
+            assert_eq!((slot, number), (sender, next[sender]));
+            next[sender] += 1;
+        }
+        assert!(next.iter().all(|&next| next == MESSAGES / 3), "{next:?}");
+        assert_eq!(inbox.try_recv(), Err(TryRecvError::Disconnected));
+    });
+    // The slots are free again, and may be waited for by choice.
+    let (first, mut a) = inbox.connect().expect("there is a slot");
+    a.send((0, 1)).expect("the inbox is there");
+    if senders > 1 {
+        let (second, mut b) = inbox.connect().expect("there is a slot");
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                linger();
+                b.send((1, 2)).expect("the inbox is there");
+            });
+            assert_eq!(inbox.recv_from(&[second]), Ok((second, (1, 2))));
+        });
+        drop(b);
+        assert_eq!(inbox.recv_from(&[second]), Err(RecvError));
+    }
+    assert_eq!(inbox.try_recv(), Ok((first, (0, 1))));
+    assert_eq!(inbox.try_recv(), Err(TryRecvError::Empty));
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            linger();
+            drop(a);
+        });
+        assert_eq!(inbox.recv(), Err(RecvError));
+    });
+    let (_, mut late) = inbox.connect().expect("there is a slot");
+    drop(inbox);
+    assert_eq!(late.send((0, 0)), Err(SendError((0, 0))));
+}
+
+/// Larger than a line, and smaller than a word.
+type Long = [u32; 77];
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(align(128))]
+struct Aligned(u64);
+
+macro_rules! stress {
+    ($name:ident, $Channel:ident, $Wait:ident) => {
+        #[test]
+        fn $name() {
+            type Of<T> = $Channel<T, $Wait>;
+            within_limit(|| {
+                for capacity in [1, 2, 7, 100] {
+                    in_order::<Of<u64>>(capacity, |n| n, |m, n| assert_eq!(m, n));
+                    batches::<Of<u64>>(capacity);
+                }
+                in_order::<Of<u8>>(9, |n| n as u8, |m, n| assert_eq!(m, n as u8));
+                in_order::<Of<[u64; 3]>>(4, |n| [n; 3], |m, n| assert_eq!(m, [n; 3]));
+                in_order::<Of<[u64; 7]>>(4, |n| [n; 7], |m, n| assert_eq!(m, [n; 7]));
+                in_order::<Of<Long>>(4, |n| [n as u32; 77], |m, n| assert_eq!(m, [n as u32; 77]));
+                in_order::<Of<Aligned>>(4, Aligned, |m, n| assert_eq!(m, Aligned(n)));
+                in_order::<Of<()>>(4, |_| (), |(), _| ());
+                in_order::<Of<String>>(4, |n| n.to_string(), |m, n| assert_eq!(m, n.to_string()));
+                // A single channel has room for one, whatever is asked for.
+                let room = channel::over::<Of<u64>>(9).0.capacity();
+                disconnects::<Of<u64>>(room);
+                leaks_nothing::<Of<Arc<()>>>(room);
+                leaks_nothing::<Of<Arc<()>>>(1);
+                survives_panics::<Of<Grenade>>(2);
+                survives_iterators::<Of<u64>>();
+                round_trips::<Of<u64>, Of<String>>();
+                inboxes::<Of<(usize, u64)>>(1, 1);
+                inboxes::<Of<(usize, u64)>>(2, 3);
+                inboxes::<Of<(usize, u64)>>(7, 20);
+            });
+        }
+    };
+}
+
+stress!(rings_that_spin, Ring, Spin);
+stress!(rings_that_yield, Ring, Yield);
+stress!(rings_that_park, Ring, Park);
+stress!(singles_that_spin, Single, Spin);
+stress!(singles_that_yield, Single, Yield);
+stress!(singles_that_park, Single, Park);
+
+#[test]
+fn both_ends_may_move_and_be_shared() {
+    fn both<T: Send + Sync>() {}
+    // A cell is `Send` and not `Sync`, and so are the messages that need no more.
+    both::<Sender<std::cell::Cell<u8>>>();
+    both::<Receiver<std::cell::Cell<u8>>>();
+    both::<Inbox<std::cell::Cell<u8>>>();
+}
+
+#[test]
+fn there_is_as_much_room_as_asked_for() {
+    for capacity in [1, 2, 6, 7, 8, 50, 1000] {
+        let (mut sender, mut receiver) = channel::bounded::<u64>(capacity);
+        assert!(sender.capacity() >= capacity);
+        // Wherever both ends are, once all was taken.
+        for taken in 0..3 * capacity {
+            let sent = (0..).take_while(|_| sender.try_send(0).is_ok()).count();
+            assert!(sent >= capacity, "{sent} of {capacity}, {taken} later");
+            while receiver.try_recv().is_ok() {}
+            sender.try_send(1).expect("there is room");
+            receiver.try_recv().expect("there is a message");
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "its capacity is 0")]
+fn a_channel_without_room_is_refused() {
+    drop(channel::bounded::<u8>(0));
+}
+
+#[test]
+#[should_panic(expected = "its capacity is 0")]
+fn an_inbox_without_room_is_refused() {
+    drop(Inbox::<u8>::new(1, 0));
+}
+
+#[test]
+#[should_panic(expected = "needs a slot")]
+fn an_inbox_without_slots_is_refused() {
+    drop(Inbox::<u8>::new(0, 1));
+}
+
+#[test]
+#[should_panic(expected = "room for at most")]
+fn a_channel_that_could_not_be_counted_is_refused() {
+    drop(channel::bounded::<u8>(usize::MAX));
+}
+
+#[test]
+#[should_panic(expected = "too large for memory")]
+fn a_channel_larger_than_memory_is_refused() {
+    drop(channel::bounded::<[u64; 1 << 40]>(1 << 28));
+}
+
+#[test]
+fn errors_say_what_happened() {
+    assert_eq!(SendError(1).to_string(), "the receiver is gone");
+    assert_eq!(TrySendError::Full(1).to_string(), "the channel is full");
+    assert_eq!(RecvError.to_string(), TryRecvError::Disconnected.to_string());
+    assert!(NoSlot(3).to_string().contains("all 3 slots are taken"));
+}

@@ -1,0 +1,17 @@
+//! The tables that grow: against a model, under many threads, with functions and values that
+//! panic, and by recorded histories.
+
+mod bad_input;
+mod counted;
+mod history;
+mod linearizable;
+mod model;
+mod stress;
+
+/// The next number of a sequence that looks random.
+fn random(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
