@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 const LISTS: &str = "broken";
 /// Each folder of lists, and what is written from it.
-const FOLDERS: [(&str, &str); 4] = [
+const FOLDERS: [(&str, &str); 5] = [
     (LISTS, "mutants.rs"),
+    ("broken/channel", "channel_mutants.rs"),
     ("broken/delegation", "delegation_mutants.rs"),
     ("broken/stm", "stm_mutants.rs"),
     ("broken/table", "table_mutants.rs"),

@@ -1,35 +1,59 @@
 //! How much memory this process has allocated and not freed, as Rust code asks for it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use syncline::memory::Padded;
+
+/// Threads share a number only if there are more than these: otherwise those that allocate would
+/// disturb each other in what is measured.
+const NUMBERS: usize = 64;
 
 struct Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-static IN_USE: AtomicUsize = AtomicUsize::new(0);
+/// Each may have wrapped around, since threads free what others have allocated; their sum is right.
+static IN_USE: [Padded<AtomicUsize>; NUMBERS] = [const { Padded(AtomicUsize::new(0)) }; NUMBERS];
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static NUMBER: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+/// This thread's number; the first one's for a thread that is about to end.
+fn mine() -> &'static AtomicUsize {
+    let number = NUMBER.try_with(|number| {
+        if number.get() == usize::MAX {
+            number.set(THREADS.fetch_add(1, Relaxed) % NUMBERS);
+        }
+        number.get()
+    });
+    &IN_USE[number.unwrap_or(0)]
+}
 
 /// Bytes in use now.
 pub fn in_use() -> usize {
-    IN_USE.load(Relaxed)
+    IN_USE.iter().fold(0, |sum, number| sum.wrapping_add(number.load(Relaxed)))
 }
 
 // SAFETY: the system's allocator, and a number beside it.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        IN_USE.fetch_add(layout.size(), Relaxed);
+        mine().fetch_add(layout.size(), Relaxed);
         // SAFETY: our caller's promise.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        IN_USE.fetch_add(layout.size(), Relaxed);
+        mine().fetch_add(layout.size(), Relaxed);
         // SAFETY: our caller's promise.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        IN_USE.fetch_sub(layout.size(), Relaxed);
+        mine().fetch_sub(layout.size(), Relaxed);
         // SAFETY: our caller's promise.
         unsafe { System.dealloc(memory, layout) }
     }

@@ -44,7 +44,8 @@ impl Lab {
         self.compile_with(&["-shared", "-fPIC"], name, source)
     }
 
-    fn compile_with(&self, options: &[&str], name: &str, source: &str) -> anyhow::Result<PathBuf> {
+    /// As [`compile`](Self::compile), with more options for the compiler.
+    pub fn compile_with(&self, options: &[&str], name: &str, source: &str) -> anyhow::Result<PathBuf> {
         fs::write(self.path("common.h"), include_str!("../programs/common.h"))?;
         let (text, result) = (self.path(&format!("{name}.c")), self.path(name));
         fs::write(&text, source)?;

@@ -6,6 +6,7 @@
 //! person, and its last line of output is one JSON object for a script.
 
 mod accuracy;
+mod channels;
 mod compare;
 mod heap;
 mod lab;
@@ -16,7 +17,9 @@ mod recorder;
 mod rounds;
 mod simulator;
 mod statistics;
+mod stm;
 mod table;
+mod tables;
 
 use std::process::ExitCode;
 
@@ -67,10 +70,28 @@ const BENCHMARKS: &[Benchmark] = &[
         run: locks::run,
     },
     Benchmark {
+        name: "stm",
+        about: "transactions, beside a global lock and other libraries' transactions",
+        fields: stm::FIELDS,
+        run: stm::run,
+    },
+    Benchmark {
+        name: "channels",
+        about: "the channels, beside other libraries' channels",
+        fields: channels::FIELDS,
+        run: channels::run,
+    },
+    Benchmark {
         name: "simulator",
         about: "how fast accesses to memory are simulated",
         fields: simulator::FIELDS,
         run: simulator::run,
+    },
+    Benchmark {
+        name: "table",
+        about: "the hash tables, beside other libraries' tables",
+        fields: tables::FIELDS,
+        run: tables::run,
     },
 ];
 

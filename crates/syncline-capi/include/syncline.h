@@ -5,6 +5,7 @@
  *     syncline/locks.h      locks that one thread holds at a time      syncline_mcs_t, ...
  *     syncline/rwlocks.h    locks that readers share                   syncline_rw_fair_t, ...
  *     syncline/delegation.h locks whose holder runs others' sections   syncline_qd_t, ...
+ *     syncline/transactions.h words that change together, without a lock
  *
  * or by its name, when the program runs: syncline_lock_t and syncline_rwlock_t, below. When in
  * doubt take syncline_gate_t; it is of use everywhere.
@@ -190,6 +191,7 @@ int syncline_pending_wait(syncline_pending_t *pending);
 SYNCLINE_LAYOUT(syncline_pending_t, 40, 8);
 
 #include "syncline/delegation.h"
+#include "syncline/transactions.h"
 
 #ifdef __cplusplus
 }

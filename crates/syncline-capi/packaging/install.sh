@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what was built into a folder such as /usr/local:
 #
-#     bin/syncline, its man page and completions, lib/syncline/libsyncline_preload.so
+#     bin/syncline, its man page and completions
+#     lib/syncline/   the libraries that it preloads
 #     include/    syncline.h, syncline.hpp
 #     lib/        libsyncline.so and libsyncline.a, and what pkg-config and CMake read
 #
@@ -25,7 +26,9 @@ copy() { install -D -m "$1" "$2" "$prefix/$3"; }
 # --- the command ---------------------------------------------------------------------------
 
 copy 755 "$built/syncline" bin/syncline
-copy 644 "$built/libsyncline_preload.so" lib/syncline/libsyncline_preload.so
+for name in libsyncline_preload.so libsyncline_replace.so; do
+    copy 644 "$built/$name" "lib/syncline/$name"
+done
 "$built/syncline" man | to share/man/man1/syncline.1
 "$built/syncline" completions bash | to share/bash-completion/completions/syncline
 "$built/syncline" completions zsh | to share/zsh/site-functions/_syncline

@@ -24,4 +24,5 @@ mod running;
 mod shared;
 mod shares;
 mod texts;
+mod transactions;
 mod typed;

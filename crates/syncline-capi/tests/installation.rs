@@ -36,6 +36,11 @@ fn sections_run_once_wherever_they_are_handed_in() {
 }
 
 #[test]
+fn transactions_happen_at_once_or_not_at_all() {
+    passes("transactions.c");
+}
+
+#[test]
 fn the_classes_meet_the_standards_requirements() {
     passes("classes.cpp");
 }

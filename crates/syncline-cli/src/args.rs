@@ -22,11 +22,13 @@ pub struct Args {
 pub enum Command {
     Record(Record),
     Exec(Exec),
+    Try(Try),
     Report(Report),
     Diff(Diff),
     Export(Export),
     Top(Top),
     Locks(Locks),
+    Machine(Machine),
     Study(crate::study::args::Study),
     Bench(crate::study::args::Bench),
     Completions(Completions),
@@ -103,6 +105,57 @@ pub struct Exec {
     /// Say on standard error at the end what was replaced and what was not
     #[arg(long)]
     pub report: bool,
+
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    pub command: Vec<OsString>,
+}
+
+/// Find out which locks make a program faster
+///
+/// Runs the program with its own locks and with others, in turn, and compares the runs of each
+/// round. Says "no difference" where there is none. Ctrl-C ends it and shows what the complete
+/// rounds came to. `syncline exec` then runs the program with the locks that won.
+///
+/// For example: `syncline try --lock gate,mcs,ticket --runs 20 -- ./app`
+#[derive(clap::Args)]
+#[command(
+    override_usage = "syncline try [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
+    after_long_help = EXIT_STATUS
+)]
+pub struct Try {
+    /// The locks to try, each as for `syncline exec`
+    #[arg(
+        short,
+        long,
+        value_name = "LOCK,...",
+        value_delimiter = ',',
+        default_value = "gate,mcs,ttas,futex"
+    )]
+    pub lock: Vec<crate::exec::Locks>,
+
+    /// How often to run the program with each of them
+    #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = parse_runs)]
+    pub runs: usize,
+
+    /// Compare a number that the program prints: the group of this regular expression, or all of it
+    ///
+    /// The last match counts. More is better.
+    #[arg(long, value_name = "REGEX", conflicts_with = "cpu")]
+    pub metric: Option<regex::bytes::Regex>,
+
+    /// Of that number, less is better
+    #[arg(long, requires = "metric")]
+    pub less_is_better: bool,
+
+    /// Compare processor time, not the time that passes
+    #[arg(long)]
+    pub cpu: bool,
 
     /// The program and its arguments
     #[arg(
@@ -286,6 +339,8 @@ Exit status of `record` and `exec`:
   125  Syncline failed
   126  the program can't be run, or can't be recorded
   127  the program was not found
+Exit status of `try`:
+  0    done; 125 to 127 as above, of the runs with the program's own locks
 Exit status of the other commands:
   0    done
   1    the recording can't be read, the report can't be written, or nothing can be measured
@@ -318,6 +373,14 @@ fn parse_rate(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(rate) if (0.0..f64::INFINITY).contains(&rate) => Ok(rate),
         _ => Err("expected a number, 0 or more".to_owned()),
+    }
+}
+
+/// Reads how often to run something.
+fn parse_runs(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(runs) if (1..=10_000).contains(&runs) => Ok(runs),
+        _ => Err("expected a number from 1 to 10000".to_owned()),
     }
 }
 

@@ -2,6 +2,7 @@
 //! own, which reads the arguments, calls the library that does the work, and prints.
 
 mod args;
+mod attempt;
 mod diff;
 mod exec;
 mod export;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Record(args) => record::run(&args),
         Command::Exec(args) => exec::run(&args),
+        Command::Try(args) => attempt::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Export(args) => export::run(&args),

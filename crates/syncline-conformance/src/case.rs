@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::limits::run_limited;
-use crate::paths::{preload_library, scratch, syncline};
+use crate::paths::{preload_library, replace_library, scratch, syncline};
 use crate::{Program, Recording, Truth};
 
 /// Longest run of a program unless a case says otherwise.
@@ -95,7 +95,7 @@ impl Case {
         self
     }
 
-    /// Adds an option of `syncline record`.
+    /// Adds an option of the command that it runs under.
     pub fn option(mut self, word: impl AsRef<OsStr>) -> Case {
         self.options.push(word.as_ref().to_owned());
         self
@@ -144,6 +144,19 @@ impl Case {
         preload_library();
         let mut command = Command::new(syncline());
         command.arg("record").arg("-o").arg(folder.join("recording")).args(&self.options);
+        command.arg("--").args(&self.words);
+        self.run(&mut command)
+    }
+
+    /// Runs it under `syncline exec --lock LOCKS`.
+    ///
+    /// # Panics
+    /// If it hangs or ends with another status.
+    #[track_caller]
+    pub fn replaced(&self, locks: &str) -> Outcome {
+        replace_library();
+        let mut command = Command::new(syncline());
+        command.arg("exec").args(["--lock", locks]).args(&self.options);
         command.arg("--").args(&self.words);
         self.run(&mut command)
     }

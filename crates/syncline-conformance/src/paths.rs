@@ -25,6 +25,14 @@ pub fn preload_library() -> PathBuf {
     built("libsyncline_preload.so")
 }
 
+/// The library that `syncline exec` preloads.
+///
+/// # Panics
+/// If it was not built.
+pub fn replace_library() -> PathBuf {
+    built("libsyncline_replace.so")
+}
+
 /// A new empty folder that everybody may read, removed when the value is dropped. Its path
 /// is short enough for a socket.
 ///

@@ -3,8 +3,6 @@
 //! That every wait is logged is looked at in every other test as well, wherever a recording is to
 //! be complete.
 
-use std::collections::BTreeSet;
-
 use syncline_conformance::{Both, Case, Counter, Program};
 use syncline_recording::layout::{EVENT_HOLD, EVENT_WAIT, EventRecord, NOBODY};
 use syncline_recording::{Class, Op, ProcessFile, Row, Thread};

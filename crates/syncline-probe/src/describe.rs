@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use syncline_sim::machine::{Description, FORMAT};
 
 use crate::case::{ACCESSES, Access, STATES, State, access_name, state_name};
-use crate::measurement::Measurement;
+use crate::measurement::{Measurement, must_ask};
 use crate::statistic::{Summary, median};
 
 /// A description of what was measured.
@@ -57,11 +57,16 @@ fn local(measurement: &Measurement) -> Value {
     let whole = |cycles: f64| cycles.round().max(1.0) as u32;
     let own = |access| measurement.own(access).map(|summary| summary.median);
     let atomics: Vec<f64> = ACCESSES[2..].iter().filter_map(|&access| own(access)).collect();
-    json!({
-        "load": whole(own(Access::Load).unwrap_or(0.0)),
-        "store": whole(own(Access::Store).unwrap_or(0.0)),
-        "atomic": whole(median(&atomics).unwrap_or(0.0)),
-    })
+    let atomic = median(&atomics).unwrap_or(0.0);
+    let load = own(Access::Load).unwrap_or(0.0);
+    let mut local = json!({ "load": whole(load) });
+    // Where caches write through, writing has to go out even if the line is at hand.
+    for (name, cycles) in [("store", own(Access::Store).unwrap_or(0.0)), ("atomic", atomic)] {
+        if !must_ask(cycles, load) {
+            local[name] = json!(whole(cycles));
+        }
+    }
+    local
 }
 
 /// The rows of an operation.

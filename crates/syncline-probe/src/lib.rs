@@ -14,6 +14,7 @@ mod sequence;
 mod statistic;
 mod surroundings;
 pub mod topology;
+mod walk;
 
 pub use describe::describe;
 pub use error::Error;

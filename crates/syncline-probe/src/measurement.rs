@@ -7,6 +7,7 @@ use crate::case::{Access, State, access_name, state_name};
 use crate::layout::Layout;
 use crate::note::Note;
 use crate::statistic::Summary;
+use crate::topology::{Caches, Place};
 
 /// What was measured. Latencies are in cycles of the processor.
 #[derive(Clone, Debug, Serialize)]
@@ -46,6 +47,10 @@ pub struct Subject {
     pub native: bool,
     /// The operating system's numbers of the hardware threads, in the order of the matrix.
     pub processors: Vec<usize>,
+    /// What each of them shares with others.
+    pub places: Vec<Place>,
+    /// Sizes of a hardware thread's caches.
+    pub caches: Caches,
     /// Cycles of the processor in a second, while it was measured.
     pub hertz: f64,
     /// Ticks of the clock in a second.
@@ -140,9 +145,8 @@ pub struct Shared {
 impl Measurement {
     /// Cycles of an access to a line in a state over a distance, if it was measured.
     pub fn cell(&self, access: Access, state: State, distance: usize) -> Option<&Summary> {
-        let wanted = |cell: &&Cell| {
-            (cell.access, cell.state, cell.distance) == (access, state, distance)
-        };
+        let wanted =
+            |cell: &&Cell| (cell.access, cell.state, cell.distance) == (access, state, distance);
         self.cells.iter().find(wanted).map(|cell| &cell.cycles)
     }
 

@@ -214,56 +214,6 @@ fn each<M: Timed>(
     stop.saturating_sub(start)
 }
 
-/// Ticks of a walk of so many steps through a region, in which each line says where the next one
-/// is: what a load takes that finds its line in the cache into which the region fits.
-///
-/// # Errors
-/// If there is no thread at the place.
-pub fn walk<B: Bench>(
-    bench: &B,
-    lines: &Lines<B::Memory>,
-    place: usize,
-    steps: usize,
-    rounds: u32,
-) -> Result<Vec<u64>, Error> {
-    let region = &*lines.region;
-    let samples = Mutex::new(Vec::new());
-    bench.run(lines, &[place], &|_| {
-        lay_cycle::<B::Memory>(region);
-        let mut at = follow::<B::Memory>(region, 0, region.len());
-        for _ in 0..rounds {
-            let start = B::Memory::ticks();
-            at = follow::<B::Memory>(region, at, steps);
-            let stop = B::Memory::ticks();
-            samples.lock().expect("no thread panics with it").push(stop.saturating_sub(start));
-        }
-        black_box(at);
-    })?;
-    Ok(samples.into_inner().expect("no thread panics with it"))
-}
-
-/// Lets each line name another, so that all are on one random cycle (Sattolo's algorithm).
-fn lay_cycle<M: Timed>(region: &[Padded<M::Word>]) {
-    let mut random = fastrand::Rng::with_seed(1);
-    let mut next: Vec<u32> = (0..region.len() as u32).collect();
-    for last in (1..next.len()).rev() {
-        next.swap(last, random.usize(..last));
-    }
-    for (word, next) in region.iter().zip(next) {
-        word.store(next, Relaxed);
-    }
-    M::settle();
-}
-
-#[inline(always)]
-fn follow<M: Timed>(region: &[Padded<M::Word>], from: u32, steps: usize) -> u32 {
-    let mut at = from;
-    for _ in 0..steps {
-        at = region[at as usize].load(Relaxed);
-    }
-    at
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

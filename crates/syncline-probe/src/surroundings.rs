@@ -119,7 +119,8 @@ const VIRTUAL: [&str; 7] =
 
 fn firmware_says(root: &Path) -> Option<String> {
     let read = |path: &str| fs::read_to_string(root.join(path)).ok();
-    let kind = read("sys/hypervisor/type").or_else(|| read("proc/device-tree/hypervisor/compatible"));
+    let kind =
+        read("sys/hypervisor/type").or_else(|| read("proc/device-tree/hypervisor/compatible"));
     let named = || {
         let tables = ["sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name"];
         let texts: Vec<String> = tables.into_iter().filter_map(read).collect();

@@ -1,6 +1,9 @@
 //! The probe on machines whose costs are known: SSYNC's tables come out of it (row S1), and a
 //! description that it writes gives the same table once more.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
 use syncline_probe::bench::SimulatedBench;
 use syncline_probe::case::{Access, State};
 use syncline_probe::measurement::{Measurement, must_ask};
@@ -12,8 +15,13 @@ fn measured(machine: &Machine) -> Measurement {
     measure(&bench, &Effort::SIMULATED, &mut |_| ()).unwrap()
 }
 
-fn named(name: &str) -> Measurement {
-    measured(&Machine::named(name).unwrap())
+/// What was measured on a machine that comes along; once for all tests.
+fn named(name: &str) -> Arc<Measurement> {
+    static ALL: Mutex<BTreeMap<String, Arc<OnceLock<Arc<Measurement>>>>> =
+        Mutex::new(BTreeMap::new());
+    let once = ALL.lock().unwrap().entry(name.to_owned()).or_default().clone();
+    let first = || Arc::new(measured(&Machine::named(name).unwrap()));
+    once.get_or_init(first).clone()
 }
 
 use Access::{CompareAndSwap, FetchAndIncrement, Load, Store, Swap, TestAndSet};
@@ -174,11 +182,18 @@ fn a_written_description_gives_its_table_back() {
         if machine.is_uncached() {
             continue;
         }
-        let first = measured(&machine);
+        let first = named(name);
         let second = measured(&written(&first));
         assert_eq!(cells(&first), cells(&second), "{name}");
         assert_eq!(first.subject.hertz, second.subject.hertz, "{name}");
+        let local = machine.description.local;
         for (a, b) in first.local.own.iter().zip(&second.local.own) {
+            // What goes out has no cost of its own in a description.
+            if (a.access == Store && local.store.is_none())
+                || (ATOMICS.contains(&a.access) && local.atomic.is_none())
+            {
+                continue;
+            }
             assert!((a.cycles.median - b.cycles.median).abs() <= 1.0, "{name} {:?}", a.access);
         }
     }

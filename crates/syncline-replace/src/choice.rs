@@ -2,7 +2,10 @@
 
 use core::marker::PhantomData;
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use core::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
+    Ordering::Release,
+};
 
 use syncline::lock::{Gate, RwGate, TimedLock, TimedSharedLock, TryLock, TrySharedLock};
 use syncline::memory::Memory;
@@ -39,6 +42,18 @@ pub static MUTEXES: Table<mutex::Ops> = Table::new(&mutex::Ops::FIRST);
 pub static SPINLOCKS: Table<spin::Ops> = Table::new(&spin::Ops::FIRST);
 /// In place of reader-writer locks.
 pub static RWLOCKS: Table<rwlock::Ops> = Table::new(&rwlock::Ops::FIRST);
+
+/// Whether a lock was chosen that asks which processors are near each other.
+static NEAR: AtomicBool = AtomicBool::new(false);
+
+/// Chooses if nobody has, and readies what the chosen locks need of a started program.
+pub fn start() {
+    choose();
+    // Relaxed: this thread has seen the choice.
+    if NEAR.load(Relaxed) {
+        memory::learn_groups();
+    }
+}
 
 /// A lock for one of these purposes.
 #[derive(Clone, Copy)]
@@ -147,6 +162,7 @@ struct Both<L>(PhantomData<L>);
 /// form.
 fn find(name: &[u8]) -> Option<Chosen> {
     let mut found = None;
+    let mut near = false;
     macro_rules! form {
         ($form:expr, $lock:ident, $use:ident, $type:ty) => {
             if name == $form.as_bytes() || name == stringify!($lock).as_bytes() {
@@ -168,6 +184,7 @@ fn find(name: &[u8]) -> Option<Chosen> {
             forms!($name, $type, $use, $gate<syncline::lock::$type<Park, Own>>);
         };
         ($name:ident, $type:ident, $use:ident, $gate:ident: near) => {
+            near |= name.starts_with(stringify!($name).as_bytes());
             forms!($name, $type, $use, $gate: fifo)
         };
         ($name:ident, $type:ident, $use:ident, $gate:ident: queued) => {
@@ -186,5 +203,9 @@ fn find(name: &[u8]) -> Option<Chosen> {
         };
     }
     syncline::for_each_lock!(forms);
+    if near && found.is_some() {
+        // Relaxed: it is read at the program's start.
+        NEAR.store(true, Relaxed);
+    }
     found
 }

@@ -225,11 +225,7 @@ unsafe fn wait(
 /// anywhere here, so nothing here needs to be undone but what `cancelled` does; errno is a
 /// cancelled thread's own business.
 #[inline(never)]
-unsafe fn sleep(
-    cond: &Cond,
-    sequence: u32,
-    until: Option<(clockid_t, *const timespec)>,
-) -> c_int {
+unsafe fn sleep(cond: &Cond, sequence: u32, until: Option<(clockid_t, *const timespec)>) -> c_int {
     let (clock, time) = until.unwrap_or((CLOCK_MONOTONIC, ptr::null()));
     let real_time = if clock == CLOCK_REALTIME { libc::FUTEX_CLOCK_REALTIME } else { 0 };
     let operation = libc::FUTEX_WAIT_BITSET | cond.private() | real_time;
@@ -244,8 +240,7 @@ unsafe fn sleep(
         while cond.sequence.load(Relaxed) == sequence {
             pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &raw mut kind);
             let none = ptr::null::<u32>();
-            let outcome =
-                syscall(libc::SYS_futex, word, operation, sequence, time, none, u32::MAX);
+            let outcome = syscall(libc::SYS_futex, word, operation, sequence, time, none, u32::MAX);
             let why = *errno;
             pthread_setcanceltype(kind, &raw mut kind);
             if outcome == 0 {

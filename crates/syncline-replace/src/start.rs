@@ -1,14 +1,11 @@
 //! The start and the end of the process.
 
-use crate::choice::choose;
-use crate::{memory, options, report};
+use crate::errno::preserving_errno;
+use crate::{choice, report};
 
 /// Runs when the program starts; locks may have been used before.
 extern "C" fn starts() {
-    choose();
-    if !options::locks().is_empty() {
-        memory::learn_groups();
-    }
+    preserving_errno(choice::start);
 }
 
 /// Runs when the program has returned from `main` or called `exit`.

@@ -94,7 +94,7 @@ unsafe impl Memory for Simulated {
 
     fn prefetch_for_write(word: &SimulatedWord) {
         // Fetching it costs what writing costs; nothing is changed.
-        act(|engine| engine.access(Access::Store, word.at()));
+        act(|engine| engine.prefetch(word.at()));
     }
 }
 

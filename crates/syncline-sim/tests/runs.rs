@@ -128,10 +128,13 @@ fn threads_that_are_not_pinned_spread_over_the_nodes_and_find_idle_processors() 
         let cycles = if place == 3 { 40_000_000 } else { 100_000_000 };
         threads.push((place, Box::new(move || engine::delay(cycles))));
     }
-    threads.push((engine::ANYWHERE, Box::new(|| {
-        (0..500).for_each(|_| engine::delay(100_000));
-        ends.set(engine::now());
-    })));
+    threads.push((
+        engine::ANYWHERE,
+        Box::new(|| {
+            (0..500).for_each(|_| engine::delay(100_000));
+            ends.set(engine::now());
+        }),
+    ));
     Engine::new(&machine, 1).run(threads);
     assert!((50_000_000..100_000_000).contains(&ends.get()), "{}", ends.get());
 }

@@ -2,9 +2,10 @@
 //! atomic operations.
 
 use std::cell::Cell;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 use syncline::lock::{Mcs, RawLock, Ticket};
-use syncline::memory::Padded;
+use syncline::memory::{Memory, Padded, Word as _};
 use syncline::wait::Spin;
 use syncline_sim::engine::{self, Body, Engine};
 use syncline_sim::uncached::{Plain, Register};
@@ -41,12 +42,29 @@ fn memory_and_registers_cost_what_the_formulas_of_the_guide_say() {
             assert!((cycles - expected).abs() < 1.0, "core {core}: {cycles}, not {expected}");
         }
     }
-    for (core, register, hops) in [(0, 0, 1.0), (0, 1, 1.0), (0, 47, 8.0), (13, 0, 1.0), (13, 2, 2.0)] {
+    for (core, register, hops) in
+        [(0, 0, 1.0), (0, 1, 1.0), (0, 47, 8.0), (13, 0, 1.0), (13, 2, 2.0)]
+    {
         let expected = 45.0 + 8.0 * hops * mesh;
         let take = || assert!(Register::of(register).test_and_set());
         let cycles = alone(core, take) as f64;
         assert!((cycles - expected).abs() < 1.0, "{core} {register}: {cycles}, not {expected}");
     }
+}
+
+#[test]
+fn an_atomic_operation_is_a_load_and_a_store_under_a_register() {
+    type Word = <Simulated as Memory>::Word;
+    let word = Padded::<Word>::default();
+    let (memory, register) = (71, 50);
+    assert_eq!(alone(0, || word.store(7, Release)), memory);
+    assert_eq!(alone(0, || assert_eq!(word.load(Acquire), 7)), memory);
+    let add = || assert_eq!(word.fetch_add(1, AcqRel), 7);
+    assert_eq!(alone(0, add), register + memory + memory + register);
+    // What changes nothing needs no store.
+    let fail = || assert_eq!(word.exchange(7, 9, AcqRel), Err(8));
+    assert_eq!(alone(0, fail), register + memory + register);
+    assert_eq!(alone(0, || Simulated::prefetch_for_write(&word)), 0);
 }
 
 #[test]

@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 
-use syncline::stm::{Engine, GLOBAL, Session, Shared, TCell, TVar, atomically};
+use syncline::stm::{Engine, GLOBAL, Served, Session, Shared, TCell, TVar, atomically};
+
+#[path = "../examples/bank.rs"]
+mod bank;
 
 const ROUNDS: u32 = 3_000;
 const THREADS: usize = 4;
@@ -19,6 +22,11 @@ fn panics<R>(what: impl FnOnce() -> R) -> String {
     let panic = panic.expect("it should have panicked");
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).expect("a text")
+}
+
+#[test]
+fn the_example_runs() {
+    bank::main();
 }
 
 #[test]
@@ -166,6 +174,77 @@ fn alternatives_wait_for_what_either_has_read() {
         });
         assert_eq!(taken.join().unwrap(), 3);
     });
+}
+
+#[test]
+fn what_is_undone_is_not_written() {
+    let (cell, name) = (TCell::new(1_u32), TVar::new(String::from("before")));
+    let outcome = atomically(|tx| {
+        cell.set(tx, 2);
+        name.set(tx, String::from("after"));
+        tx.undo();
+        Ok(Err::<(), _>(cell.get(tx)?))
+    });
+    assert_eq!((outcome, value(&cell)), (Err(1), 1));
+    assert_eq!(name.into_inner(), "before");
+}
+
+/// As `every_attempt_sees_one_moment`, by messages: with two lock servers.
+#[test]
+fn lock_servers_keep_transactions_apart() {
+    const ACCOUNTS: usize = 8;
+    const EACH: u64 = 1000;
+    let (engine, servers): (Served, _) = Served::new(THREADS, 2);
+    let accounts: Vec<_> = (0..ACCOUNTS).map(|_| engine.cell(EACH)).collect();
+    let name = engine.var(String::new());
+    thread::scope(|scope| {
+        for server in servers {
+            scope.spawn(|| server.serve());
+        }
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let (engine, accounts, name) = (&engine, &accounts, &name);
+                scope.spawn(move || {
+                    let mut session = Session::new(engine);
+                    for round in 0..ROUNDS as usize / 10 {
+                        let (from, to) = (&accounts[round % ACCOUNTS], &accounts[thread]);
+                        session.atomically(|tx| {
+                            let funds = from.get(tx)?;
+                            from.set(tx, funds - 1);
+                            let before = to.get(tx)?;
+                            to.set(tx, before + 1);
+                            let longer = name.get(tx)? + ".";
+                            name.set(tx, longer);
+                            Ok(())
+                        });
+                        let sum = session.atomically(|tx| {
+                            accounts.iter().try_fold(0, |sum, cell| Ok(sum + cell.get(tx)?))
+                        });
+                        assert_eq!(sum, ACCOUNTS as u64 * EACH);
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        engine.close();
+    });
+    assert_eq!(name.into_inner().len(), THREADS * (ROUNDS as usize / 10));
+}
+
+#[test]
+fn lock_servers_have_room_for_so_many_sessions() {
+    let (engine, servers): (Served, _) = Served::new(1, 1);
+    let cell = engine.cell(1_u32);
+    let session = Session::new(&engine);
+    assert!(panics(|| Session::new(&engine)).contains("made for fewer sessions"));
+    drop(session);
+    let mut session = Session::new(&engine);
+    drop(servers);
+    let text = panics(|| session.atomically(|tx| cell.get(tx)));
+    assert!(text.contains("the lock server is gone"), "{text}");
+    let mine = TCell::new(1_u32);
+    let text = panics(|| session.atomically(|tx| mine.get(tx)));
+    assert!(text.contains("belongs to another engine"), "{text}");
 }
 
 /// A transaction that reads a thousand cells ends, although others change them all the time.

@@ -18,7 +18,7 @@ mod load;
 mod memory;
 mod ours;
 mod peers;
-mod processors;
+pub mod processors;
 mod report;
 mod uncontended;
 mod versus;

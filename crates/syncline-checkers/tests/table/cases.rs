@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use syncline::lock::RawLock;
-use syncline::memory::{Long, LongMemory};
+use syncline::memory::{Long, LongMemory, Memory};
 use syncline::table::LockTable;
 use syncline::table::version::{Seen, Version};
 use syncline_checkers::Engine;

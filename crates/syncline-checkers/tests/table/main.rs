@@ -1,6 +1,9 @@
 //! The paper's table under checkers, the versions by which the other tables' readers read, and
 //! mutants of them.
 
+// Some of the mutants are texts of the library, which is made without std.
+extern crate alloc;
+
 mod broken;
 mod cases;
 mod loom;

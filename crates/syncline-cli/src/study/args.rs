@@ -73,6 +73,11 @@ pub struct Stress {
     #[arg(long, value_name = "NAME", default_value = "native")]
     pub machine: String,
 
+    /// Run the same on this machine as well, and show both with the difference: to see how well a
+    /// description of a machine foretells it
+    #[arg(long, value_name = "NAME")]
+    pub compare: Option<String>,
+
     /// Numbers of threads, such as 1,2,8; without it, those that are worth it on the machine
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = count())]
     pub threads: Vec<u64>,

@@ -10,23 +10,26 @@ use toml::{Table, Value};
 use crate::crates;
 
 /// Nothing depends on these.
-const LAST: [&str; 5] = [
+const LAST: [&str; 6] = [
     "syncline-cli",
     "syncline-capi",
     "syncline-preload",
+    "syncline-replace",
     "syncline-checkers",
     "syncline-conformance",
 ];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 8] = [
+const LIMITED: [(&str, &[&str]); 10] = [
     ("syncline", &[]),
     ("syncline-recording", &[]),
     ("syncline-preload", &["syncline-recording", "syncline"]),
     ("syncline-analysis", &["syncline-recording", "syncline", "syncline-page"]),
     ("syncline-page", &[]),
     ("syncline-capi", &["syncline"]),
+    ("syncline-replace", &["syncline"]),
     ("syncline-sim", &["syncline"]),
+    ("syncline-probe", &["syncline", "syncline-page", "syncline-sim"]),
     ("syncline-checkers", &["syncline"]),
 ];
 

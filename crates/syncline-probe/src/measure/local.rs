@@ -1,14 +1,15 @@
 //! Accesses that need nobody else: to lines of the thread's own, to the further levels of its
 //! caches, and to its memory. They are all by the first thread.
 
-use super::Probe;
+use super::probe::Probe;
 use crate::bench::Bench;
 use crate::case::{ACCESSES, Access, Touch};
 use crate::error::Error;
 use crate::measurement::{Local, Own};
-use crate::sequence::{LAPS, Timing, ticks, walk};
+use crate::sequence::{LAPS, Timing, ticks};
 use crate::statistic::{Summary, median};
 use crate::topology::Caches;
+use crate::walk::walk;
 
 /// Loads of a walk that are one sample.
 const STEPS: usize = 256;

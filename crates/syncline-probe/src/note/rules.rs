@@ -54,13 +54,12 @@ pub fn all(facts: &Facts<'_>) -> Vec<Note> {
 fn surroundings(facts: &Facts<'_>) -> Vec<Note> {
     let here = facts.surroundings;
     let usable = facts.measurement.subject.processors.len();
-    let machine =
-        here.hypervisor.clone().map(|hypervisor| Note::VirtualMachine { hypervisor });
+    let machine = here.hypervisor.clone().map(|hypervisor| Note::VirtualMachine { hypervisor });
     let container = here.container.then_some(Note::Container);
     let restricted =
         (usable < here.online).then_some(Note::Restricted { usable, online: here.online });
-    let quota = (here.parallelism < usable)
-        .then_some(Note::Quota { processors: here.parallelism, usable });
+    let quota =
+        (here.parallelism < usable).then_some(Note::Quota { processors: here.parallelism, usable });
     let topology = match facts.source {
         Source::Linux { why } => Some(Note::WithoutHwloc { why: why.clone() }),
         _ => None,
@@ -125,9 +124,8 @@ fn states(facts: &Facts<'_>) -> Vec<Note> {
         None => Some(Note::OwnedUnknown),
     };
     let own = facts.measurement.own(Access::Store).map(|summary| summary.median);
-    let exclusive = facts.after_reading.zip(own).filter(|&(cycles, own)| {
-        shared && must_ask(cycles, own)
-    });
+    let exclusive =
+        facts.after_reading.zip(own).filter(|&(cycles, own)| shared && must_ask(cycles, own));
     let exclusive = exclusive.map(|(cycles, own)| Note::NotExclusive { cycles, own });
     let measurement = facts.measurement;
     let taken = measurement.taken_over().into_iter().map(|distance| Note::ReadTakesOver {
@@ -168,20 +166,16 @@ fn description(facts: &Facts<'_>) -> Vec<Note> {
         what: "the cost of loads of shared lines",
         from: "loads of exclusive ones",
     });
-    let owned = (missing(State::Owned) && measurement.describes_owned()).then_some(
-        Note::Assumed {
-            what: "the cost of loads of owned lines",
-            from: "loads of modified ones",
-        },
-    );
-    let protocol = (facts.surroundings.native && facts.measurement.layout.nodes() > 1).then_some(
-        Note::AssumedProtocol { protocol: facts.surroundings.protocol },
-    );
+    let owned = (missing(State::Owned) && measurement.describes_owned()).then_some(Note::Assumed {
+        what: "the cost of loads of owned lines",
+        from: "loads of modified ones",
+    });
+    let protocol = (facts.surroundings.native && facts.measurement.layout.nodes() > 1)
+        .then_some(Note::AssumedProtocol { protocol: facts.surroundings.protocol });
     let (kept, of) = (facts.measurement.layout.threads(), measurement.subject.processors.len());
     let irregular = (kept < of).then_some(Note::Irregular { kept, of });
     [shared, owned, protocol, irregular].into_iter().flatten().collect()
 }
-
 
 #[cfg(test)]
 mod tests;

@@ -153,12 +153,9 @@ fn legend(scale: &Scale, few: bool) -> String {
     for step in 0..STEPS {
         let width = 200 / STEPS;
         let x = step * width;
-        let _ = write!(
-            html,
-            "<rect class=\"h{step}\" x=\"{x}\" width=\"{width}\" height=\"14\"/>"
-        );
+        let _ = write!(html, "<rect class=\"h{step}\" x=\"{x}\" width=\"{width}\" height=\"14\"/>");
     }
-    let _ = write!(html, "</svg> {} cycles</p>\n", cycles(scale.cycles(1.0)));
+    let _ = writeln!(html, "</svg> {} cycles</p>", cycles(scale.cycles(1.0)));
     html
 }
 

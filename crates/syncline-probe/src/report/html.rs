@@ -7,6 +7,7 @@ use syncline_page::{Escaped, Page};
 
 use super::heat_map::heat_map;
 use super::number::{cycles, heading, spread};
+use super::shape::shape;
 use crate::case::{ACCESSES, Access, STATES, State, state_name};
 use crate::measurement::Measurement;
 use crate::statistic::Summary;
@@ -22,6 +23,7 @@ pub fn html(measurement: &Measurement, out: &mut impl Write) -> io::Result<()> {
     let page = Page { title, content: ("local", "latencies"), style: STYLE, script: "" };
     page.begin(out)?;
     writeln!(out, "<h1>{}</h1>", Escaped(title))?;
+    writeln!(out, "<p class=\"remark\">{}</p>", Escaped(&shape(&measurement.subject)))?;
     out.write_all(cards(measurement).as_bytes())?;
     out.write_all(notes(measurement).as_bytes())?;
     out.write_all(local(measurement).as_bytes())?;
@@ -72,7 +74,8 @@ fn table<'m>(
     measurement: &Measurement,
     rows: impl IntoIterator<Item = (String, [Option<&'m Summary>; ACCESSES.len()])>,
 ) -> String {
-    let mut html = String::from("<div class=\"scroll\"><table class=\"costs\"><thead><tr><th></th>");
+    let mut html =
+        String::from("<div class=\"scroll\"><table class=\"costs\"><thead><tr><th></th>");
     for access in ACCESSES {
         let _ = write!(html, "<th scope=\"col\" class=\"n\">{}</th>", heading(access));
     }
@@ -158,8 +161,12 @@ fn matrix(measurement: &Measurement) -> String {
     if map.is_empty() {
         return map;
     }
-    let remark =
-        "Cycles of a load, by the processor of the row, of a line that the processor of the \
+    let remark = "Cycles of a load, by the processor of the row, of a line that the processor of the \
          column has changed.";
-    section("matrix", "From one to the other", remark, &format!("<div class=\"scroll\">{map}</div>"))
+    section(
+        "matrix",
+        "From one to the other",
+        remark,
+        &format!("<div class=\"scroll\">{map}</div>"),
+    )
 }

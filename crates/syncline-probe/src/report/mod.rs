@@ -3,6 +3,7 @@
 mod heat_map;
 mod html;
 mod number;
+mod shape;
 mod terminal;
 
 pub use html::html;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::heat_map::Scale;
 use super::number::{cycles, heading, spread};
+use super::shape::shape;
 use crate::case::{ACCESSES, Access, STATES, State, state_name};
 use crate::measurement::Measurement;
 use crate::statistic::Summary;
@@ -23,10 +24,12 @@ const SHADES: usize = 90;
 pub fn terminal(measurement: &Measurement, out: &mut impl Write) -> io::Result<()> {
     let subject = &measurement.subject;
     writeln!(out, "{}", subject.title)?;
+    for line in wrapped(&shape(subject), WIDTH) {
+        writeln!(out, "{line}")?;
+    }
     writeln!(
         out,
-        "{} hardware threads at {:.2} GHz; a clock of {:.4} GHz, read in {} cycles; topology: {}\n",
-        subject.processors.len(),
+        "{:.2} GHz; a clock of {:.4} GHz, read in {} cycles; topology: {}\n",
         subject.hertz / 1e9,
         subject.ticks_per_second / 1e9,
         cycles(subject.clock_cycles),

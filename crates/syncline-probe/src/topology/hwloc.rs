@@ -29,8 +29,7 @@ pub fn export() -> Result<String, String> {
             library.get(b"hwloc_topology_init").map_err(missing)?;
         let load: Symbol<unsafe extern "C" fn(Handle) -> c_int> =
             library.get(b"hwloc_topology_load").map_err(missing)?;
-        type Export =
-            unsafe extern "C" fn(Handle, *mut *mut c_char, *mut c_int, c_ulong) -> c_int;
+        type Export = unsafe extern "C" fn(Handle, *mut *mut c_char, *mut c_int, c_ulong) -> c_int;
         let export: Symbol<Export> =
             library.get(b"hwloc_topology_export_xmlbuffer").map_err(missing)?;
         let free: Symbol<unsafe extern "C" fn(Handle, *mut c_char)> =

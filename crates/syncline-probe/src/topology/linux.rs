@@ -69,8 +69,7 @@ mod tests {
     fn groups_become_distances() {
         // Two sockets with two last-level caches each, two processors to an L2.
         let groups: Vec<_> = (0..16).map(|n| [n / 8, n / 4, n / 2]).collect();
-        let expected =
-            ["same L2", "same last-level cache", "same NUMA node", "other package"];
+        let expected = ["same L2", "same last-level cache", "same NUMA node", "other package"];
         assert_eq!(classes(&groups), expected);
     }
 

@@ -12,6 +12,8 @@ mod xml;
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
+
 use crate::error::Error;
 pub(crate) use linux::pin;
 #[cfg(test)]
@@ -33,7 +35,7 @@ pub enum Source {
 
 /// A hardware thread and what it shares. Numbers tell groups apart and mean nothing else; none
 /// is what is not known or not there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Place {
     /// The operating system's number of the processor.
     pub processor: usize,
@@ -61,7 +63,7 @@ pub struct Class {
 }
 
 /// Bytes of a hardware thread's data caches; 0 where not known or not there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs, reason = "they say what they are")]
 pub struct Caches {
     pub l1: usize,

@@ -33,10 +33,7 @@ pub fn topology(text: &str, usable: &[usize]) -> Option<Topology> {
     Some(Topology { source: Source::Hwloc, caches, processor: name(&document), ..topology })
 }
 
-fn objects<'a>(
-    document: &'a Document<'a>,
-    kind: &'a str,
-) -> impl Iterator<Item = Node<'a, 'a>> {
+fn objects<'a>(document: &'a Document<'a>, kind: &'a str) -> impl Iterator<Item = Node<'a, 'a>> {
     let all = document.descendants().filter(|node| node.has_tag_name("object"));
     all.filter(move |node| node.attribute("type") == Some(kind))
 }

@@ -26,7 +26,6 @@ pub mod real {
         fn pthread_mutex_lock(mutex: *const Mutex) -> c_int;
         fn pthread_mutex_trylock(mutex: *const Mutex) -> c_int;
         fn pthread_mutex_unlock(mutex: *const Mutex) -> c_int;
-        fn pthread_mutex_timedlock(mutex: *const Mutex, until: *const timespec) -> c_int;
         fn pthread_mutex_clocklock(mutex: *const Mutex, clock: clockid_t, until: *const timespec) -> c_int;
         fn pthread_mutex_init(mutex: *const Mutex, attributes: *const c_void) -> c_int;
         fn pthread_mutex_destroy(mutex: *const Mutex) -> c_int;

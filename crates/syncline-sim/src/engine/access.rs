@@ -11,6 +11,20 @@ pub const LINE: usize = 64;
 /// Cycles between two looks of a thread that waits: a spin-loop hint or two.
 const PAUSE: u64 = 40;
 
+/// A line that a thread has got, and uses again at once: it does not leave before another cache's
+/// access to it can be served, and that takes [`Machine::quickest`](crate::Machine::quickest) at
+/// least. So the words of a line are written together, whoever else asks for it meanwhile.
+#[derive(Clone, Copy)]
+pub struct Kept {
+    line: u32,
+    /// The thread may write to it.
+    written: bool,
+    /// When the thread's latest access to it was done.
+    at: u64,
+    /// When it may leave.
+    leaves: u64,
+}
+
 impl Engine<'_> {
     /// The line of an address.
     #[inline]
@@ -71,17 +85,50 @@ impl Engine<'_> {
         }
         let cache = self.look(access, number);
         let line = &mut self.lines[number as usize];
-        let local = if line.suits(access, cache) { self.machine.local(access) } else { None };
-        if let Some(cycles) = local {
-            let done = self.now + u64::from(cycles);
+        if let Some(cycles) = self.machine.local(access)
+            && line.suits(access, cache)
+        {
             line.access(self.machine, access, cache);
-            if access != Access::Load {
-                self.write(number, done);
-            }
-            return self.pass_until(done);
+            let leaves = self.now + u64::from(self.machine.quickest());
+            return self.access_here(access, number, u64::from(cycles), leaves);
         }
+        if let Some(cycles) = self.machine.again(access)
+            && let Some(leaves) = self.still_here(access, number, u64::from(cycles))
+        {
+            return self.access_here(access, number, u64::from(cycles), leaves);
+        }
+        let line = &self.lines[number as usize];
         let cycles = u64::from(line.cycles(self.machine, access, cache));
         self.serve(access, number, cycles)
+    }
+
+    /// An access to a line that the thread's cache has, until it leaves.
+    #[inline]
+    fn access_here(&mut self, access: Access, number: u32, cycles: u64, leaves: u64) -> Then {
+        let done = self.now + cycles;
+        let kept = self.threads[self.current as usize].kept;
+        let before = kept.filter(|kept| kept.line == number && kept.at == self.now);
+        let written = access != Access::Load || before.is_some_and(|kept| kept.written);
+        self.keep(Kept { line: number, written, at: done, leaves });
+        if access != Access::Load {
+            self.write(number, done);
+        }
+        self.pass_until(done)
+    }
+
+    /// Notes that the current thread has a line from now on, and how long at least.
+    #[inline]
+    fn keep(&mut self, kept: Kept) {
+        self.threads[self.current as usize].kept = Some(kept);
+    }
+
+    /// Until when a line that somebody else has asked for is here all the same: the current thread
+    /// has just used it, and does so again before it can have left.
+    #[inline]
+    fn still_here(&self, access: Access, line: u32, cycles: u64) -> Option<u64> {
+        let kept = self.threads[self.current as usize].kept?;
+        let suits = kept.line == line && (access == Access::Load || kept.written);
+        (suits && kept.at == self.now && self.now + cycles <= kept.leaves).then_some(kept.leaves)
     }
 
     /// An atomic operation by the current thread; none if the machine has to make it of loads and
@@ -90,6 +137,14 @@ impl Engine<'_> {
     pub(crate) fn atomic(&mut self, access: Access, address: usize) -> Option<Then> {
         (access == Access::Store || !self.machine.is_uncached())
             .then(|| self.access(access, address))
+    }
+
+    /// Gets a line for writing, where there are caches to get it into.
+    pub(crate) fn prefetch(&mut self, address: usize) -> Then {
+        match self.machine.is_uncached() {
+            true => Then::GoOn,
+            false => self.access(Access::Store, address),
+        }
     }
 
     /// The cache of the current thread, which now looks at a line, or does something else with it.
@@ -109,6 +164,8 @@ impl Engine<'_> {
         let done = line.free_at.max(self.now) + cycles;
         line.free_at = done;
         line.access(self.machine, access, cache);
+        let leaves = done + u64::from(self.machine.quickest());
+        self.keep(Kept { line: number, written: access != Access::Load, at: done, leaves });
         if access != Access::Load {
             self.write(number, done);
         }
@@ -120,7 +177,7 @@ impl Engine<'_> {
     #[inline]
     pub(super) fn write(&mut self, line: u32, at: u64) {
         let state = &mut self.lines[line as usize];
-        state.written_at = at;
+        state.written_at = state.written_at.max(at);
         if !state.watchers.is_empty() {
             self.notify(line, at);
         }
@@ -167,5 +224,4 @@ impl Engine<'_> {
         let read = machine.cycles(Access::Load, State::Modified, machine.farthest());
         self.delay(u64::from(units) * u64::from(written + read))
     }
-
 }

@@ -24,6 +24,7 @@ use rustc_hash::FxHashMap;
 use crate::line::Line;
 use crate::machine::Machine;
 pub use access::LINE;
+use access::Kept;
 pub(crate) use context::{act, wait, with};
 pub use context::{delay, flush, now};
 use messages::Inboxes;
@@ -100,6 +101,8 @@ struct Thread {
     looks_at: Option<u32>,
     /// The line that it writes to, or has written to last.
     writes_to: Option<u32>,
+    /// The line that it has used last.
+    kept: Option<Kept>,
     /// It has asked for the time: its waits may have deadlines.
     asked_time: bool,
     done: bool,
@@ -209,6 +212,7 @@ impl<'m> Engine<'m> {
             asleep: false,
             looks_at: None,
             writes_to: None,
+            kept: None,
             asked_time: false,
             done: false,
         });

@@ -125,7 +125,9 @@ fn table(name: &str, costs: &Costs, needs: Needs, columns: usize) -> Result<(), 
         }
         let cycles = row.iter().all(|cycles| (0.0..MOST_CYCLES).contains(cycles));
         if row.len() != columns || !cycles {
-            return Err(format!("{name}.{state}: must be {columns} numbers of cycles, one for each column"));
+            return Err(format!(
+                "{name}.{state}: must be {columns} numbers of cycles, one for each column"
+            ));
         }
     }
     Ok(())
@@ -208,7 +210,11 @@ mod tests {
         refused("opteron", |d| d.scheduler.wake = f64::NAN, "scheduler");
         refused("scc", |d| d.busy = None, "busy: must be there");
         refused("scc", |d| d.busy.as_mut().unwrap().memory = -1.0, "busy: numbers");
-        refused("opteron", |d| d.busy = Machine::named("scc").unwrap().description.busy, "busy: only");
+        refused(
+            "opteron",
+            |d| d.busy = Machine::named("scc").unwrap().description.busy,
+            "busy: only",
+        );
         refused("tilera", |d| d.messages.as_mut().unwrap().room = 0, "messages");
     }
 }

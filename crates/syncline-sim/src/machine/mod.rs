@@ -61,6 +61,7 @@ pub struct Machine {
     by_all: [Option<Vec<u32>>; ACCESSES],
     /// Cycles of a local access; none if it is not local even on the thread's own line.
     local: [Option<u32>; ACCESSES],
+    quickest: u32,
     /// The nearest node that has memory, for each node.
     memory_near: Vec<usize>,
 }
@@ -106,7 +107,8 @@ impl Machine {
         local[Access::Load as usize] = Some(d.local.load);
         local[Access::Store as usize] = d.local.store;
         let memory_near = memory_near(d);
-        Ok(Machine { cycles, classes, by_all, local, memory_near, description })
+        let quickest = quickest(&cycles, d);
+        Ok(Machine { cycles, classes, by_all, local, quickest, memory_near, description })
     }
 
     /// Hardware threads.
@@ -187,6 +189,24 @@ impl Machine {
         self.local[access as usize]
     }
 
+    /// Cycles of an access at once after another to the same line: where stores go out, those to
+    /// one line leave the store buffer together. None for atomic operations: they wait until all
+    /// before them is done, by when the line may be gone.
+    #[inline]
+    pub(crate) fn again(&self, access: Access) -> Option<u32> {
+        match access {
+            Access::Load => self.local(access),
+            Access::Store => self.local(access).or(self.local(Access::Load)),
+            _ => None,
+        }
+    }
+
+    /// Cycles that another cache's access takes at least.
+    #[inline]
+    pub fn quickest(&self) -> u32 {
+        self.quickest
+    }
+
     /// Whether a changed line that others read stays with its owner (MOESI's Owned).
     #[inline]
     pub fn has_owned(&self) -> bool {
@@ -206,6 +226,18 @@ fn memory_near(d: &Description) -> Vec<usize> {
         memories.iter().copied().min_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap_or(0)
     };
     d.distances.iter().map(nearest).collect()
+}
+
+/// The least that an access by another cache than the line's takes: of threads that share a cache
+/// the nearest others are at the second distance.
+fn quickest(cycles: &[[Vec<u32>; STATES]; ACCESSES], d: &Description) -> u32 {
+    let nearest = usize::from(d.threads_per_cache > 1);
+    let row = |states: &[Vec<u32>; STATES]| {
+        let held = [State::Modified, State::Exclusive, State::Shared];
+        let cost = held.map(|state| states[state as usize].get(nearest).copied());
+        cost.into_iter().flatten().min()
+    };
+    cycles.iter().filter_map(row).min().unwrap_or(0)
 }
 
 /// The cost at a distance, between or beyond the columns.

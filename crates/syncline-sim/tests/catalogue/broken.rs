@@ -60,7 +60,7 @@ broken! {
     /// Takes the lock after a while, whoever holds it.
     Impatient { word }
     |lock| {
-        for looks in 1..200 {
+        for looks in 1..40 {
             if lock.word.swap(1, AcqRel) == 0 {
                 return;
             }

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     let book = study::claimed(&Lab { effort, seed: 1 }, |plan, target| {
         eprintln!("{}: {}", plan.id, target.name());
     });
-    print!("{}", claims::table(&book));
+    print!("{}", claims::text(&book));
     if arguments.markdown
         && let Err(error) = write_document(&claims::markdown(&book))
     {

@@ -9,14 +9,17 @@ mod check;
 mod hardware;
 mod known;
 mod locks;
+mod messages;
 mod paper;
 mod report;
 mod scaling;
+mod table;
+mod two_sockets;
 mod uncontended;
 
-pub use check::Part;
+pub use check::{Part, median};
 pub use known::{KNOWN_MISSES, Miss};
-pub use report::{Summary, markdown, outcomes, table};
+pub use report::{Summary, markdown, outcomes, table as text};
 
 use crate::figure::Book;
 
@@ -54,8 +57,6 @@ const fn row(
     Row { id, place, says, within, check }
 }
 
-const CHANNELS: Check = NotBuilt("message passing in the study");
-const TABLE: Check = NotBuilt("the hash table in the study");
 const WINDOWS: Check = NotBuilt("window locks, and the many-core without coherent caches");
 const PROFILER: Check = NotBuilt("measured by ./x bench and ./x accuracy, not gathered here yet");
 const SECTIONS: Check = NotBuilt("the data independence of critical sections");
@@ -75,15 +76,15 @@ pub const ROWS: [Row; 40] = [
     row("S9", "Figure 7", "-", "512 locks: ticket best on Opteron, Niagara, Tilera; differences vanish on the Xeon; simple locks match or beat queue locks", Figures(&["figure-7"], locks::many)),
     row("S10", "Figure 8", "25 %", "few locks: Niagara scales up to 1.7 times better than Tilera; Xeon scales within a socket and falls with one remote thread; Opteron scales poorly", Figures(&["figure-8"], scaling::check)),
     row("S11", "6.1.2, 8", "-", "no lock is best on all machines, none on all workloads of a machine, and each of the nine is best somewhere", Figures(&["figure-5", "figure-6", "figure-7", "figure-8"], scaling::none_is_best)),
-    row("S12", "Figure 9", "20 %", "message passing: about two transfers of a line one way, about four there and back", CHANNELS),
-    row("S13", "Figure 10", "30 %", "Xeon, one server: 25 Mops/s one way within a socket, 8 with a remote client; with many clients round trips overtake", CHANNELS),
-    row("S14", "Figure 10", "30 %", "Tilera's hardware messages, 35 clients: 16 Mops/s round trip; of one word 27, and over 100 one way", CHANNELS),
-    row("S15", "Figure 11", "-", "hash table, low contention: longer sections scale better except on Tilera; message passing below the locks; spin locks best; Xeon has the highest throughput", TABLE),
-    row("S16", "Figure 11", "25 %", "hash table, high contention: message passing beats locks on three of four machines; Niagara reaches 10 times one thread at 36", TABLE),
-    row("S17", "6.3", "-", "the same without pinning: 4 to 6 times lower at most on multi-sockets", TABLE),
+    row("S12", "Figure 9", "20 %", "message passing: about two transfers of a line one way, about four there and back", Figures(&["figure-9", "table-2"], messages::transfers)),
+    row("S13", "Figure 10", "30 %", "Xeon, one server: 25 Mops/s one way within a socket, 8 with a remote client; with many clients round trips overtake", Figures(&["figure-10"], messages::xeon)),
+    row("S14", "Figure 10", "30 %", "Tilera's hardware messages, 35 clients: 16 Mops/s round trip; of one word 27, and over 100 one way", Figures(&["figure-10"], messages::hardware)),
+    row("S15", "Figure 11", "-", "hash table, low contention: longer sections scale better except on Tilera; message passing below the locks; spin locks best; Xeon has the highest throughput", Figures(&["figure-11"], table::low_contention)),
+    row("S16", "Figure 11", "25 %", "hash table, high contention: message passing beats locks on three of four machines; Niagara reaches 10 times one thread at 36", Figures(&["figure-11"], table::high_contention)),
+    row("S17", "6.3", "-", "hash table, high contention, without pinning: 4 to 6 times lower at most on multi-sockets", Figures(&["figure-11", "figure-11-unpinned"], table::unpinned)),
     row("S18", "6.4", "-", "Memcached, set-only: other locks than the mutex win 29 to 50 % on three of four machines; get-only: no difference", NotBuilt("the simulated and the measured Memcached")),
-    row("S19", "8", "-", "two-socket Opteron 2384 and Xeon X5660: crossing costs 1.6 and 2.7 times; the same trends", NotBuilt("the two-socket machines in the study")),
-    row("S20", "5.3", "25 %", "Opteron: message passing is up to 2.5 times faster with write-prefetch", CHANNELS),
+    row("S19", "8", "-", "two-socket Opteron 2384 and Xeon X5660: crossing costs 1.6 and 2.7 times; the same trends", Figures(&["table-2", "figure-4", "figure-5"], two_sockets::check)),
+    row("S20", "5.3", "25 %", "Opteron: message passing is up to 2.5 times faster with write-prefetch", Figures(&["figure-9"], messages::prefetch)),
     row("M1", "Table 2", "25 %", "48 processes: quartiles of lock and unlock for three schemes and three mixes", WINDOWS),
     row("M2", "Figures 6-8", "-", "a lock without back-off grows linearly with writers; with it, and MCS-WP, it is near constant", WINDOWS),
     row("M3", "Figure 6", "-", "MCS-WP rises to 24 processes, then stays, with a drop at 32", WINDOWS),

@@ -122,10 +122,9 @@ fn hardware_between_two(machine: &Machine) -> Vec<Series> {
 
 /// None if there is no place for a client.
 fn one_server<W: World>(lab: &Lab, world: &W) -> Option<Panel> {
-    let clients = world.steps().into_iter().filter(|&n| n < world.threads() && n < MOST_CLIENTS);
-    let most = (world.threads() - 1).min(MOST_CLIENTS);
-    let mut clients: Vec<usize> = clients.chain([most]).filter(|&n| n > 0).collect();
-    clients.dedup();
+    // One of the threads is the server.
+    let clients = world.steps().into_iter().map(|threads| threads - 1);
+    let clients: Vec<usize> = clients.filter(|n| (1..=MOST_CLIENTS).contains(n)).collect();
     let points: Vec<_> =
         WAYS.iter().flat_map(|(_, way)| clients.iter().map(move |&n| (*way, n))).collect();
     let values = lab.measure::<W, _>(&points, |&(way, clients), seed| {

@@ -15,7 +15,7 @@ use crate::memory::Data;
 type Memory<Q> = <Q as RawChannel>::Memory;
 
 /// What the two ends share.
-pub(super) struct Channel<Q: RawChannel> {
+pub struct Channel<Q: RawChannel> {
     queue: Q,
     bell: Option<Counted<Bell<Memory<Q>>, Memory<Q>>>,
     /// The notes of a receiver that is gone.
@@ -58,7 +58,11 @@ pub struct Receiver<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
 }
 
 /// A channel, whose receiver has this bell if any.
-pub(super) fn with_bell<T: Send, Q: RawChannel<Item = T>>(
+///
+/// # Panics
+///
+/// If the capacity is 0, or too large.
+pub fn with_bell<T: Send, Q: RawChannel<Item = T>>(
     capacity: usize,
     bell: Option<Counted<Bell<Q::Memory>, Q::Memory>>,
 ) -> (Sender<T, Q>, Receiver<T, Q>) {
@@ -225,15 +229,17 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
         core::iter::from_fn(|| self.recv().ok())
     }
 
+    /// What there is to take.
+    #[doc(hidden)]
     #[inline]
-    pub(super) fn look(&mut self) -> Look {
+    pub fn look(&mut self) -> Look {
         // SAFETY: see above.
         unsafe { self.channel.queue.look(&mut self.reader) }
     }
 
     /// Takes a message that is there.
     #[inline]
-    pub(super) fn take(&mut self) -> T {
+    fn take(&mut self) -> T {
         let queue = &self.channel.queue;
         // SAFETY: see above; there is a message.
         unsafe {
@@ -244,7 +250,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
     }
 
     /// The flag of the next message.
-    pub(super) fn watched(&self) -> &<Q::Memory as crate::memory::Memory>::Word {
+    #[doc(hidden)]
+    pub fn watched(&self) -> &<Q::Memory as crate::memory::Memory>::Word {
         self.channel.queue.watched(&self.reader)
     }
 }

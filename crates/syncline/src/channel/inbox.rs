@@ -9,10 +9,10 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::bell::{Bell, mark};
 use super::counted::Counted;
 use super::ends::with_bell;
-use super::{Look, NoSlot, RawChannel, Receiver, RecvError, Ring, Sender, TryRecvError};
+use super::news::mark;
+use super::{Bell, Look, NoSlot, RawChannel, Receiver, RecvError, Ring, Sender, TryRecvError};
 use crate::memory::Memory;
 use crate::wait::Wait;
 
@@ -97,7 +97,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
     /// If there is none, or as [`recv`](Self::recv).
     pub fn try_recv(&mut self) -> Result<(usize, T), TryRecvError> {
         match self.look(self.next, self.slots.len()) {
-            Found::Message(slot) => Ok((slot, self.take(slot))),
+            Found::Message(slot, message) => Ok((slot, message)),
             Found::NotYet => Err(TryRecvError::Empty),
             Found::Gone => Err(TryRecvError::Disconnected),
         }
@@ -109,66 +109,68 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
     }
 
     /// Looks at all slots once, from one on.
-    fn look(&mut self, first: usize, slots: usize) -> Found {
+    fn look(&mut self, first: usize, slots: usize) -> Found<T> {
         self.look_at((first..slots).chain(0..first))
     }
 
     /// Looks at slots in this order, until there is a message.
     #[inline]
-    fn look_at(&mut self, slots: impl Iterator<Item = usize>) -> Found {
+    fn look_at(&mut self, slots: impl Iterator<Item = usize>) -> Found<T> {
         let mut found = Found::Gone;
         for slot in slots {
-            let look = self.slots[slot].as_mut().map_or(Look::Gone, Receiver::look);
-            match look {
-                Look::Ready => return Found::Message(slot),
-                Look::NotYet => found = Found::NotYet,
-                Look::Gone => self.slots[slot] = None,
+            let Some(receiver) = &mut self.slots[slot] else { continue };
+            match receiver.try_recv() {
+                Ok(message) => {
+                    self.next = if slot + 1 == self.slots.len() { 0 } else { slot + 1 };
+                    return Found::Message(slot, message);
+                }
+                Err(TryRecvError::Empty) => found = Found::NotYet,
+                Err(TryRecvError::Disconnected) => self.slots[slot] = None,
             }
         }
         found
     }
 
-    fn take(&mut self, slot: usize) -> T {
-        self.next = if slot + 1 == self.slots.len() { 0 } else { slot + 1 };
-        self.slots[slot].as_mut().map(Receiver::take).expect("a message was found there")
-    }
-
     /// Looks until something is found.
-    fn wait(&mut self, look: impl Fn(&mut Self) -> Found) -> Result<(usize, T), RecvError> {
+    fn wait(&mut self, look: impl Fn(&mut Self) -> Found<T>) -> Result<(usize, T), RecvError> {
         let mut looks = 0;
+        let mut found = look(self);
         loop {
-            match look(self) {
-                Found::Message(slot) => return Ok((slot, self.take(slot))),
+            match found {
+                Found::Message(slot, message) => return Ok((slot, message)),
                 Found::Gone => return Err(RecvError),
                 Found::NotYet => {}
             }
             looks += 1;
-            if Q::Wait::SLEEPS && looks >= Q::Memory::PATIENCE {
-                self.sleep(&look);
+            found = if Q::Wait::SLEEPS && looks >= Q::Memory::PATIENCE {
+                self.sleep(&look)
             } else {
                 // The pauses stay short: what is waited for is whoever comes first.
                 Q::Wait::pause::<Q::Memory>(looks.min(Q::Memory::PATIENCE));
-            }
+                look(self)
+            };
         }
     }
 
     /// Sleeps until somebody sends, or goes, unless there is something already.
     #[cold]
-    fn sleep(&mut self, look: impl Fn(&mut Self) -> Found) {
+    fn sleep(&mut self, look: impl Fn(&mut Self) -> Found<T>) -> Found<T> {
         let bell = self.bell.share();
+        let mut found = Found::NotYet;
         bell.sleep(|| {
             for receiver in self.slots.iter().flatten() {
                 mark::<Q::Memory>(receiver.watched());
             }
-            look(self) != Found::NotYet
+            found = look(self);
+            !matches!(found, Found::NotYet)
         });
+        found
     }
 }
 
-#[derive(PartialEq, Eq)]
-enum Found {
-    /// In this slot.
-    Message(usize),
+enum Found<T> {
+    /// From this slot.
+    Message(usize, T),
     NotYet,
     /// Nobody is left who could send.
     Gone,

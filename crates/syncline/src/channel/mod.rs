@@ -41,11 +41,14 @@ pub mod bell;
 #[doc(hidden)]
 pub mod counted;
 mod duplex;
-mod ends;
+#[doc(hidden)]
+pub mod ends;
 mod errors;
 mod inbox;
 #[doc(hidden)]
 pub mod line;
+#[doc(hidden)]
+pub mod news;
 #[doc(hidden)]
 pub mod raw;
 mod ring;

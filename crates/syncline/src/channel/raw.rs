@@ -2,8 +2,6 @@
 //! The ends themselves, [`Sender`](super::Sender) and [`Receiver`](super::Receiver), are made of
 //! this for all algorithms alike.
 
-use core::cell::Cell;
-
 use super::bell::Bell;
 use crate::memory::Memory;
 use crate::wait::Wait;
@@ -129,19 +127,4 @@ pub unsafe trait RawChannel: Send + Sync {
 
     /// The flag that tells of the next message.
     fn watched(&self, reader: &Self::Reader) -> &<Self::Memory as Memory>::Word;
-}
-
-/// Waits until a flag's value is not [`Look::NotYet`], with `fetch` before each look.
-#[inline]
-pub fn wait_fetching<W: Wait, M: Memory>(
-    flag: &M::Word,
-    fetch: impl Fn(&M::Word),
-    look: impl Fn(u32) -> Look,
-) -> Look {
-    let found = Cell::new(Look::NotYet);
-    W::wait_fetching::<M>(flag, 0, None, fetch, |value| {
-        found.set(look(value));
-        found.get() != Look::NotYet
-    });
-    found.get()
 }

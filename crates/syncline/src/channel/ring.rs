@@ -16,10 +16,9 @@
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Acquire;
 
-use super::bell::{Bell, post};
 use super::line::{GONE, Place, STEP, Units, number, per_unit};
-use super::raw::wait_fetching;
-use super::{Look, RawChannel};
+use super::news::{post, wait_fetching};
+use super::{Bell, Look, RawChannel};
 use crate::memory::{Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 

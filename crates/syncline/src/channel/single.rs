@@ -15,10 +15,9 @@ use core::fmt::Debug;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Acquire;
 
-use super::bell::{Bell, post};
 use super::line::{Flags, GONE, Place, STEP, Units, number};
-use super::raw::wait_fetching;
-use super::{Look, RawChannel};
+use super::news::{post, wait_fetching};
+use super::{Bell, Look, RawChannel};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{Park, Wait};
 

@@ -36,6 +36,9 @@
 //! **Dropping:** a lock can only be dropped when no call to it is left, and the last call returns
 //! when all sections have run. So nothing is pending then.
 //!
+//! A [`Server`] is the same with a thread of its own: sections are sent to it over
+//! [channels](crate::channel).
+//!
 //! A delegation lock is a type over a waiting policy and a memory, as those in [`lock`] are; it
 //! implements [`RawDelegation`], which knows requests to run, not what they do. The catalogue is
 //! [`for_each_delegation`](crate::for_each_delegation).
@@ -53,6 +56,7 @@ mod pending;
 pub mod qd;
 mod queue;
 mod request;
+mod server;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
@@ -62,6 +66,7 @@ pub use hqd::Hqd;
 pub use pending::Pending;
 pub use qd::Qd;
 pub use request::Request;
+pub use server::{Client, Server};
 
 use crate::lock::{Described, Entry};
 use crate::memory::Memory;

@@ -13,7 +13,6 @@ use bytemuck::NoUninit;
 use super::engine::{Engine, foreign};
 use super::stop::Result;
 use super::tx::Tx;
-use super::writes::Value;
 use crate::memory::{Long, LongMemory, Native};
 
 /// A value of at most 8 bytes that transactions read and write.
@@ -96,15 +95,21 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
         E: Engine<Memory = M>,
     {
         let stamp = NonNull::from(&self.stamp);
-        if let Some(write) = tx.writes.find(stamp)
-            && let Value::Word(_, bits) = write.value
-        {
-            return Ok(from_bits(bits));
+        if let Some(bits) = tx.writes.word(stamp) {
+            return Ok(from_bits(*bits));
         }
-        // Acquire: pairs with the Release in `Write::install`.
+        // Acquire: pairs with the Release in `Writes::install`.
         let load = || self.word.load(Acquire);
         // SAFETY: the cell outlives the transaction.
         unsafe { tx.engine.read(tx.thread, stamp, load) }.map(from_bits)
+    }
+
+    /// Whether the cell is this engine's.
+    #[doc(hidden)]
+    #[inline]
+    pub fn belongs_to<E: Engine<Memory = M>>(&self, engine: &E) -> bool {
+        // Relaxed: whose it is never changes.
+        engine.owns(self.stamp.load(Relaxed))
     }
 
     /// Writes the value when the transaction commits; until then only it sees the change.
@@ -119,15 +124,13 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
         E: Engine<Memory = M>,
     {
         let stamp = NonNull::from(&self.stamp);
-        let value = Value::Word(NonNull::from(&self.word), to_bits(value));
-        match tx.writes.find(stamp) {
-            Some(write) => write.value = value,
+        match tx.writes.word(stamp) {
+            Some(bits) => *bits = to_bits(value),
             None => {
-                // Relaxed: whose it is never changes.
-                if !tx.engine.owns(self.stamp.load(Relaxed)) {
+                if !self.belongs_to(tx.engine) {
                     foreign();
                 }
-                tx.writes.add(stamp, value);
+                tx.writes.add_word(stamp, NonNull::from(&self.word), to_bits(value));
             }
         }
     }

@@ -29,7 +29,7 @@ use super::holds::Holder;
 use super::server::{Answers, COMMITS, RUNNING, Request, Requests, Server, Statuses, status};
 use super::sleepers::Sleepers;
 use super::stop::{Result, Stop};
-use super::writes::{Write, Writes};
+use super::writes::Writes;
 use crate::channel::{Inbox, Receiver, Sender, over};
 use crate::lock::Mcs;
 use crate::memory::{Long, LongMemory, Native, Padded};
@@ -261,9 +261,8 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
         if !self.keep_all(client) {
             return Err(Stop::CONFLICT);
         }
-        let entries = writes.entries();
-        entries.iter_mut().for_each(Write::install);
-        let written = entries.len();
+        writes.install();
+        let written = writes.entries().len();
         // Those who sleep gave back what we hold after they had counted themselves.
         if written > 0 && self.sleepers.any() {
             self.sleepers.wake(|at| writes.find(at).is_some());

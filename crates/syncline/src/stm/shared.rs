@@ -287,9 +287,9 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32> Engine for Shared<W, M, TR
             Self::unlock(writes.entries());
             return Err(Stop::CONFLICT);
         }
+        let version = self.next_version(clock, writes.entries());
+        writes.install();
         let entries = writes.entries();
-        let version = self.next_version(clock, entries);
-        entries.iter_mut().for_each(Write::install);
         // Release: pairs with the looks of readers, who see the values.
         entries.iter().for_each(|write| write.stamp().store(version, Release));
         let written = entries.len();

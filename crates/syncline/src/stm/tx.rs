@@ -65,6 +65,29 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
         }
     }
 
+    /// Forgets all that the transaction was going to write: for one that gives up, and says so in
+    /// what it returns with `Ok`.
+    ///
+    /// ```
+    /// use syncline::stm::{TCell, atomically};
+    ///
+    /// let seats = TCell::new(1_u32);
+    /// let booked = atomically(|tx| {
+    ///     for _ in 0..2 {
+    ///         let Some(left) = seats.get(tx)?.checked_sub(1) else {
+    ///             tx.undo();
+    ///             return Ok(Err("sold out"));
+    ///         };
+    ///         seats.set(tx, left);
+    ///     }
+    ///     Ok(Ok(()))
+    /// });
+    /// assert_eq!((booked, seats.into_inner()), (Err("sold out"), 1));
+    /// ```
+    pub fn undo(&mut self) {
+        self.writes.clear();
+    }
+
     /// Keeps what a variable's value refers to alive until the attempt ends, so that cells in it
     /// can be used: the node that a link leads to.
     ///

@@ -17,7 +17,7 @@ use super::engine::{Engine, foreign};
 use super::guarded::Guarded;
 use super::stop::Result;
 use super::tx::Tx;
-use super::writes::{Install, Value};
+use super::writes::Install;
 use crate::lock::Ttas;
 use crate::memory::{Long, LongMemory, Native};
 use crate::wait::Park;
@@ -129,7 +129,7 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
             foreign();
         }
         let pending = Pending { variable: NonNull::from(self), value };
-        tx.writes.add(NonNull::from(&self.stamp), Value::Object(Box::new(pending)));
+        tx.writes.add_object(NonNull::from(&self.stamp), Box::new(pending));
     }
 
     /// What this transaction is going to write here.
@@ -137,10 +137,7 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
     where
         E: Engine<Memory = M>,
     {
-        match &mut tx.writes.find(NonNull::from(&self.stamp))?.value {
-            Value::Object(object) => object.any().downcast_mut(),
-            Value::Word(..) => None,
-        }
+        tx.writes.object(NonNull::from(&self.stamp))?.any().downcast_mut()
     }
 
     /// The value, or a copy if somebody still shares it; no transaction can use the variable.

@@ -26,23 +26,26 @@ pub trait Install: 'static {
     fn any(&mut self) -> &mut dyn Any;
 }
 
-/// What is written.
-pub enum Value<M: LongMemory> {
-    /// A word and what it is to hold.
-    Word(NonNull<M::Long>, u64),
-    /// Anything else.
-    Object(Box<dyn Install>),
-}
-
 /// One cell's entry.
 pub struct Write<M: LongMemory> {
     /// The cell's stamp; says which cell.
     pub stamp: NonNull<M::Long>,
     /// What the stamp held when it was locked.
     pub locked_at: u64,
-    /// The new value.
-    pub value: Value<M>,
+    /// The word to write, or none if it is an object that is installed.
+    word: Option<NonNull<M::Long>>,
+    /// What the word is to hold, or which object it is.
+    bits: u64,
 }
+
+impl<M: LongMemory> Clone for Write<M> {
+    #[inline]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: LongMemory> Copy for Write<M> {}
 
 impl<M: LongMemory> Write<M> {
     /// The cell's stamp.
@@ -51,33 +54,12 @@ impl<M: LongMemory> Write<M> {
         // SAFETY: whoever adds an entry keeps the cell alive until the entries are cleared.
         unsafe { self.stamp.as_ref() }
     }
-
-    /// Writes the value, with Release ordering.
-    #[inline]
-    pub fn install(&mut self) {
-        match &mut self.value {
-            // Release: pairs with the Acquire of the reads in `TCell::get`: whoever sees the
-            // value sees the stamp locked.
-            // SAFETY: as in `stamp`.
-            Value::Word(word, value) => unsafe { word.as_ref() }.store(*value, Release),
-            Value::Object(object) => object.install(),
-        }
-    }
-}
-
-impl<M: LongMemory> Clone for Write<M> {
-    fn clone(&self) -> Self {
-        let value = match &self.value {
-            Value::Word(word, value) => Value::Word(*word, *value),
-            Value::Object(object) => Value::Object(object.again()),
-        };
-        Self { value, ..*self }
-    }
 }
 
 /// All that a transaction is going to write, each cell once.
 pub struct Writes<M: LongMemory> {
     entries: Vec<Write<M>>,
+    objects: Vec<Box<dyn Install>>,
     /// A bit for each cell; a cell whose bit is not set is not here.
     filter: u64,
     /// If there are more than [`FEW`]: places of entries plus one, or 0, by hash. At most half
@@ -87,13 +69,18 @@ pub struct Writes<M: LongMemory> {
 
 impl<M: LongMemory> Default for Writes<M> {
     fn default() -> Self {
-        Self { entries: Vec::new(), filter: 0, index: Vec::new() }
+        Self { entries: Vec::new(), objects: Vec::new(), filter: 0, index: Vec::new() }
     }
 }
 
 impl<M: LongMemory> Clone for Writes<M> {
     fn clone(&self) -> Self {
-        Self { entries: self.entries.clone(), filter: self.filter, index: self.index.clone() }
+        Self {
+            entries: self.entries.clone(),
+            objects: self.objects.iter().map(|object| object.again()).collect(),
+            filter: self.filter,
+            index: self.index.clone(),
+        }
     }
 }
 
@@ -150,11 +137,48 @@ impl<M: LongMemory> Writes<M> {
         }
     }
 
-    /// Adds an entry for a cell that has none.
+    /// What is to be written to a cell of one word.
+    #[inline(always)]
+    pub fn word(&mut self, stamp: NonNull<M::Long>) -> Option<&mut u64> {
+        self.find(stamp).map(|write| &mut write.bits)
+    }
+
+    /// What is to be installed in a variable.
+    pub fn object(&mut self, stamp: NonNull<M::Long>) -> Option<&mut dyn Install> {
+        let place = self.find(stamp)?.bits as usize;
+        Some(&mut *self.objects[place])
+    }
+
+    /// Adds an entry for a word that has none.
     #[inline]
-    pub fn add(&mut self, stamp: NonNull<M::Long>, value: Value<M>) {
+    pub fn add_word(&mut self, stamp: NonNull<M::Long>, word: NonNull<M::Long>, bits: u64) {
+        self.add(stamp, Some(word), bits);
+    }
+
+    /// Adds an entry for a variable that has none.
+    pub fn add_object(&mut self, stamp: NonNull<M::Long>, object: Box<dyn Install>) {
+        self.add(stamp, None, self.objects.len() as u64);
+        self.objects.push(object);
+    }
+
+    /// Writes all values, words with Release ordering.
+    #[inline]
+    pub fn install(&mut self) {
+        for write in &self.entries {
+            match write.word {
+                // Release: pairs with the Acquire of the read in `TCell::get`: whoever sees the
+                // value sees the stamp locked.
+                // SAFETY: the word is beside the stamp.
+                Some(word) => unsafe { word.as_ref() }.store(write.bits, Release),
+                None => self.objects[write.bits as usize].install(),
+            }
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, stamp: NonNull<M::Long>, word: Option<NonNull<M::Long>>, bits: u64) {
         self.filter |= filter_bit(hash(stamp));
-        self.entries.push(Write { stamp, locked_at: 0, value });
+        self.entries.push(Write { stamp, locked_at: 0, word, bits });
         if self.entries.len() > FEW {
             self.enter_last();
         }
@@ -192,6 +216,7 @@ impl<M: LongMemory> Writes<M> {
     pub fn clear(&mut self) {
         self.filter = 0;
         self.entries.clear();
+        self.objects.clear();
     }
 }
 
@@ -212,22 +237,16 @@ mod tests {
             for place in 0..count {
                 let stamp = NonNull::from(&stamps[place]);
                 assert!(writes.find(stamp).is_none());
-                writes.add(stamp, Value::Word(NonNull::from(&words[place]), place as u64 + 7));
+                writes.add_word(stamp, NonNull::from(&words[place]), place as u64 + 7);
                 let found = writes.clone().find(stamp).map(|write| write.stamp);
                 assert_eq!(found, Some(stamp));
             }
             for (place, stamp) in stamps.iter().enumerate() {
-                let value = writes.find(NonNull::from(stamp)).map(|write| match write.value {
-                    Value::Word(word, value) => {
-                        assert_eq!(word, NonNull::from(&words[place]));
-                        value
-                    }
-                    Value::Object(_) => panic!("only words were written"),
-                });
+                let value = writes.word(NonNull::from(stamp)).copied();
                 assert_eq!(value, (place < count).then_some(place as u64 + 7));
             }
         }
-        writes.entries().iter_mut().for_each(Write::install);
+        writes.install();
         assert_eq!(words[16].load(Relaxed), 23);
     }
 }

@@ -11,6 +11,11 @@ use core::time::Duration;
 use super::{PARKED, Wait, Yield};
 use crate::memory::{Memory, Word};
 
+/// A waiter that can sleep loses patience so many times sooner than one that can't: after about
+/// the time that falling asleep and being woken takes. With many more threads than processors,
+/// who looks for longer looks at a word whose writer is off its processor.
+const SOONER: u32 = 4;
+
 /// Spin for a while, then sleep in the kernel until woken.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Park;
@@ -93,7 +98,7 @@ fn look_again<M: Memory>(
     fetch: impl Fn(&M::Word),
     done: impl Fn(u32) -> bool,
 ) -> Option<u32> {
-    for looks in 1..M::PATIENCE {
+    for looks in 1..M::PATIENCE / SOONER {
         M::pause(looks);
         if over::<M>(word, &fetch, &done) {
             return Some(0);

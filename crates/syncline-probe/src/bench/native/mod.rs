@@ -7,9 +7,8 @@ mod processor;
 
 mod calibrate;
 mod region;
+mod start;
 
-use std::sync::Barrier;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 use std::thread;
 
@@ -21,6 +20,7 @@ use crate::surroundings::Surroundings;
 use crate::topology::{Topology, pin};
 pub(crate) use processor::clock_fault;
 use region::Region;
+use start::Start;
 
 /// The processor's name as Linux gives it, where it does.
 fn processor_name() -> String {
@@ -119,14 +119,10 @@ impl Bench for NativeBench {
         places: &[usize],
         body: &(dyn Fn(usize) + Sync),
     ) -> Result<(), Error> {
-        let failed = Mutex::new(None);
-        let all_there = Barrier::new(places.len());
+        let start = Start::new(places.len());
         let member = |role: usize| {
-            if let Err(error) = pin(self.topology.threads[places[role]].processor) {
-                *failed.lock().expect("no thread panics with it") = Some(error);
-            }
-            all_there.wait();
-            if failed.lock().expect("no thread panics with it").is_none() {
+            let pinned = pin(self.topology.threads[places[role]].processor);
+            if start.arrive(pinned) {
                 body(role);
             }
         };
@@ -134,11 +130,13 @@ impl Bench for NativeBench {
             for role in 0..places.len() {
                 let member = &member;
                 let started = thread::Builder::new().spawn_scoped(scope, move || member(role));
-                // Those that have started wait for all, so there is no going back.
-                started.unwrap_or_else(|error| panic!("can't start a thread: {error}"));
+                if let Err(source) = started {
+                    start.fail(Error::Thread { source });
+                    break;
+                }
             }
         });
-        failed.into_inner().expect("no thread panics with it").map_or(Ok(()), Err)
+        start.outcome()
     }
 }
 

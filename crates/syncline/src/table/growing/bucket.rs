@@ -4,10 +4,7 @@
 //! | version | tags and depth | next | slot 0 | slot 1 | ...      from a cache line on
 //! ```
 //!
-//! A *tag* is a byte of the key's hash, or 0 where the slot is vacant; all tags are compared at
-//! once. The eighth byte is the bucket's depth: how many bits of the hash its keys have in common,
-//! plus one; a bucket that was never used has 0 there. A full bucket has another behind it, for
-//! which its version stands too.
+//! A full bucket has another behind it, for which its version stands too.
 //!
 //! Zeros are a bucket that was never used. Memory of buckets is given back with the table only, so
 //! a reader may look at any bucket that it ever came to know; whether it was the right one, the
@@ -22,25 +19,23 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use atomic_maybe_uninit::raw::{AtomicLoad, AtomicStore};
 
+use super::tags::{MOST, Tags};
 use super::version::Version;
 use crate::memory::Native;
 
 /// Buckets begin at cache lines.
 const LINE: usize = 64;
-/// The byte of the tags that is the depth.
-const DEPTH: u32 = 56;
+/// Fewest slots of a bucket.
+const FEWEST: usize = 6;
 /// See `version`.
 const READ: Ordering = Version::<Native>::READ;
 const WRITE: Ordering = Version::<Native>::WRITE;
-const BYTES: u64 = 0x0101_0101_0101_0101;
-/// The bit that all tags have.
-const TAKEN: u64 = 0x80;
 
 /// What every bucket begins with.
 #[repr(C)]
 pub(super) struct Head {
     version: Version<Native>,
-    tags: AtomicU64,
+    tags: [AtomicU64; 2],
     next: AtomicPtr<Head>,
 }
 
@@ -58,77 +53,14 @@ impl<R> Clone for Bucket<R> {
 }
 impl<R> Copy for Bucket<R> {}
 
-/// A bucket's tags and depth, as they were read.
-#[derive(Clone, Copy)]
-pub(super) struct Tags(u64);
-
-/// The tag of a hash: its upper bits, since the lower ones choose the bucket.
-#[inline]
-pub(super) fn tag(hash: u64) -> u8 {
-    (hash >> 57) as u8 | TAKEN as u8
-}
-
-/// The places of a set, from the lowest.
-#[derive(Clone, Copy)]
-pub(super) struct Places(u64);
-
-impl Iterator for Places {
-    type Item = usize;
-
-    #[inline]
-    fn next(&mut self) -> Option<usize> {
-        (self.0 != 0).then(|| {
-            let place = self.0.trailing_zeros() as usize / 8;
-            self.0 &= self.0 - 1;
-            place
-        })
-    }
-}
-
-impl Tags {
-    /// How many bits of the hash the keys have in common; none if the bucket was never used.
-    #[inline]
-    pub(super) fn depth(self) -> Option<u32> {
-        ((self.0 >> DEPTH) as u32).checked_sub(1)
-    }
-
-    /// The places with this tag; where they are crowded perhaps taken ones with another.
-    #[inline]
-    pub(super) fn places(self, tag: u8, slots: usize) -> Places {
-        let different = self.0 ^ (u64::from(tag) * BYTES);
-        Places(different.wrapping_sub(BYTES) & !different & lanes(slots))
-    }
-
-    /// All places that are taken.
-    #[inline]
-    pub(super) fn taken(self, slots: usize) -> Places {
-        Places(self.0 & lanes(slots))
-    }
-
-    /// The tag of a slot.
-    #[inline]
-    pub(super) fn at(self, slot: usize) -> u8 {
-        (self.0 >> (8 * slot)) as u8
-    }
-
-    #[inline]
-    fn vacancy(self, slots: usize) -> Option<usize> {
-        Places(!self.0 & lanes(slots)).next()
-    }
-}
-
-/// The bit [`TAKEN`] of each place.
-const fn lanes(slots: usize) -> u64 {
-    (BYTES * TAKEN) >> (64 - 8 * slots)
-}
-
 impl<R> Bucket<R> {
     const WORDS: usize = size_of::<R>().div_ceil(size_of::<usize>());
-    /// Slots to a bucket: from four to seven, whichever leaves least of its lines unused.
+    /// Slots to a bucket: whichever number leaves least of its lines unused, and rather more than
+    /// fewer, since keys fill larger buckets more evenly.
     pub(super) const SLOTS: usize = {
-        let mut best = 7;
-        let mut slots = 6;
-        while slots >= 4 {
+        let mut best = MOST;
+        let mut slots = MOST - 1;
+        while slots >= FEWEST {
             if slots * Self::size(best) > best * Self::size(slots) {
                 best = slots;
             }
@@ -190,12 +122,16 @@ impl<R> Bucket<R> {
 
     #[inline]
     pub(super) fn tags(self) -> Tags {
-        Tags(self.head().tags.load(READ))
+        let [first, second] = &self.head().tags;
+        Tags([first.load(READ), second.load(READ)])
     }
 
+    /// Writes the tag of a slot; 0 makes it vacant.
     #[inline]
-    fn set_tags(self, tags: u64) {
-        self.head().tags.store(tags, WRITE);
+    fn set_tag(self, slot: usize, tag: u8) {
+        // Relaxed: only whoever has the lock writes.
+        let tags = Tags([0, 1].map(|word| self.head().tags[word].load(Relaxed)));
+        self.head().tags[slot / 8].store(tags.replaced(slot, tag), WRITE);
     }
 
     #[inline]
@@ -277,12 +213,10 @@ impl<R> Bucket<R> {
     /// The bucket is locked.
     #[inline]
     pub(super) unsafe fn put(self, tag: u8, raw: R) -> Option<usize> {
-        // Relaxed: only whoever has the lock writes.
-        let tags = self.head().tags.load(Relaxed);
-        let place = Tags(tags).vacancy(Self::SLOTS)?;
+        let place = self.tags().vacancy(Self::SLOTS)?;
         // SAFETY: the bucket is locked.
         unsafe { self.set(place, raw) };
-        self.set_tags(tags | u64::from(tag) << (8 * place));
+        self.set_tag(place, tag);
         Some(place)
     }
 
@@ -293,9 +227,16 @@ impl<R> Bucket<R> {
     /// The bucket is locked.
     #[inline]
     pub(super) unsafe fn vacate(self, place: usize) {
-        // Relaxed: only whoever has the lock writes.
-        let tags = self.head().tags.load(Relaxed);
-        self.set_tags(tags & !(0xFF << (8 * place)));
+        self.set_tag(place, 0);
+    }
+
+    /// Sets the depth.
+    ///
+    /// # Safety
+    ///
+    /// The bucket is locked.
+    pub(super) unsafe fn deepen(self, depth: u32) {
+        self.head().tags[1].store(self.tags().deepened(depth), WRITE);
     }
 
     /// Makes all slots vacant, and sets the depth.
@@ -304,6 +245,8 @@ impl<R> Bucket<R> {
     ///
     /// The bucket is locked, or nobody else knows it.
     pub(super) unsafe fn begin(self, depth: u32) {
-        self.set_tags(u64::from(depth + 1) << DEPTH);
+        let Tags([first, second]) = Tags::none(depth);
+        self.head().tags[0].store(first, WRITE);
+        self.head().tags[1].store(second, WRITE);
     }
 }

@@ -27,7 +27,7 @@ const SEGMENTS: usize = 48;
 /// The least number of buckets, as a power of two.
 const FEWEST: u32 = 2;
 /// A table doubles when one of so many buckets has another behind it. With keys spread at random
-/// that is at about two thirds of the slots.
+/// that is when about three quarters of the slots are taken, in buckets of 14.
 const CROWDED: usize = 8;
 
 pub(super) struct Directory<R> {
@@ -65,8 +65,7 @@ pub(super) fn mask(bits: u32) -> usize {
 impl<R> Directory<R> {
     /// Buckets for so many entries.
     pub(super) fn new(capacity: usize) -> Self {
-        // At two thirds of the slots the table doubles; leave a little more.
-        let buckets = capacity.div_ceil(Bucket::<R>::SLOTS).saturating_mul(8) / 5;
+        let buckets = capacity.saturating_mul(4) / (Bucket::<R>::SLOTS * 3);
         let bits = buckets.next_power_of_two().trailing_zeros().max(FEWEST);
         let memory = Bucket::<R>::allocate(1 << bits);
         let directory = Self {

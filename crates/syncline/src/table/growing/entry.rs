@@ -4,11 +4,11 @@ use std::fmt;
 use std::mem;
 use std::vec::Vec;
 
-use super::bucket::tag;
 use super::held::{Held, Place};
 use super::reference::Ref;
 use super::storage::Storage;
 use super::table::HashTable;
+use super::tags::tag;
 
 /// A key's place, locked as long as this lives: see [`HashTable::entry`].
 ///

@@ -4,6 +4,7 @@ use std::vec::Vec;
 
 use super::bucket::Bucket;
 use super::directory::Directory;
+use super::tags::Slots;
 use super::version::Seen;
 
 /// Where an entry is: the home bucket or one behind it, and the slot.
@@ -50,7 +51,7 @@ impl<'t, R: Copy> Held<'t, R> {
     #[inline]
     pub(super) fn find(&self, tag: u8, is: impl Fn(&R) -> bool) -> Option<(Place<R>, R)> {
         for bucket in self.chain() {
-            for slot in bucket.tags().places(tag, Bucket::<R>::SLOTS) {
+            for slot in bucket.tags().with(tag, Bucket::<R>::SLOTS) {
                 // SAFETY: the bucket is locked, and only taken slots have tags.
                 let raw = unsafe { bucket.get(slot) };
                 if is(&raw) {
@@ -150,6 +151,45 @@ impl<'t, R: Copy> Held<'t, R> {
             unsafe { self.home.set_next(behind.next().map(Bucket::address)) };
             self.directory.spare(behind);
         }
+    }
+
+    /// Gives a sibling the entries whose hashes have the bit after the first `depth`. All hashes
+    /// are computed before anything is changed, since that may panic.
+    pub(super) fn split(&mut self, sibling: &mut Self, depth: u32, hash: impl Fn(&R) -> u64) {
+        let goes = |raw: &R| hash(raw) >> depth & 1 == 1;
+        if self.home.next().is_some() {
+            let entries = self.places();
+            let entries: Vec<_> = entries
+                .into_iter()
+                .map(|(place, raw)| (place.bucket.tags().at(place.slot), goes(&raw), raw))
+                .collect();
+            sibling.begin(depth + 1);
+            self.begin(depth + 1);
+            for (tag, goes, raw) in entries {
+                let side = if goes { &mut *sibling } else { &mut *self };
+                side.add(tag, raw);
+            }
+            return;
+        }
+        let tags = self.home.tags();
+        let mut leaving = Slots::NONE;
+        for slot in tags.taken(Bucket::<R>::SLOTS) {
+            // SAFETY: the bucket is locked, and the slot is taken.
+            if goes(&unsafe { self.home.get(slot) }) {
+                leaving.add(slot);
+            }
+        }
+        sibling.begin(depth + 1);
+        self.changed = true;
+        for slot in leaving {
+            // SAFETY: as above.
+            let raw = unsafe { self.home.get(slot) };
+            sibling.add(tags.at(slot), raw);
+            // SAFETY: as above.
+            unsafe { self.home.vacate(slot) };
+        }
+        // SAFETY: the bucket is locked.
+        unsafe { self.home.deepen(depth + 1) };
     }
 
     /// Takes an entry out, and leaves the buckets behind as they are, until [`tidy`](Self::tidy).

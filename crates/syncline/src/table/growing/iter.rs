@@ -8,11 +8,12 @@
 use std::iter;
 use std::vec::Vec;
 
-use super::bucket::{Bucket, Tags};
+use super::bucket::Bucket;
 use super::directory::{Directory, mask};
 use super::reference::Ref;
 use super::storage::Storage;
 use super::table::HashTable;
+use super::tags::Tags;
 use super::version::wait;
 use crate::memory::Native;
 
@@ -81,7 +82,7 @@ impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
             let mut count = 0;
             let depth = self.visit(ending, |visited| match visited {
                 None => count = 0,
-                Some((_, tags)) => count += tags.taken(Bucket::<P::Raw>::SLOTS).count(),
+                Some((_, tags)) => count += tags.taken(Bucket::<P::Raw>::SLOTS).len(),
             });
             next = after(ending, depth);
             Some(count)

@@ -1,7 +1,7 @@
 //! The tables that grow: [`Table`] and [`FlatTable`].
 //!
 //! 1. [`version`]: how readers read without writing, beside writers.
-//! 2. `bucket`: the layout of a bucket, and access to its words.
+//! 2. `bucket`, `tags`: the layout of a bucket, and access to its words.
 //! 3. `directory`: all buckets, and how there come to be more.
 //! 4. `held`: what a writer does to a bucket.
 //! 5. `storage`: entries in buckets, or in nodes.
@@ -17,6 +17,7 @@ mod operations;
 mod reference;
 mod storage;
 mod table;
+mod tags;
 #[doc(hidden)]
 pub mod version;
 

@@ -4,12 +4,12 @@ use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::mem;
 
-use super::bucket::tag;
 use super::entry::Entry;
 use super::iter::{Iter, after};
 use super::reference::Ref;
 use super::storage::Storage;
 use super::table::HashTable;
+use super::tags::tag;
 
 impl<K, V, P: Storage<K, V>> HashTable<K, V, RandomState, P> {
     /// An empty table.

@@ -10,11 +10,12 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::vec::Vec;
 
-use super::bucket::{Bucket, tag};
+use super::bucket::Bucket;
 use super::directory::{Directory, mask};
 use super::held::Held;
 use super::reference::Ref;
 use super::storage::{Boxed, Flat, Storage};
+use super::tags::tag;
 use super::version::wait;
 use crate::memory::Native;
 
@@ -166,7 +167,7 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
             }
             let mut bucket = home;
             loop {
-                for slot in tags.places(tag(hash), Bucket::<P::Raw>::SLOTS) {
+                for slot in tags.with(tag(hash), Bucket::<P::Raw>::SLOTS) {
                     let raw = bucket.copy(slot, P::READ);
                     if !unchanged() {
                         looks += 1;
@@ -229,11 +230,6 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
     /// Moves what belongs there to the bucket with one more bit.
     #[cold]
     fn split<'t>(&'t self, mut held: Held<'t, P::Raw>, at: usize, depth: u32) {
-        let entries = held.places();
-        // SAFETY: the entries' bucket is locked.
-        let hashes = entries.iter().map(|(_, raw)| self.hash(unsafe { P::key(raw) }));
-        // Before anything is changed, since it may panic.
-        let hashes: Vec<u64> = hashes.collect();
         let sibling = self.directory.bucket(at | 1 << depth);
         let mut looks = 0;
         // Others hold it only to find that it was never used, and wait for nothing meanwhile.
@@ -244,12 +240,8 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
             looks += 1;
             wait::<Native>(looks);
         };
-        sibling.begin(depth + 1);
-        held.begin(depth + 1);
-        for ((_, raw), hash) in entries.into_iter().zip(hashes) {
-            let side = if hash as usize >> depth & 1 == 1 { &mut sibling } else { &mut held };
-            side.add(tag(hash), raw);
-        }
+        // SAFETY: the entries' bucket is locked.
+        held.split(&mut sibling, depth, |raw| self.hash(unsafe { P::key(raw) }));
         // The sibling first: whoever finds our new depth finds it ready.
         drop(sibling);
         drop(held);

@@ -1,0 +1,119 @@
+//! What the channels are used for: streams, round trips, and a server with clients. Each returns
+//! messages in a second.
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::contender::{Contender, Line};
+use crate::locks::processors;
+
+/// Room of a stream's channel, in messages.
+const ROOM: usize = 1024;
+/// Messages that are sent in one go.
+const BATCH: u64 = 64;
+
+/// Runs a receiver here and senders in threads, each on a processor as far as there are any, and
+/// returns how many messages a second that makes.
+fn run(
+    messages: u64,
+    senders: Vec<Box<dyn FnOnce() + Send + '_>>,
+    receive: impl FnOnce() + Send,
+) -> f64 {
+    let start = Barrier::new(senders.len() + 1);
+    let start = &start;
+    let elapsed: Duration = thread::scope(|scope| {
+        for (number, send) in senders.into_iter().enumerate() {
+            scope.spawn(move || {
+                processors::keep_apart(number + 1);
+                start.wait();
+                send();
+            });
+        }
+        let receiving = scope.spawn(move || {
+            processors::keep_apart(0);
+            start.wait();
+            let began = Instant::now();
+            receive();
+            began.elapsed()
+        });
+        receiving.join().expect("it ends")
+    });
+    messages as f64 / elapsed.as_secs_f64()
+}
+
+/// One number after the other, as fast as they go.
+pub fn numbers<C: Contender>(messages: u64) -> f64 {
+    let (mut sender, mut receiver) = C::channel::<u64>(ROOM);
+    let send = move || (0..messages).for_each(|number| C::send(&mut sender, number));
+    run(messages, vec![Box::new(send)], move || {
+        (0..messages).for_each(|number| assert_eq!(C::receive(&mut receiver), number));
+    })
+}
+
+/// The same with messages that fill a line.
+pub fn lines<C: Contender>(messages: u64) -> f64 {
+    let (mut sender, mut receiver) = C::channel::<Line>(ROOM);
+    let send = move || (0..messages).for_each(|number| C::send(&mut sender, [number; 7]));
+    run(messages, vec![Box::new(send)], move || {
+        (0..messages).for_each(|number| assert_eq!(C::receive(&mut receiver), [number; 7]));
+    })
+}
+
+/// Numbers, a batch of them at once.
+pub fn batches<C: Contender>(messages: u64) -> f64 {
+    let (mut sender, mut receiver) = C::channel::<u64>(ROOM);
+    let messages = messages.next_multiple_of(BATCH);
+    let send = move || {
+        for start in (0..messages).step_by(BATCH as usize) {
+            C::send_all(&mut sender, start..start + BATCH);
+        }
+    };
+    run(messages, vec![Box::new(send)], move || {
+        (0..messages).for_each(|number| assert_eq!(C::receive(&mut receiver), number));
+    })
+}
+
+/// There and back, one at a time; a round trip counts as two messages.
+pub fn round_trips<C: Contender>(messages: u64) -> f64 {
+    let rounds = messages / 2;
+    let (mut ask, mut asked) = C::channel::<u64>(1);
+    let (mut answer, mut answered) = C::channel::<u64>(1);
+    let send = move || {
+        for number in 0..rounds {
+            C::send(&mut ask, number);
+            assert_eq!(C::receive(&mut answered), number + 1);
+        }
+    };
+    run(2 * rounds, vec![Box::new(send)], move || {
+        for _ in 0..rounds {
+            let number = C::receive(&mut asked);
+            C::send(&mut answer, number + 1);
+        }
+    })
+}
+
+/// Clients that ask one server, and wait for the answer.
+pub fn server<C: Contender>(clients: usize, messages: u64) -> f64 {
+    let rounds = messages / 2 / clients as u64;
+    let (senders, mut inbox) = C::inbox(clients, 2 * clients);
+    let mut answers = Vec::new();
+    let mut sending: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
+    for (client, mut sender) in senders.into_iter().enumerate() {
+        let (answer, mut answered) = C::channel::<u64>(1);
+        answers.push(answer);
+        sending.push(Box::new(move || {
+            for number in 0..rounds {
+                C::send(&mut sender, (client, number));
+                assert_eq!(C::receive(&mut answered), number + 1);
+            }
+        }));
+    }
+    let asked = rounds * clients as u64;
+    run(2 * asked, sending, move || {
+        for _ in 0..asked {
+            let (client, number) = C::next(&mut inbox);
+            C::send(&mut answers[client], number + 1);
+        }
+    })
+}

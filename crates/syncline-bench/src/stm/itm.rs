@@ -1,0 +1,105 @@
+//! GCC's libitm, with its default method.
+//!
+//! Bodies make the calls that `gcc -fgnu-tm` makes for what it instruments. An attempt that fails
+//! is left by a long jump out of them, so nothing that has to be dropped may live across an
+//! access; operations have numbers only.
+
+use std::cell::UnsafeCell;
+use std::convert::Infallible;
+use std::ffi::{CStr, CString, c_void};
+use std::mem::transmute_copy;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::OnceLock;
+
+use super::access::{Access, Machine, Op};
+use crate::lab::Lab;
+
+type Body = extern "C-unwind" fn(*mut c_void);
+
+struct Library {
+    atomically: unsafe extern "C-unwind" fn(Body, *mut c_void),
+    read: unsafe extern "C-unwind" fn(*const u64) -> u64,
+    write: unsafe extern "C-unwind" fn(*mut u64, u64),
+}
+
+static LIBRARY: OnceLock<Library> = OnceLock::new();
+
+/// Compiles and loads the library. To be called before any [`Libitm`] is made.
+pub fn load(lab: &Lab) -> anyhow::Result<()> {
+    let options = ["-shared", "-fPIC", "-fgnu-tm", "-Wl,--no-as-needed", "-litm"];
+    let path = lab.compile_with(&options, "itm", include_str!("../../programs/itm.c"))?;
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: our own library; loading it runs no code of it but libitm's own.
+    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    anyhow::ensure!(!handle.is_null(), "{path:?} can't be loaded");
+    let find = |name: &CStr| {
+        // SAFETY: a handle just opened, and a name.
+        let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+        anyhow::ensure!(!found.is_null(), "{name:?} is not in libitm");
+        Ok(found)
+    };
+    let [run, read, write] = [c"itm_atomically", c"_ITM_RU8", c"_ITM_WU8"].map(find);
+    // SAFETY: functions of these types, in a library that is never unloaded.
+    let library = unsafe {
+        Library {
+            atomically: transmute_copy(&run?),
+            read: transmute_copy(&read?),
+            write: transmute_copy(&write?),
+        }
+    };
+    let _ = LIBRARY.set(library);
+    Ok(())
+}
+
+/// Words under libitm.
+pub struct Libitm {
+    library: &'static Library,
+    words: Vec<UnsafeCell<u64>>,
+}
+
+// SAFETY: words are accessed in transactions.
+unsafe impl Sync for Libitm {}
+
+impl Access for &Libitm {
+    type Stop = Infallible;
+
+    #[inline(always)]
+    fn get(&mut self, word: usize) -> Result<u64, Infallible> {
+        // SAFETY: called in a transaction only.
+        Ok(unsafe { (self.library.read)(self.words[word].get()) })
+    }
+    #[inline(always)]
+    fn set(&mut self, word: usize, value: u64) -> Result<(), Infallible> {
+        // SAFETY: as above.
+        unsafe { (self.library.write)(self.words[word].get(), value) };
+        Ok(())
+    }
+}
+
+struct Job<'a, O: Op> {
+    op: &'a O,
+    words: &'a Libitm,
+    result: Option<O::Out>,
+}
+
+extern "C-unwind" fn body<O: Op>(job: *mut c_void) {
+    // SAFETY: `atomically` hands its job in.
+    let job = unsafe { &mut *job.cast::<Job<O>>() };
+    let Ok(result) = job.op.run(&mut &*job.words);
+    job.result = Some(result);
+}
+
+impl Machine for Libitm {
+    fn new(words: usize) -> Self {
+        let library = LIBRARY.get().expect("libitm is loaded first");
+        Self { library, words: (0..words).map(|_| UnsafeCell::new(0)).collect() }
+    }
+
+    #[inline]
+    fn atomically<O: Op>(&self, op: &O) -> O::Out {
+        let mut job = Job { op, words: self, result: None };
+        // SAFETY: the body is for this job.
+        unsafe { (self.library.atomically)(body::<O>, (&raw mut job).cast()) };
+        job.result.expect("it has committed")
+    }
+}

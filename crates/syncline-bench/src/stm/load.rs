@@ -1,0 +1,79 @@
+//! A load: what threads do to a structure for a while, and whether it is whole afterwards.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::access::Machine;
+use crate::locks::processors;
+
+/// Numbers that look random, at the price of a few instructions (xorshift64*, Marsaglia 2003).
+pub struct Random(pub u64);
+
+impl Random {
+    /// A number below a bound.
+    #[inline]
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let number = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D);
+        ((u128::from(number) * u128::from(bound)) >> 64) as u64
+    }
+}
+
+pub trait Load: Sync {
+    /// What a thread keeps.
+    type Worker: Send;
+    /// How many words the structure takes.
+    fn words(&self) -> usize;
+    fn fill(&self, machine: &impl Machine);
+    fn worker(&self, thread: usize) -> Self::Worker;
+    /// Runs one transaction.
+    fn step(&self, machine: &impl Machine, random: &mut Random, worker: &mut Self::Worker);
+    /// Panics if the structure is not as the workers have left it.
+    fn check(&self, machine: &impl Machine, workers: &[Self::Worker]);
+}
+
+/// Transactions between looks at whether the time is over.
+const BATCH: u32 = 32;
+
+/// Transactions in a second, of all threads.
+pub fn run<M: Machine>(load: &impl Load, threads: usize, slot: Duration) -> f64 {
+    let machine = M::new(load.words());
+    load.fill(&machine);
+    let (start, over) = (Barrier::new(threads + 1), AtomicBool::new(false));
+    let (count, workers, time) = thread::scope(|scope| {
+        let (machine, start, over) = (&machine, &start, &over);
+        let threads: Vec<_> = (0..threads)
+            .map(|thread| {
+                scope.spawn(move || {
+                    processors::keep_apart(thread);
+                    let mut worker = load.worker(thread);
+                    let mut random = Random(thread as u64 + 1);
+                    let mut count = 0_u64;
+                    start.wait();
+                    while !over.load(Relaxed) {
+                        for _ in 0..BATCH {
+                            load.step(machine, &mut random, &mut worker);
+                        }
+                        count += u64::from(BATCH);
+                    }
+                    (count, worker)
+                })
+            })
+            .collect();
+        start.wait();
+        let began = Instant::now();
+        thread::sleep(slot);
+        over.store(true, Relaxed);
+        let ended: Vec<_> =
+            threads.into_iter().map(|thread| thread.join().expect("a thread ends")).collect();
+        let time = began.elapsed();
+        let (counts, workers): (Vec<u64>, Vec<_>) = ended.into_iter().unzip();
+        (counts.iter().sum::<u64>(), workers, time)
+    });
+    load.check(&machine, &workers);
+    count as f64 / time.as_secs_f64()
+}

@@ -1,0 +1,106 @@
+//! Who runs the transactions: ours, a global lock, and the crate `stm`.
+
+use std::convert::Infallible;
+
+use parking_lot::Mutex;
+use syncline::stm::{TCell, Tx};
+
+use super::access::{Access, Machine, Op};
+
+/// Ours.
+pub struct Ours(Vec<TCell<u64>>);
+
+struct OurWords<'a, 'tx, 'env> {
+    tx: &'a mut Tx<'tx, 'env>,
+    cells: &'tx [TCell<u64>],
+}
+
+impl Access for OurWords<'_, '_, '_> {
+    type Stop = syncline::stm::Stop;
+
+    #[inline(always)]
+    fn get(&mut self, word: usize) -> Result<u64, Self::Stop> {
+        self.cells[word].get(self.tx)
+    }
+    #[inline(always)]
+    fn set(&mut self, word: usize, value: u64) -> Result<(), Self::Stop> {
+        self.cells[word].set(self.tx, value);
+        Ok(())
+    }
+}
+
+impl Machine for Ours {
+    fn new(words: usize) -> Self {
+        Self((0..words).map(|_| TCell::new(0)).collect())
+    }
+
+    #[inline]
+    fn atomically<O: Op>(&self, op: &O) -> O::Out {
+        let cells = &*self.0;
+        syncline::stm::atomically(|tx| op.run(&mut OurWords { tx, cells }))
+    }
+}
+
+/// One lock around everything, and plain words.
+pub struct GlobalLock(Mutex<Vec<u64>>);
+
+struct PlainWords<'a>(&'a mut [u64]);
+
+impl Access for PlainWords<'_> {
+    type Stop = Infallible;
+
+    #[inline(always)]
+    fn get(&mut self, word: usize) -> Result<u64, Infallible> {
+        Ok(self.0[word])
+    }
+    #[inline(always)]
+    fn set(&mut self, word: usize, value: u64) -> Result<(), Infallible> {
+        self.0[word] = value;
+        Ok(())
+    }
+}
+
+impl Machine for GlobalLock {
+    fn new(words: usize) -> Self {
+        Self(Mutex::new(vec![0; words]))
+    }
+
+    #[inline]
+    fn atomically<O: Op>(&self, op: &O) -> O::Out {
+        let mut words = self.0.lock();
+        let Ok(result) = op.run(&mut PlainWords(&mut words));
+        result
+    }
+}
+
+/// The crate `stm`.
+pub struct StmCrate(Vec<stm::TVar<u64>>);
+
+struct StmWords<'a> {
+    tx: &'a mut stm::Transaction,
+    variables: &'a [stm::TVar<u64>],
+}
+
+impl Access for StmWords<'_> {
+    type Stop = stm::StmError;
+
+    #[inline(always)]
+    fn get(&mut self, word: usize) -> Result<u64, Self::Stop> {
+        self.variables[word].read(self.tx)
+    }
+    #[inline(always)]
+    fn set(&mut self, word: usize, value: u64) -> Result<(), Self::Stop> {
+        self.variables[word].write(self.tx, value)
+    }
+}
+
+impl Machine for StmCrate {
+    fn new(words: usize) -> Self {
+        Self((0..words).map(|_| stm::TVar::new(0)).collect())
+    }
+
+    #[inline]
+    fn atomically<O: Op>(&self, op: &O) -> O::Out {
+        stm::atomically(|tx| op.run(&mut StmWords { tx, variables: &self.0 }))
+    }
+}

@@ -1,0 +1,136 @@
+//! What is done with the tables: streams of steps, drawn before anything is measured.
+
+use std::hint::black_box;
+
+use fastrand::Rng;
+
+use super::peers::Map;
+
+/// A payload.
+pub trait Value: Copy + Send + Sync + 'static {
+    fn of(key: u64) -> Self;
+}
+
+impl Value for u64 {
+    fn of(key: u64) -> u64 {
+        key
+    }
+}
+
+/// The paper's 64 bytes.
+impl Value for [u64; 8] {
+    fn of(key: u64) -> Self {
+        [key; 8]
+    }
+}
+
+/// How many of a hundred operations put and remove; the others get.
+#[derive(Clone, Copy)]
+pub struct Mix {
+    pub name: &'static str,
+    pub puts: u32,
+    pub removes: u32,
+}
+
+pub const PAPER: Mix = Mix { name: "80/10/10", puts: 10, removes: 10 };
+pub const MIXES: [Mix; 4] = [
+    Mix { name: "read", puts: 0, removes: 0 },
+    Mix { name: "98/1/1", puts: 1, removes: 1 },
+    Mix { name: "update 50", puts: 50, removes: 0 },
+    Mix { name: "50/25/25", puts: 25, removes: 25 },
+];
+
+/// How keys are chosen.
+#[derive(Clone, Copy)]
+pub enum Skew {
+    Uniform,
+    /// The most frequent is so much more frequent than the second as that is than the third...:
+    /// YCSB's exponent, 0.99.
+    Zipf,
+}
+
+const EXPONENT: f64 = 0.99;
+
+/// One operation: a key, and in the upper two bits what to do.
+#[derive(Clone, Copy)]
+pub struct Step(u32);
+
+const PUT: u32 = 1 << 30;
+const REMOVE: u32 = 2 << 30;
+const KEY: u32 = PUT - 1;
+
+/// A key by its number. Programs' keys are neither small nor dense.
+pub fn key(number: u64) -> u64 {
+    number.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17)
+}
+
+impl Step {
+    #[inline(always)]
+    pub fn run<V: Value, M: Map<V>>(self, map: &M) {
+        let key = key(u64::from(self.0 & KEY));
+        let result = match self.0 & !KEY {
+            PUT => map.put(key, V::of(key)),
+            REMOVE => map.remove(key),
+            _ => map.get(key),
+        };
+        black_box(result);
+    }
+}
+
+/// Numbers of keys, as they are chosen.
+pub fn numbers(keys: usize, skew: Skew, steps: usize, random: &mut Rng) -> Vec<u32> {
+    match skew {
+        Skew::Uniform => (0..steps).map(|_| random.u32(..keys as u32)).collect(),
+        Skew::Zipf => {
+            let mut sum = 0.0;
+            let weight = |rank: usize| {
+                sum += (rank as f64).powf(-EXPONENT);
+                sum
+            };
+            let sums: Vec<f64> = (1..=keys).map(weight).collect();
+            // Which keys are frequent has nothing to do with their order.
+            let mut order: Vec<u32> = (0..keys as u32).collect();
+            Rng::with_seed(keys as u64).shuffle(&mut order);
+            let draw = |_| {
+                let at = random.f64() * sums[keys - 1];
+                order[sums.partition_point(|&sum| sum < at).min(keys - 1)]
+            };
+            (0..steps).map(draw).collect()
+        }
+    }
+}
+
+/// Steps with these keys.
+pub fn stream(numbers: &[u32], mix: Mix, random: &mut Rng) -> Vec<Step> {
+    let step = |&number: &u32| {
+        let draw = random.u32(..100);
+        let what = match draw {
+            _ if draw < mix.puts => PUT,
+            _ if draw < mix.puts + mix.removes => REMOVE,
+            _ => 0,
+        };
+        Step(number | what)
+    };
+    numbers.iter().map(step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_has_the_mix_and_the_skew() {
+        let mut random = Rng::with_seed(1);
+        let drawn = numbers(1000, Skew::Zipf, 100_000, &mut random);
+        let mut counts = vec![0; 1000];
+        drawn.iter().for_each(|&number| counts[number as usize] += 1);
+        counts.sort_unstable_by_key(|&count| std::cmp::Reverse(count));
+        // 1 over the sum of rank^-0.99 to 1000 is 0.1295; the second has 2^-0.99 of that.
+        assert!((12_000..14_000).contains(&counts[0]), "{}", counts[0]);
+        assert!((6_000..7_100).contains(&counts[1]), "{}", counts[1]);
+        let steps = stream(&drawn, PAPER, &mut random);
+        let puts = steps.iter().filter(|step| step.0 & !KEY == PUT).count();
+        assert!((9_500..10_500).contains(&puts), "{puts}");
+        assert!(steps.iter().zip(&drawn).all(|(step, &number)| step.0 & KEY == number));
+    }
+}

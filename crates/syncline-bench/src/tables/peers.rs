@@ -1,0 +1,208 @@
+//! The tables, ours and others', as the benchmark uses them. All have the same hasher.
+
+use std::collections::HashMap;
+use std::sync::RwLock;
+
+use foldhash::fast::RandomState;
+use syncline::lock::{RawLock, Ttas};
+use syncline::memory::Padded;
+use syncline::table::{HashTable, LockTable, Storage};
+
+/// Shards of the sharded `HashMap`: what is written down by hand most often.
+const SHARDS: usize = 64;
+
+/// A table under test.
+pub trait Map<V>: Send + Sync {
+    fn get(&self, key: u64) -> Option<V>;
+    fn put(&self, key: u64, value: V) -> Option<V>;
+    fn remove(&self, key: u64) -> Option<V>;
+}
+
+/// A maker of empty tables with room for so many entries.
+pub struct Contender<V> {
+    pub name: &'static str,
+    pub ours: bool,
+    pub make: fn(usize) -> Box<dyn Running<V>>,
+}
+
+/// A table, with the loops over it compiled for it.
+pub trait Running<V>: Sync {
+    /// Runs the steps of a stream once.
+    fn run(&self, stream: &[super::load::Step]);
+    fn fill(&self, keys: &mut dyn Iterator<Item = u64>);
+}
+
+impl<V: super::load::Value, M: Map<V>> Running<V> for M {
+    fn run(&self, stream: &[super::load::Step]) {
+        stream.iter().for_each(|step| step.run(self));
+    }
+    fn fill(&self, keys: &mut dyn Iterator<Item = u64>) {
+        keys.for_each(|key| _ = self.put(key, V::of(key)));
+    }
+}
+
+impl<V: Copy + Send + Sync, P> Map<V> for HashTable<u64, V, RandomState, P>
+where
+    P: Storage<u64, V> + Send + Sync,
+{
+    fn get(&self, key: u64) -> Option<V> {
+        self.get(&key).map(|value| *value)
+    }
+    fn put(&self, key: u64, value: V) -> Option<V> {
+        self.insert(key, value).map(|value| *value)
+    }
+    fn remove(&self, key: u64) -> Option<V> {
+        self.remove(&key).map(|value| *value)
+    }
+}
+
+impl<V: Copy + Send, L: RawLock> Map<V> for LockTable<V, L> {
+    fn get(&self, key: u64) -> Option<V> {
+        self.get(key)
+    }
+    fn put(&self, key: u64, value: V) -> Option<V> {
+        self.put(key, value)
+    }
+    fn remove(&self, key: u64) -> Option<V> {
+        self.remove(key)
+    }
+}
+
+impl<V: Copy + Send + Sync> Map<V> for dashmap::DashMap<u64, V, RandomState> {
+    fn get(&self, key: u64) -> Option<V> {
+        self.get(&key).map(|value| *value)
+    }
+    fn put(&self, key: u64, value: V) -> Option<V> {
+        self.insert(key, value)
+    }
+    fn remove(&self, key: u64) -> Option<V> {
+        self.remove(&key).map(|(_, value)| value)
+    }
+}
+
+impl<V: Copy + Send + Sync> Map<V> for papaya::HashMap<u64, V, RandomState> {
+    fn get(&self, key: u64) -> Option<V> {
+        self.pin().get(&key).copied()
+    }
+    fn put(&self, key: u64, value: V) -> Option<V> {
+        self.pin().insert(key, value).copied()
+    }
+    fn remove(&self, key: u64) -> Option<V> {
+        self.pin().remove(&key).copied()
+    }
+}
+
+impl<V: Copy + Send + Sync + 'static> Map<V> for scc::HashMap<u64, V, RandomState> {
+    fn get(&self, key: u64) -> Option<V> {
+        self.read_sync(&key, |_, value| *value)
+    }
+    fn put(&self, key: u64, value: V) -> Option<V> {
+        self.upsert_sync(key, value)
+    }
+    fn remove(&self, key: u64) -> Option<V> {
+        self.remove_sync(&key).map(|(_, value)| value)
+    }
+}
+
+impl<V: Copy + Send + Sync + 'static> Map<V> for flurry::HashMap<u64, V, RandomState> {
+    fn get(&self, key: u64) -> Option<V> {
+        self.pin().get(&key).copied()
+    }
+    fn put(&self, key: u64, value: V) -> Option<V> {
+        self.pin().insert(key, value).copied()
+    }
+    fn remove(&self, key: u64) -> Option<V> {
+        self.pin().remove(&key).copied()
+    }
+}
+
+impl<V: Copy + Send + Sync> Map<V> for RwLock<HashMap<u64, V, RandomState>> {
+    fn get(&self, key: u64) -> Option<V> {
+        self.read().expect("no panics").get(&key).copied()
+    }
+    fn put(&self, key: u64, value: V) -> Option<V> {
+        self.write().expect("no panics").insert(key, value)
+    }
+    fn remove(&self, key: u64) -> Option<V> {
+        self.write().expect("no panics").remove(&key)
+    }
+}
+
+/// `HashMap`s under locks of their own.
+struct Sharded<V> {
+    hasher: RandomState,
+    shards: Vec<Padded<RwLock<HashMap<u64, V, RandomState>>>>,
+}
+
+impl<V: Copy + Send + Sync> Sharded<V> {
+    fn new(capacity: usize) -> Self {
+        let hasher = RandomState::default();
+        let map = || HashMap::with_capacity_and_hasher(capacity / SHARDS, hasher.clone());
+        let shards = (0..SHARDS).map(|_| Padded(RwLock::new(map()))).collect();
+        Self { hasher, shards }
+    }
+
+    fn shard(&self, key: u64) -> &RwLock<HashMap<u64, V, RandomState>> {
+        use std::hash::BuildHasher;
+        // Bits that the map does not look at.
+        &self.shards[(self.hasher.hash_one(key) >> 40) as usize % SHARDS]
+    }
+}
+
+impl<V: Copy + Send + Sync> Map<V> for Sharded<V> {
+    fn get(&self, key: u64) -> Option<V> {
+        self.shard(key).get(key)
+    }
+    fn put(&self, key: u64, value: V) -> Option<V> {
+        self.shard(key).put(key, value)
+    }
+    fn remove(&self, key: u64) -> Option<V> {
+        self.shard(key).remove(key)
+    }
+}
+
+/// A table that hashes keys itself.
+macro_rules! contender {
+    ($name:literal, $ours:literal, $make:expr) => {
+        Contender { name: $name, ours: $ours, make: |capacity| Box::new($make(capacity)) }
+    };
+}
+
+/// All tables that keep entries by hash.
+pub fn contenders<V: super::load::Value>() -> Vec<Contender<V>> {
+    use syncline::table::{FlatTable, Table};
+    vec![
+        contender!("flat table", true, |n| {
+            FlatTable::<u64, V, RandomState>::with_capacity_and_hasher(n, RandomState::default())
+        }),
+        contender!("table", true, |n| Table::<u64, V, RandomState>::with_capacity_and_hasher(
+            n,
+            RandomState::default()
+        )),
+        contender!("dashmap", false, |n| dashmap::DashMap::<u64, V, _>::with_capacity_and_hasher(
+            n,
+            RandomState::default()
+        )),
+        contender!("papaya", false, |n| papaya::HashMap::<u64, V, _>::with_capacity_and_hasher(
+            n,
+            RandomState::default()
+        )),
+        contender!("scc", false, |n| scc::HashMap::<u64, V, _>::with_capacity_and_hasher(
+            n,
+            RandomState::default()
+        )),
+        contender!("flurry", false, |n| flurry::HashMap::<u64, V, _>::with_capacity_and_hasher(
+            n,
+            RandomState::default()
+        )),
+        contender!("RwLock<HashMap>", false, |n| RwLock::new(
+            HashMap::<u64, V, _>::with_capacity_and_hasher(n, RandomState::default())
+        )),
+        contender!("64 RwLock<HashMap>", false, Sharded::<V>::new),
+    ]
+}
+
+/// The paper's table with so many buckets.
+pub fn paper_table<V: super::load::Value, const BUCKETS: usize>() -> Contender<V> {
+    contender!("lock table", true, |n: usize| LockTable::<V, Ttas>::new(BUCKETS, n / BUCKETS))
+}

@@ -1,0 +1,66 @@
+/* Transactions: words of 64 bits that change together, or not at all. */
+
+#ifndef SYNCLINE_TRANSACTIONS_H
+#define SYNCLINE_TRANSACTIONS_H
+
+#ifndef SYNCLINE_H
+#error "include syncline.h"
+#endif
+
+/* A word that transactions read and write. All zero bytes are a cell that holds 0. It stays where
+ * it is while transactions may use it; nothing else reads or writes it. */
+typedef struct syncline_cell { uint64_t opaque[2]; } syncline_cell_t;
+
+#define SYNCLINE_CELL_INIT(value) {{0, (value)}}
+
+/* A transaction under way; of no use once its function has returned. */
+typedef struct syncline_tx syncline_tx_t;
+
+/* What a transaction does. It returns
+ *
+ *     0          to commit: all that it has set is written, at one moment at which all that it has
+ *                got still held
+ *     EAGAIN     if a function below has returned that to it: it is run again. Clean up and hand
+ *                it on
+ *     else       to give up: nothing is written, and syncline_atomically returns this
+ *
+ * It may run several times; so it does nothing else that counts. In every run it sees the cells
+ * as they were at one moment, also if it is run again. It must not wait for other threads but by
+ * syncline_tx_retry, and must return: no exception, no longjmp.
+ *
+ *     static int transfer(syncline_tx_t *tx, void *argument) {
+ *         struct order *order = argument;
+ *         uint64_t from, to;
+ *         int error;
+ *         if ((error = syncline_tx_get(tx, order->from, &from)) ||
+ *             (error = syncline_tx_get(tx, order->to, &to)))
+ *             return error;
+ *         if (from < order->amount) return ERANGE;
+ *         syncline_tx_set(tx, order->from, from - order->amount);
+ *         syncline_tx_set(tx, order->to, to + order->amount);
+ *         return 0;
+ *     }
+ *     ...
+ *     int error = syncline_atomically(transfer, &order);
+ */
+typedef int (*syncline_transaction_t)(syncline_tx_t *tx, void *argument);
+
+/*     atomically runs a transaction until it commits or gives up, and returns what the function
+ *                returned; or
+ *                EINVAL   a null pointer for a function
+ *                EDEADLK  from within a transaction; hand its tx on instead
+ *     get        reads a cell
+ *                EAGAIN   another transaction is in the way
+ *     set        is to write a cell; until it commits, only this transaction sees it
+ *     retry      returns EAGAIN, and syncline_atomically waits until a cell changes that the
+ *                transaction has got, before it runs it again
+ *                EINVAL   it has got none, and would wait forever
+ *     all        EINVAL   a null or misaligned pointer, or what was never a cell */
+int syncline_atomically(syncline_transaction_t transaction, void *argument);
+int syncline_tx_get(syncline_tx_t *tx, const syncline_cell_t *cell, uint64_t *value);
+int syncline_tx_set(syncline_tx_t *tx, syncline_cell_t *cell, uint64_t value);
+int syncline_tx_retry(syncline_tx_t *tx);
+
+SYNCLINE_LAYOUT(syncline_cell_t, 16, 8);
+
+#endif /* SYNCLINE_TRANSACTIONS_H */

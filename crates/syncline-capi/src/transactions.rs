@@ -1,0 +1,143 @@
+//! Transactions, as C sees them: a function that gets its argument and a handle, and returns 0 to
+//! commit.
+//!
+//! C can't be kept from using a handle or a cell too long; that is in the interface's contract.
+//! What can be noticed is: a transaction inside another, what is no cell, and waiting for nothing.
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::mem::transmute;
+
+use syncline::stm::{GLOBAL, Stop, TCell, Tx, atomically};
+
+use crate::boundary::{Refusal, at, boundary};
+
+type Word = TCell<u64>;
+type Function = unsafe extern "C" fn(*mut Handle, *mut c_void) -> c_int;
+
+/// A transaction under way, or `syncline_tx_t`.
+pub(crate) struct Handle {
+    /// Lives as long as the handle, as do the cells that it meets.
+    tx: *mut Tx<'static, 'static>,
+    /// Why the attempt is over, if it is.
+    stop: Option<Stop>,
+    has_read: bool,
+}
+
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a transaction; returns what the function returned that ended it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_atomically(
+    function: Option<Function>,
+    argument: *mut c_void,
+) -> c_int {
+    let mut ended = 0;
+    let outcome = boundary(|| {
+        let function = function.ok_or(Refusal::Invalid)?;
+        if INSIDE.replace(true) {
+            return Err(Refusal::Deadlock);
+        }
+        ended = atomically(|tx| {
+            // SAFETY: the handle is not used after the function returns.
+            let tx = unsafe { transmute::<*mut Tx, *mut Tx<'static, 'static>>(&raw mut *tx) };
+            let mut handle = Handle { tx, stop: None, has_read: false };
+            // SAFETY: C's caller gives a function that takes this argument.
+            let returned = unsafe { function(&raw mut handle, argument) };
+            match handle.stop {
+                Some(stop) if returned == libc::EAGAIN => return Err(stop),
+                // SAFETY: the transaction is still under way.
+                _ if returned != 0 => unsafe { (*tx).undo() },
+                _ => {}
+            }
+            Ok(returned)
+        });
+        INSIDE.set(false);
+        Ok(())
+    });
+    if outcome == 0 { ended } else { outcome }
+}
+
+/// Calls what uses a transaction; the attempt is over if that says so.
+unsafe fn with(
+    handle: *mut Handle,
+    call: impl FnOnce(&mut Handle) -> Result<Result<(), Stop>, Refusal>,
+) -> c_int {
+    let mut over = false;
+    let outcome = boundary(|| {
+        // SAFETY: C's caller hands on what its function was given.
+        let handle = unsafe { handle.as_mut() }.ok_or(Refusal::Invalid)?;
+        if let Err(stop) = call(handle)? {
+            handle.stop = Some(stop);
+            over = true;
+        }
+        Ok(())
+    });
+    if over { libc::EAGAIN } else { outcome }
+}
+
+/// What a pointer to a cell points to, if it is one.
+unsafe fn cell(pointer: *const Word) -> Result<&'static Word, Refusal> {
+    // SAFETY: a cell may be zero; it lives until the transaction ends, by the contract.
+    let cell: &'static Word = unsafe { at(pointer) }?;
+    if cell.belongs_to(&GLOBAL) { Ok(cell) } else { Err(Refusal::Invalid) }
+}
+
+/// Reads a cell.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_tx_get(
+    handle: *mut Handle,
+    word: *const Word,
+    value: *mut u64,
+) -> c_int {
+    // SAFETY: the pointers are C's caller's; the transaction is under way.
+    unsafe {
+        with(handle, |handle| {
+            let word = cell(word)?;
+            if value.is_null() || !value.is_aligned() {
+                return Err(Refusal::Invalid);
+            }
+            handle.has_read = true;
+            Ok(word.get(&mut *handle.tx).map(|read| value.write(read)))
+        })
+    }
+}
+
+/// Writes a cell.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_tx_set(handle: *mut Handle, word: *const Word, value: u64) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        with(handle, |handle| {
+            cell(word)?.set(&mut *handle.tx, value);
+            Ok(Ok(()))
+        })
+    }
+}
+
+/// Waits until something changes that the transaction has read.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_tx_retry(handle: *mut Handle) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        with(handle, |handle| {
+            if !handle.has_read {
+                return Err(Refusal::Invalid);
+            }
+            Ok((*handle.tx).retry())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `syncline/transactions.h` has it.
+    #[test]
+    fn a_cell_is_two_words() {
+        assert_eq!((size_of::<Word>(), align_of::<Word>()), (16, 8));
+    }
+}

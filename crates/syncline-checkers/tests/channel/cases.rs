@@ -1,0 +1,256 @@
+//! The cases: what a channel must do, as a small function over any channel in any checker's
+//! memory.
+//!
+//! The checkers report two accesses to a message's place without an order. A note knows its
+//! number, and owns a share of a token: one that is dropped twice or never shows in the count.
+
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex};
+use std::thread::panicking;
+
+use syncline::channel::{self, Duplex, Inbox, RawChannel, Receiver, Sender, TrySendError};
+use syncline_checkers::Engine;
+
+/// A message of `N` words and a token.
+pub struct Note<const N: usize> {
+    numbers: [u64; N],
+    _token: Arc<()>,
+}
+
+/// Messages of a line: two share one.
+pub type Small = Note<2>;
+/// A message that fills a line.
+pub type Large = Note<6>;
+
+/// A message that says which one it is.
+pub trait Numbered: Send + 'static {
+    fn new(number: u64, token: &Arc<()>) -> Self;
+    fn number(self) -> u64;
+}
+
+impl<const N: usize> Numbered for Note<N> {
+    fn new(number: u64, token: &Arc<()>) -> Self {
+        Self { numbers: [number; N], _token: Arc::clone(token) }
+    }
+
+    fn number(self) -> u64 {
+        assert!(self.numbers.iter().all(|&number| number == self.numbers[0]), "a torn message");
+        self.numbers[0]
+    }
+}
+
+/// A channel that a checker runs.
+pub trait Checked: RawChannel<Item: Numbered, Memory: Engine> + Sized + 'static {}
+impl<Q: RawChannel<Item: Numbered, Memory: Engine> + 'static> Checked for Q {}
+
+type Tx<Q> = Kept<Sender<<Q as RawChannel>::Item, Q>>;
+type Rx<Q> = Kept<Receiver<<Q as RawChannel>::Item, Q>>;
+
+/// An end, which disconnects when it is dropped, but not in a case that has failed: its checker
+/// runs no further.
+pub struct Kept<E>(ManuallyDrop<E>);
+
+impl<E> Kept<E> {
+    fn new(end: E) -> Self {
+        Self(ManuallyDrop::new(end))
+    }
+}
+
+impl<E> Deref for Kept<E> {
+    type Target = E;
+
+    fn deref(&self) -> &E {
+        &self.0
+    }
+}
+
+impl<E> DerefMut for Kept<E> {
+    fn deref_mut(&mut self) -> &mut E {
+        &mut self.0
+    }
+}
+
+impl<E> Drop for Kept<E> {
+    fn drop(&mut self) {
+        if !panicking() {
+            // SAFETY: it is not used again.
+            unsafe { ManuallyDrop::drop(&mut self.0) };
+        }
+    }
+}
+
+/// Runs threads, each of which takes its part; all tokens must have come back at the end.
+fn play<M: Engine, P: Send + 'static>(
+    parts: Vec<P>,
+    token: Arc<()>,
+    act: impl Fn(usize, P, &Arc<()>) + Send + Sync + 'static,
+) {
+    let count = parts.len();
+    let parts: Vec<_> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
+    let shared = Arc::new((parts, token));
+    let played = Arc::clone(&shared);
+    M::run(count, move |thread| {
+        let part = played.0[thread].lock().expect("nobody panicked").take().expect("it is there");
+        act(thread, part, &played.1);
+    });
+    // What `run` was given may live a little longer than it; the token is what counts.
+    assert_eq!(Arc::strong_count(&shared.1), 1, "messages were dropped twice or never");
+}
+
+enum End<Q: RawChannel> {
+    Sends(Tx<Q>),
+    Receives(Rx<Q>),
+}
+
+/// A channel, with what its sender and its receiver do.
+fn pair<Q: Checked>(
+    capacity: usize,
+    send: impl Fn(Tx<Q>, &Arc<()>) + Send + Sync + 'static,
+    receive: impl Fn(Rx<Q>) + Send + Sync + 'static,
+) {
+    let (sender, receiver) = channel::over::<Q>(capacity);
+    let parts = vec![End::<Q>::Sends(Kept::new(sender)), End::Receives(Kept::new(receiver))];
+    play::<Q::Memory, _>(parts, Arc::default(), move |_, end, token| match end {
+        End::Sends(sender) => send(sender, token),
+        End::Receives(receiver) => receive(receiver),
+    });
+}
+
+/// All messages arrive, in order, and then the end.
+pub fn stream<Q: Checked>(capacity: usize, messages: u64) {
+    pair::<Q>(
+        capacity,
+        move |mut sender, token| {
+            for number in 0..messages {
+                assert!(sender.send(Q::Item::new(number, token)).is_ok());
+            }
+        },
+        move |mut receiver| assert!(receiver.iter().map(Numbered::number).eq(0..messages)),
+    );
+}
+
+/// The same, in one go.
+pub fn batch<Q: Checked>(capacity: usize, messages: u64) {
+    pair::<Q>(
+        capacity,
+        move |mut sender, token| {
+            let notes = (0..messages).map(|number| Q::Item::new(number, token));
+            assert!(sender.send_all(notes).is_ok());
+        },
+        move |mut receiver| assert!(receiver.iter().map(Numbered::number).eq(0..messages)),
+    );
+}
+
+/// Nobody waits: what was sent arrives or is dropped.
+pub fn tries<Q: Checked>(capacity: usize, messages: u64) {
+    pair::<Q>(
+        capacity,
+        move |mut sender, token| {
+            for number in 0..messages {
+                match sender.try_send(Q::Item::new(number, token)) {
+                    Ok(()) => {}
+                    Err(TrySendError::Full(note) | TrySendError::Disconnected(note)) => {
+                        assert_eq!(note.number(), number);
+                    }
+                }
+            }
+        },
+        move |mut receiver| {
+            let mut last = None;
+            for _ in 0..messages {
+                let number = receiver.try_recv().ok().map(Numbered::number);
+                assert!(number.is_none() || number > last);
+                last = number.or(last);
+            }
+        },
+    );
+}
+
+/// The receiver goes after some messages; the sender is told, and doesn't wait for ever.
+pub fn left_by_receiver<Q: Checked>(capacity: usize, messages: u64) {
+    pair::<Q>(
+        capacity,
+        move |mut sender, token| {
+            let most = (sender.capacity() * 2) as u64 + messages + 3;
+            let sent = (0..=most).take_while(|&n| sender.send(Q::Item::new(n, token)).is_ok());
+            assert!(sent.count() as u64 <= most, "nobody takes as many");
+        },
+        move |mut receiver| {
+            for number in 0..messages {
+                assert_eq!(receiver.recv().map(Numbered::number), Ok(number));
+            }
+        },
+    );
+}
+
+/// Both ways; the one who asks goes first.
+pub fn round_trips<Q: Checked>(rounds: u64) {
+    type Both<Q> = Duplex<<Q as RawChannel>::Item, <Q as RawChannel>::Item, Q, Q>;
+    let (client, server) = Both::<Q>::over(1);
+    let parts = vec![Kept::new(client), Kept::new(server)];
+    play::<Q::Memory, _>(parts, Arc::default(), move |thread, mut end, token| {
+        if thread == 0 {
+            for number in 0..rounds {
+                let answer = end.round_trip(Q::Item::new(number, token));
+                assert_eq!(answer.map(Numbered::number), Ok(number + 100));
+            }
+        } else {
+            while let Ok(note) = end.receiver.recv() {
+                let answer = Q::Item::new(note.number() + 100, token);
+                assert!(end.sender.send(answer).is_ok());
+            }
+        }
+    });
+}
+
+type Receivers<Q> = Kept<Inbox<<Q as RawChannel>::Item, Q>>;
+
+enum Part<Q: RawChannel> {
+    Sends(u64, Tx<Q>),
+    Collects(Receivers<Q>),
+}
+
+/// Several senders to one receiver.
+fn meeting<Q: Checked>(
+    senders: usize,
+    messages: u64,
+    collect: impl Fn(Receivers<Q>) + Send + Sync + 'static,
+) {
+    let mut inbox = Kept::new(Inbox::<Q::Item, Q>::over(senders, 1));
+    let mut connect = || Kept::new(inbox.connect().expect("there is a slot").1);
+    let mut parts: Vec<_> =
+        (0..senders as u64).map(|number| Part::Sends(number, connect())).collect();
+    parts.insert(0, Part::<Q>::Collects(inbox));
+    play::<Q::Memory, _>(parts, Arc::default(), move |_, part, token| match part {
+        Part::Sends(sender, mut channel) => {
+            for number in 0..messages {
+                if channel.send(Q::Item::new(sender * 100 + number, token)).is_err() {
+                    return;
+                }
+            }
+        }
+        Part::Collects(inbox) => collect(inbox),
+    });
+}
+
+/// All messages of all senders arrive, each sender's in order, and then the end.
+pub fn inbox<Q: Checked>(senders: usize, messages: u64) {
+    meeting::<Q>(senders, messages, move |mut inbox| {
+        let mut next = vec![0; senders];
+        while let Ok((slot, note)) = inbox.recv() {
+            assert_eq!(note.number(), slot as u64 * 100 + next[slot]);
+            next[slot] += 1;
+        }
+        assert!(next.iter().all(|&next| next == messages), "some are missing");
+    });
+}
+
+/// The last sender is listened to first, and alone; then the receiver goes.
+pub fn chosen<Q: Checked>(senders: usize) {
+    meeting::<Q>(senders, 1, move |mut inbox| {
+        let (slot, note) = inbox.recv_from(&[senders - 1]).ok().expect("it sends");
+        assert_eq!((slot, note.number()), (senders - 1, (senders - 1) as u64 * 100));
+        assert!(inbox.recv_from(&[senders - 1]).is_err());
+    });
+}

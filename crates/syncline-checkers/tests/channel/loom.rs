@@ -1,0 +1,53 @@
+//! Each channel under loom; the bounds stand beside the cases.
+
+use syncline_checkers::{Bounds, model};
+
+const EXECUTIONS: usize = 6_000;
+
+/// Explores executions with so many preemptions.
+fn explore(preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
+    let executions = Some(EXECUTIONS);
+    let bounds = Bounds { preemptions: Some(preemptions), executions, timed: false };
+    println!("{:?}", model(bounds, case));
+}
+
+macro_rules! cases {
+    ($($name:ident: explore($preemptions:literal), $case:ident($($argument:expr),*);)*) => {
+        $(#[test]
+        fn $name() {
+            crate::loom::explore($preemptions, || crate::cases::$case::<Channel>($($argument),*));
+        })*
+    };
+}
+
+macro_rules! channel {
+    ($name:ident: $Channel:ident<$Note:ident>, $Wait:ident) => {
+        mod $name {
+            type Channel = syncline::channel::$Channel<
+                crate::cases::$Note,
+                syncline::wait::$Wait,
+                syncline_checkers::Loom,
+            >;
+            cases! {
+                streams_of_three: explore(4), stream(1, 3);
+                streams_of_five: explore(3), stream(1, 5);
+                batches: explore(3), batch(1, 5);
+                tries: explore(4), tries(1, 3);
+                left_by_receiver: explore(4), left_by_receiver(1, 0);
+                left_by_receiver_later: explore(3), left_by_receiver(1, 2);
+                round_trips: explore(3), round_trips(2);
+                an_inbox_of_one: explore(4), inbox(1, 3);
+                an_inbox_of_two: explore(2), inbox(2, 1);
+                a_fuller_inbox_of_two: explore(2), inbox(2, 2);
+                chosen: explore(2), chosen(2);
+            }
+        }
+    };
+}
+
+channel! { rings_that_spin: Ring<Small>, Spin }
+channel! { rings_that_park: Ring<Small>, Park }
+channel! { rings_of_large_messages_that_spin: Ring<Large>, Spin }
+channel! { rings_of_large_messages_that_park: Ring<Large>, Park }
+channel! { singles_that_spin: Single<Small>, Spin }
+channel! { singles_that_park: Single<Small>, Park }

@@ -1,0 +1,29 @@
+//! The checkers are checked: each mutant of `broken/channel/` must be rejected by the case that
+//! its list names.
+
+pub use syncline_checkers::failure;
+
+/// Requires that the case fails.
+macro_rules! reject {
+    (stream, $Channel:ty) => {
+        $crate::mutants::reject!(@$Channel, stream(1, 5))
+    };
+    (batch, $Channel:ty) => {
+        $crate::mutants::reject!(@$Channel, batch(1, 5))
+    };
+    (left_by_receiver, $Channel:ty) => {
+        $crate::mutants::reject!(@$Channel, left_by_receiver(1, 0))
+    };
+    (round_trips, $Channel:ty) => {
+        $crate::mutants::reject!(@$Channel, round_trips(1))
+    };
+    (inbox, $Channel:ty) => {
+        $crate::mutants::reject!(@$Channel, inbox(2, 1))
+    };
+    (@$Channel:ty, $case:ident($($argument:expr),*)) => {
+        let case = || $crate::cases::$case::<$Channel>($($argument),*);
+        let why = $crate::mutants::failure(false, case);
+        println!("{}", why.expect("the mutant survived"));
+    };
+}
+pub(crate) use reject;

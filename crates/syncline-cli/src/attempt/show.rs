@@ -1,0 +1,50 @@
+//! The outcome of an experiment, for a person.
+
+use std::fmt::Write as _;
+
+use syncline_try::{Comparison, Experiment, Interval, Measure, Outcome, Verdict};
+
+use crate::words::counted;
+
+/// The table, and what is to be said below it; intervals need so many rounds.
+pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> String {
+    let of = |value: f64| match experiment.measure {
+        Measure::Printed { .. } => format!("{value}"),
+        _ => format!("{value:.3} s"),
+    };
+    let what = match &experiment.measure {
+        Measure::Wall => "time",
+        Measure::Processor => "processor time",
+        Measure::Printed { .. } => "figure",
+    };
+    let name = &experiment.own.name;
+    let mut text = String::new();
+    // Writing to a text never fails.
+    let _ = writeln!(text, "{:<26} {what:>14}  gain, with its interval of 95 %", "locks");
+    let _ = writeln!(text, "{name:<26} {:>14}", of(outcome.own));
+    for Comparison { name, verdict } in &outcome.others {
+        let (value, said) = match verdict {
+            Verdict::Better(value, interval) => (of(*value), gain(interval, "faster")),
+            Verdict::Worse(value, interval) => (of(*value), gain(interval, "slower")),
+            Verdict::Same(value, interval) => (of(*value), gain(interval, "no difference")),
+            Verdict::TooFew(gain) => (String::new(), format!("{gain:.2}x  too few runs to say")),
+            Verdict::Failed(why) => (String::new(), why.clone()),
+        };
+        let _ = writeln!(text, "{name:<26} {value:>14}  {said}");
+    }
+    let _ = writeln!(
+        text,
+        "\nMedians of {}; each compares runs of the same round. All intervals together are right \
+         in 95 of 100 cases.",
+        counted(outcome.rounds as u64, "round", "rounds")
+    );
+    if outcome.rounds < enough {
+        let _ = writeln!(text, "An interval takes {enough} rounds: --runs {enough} or more.");
+    }
+    text
+}
+
+fn gain(interval: &Interval, verdict: &str) -> String {
+    let Interval { median, low, high } = interval;
+    format!("{median:.2}x ({low:.2} to {high:.2})  {verdict}")
+}

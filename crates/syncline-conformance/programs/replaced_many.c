@@ -1,0 +1,34 @@
+// Many mutexes, each used, some of them at once by two threads; says how much memory that takes.
+#include "truth.h"
+
+enum { MUTEXES = 300000 };
+
+static pthread_mutex_t all[MUTEXES];
+static int counts[MUTEXES];
+
+static void *work(void *argument) {
+    for (int i = 0; i < MUTEXES; i++) {
+        pthread_mutex_lock(&all[i]);
+        counts[i]++;
+        pthread_mutex_unlock(&all[i]);
+    }
+    return argument;
+}
+
+int main(void) {
+    pthread_t other;
+    REQUIRE(pthread_create(&other, NULL, work, NULL) == 0);
+    work(NULL);
+    REQUIRE(pthread_join(other, NULL) == 0);
+    int locked = 0;
+    for (int i = 0; i < MUTEXES; i++)
+        locked += counts[i] == 2;
+    say("@locked %d", locked);
+    FILE *status = fopen("/proc/self/status", "r");
+    char line[256];
+    long resident;
+    while (fgets(line, sizeof line, status))
+        if (sscanf(line, "VmRSS: %ld", &resident) == 1)
+            say("@resident %ld", resident);
+    return 0;
+}

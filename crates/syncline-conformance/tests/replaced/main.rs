@@ -1,0 +1,31 @@
+//! Programs do under `syncline exec` what they do without.
+//!
+//! For each call that POSIX defines, the C library itself says what is right: the same program
+//! prints the outcome of each, plainly and with replaced locks.
+
+mod limits;
+mod programs;
+mod semantics;
+mod torture;
+
+use syncline::lock::{catalogue, forms};
+
+/// The forms of all locks that can be put in place of a mutex, or if `shared` of a reader-writer
+/// lock.
+fn replacements(shared: bool) -> Vec<&'static str> {
+    let entries = catalogue();
+    let suits = |form: &&syncline::lock::Form| {
+        let entry = entries.iter().find(|e| e.name == form.lock).expect("an entry");
+        let gated = form.name == entry.name || form.name.ends_with("-park");
+        let tried = entry.can_try && (!shared || entry.node_bytes == 0);
+        entry.shared == shared && (gated || tried)
+    };
+    forms().iter().filter(suits).map(|form| form.name).collect()
+}
+
+/// Those of them that sleep while they wait.
+fn parking(shared: bool) -> Vec<&'static str> {
+    let mut names = replacements(shared);
+    names.retain(|name| !name.ends_with("-spin") && !name.ends_with("-yield"));
+    names
+}

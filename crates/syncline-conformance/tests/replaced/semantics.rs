@@ -1,0 +1,97 @@
+//! Error numbers, kinds, initialisers, deadlines, cancellation, forks: the outcome of each call.
+
+use syncline_conformance::{Case, Outcome, Program};
+
+use crate::{parking, replacements};
+
+/// What a program printed, without the bytes of the objects, which a replaced lock uses in its
+/// own way.
+fn outcomes(run: &Outcome) -> String {
+    let line = |line: &str| {
+        let is_bytes = |words: &str| {
+            words.split(' ').all(|w| {
+                let digits = w.strip_suffix("+tid").unwrap_or(w);
+                digits == "*" || !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit())
+            })
+        };
+        match line.split_once(": ") {
+            Some((what, words)) if is_bytes(words) => format!("{what}\n"),
+            _ => format!("{line}\n"),
+        }
+    };
+    run.behaviour().lines().map(line).collect()
+}
+
+/// Runs a program plainly, and under each of these locks.
+#[track_caller]
+fn same(program: &str, locks: &[&str]) {
+    let case = Case::new(&Program::compile_with(program, &["-lm"]));
+    let plain = outcomes(&case.plain());
+    assert!(!plain.is_empty());
+    for locks in locks {
+        let replaced = outcomes(&case.replaced(locks));
+        let lines = plain.lines().zip(replaced.lines()).enumerate();
+        for (number, (plain, replaced)) in lines {
+            assert_eq!(plain, replaced, "{program} with {locks}, line {}", number + 1);
+        }
+        assert_eq!(plain.lines().count(), replaced.lines().count(), "{program} with {locks}");
+    }
+}
+
+/// One lock of each form: inside the object with and without a node, behind a pointer, and with
+/// waiters that can or can't give up.
+const FORMS: [&str; 5] = ["gate", "mcs-yield", "ticket-spin", "hmcs-park", "clh_timed-park"];
+
+#[test]
+fn every_kind_of_mutex() {
+    same("mutex_kinds.c", &FORMS);
+}
+
+#[test]
+fn every_kind_of_mutex_is_told_under_every_lock() {
+    same("errno.c", &replacements(false));
+    same("c11.c", &parking(false));
+}
+
+#[test]
+fn robust_mutexes_are_left_alone() {
+    same("mutex_robust.c", &["gate", "mcs-yield", "hmcs-park"]);
+}
+
+#[test]
+fn condition_variables() {
+    same("cond.c", &["gate", "mcs-park", "hmcs-park", "tas-park"]);
+}
+
+#[test]
+fn rwlocks() {
+    same("rwlock.c", &replacements(true));
+}
+
+#[test]
+fn spinlocks() {
+    same("spin_barrier.c", &FORMS);
+}
+
+#[test]
+fn cancellation() {
+    same("cancel.c", &FORMS);
+}
+
+#[test]
+fn cpp() {
+    same("cxx.cpp", &["gate+rw_readers", "mcs-park+rw_compact"]);
+}
+
+#[test]
+fn processes() {
+    for program in ["fork_server.c", "fork_storm.c", "shared.c", "constructors.c"] {
+        same(program, &["gate+rw_readers", "mcs-park", "clh-park"]);
+    }
+}
+
+/// An allocator of the program's own, which locks: our memory must not come from it.
+#[test]
+fn allocators_that_lock() {
+    same("own_malloc.c", &["gate", "mcs-yield", "clh_timed-park"]);
+}

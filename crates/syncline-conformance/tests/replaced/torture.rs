@@ -1,0 +1,61 @@
+//! Mutexes and condition variables under pressure, with every lock that can replace them.
+
+use syncline_conformance::{Case, Program};
+
+use crate::{parking, replacements};
+
+fn torture(locks: &str, rounds: u32, threads: u32) {
+    let case = Case::new(&Program::compile("replaced_torture.c"));
+    let case = case.arg(rounds.to_string()).arg(threads.to_string()).limit(120);
+    let outcome = case.replaced(locks);
+    let sum = u64::from(threads / 2) * u64::from(rounds) * u64::from(rounds + 1) / 2;
+    let sections = threads * rounds;
+    let expected = format!(
+        "{} turns\n0 in the queue, sum {sum}\n{} gates\n{} cancelled\n{sections} sections\n\
+         {} written\n",
+        2 * rounds,
+        rounds / 20,
+        rounds / 50,
+        threads / 2 * rounds,
+    );
+    assert_eq!(outcome.behaviour(), expected, "{locks}");
+    let output = String::from_utf8_lossy(&outcome.stdout);
+    assert!(output.contains("@owner 0"), "{locks} did not replace the mutex");
+    let shared = locks.contains("+rw_");
+    assert_eq!(output.contains("@writer 0"), shared, "{locks} and the reader-writer lock");
+}
+
+#[test]
+fn two_threads_under_every_lock() {
+    for locks in replacements(false) {
+        torture(locks, 200, 2);
+    }
+}
+
+#[test]
+fn two_threads_under_every_lock_that_can_be_shared() {
+    for locks in replacements(true) {
+        torture(&format!("gate+{locks}"), 200, 2);
+    }
+}
+
+#[test]
+fn sixty_four_threads_under_every_parking_lock() {
+    for locks in parking(false) {
+        torture(locks, 100, 64);
+    }
+    for locks in parking(true) {
+        torture(&format!("gate+{locks}"), 100, 64);
+    }
+}
+
+/// A process forks while its threads wait for locks that it holds, as `pthread_atfork` is for. The
+/// child has none of these waiters, and must be able to use the locks with threads of its own.
+#[test]
+fn locks_are_usable_in_a_forked_child() {
+    for locks in ["gate", "mcs-yield", "mcs-park", "clh_timed-yield", "hmcs-yield", "futex"] {
+        let case = Case::new(&Program::compile("replaced_fork.c")).limit(60);
+        let outcome = case.replaced(&format!("{locks}+rw_readers"));
+        assert_eq!(outcome.behaviour(), "20 children\n", "{locks}");
+    }
+}

@@ -1,0 +1,77 @@
+//! Threads begin together, or not at all.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::error::Error;
+
+/// Where threads wait until all are at their places; none goes on if one can't be.
+pub struct Start {
+    state: Mutex<(usize, Option<Error>)>,
+    changed: Condvar,
+}
+
+impl Start {
+    /// For so many threads.
+    pub fn new(missing: usize) -> Start {
+        Start { state: Mutex::new((missing, None)), changed: Condvar::new() }
+    }
+
+    /// A thread is at its place, or could not get there. Waits for the others, and says whether
+    /// all are there.
+    pub fn arrive(&self, arrived: Result<(), Error>) -> bool {
+        match arrived {
+            Ok(()) => self.lock().0 -= 1,
+            Err(error) => self.fail(error),
+        }
+        self.changed.notify_all();
+        let waits =
+            |(missing, failed): &mut (usize, Option<Error>)| *missing > 0 && failed.is_none();
+        let state = self.changed.wait_while(self.lock(), waits);
+        state.unwrap_or_else(PoisonError::into_inner).1.is_none()
+    }
+
+    /// One of the threads won't come.
+    pub fn fail(&self, error: Error) {
+        self.lock().1 = Some(error);
+        self.changed.notify_all();
+    }
+
+    /// Why none went on, if so.
+    pub fn outcome(self) -> Result<(), Error> {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        state.1.map_or(Ok(()), Err)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (usize, Option<Error>)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn all_go_on_once_all_are_there() {
+        let start = Start::new(3);
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| start.arrive(Ok(())))).collect();
+            assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
+        });
+        assert!(start.outcome().is_ok());
+    }
+
+    #[test]
+    fn none_goes_on_if_one_can_not_come() {
+        let start = Start::new(3);
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..2).map(|_| scope.spawn(|| start.arrive(Ok(())))).collect();
+            start.fail(Error::Thread { source: io::ErrorKind::WouldBlock.into() });
+            assert!(threads.into_iter().all(|thread| !thread.join().unwrap()));
+        });
+        assert!(matches!(start.outcome(), Err(Error::Thread { .. })));
+    }
+}

@@ -1,0 +1,129 @@
+//! The claims at a small size: what held goes on holding, what is known to miss is known with its
+//! reason, and docs/study.md says the same. And the checks themselves, on inputs that are wrong.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use syncline_study::claims::{self, Check, KNOWN_MISSES, ROWS};
+use syncline_study::figure::{Book, Series};
+use syncline_study::lab::{Effort, Lab};
+use syncline_study::study;
+
+/// All that the claims are about, measured once.
+fn book() -> &'static Book {
+    static BOOK: OnceLock<Book> = OnceLock::new();
+    BOOK.get_or_init(|| study::claimed(&Lab { effort: Effort::Small, seed: 1 }, |_, _| {}))
+}
+
+fn is_known(id: &str, part: &str) -> bool {
+    KNOWN_MISSES.iter().any(|miss| miss.id == id && part.starts_with(miss.part))
+}
+
+#[test]
+fn what_held_holds_and_what_misses_is_known() {
+    let mut faults = Vec::new();
+    for (row, parts) in claims::outcomes(book()) {
+        for part in parts.iter().flatten() {
+            match (part.holds, is_known(row.id, &part.what)) {
+                (true, true) => faults.push(format!("{} {} holds now: it is no miss", row.id, part.what)),
+                (false, false) => faults.push(format!("{} {} misses: {}", row.id, part.what, part.ours)),
+                _ => {}
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn each_known_miss_is_a_part_of_a_row() {
+    let outcomes = claims::outcomes(book());
+    for miss in KNOWN_MISSES {
+        let row = outcomes.iter().find(|(row, _)| row.id == miss.id);
+        let parts = row.and_then(|(_, parts)| parts.as_ref());
+        let found = parts.is_some_and(|parts| parts.iter().any(|p| p.what.starts_with(miss.part)));
+        assert!(found, "{} {}", miss.id, miss.part);
+    }
+}
+
+#[test]
+fn every_row_that_is_built_has_parts() {
+    for (row, parts) in claims::outcomes(book()) {
+        let built = matches!(row.check, Check::Figures(..));
+        assert_eq!(built, parts.is_some_and(|parts| !parts.is_empty()), "{}", row.id);
+    }
+}
+
+#[test]
+fn the_document_says_what_the_claims_say() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/study.md");
+    let text = std::fs::read_to_string(path).expect("docs/study.md");
+    for (row, parts) in claims::outcomes(book()) {
+        let begin = format!("| {} |", row.id);
+        let line = text.lines().find(|line| line.starts_with(&begin)).expect(row.id);
+        let verdict = match parts {
+            None => "not built",
+            Some(parts) if parts.iter().all(|part| part.holds) => "holds",
+            Some(_) => "misses",
+        };
+        assert!(line.ends_with(&format!("| {verdict} |")), "{line}: {verdict}");
+    }
+    for miss in KNOWN_MISSES {
+        assert!(text.contains(miss.why), "{}: {}", miss.id, miss.why);
+    }
+}
+
+#[test]
+fn ids_are_unique_and_the_papers() {
+    let mut ids: Vec<&str> = ROWS.iter().map(|row| row.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), ROWS.len());
+    for (letter, count) in [('S', 20), ('M', 6), ('P', 5), ('C', 4), ('A', 5)] {
+        assert_eq!(ids.iter().filter(|id| id.starts_with(letter)).count(), count, "{letter}");
+    }
+}
+
+/// Whether a row holds on a book that was tampered with.
+fn holds(id: &str, change: impl Fn(&mut Series, &str, &str)) -> bool {
+    let mut book = book().clone();
+    for figure in &mut book.figures {
+        for panel in &mut figure.panels {
+            for series in &mut panel.series {
+                change(series, figure.id, &panel.machine);
+            }
+        }
+    }
+    let (_, parts) = claims::outcomes(&book).into_iter().find(|(row, _)| row.id == id).expect("a row");
+    parts.expect("it is built").iter().all(|part| part.holds)
+}
+
+/// Multiplies all values of a series of a machine's figure.
+fn scaled<'a>(figure: &'a str, machine: &'a str, name: &'a str, by: f64) -> impl Fn(&mut Series, &str, &str) + 'a {
+    move |series, id, of| {
+        if id == figure && of == machine && series.name == name {
+            series.points.iter_mut().for_each(|point| point.y *= by);
+        }
+    }
+}
+
+#[test]
+fn a_wrong_number_is_found() {
+    let same = |_: &mut Series, _: &str, _: &str| {};
+    for (id, figure, machine, name, by) in [
+        ("S2", "table-2", "opteron", "store, shared by all", 1.2),
+        ("S3", "table-2", "opteron", "load, directory two hops away", 0.8),
+        ("S5", "figure-4-latency", "xeon", "fai", 2.0),
+        ("S8", "figure-5", "xeon", "clh", 10.0),
+        ("S8", "figure-5", "niagara", "tas", 100.0),
+    ] {
+        assert!(holds(id, same), "{id}");
+        assert!(!holds(id, scaled(figure, machine, name, by)), "{id} {figure} {machine} {name}");
+    }
+}
+
+#[test]
+fn values_that_are_missing_do_not_hold() {
+    for id in ["S2", "S5", "S8"] {
+        assert!(!holds(id, |series, _, _| series.points.iter_mut().for_each(|p| p.y = f64::NAN)), "{id}");
+    }
+}

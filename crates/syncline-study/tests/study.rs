@@ -1,0 +1,166 @@
+//! Stress tests and figures: plausible here and simulated, the same from the same seed, and
+//! written so that others can read them.
+
+use syncline_study::figure::{Book, Figure, Panel};
+use syncline_study::figures::{NINE, PLANS};
+use syncline_study::lab::{Effort, Lab};
+use syncline_study::stress::atomics::{self, Operation};
+use syncline_study::stress::contenders::{self, Contender};
+use syncline_study::stress::messages::{self, Fetched, Way};
+use syncline_study::stress::table::{self, Shape};
+use syncline_study::stress::uncontended::Turns;
+use syncline_study::stress::{Homes, Load, Pause};
+use syncline_study::target::Target;
+use syncline_study::world::{Elsewhere, Here, Placement, World};
+use syncline_study::{page, study};
+use syncline_sim::Machine;
+
+fn load(threads: usize, locks: usize, seconds: f64) -> Load {
+    Load {
+        threads,
+        placement: Placement::Near,
+        locks,
+        data: true,
+        pause: Pause::Transfer,
+        homes: Homes::First,
+        timed: true,
+        warm_up: seconds / 5.0,
+        measured: seconds,
+        seed: 1,
+    }
+}
+
+fn simulated(name: &str) -> Machine {
+    Machine::named(name).expect("it comes along")
+}
+
+#[test]
+fn every_lock_of_the_catalogue_runs_here_and_simulated() {
+    let machine = simulated("opteron");
+    let elsewhere = Elsewhere(&machine);
+    for contender in contenders::all::<Elsewhere<'_>>() {
+        for threads in [1, 7, 48] {
+            let outcome = (contender.throughput)(&elsewhere, &load(threads, 1, 50e-6));
+            assert!(outcome.per_second > 1e4, "{} {threads}: {outcome:?}", contender.name);
+        }
+    }
+    let here = Here::new();
+    for contender in contenders::all::<Here>() {
+        let outcome = (contender.throughput)(&here, &load(here.threads().min(2), 4, 0.005));
+        assert!(outcome.per_second > 1e3, "{}: {outcome:?}", contender.name);
+        let turns = Turns { warm_up: 10, measured: 100, seed: 1 };
+        assert!((contender.uncontended)(&here, None, &turns) < 1e5, "{}", contender.name);
+    }
+}
+
+#[test]
+fn the_nine_locks_are_in_the_catalogue() {
+    assert_eq!(Contender::<Here>::named(&NINE).len(), NINE.len());
+}
+
+#[test]
+fn one_at_a_time_succeeds() {
+    let machine = simulated("xeon");
+    let rate = |operation, threads| {
+        atomics::run(&Elsewhere(&machine), operation, &load(threads, 1, 100e-6)).success_percent
+    };
+    assert!(rate(Operation::Cas, 1) == 100.0 && rate(Operation::Cas, 10) < 50.0);
+    assert!(rate(Operation::Tas, 1) == 100.0 && rate(Operation::Tas, 10) < 50.0);
+    assert!(rate(Operation::CasFai, 10) == 100.0 && rate(Operation::Fai, 10) == 100.0);
+}
+
+#[test]
+fn a_free_lock_costs_what_the_table_says() {
+    // Test-and-set is one atomic operation: table 2's, on a changed line, and 20 cycles alone.
+    let machine = simulated("opteron");
+    let world = Elsewhere(&machine);
+    let tas = &Contender::<Elsewhere<'_>>::named(&["tas"])[0];
+    let turns = Turns { warm_up: 5, measured: 50, seed: 1 };
+    assert_eq!((tas.uncontended)(&world, None, &turns), 20.0);
+    for ((_, partner), paper) in world.partners().into_iter().zip([110.0, 197.0, 216.0, 296.0]) {
+        assert_eq!((tas.uncontended)(&world, Some(partner), &turns), paper);
+    }
+}
+
+#[test]
+fn messages_arrive_here_too() {
+    let here = Here::new();
+    let outcome = messages::one_server::<Here, Fetched<Here>>(&here, Way::Round, &load(2, 1, 0.01));
+    assert!(outcome.per_second > 100.0, "{outcome:?}");
+    let shape = Shape { buckets: 12, keys: 12 };
+    let served = table::served(&here, shape, &load(2, 1, 0.01));
+    // Half of the keys are there.
+    assert!((20.0..80.0).contains(&served.success_percent), "{served:?}");
+}
+
+#[test]
+fn the_order_of_places_is_as_asked_for() {
+    let (opteron, niagara) = (simulated("opteron"), simulated("niagara"));
+    let near = Elsewhere(&opteron).places(8, Placement::Near);
+    assert_eq!(near, [0, 1, 2, 3, 4, 5, 6, 7]);
+    let far = Elsewhere(&opteron).places(3, Placement::Far);
+    assert_eq!(far, [0, 6, 12], "a die after the other");
+    let cores = Elsewhere(&niagara).places(9, Placement::Near);
+    assert_eq!(cores, [0, 8, 16, 24, 32, 40, 48, 56, 1], "evenly among the cores");
+    assert_eq!(Elsewhere(&opteron).steps(), [1, 2, 3, 4, 6, 7, 12, 18, 24, 36, 48]);
+}
+
+fn measured(seed: u64) -> Book {
+    let lab = Lab { effort: Effort::Small, seed };
+    let targets = [Target::named("tilera").expect("it comes along")];
+    let ids = ["figure-4", "figure-6", "figure-9"].map(str::to_owned);
+    study::run(&lab, &study::plans(&ids), &targets, |_, _| {})
+}
+
+#[test]
+fn the_same_seed_gives_the_same_study() {
+    let book = measured(3);
+    assert_eq!(book.figures, measured(3).figures);
+    assert_ne!(book.figures, measured(4).figures);
+}
+
+#[test]
+fn every_figure_can_be_measured_on_a_machine_from_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("mine.json");
+    let mut description = simulated("xeon").description;
+    (description.name, description.nodes) = ("mine <b>".to_owned(), 2);
+    description.distances = vec![vec![0.0, 1.0], vec![1.0, 0.0]];
+    std::fs::write(&path, serde_json::to_string(&description).expect("JSON")).expect("a file");
+    let targets = [Target::named(path.to_str().expect("a name")).expect("it is one")];
+    let lab = Lab { effort: Effort::Small, seed: 1 };
+    let book = study::run(&lab, &PLANS.iter().collect::<Vec<_>>(), &targets, |_, _| {});
+    for figure in &book.figures {
+        let [panel] = &figure.panels[..] else { panic!("{}: no panel", figure.id) };
+        let values = panel.series.iter().flat_map(|series| &series.points).map(|point| point.y);
+        assert!(values.clone().count() > 1 && values.clone().all(|y| y.is_finite() && y >= 0.0), "{}", figure.id);
+        assert!(figure.says.contains("mine <b>"), "{}: {}", figure.id, figure.says);
+    }
+    let mut text = Vec::new();
+    page::write(&book, &["<script>".to_owned()], &mut text).expect("memory takes it");
+    let text = String::from_utf8(text).expect("text");
+    assert!(!text.contains("<script>") && !text.contains("mine <b>") && text.contains("mine &lt;b&gt;"));
+}
+
+#[test]
+fn a_csv_file_has_a_value_in_each_line() {
+    let book = measured(1);
+    let figure: &Figure = &book.figures[0];
+    let text = Book::csv(figure);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "machine,series,threads,label,throughput (Mops/s),note");
+    let points = |panel: &Panel| panel.series.iter().map(|series| series.points.len()).sum::<usize>();
+    assert_eq!(lines.len() - 1, figure.panels.iter().map(points).sum::<usize>());
+    assert!(lines[1].starts_with("tilera,cas,1,,"), "{}", lines[1]);
+}
+
+#[test]
+fn machines_that_are_not_there_are_told() {
+    let error = Target::named("cray").expect_err("there is none").to_string();
+    assert!(error.contains("`cray`") && error.contains("opteron, xeon"), "{error}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("broken.json");
+    std::fs::write(&path, "{").expect("a file");
+    let error = Target::named(path.to_str().expect("a name")).expect_err("it is none").to_string();
+    assert!(error.contains("broken.json"), "{error}");
+}

@@ -1,0 +1,19 @@
+//! Runs a program in variants, in turn, and says which is faster.
+//!
+//! A variant is the program with other variables in its environment; the first one is what the
+//! others are compared with. Each round runs every variant once, every other round backwards, and
+//! compares within the round ([`experiment`]): what the machine does meanwhile, it does to all.
+//! The outcome is the median of the rounds' ratios with an interval that assumes nothing about how
+//! they are distributed ([`interval`]). An interval around 1 is *no difference*, in so many words.
+//!
+//! It does not know what a lock is, prints nothing, and reads no arguments.
+
+mod experiment;
+mod interval;
+mod measure;
+mod run;
+
+pub use experiment::{Comparison, Experiment, Outcome, Variant, Verdict};
+pub use interval::{Interval, fewest};
+pub use measure::{Measure, NotANumber};
+pub use run::{Failed, Sample};

@@ -1,0 +1,164 @@
+//! One run of the program.
+//!
+//! It has a process group of its own, which is ended when the run takes too long or the user has
+//! seen enough. What it prints goes to a file, since a pipe would have to be read meanwhile.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::time::TimeValLike;
+use nix::unistd::Pid;
+use thiserror::Error;
+use wait_timeout::ChildExt;
+
+/// How often the user is asked whether to go on.
+const GLANCE: Duration = Duration::from_millis(100);
+/// How much of the end of the output an error shows.
+const SHOWN: usize = 1000;
+
+/// What a run left.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// The time that it took, in seconds.
+    pub seconds: f64,
+    /// The processor time of it and of the children that it waited for, in seconds.
+    pub processor_seconds: f64,
+    /// What it printed, on either channel.
+    pub output: Vec<u8>,
+}
+
+/// Why a run counts for nothing.
+#[derive(Debug, Error)]
+pub enum Failed {
+    /// The program could not be started.
+    #[error("can't be run: {0}")]
+    Start(#[from] io::Error),
+    /// It ended badly.
+    #[error("ended with {0}{1}")]
+    Status(String, String),
+    /// It took too long, and was ended.
+    #[error("took more than {} s and was ended", .0.as_secs())]
+    TooLong(Duration),
+    /// The user has interrupted it.
+    #[error("was interrupted")]
+    Interrupted,
+}
+
+/// Runs a command that is ready but for its channels.
+pub(crate) fn run(
+    command: &mut Command,
+    limit: Option<Duration>,
+    interrupted: impl Fn() -> bool,
+) -> Result<Sample, Failed> {
+    let mut output = tempfile::tempfile()?;
+    let channel = || io::Result::Ok(Stdio::from(output.try_clone()?));
+    command.stdin(Stdio::null()).stdout(channel()?).stderr(channel()?).process_group(0);
+    let before = processor_seconds();
+    let started = Instant::now();
+    let mut child = command.spawn()?;
+    let ended = wait(&mut child, started, limit, interrupted);
+    let seconds = started.elapsed().as_secs_f64();
+    let processor_seconds = processor_seconds() - before;
+    let output = read(&mut output)?;
+    let status = ended?;
+    if !status.success() {
+        let how = match status.signal() {
+            Some(signal) => format!("signal {signal}"),
+            None => format!("status {}", status.code().unwrap_or_default()),
+        };
+        return Err(Failed::Status(how, end_of(&output)));
+    }
+    Ok(Sample { seconds, processor_seconds, output })
+}
+
+fn wait(
+    child: &mut Child,
+    started: Instant,
+    limit: Option<Duration>,
+    interrupted: impl Fn() -> bool,
+) -> Result<ExitStatus, Failed> {
+    loop {
+        if let Some(status) = child.wait_timeout(GLANCE)? {
+            return Ok(status);
+        }
+        let too_long = limit.filter(|limit| started.elapsed() > *limit);
+        if too_long.is_none() && !interrupted() {
+            continue;
+        }
+        // Those that it has started go with it.
+        let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
+        child.wait()?;
+        return Err(too_long.map_or(Failed::Interrupted, Failed::TooLong));
+    }
+}
+
+/// Of all children that were waited for.
+fn processor_seconds() -> f64 {
+    getrusage(UsageWho::RUSAGE_CHILDREN).map_or(0.0, |usage| {
+        let both = usage.user_time() + usage.system_time();
+        both.num_microseconds() as f64 / 1e6
+    })
+}
+
+fn read(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut output = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut output)?;
+    Ok(output)
+}
+
+fn end_of(output: &[u8]) -> String {
+    let end = &output[output.len().saturating_sub(SHOWN)..];
+    match String::from_utf8_lossy(end).trim() {
+        "" => String::new(),
+        text => format!(", and printed:\n{text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(text: &str, limit: Option<Duration>, interrupted: bool) -> Result<Sample, Failed> {
+        run(Command::new("/bin/sh").args(["-c", text]), limit, || interrupted)
+    }
+
+    #[test]
+    fn output_of_both_channels_and_time_are_kept() {
+        let sample = shell("echo one; sleep 0.3; echo two >&2", None, false).unwrap();
+        assert_eq!(sample.output, b"one\ntwo\n");
+        assert!(sample.seconds >= 0.3);
+    }
+
+    #[test]
+    fn processor_time_is_that_of_the_run() {
+        let idle = shell("sleep 0.3", None, false).unwrap();
+        let busy = shell("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done", None, false).unwrap();
+        assert!(idle.processor_seconds < 0.2 && busy.processor_seconds > idle.processor_seconds);
+    }
+
+    #[test]
+    fn bad_ends_are_told() {
+        let status = shell("echo why; exit 3", None, false).unwrap_err().to_string();
+        assert_eq!(status, "ended with status 3, and printed:\nwhy");
+        assert_eq!(
+            shell("kill -9 $$", None, false).unwrap_err().to_string(),
+            "ended with signal 9"
+        );
+        assert!(matches!(run(&mut Command::new("/no"), None, || false), Err(Failed::Start(_))));
+    }
+
+    #[test]
+    fn what_takes_too_long_is_ended_with_its_children() {
+        let started = Instant::now();
+        let long = shell("sleep 30 & sleep 30; wait", Some(Duration::from_millis(200)), false);
+        assert!(matches!(long, Err(Failed::TooLong(_))));
+        assert!(matches!(shell("sleep 30", None, true), Err(Failed::Interrupted)));
+        assert!(started.elapsed() < Duration::from_secs(15));
+    }
+}
