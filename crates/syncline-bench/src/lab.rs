@@ -45,7 +45,12 @@ impl Lab {
     }
 
     /// As [`compile`](Self::compile), with more options for the compiler.
-    pub fn compile_with(&self, options: &[&str], name: &str, source: &str) -> anyhow::Result<PathBuf> {
+    pub fn compile_with(
+        &self,
+        options: &[&str],
+        name: &str,
+        source: &str,
+    ) -> anyhow::Result<PathBuf> {
         fs::write(self.path("common.h"), include_str!("../programs/common.h"))?;
         let (text, result) = (self.path(&format!("{name}.c")), self.path(name));
         fs::write(&text, source)?;

@@ -5,6 +5,7 @@
  *     syncline/locks.h      locks that one thread holds at a time      syncline_mcs_t, ...
  *     syncline/rwlocks.h    locks that readers share                   syncline_rw_fair_t, ...
  *     syncline/delegation.h locks whose holder runs others' sections   syncline_qd_t, ...
+ *     syncline/channels.h   messages between threads
  *     syncline/transactions.h words that change together, without a lock
  *
  * or by its name, when the program runs: syncline_lock_t and syncline_rwlock_t, below. When in
@@ -47,6 +48,7 @@
 #ifndef SYNCLINE_H
 #define SYNCLINE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -192,6 +194,7 @@ SYNCLINE_LAYOUT(syncline_pending_t, 40, 8);
 
 #include "syncline/delegation.h"
 #include "syncline/transactions.h"
+#include "syncline/channels.h"
 
 #ifdef __cplusplus
 }

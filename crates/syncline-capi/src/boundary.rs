@@ -25,11 +25,15 @@ pub(crate) enum Refusal {
     NoMemory,
     /// This lock can't do that.
     Unsupported,
+    /// No room for a message, or no message.
+    NotNow,
+    /// The other end of the channel is gone.
+    Disconnected,
 }
 
 impl Refusal {
     /// All of them.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::NotHolder,
         Self::Deadlock,
         Self::Busy,
@@ -37,6 +41,8 @@ impl Refusal {
         Self::Invalid,
         Self::NoMemory,
         Self::Unsupported,
+        Self::NotNow,
+        Self::Disconnected,
     ];
 
     /// The error number.
@@ -49,6 +55,8 @@ impl Refusal {
             Self::Invalid => libc::EINVAL,
             Self::NoMemory => libc::ENOMEM,
             Self::Unsupported => libc::ENOTSUP,
+            Self::NotNow => libc::EAGAIN,
+            Self::Disconnected => libc::EPIPE,
         }
     }
 }

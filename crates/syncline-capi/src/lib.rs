@@ -11,6 +11,7 @@
 
 mod boundary;
 mod calls;
+mod channels;
 mod cond;
 mod deadline;
 mod delegation;

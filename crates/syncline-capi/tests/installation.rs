@@ -41,6 +41,11 @@ fn transactions_happen_at_once_or_not_at_all() {
 }
 
 #[test]
+fn messages_arrive_and_ends_that_go_are_noticed() {
+    passes("channels.c");
+}
+
+#[test]
 fn the_classes_meet_the_standards_requirements() {
     passes("classes.cpp");
 }

@@ -33,6 +33,7 @@ pub fn describe(measurement: &Measurement) -> Description {
         "columns_at": if columns.is_empty() { vec![0.0] } else { places(&columns) },
         "distances": layout.distances(),
         "local": local(measurement),
+        "reads_take_over": !measurement.taken_over().is_empty(),
         "measured": measurement,
     });
     for access in ACCESSES {

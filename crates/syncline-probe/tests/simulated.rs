@@ -161,6 +161,20 @@ fn a_changed_line_stays_with_its_owner_on_the_opteron_alone() {
     assert!(named("xeon").notes.contains(&Note::NoOwned));
 }
 
+#[test]
+fn a_machine_whose_readers_take_lines_over_is_told_and_described() {
+    let mut description = Machine::named("opteron-2384").unwrap().description;
+    description.reads_take_over = true;
+    let of = measured(&Machine::new(description).unwrap());
+    assert_eq!(of.taken_over(), [0, 1], "at both distances");
+    assert!(of.notes.iter().any(|note| matches!(note, Note::ReadTakesOver { .. })));
+    // Its owner has lost it, and has to fetch it again as from who has it alone.
+    let lost = of.mine(Load, 0).unwrap().median;
+    assert_eq!(lost, of.cell(Load, Exclusive, 0).unwrap().median);
+    assert!(written(&of).description.reads_take_over);
+    assert!(!written(&named("opteron-2384")).description.reads_take_over);
+}
+
 /// What the simulator makes of the description that was written of a machine.
 fn written(of: &Measurement) -> Machine {
     serde_json::to_string_pretty(&describe(of)).unwrap().parse().unwrap()

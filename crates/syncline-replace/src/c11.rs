@@ -27,12 +27,12 @@ fn outcome(error: c_int) -> c_int {
 }
 
 macro_rules! entries {
-    ($($abi:literal $name:ident($($argument:ident: $type:ty),*) $(-> $ret:ty)? = $call:expr;)*) => {
+    ($($name:ident($($argument:ident: $type:ty),*) $(-> $ret:ty)? = $call:expr;)*) => {
         $(
             /// # Safety
             /// As of C's function.
             #[unsafe(no_mangle)]
-            pub unsafe extern $abi fn $name($($argument: $type),*) $(-> $ret)? {
+            pub unsafe extern "C-unwind" fn $name($($argument: $type),*) $(-> $ret)? {
                 // SAFETY: the program's own call.
                 unsafe { $call }
             }
@@ -41,17 +41,17 @@ macro_rules! entries {
 }
 
 entries! {
-    "C" mtx_lock(m: *const Mutex) -> c_int = outcome((MUTEXES.get().lock)(m));
-    "C" mtx_trylock(m: *const Mutex) -> c_int = outcome((MUTEXES.get().try_lock)(m));
-    "C" mtx_timedlock(m: *const Mutex, until: *const timespec) -> c_int =
+    mtx_lock(m: *const Mutex) -> c_int = outcome((MUTEXES.get().lock)(m));
+    mtx_trylock(m: *const Mutex) -> c_int = outcome((MUTEXES.get().try_lock)(m));
+    mtx_timedlock(m: *const Mutex, until: *const timespec) -> c_int =
         outcome((MUTEXES.get().lock_until)(m, CLOCK_REALTIME, until));
-    "C" mtx_unlock(m: *const Mutex) -> c_int = outcome((MUTEXES.get().unlock)(m));
-    "C" mtx_destroy(m: *const Mutex) = { pthread_mutex_destroy(m); };
-    "C-unwind" cnd_wait(c: *const Cond, m: *const Mutex) -> c_int =
+    mtx_unlock(m: *const Mutex) -> c_int = outcome((MUTEXES.get().unlock)(m));
+    mtx_destroy(m: *const Mutex) = { pthread_mutex_destroy(m); };
+    cnd_wait(c: *const Cond, m: *const Mutex) -> c_int =
         outcome(cond::pthread_cond_wait(c, m));
-    "C-unwind" cnd_timedwait(c: *const Cond, m: *const Mutex, until: *const timespec) -> c_int =
+    cnd_timedwait(c: *const Cond, m: *const Mutex, until: *const timespec) -> c_int =
         outcome(cond::pthread_cond_timedwait(c, m, until));
-    "C" cnd_signal(c: *const Cond) -> c_int = outcome(cond::pthread_cond_signal(c));
-    "C" cnd_broadcast(c: *const Cond) -> c_int = outcome(cond::pthread_cond_broadcast(c));
-    "C" cnd_destroy(c: *const Cond) = { cond::pthread_cond_destroy(c); };
+    cnd_signal(c: *const Cond) -> c_int = outcome(cond::pthread_cond_signal(c));
+    cnd_broadcast(c: *const Cond) -> c_int = outcome(cond::pthread_cond_broadcast(c));
+    cnd_destroy(c: *const Cond) = { cond::pthread_cond_destroy(c); };
 }

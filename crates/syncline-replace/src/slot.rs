@@ -93,11 +93,6 @@ impl<const WORDS: usize> Slot<WORDS> {
         }
     }
 
-    /// Whether the object is left to the C library, decided now if not before.
-    pub fn is_left<L: RawLock>(&self, large: &Large) -> bool {
-        self.get::<L>(large).is_none()
-    }
-
     #[cold]
     fn make<L: RawLock>(&self, large: &Large) -> Option<&L> {
         let new = large.create::<L>();

@@ -201,7 +201,7 @@ macro_rules! entries {
             /// # Safety
             /// As of POSIX' function.
             #[unsafe(no_mangle)]
-            pub unsafe extern "C" fn $name(word: *const Word) -> c_int {
+            pub unsafe extern "C-unwind" fn $name(word: *const Word) -> c_int {
                 // SAFETY: the program's own call.
                 unsafe { (SPINLOCKS.get().$call)(word) }
             }
@@ -219,7 +219,7 @@ entries! {
 /// # Safety
 /// As of POSIX' function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_spin_init(word: *const Word, shared: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_spin_init(word: *const Word, shared: c_int) -> c_int {
     // SAFETY: the program's own call.
     unsafe { (SPINLOCKS.get().init)(word, shared) }
 }

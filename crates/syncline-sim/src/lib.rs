@@ -36,6 +36,7 @@
 //! assert!(outcome.cycles > 20 * 100 * 50);
 //! ```
 
+mod caches;
 pub mod engine;
 mod line;
 pub mod machine;

@@ -4,8 +4,9 @@
 //! asked for: each begins when the one before is done. So a line that many want has a queue,
 //! and spinning readers cost what fetching it again costs, one by one.
 
+use crate::caches::Caches;
 use crate::engine::ThreadId;
-use crate::machine::{Access, MOST_CACHES, Machine, Protocol, State};
+use crate::machine::{Access, Machine, Protocol, State};
 
 /// A line.
 pub struct Line {
@@ -134,6 +135,12 @@ impl Line {
                     self.holders = Caches::default();
                     if machine.reads_to_share() { State::Shared } else { State::Exclusive }
                 }
+                // The next reader in a row finds it unchanged, and shares it.
+                State::Modified if machine.description.reads_take_over => {
+                    self.owner = cache;
+                    self.holders = Caches::default();
+                    State::Exclusive
+                }
                 // Changed lines stay so, and their owner answers for them (MOESI).
                 State::Modified | State::Owned if machine.has_owned() => State::Owned,
                 _ => State::Shared,
@@ -154,49 +161,9 @@ impl Line {
     }
 }
 
-/// A set of caches.
-#[derive(Clone, Copy, Default)]
-struct Caches([u64; MOST_CACHES / 64]);
-
-impl Caches {
-    #[inline]
-    fn has(&self, cache: usize) -> bool {
-        self.0[cache / 64] >> (cache % 64) & 1 != 0
-    }
-
-    #[inline]
-    fn add(&mut self, cache: usize) {
-        self.0[cache / 64] |= 1 << (cache % 64);
-    }
-
-    fn count(&self) -> usize {
-        self.0.iter().map(|word| word.count_ones() as usize).sum()
-    }
-
-    fn all(&self) -> impl Iterator<Item = usize> {
-        self.0.into_iter().enumerate().flat_map(|(word, mut bits)| {
-            std::iter::from_fn(move || {
-                let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
-                bits &= bits - 1;
-                Some(64 * word + bit)
-            })
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sets_of_caches() {
-        let mut set = Caches::default();
-        for cache in [0, 63, 64, 200, 255] {
-            set.add(cache);
-        }
-        assert_eq!(set.all().collect::<Vec<_>>(), [0, 63, 64, 200, 255]);
-        assert!(set.has(63) && !set.has(62));
-    }
 
     #[test]
     fn reads_share_and_writes_take_the_line() {
@@ -208,6 +175,19 @@ mod tests {
         assert!(line.is_held(3) && line.is_held(4) && !line.suits(Access::Store, 3));
         line.access(&xeon, Access::Swap, 4);
         assert!(!line.is_held(3) && line.suits(Access::Store, 4));
+    }
+
+    #[test]
+    fn a_reader_takes_a_changed_line_over_where_machines_do_so() {
+        let mut description = Machine::named("clusters").unwrap().description;
+        description.reads_take_over = true;
+        let machine = Machine::new(description).unwrap();
+        let mut line = Line::new(0, 0);
+        line.access(&machine, Access::Store, 3);
+        line.access(&machine, Access::Load, 9);
+        assert!(line.suits(Access::Store, 9) && !line.is_held(3));
+        line.access(&machine, Access::Load, 3);
+        assert!(line.is_held(3) && line.is_held(9) && !line.suits(Access::Store, 9));
     }
 
     #[test]

@@ -34,7 +34,9 @@ pub fn claimed(lab: &Lab, mut step: impl FnMut(&Plan, &Target)) -> Book {
     let mut book = run(lab, &plans(&ids), &MACHINES.map(named), &mut step);
     let smaller = TWO_SOCKETS.map(named);
     for figure in &mut book.figures {
-        if let Some(plan) = PLANS.iter().find(|plan| plan.id == figure.id && OF_TWO.contains(&plan.id)) {
+        if let Some(plan) =
+            PLANS.iter().find(|plan| plan.id == figure.id && OF_TWO.contains(&plan.id))
+        {
             figure.panels.extend(plan.figure(lab, &smaller, &mut step).panels);
         }
     }

@@ -25,8 +25,12 @@ fn what_held_holds_and_what_misses_is_known() {
     for (row, parts) in claims::outcomes(book()) {
         for part in parts.iter().flatten() {
             match (part.holds, is_known(row.id, &part.what)) {
-                (true, true) => faults.push(format!("{} {} holds now: it is no miss", row.id, part.what)),
-                (false, false) => faults.push(format!("{} {} misses: {}", row.id, part.what, part.ours)),
+                (true, true) => {
+                    faults.push(format!("{} {} holds now: it is no miss", row.id, part.what))
+                }
+                (false, false) => {
+                    faults.push(format!("{} {} misses: {}", row.id, part.what, part.ours))
+                }
                 _ => {}
             }
         }
@@ -93,12 +97,18 @@ fn holds(id: &str, change: impl Fn(&mut Series, &str, &str)) -> bool {
             }
         }
     }
-    let (_, parts) = claims::outcomes(&book).into_iter().find(|(row, _)| row.id == id).expect("a row");
+    let (_, parts) =
+        claims::outcomes(&book).into_iter().find(|(row, _)| row.id == id).expect("a row");
     parts.expect("it is built").iter().all(|part| part.holds)
 }
 
 /// Multiplies all values of a series of a machine's figure.
-fn scaled<'a>(figure: &'a str, machine: &'a str, name: &'a str, by: f64) -> impl Fn(&mut Series, &str, &str) + 'a {
+fn scaled<'a>(
+    figure: &'a str,
+    machine: &'a str,
+    name: &'a str,
+    by: f64,
+) -> impl Fn(&mut Series, &str, &str) + 'a {
     move |series, id, of| {
         if id == figure && of == machine && series.name == name {
             series.points.iter_mut().for_each(|point| point.y *= by);
@@ -124,6 +134,9 @@ fn a_wrong_number_is_found() {
 #[test]
 fn values_that_are_missing_do_not_hold() {
     for id in ["S2", "S5", "S8"] {
-        assert!(!holds(id, |series, _, _| series.points.iter_mut().for_each(|p| p.y = f64::NAN)), "{id}");
+        assert!(
+            !holds(id, |series, _, _| series.points.iter_mut().for_each(|p| p.y = f64::NAN)),
+            "{id}"
+        );
     }
 }

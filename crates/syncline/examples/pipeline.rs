@@ -21,7 +21,7 @@ use syncline::channel::{self, Inbox, Receiver, Sender};
 
 const WORKERS: usize = 3;
 /// Messages that may be under way between two stages: enough that nobody waits for a slow moment
-/// of the next, and so few that a slow stage holds up the ones before it, instead of memory filling.
+/// of the next, and so few that a slow stage holds up the ones before it and memory doesn't fill.
 const ROOM: usize = 64;
 
 /// What a worker has found in a line.

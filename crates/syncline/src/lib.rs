@@ -7,7 +7,7 @@
 //! kernel. So the text that is checked exhaustively is the text that is shipped.
 //!
 //! [`Mutex`] and [`RwLock`] put a value under a lock; [`lock`] has the locks and the catalogue of
-//! them.
+//! them. [`stm`] has transactions, which need none.
 #![no_std]
 
 extern crate alloc;

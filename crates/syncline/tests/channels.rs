@@ -20,6 +20,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(50);
 const MESSAGES: u64 = 3000;
 
+// Threads are joined one by one: a sanitizer doesn't see the order that a scope's end makes.
+
 /// Runs a test in a thread of its own, which may take only so long.
 fn within_limit(test: impl FnOnce() + Send + 'static) {
     let (done, wait) = mpsc::channel();
@@ -93,7 +95,7 @@ fn receive<T: Send, Q: RawChannel<Item = T>>(
     receiver: &mut Receiver<T, Q>,
     number: u64,
 ) -> Option<T> {
-    if number % 5 != 0 {
+    if !number.is_multiple_of(5) {
         return receiver.recv().ok();
     }
     loop {
@@ -128,17 +130,18 @@ fn disconnects<Q: RawChannel<Item = u64>>(capacity: usize) {
     // The receiver waits when the sender goes.
     let (sender, mut receiver) = channel::over::<Q>(capacity);
     thread::scope(|scope| {
-        scope.spawn(move || {
+        let leaving = scope.spawn(move || {
             linger();
             drop(sender);
         });
         assert_eq!(receiver.recv(), Err(RecvError));
         assert_eq!(receiver.try_recv(), Err(TryRecvError::Disconnected));
+        leaving.join().expect("it ends");
     });
     // The sender waits, the channel being full, when the receiver goes.
     let (mut sender, receiver) = channel::over::<Q>(capacity);
     thread::scope(|scope| {
-        scope.spawn(move || {
+        let leaving = scope.spawn(move || {
             linger();
             drop(receiver);
         });
@@ -153,6 +156,7 @@ fn disconnects<Q: RawChannel<Item = u64>>(capacity: usize) {
         let mut rest = 0..10;
         assert_eq!(sender.send_all(&mut rest), Err(SendError(0)));
         assert_eq!(rest, 1..10);
+        leaving.join().expect("it ends");
     });
     // What was sent before the sender went arrives.
     let (mut sender, mut receiver) = channel::over::<Q>(capacity);
@@ -236,7 +240,7 @@ fn survives_iterators<Q: RawChannel<Item = u64>>() {
 fn round_trips<A: RawChannel<Item = u64>, B: RawChannel<Item = String>>() {
     let (mut client, mut server) = Duplex::<u64, String, A, B>::over(1);
     thread::scope(|scope| {
-        scope.spawn(move || {
+        let serving = scope.spawn(move || {
             while let Ok(number) = server.receiver.recv() {
                 if number == u64::MAX {
                     return;
@@ -249,6 +253,7 @@ fn round_trips<A: RawChannel<Item = u64>, B: RawChannel<Item = String>>() {
         }
         assert_eq!(client.round_trip(u64::MAX), Err(Disconnected));
         assert_eq!(client.round_trip(0), Err(Disconnected));
+        serving.join().expect("it ends");
     });
 }
 
@@ -287,11 +292,12 @@ fn inboxes<Q: RawChannel<Item = (usize, u64)>>(senders: usize, capacity: usize) 
     if senders > 1 {
         let (second, mut b) = inbox.connect().expect("there is a slot");
         thread::scope(|scope| {
-            scope.spawn(|| {
+            let sending = scope.spawn(|| {
                 linger();
                 b.send((1, 2)).expect("the inbox is there");
             });
             assert_eq!(inbox.recv_from(&[second]), Ok((second, (1, 2))));
+            sending.join().expect("it ends");
         });
         drop(b);
         assert_eq!(inbox.recv_from(&[second]), Err(RecvError));
@@ -299,11 +305,12 @@ fn inboxes<Q: RawChannel<Item = (usize, u64)>>(senders: usize, capacity: usize) 
     assert_eq!(inbox.try_recv(), Ok((first, (0, 1))));
     assert_eq!(inbox.try_recv(), Err(TryRecvError::Empty));
     thread::scope(|scope| {
-        scope.spawn(move || {
+        let leaving = scope.spawn(move || {
             linger();
             drop(a);
         });
         assert_eq!(inbox.recv(), Err(RecvError));
+        leaving.join().expect("it ends");
     });
     let (_, mut late) = inbox.connect().expect("there is a slot");
     drop(inbox);

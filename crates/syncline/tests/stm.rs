@@ -1,19 +1,26 @@
 //! Transactions natively: many at once, waiting for each other, and used as they should not be.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 
 use syncline::stm::{Engine, GLOBAL, Served, Session, Shared, TCell, TVar, atomically};
-
-#[path = "../examples/bank.rs"]
-mod bank;
 
 const ROUNDS: u32 = 3_000;
 const THREADS: usize = 4;
 
 fn value<T: syncline::stm::NoUninit + Send>(cell: &TCell<T>) -> T {
     atomically(|tx| cell.get(tx))
+}
+
+/// Runs threads, numbered from 0, and waits for their ends, each of which a sanitizer sees.
+fn run(threads: usize, body: impl Fn(usize) + Sync) {
+    thread::scope(|scope| {
+        let body = &body;
+        let threads: Vec<_> =
+            (0..threads).map(|thread| scope.spawn(move || body(thread))).collect();
+        threads.into_iter().for_each(|thread| thread.join().expect("a thread ends"));
+    });
 }
 
 /// What a closure's panic says.
@@ -25,23 +32,14 @@ fn panics<R>(what: impl FnOnce() -> R) -> String {
 }
 
 #[test]
-fn the_example_runs() {
-    bank::main();
-}
-
-#[test]
 fn nothing_is_lost() {
     let count = TCell::new(0_u32);
-    thread::scope(|scope| {
-        for _ in 0..THREADS {
-            scope.spawn(|| {
-                for _ in 0..ROUNDS {
-                    atomically(|tx| {
-                        let before = count.get(tx)?;
-                        count.set(tx, before + 1);
-                        Ok(())
-                    });
-                }
+    run(THREADS, |_| {
+        for _ in 0..ROUNDS {
+            atomically(|tx| {
+                let before = count.get(tx)?;
+                count.set(tx, before + 1);
+                Ok(())
             });
         }
     });
@@ -56,74 +54,76 @@ fn every_attempt_sees_one_moment() {
     const EACH: u64 = 100;
     let words: Vec<TCell<u64>> = (0..ACCOUNTS).map(|_| TCell::new(EACH)).collect();
     let variables: Vec<TVar<u64>> = (0..ACCOUNTS).map(|_| TVar::new(EACH)).collect();
-    let (words, variables) = (&words, &variables);
-    let over = &AtomicBool::new(false);
-    thread::scope(|scope| {
-        for thread in 0..THREADS / 2 {
-            scope.spawn(move || {
-                for round in 0..ROUNDS as usize {
-                    let from = (round * 7 + thread) % ACCOUNTS;
-                    let to = (round * 5 + thread * 3) % ACCOUNTS;
-                    let amount = 1 + round as u64 % 3;
-                    atomically(|tx| {
-                        let funds = words[from].get(tx)?;
-                        if funds >= amount {
-                            words[from].set(tx, funds - amount);
-                            let before = variables[to].get(tx)?;
-                            variables[to].set(tx, before + amount);
-                        } else {
-                            let all = variables[to].get(tx)?;
-                            variables[to].set(tx, 0);
-                            words[from].set(tx, funds + all);
-                        }
-                        Ok(())
-                    });
+    let over = AtomicBool::new(false);
+    let transfer = |thread: usize| {
+        for round in 0..ROUNDS as usize {
+            let from = (round * 7 + thread) % ACCOUNTS;
+            let to = (round * 5 + thread * 3) % ACCOUNTS;
+            let amount = 1 + round as u64 % 3;
+            atomically(|tx| {
+                let funds = words[from].get(tx)?;
+                if funds >= amount {
+                    words[from].set(tx, funds - amount);
+                    let before = variables[to].get(tx)?;
+                    variables[to].set(tx, before + amount);
+                } else {
+                    let all = variables[to].get(tx)?;
+                    variables[to].set(tx, 0);
+                    words[from].set(tx, funds + all);
                 }
-                over.store(true, SeqCst);
-            });
-            scope.spawn(move || {
-                while !over.load(SeqCst) {
-                    atomically(|tx| {
-                        let mut sum = 0;
-                        for (word, variable) in words.iter().zip(variables) {
-                            sum += word.get(tx)? + variable.get(tx)?;
-                        }
-                        assert_eq!(sum, 2 * ACCOUNTS as u64 * EACH, "money was made or lost");
-                        Ok(())
-                    });
-                }
+                Ok(())
             });
         }
-    });
+        over.store(true, SeqCst);
+    };
+    let look = || {
+        while !over.load(SeqCst) {
+            atomically(|tx| {
+                let mut sum = 0;
+                for (word, variable) in words.iter().zip(&variables) {
+                    sum += word.get(tx)? + variable.get(tx)?;
+                }
+                assert_eq!(sum, 2 * ACCOUNTS as u64 * EACH, "money was made or lost");
+                Ok(())
+            });
+        }
+    };
+    run(THREADS, |thread| if thread % 2 == 0 { transfer(thread) } else { look() });
 }
 
 /// Two threads hand numbers to each other through one slot, and sleep in between.
 #[test]
 fn waiting_ends_when_something_read_changes() {
     let slot = TCell::new(0_u32);
-    let sum = thread::scope(|scope| {
-        scope.spawn(|| {
-            for number in 1..=ROUNDS {
-                atomically(|tx| {
-                    if slot.get(tx)? != 0 {
-                        return tx.retry();
-                    }
-                    slot.set(tx, number);
-                    Ok(())
-                });
+    let sum = AtomicU64::new(0);
+    let put = |number: u32| {
+        atomically(|tx| {
+            if slot.get(tx)? != 0 {
+                return tx.retry();
             }
+            slot.set(tx, number);
+            Ok(())
         });
-        let take = || {
-            atomically(|tx| match slot.get(tx)? {
-                0 => tx.retry(),
-                number => {
-                    slot.set(tx, 0);
-                    Ok(number)
-                }
-            })
-        };
-        (0..ROUNDS).map(|_| u64::from(take())).sum::<u64>()
+    };
+    let take = || {
+        atomically(|tx| match slot.get(tx)? {
+            0 => tx.retry(),
+            number => {
+                slot.set(tx, 0);
+                Ok(number)
+            }
+        })
+    };
+    run(2, |thread| {
+        for number in 1..=ROUNDS {
+            if thread == 0 {
+                put(number);
+            } else {
+                sum.fetch_add(u64::from(take()), SeqCst);
+            }
+        }
     });
+    let sum = sum.into_inner();
     assert_eq!(sum, u64::from(ROUNDS) * u64::from(ROUNDS + 1) / 2);
 }
 
@@ -198,15 +198,14 @@ fn lock_servers_keep_transactions_apart() {
     let accounts: Vec<_> = (0..ACCOUNTS).map(|_| engine.cell(EACH)).collect();
     let name = engine.var(String::new());
     thread::scope(|scope| {
-        for server in servers {
-            scope.spawn(|| server.serve());
-        }
+        let servers: Vec<_> =
+            servers.into_iter().map(|server| scope.spawn(|| server.serve())).collect();
         let threads: Vec<_> = (0..THREADS)
             .map(|thread| {
                 let (engine, accounts, name) = (&engine, &accounts, &name);
                 scope.spawn(move || {
                     let mut session = Session::new(engine);
-                    for round in 0..ROUNDS as usize / 10 {
+                    for round in 0..ROUNDS as usize / 30 {
                         let (from, to) = (&accounts[round % ACCOUNTS], &accounts[thread]);
                         session.atomically(|tx| {
                             let funds = from.get(tx)?;
@@ -227,8 +226,9 @@ fn lock_servers_keep_transactions_apart() {
             .collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         engine.close();
+        servers.into_iter().for_each(|server| server.join().unwrap());
     });
-    assert_eq!(name.into_inner().len(), THREADS * (ROUNDS as usize / 10));
+    assert_eq!(name.into_inner().len(), THREADS * (ROUNDS as usize / 30));
 }
 
 #[test]
@@ -253,22 +253,19 @@ fn a_long_transaction_is_not_starved_by_short_ones() {
     const CELLS: usize = 1000;
     let cells: Vec<TCell<u32>> = (0..CELLS).map(|_| TCell::new(0)).collect();
     let over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        for thread in 0..THREADS {
-            let (cells, over) = (&cells, &over);
-            scope.spawn(move || {
-                let mut place = thread;
-                while !over.load(SeqCst) {
-                    place = (place * 31 + 7) % CELLS;
-                    let cell = &cells[place];
-                    atomically(|tx| {
-                        let before = cell.get(tx)?;
-                        cell.set(tx, before.wrapping_add(1));
-                        Ok(())
-                    });
-                }
+    let short = |thread: usize| {
+        let mut place = thread;
+        while !over.load(SeqCst) {
+            place = (place * 31 + 7) % CELLS;
+            let cell = &cells[place];
+            atomically(|tx| {
+                let before = cell.get(tx)?;
+                cell.set(tx, before.wrapping_add(1));
+                Ok(())
             });
         }
+    };
+    let long = || {
         for _ in 0..20 {
             atomically(|tx| {
                 for cell in &cells {
@@ -281,7 +278,8 @@ fn a_long_transaction_is_not_starved_by_short_ones() {
             });
         }
         over.store(true, SeqCst);
-    });
+    };
+    run(THREADS + 1, |thread| if thread == 0 { long() } else { short(thread) });
 }
 
 #[test]
@@ -466,53 +464,51 @@ fn nodes_outlive_those_who_walk_on_them() {
     let alive = Arc::new(AtomicU32::new(0));
     let head: TVar<Option<Arc<Node>>> = TVar::new(None);
     let over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let (head, alive, over) = (&head, &alive, &over);
-        scope.spawn(move || {
-            for round in 0..ROUNDS {
-                atomically(|tx| {
-                    let first = head.get(tx)?;
-                    let length = first.as_ref().map_or(Ok(0), |node| {
-                        let node = tx.keep(Arc::clone(node));
-                        node.number.get(tx)
-                    })?;
-                    if round % 3 == 2
-                        && let Some(first) = first
-                    {
-                        let next = tx.keep(first).next.get(tx)?;
-                        head.set(tx, next);
-                    } else if length < 10 {
-                        alive.fetch_add(1, SeqCst);
-                        let node = Node {
-                            number: TCell::new(length + 1),
-                            next: TVar::new(first),
-                            alive: Arc::clone(alive),
-                        };
-                        head.set(tx, Some(Arc::new(node)));
-                    }
-                    Ok(())
-                });
-            }
-            over.store(true, SeqCst);
-        });
-        scope.spawn(move || {
-            while !over.load(SeqCst) {
-                atomically(|tx| {
-                    let mut link = head.get(tx)?;
-                    let mut expected = None;
-                    while let Some(node) = link {
-                        let node = tx.keep(node);
-                        let number = node.number.get(tx)?;
-                        assert!(expected.is_none_or(|expected| expected == number));
-                        expected = Some(number - 1);
-                        link = node.next.get(tx)?;
-                    }
-                    assert_eq!(expected.unwrap_or(0), 0, "the list is cut short");
-                    Ok(())
-                });
-            }
-        });
-    });
+    let change = || {
+        for round in 0..ROUNDS {
+            atomically(|tx| {
+                let first = head.get(tx)?;
+                let length = first.as_ref().map_or(Ok(0), |node| {
+                    let node = tx.keep(Arc::clone(node));
+                    node.number.get(tx)
+                })?;
+                if round % 3 == 2
+                    && let Some(first) = first
+                {
+                    let next = tx.keep(first).next.get(tx)?;
+                    head.set(tx, next);
+                } else if length < 10 {
+                    alive.fetch_add(1, SeqCst);
+                    let node = Node {
+                        number: TCell::new(length + 1),
+                        next: TVar::new(first),
+                        alive: Arc::clone(&alive),
+                    };
+                    head.set(tx, Some(Arc::new(node)));
+                }
+                Ok(())
+            });
+        }
+        over.store(true, SeqCst);
+    };
+    let walk = || {
+        while !over.load(SeqCst) {
+            atomically(|tx| {
+                let mut link = head.get(tx)?;
+                let mut expected = None;
+                while let Some(node) = link {
+                    let node = tx.keep(node);
+                    let number = node.number.get(tx)?;
+                    assert!(expected.is_none_or(|expected| expected == number));
+                    expected = Some(number - 1);
+                    link = node.next.get(tx)?;
+                }
+                assert_eq!(expected.unwrap_or(0), 0, "the list is cut short");
+                Ok(())
+            });
+        }
+    };
+    run(2, |thread| if thread == 0 { change() } else { walk() });
     drop(head);
     assert_eq!(alive.load(SeqCst), 0);
 }

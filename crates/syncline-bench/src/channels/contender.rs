@@ -5,7 +5,7 @@
 use std::sync::mpsc;
 use std::thread;
 
-use syncline::channel::{self, Ring};
+use syncline::channel::{self, Ring, Single};
 use syncline::wait::{Park, Yield};
 
 /// A message that fills a line: 56 bytes beside the flags.
@@ -58,18 +58,18 @@ fn until<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
 const GONE: &str = "the other end is there until the run is over";
 
 macro_rules! ours {
-    ($name:ident, $text:literal, $Wait:ident, $sleeps:literal) => {
+    ($name:ident, $text:literal, $Kind:ident, $Wait:ident, $sleeps:literal) => {
         pub struct $name;
 
         impl Contender for $name {
             const NAME: &'static str = $text;
             const SLEEPS: bool = $sleeps;
-            type Sender<T: Send + 'static> = channel::Sender<T, Ring<T, $Wait>>;
-            type Receiver<T: Send + 'static> = channel::Receiver<T, Ring<T, $Wait>>;
-            type Inbox = channel::Inbox<Request, Ring<Request, $Wait>>;
+            type Sender<T: Send + 'static> = channel::Sender<T, $Kind<T, $Wait>>;
+            type Receiver<T: Send + 'static> = channel::Receiver<T, $Kind<T, $Wait>>;
+            type Inbox = channel::Inbox<Request, $Kind<Request, $Wait>>;
 
             fn channel<T: Send + 'static>(capacity: usize) -> (Self::Sender<T>, Self::Receiver<T>) {
-                channel::over::<Ring<T, $Wait>>(capacity)
+                channel::over::<$Kind<T, $Wait>>(capacity)
             }
             #[inline(always)]
             fn send<T: Send + 'static>(sender: &mut Self::Sender<T>, message: T) {
@@ -95,8 +95,11 @@ macro_rules! ours {
     };
 }
 
-ours!(Parking, "syncline, park", Park, true);
-ours!(Yielding, "syncline, yield", Yield, false);
+ours!(Parking, "syncline, park", Ring, Park, true);
+ours!(Yielding, "syncline, yield", Ring, Yield, false);
+// For round trips: room for one message.
+ours!(SingleParking, "syncline, park", Single, Park, true);
+ours!(SingleYielding, "syncline, yield", Single, Yield, false);
 
 /// rtrb, which never waits.
 pub struct Rtrb;

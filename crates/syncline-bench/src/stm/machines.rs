@@ -74,18 +74,27 @@ impl Machine for GlobalLock {
 }
 
 /// The crate `stm`.
+///
+/// It is not opaque: an attempt that will fail may have seen halves of others' transactions, and
+/// so walk in circles. An attempt that has read more often than any walk has to is given up.
 pub struct StmCrate(Vec<stm::TVar<u64>>);
 
 struct StmWords<'a> {
     tx: &'a mut stm::Transaction,
     variables: &'a [stm::TVar<u64>],
+    /// Reads that are left.
+    left: usize,
 }
+
+/// A walk reads each word at most so often.
+const READS: usize = 2;
 
 impl Access for StmWords<'_> {
     type Stop = stm::StmError;
 
     #[inline(always)]
     fn get(&mut self, word: usize) -> Result<u64, Self::Stop> {
+        self.left = self.left.checked_sub(1).ok_or(stm::StmError::Failure)?;
         self.variables[word].read(self.tx)
     }
     #[inline(always)]
@@ -101,6 +110,8 @@ impl Machine for StmCrate {
 
     #[inline]
     fn atomically<O: Op>(&self, op: &O) -> O::Out {
-        stm::atomically(|tx| op.run(&mut StmWords { tx, variables: &self.0 }))
+        let variables = &*self.0;
+        let left = READS * variables.len();
+        stm::atomically(|tx| op.run(&mut StmWords { tx, variables, left }))
     }
 }

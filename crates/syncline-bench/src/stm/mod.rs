@@ -3,24 +3,24 @@
 //!
 //! A thread for each processor. After each run the structure is checked.
 
-pub mod access;
-pub mod bank;
-pub mod itm;
-pub mod list;
-pub mod load;
-pub mod machines;
-pub mod set;
-pub mod tree;
+mod access;
+mod bank;
+mod itm;
+mod list;
+mod load;
+mod machines;
+mod set;
+mod tree;
 
 use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::Size;
 use crate::lab::Lab;
 use crate::locks::processors;
 use crate::rounds::{self, Once};
 use crate::statistics::{Spread, median};
-use crate::Size;
 use load::Load;
 
 /// The same for `--help`.
@@ -76,7 +76,8 @@ fn cases(threads: usize) -> Vec<Case<'static>> {
             let set = set::Set { layout, count: list::Count(layout), range, updates, threads };
             cases.push(case(format!("{what}, {updates} % updates"), set, threads));
         }
-        let set = set::Set { layout: tree::Tree, count: tree::Count, range: 8192, updates, threads };
+        let set =
+            set::Set { layout: tree::Tree, count: tree::Count, range: 8192, updates, threads };
         cases.push(case(format!("tree of 4096, {updates} % updates"), set, threads));
     }
     cases.sort_by(|one, other| one.name.split(',').next().cmp(&other.name.split(',').next()));
@@ -99,8 +100,12 @@ impl Outcome {
 
     /// Ours over the best peer.
     fn ratio(&self) -> Spread {
-        let ratios: Vec<_> =
-            self.sides[0].1.iter().zip(&self.best_peer().1).map(|(ours, peer)| ours / peer).collect();
+        let ratios: Vec<_> = self.sides[0]
+            .1
+            .iter()
+            .zip(&self.best_peer().1)
+            .map(|(ours, peer)| ours / peer)
+            .collect();
         Spread::of(&ratios)
     }
 }
@@ -109,8 +114,8 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     let lab = Lab::new(size)?;
     itm::load(&lab)?;
     let cases = cases(processors::count());
-    let slot = Duration::from_millis(size.pick(1, 60, 200));
-    let rounds = size.pick(1, 7, 21);
+    let slot = Duration::from_millis(size.pick(1, 40, 200));
+    let rounds = size.pick(1, 5, 21);
     let steps = cases.iter().map(|case| case.sides.len() * (rounds + 1)).sum::<usize>();
     let bar = rounds::bar(steps as u64)?;
     let mut outcomes = Vec::new();

@@ -67,7 +67,8 @@ fn extends(
         return false;
     }
     (0..count).filter(left).any(|next| {
-        let first = (0..count).filter(left).all(|other| attempts[other].end >= attempts[next].begin);
+        let first =
+            (0..count).filter(left).all(|other| attempts[other].end >= attempts[next].begin);
         first
             && attempts[next]
                 .applied(memory)
@@ -173,8 +174,9 @@ fn extends_by_threads(attempts: &[Attempt], placed: u32, memory: [u32; CELLS]) -
     let left: Vec<_> = (0..attempts.len()).filter(|place| placed & (1 << place) == 0).collect();
     left.is_empty()
         || left.iter().any(|&next| {
-            let earlier =
-                left.iter().any(|&other| other < next && attempts[other].thread == attempts[next].thread);
+            let earlier = left
+                .iter()
+                .any(|&other| other < next && attempts[other].thread == attempts[next].thread);
             !earlier
                 && attempts[next]
                     .applied(memory)
@@ -217,7 +219,10 @@ mod tests {
 
     #[test]
     fn a_lost_update() {
-        broken(&[attempt(0, 5, true, &[R(0, 0), W(0, 1)]), attempt(0, 5, true, &[R(0, 0), W(0, 2)])]);
+        broken(&[
+            attempt(0, 5, true, &[R(0, 0), W(0, 1)]),
+            attempt(0, 5, true, &[R(0, 0), W(0, 2)]),
+        ]);
     }
 
     #[test]
@@ -264,9 +269,8 @@ mod tests {
     #[test]
     fn without_common_time_a_thread_still_goes_forward() {
         let of = |thread, attempt: Attempt| Attempt { thread, ..attempt };
-        let late = |steps| {
-            [of(0, attempt(0, 1, true, &[W(0, 1)])), of(1, attempt(2, 3, true, steps))]
-        };
+        let late =
+            |steps| [of(0, attempt(0, 1, true, &[W(0, 1)])), of(1, attempt(2, 3, true, steps))];
         assert!(is_opaque_by_threads(&mut late(&[R(0, 0)])));
         assert!(!is_opaque_by_threads(&mut late(&[R(0, 2)])));
         let mut back = [

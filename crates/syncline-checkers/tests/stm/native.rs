@@ -17,7 +17,11 @@ const ROUNDS: usize = 3;
 type E = Shared<Park, Native, 2>;
 
 /// Three transactions of each thread, on cells that `draw` picks.
-fn record(engine: &E, cells: &[TCell<u32>; CELLS], draw: impl Fn() -> usize + Copy + Send) -> Recorder {
+fn record(
+    engine: &E,
+    cells: &[TCell<u32>; CELLS],
+    draw: impl Fn() -> usize + Copy + Send,
+) -> Recorder {
     let recorder = Recorder::new(Time::Real, THREADS);
     let start = Barrier::new(THREADS);
     thread::scope(|scope| {
@@ -62,6 +66,6 @@ fn recorded_histories_are_opaque() {
     for _ in 0..HISTORIES {
         let engine = E::default();
         let cells = std::array::from_fn(|_| engine.cell(0));
-        record(&engine, &cells, &draw).check();
+        record(&engine, &cells, draw).check();
     }
 }

@@ -32,9 +32,8 @@ pub fn run(args: &Try) -> Result<ExitCode, Failure> {
         let variables = added.into_iter().map(|(name, value)| (name.into(), value)).collect();
         Variant { name, variables }
     };
-    let others = args.lock.iter().map(|locks| {
-        Ok(variant(locks.to_string(), variables(locks)?.into()))
-    });
+    let others =
+        args.lock.iter().map(|locks| Ok(variant(locks.to_string(), variables(locks)?.into())));
     let experiment = Experiment {
         command,
         own: variant(OWN.to_owned(), Vec::new()),

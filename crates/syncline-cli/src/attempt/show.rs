@@ -9,7 +9,7 @@ use crate::words::counted;
 /// The table, and what is to be said below it; intervals need so many rounds.
 pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> String {
     let of = |value: f64| match experiment.measure {
-        Measure::Printed { .. } => format!("{value}"),
+        Measure::Printed { .. } => figure(value),
         _ => format!("{value:.3} s"),
     };
     let what = match &experiment.measure {
@@ -34,17 +34,36 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
     }
     let _ = writeln!(
         text,
-        "\nMedians of {}; each compares runs of the same round. All intervals together are right \
-         in 95 of 100 cases.",
+        "\nMedians of {}; each compares runs of the same round.",
         counted(outcome.rounds as u64, "round", "rounds")
     );
-    if outcome.rounds < enough {
-        let _ = writeln!(text, "An interval takes {enough} rounds: --runs {enough} or more.");
-    }
+    text.push_str(&if outcome.rounds < enough {
+        format!("An interval takes {enough} rounds: --runs {enough} or more.\n")
+    } else {
+        "All intervals together are right in 95 of 100 cases.\n".to_owned()
+    });
     text
+}
+
+/// A number of unknown size, to four digits.
+fn figure(value: f64) -> String {
+    let before_the_point = value.log10().floor().max(0.0) as usize + 1;
+    format!("{value:.0$}", 4usize.saturating_sub(before_the_point))
 }
 
 fn gain(interval: &Interval, verdict: &str) -> String {
     let Interval { median, low, high } = interval;
     format!("{median:.2}x ({low:.2} to {high:.2})  {verdict}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_four_digits() {
+        assert_eq!(figure(75.550_000_01), "75.55");
+        assert_eq!(figure(123_456.7), "123457");
+        assert_eq!(figure(0.25), "0.250");
+    }
 }

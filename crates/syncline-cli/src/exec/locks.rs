@@ -36,7 +36,10 @@ impl FromStr for Locks {
         for shared in [false, true] {
             let mut same = chosen.iter().filter(|(entry, _)| entry.shared == shared);
             if let (Some((_, one)), Some((_, other))) = (same.next(), same.next()) {
-                return Err(format!("{} and {} are for the same kind of lock", one.name, other.name));
+                return Err(format!(
+                    "{} and {} are for the same kind of lock",
+                    one.name, other.name
+                ));
             }
         }
         Ok(Locks { names: chosen.iter().map(|(_, form)| form.name).collect() })
@@ -71,9 +74,9 @@ fn replaces(entry: &Entry, form: &Form) -> bool {
 fn suited(condition: impl Fn(&Entry) -> bool) -> String {
     let entries = catalogue();
     let names = forms().into_iter().filter(|form| {
-        entries.iter().any(|entry| {
-            entry.name == form.lock && replaces(entry, form) && condition(entry)
-        })
+        entries
+            .iter()
+            .any(|entry| entry.name == form.lock && replaces(entry, form) && condition(entry))
     });
     names.map(|form| form.name).collect::<Vec<_>>().join(", ")
 }

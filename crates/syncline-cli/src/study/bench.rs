@@ -44,7 +44,8 @@ pub fn run(args: &Bench) -> Result<ExitCode, Failure> {
             comparison(test, [&target, &other], shown, &both)
         }
     } else if stress.json {
-        json!({"test": test, "machine": target.name(), "shown": shown, "results": lines}).to_string()
+        json!({"test": test, "machine": target.name(), "shown": shown, "results": lines})
+            .to_string()
             + "\n"
     } else {
         let heading = format!("{test} on {}: {}", target.title(), unit(shown));
@@ -63,9 +64,7 @@ fn measure(test: &Test, stress: &Stress, target: &Target) -> Result<(Vec<Line>, 
             let turns = here_or_there(target, TURNS);
             (bench::uncontended(target, &request(1), turns), Shown::Cycles)
         }
-        Test::Locks { locks, .. } => {
-            (bench::locks(target, &request(locks as usize), shown), shown)
-        }
+        Test::Locks { locks, .. } => (bench::locks(target, &request(locks as usize), shown), shown),
     };
     Ok((lines.map_err(|error| Failure::new(WRONG, error))?, shown))
 }

@@ -82,8 +82,9 @@ fn targets(names: &[String]) -> Result<Vec<Target>, Failure> {
 fn machine(name: &str) -> Result<Target, Failure> {
     Target::named(name).map_err(|error| match error {
         target::Error::Unknown { .. } => Failure::new(WRONG, error),
-        target::Error::Description(_) => Failure::new(REPORT_FAILED, error)
-            .hint("docs/machines.md says what such a file has"),
+        target::Error::Description(_) => {
+            Failure::new(REPORT_FAILED, error).hint("docs/machines.md says what such a file has")
+        }
     })
 }
 

@@ -10,4 +10,5 @@ mod looks;
 mod recorded;
 mod safety;
 mod sample;
+mod study;
 mod timeline;

@@ -7,6 +7,7 @@ mod limits;
 mod programs;
 mod semantics;
 mod torture;
+mod trying;
 
 use syncline::lock::{catalogue, forms};
 

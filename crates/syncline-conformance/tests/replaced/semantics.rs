@@ -95,3 +95,25 @@ fn processes() {
 fn allocators_that_lock() {
     same("own_malloc.c", &["gate", "mcs-yield", "clh_timed-park"]);
 }
+
+/// What can't be replaced keeps the C library's bytes, all of them, whatever takes others' place.
+#[test]
+fn what_is_left_keeps_its_bytes() {
+    let case = Case::new(&Program::compile_with("mutex_kinds.c", &["-lm"]));
+    let left = |run: &Outcome| {
+        let text = run.behaviour();
+        let mutexes: Vec<String> = text.split("type ").skip(1).map(str::to_owned).collect();
+        assert_eq!(mutexes.len(), 48);
+        mutexes.into_iter().filter(|m| !m.contains("protocol 0 robust 0 shared 0")).collect()
+    };
+    let plain: Vec<String> = left(&case.plain());
+    assert_eq!(plain.len(), 44);
+    for locks in ["gate", "mcs-yield", "hmcs-park"] {
+        let replaced: Vec<String> = left(&case.replaced(locks));
+        for (plain, replaced) in plain.iter().zip(&replaced) {
+            // The last one is followed by the static ones, which are replaced.
+            let end = |text: &str| text.split("static ").next().map(str::to_owned);
+            assert_eq!(end(plain), end(replaced), "{locks}");
+        }
+    }
+}

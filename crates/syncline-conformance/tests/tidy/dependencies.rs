@@ -20,7 +20,7 @@ const LAST: [&str; 6] = [
 ];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 10] = [
+const LIMITED: [(&str, &[&str]); 11] = [
     ("syncline", &[]),
     ("syncline-recording", &[]),
     ("syncline-preload", &["syncline-recording", "syncline"]),
@@ -29,6 +29,7 @@ const LIMITED: [(&str, &[&str]); 10] = [
     ("syncline-capi", &["syncline"]),
     ("syncline-replace", &["syncline"]),
     ("syncline-sim", &["syncline"]),
+    ("syncline-study", &["syncline", "syncline-page", "syncline-sim"]),
     ("syncline-probe", &["syncline", "syncline-page", "syncline-sim"]),
     ("syncline-checkers", &["syncline"]),
 ];

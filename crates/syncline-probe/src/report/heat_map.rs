@@ -19,6 +19,9 @@ const PICTURE: usize = 900;
 /// Pixels for the processors' numbers.
 const MARGIN: usize = 40;
 
+/// The most is so many times the least, at the least: smaller differences are not worth colours.
+const SPAN: f64 = 2.0;
+
 /// From the least to the most, by orders of magnitude: on one machine they differ up to a
 /// hundredfold.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,14 +35,13 @@ impl Scale {
     pub fn of(matrix: &[Vec<Option<f64>>]) -> Scale {
         let all = || matrix.iter().flatten().flatten().copied();
         let least = all().fold(f64::INFINITY, f64::min).clamp(1.0, 1e9);
-        Scale { least, most: all().fold(least, f64::max) }
+        Scale { least, most: all().fold(SPAN * least, f64::max) }
     }
 
     /// Where it lies, from 0 to 1.
     pub fn share(&self, cycles: f64) -> f64 {
-        let span = (self.most / self.least).ln();
         let at = (cycles.max(self.least) / self.least).ln();
-        if span > 0.0 { (at / span).min(1.0) } else { 0.0 }
+        (at / (self.most / self.least).ln()).min(1.0)
     }
 
     /// What lies there.
@@ -174,9 +176,9 @@ mod tests {
     }
 
     #[test]
-    fn a_scale_of_one_value_has_one_colour() {
+    fn small_differences_have_one_colour() {
         let scale = Scale::of(&[vec![None, Some(50.0)], vec![Some(50.0), None]]);
-        assert_eq!(scale.step(50.0), 0);
+        assert_eq!([50.0, 51.0, 100.0].map(|cycles| scale.step(cycles)), [0, 0, 9]);
         assert_eq!(Scale::of(&[vec![None]]).share(5.0), 0.0);
     }
 

@@ -167,6 +167,6 @@ fn matrix(measurement: &Measurement) -> String {
         "matrix",
         "From one to the other",
         remark,
-        &format!("<div class=\"scroll\">{map}</div>"),
+        &format!("<div class=\"scroll map\">{map}</div>"),
     )
 }

@@ -17,7 +17,9 @@ pub fn shape(subject: &Subject) -> String {
         (count(|place| Some(place.node)), "NUMA node"),
         (count(|place| Some(place.package)), "package"),
     ];
-    let parts = parts.iter().filter(|(count, _)| *count > 0);
+    // A description of a machine has no packages.
+    let known = if subject.native { parts.len() } else { parts.len() - 1 };
+    let parts = parts[..known].iter().filter(|(count, _)| *count > 0);
     let parts = parts.map(|(n, what)| format!("{n} {what}{}", if *n == 1 { "" } else { "s" }));
     let sizes =
         [("L1", subject.caches.l1), ("L2", subject.caches.l2), ("last level", subject.caches.llc)];

@@ -27,14 +27,12 @@ pub fn terminal(measurement: &Measurement, out: &mut impl Write) -> io::Result<(
     for line in wrapped(&shape(subject), WIDTH) {
         writeln!(out, "{line}")?;
     }
-    writeln!(
-        out,
-        "{:.2} GHz; a clock of {:.4} GHz, read in {} cycles; topology: {}\n",
-        subject.hertz / 1e9,
-        subject.ticks_per_second / 1e9,
-        cycles(subject.clock_cycles),
-        subject.topology,
-    )?;
+    write!(out, "{:.2} GHz", subject.hertz / 1e9)?;
+    if subject.native {
+        let (rate, reading) = (subject.ticks_per_second / 1e9, cycles(subject.clock_cycles));
+        write!(out, "; a clock of {rate:.4} GHz, read in {reading} cycles")?;
+    }
+    writeln!(out, "; topology: {}\n", subject.topology)?;
     writeln!(out, "cycles ± half of the distance between the quartiles, then nanoseconds\n")?;
     local(measurement, out)?;
     for distance in 0..measurement.distances.len() {

@@ -9,7 +9,7 @@ pub fn topology(machine: &Machine) -> Topology {
     let threads = (0..machine.threads()).map(|processor| {
         let core = machine.cache_of(processor);
         let node = machine.node_of(core);
-        Place { processor, core, node, package: node, ..Place::default() }
+        Place { processor, core, node, ..Place::default() }
     });
     let description = &machine.description;
     let one_to_a_node = description.caches_per_node == 1;

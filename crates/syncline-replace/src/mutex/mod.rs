@@ -7,9 +7,11 @@
 mod first;
 mod layout;
 mod ops;
+mod until;
 
 pub use layout::{Kind, Mutex};
-pub use ops::{Ops, Polled, Timed, Until, poll};
+pub use ops::Ops;
+pub use until::{Polled, Timed, Until, poll};
 
 use core::ffi::{c_int, c_void};
 
@@ -37,7 +39,7 @@ pub mod real {
 /// # Safety
 /// As of POSIX' function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_mutex_lock(mutex: *const Mutex) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *const Mutex) -> c_int {
     // SAFETY: see above.
     unsafe { (MUTEXES.get().lock)(mutex) }
 }
@@ -45,7 +47,7 @@ pub unsafe extern "C" fn pthread_mutex_lock(mutex: *const Mutex) -> c_int {
 /// # Safety
 /// As of POSIX' function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_mutex_trylock(mutex: *const Mutex) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *const Mutex) -> c_int {
     // SAFETY: see above.
     unsafe { (MUTEXES.get().try_lock)(mutex) }
 }
@@ -53,7 +55,7 @@ pub unsafe extern "C" fn pthread_mutex_trylock(mutex: *const Mutex) -> c_int {
 /// # Safety
 /// As of POSIX' function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_mutex_timedlock(
+pub unsafe extern "C-unwind" fn pthread_mutex_timedlock(
     mutex: *const Mutex,
     until: *const timespec,
 ) -> c_int {
@@ -64,7 +66,7 @@ pub unsafe extern "C" fn pthread_mutex_timedlock(
 /// # Safety
 /// As of POSIX' function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_mutex_clocklock(
+pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
     mutex: *const Mutex,
     clock: clockid_t,
     until: *const timespec,
@@ -76,7 +78,7 @@ pub unsafe extern "C" fn pthread_mutex_clocklock(
 /// # Safety
 /// As of POSIX' function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *const Mutex) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *const Mutex) -> c_int {
     // SAFETY: see above.
     unsafe { (MUTEXES.get().unlock)(mutex) }
 }
@@ -84,7 +86,7 @@ pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *const Mutex) -> c_int {
 /// # Safety
 /// As of POSIX' function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_mutex_init(
+pub unsafe extern "C-unwind" fn pthread_mutex_init(
     mutex: *const Mutex,
     attributes: *const c_void,
 ) -> c_int {
@@ -101,7 +103,7 @@ pub unsafe extern "C" fn pthread_mutex_init(
 /// # Safety
 /// As of POSIX' function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *const Mutex) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_mutex_destroy(mutex: *const Mutex) -> c_int {
     // SAFETY: see above.
     unsafe { (MUTEXES.get().destroy)(mutex) }
 }

@@ -5,16 +5,14 @@
 //! as with the C library, which a program may be lucky with.
 
 use core::ffi::c_int;
-use core::marker::PhantomData;
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use core::time::Duration;
+use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, clockid_t, timespec};
-use syncline::lock::{TimedLock, TryLock};
-use syncline::memory::Memory;
+use syncline::lock::TryLock;
 
 use super::layout::{Kind, Mutex};
 use super::real;
+use super::until::Until;
 use crate::memory::Own;
 use crate::slot::{Large, Slot};
 use crate::tls::this_thread;
@@ -59,68 +57,12 @@ impl Ops {
     };
 }
 
-/// How a lock is waited for until a deadline.
-pub trait Until<L: TryLock> {
-    /// Waits, and says whether it got the lock.
-    ///
-    /// # Safety
-    ///
-    /// As of [`TimedLock::acquire_until`].
-    unsafe fn acquire(lock: &L, node: &L::Node, deadline: Duration) -> bool;
-}
-
-/// By the lock's own means.
-pub struct Timed(PhantomData<()>);
-
-impl<L: TimedLock<Memory = Own>> Until<L> for Timed {
-    unsafe fn acquire(lock: &L, node: &L::Node, deadline: Duration) -> bool {
-        // SAFETY: our caller's promise.
-        unsafe { lock.acquire_until(node, deadline) }
-    }
-}
-
-/// By trying again and again, for a lock whose waiters can't give up: at first at once, then with
-/// sleeps of up to [`LONGEST_NAP`]. Others may overtake.
-pub struct Polled(PhantomData<()>);
-
-/// A compromise between waking for nothing and coming late.
-const LONGEST_NAP: Duration = Duration::from_millis(1);
-const SHORTEST_NAP: Duration = Duration::from_micros(20);
-
-impl<L: TryLock<Memory = Own>> Until<L> for Polled {
-    unsafe fn acquire(lock: &L, node: &L::Node, deadline: Duration) -> bool {
-        // SAFETY: our caller's promise; a try that fails leaves the node free.
-        poll(deadline, || unsafe { lock.try_acquire(node) })
-    }
-}
-
-/// Tries until it succeeds or the deadline has passed, and says whether it succeeded.
-pub fn poll(deadline: Duration, attempt: impl Fn() -> bool) -> bool {
-    let mut looks = 0;
-    let mut nap = SHORTEST_NAP;
-    while !attempt() {
-        looks += 1;
-        if looks < Own::PATIENCE {
-            Own::pause(looks);
-            continue;
-        }
-        let now = Own::now();
-        if now >= deadline {
-            return false;
-        }
-        // Nobody knows this word, so the nap ends by the clock.
-        Own::park(&AtomicU32::new(0), 0, 0, Some(deadline.min(now + nap)));
-        nap = LONGEST_NAP.min(nap * 2);
-    }
-    true
-}
-
 static LARGE: Large = Large::new();
 
-/// The lock, if the mutex is replaced.
+/// The lock, if the mutex, which is of this kind, is replaced.
 #[inline(always)]
-fn lock_of<L: TryLock>(mutex: &Mutex) -> Option<&L> {
-    mutex.room.get(&LARGE)
+fn lock_of<L: TryLock>(mutex: &Mutex, kind: Kind) -> Option<&L> {
+    if kind == Kind::Left { None } else { mutex.room.get(&LARGE) }
 }
 
 /// Acquires: by `attempt`, which returns 0 or an error; an owner that may not have it again gets
@@ -139,7 +81,7 @@ unsafe fn enter<L: TryLock<Memory = Own>>(
     // SAFETY: our caller's promise.
     let shown = unsafe { &*mutex };
     let kind = shown.kind();
-    let (true, Some(lock)) = (kind != Kind::Left, lock_of::<L>(shown)) else {
+    let Some(lock) = lock_of::<L>(shown, kind) else {
         report::left_to_libc(kind == Kind::Left);
         return left();
     };
@@ -227,7 +169,7 @@ unsafe fn unlock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     // SAFETY: our caller's promise.
     let shown = unsafe { &*mutex };
     let kind = shown.kind();
-    let (true, Some(lock)) = (kind != Kind::Left, lock_of::<L>(shown)) else {
+    let Some(lock) = lock_of::<L>(shown, kind) else {
         // SAFETY: our caller's promise.
         return unsafe { real::pthread_mutex_unlock(mutex) };
     };
@@ -273,7 +215,7 @@ unsafe fn destroy<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     // SAFETY: our caller's promise.
     unsafe {
         let shown = &*mutex;
-        if shown.kind() != Kind::Left && !shown.room.is_left::<L>(&LARGE) {
+        if lock_of::<L>(shown, shown.kind()).is_some() {
             if shown.generation.load(Relaxed) != 0 {
                 return EBUSY;
             }
@@ -287,7 +229,7 @@ unsafe fn destroy<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
 unsafe fn is_ours<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     // SAFETY: our caller's promise.
     let shown = unsafe { &*mutex };
-    (shown.kind() != Kind::Left && !shown.room.is_left::<L>(&LARGE)).into()
+    lock_of::<L>(shown, shown.kind()).is_some().into()
 }
 
 unsafe fn never(_: *const Mutex) -> c_int {

@@ -5,8 +5,10 @@
 //! a writer's is told by the owner that a writer notes, as in the C library.
 
 mod ops;
+mod until;
 
-pub use ops::{Ops, Polled, Timed};
+pub use ops::Ops;
+pub use until::{Polled, Timed};
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicU32;
@@ -64,7 +66,7 @@ macro_rules! entries {
             /// # Safety
             /// As of POSIX' function.
             #[unsafe(no_mangle)]
-            pub unsafe extern "C" fn $name(lock: *const Rwlock $(, $argument: $type)*) -> c_int {
+            pub unsafe extern "C-unwind" fn $name(lock: *const Rwlock $(, $argument: $type)*) -> c_int {
                 // SAFETY: the program's own call.
                 unsafe { (RWLOCKS.get().$call)(lock $(, $passed)*) }
             }
@@ -88,7 +90,7 @@ entries! {
 /// # Safety
 /// As of POSIX' function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_rwlock_init(
+pub unsafe extern "C-unwind" fn pthread_rwlock_init(
     lock: *const Rwlock,
     attributes: *const c_void,
 ) -> c_int {

@@ -1,13 +1,12 @@
 //! What POSIX says of a reader-writer lock, over a lock `L` of the catalogue.
 
 use core::ffi::c_int;
-use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Relaxed;
-use core::time::Duration;
 
 use libc::{EBUSY, EDEADLK, EINVAL, ETIMEDOUT, clockid_t, timespec};
-use syncline::lock::{TimedSharedLock, TrySharedLock};
+use syncline::lock::TrySharedLock;
 
+use super::until::ShareUntil;
 use super::{Rwlock, real};
 use crate::choice::{RWLOCKS, choose};
 use crate::memory::Own;
@@ -65,16 +64,21 @@ impl Ops {
 
     /// Those that choose.
     pub const FIRST: Ops = Ops {
-        // SAFETY, of all blocks here: the program's own call.
+        // SAFETY: the program's own call.
         share: |lock| unsafe { (chosen().share)(lock) },
+        // SAFETY: as above.
         try_share: |lock| unsafe { (chosen().try_share)(lock) },
+        // SAFETY: as above.
         share_until: |lock, clock, time| unsafe { (chosen().share_until)(lock, clock, time) },
-        // SAFETY: see above.
+        // SAFETY: as above.
         lock: |lock| unsafe { (chosen().lock)(lock) },
+        // SAFETY: as above.
         try_lock: |lock| unsafe { (chosen().try_lock)(lock) },
+        // SAFETY: as above.
         lock_until: |lock, clock, time| unsafe { (chosen().lock_until)(lock, clock, time) },
-        // SAFETY: see above.
+        // SAFETY: as above.
         unlock: |lock| unsafe { (chosen().unlock)(lock) },
+        // SAFETY: as above.
         destroy: |lock| unsafe { (chosen().destroy)(lock) },
     };
 }
@@ -82,36 +86,6 @@ impl Ops {
 fn chosen() -> &'static Ops {
     choose();
     RWLOCKS.get()
-}
-
-/// How a share is waited for until a deadline.
-pub trait ShareUntil<L: TrySharedLock> {
-    /// Waits, and says whether it got the share.
-    ///
-    /// # Safety
-    ///
-    /// As of [`TimedSharedLock::acquire_shared_until`].
-    unsafe fn acquire(lock: &L, deadline: Duration) -> bool;
-}
-
-/// By the lock's own means.
-pub struct Timed(PhantomData<()>);
-
-impl<L: TimedSharedLock<Memory = Own, SharedNode = ()>> ShareUntil<L> for Timed {
-    unsafe fn acquire(lock: &L, deadline: Duration) -> bool {
-        // SAFETY: our caller's promise.
-        unsafe { lock.acquire_shared_until(&(), deadline) }
-    }
-}
-
-/// By trying again and again.
-pub struct Polled(PhantomData<()>);
-
-impl<L: TrySharedLock<Memory = Own, SharedNode = ()>> ShareUntil<L> for Polled {
-    unsafe fn acquire(lock: &L, deadline: Duration) -> bool {
-        // SAFETY: our caller's promise.
-        crate::mutex::poll(deadline, || unsafe { lock.try_acquire_shared(&()) })
-    }
 }
 
 static LARGE: Large = Large::new();

@@ -13,7 +13,9 @@ const PAUSE: u64 = 40;
 
 /// A line that a thread has got, and uses again at once: it does not leave before another cache's
 /// access to it can be served, and that takes [`Machine::quickest`](crate::Machine::quickest) at
-/// least. So the words of a line are written together, whoever else asks for it meanwhile.
+/// least. So the words of a line are read or written in a burst, whoever else asks for it
+/// meanwhile. An atomic operation is part of none: it waits for what is before it, and what is
+/// after waits for it.
 #[derive(Clone, Copy)]
 pub struct Kept {
     line: u32,
@@ -109,7 +111,7 @@ impl Engine<'_> {
         let kept = self.threads[self.current as usize].kept;
         let before = kept.filter(|kept| kept.line == number && kept.at == self.now);
         let written = access != Access::Load || before.is_some_and(|kept| kept.written);
-        self.keep(Kept { line: number, written, at: done, leaves });
+        self.keep(access, Kept { line: number, written, at: done, leaves });
         if access != Access::Load {
             self.write(number, done);
         }
@@ -118,8 +120,9 @@ impl Engine<'_> {
 
     /// Notes that the current thread has a line from now on, and how long at least.
     #[inline]
-    fn keep(&mut self, kept: Kept) {
-        self.threads[self.current as usize].kept = Some(kept);
+    fn keep(&mut self, access: Access, kept: Kept) {
+        let bursts = matches!(access, Access::Load | Access::Store);
+        self.threads[self.current as usize].kept = bursts.then_some(kept);
     }
 
     /// Until when a line that somebody else has asked for is here all the same: the current thread
@@ -165,7 +168,7 @@ impl Engine<'_> {
         line.free_at = done;
         line.access(self.machine, access, cache);
         let leaves = done + u64::from(self.machine.quickest());
-        self.keep(Kept { line: number, written: access != Access::Load, at: done, leaves });
+        self.keep(access, Kept { line: number, written: access != Access::Load, at: done, leaves });
         if access != Access::Load {
             self.write(number, done);
         }

@@ -12,6 +12,7 @@ mod context;
 mod messages;
 mod processor;
 mod sleep;
+mod thread;
 mod uncached;
 
 use std::cmp::Reverse;
@@ -24,13 +25,13 @@ use rustc_hash::FxHashMap;
 use crate::line::Line;
 use crate::machine::Machine;
 pub use access::LINE;
-use access::Kept;
 pub(crate) use context::{act, wait, with};
 pub use context::{delay, flush, now};
 use messages::Inboxes;
 pub use messages::{receive, send};
 use processor::Processor;
 use sleep::Sleepers;
+use thread::Thread;
 use uncached::Shared;
 pub(crate) use uncached::{release, reset, take, test_and_set};
 
@@ -52,6 +53,9 @@ pub struct Engine<'m> {
     machine: &'m Machine,
     now: u64,
     events: BinaryHeap<Reverse<Event>>,
+    /// An event that is planned and not among them yet: it comes in where the next one goes out,
+    /// which costs the heap half of a push and a pop.
+    latest: Option<Event>,
     /// Events so far: of those at one time, the first planned comes first.
     planned: u32,
     threads: Vec<Thread>,
@@ -84,30 +88,6 @@ enum Whom {
     Slice(u32),
 }
 
-struct Thread {
-    yielder: *const Yielder<(), ()>,
-    /// The hardware thread that it runs on, and its cache.
-    place: u32,
-    cache: u32,
-    /// It stays there.
-    pinned: bool,
-    /// How often it went on.
-    went_on: u32,
-    /// It may go on, and has no processor.
-    due: bool,
-    /// It does not even want one.
-    asleep: bool,
-    /// The line that it looked at, with no other access and no delay since.
-    looks_at: Option<u32>,
-    /// The line that it writes to, or has written to last.
-    writes_to: Option<u32>,
-    /// The line that it has used last.
-    kept: Option<Kept>,
-    /// It has asked for the time: its waits may have deadlines.
-    asked_time: bool,
-    done: bool,
-}
-
 /// What the current thread does once the machine has done its part.
 #[derive(Clone, Copy)]
 pub(crate) enum Then {
@@ -134,6 +114,7 @@ impl<'m> Engine<'m> {
             machine,
             now: 0,
             events: BinaryHeap::new(),
+            latest: None,
             planned: 0,
             threads: Vec::new(),
             current: 0,
@@ -183,7 +164,7 @@ impl<'m> Engine<'m> {
     /// to come.
     fn next(&mut self) -> Option<ThreadId> {
         loop {
-            let Reverse(event) = self.events.pop()?;
+            let event = self.pop()?;
             self.now = self.now.max(event.at);
             if let Some(thread) = self.runs_next(event) {
                 self.current = thread;
@@ -202,20 +183,8 @@ impl<'m> Engine<'m> {
     ) -> Coroutine<(), (), ()> {
         let pinned = place != ANYWHERE;
         let place = if pinned { place } else { self.idlest() };
-        self.threads.push(Thread {
-            yielder: std::ptr::null(),
-            place: place as u32,
-            cache: self.machine.cache_of(place) as u32,
-            pinned,
-            went_on: 0,
-            due: false,
-            asleep: false,
-            looks_at: None,
-            writes_to: None,
-            kept: None,
-            asked_time: false,
-            done: false,
-        });
+        let cache = self.machine.cache_of(place) as u32;
+        self.threads.push(Thread::new(place as u32, cache, pinned));
         // SAFETY: the coroutine ends within `run`, whose bodies live longer, or is dropped
         // there when another one panics.
         let body: Body<'static> = unsafe { std::mem::transmute::<Body<'a>, Body<'static>>(body) };
@@ -228,6 +197,17 @@ impl<'m> Engine<'m> {
         coroutine
     }
 
+    /// The next event.
+    fn pop(&mut self) -> Option<Event> {
+        let Some(latest) = self.latest.take() else {
+            return self.events.pop().map(|Reverse(event)| event);
+        };
+        match self.events.peek_mut() {
+            Some(mut first) => Some(std::mem::replace(&mut *first, Reverse(latest)).0),
+            None => Some(latest),
+        }
+    }
+
     /// Plans that a thread goes on.
     fn plan(&mut self, at: u64, thread: ThreadId) {
         let went_on = self.threads[thread as usize].went_on;
@@ -235,8 +215,13 @@ impl<'m> Engine<'m> {
     }
 
     fn plan_for(&mut self, at: u64, whom: Whom) {
+        let event = self.event(at, whom);
+        self.events.push(Reverse(event));
+    }
+
+    fn event(&mut self, at: u64, whom: Whom) -> Event {
         self.planned = self.planned.wrapping_add(1);
-        self.events.push(Reverse(Event { at, order: self.planned, whom }));
+        Event { at, order: self.planned, whom }
     }
 
     /// Others are to run until the current thread goes on.
@@ -249,7 +234,9 @@ impl<'m> Engine<'m> {
     fn pass_until(&mut self, at: u64) -> Then {
         match self.events.peek() {
             Some(Reverse(next)) if next.at <= at => {
-                self.plan(at, self.current);
+                let went_on = self.threads[self.current as usize].went_on;
+                // Not before the first of the events: of those at one time it is the latest.
+                self.latest = Some(self.event(at, Whom::Thread(self.current, went_on)));
                 self.suspend()
             }
             _ => {

@@ -23,6 +23,10 @@ pub struct Description {
     pub hertz: f64,
     /// Who answers a request for a line.
     pub protocol: Protocol,
+    /// Whether a reader takes a changed line over: the former owner loses it, and the reader may
+    /// write without asking (migratory sharing).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reads_take_over: bool,
     /// Where the home of a line is.
     pub homes: Homes,
     /// The nodes that have memory; all of them where none is named.

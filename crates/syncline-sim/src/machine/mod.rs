@@ -1,9 +1,11 @@
 //! A many-core: what is where, and how many cycles an access takes.
 
 mod check;
+mod cost;
 mod description;
 mod reader;
 
+use cost::Tables;
 pub use description::{
     Busy, Costs, Description, FORMAT, Homes, Local, Messages, Protocol, Scheduler,
 };
@@ -54,7 +56,7 @@ pub struct Machine {
     /// What it was made of.
     pub description: Description,
     /// Cycles by access, state and class of distance.
-    cycles: [[Vec<u32>; STATES]; ACCESSES],
+    cycles: Tables,
     /// Class of the distance between two nodes.
     classes: Vec<u8>,
     /// Cycles by access and class of distance of a line that all caches share.
@@ -83,32 +85,14 @@ impl Machine {
         let class = |distance: &f64| kinds.iter().position(|kind| kind == distance);
         let classes = distances.iter().flatten().filter_map(class).map(|c| c as u8).collect();
         let d = &description;
-        let at = |row: &[f64]| -> Vec<u32> {
-            kinds.iter().map(|&kind| interpolated(row, &d.columns_at, kind)).collect()
-        };
-        // The first row that is named; where there are no caches, all states are `invalid`.
-        let first = |rows: [&Vec<f64>; 3]| {
-            at(rows.into_iter().find(|row| !row.is_empty()).unwrap_or(&d.load.invalid))
-        };
-        let tables = [&d.load, &d.store, &d.cas, &d.fai, &d.tas, &d.swap];
-        let cycles = tables.map(|c| {
-            let invalid = &c.invalid;
-            [
-                first([&c.modified, invalid, invalid]),
-                first([&c.owned, &c.modified, invalid]),
-                first([&c.exclusive, invalid, invalid]),
-                first([&c.shared, invalid, invalid]),
-                first([invalid; 3]),
-            ]
-        });
-        let all = |c: &Costs| (!c.shared_by_all.is_empty()).then(|| at(&c.shared_by_all));
-        let by_all = tables.map(all);
+        let tables = cost::tables(d, &kinds);
+        let by_all = cost::by_all(d, &kinds);
         let mut local = [d.local.atomic; ACCESSES];
         local[Access::Load as usize] = Some(d.local.load);
         local[Access::Store as usize] = d.local.store;
         let memory_near = memory_near(d);
-        let quickest = quickest(&cycles, d);
-        Ok(Machine { cycles, classes, by_all, local, quickest, memory_near, description })
+        let quickest = cost::quickest(&tables, d);
+        Ok(Machine { cycles: tables, classes, by_all, local, quickest, memory_near, description })
     }
 
     /// Hardware threads.
@@ -190,8 +174,8 @@ impl Machine {
     }
 
     /// Cycles of an access at once after another to the same line: where stores go out, those to
-    /// one line leave the store buffer together. None for atomic operations: they wait until all
-    /// before them is done, by when the line may be gone.
+    /// one line leave the store buffer together. None for atomic operations, which are
+    /// part of no burst.
     #[inline]
     pub(crate) fn again(&self, access: Access) -> Option<u32> {
         match access {
@@ -226,46 +210,4 @@ fn memory_near(d: &Description) -> Vec<usize> {
         memories.iter().copied().min_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap_or(0)
     };
     d.distances.iter().map(nearest).collect()
-}
-
-/// The least that an access by another cache than the line's takes: of threads that share a cache
-/// the nearest others are at the second distance.
-fn quickest(cycles: &[[Vec<u32>; STATES]; ACCESSES], d: &Description) -> u32 {
-    let nearest = usize::from(d.threads_per_cache > 1);
-    let row = |states: &[Vec<u32>; STATES]| {
-        let held = [State::Modified, State::Exclusive, State::Shared];
-        let cost = held.map(|state| states[state as usize].get(nearest).copied());
-        cost.into_iter().flatten().min()
-    };
-    cycles.iter().filter_map(row).min().unwrap_or(0)
-}
-
-/// The cost at a distance, between or beyond the columns.
-fn interpolated(row: &[f64], at: &[f64], distance: f64) -> u32 {
-    let after = at.iter().position(|&column| column >= distance).unwrap_or(at.len() - 1);
-    let cost = match after {
-        0 => row[0],
-        _ => {
-            let (near, far) = (at[after - 1], at[after]);
-            let slope = (row[after] - row[after - 1]) / (far - near);
-            row[after] + (distance - far) * slope
-        }
-    };
-    cost.round().max(1.0) as u32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn costs_are_interpolated_between_columns() {
-        let (row, at) = ([45.0, 65.0], [1.0, 10.0]);
-        assert_eq!(interpolated(&row, &at, 1.0), 45);
-        assert_eq!(interpolated(&row, &at, 10.0), 65);
-        assert_eq!(interpolated(&row, &at, 5.5), 55);
-        assert_eq!(interpolated(&row, &at, 0.0), 45, "not below the first");
-        assert_eq!(interpolated(&row, &at, 19.0), 85, "on beyond the last");
-        assert_eq!(interpolated(&[7.0], &[0.0], 3.0), 7, "with a single column");
-    }
 }

@@ -111,8 +111,8 @@ pub fn atomics_of_single_sockets(book: &Book) -> Vec<Part> {
     }
     if let Some(panel) = book.panel("figure-4", "niagara") {
         let all = panel.last();
-        let [fai, made, tas] = ["fai", "cas-fai", "tas"]
-            .map(|name| panel.value(name, all).unwrap_or(f64::NAN));
+        let [fai, made, tas] =
+            ["fai", "cas-fai", "tas"].map(|name| panel.value(name, all).unwrap_or(f64::NAN));
         let ours = format!("{} and {} Mops/s", number(fai), number(made));
         let same = (fai - made).abs() <= 2.0 * SAME * fai;
         parts.push(that("niagara: FAI as CAS-based FAI", same, ours, "the same"));

@@ -17,7 +17,8 @@ pub fn ticket(book: &Book) -> Vec<Part> {
     let at = |name, threads| panel.value(name, threads).unwrap_or(f64::NAN);
     let [eager, ticket, prefetch] = [EAGER, "ticket", "ticket_prefetch"].map(|name| at(name, ALL));
     let ratios = panel.series("ticket").map_or(&[][..], |series| &series.points).iter();
-    let best = ratios.map(|point| point.y / at("ticket_prefetch", point.x as usize)).fold(0.0, f64::max);
+    let best =
+        ratios.map(|point| point.y / at("ticket_prefetch", point.x as usize)).fold(0.0, f64::max);
     vec![
         near("cycles without back-off", eager, 720_000.0, 0.25),
         that("far below with back-off", ticket < eager * FAR_BELOW, number(ticket), "far below"),
@@ -42,7 +43,8 @@ fn best<'a>(panel: &Panel, names: &[&'a str], threads: usize) -> (&'a str, f64) 
 
 /// Whether the best of these is the best of all, or as good.
 fn are_best(panel: &Panel, names: &[&str], threads: usize) -> (bool, String) {
-    let (ours, all) = (best(panel, names, threads), panel.best(threads).unwrap_or(("nothing", f64::NAN)));
+    let (ours, all) =
+        (best(panel, names, threads), panel.best(threads).unwrap_or(("nothing", f64::NAN)));
     let told = format!("{} {}, best {} {} Mops/s", ours.0, number(ours.1), all.0, number(all.1));
     (ours.1 >= all.1 * (1.0 - SAME), told)
 }
@@ -61,7 +63,12 @@ pub fn one(book: &Book) -> Vec<Part> {
         parts.push(that(format!("{machine}: {what}"), holds, ours, paper));
         let (spin, value) = best(panel, &SPIN, all);
         let ours = format!("{spin} {} Mops/s", number(value));
-        parts.push(that(format!("{machine}: ticket is the best spin lock"), spin == "ticket", ours, "ticket"));
+        parts.push(that(
+            format!("{machine}: ticket is the best spin lock"),
+            spin == "ticket",
+            ours,
+            "ticket",
+        ));
         let falls = panel.series.iter().filter_map(|s| Some(s.value(1)? / s.value(all.min(4))?));
         let falls = median(falls);
         let ours = format!("one core {} times four", number(falls));
@@ -100,7 +107,12 @@ pub fn many(book: &Book) -> Vec<Part> {
         let (simple, queue) = (best(panel, &SIMPLE, all), best(panel, &QUEUE, all));
         let ours = format!("{} {}, {} {}", simple.0, number(simple.1), queue.0, number(queue.1));
         let holds = simple.1 >= queue.1 * (1.0 - SAME);
-        parts.push(that(format!("{machine}: simple locks match queue locks"), holds, ours, "match or beat"));
+        parts.push(that(
+            format!("{machine}: simple locks match queue locks"),
+            holds,
+            ours,
+            "match or beat",
+        ));
     }
     parts
 }

@@ -68,7 +68,11 @@ pub fn table(book: &Book) -> String {
         }
         for part in parts.unwrap_or_default() {
             let mark = if part.holds { " " } else { "*" };
-            let _ = writeln!(text, "   {mark} {:<58} {:<34} paper: {}", part.what, part.ours, part.paper);
+            let _ = writeln!(
+                text,
+                "   {mark} {:<58} {:<34} paper: {}",
+                part.what, part.ours, part.paper
+            );
         }
     }
     text.push_str("\n* misses; docs/study.md has the reasons\n");
@@ -77,9 +81,8 @@ pub fn table(book: &Book) -> String {
 
 /// The rows for docs/study.md.
 pub fn markdown(book: &Book) -> String {
-    let mut text = String::from(
-        "| id | where | claim | within | verdict |\n|---|---|---|---|---|\n",
-    );
+    let mut text =
+        String::from("| id | where | claim | within | verdict |\n|---|---|---|---|---|\n");
     let outcomes = outcomes(book);
     for (row, parts) in &outcomes {
         let verdict = verdict(row, parts.as_deref());

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use super::check::{Part, SAME, near, that};
 use crate::figure::{Book, Panel, Series};
+use crate::figures::NINE;
 use crate::figures::scalability::{LOCKS, THREADS, name};
 use crate::figures::uncontended::ALONE;
 use crate::figures::words::number;
-use crate::figures::NINE;
 
 /// S10: "poorly" is less than this many times one thread, however many there are.
 const POORLY: f64 = 2.0;
@@ -24,7 +24,9 @@ fn scalability(panel: &Panel, locks: usize, threads: usize) -> Option<f64> {
 /// S10
 pub fn check(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
-    if let (Some(niagara), Some(tilera)) = (book.panel("figure-8", "niagara"), book.panel("figure-8", "tilera")) {
+    if let (Some(niagara), Some(tilera)) =
+        (book.panel("figure-8", "niagara"), book.panel("figure-8", "tilera"))
+    {
         let times = |panel| scalability(panel, LOCKS[0], THREADS).unwrap_or(f64::NAN);
         let what = "4 locks: Niagara's scalability over Tilera's";
         parts.push(near(what, times(niagara) / times(tilera), 1.7, 0.25));
@@ -34,7 +36,8 @@ pub fn check(book: &Book) -> Vec<Part> {
             let at = |threads| panel.value(&name(*locks), threads).unwrap_or(f64::NAN);
             let (two, socket, more) = (at(2), at(SOCKET), at(SOCKET + 1));
             let told = [two, socket, more].map(number).join(", ");
-            let what = format!("xeon, {locks} locks: scales in a socket, falls beyond (2, 10, 11 cores)");
+            let what =
+                format!("xeon, {locks} locks: scales in a socket, falls beyond (2, 10, 11 cores)");
             parts.push(that(what, socket > two && more < socket, told, "rises, falls"));
         }
     }
@@ -44,7 +47,12 @@ pub fn check(book: &Book) -> Vec<Part> {
             let times = |threads: f64| scalability(panel, locks, threads as usize);
             let most = points.iter().filter_map(|point| times(point.x)).fold(0.0, f64::max);
             let what = format!("opteron, {locks} locks: scales poorly");
-            parts.push(that(what, most < POORLY, format!("{} times at most", number(most)), "poorly"));
+            parts.push(that(
+                what,
+                most < POORLY,
+                format!("{} times at most", number(most)),
+                "poorly",
+            ));
         }
     }
     parts
@@ -66,7 +74,9 @@ fn winners<'a>(book: &'a Book, machine: &str) -> Vec<BTreeSet<&'a str>> {
     if let Some(panel) = book.panel("figure-6", machine) {
         let places = panel.series.first().map_or(&[][..], |series| &series.points);
         let places = places.iter().filter(|place| place.label != ALONE);
-        workloads.extend(places.map(|place| level(panel, |s| s.value(place.x as usize).map(|y| 1.0 / y))));
+        workloads.extend(
+            places.map(|place| level(panel, |s| s.value(place.x as usize).map(|y| 1.0 / y))),
+        );
     }
     workloads
 }

@@ -37,12 +37,17 @@ pub fn low_contention(book: &Book) -> Vec<Part> {
             _ => ("longer sections scale better", many > few),
         };
         parts.push(that(format!("{machine}: {what}"), holds, told, what));
-        let below = [&short, &long].map(|name| {
-            (last(panel, &format!("{name}{SERVED}")), last(panel, name))
-        });
-        let told = below.map(|(served, locked)| format!("{} below {}", number(served), number(locked)));
+        let below = [&short, &long]
+            .map(|name| (last(panel, &format!("{name}{SERVED}")), last(panel, name)));
+        let told =
+            below.map(|(served, locked)| format!("{} below {}", number(served), number(locked)));
         let holds = below.iter().all(|(served, locked)| served < locked);
-        parts.push(that(format!("{machine}: messages below locks"), holds, told.join(", "), "below"));
+        parts.push(that(
+            format!("{machine}: messages below locks"),
+            holds,
+            told.join(", "),
+            "below",
+        ));
         let points = panel.series(&short).map_or(&[][..], |series| &series.points);
         let simple = points.iter().filter(|point| SPIN.contains(&point.note.as_str())).count();
         let told = format!("{simple} of {} points", points.len());

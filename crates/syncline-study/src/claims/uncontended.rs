@@ -24,9 +24,19 @@ pub fn check(book: &Book) -> Vec<Part> {
         let ratios = panel.series.iter().filter_map(|s| Some((ratio(s)?, &s.name)));
         let most = ratios.max_by(|a, b| a.0.total_cmp(&b.0));
         let (most, lock) = most.map_or((f64::NAN, ""), |(ratio, name)| (ratio, name));
-        parts.push(near(format!("{machine}: farthest over local, at most ({lock})"), most, paper, 0.25));
+        parts.push(near(
+            format!("{machine}: farthest over local, at most ({lock})"),
+            most,
+            paper,
+            0.25,
+        ));
         let middle = farthest(panel);
-        parts.push(between(format!("{machine}: cycles, the middle lock"), middle, (350.0, 450.0), 0.25));
+        parts.push(between(
+            format!("{machine}: cycles, the middle lock"),
+            middle,
+            (350.0, 450.0),
+            0.25,
+        ));
     }
     for (machine, what, (least, most)) in [
         ("niagara", "unchanged", (1.0 - UNCHANGED, 1.0 + UNCHANGED)),
@@ -36,8 +46,18 @@ pub fn check(book: &Book) -> Vec<Part> {
         let middle = median(panel.series.iter().filter_map(ratio));
         let ours = format!("{} times", number(middle));
         let holds = (least..=most).contains(&middle);
-        parts.push(that(format!("{machine}: farthest over local, the middle lock"), holds, ours, what));
-        parts.push(near(format!("{machine}: cycles, the middle lock"), farthest(panel), 200.0, 0.25));
+        parts.push(that(
+            format!("{machine}: farthest over local, the middle lock"),
+            holds,
+            ours,
+            what,
+        ));
+        parts.push(near(
+            format!("{machine}: cycles, the middle lock"),
+            farthest(panel),
+            200.0,
+            0.25,
+        ));
     }
     parts
 }

@@ -32,17 +32,27 @@ pub const LATENCY: Plan = Plan {
 };
 
 fn measure<W: World>(lab: &Lab, world: &W, timed: bool) -> Panel {
-    over_threads(lab, world, &Operation::ALL, |o| o.name(), |&operation, threads, seed| {
-        let outcome = atomics::run(world, operation, &Load { timed, ..load::<W>(lab, threads, 1, seed) });
-        if timed { outcome.cycles } else { outcome.per_second / 1e6 }
-    })
+    over_threads(
+        lab,
+        world,
+        &Operation::ALL,
+        |o| o.name(),
+        |&operation, threads, seed| {
+            let outcome =
+                atomics::run(world, operation, &Load { timed, ..load::<W>(lab, threads, 1, seed) });
+            if timed { outcome.cycles } else { outcome.per_second / 1e6 }
+        },
+    )
 }
 
 fn says_latency(panels: &[Panel]) -> String {
     let machine = |panel: &Panel| {
         let [alone, two] = [1, 2].map(|threads| panel.value("fai", threads));
         let (alone, two) = (number(alone?), number(two?));
-        Some(format!("an increment on {} takes {alone} cycles alone and {two} with a second thread", panel.machine))
+        Some(format!(
+            "an increment on {} takes {alone} cycles alone and {two} with a second thread",
+            panel.machine
+        ))
     };
     list(panels.iter().filter_map(machine))
 }
@@ -50,7 +60,8 @@ fn says_latency(panels: &[Panel]) -> String {
 fn says(panels: &[Panel]) -> String {
     let machine = |panel: &Panel| {
         let all = panel.last();
-        let (alone, two, crowd) = (panel.value("fai", 1)?, panel.value("fai", 2)?, panel.best(all)?);
+        let (alone, two, crowd) =
+            (panel.value("fai", 1)?, panel.value("fai", 2)?, panel.best(all)?);
         Some(format!(
             "{} does {} million increments a second with one thread, {} with two, and {} million \
              operations of its best kind, {}, with {all}",

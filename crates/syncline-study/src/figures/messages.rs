@@ -81,8 +81,10 @@ fn between_two<W: World>(lab: &Lab, world: &W) -> Panel {
     let count = if W::SIMULATED { MESSAGES.1 } else { MESSAGES.0 };
     let kinds = ["", PLAIN].into_iter().flat_map(|kind| WAYS.map(|(name, way)| (kind, name, way)));
     let kinds: Vec<_> = kinds.collect();
-    let points: Vec<_> =
-        kinds.iter().flat_map(|kind| partners.iter().map(move |partner| (kind, partner.1))).collect();
+    let points: Vec<_> = kinds
+        .iter()
+        .flat_map(|kind| partners.iter().map(move |partner| (kind, partner.1)))
+        .collect();
     let values = lab.measure::<W, _>(&points, |&(&(kind, _, way), partner), seed| {
         let turns = Turns { warm_up: count / 10, measured: count, seed };
         match kind {
@@ -136,7 +138,8 @@ fn one_server<W: World>(lab: &Lab, world: &W) -> Option<Panel> {
         name: (*name).to_owned(),
         points: clients.iter().zip(&mut values).map(|(&n, y)| Point::at(n, y)).collect(),
     });
-    (!clients.is_empty()).then(|| Panel { machine: world.name().to_owned(), series: series.collect() })
+    (!clients.is_empty())
+        .then(|| Panel { machine: world.name().to_owned(), series: series.collect() })
 }
 
 fn hardware_server(machine: &Machine, like: &Series) -> Vec<Series> {

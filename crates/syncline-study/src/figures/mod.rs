@@ -54,7 +54,12 @@ pub const PLANS: [Plan; 13] = [
 
 impl Plan {
     /// Measures the figure on these machines.
-    pub fn figure(&self, lab: &Lab, targets: &[Target], mut step: impl FnMut(&Plan, &Target)) -> Figure {
+    pub fn figure(
+        &self,
+        lab: &Lab,
+        targets: &[Target],
+        mut step: impl FnMut(&Plan, &Target),
+    ) -> Figure {
         let panels = targets.iter().filter_map(|target| {
             step(self, target);
             (self.measure)(lab, target)
@@ -110,11 +115,16 @@ fn over_threads<W: World, S: Sync>(
     let steps = world.steps();
     let points: Vec<(&S, usize)> =
         kinds.iter().flat_map(|kind| steps.iter().map(move |&step| (kind, step))).collect();
-    let values = lab.measure::<W, _>(&points, |&(kind, threads), seed| measure(kind, threads, seed));
+    let values =
+        lab.measure::<W, _>(&points, |&(kind, threads), seed| measure(kind, threads, seed));
     let mut values = values.into_iter();
     let series = kinds.iter().map(|kind| Series {
         name: name(kind).to_owned(),
-        points: steps.iter().zip(&mut values).map(|(&step, value)| Point::at(step, value)).collect(),
+        points: steps
+            .iter()
+            .zip(&mut values)
+            .map(|(&step, value)| Point::at(step, value))
+            .collect(),
     });
     Panel { machine: world.name().to_owned(), series: series.collect() }
 }

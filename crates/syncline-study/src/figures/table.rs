@@ -18,7 +18,9 @@ pub const PLAN: Plan = Plan {
     x: "threads",
     y: "throughput (Mops/s)",
     kind: Kind::LogLines,
-    measure: |lab, target| Some(on!(target, world => measure(lab, world, Placement::Near, &SHAPES))),
+    measure: |lab, target| {
+        Some(on!(target, world => measure(lab, world, Placement::Near, &SHAPES)))
+    },
     says,
 };
 
@@ -26,7 +28,9 @@ pub const PLAN: Plan = Plan {
 pub const UNPINNED: Plan = Plan {
     id: "figure-11-unpinned",
     title: "Throughput of the hash table of 12 buckets, threads not pinned",
-    measure: |lab, target| Some(on!(target, world => measure(lab, world, Placement::Anywhere, &SHAPES[2..]))),
+    measure: |lab, target| {
+        Some(on!(target, world => measure(lab, world, Placement::Anywhere, &SHAPES[2..])))
+    },
     ..PLAN
 };
 

@@ -125,7 +125,10 @@ fn remote(machine: &Machine) -> Panel {
                 Some(Point { x: x as f64, label: label.clone(), y, note: String::new() })
             });
             if !missing {
-                series.push(Series { name: format!("{operation}, {name}"), points: points.collect() });
+                series.push(Series {
+                    name: format!("{operation}, {name}"),
+                    points: points.collect(),
+                });
             }
         }
     }
@@ -156,7 +159,8 @@ fn local(machine: &Machine) -> Panel {
     let own = cycles(machine, Access::Load, (State::Modified, &[0]), 0, 0);
     let memory = cycles(machine, Access::Load, (State::Invalid, &[]), 0, 0);
     let series = [("L1", own), ("RAM", memory)];
-    let series = series.map(|(name, y)| Series { name: name.into(), points: vec![Point::at(0, y)] });
+    let series =
+        series.map(|(name, y)| Series { name: name.into(), points: vec![Point::at(0, y)] });
     Panel { machine: machine.description.name.clone(), series: series.into() }
 }
 
@@ -180,7 +184,10 @@ fn says_local(panels: &[Panel]) -> String {
     let machine = |panel: &Panel| {
         let (own, memory) = (panel.value("L1", 0)?, panel.value("RAM", 0)?);
         let (own, memory) = (number(own), number(memory));
-        Some(format!("{} loads from its own cache in {own} cycles, from memory in {memory}", panel.machine))
+        Some(format!(
+            "{} loads from its own cache in {own} cycles, from memory in {memory}",
+            panel.machine
+        ))
     };
     list(panels.iter().filter_map(machine))
 }

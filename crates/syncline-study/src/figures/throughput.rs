@@ -33,10 +33,16 @@ pub const MANY: Plan = Plan {
 
 fn measure<W: World>(lab: &Lab, world: &W, count: usize) -> Panel {
     let contenders = Contender::<W>::named(&locks(world.has_sockets()));
-    over_threads(lab, world, &contenders, |c| c.name, |contender, threads, seed| {
-        let load = load::<W>(lab, threads, count, seed);
-        (contender.throughput)(world, &load).per_second / 1e6
-    })
+    over_threads(
+        lab,
+        world,
+        &contenders,
+        |c| c.name,
+        |contender, threads, seed| {
+            let load = load::<W>(lab, threads, count, seed);
+            (contender.throughput)(world, &load).per_second / 1e6
+        },
+    )
 }
 
 fn says(panels: &[Panel]) -> String {

@@ -25,12 +25,18 @@ const WINDOW: f64 = 8e-3;
 
 fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
     let contenders = Contender::<W>::named(&[EAGER, "ticket", "ticket_prefetch"]);
-    over_threads(lab, world, &contenders, |c| c.name, |contender, threads, seed| {
-        let mut load = load::<W>(lab, threads, 1, seed);
-        (load.warm_up, load.measured) = lab.window::<W>(WINDOW);
-        (load.data, load.pause, load.timed) = (false, Pause::None, true);
-        (contender.throughput)(world, &load).cycles
-    })
+    over_threads(
+        lab,
+        world,
+        &contenders,
+        |c| c.name,
+        |contender, threads, seed| {
+            let mut load = load::<W>(lab, threads, 1, seed);
+            (load.warm_up, load.measured) = lab.window::<W>(WINDOW);
+            (load.data, load.pause, load.timed) = (false, Pause::None, true);
+            (contender.throughput)(world, &load).cycles
+        },
+    )
 }
 
 fn says(panels: &[Panel]) -> String {

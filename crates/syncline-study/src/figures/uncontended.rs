@@ -36,17 +36,31 @@ fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
         (true, Effort::Small) => TURNS / 4,
         (true, _) => TURNS,
     };
-    let points: Vec<_> =
-        contenders.iter().flat_map(|c| partners.iter().map(move |(_, place)| (c, *place))).collect();
+    let points: Vec<_> = contenders
+        .iter()
+        .flat_map(|c| partners.iter().map(move |(_, place)| (c, *place)))
+        .collect();
     let values = lab.measure::<W, _>(&points, |(contender, place), seed| {
-        (contender.uncontended)(world, *place, &Turns { warm_up: turns / 10, measured: turns, seed })
+        (contender.uncontended)(
+            world,
+            *place,
+            &Turns { warm_up: turns / 10, measured: turns, seed },
+        )
     });
     let mut values = values.into_iter();
     let series = contenders.iter().map(|contender| Series {
         name: contender.name.to_owned(),
-        points: partners.iter().zip(&mut values).enumerate().map(|(x, ((label, _), y))| {
-            Point { x: x as f64, label: label.clone(), y, note: String::new() }
-        }).collect(),
+        points: partners
+            .iter()
+            .zip(&mut values)
+            .enumerate()
+            .map(|(x, ((label, _), y))| Point {
+                x: x as f64,
+                label: label.clone(),
+                y,
+                note: String::new(),
+            })
+            .collect(),
     });
     Panel { machine: world.name().to_owned(), series: series.collect() }
 }

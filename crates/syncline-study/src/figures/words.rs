@@ -5,7 +5,7 @@ pub fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
         size if size < 0.1 => format!("{value:.3}"),
-        size if size < 10.0 => format!("{value:.1}"),
+        size if size < 100.0 => format!("{value:.1}").trim_end_matches(".0").to_owned(),
         size if size < 10_000.0 => format!("{value:.0}"),
         _ => grouped(value),
     }
@@ -41,6 +41,7 @@ mod tests {
     fn numbers_have_the_digits_that_tell_something() {
         assert_eq!(number(0.0123), "0.012");
         assert_eq!(number(4.25), "4.2");
+        assert_eq!((number(12.5), number(16.0)), ("12.5".to_owned(), "16".to_owned()));
         assert_eq!(number(1234.5), "1234");
         assert_eq!(number(847_764.2), "847,764");
         assert_eq!(list(["a".to_owned(), "b".to_owned(), "c".to_owned()]), "a; b; and c");

@@ -132,7 +132,8 @@ fn claimed(book: &Book, figure: &Figure) -> String {
 /// The numbers of a panel.
 fn numbers(figure: &Figure, panel: &Panel) -> String {
     let open = if figure.kind == Kind::Table { " open" } else { "" };
-    let longest = panel.series.iter().map(|series| &series.points).max_by_key(|points| points.len());
+    let longest =
+        panel.series.iter().map(|series| &series.points).max_by_key(|points| points.len());
     let columns = longest.map_or(&[][..], |points| points);
     let mut html = format!(
         "<details{open}><summary>{}, {}</summary><div class=\"scroll\"><table><thead><tr><th></th>",
@@ -140,7 +141,8 @@ fn numbers(figure: &Figure, panel: &Panel) -> String {
         Escaped(figure.y)
     );
     for column in columns {
-        let label = if column.label.is_empty() { column.x.to_string() } else { column.label.clone() };
+        let label =
+            if column.label.is_empty() { column.x.to_string() } else { column.label.clone() };
         let _ = write!(html, "<th class=\"n\">{}</th>", Escaped(&label));
     }
     html += "</tr></thead><tbody>";

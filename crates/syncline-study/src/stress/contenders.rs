@@ -1,12 +1,12 @@
 //! The locks that a stress test can run with: those of the library's catalogue, in which waiters
 //! spin, as every thread of the tests has a processor of its own; and locks that always park.
 
-use syncline::lock::{Anderson, Cohort, Hclh, RawLock, Ticket};
 use syncline::lock::ticket::Eager;
+use syncline::lock::{Anderson, Cohort, Hclh, RawLock, Ticket};
 use syncline::wait::Spin;
 
-use super::uncontended::{self, Turns};
 use super::table::{self, Shape};
+use super::uncontended::{self, Turns};
 use super::{Load, Outcome, throughput};
 use crate::world::World;
 

@@ -3,8 +3,8 @@
 
 use std::cell::Cell;
 
-use syncline_sim::engine::{self, Body, Engine};
 use syncline_sim::Machine;
+use syncline_sim::engine::{self, Body, Engine};
 
 use super::messages::Way;
 

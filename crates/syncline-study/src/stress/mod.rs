@@ -133,7 +133,9 @@ impl Load {
 
     /// Chance for each thread of its own.
     fn chance(&self, thread: usize) -> fastrand::Rng {
-        fastrand::Rng::with_seed(self.seed ^ (thread as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        fastrand::Rng::with_seed(
+            self.seed ^ (thread as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        )
     }
 }
 

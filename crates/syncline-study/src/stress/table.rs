@@ -100,8 +100,7 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
 const THREADS_PER_SERVER: usize = 3;
 
 /// A client's way to a server and back.
-type Line<W> =
-    (Sender<Message, Fetched<W>>, Receiver<Message, Fetched<W>>);
+type Line<W> = (Sender<Message, Fetched<W>>, Receiver<Message, Fetched<W>>);
 
 /// Operations by threads that ask servers; the first one and every third one is a server. With a
 /// single thread there is a second one, as in SSYNC.

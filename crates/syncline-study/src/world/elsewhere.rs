@@ -123,9 +123,9 @@ impl World for Elsewhere<'_> {
             engine.home(lines.clone(), node % self.0.description.nodes);
         }
         let interval = &interval;
-        let bodies = threads.into_iter().map(|(place, body)| {
-            (place, Box::new(move || body(interval)) as engine::Body<'_>)
-        });
+        let bodies = threads
+            .into_iter()
+            .map(|(place, body)| (place, Box::new(move || body(interval)) as engine::Body<'_>));
         engine.run(bodies.collect());
         measured as f64 / self.hertz()
     }

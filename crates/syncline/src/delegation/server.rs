@@ -6,21 +6,6 @@
 //! second as it can receive messages; a queue delegation lock ([`Qd`](super::Qd)) needs no thread
 //! and serves long queues as well, but its helper changes, and the value moves with it.
 //!
-//! ```
-//! use std::collections::HashMap;
-//! use syncline::delegation::Server;
-//!
-//! let mut server = Server::new(HashMap::new(), 2);
-//! let mut client = server.connect().unwrap();
-//! std::thread::scope(|scope| {
-//!     let serving = scope.spawn(|| server.run());
-//!     client.with(|table| table.insert(1, "one")).unwrap();
-//!     assert_eq!(client.with(|table| table.get(&1).copied()), Ok(Some("one")));
-//!     drop(client);
-//!     assert_eq!(serving.join().unwrap().len(), 1);
-//! });
-//! ```
-//!
 //! A section of up to five words of captured variables, whose result fits into seven, travels in
 //! the messages; a larger one stays with its client, and costs a transfer for each of its lines.
 //!
@@ -30,6 +15,7 @@
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ptr;
 
@@ -44,7 +30,23 @@ type Answers<W, M> = Single<Answer, W, M>;
 
 /// A value, and the thread that will serve it.
 ///
-/// Dropped instead of run, it drops the value; its clients' calls are then refused.
+/// The value never leaves the server's cache: a call is a message there and one back. Dropped
+/// instead of run, it drops the value; its clients' calls are then refused.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use syncline::delegation::Server;
+///
+/// let mut server = Server::new(HashMap::new(), 2);
+/// let mut client = server.connect().unwrap();
+/// std::thread::scope(|scope| {
+///     let serving = scope.spawn(|| server.run());
+///     client.with(|table| table.insert(1, "one")).unwrap();
+///     assert_eq!(client.with(|table| table.get(&1).copied()), Ok(Some("one")));
+///     drop(client);
+///     assert_eq!(serving.join().unwrap().len(), 1);
+/// });
+/// ```
 pub struct Server<T, W: Wait = Park, M: Memory = Native> {
     // In this order: a client that hears of the end relies on its section being gone.
     asks: Inbox<Job<T>, Asks<T, W, M>>,
@@ -214,7 +216,7 @@ struct Frame<F, R> {
 }
 
 /// The functions for sections of a type.
-struct Kind<T, F, R>(fn(&mut T, F) -> R);
+struct Kind<T, F, R>(PhantomData<fn(&mut T, F) -> R>);
 
 impl<T, F: FnOnce(&mut T) -> R, R> Kind<T, F, R> {
     const BY_VALUE: Functions<T> = Functions {

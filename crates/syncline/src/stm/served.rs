@@ -59,10 +59,12 @@ use crate::wait::{Park, Wait};
 pub struct Served<W: Wait = Park, M: LongMemory = Native> {
     statuses: Statuses<M>,
     /// The clients that no session uses, or none if the engine is closed.
-    seats: Guarded<Option<Vec<Client<W, M>>>, Mcs<W, M>>,
+    seats: Seats<W, M>,
     sleepers: Sleepers<W, M>,
     stamp: u64,
 }
+
+type Seats<W, M> = Guarded<Option<Vec<Client<W, M>>>, Mcs<W, M>>;
 
 /// A session's place: channels to all servers.
 struct Client<W: Wait, M: LongMemory> {
@@ -133,8 +135,7 @@ impl<W: Wait, M: LongMemory> Served<W, M> {
 
     /// From here on the attempt can't be aborted, if it wasn't.
     fn keep_all(&self, client: &Client<W, M>) -> bool {
-        let [running, commits] =
-            [RUNNING, COMMITS].map(|state| status(client.attempt, state));
+        let [running, commits] = [RUNNING, COMMITS].map(|state| status(client.attempt, state));
         // AcqRel: in an order with the servers' exchanges.
         self.statuses[client.number].exchange(running, commits, AcqRel).is_ok()
     }
@@ -232,7 +233,7 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
         place.reads.clear();
         let client = place.client();
         client.attempt += 1;
-        // Release: not before the last attempt's accesses.
+        // Release: pairs with the Acquire of a server that finds the last attempt over.
         self.statuses[client.number].store(status(client.attempt, RUNNING), Release);
     }
 

@@ -12,7 +12,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
-use core::sync::atomic::Ordering::AcqRel;
+use core::sync::atomic::Ordering::{AcqRel, Acquire};
 
 use super::holds::{Fate, Holder, Holds};
 use crate::channel::{Inbox, Sender, Single};
@@ -85,10 +85,13 @@ impl<W: Wait, M: LongMemory> Server<W, M> {
         let (running, aborted) = (status(attempt, RUNNING), status(attempt, ABORTED));
         // AcqRel: its Release pairs with the Acquire of the client that looks whether it is
         // aborted. Who is granted the cell next comes after it by the answer.
-        match statuses[client].exchange(running, aborted, AcqRel) {
-            Err(now) if now == status(attempt, COMMITS) => Fate::Commits,
-            _ => Fate::Gone,
+        if statuses[client].exchange(running, aborted, AcqRel).is_ok() {
+            return Fate::Gone;
         }
+        // Acquire: pairs with the Release in `begin`: if the attempt is over, so is what it has
+        // written, and who is granted the cell next sees that.
+        let commits = statuses[client].load(Acquire) == status(attempt, COMMITS);
+        if commits { Fate::Commits } else { Fate::Gone }
     }
 }
 

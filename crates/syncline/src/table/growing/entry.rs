@@ -130,7 +130,7 @@ impl<'t, K, V, S, P: Storage<K, V>> Entry<'t, K, V, S, P> {
                 held.replace(&place, new);
                 retired.add(old);
             }
-            None => drop(held.add(tag(hash), new)),
+            None => held.add(tag(hash), new),
         }
         let new = table.refer(new);
         drop(held);

@@ -88,38 +88,31 @@ impl<'t, R: Copy> Held<'t, R> {
 
     /// Adds an entry, whose key is not there.
     #[inline]
-    pub(super) fn add(&mut self, tag: u8, raw: R) -> Place<R> {
+    pub(super) fn add(&mut self, tag: u8, raw: R) {
         self.changed = true;
         // SAFETY: the bucket is locked.
-        if let Some(slot) = unsafe { self.home.put(tag, raw) } {
-            return Place { bucket: self.home, slot };
+        if unsafe { self.home.put(tag, raw) }.is_none() {
+            self.add_behind(tag, raw);
         }
-        self.add_behind(tag, raw)
     }
 
     /// Of the buckets behind, only the first may have vacant slots.
     #[cold]
-    fn add_behind(&mut self, tag: u8, raw: R) -> Place<R> {
-        if let Some(bucket) = self.home.next() {
-            // SAFETY: the bucket is locked with its home.
-            if let Some(slot) = unsafe { bucket.put(tag, raw) } {
-                return Place { bucket, slot };
-            }
+    fn add_behind(&mut self, tag: u8, raw: R) {
+        let next = self.home.next();
+        // SAFETY: the bucket is locked with its home.
+        if next.is_some_and(|next| unsafe { next.put(tag, raw) }.is_some()) {
+            return;
         }
-        let next = self.home.next().map(Bucket::address);
         // SAFETY: it is a bucket of the table's, and belongs to this home now. Readers that still
         // know it from another find that one changed.
-        let bucket = unsafe {
+        unsafe {
             let bucket = Bucket::at(self.directory.behind());
             bucket.begin(0);
-            bucket.set_next(next);
-            bucket
-        };
-        // SAFETY: as above.
-        let slot = unsafe { bucket.put(tag, raw) }.unwrap_or_else(|| unreachable!("empty"));
-        // SAFETY: the home is locked.
-        unsafe { self.home.set_next(Some(bucket.address())) };
-        Place { bucket, slot }
+            bucket.set_next(next.map(Bucket::address));
+            bucket.put(tag, raw);
+            self.home.set_next(Some(bucket.address()));
+        }
     }
 
     /// Takes an entry out.
@@ -208,7 +201,7 @@ impl<'t, R: Copy> Held<'t, R> {
         let entries: Vec<_> =
             self.places().into_iter().map(|(place, raw)| (tag(&place), raw)).collect();
         self.begin(self.depth().unwrap_or_default());
-        entries.into_iter().for_each(|(tag, raw)| drop(self.add(tag, raw)));
+        entries.into_iter().for_each(|(tag, raw)| self.add(tag, raw));
     }
 
     /// Empties the bucket, and makes it one of this depth.

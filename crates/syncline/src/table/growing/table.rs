@@ -8,7 +8,6 @@
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
-use std::vec::Vec;
 
 use super::bucket::Bucket;
 use super::directory::{Directory, mask};
@@ -184,8 +183,7 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
                     looks += 1;
                     continue 'again;
                 }
-                let Some(next) = next else { return None };
-                bucket = next;
+                bucket = next?;
                 tags = bucket.tags();
             }
         }

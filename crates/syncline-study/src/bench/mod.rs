@@ -1,11 +1,12 @@
 //! Stress tests as a user asks for them: which ones, on which machine, under which load; and what
 //! came of them, as a table or as data.
 
+mod compare;
+
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::claims::median;
 use crate::figures::uncontended::ALONE;
 use crate::figures::words::number;
 use crate::on;
@@ -15,6 +16,7 @@ use crate::stress::uncontended::Turns;
 use crate::stress::{Homes, Load, Outcome};
 use crate::target::Target;
 use crate::world::World;
+pub use compare::{Comparison, compared, error_percent};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -123,7 +125,11 @@ pub fn uncontended(target: &Target, request: &Request, turns: u32) -> Result<Vec
 }
 
 /// The names that are asked for, all of which must be known.
-fn names<'a>(request: &Request, kind: &'static str, known: &[&'a str]) -> Result<Vec<&'a str>, Error> {
+fn names<'a>(
+    request: &Request,
+    kind: &'static str,
+    known: &[&'a str],
+) -> Result<Vec<&'a str>, Error> {
     if request.names.is_empty() {
         return Ok(known.to_vec());
     }
@@ -206,38 +212,6 @@ pub fn table(lines: &[Line], shown: Shown) -> String {
     text + "\n"
 }
 
-/// The results on two machines side by side: those of the second one over those of the first.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
-    /// What was compared: the lock or operation, and threads or place.
-    pub name: String,
-    /// Threads, or where the last holder was.
-    pub at: String,
-    /// What the first machine shows.
-    pub first: f64,
-    /// What the second one shows.
-    pub second: f64,
-    /// The second's over the first's.
-    pub ratio: f64,
-}
-
-/// Compares the results of the same tests on two machines.
-pub fn compared(first: &[Line], second: &[Line], shown: Shown) -> Vec<Comparison> {
-    let same = |line: &Line| second.iter().find(|o| o.name == line.name && o.at == line.at);
-    let pairs = first.iter().filter_map(|line| Some((line, same(line)?)));
-    let comparison = |(line, other): (&Line, &Line)| {
-        let (first, second) = (shown.of(&line.outcome), shown.of(&other.outcome));
-        let (name, at) = (line.name.clone(), line.at.clone());
-        Comparison { name, at, first, second, ratio: second / first }
-    };
-    pairs.map(comparison).collect()
-}
-
-/// How far the second machine is off, as a person says it: the middle one of all differences.
-pub fn error_percent(comparisons: &[Comparison]) -> f64 {
-    median(comparisons.iter().map(|c| 100.0 * (c.ratio - 1.0).abs()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,22 +244,6 @@ mod tests {
         assert_eq!(rows[0], ["1", "2"]);
         assert_eq!((rows[1][0], rows[2][0], rows[2].len()), ("mcs", "tas", 3));
         assert!(lines.iter().all(|line| line.spread[0] <= line.spread[1] && line.spread[0] > 0.0));
-    }
-
-    #[test]
-    fn machines_are_compared_test_by_test() {
-        let line = |name: &str, per_second| Line {
-            name: name.to_owned(),
-            at: "2".to_owned(),
-            outcome: Outcome { per_second, ..Outcome::default() },
-            spread: [0.0, 0.0],
-        };
-        let first = [line("mcs", 1e6), line("tas", 2e6), line("clh", 1.0)];
-        let second = [line("tas", 3e6), line("mcs", 9e5)];
-        let both = compared(&first, &second, Shown::Throughput);
-        assert_eq!(both.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["mcs", "tas"]);
-        assert_eq!((both[1].first, both[1].second, both[1].ratio), (2.0, 3.0, 1.5));
-        assert!((error_percent(&both) - 30.0).abs() < 1e-9, "10 % and 50 %");
     }
 
     #[test]

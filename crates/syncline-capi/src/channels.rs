@@ -1,0 +1,247 @@
+//! Channels, as C sees them: messages of a size that is given when a channel is made.
+//!
+//! The library's channels know their messages' size when they are compiled. So there is one for
+//! each of a few sizes, and a message travels in the least of them that holds it; none larger than
+//! a kilobyte, for which C sends a pointer.
+//!
+//! An end belongs to one thread at a time. Two that use one at once are told so, since each end
+//! notes that it is in use.
+
+use std::cell::UnsafeCell;
+use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
+
+use syncline::channel::{self, Receiver, Sender, TryRecvError, TrySendError};
+
+use crate::boundary::{Outcome, Refusal, at, boundary};
+
+/// A message of so many words. Only as many bytes are written and read as the channel's have.
+struct Message<const WORDS: usize>(MaybeUninit<[u64; WORDS]>);
+
+/// More messages than that are refused by the library, with a panic.
+const MOST: usize = 1 << 28;
+
+/// An end whose message's type is forgotten.
+trait SendingEnd {
+    /// Sends the message at this address.
+    ///
+    /// # Safety
+    ///
+    /// It has as many bytes as the channel's messages.
+    unsafe fn send(&mut self, message: *const u8, bytes: usize, wait: bool) -> Outcome;
+}
+
+trait ReceivingEnd {
+    /// Writes the next message to this address.
+    ///
+    /// # Safety
+    ///
+    /// As for [`SendingEnd::send`].
+    unsafe fn receive(&mut self, message: *mut u8, bytes: usize, wait: bool) -> Outcome;
+}
+
+impl<const WORDS: usize> SendingEnd for Sender<Message<WORDS>> {
+    unsafe fn send(&mut self, message: *const u8, bytes: usize, wait: bool) -> Outcome {
+        let mut copy = Message(MaybeUninit::uninit());
+        // SAFETY: our caller's promise, and such a message has room for as many.
+        unsafe { copy.0.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(message, bytes) };
+        if wait {
+            return Sender::send(self, copy).map_err(|_| Refusal::Disconnected);
+        }
+        self.try_send(copy).map_err(|error| match error {
+            TrySendError::Full(_) => Refusal::NotNow,
+            TrySendError::Disconnected(_) => Refusal::Disconnected,
+        })
+    }
+}
+
+impl<const WORDS: usize> ReceivingEnd for Receiver<Message<WORDS>> {
+    unsafe fn receive(&mut self, message: *mut u8, bytes: usize, wait: bool) -> Outcome {
+        let received = if wait {
+            self.recv().map_err(|_| Refusal::Disconnected)?
+        } else {
+            self.try_recv().map_err(|error| match error {
+                TryRecvError::Empty => Refusal::NotNow,
+                TryRecvError::Disconnected => Refusal::Disconnected,
+            })?
+        };
+        // SAFETY: as above; that many bytes were sent.
+        unsafe { message.copy_from_nonoverlapping(received.0.as_ptr().cast(), bytes) };
+        Ok(())
+    }
+}
+
+/// An end of C's: `syncline_sender_t` or `syncline_receiver_t`.
+struct End<E: ?Sized> {
+    in_use: AtomicBool,
+    /// Bytes of a message.
+    bytes: usize,
+    end: UnsafeCell<Box<E>>,
+}
+
+type SenderOfC = End<dyn SendingEnd>;
+type ReceiverOfC = End<dyn ReceivingEnd>;
+
+impl<E: ?Sized> End<E> {
+    fn new(end: Box<E>, bytes: usize) -> *mut Self {
+        Box::into_raw(Box::new(Self { in_use: AtomicBool::new(false), bytes, end: end.into() }))
+    }
+
+    /// Uses the end, unless another thread does.
+    fn with(&self, act: impl FnOnce(&mut E, usize) -> Outcome) -> Outcome {
+        // Acquire: pairs with the Release below.
+        if self.in_use.swap(true, Acquire) {
+            return Err(Refusal::Busy);
+        }
+        // SAFETY: nobody else uses it.
+        let outcome = act(unsafe { &mut **self.end.get() }, self.bytes);
+        // Release: the end may be used by another thread next.
+        self.in_use.store(false, Release);
+        outcome
+    }
+
+    /// Drops an end, unless another thread uses it.
+    ///
+    /// # Safety
+    ///
+    /// It comes from `new`, and was not destroyed.
+    unsafe fn destroy(end: *mut Self) -> Outcome {
+        // SAFETY: our caller's promise.
+        let used = unsafe { at(end) }?.in_use.swap(true, Acquire);
+        if used {
+            return Err(Refusal::Busy);
+        }
+        // SAFETY: nobody uses it.
+        drop(unsafe { Box::from_raw(end) });
+        Ok(())
+    }
+}
+
+type Ends = (*mut SenderOfC, *mut ReceiverOfC);
+
+/// A channel of messages of so many words.
+fn of_words<const WORDS: usize>(bytes: usize, capacity: usize) -> Ends {
+    let (sender, receiver) = channel::bounded::<Message<WORDS>>(capacity);
+    (End::new(Box::new(sender) as _, bytes), End::new(Box::new(receiver) as _, bytes))
+}
+
+fn create(bytes: usize, capacity: usize) -> Result<Ends, Refusal> {
+    if capacity == 0 || capacity > MOST {
+        return Err(Refusal::Invalid);
+    }
+    // Up to 56 bytes share lines; beyond, sizes that fill lines.
+    let of_words = match bytes.div_ceil(size_of::<u64>()) {
+        0 => return Err(Refusal::Invalid),
+        1 => of_words::<1>,
+        2 => of_words::<2>,
+        3 => of_words::<3>,
+        4..=7 => of_words::<7>,
+        8..=15 => of_words::<15>,
+        16..=31 => of_words::<31>,
+        32..=63 => of_words::<63>,
+        64..=127 => of_words::<127>,
+        _ => return Err(Refusal::Invalid),
+    };
+    Ok(of_words(bytes, capacity))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_channel_create(
+    size: usize,
+    capacity: usize,
+    sender: *mut *mut SenderOfC,
+    receiver: *mut *mut ReceiverOfC,
+) -> c_int {
+    boundary(|| {
+        if sender.is_null() || receiver.is_null() {
+            return Err(Refusal::Invalid);
+        }
+        let ends = create(size, capacity)?;
+        // SAFETY: C's caller gives places for them.
+        unsafe {
+            sender.write(ends.0);
+            receiver.write(ends.1);
+        }
+        Ok(())
+    })
+}
+
+/// Sends or tries to.
+///
+/// # Safety
+///
+/// As the header says.
+unsafe fn send(sender: *const SenderOfC, message: *const c_void, wait: bool) -> c_int {
+    boundary(|| {
+        if message.is_null() {
+            return Err(Refusal::Invalid);
+        }
+        // SAFETY: C's caller gives a sender, and a message of its channel's size.
+        unsafe { at(sender)?.with(|end, bytes| end.send(message.cast(), bytes, wait)) }
+    })
+}
+
+/// Receives or tries to.
+///
+/// # Safety
+///
+/// As the header says.
+unsafe fn receive(receiver: *const ReceiverOfC, message: *mut c_void, wait: bool) -> c_int {
+    boundary(|| {
+        if message.is_null() {
+            return Err(Refusal::Invalid);
+        }
+        // SAFETY: C's caller gives a receiver, and room for a message of its channel's size.
+        unsafe { at(receiver)?.with(|end, bytes| end.receive(message.cast(), bytes, wait)) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_sender_send(
+    sender: *const SenderOfC,
+    message: *const c_void,
+) -> c_int {
+    // SAFETY: the contract is the same.
+    unsafe { send(sender, message, true) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_sender_trysend(
+    sender: *const SenderOfC,
+    message: *const c_void,
+) -> c_int {
+    // SAFETY: the contract is the same.
+    unsafe { send(sender, message, false) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_sender_destroy(sender: *mut SenderOfC) -> c_int {
+    // SAFETY: C's caller gives a sender, which it uses no more.
+    boundary(|| unsafe { End::destroy(sender) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_receiver_recv(
+    receiver: *const ReceiverOfC,
+    message: *mut c_void,
+) -> c_int {
+    // SAFETY: the contract is the same.
+    unsafe { receive(receiver, message, true) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_receiver_tryrecv(
+    receiver: *const ReceiverOfC,
+    message: *mut c_void,
+) -> c_int {
+    // SAFETY: the contract is the same.
+    unsafe { receive(receiver, message, false) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_receiver_destroy(receiver: *mut ReceiverOfC) -> c_int {
+    // SAFETY: C's caller gives a receiver, which it uses no more.
+    boundary(|| unsafe { End::destroy(receiver) })
+}

@@ -1,0 +1,126 @@
+/* Messages of all sizes arrive in order; ends that go are noticed; each mistake has its error
+ * number. */
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syncline.h>
+#include <unistd.h>
+
+enum { MESSAGES = 5000, LARGEST = 1016 };
+
+#define EXPECT(expected, call)                                                                     \
+    do {                                                                                           \
+        int outcome_ = (call);                                                                     \
+        if (outcome_ != (expected)) {                                                              \
+            fprintf(stderr, "%s:%d: %s is %d (%s), not %s\n", __FILE__, __LINE__, #call, outcome_, \
+                    syncline_strerror(outcome_), #expected);                                       \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static syncline_sender_t *sender;
+static syncline_receiver_t *receiver;
+static size_t size;
+
+/* What a message looks like: each byte depends on its place and the message's number. */
+static void fill(unsigned char *message, int number) {
+    for (size_t i = 0; i < size; i++) message[i] = (unsigned char)(number * 7 + (int)i);
+}
+
+static void *send_all(void *unused) {
+    unsigned char message[LARGEST];
+    for (int i = 0; i < MESSAGES; i++) {
+        fill(message, i);
+        if (i % 2) {
+            EXPECT(0, syncline_sender_send(sender, message));
+            continue;
+        }
+        int error;
+        while ((error = syncline_sender_trysend(sender, message)) == EAGAIN) usleep(10);
+        EXPECT(0, error);
+    }
+    EXPECT(0, syncline_sender_destroy(sender));
+    return unused;
+}
+
+static void test_stream(size_t bytes, size_t capacity) {
+    size = bytes;
+    EXPECT(0, syncline_channel_create(size, capacity, &sender, &receiver));
+    pthread_t thread;
+    EXPECT(0, pthread_create(&thread, NULL, send_all, NULL));
+    /* A guard behind the message. */
+    unsigned char message[LARGEST + 1], expected[LARGEST];
+    message[size] = 0xa5;
+    for (int i = 0; i < MESSAGES; i++) {
+        int error = EAGAIN;
+        if (i % 3 == 0) error = syncline_receiver_tryrecv(receiver, message);
+        if (error == EAGAIN) error = syncline_receiver_recv(receiver, message);
+        EXPECT(0, error);
+        fill(expected, i);
+        EXPECT(0, memcmp(message, expected, size));
+        EXPECT(0xa5, message[size]);
+    }
+    EXPECT(EPIPE, syncline_receiver_recv(receiver, message));
+    EXPECT(EPIPE, syncline_receiver_tryrecv(receiver, message));
+    EXPECT(0, pthread_join(thread, NULL));
+    EXPECT(0, syncline_receiver_destroy(receiver));
+}
+
+static void *leave(void *unused) {
+    usleep(20000);
+    EXPECT(0, syncline_receiver_destroy(receiver));
+    return unused;
+}
+
+static void *wait_for_message(void *unused) {
+    int message;
+    EXPECT(0, syncline_receiver_recv(receiver, &message));
+    return unused;
+}
+
+static void test_mistakes(void) {
+    int message = 1;
+    EXPECT(EINVAL, syncline_channel_create(0, 1, &sender, &receiver));
+    EXPECT(EINVAL, syncline_channel_create(LARGEST + 1, 1, &sender, &receiver));
+    EXPECT(EINVAL, syncline_channel_create(4, 0, &sender, &receiver));
+    EXPECT(EINVAL, syncline_channel_create(4, (size_t)-1, &sender, &receiver));
+    EXPECT(EINVAL, syncline_channel_create(4, 1, NULL, &receiver));
+    EXPECT(EINVAL, syncline_channel_create(4, 1, &sender, NULL));
+    EXPECT(0, syncline_channel_create(sizeof message, 1, &sender, &receiver));
+    EXPECT(EINVAL, syncline_sender_send(NULL, &message));
+    EXPECT(EINVAL, syncline_sender_send(sender, NULL));
+    EXPECT(EINVAL, syncline_receiver_recv(receiver, NULL));
+    EXPECT(EINVAL, syncline_receiver_tryrecv((syncline_receiver_t *)((char *)receiver + 1), &message));
+    EXPECT(EINVAL, syncline_sender_destroy(NULL));
+    EXPECT(EINVAL, syncline_receiver_destroy(NULL));
+    EXPECT(EAGAIN, syncline_receiver_tryrecv(receiver, &message));
+
+    /* Two threads at one end. */
+    pthread_t thread;
+    EXPECT(0, pthread_create(&thread, NULL, wait_for_message, NULL));
+    while (syncline_receiver_tryrecv(receiver, &message) != EBUSY) usleep(100);
+    EXPECT(EBUSY, syncline_receiver_destroy(receiver));
+    EXPECT(0, syncline_sender_send(sender, &message));
+    EXPECT(0, pthread_join(thread, NULL));
+
+    /* A sender that waits for room when the receiver goes. */
+    EXPECT(0, pthread_create(&thread, NULL, leave, NULL));
+    int error;
+    while ((error = syncline_sender_send(sender, &message)) == 0) {}
+    EXPECT(EPIPE, error);
+    EXPECT(EPIPE, syncline_sender_trysend(sender, &message));
+    EXPECT(0, pthread_join(thread, NULL));
+    EXPECT(0, syncline_sender_destroy(sender));
+}
+
+int main(void) {
+    static const size_t sizes[] = {1, 8, 12, 24, 30, 56, 57, 120, 200, 500, LARGEST};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        test_stream(sizes[i], 1);
+        test_stream(sizes[i], 100);
+    }
+    test_mistakes();
+}

@@ -1,0 +1,120 @@
+//! A wait, and its cancellation.
+
+use core::ffi::{c_int, c_long, c_void};
+use core::mem::MaybeUninit;
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+
+use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, ETIMEDOUT, clockid_t, timespec};
+
+use super::object::Cond;
+use crate::choice::MUTEXES;
+use crate::mutex::Mutex;
+
+/// Of the C library: a handler on the list of those that a cancellation runs.
+#[repr(C)]
+struct Handler {
+    routine: unsafe extern "C-unwind" fn(*mut c_void),
+    argument: *mut c_void,
+    cancel_type: c_int,
+    previous: *mut Handler,
+}
+
+unsafe extern "C-unwind" {
+    fn _pthread_cleanup_push(
+        handler: *mut Handler,
+        routine: unsafe extern "C-unwind" fn(*mut c_void),
+        argument: *mut c_void,
+    );
+    fn _pthread_cleanup_pop(handler: *mut Handler, run: c_int);
+    fn pthread_setcanceltype(kind: c_int, before: *mut c_int) -> c_int;
+    fn syscall(number: c_long, ...) -> c_long;
+}
+
+const PTHREAD_CANCEL_ASYNCHRONOUS: c_int = 1;
+
+/// A wait, as a cancellation finds it.
+struct Wait {
+    cond: *const Cond,
+    mutex: *const Mutex,
+}
+
+/// Leaves the wait, and holds the mutex for the program's own handlers.
+unsafe extern "C-unwind" fn cancelled(wait: *mut c_void) {
+    // SAFETY: the wait is on the stack of the thread that is cancelled, which runs this.
+    unsafe {
+        let wait = &*wait.cast::<Wait>();
+        // Perhaps we were woken. Another may take that for it, and would wake in vain otherwise.
+        (*wait.cond).wake(1);
+        (*wait.cond).leave();
+        (MUTEXES.get().lock)(wait.mutex);
+    }
+}
+
+/// Waits with a replaced mutex.
+///
+/// # Safety
+///
+/// As of POSIX' functions; the clock is known and the time is one, if there is one.
+pub unsafe fn wait(
+    cond: *const Cond,
+    mutex: *const Mutex,
+    until: Option<(clockid_t, *const timespec)>,
+) -> c_int {
+    // SAFETY: our caller's promise. The handler is popped before this returns.
+    unsafe {
+        let shown = &*cond;
+        shown.make_ours();
+        // Relaxed: whoever notifies us has held the mutex since then.
+        shown.waiters.fetch_add(1, Relaxed);
+        let sequence = shown.sequence.load(Relaxed);
+        let refused = (MUTEXES.get().unlock)(mutex);
+        if refused != 0 {
+            shown.leave();
+            return refused;
+        }
+        let mut wait = Wait { cond, mutex };
+        let mut handler = MaybeUninit::<Handler>::uninit();
+        _pthread_cleanup_push(handler.as_mut_ptr(), cancelled, (&raw mut wait).cast());
+        let result = sleep(shown, sequence, until);
+        _pthread_cleanup_pop(handler.as_mut_ptr(), 0);
+        shown.leave();
+        let relocked = (MUTEXES.get().lock)(mutex);
+        if relocked != 0 { relocked } else { result }
+    }
+}
+
+/// Sleeps until the sequence has changed or the time has come. A cancellation may end the thread
+/// anywhere here, so nothing here needs to be undone but what `cancelled` does; errno is a
+/// cancelled thread's own business.
+#[inline(never)]
+unsafe fn sleep(cond: &Cond, sequence: u32, until: Option<(clockid_t, *const timespec)>) -> c_int {
+    let (clock, time) = until.unwrap_or((CLOCK_MONOTONIC, ptr::null()));
+    let real_time = if clock == CLOCK_REALTIME { libc::FUTEX_CLOCK_REALTIME } else { 0 };
+    let operation = libc::FUTEX_WAIT_BITSET | cond.private() | real_time;
+    let word = cond.sequence.as_ptr();
+    // SAFETY: the word is there and the time is valid or null. With a mask the time is absolute.
+    unsafe {
+        let errno = libc::__errno_location();
+        let before = *errno;
+        let mut kind = 0;
+        let mut result = 0;
+        // Relaxed: the mutex orders what the program does.
+        while cond.sequence.load(Relaxed) == sequence {
+            pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &raw mut kind);
+            let none = ptr::null::<u32>();
+            let outcome = syscall(libc::SYS_futex, word, operation, sequence, time, none, u32::MAX);
+            let why = *errno;
+            pthread_setcanceltype(kind, &raw mut kind);
+            if outcome == 0 {
+                break;
+            }
+            if why == ETIMEDOUT {
+                result = ETIMEDOUT;
+                break;
+            }
+        }
+        *errno = before;
+        result
+    }
+}
