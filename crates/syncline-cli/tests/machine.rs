@@ -64,8 +64,8 @@ fn one_processor_has_local_latencies_only() {
 fn a_simulated_machine_by_its_name() {
     let table = printed(&machine(&["opteron"]));
     assert!(table.contains("TWO HOPS"), "{table}");
-    let owned = table.lines().filter(|line| line.starts_with("  owned"));
-    assert!(owned.last().unwrap().contains("254 ±0"), "{table}");
+    let mut owned = table.lines().filter(|line| line.starts_with("  owned"));
+    assert!(owned.next_back().unwrap().contains("254 ±0"), "{table}");
 }
 
 #[track_caller]

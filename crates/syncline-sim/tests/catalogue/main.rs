@@ -40,10 +40,18 @@ macro_rules! capability {
         crate::cases::exclusion::<Lock>();
         crate::cases::crowded::<Lock>();
     };
-    (try exclusive) => { crate::cases::tries::<Lock>(); };
-    (timed exclusive) => { crate::cases::timed::<Lock>(); };
-    (fifo exclusive) => { crate::cases::fifo::<Lock>(); };
-    (near exclusive) => { crate::cases::near::<Lock>(); };
+    (try exclusive) => {
+        crate::cases::tries::<Lock>();
+    };
+    (timed exclusive) => {
+        crate::cases::timed::<Lock>();
+    };
+    (fifo exclusive) => {
+        crate::cases::fifo::<Lock>();
+    };
+    (near exclusive) => {
+        crate::cases::near::<Lock>();
+    };
     (parks exclusive) => {};
     (shared) => {
         capability! { exclusive }

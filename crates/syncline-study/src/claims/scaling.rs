@@ -82,7 +82,7 @@ fn winners<'a>(book: &'a Book, machine: &str) -> Vec<BTreeSet<&'a str>> {
 }
 
 /// Those whose value is the greatest, or as good.
-fn level<'a>(panel: &'a Panel, value: impl Fn(&Series) -> Option<f64>) -> BTreeSet<&'a str> {
+fn level(panel: &Panel, value: impl Fn(&Series) -> Option<f64>) -> BTreeSet<&str> {
     let values: Vec<(&str, f64)> =
         panel.series.iter().filter_map(|s| Some((s.name.as_str(), value(s)?))).collect();
     let most = values.iter().map(|(_, value)| *value).fold(0.0, f64::max);

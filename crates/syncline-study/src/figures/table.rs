@@ -3,10 +3,11 @@
 
 use super::scalability::THREADS;
 use super::words::{list, number};
-use super::{Plan, load, locks};
+use super::{Plan, WINDOW, load, locks};
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;
 use crate::on;
+use crate::stress::Load;
 use crate::stress::contenders::Contender;
 use crate::stress::table::{self, Shape};
 use crate::world::{Placement, World};
@@ -61,7 +62,9 @@ fn measure<W: World>(lab: &Lab, world: &W, placement: Placement, shapes: &[Shape
         }
     }
     let values = lab.measure::<W, _>(&points, |&(shape, threads, kind), seed| {
-        let load = crate::stress::Load { placement, ..load::<W>(lab, threads, 2, seed) };
+        let (warm_up, measured) = lab.whole_window::<W>(WINDOW);
+        let load = load::<W>(lab, threads, 2, seed);
+        let load = Load { placement, warm_up, measured, ..load };
         let outcome = match kind {
             Some(contender) => (contender.table)(world, shape, &load),
             None => table::served(world, shape, &load),

@@ -108,7 +108,7 @@ pub fn served<W: World>(world: &W, shape: Shape, load: &Load) -> Outcome {
     let all = load.threads.max(2);
     let places = world.places(all, load.placement);
     let servers = all.div_ceil(THREADS_PER_SERVER);
-    let is_server = |number: usize| number % THREADS_PER_SERVER == 0;
+    let is_server = |number: usize| number.is_multiple_of(THREADS_PER_SERVER);
     let clients = all - servers;
     let mut lines: Vec<Vec<Line<W>>> = (0..clients).map(|_| Vec::new()).collect();
     let mut tallies = vec![Tally::default(); clients];
@@ -128,10 +128,11 @@ pub fn served<W: World>(world: &W, shape: Shape, load: &Load) -> Outcome {
 }
 
 /// A server with its part of the keys, and a line to each client.
-fn server<'a, W: World>(shape: Shape, servers: usize, lines: &mut [Vec<Line<W>>]) -> Body<'a, W>
-where
-    W: 'a,
-{
+fn server<'a, W: World + 'a>(
+    shape: Shape,
+    servers: usize,
+    lines: &mut [Vec<Line<W>>],
+) -> Body<'a, W> {
     // Nobody else uses it: the locks in it are never waited for.
     let part = Shape { buckets: shape.buckets.div_ceil(servers), ..shape };
     let table = part.table::<Ttas<Spin, W::Memory>>();

@@ -48,10 +48,6 @@ use crate::wait::{Park, Wait};
 /// The bit of a stamp by which a commit has it.
 const LOCKED: u64 = 1 << 63;
 
-/// How many accesses a transaction may have made in vain before it asks for a turn, however often
-/// it has failed: a turn of a long one costs the others less than its failures cost it.
-const LOSS: usize = 500;
-
 /// The engine for shared memory. `TRIES` is how often a transaction fails before it asks for a
 /// turn: most conflicts are over by then.
 pub struct Shared<W: Wait = Park, M: LongMemory = Native, const TRIES: u32 = 8> {
@@ -72,8 +68,6 @@ pub struct Thread<M: LongMemory> {
     /// The stamps of all cells that were read.
     reads: Vec<NonNull<M::Long>>,
     failures: u32,
-    /// What the attempts that failed have cost, in accesses.
-    lost: usize,
     /// What the thread's transactions have cost so far that have succeeded, in accesses.
     spent: u64,
     turn: Option<Turn>,
@@ -218,7 +212,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32> Shared<W, M, TRIES> {
     fn succeeded(&self, thread: &mut Thread<M>, written: usize) {
         let cost = (thread.reads.len() + written) as u64 + 1;
         thread.spent += cost;
-        (thread.failures, thread.lost) = (0, 0);
+        thread.failures = 0;
         if let Some(turn) = thread.turn.take() {
             self.turns.leave(&turn, cost);
         }
@@ -232,7 +226,7 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32> Engine for Shared<W, M, TR
 
     fn enter(&self) -> Thread<M> {
         let Self { base, .. } = *self;
-        Thread { base, moment: 0, reads: Vec::new(), failures: 0, lost: 0, spent: 0, turn: None }
+        Thread { base, moment: 0, reads: Vec::new(), failures: 0, spent: 0, turn: None }
     }
 
     fn fresh_stamp(&self) -> u64 {
@@ -309,9 +303,7 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32> Engine for Shared<W, M, TR
     #[cold]
     fn give_way(&self, thread: &mut Thread<M>) {
         thread.failures += 1;
-        thread.lost += thread.reads.len();
-        let patient = thread.failures < TRIES && thread.lost < LOSS;
-        if !patient && thread.turn.is_none() {
+        if thread.failures >= TRIES && thread.turn.is_none() {
             thread.turn = Some(self.turns.take(thread.spent));
         } else {
             W::pause::<M>(thread.failures);
@@ -326,7 +318,7 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32> Engine for Shared<W, M, TR
     }
 
     fn leave(&self, thread: &mut Thread<M>) {
-        (thread.failures, thread.lost) = (0, 0);
+        thread.failures = 0;
         if let Some(turn) = thread.turn.take() {
             self.turns.leave(&turn, 1);
         }

@@ -14,8 +14,8 @@ mod lock_table;
 mod shelf;
 
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
-pub use growing::{Boxed, Entry, Flat, FlatTable, HashTable, Iter, Ref, Storage, Table};
-#[cfg(all(feature = "std", target_has_atomic = "64"))]
 #[doc(hidden)]
 pub use growing::version;
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
+pub use growing::{Boxed, Entry, Flat, FlatTable, HashTable, Iter, Ref, Storage, Table};
 pub use lock_table::LockTable;

@@ -22,7 +22,7 @@ struct Last(u64);
 
 impl Hasher for Last {
     fn finish(&self) -> u64 {
-        self.0 % 3 * 5 | (self.0 % 2) << 60
+        (self.0 % 3 * 5) | ((self.0 % 2) << 60)
     }
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|&byte| self.0 = self.0.wrapping_mul(31).wrapping_add(byte.into()));

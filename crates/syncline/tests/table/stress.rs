@@ -105,22 +105,25 @@ fn readers_of_one_contended_key_see_no_torn_value() {
 /// looks for one that stays finds it, wherever it goes meanwhile.
 #[test]
 fn entries_that_move_are_found() {
+    /// Hashes that differ in their upper bits alone: one bucket, but many tags.
     #[derive(Clone, Default)]
-    struct Same;
-    impl std::hash::BuildHasher for Same {
-        type Hasher = Same;
-        fn build_hasher(&self) -> Same {
-            Same
+    struct Upper(u64);
+    impl std::hash::BuildHasher for Upper {
+        type Hasher = Upper;
+        fn build_hasher(&self) -> Upper {
+            Upper(0)
         }
     }
-    impl std::hash::Hasher for Same {
+    impl std::hash::Hasher for Upper {
         fn finish(&self) -> u64 {
-            0
+            self.0 << 57
         }
-        fn write(&mut self, _: &[u8]) {}
+        fn write(&mut self, bytes: &[u8]) {
+            self.0 = bytes[0].into();
+        }
     }
     const STAY: u64 = 100;
-    let table: FlatTable<u64, u64, Same> = FlatTable::default();
+    let table: FlatTable<u64, u64, Upper> = FlatTable::default();
     (0..2 * STAY).for_each(|key| _ = table.insert(key, key));
     let end = Instant::now() + Duration::from_secs(1);
     thread::scope(|scope| {
