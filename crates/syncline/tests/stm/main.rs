@@ -1,0 +1,34 @@
+//! Transactions natively: many at once, waiting for each other, and used as they should not be.
+
+mod misuse;
+mod together;
+mod waiting;
+
+use std::thread;
+
+use syncline::stm::TCell;
+
+const ROUNDS: u32 = 3_000;
+const THREADS: usize = 4;
+
+fn value<T: syncline::stm::NoUninit + Send>(cell: &TCell<T>) -> T {
+    atomically(|tx| cell.get(tx))
+}
+
+/// Runs threads, numbered from 0, and waits for their ends, each of which a sanitizer sees.
+fn run(threads: usize, body: impl Fn(usize) + Sync) {
+    thread::scope(|scope| {
+        let body = &body;
+        let threads: Vec<_> =
+            (0..threads).map(|thread| scope.spawn(move || body(thread))).collect();
+        threads.into_iter().for_each(|thread| thread.join().expect("a thread ends"));
+    });
+}
+
+/// What a closure's panic says.
+fn panics<R>(what: impl FnOnce() -> R) -> String {
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(what)).err();
+    let panic = panic.expect("it should have panicked");
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).expect("a text")
+}
