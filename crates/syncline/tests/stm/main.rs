@@ -6,7 +6,7 @@ mod waiting;
 
 use std::thread;
 
-use syncline::stm::TCell;
+use syncline::stm::{TCell, atomically};
 
 const ROUNDS: u32 = 3_000;
 const THREADS: usize = 4;

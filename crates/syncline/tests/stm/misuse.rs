@@ -1,12 +1,11 @@
 //! Panics, nesting, cells of other engines, and values whose own code misbehaves.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
-use std::thread;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use syncline::stm::{Engine, GLOBAL, Served, Session, Shared, TCell, TVar, atomically};
+use syncline::stm::{Engine, GLOBAL, Session, Shared, TCell, TVar, atomically};
 
-use crate::{ROUNDS, THREADS, panics, run, value};
+use crate::{panics, value};
 
 #[test]
 fn a_panic_changes_nothing_and_stops_nobody() {

@@ -1,10 +1,10 @@
 //! Many transactions at once: each sees one moment, none is lost, and none starves.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::thread;
 
-use syncline::stm::{Engine, GLOBAL, Served, Session, Shared, TCell, TVar, atomically};
+use syncline::stm::{Engine, Served, Session, TCell, TVar, atomically};
 
 use crate::{ROUNDS, THREADS, panics, run, value};
 

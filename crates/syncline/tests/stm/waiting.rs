@@ -1,12 +1,11 @@
 //! Transactions that wait for a change, and alternatives.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::thread;
 
-use syncline::stm::{Engine, GLOBAL, Served, Session, Shared, TCell, TVar, atomically};
+use syncline::stm::{TCell, TVar, atomically};
 
-use crate::{ROUNDS, THREADS, panics, run, value};
+use crate::{ROUNDS, run, value};
 
 /// Two threads hand numbers to each other through one slot, and sleep in between.
 #[test]
