@@ -23,6 +23,7 @@ const BENCHMARKS: &[(&str, &[&str])] = &[
             "oversubscribed_worst_ratio",
         ],
     ),
+    ("stm", &["worst_ratio"]),
     ("channels", &["one_way_transfers", "throughput_ratio"]),
     ("simulator", &["accesses_per_second"]),
     ("table", &["paper_mix_ratio", "standard_worst_ratio"]),

@@ -11,6 +11,8 @@ use clap::{Parser, Subcommand};
 ///
 /// `syncline record -- PROGRAM` runs a program and counts what it does with its locks;
 /// `syncline report` then says which locks cost it time, where, and who was in the way.
+/// `syncline try` says whether other locks would make it faster. `syncline machine` and
+/// `syncline study` are about what synchronization costs, here and on other machines.
 #[derive(Parser)]
 #[command(name = "syncline", version, after_long_help = EXIT_STATUS)]
 pub struct Args {

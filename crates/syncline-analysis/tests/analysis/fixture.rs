@@ -239,7 +239,7 @@ fn add_table(arena: &mut Vec<u8>, record: &mut ThreadRecord, rows: &[(Row, Optio
     arena.extend_from_slice(&waits);
 }
 
-/// A ring of events that is not full.
+/// A log of events that is not full.
 fn add_log(arena: &mut Vec<u8>, record: &mut ThreadRecord, log: &[EventRecord]) {
     if log.is_empty() {
         return;
@@ -249,6 +249,7 @@ fn add_log(arena: &mut Vec<u8>, record: &mut ThreadRecord, log: &[EventRecord]) 
     let unit = arena.len() as u64 / UNIT;
     record.log = unit | u64::from(places.trailing_zeros()) << 48;
     record.logged = log.len() as u64;
+    record.log_kept = log.len() as u64;
     let end = arena.len() + places * size_of::<EventRecord>();
     arena.extend_from_slice(bytemuck::cast_slice(log));
     arena.resize(end, 0);
