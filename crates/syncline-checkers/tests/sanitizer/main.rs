@@ -75,8 +75,14 @@ fn a_lock_without_orderings_is_reported() {
     assert!(run_sanitized(RELAXED).contains("data race"));
 }
 
-/// The files of the library's tests that need nothing else.
-const TESTS: [&str; 5] = ["stress", "channels", "servers", "stm", "lock_table"];
+/// The library's tests that need nothing else, by their names and their files.
+const TESTS: [(&str, &str); 5] = [
+    ("stress", "stress.rs"),
+    ("channels", "channels.rs"),
+    ("servers", "servers.rs"),
+    ("stm", "stm/main.rs"),
+    ("lock_table", "lock_table.rs"),
+];
 
 /// A package that has the stress tests and the library, and nothing that a sanitizer would have
 /// to instrument in vain.
@@ -84,7 +90,10 @@ fn package() -> TempDir {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = TempDir::new().expect("a scratch folder");
     let inside = |name| folder.path().join(name);
-    let path = |test| root.join("../syncline/tests").join(test).with_extension("rs");
+    let test = |(name, file)| {
+        let path = root.join("../syncline/tests").join(file);
+        format!("[[test]]\nname = {name:?}\npath = {path:?}\n")
+    };
     let manifest = format!(
         "[package]\n\
          name = \"sanitized\"\n\
@@ -96,7 +105,7 @@ fn package() -> TempDir {
          {}\n\
          [workspace]\n",
         root.join("../syncline"),
-        TESTS.map(|test| format!("[[test]]\nname = {test:?}\npath = {:?}\n", path(test))).concat(),
+        TESTS.map(test).concat(),
     );
     fs::write(inside("Cargo.toml"), manifest).expect("a file can be written");
     // std is not instrumented, so the channel on which the harness hears of a test's end looks
@@ -137,7 +146,7 @@ fn the_locks_have_no_race() {
 #[test]
 fn transactions_have_no_race() {
     let report = sanitized("stm");
-    assert!(report.contains("test every_attempt_sees_one_moment ... ok"), "{report}");
+    assert!(report.contains("test together::every_attempt_sees_one_moment ... ok"), "{report}");
 }
 
 #[test]
