@@ -97,13 +97,13 @@ fn a_file_that_can_not_be_written_is_an_error_after_the_table() {
 }
 
 #[test]
-fn who_is_interrupted_leaves_nothing_behind() {
+fn who_is_ended_leaves_nothing_behind() {
     let sandbox = Sandbox::new();
     let json = sandbox.path("here.json");
     let mut child = syncline().arg("machine").arg("--json").arg(&json).spawn().unwrap();
     sleep(Duration::from_millis(150));
     let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    assert_eq!(child.wait().unwrap().signal(), Some(2));
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
     assert!(!json.exists());
 }
