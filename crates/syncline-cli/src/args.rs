@@ -72,6 +72,13 @@ pub struct Record {
     #[arg(long)]
     pub timeline: bool,
 
+    #[command(flatten)]
+    pub program: Program,
+}
+
+/// What is run, at the end of a command line.
+#[derive(clap::Args)]
+pub struct Program {
     /// The program and its arguments
     #[arg(
         required = true,
@@ -108,14 +115,8 @@ pub struct Exec {
     #[arg(long)]
     pub report: bool,
 
-    /// The program and its arguments
-    #[arg(
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "PROGRAM"
-    )]
-    pub command: Vec<OsString>,
+    #[command(flatten)]
+    pub program: Program,
 }
 
 /// Find out which locks make a program faster
@@ -159,14 +160,8 @@ pub struct Try {
     #[arg(long)]
     pub cpu: bool,
 
-    /// The program and its arguments
-    #[arg(
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "PROGRAM"
-    )]
-    pub command: Vec<OsString>,
+    #[command(flatten)]
+    pub program: Program,
 }
 
 /// Say what a recorded program waited for
@@ -420,6 +415,6 @@ mod tests {
     fn everything_after_the_program_belongs_to_it() {
         let args = Args::parse_from(["syncline", "record", "-o", "d", "ls", "-l", "--", "-o"]);
         let Command::Record(record) = args.command else { panic!("not record") };
-        assert_eq!(record.command, ["ls", "-l", "--", "-o"]);
+        assert_eq!(record.program.command, ["ls", "-l", "--", "-o"]);
     }
 }

@@ -25,8 +25,8 @@ const OWN: &str = "its own";
 
 /// Runs the experiment and prints what came out.
 pub fn run(args: &Try) -> Result<ExitCode, Failure> {
-    let program = find_program(&args.command[0])?;
-    let mut command = args.command.clone();
+    let program = find_program(&args.program.command[0])?;
+    let mut command = args.program.command.clone();
     command[0] = program.into();
     let variant = |name: String, added: Vec<(&str, OsString)>| {
         let variables = added.into_iter().map(|(name, value)| (name.into(), value)).collect();
@@ -52,7 +52,7 @@ pub fn run(args: &Try) -> Result<ExitCode, Failure> {
         || interrupted.load(Relaxed),
     );
     bar.finish_and_clear();
-    let outcome = outcome.map_err(|failed| explain(&args.command[0], failed))?;
+    let outcome = outcome.map_err(|failed| explain(&args.program.command[0], failed))?;
     let enough = fewest(MISS / args.lock.len() as f64);
     let text = show::table(&experiment, &outcome, enough);
     stdout().write_all(text.as_bytes()).map_err(|e| Failure::new(RECORD_FAILED, e))?;

@@ -25,11 +25,11 @@ const OVERRIDE: &str = "SYNCLINE_REPLACE";
 
 /// Runs the program in place of Syncline; returns only if that fails.
 pub fn run(args: &args::Exec) -> Result<ExitCode, Failure> {
-    let program = find_program(&args.command[0])?;
+    let program = find_program(&args.program.command[0])?;
     let variables = variables(&args.lock)?;
     let inherited = Signals::note().map_err(|e| Failure::new(RECORD_FAILED, e))?;
     let mut start = Command::new(&program);
-    start.arg0(&args.command[0]).args(&args.command[1..]).envs(variables);
+    start.arg0(&args.program.command[0]).args(&args.program.command[1..]).envs(variables);
     if args.report {
         start.env("SYNCLINE_REPLACED", "1");
     }

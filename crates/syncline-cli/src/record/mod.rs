@@ -50,7 +50,7 @@ pub fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
 
 /// Records, and gives the program's own exit status.
 pub fn run(args: &args::Record) -> Result<ExitCode, Failure> {
-    let program = find_program(&args.command[0])?;
+    let program = find_program(&args.program.command[0])?;
     let library = find_library(LIBRARY, OVERRIDE)?;
     let max_size = folder::largest_file(args.max_size)?;
     let folder = Folder::create(&args.output)?;
@@ -63,14 +63,14 @@ pub fn run(args: &args::Record) -> Result<ExitCode, Failure> {
     };
 
     let started = Instant::now();
-    let child = match child::start(&program, &args.command, &environment) {
+    let child = match child::start(&program, &args.program.command, &environment) {
         Ok(child) => child,
         Err(failure) => {
             folder.discard();
             return Err(failure);
         }
     };
-    let mut session = session::begin(&args.command, child.pid());
+    let mut session = session::begin(&args.program.command, child.pid());
     session::write(&session, folder.path());
     let ending = child.wait()?;
 

@@ -14,22 +14,29 @@ use crate::sample::{analysis, page, server, with_sources};
 fn it_is_readable_in_light_and_dark_wide_and_narrow() {
     let folder = scratch();
     let page = page(&analysis(with_sources(server(), folder.path())));
+    assert_readable(&page, 500, "td details", "");
+}
+
+/// A page is readable in light and in dark, wide and narrow, with at least so many texts to look
+/// at. Pictures of it are kept, with the details that are named closed.
+pub fn assert_readable(page: &str, texts: u64, closed: &str, picture: &str) {
     let browser = Browser::start();
     for (dark, scheme) in [(false, "light"), (true, "dark")] {
         browser.dark(dark);
         for (width, name) in [(1280, "wide"), (400, "narrow")] {
             browser.size(width, 900);
-            browser.open(&page);
+            browser.open(page);
             assert_eq!(browser.complaints(), Vec::<String>::new());
             let too_wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth");
             assert_eq!(too_wide, 0, "at {width}");
             browser.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)");
             let contrast = browser.evaluate(include_str!("contrast.js"));
-            assert!(contrast["seen"].as_u64() > Some(500), "{contrast}");
+            assert!(contrast["seen"].as_u64() > Some(texts), "{contrast}");
             assert_eq!(contrast["faults"], json!([]), "{scheme}");
-            browser
-                .evaluate("document.querySelectorAll('td details').forEach(d => d.open = false)");
-            browser.picture(&format!("{scheme}-{name}"));
+            browser.evaluate(&format!(
+                "document.querySelectorAll('{closed}').forEach(d => d.open = false)"
+            ));
+            browser.picture(&format!("{picture}{scheme}-{name}"));
         }
     }
 }

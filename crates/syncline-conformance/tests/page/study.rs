@@ -6,6 +6,7 @@ use syncline_study::target::Target;
 use syncline_study::{page, study};
 
 use crate::browser::Browser;
+use crate::looks::assert_readable;
 
 fn written() -> String {
     let targets = ["opteron", "tilera"].map(|name| Target::named(name).expect("it comes along"));
@@ -20,24 +21,7 @@ fn written() -> String {
 
 #[test]
 fn a_study_is_readable_in_light_and_dark_wide_and_narrow() {
-    let page = written();
-    let browser = Browser::start();
-    for (dark, scheme) in [(false, "light"), (true, "dark")] {
-        browser.dark(dark);
-        for (width, name) in [(1280, "wide"), (400, "narrow")] {
-            browser.size(width, 900);
-            browser.open(&page);
-            assert_eq!(browser.complaints(), Vec::<String>::new());
-            let too_wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth");
-            assert_eq!(too_wide, 0, "at {width}");
-            browser.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)");
-            let contrast = browser.evaluate(include_str!("contrast.js"));
-            assert!(contrast["seen"].as_u64() > Some(100), "{contrast}");
-            assert_eq!(contrast["faults"], json!([]), "{scheme}");
-            browser.evaluate("document.querySelectorAll('details').forEach(d => d.open = false)");
-            browser.picture(&format!("study-{scheme}-{name}"));
-        }
-    }
+    assert_readable(&written(), 100, "details", "study-");
 }
 
 #[test]
