@@ -6,7 +6,7 @@
 #include "workload.h"
 
 enum { TILE = 4096, TILES = 64 };
-static const long COUNT = 200, RENDERING = 1000000, SWEEPS = 250;
+static const long COUNT = 240, RENDERING = 1000000, SWEEPS = 100;
 
 static pthread_mutex_t picture_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned picture[TILES][TILE];

@@ -3,31 +3,73 @@
 //!
 //! It stands alone in its file so that no other test runs beside it: contention takes two
 //! processors. Times are not judged. But whether threads meet at a lock is itself a matter of
-//! time, and a machine that has other things to do hides or makes a problem now and then: so a
-//! few of the 62 verdicts may be wrong. `docs/accuracy.md` has what an idle machine gives.
+//! time, and who loses the processor to another program may hide a problem or make one. So all
+//! verdicts have to be right where this test has the machine for itself, and a few of the 62
+//! may be wrong where it can be seen that it has not.
 
 mod built;
 
+use std::fs;
 use std::process::Command;
 
 use serde_json::Value;
 
 use built::{EXECUTABLE, build_what_is_measured};
 
-/// Problems that may be missed, and variants without one that may be blamed.
+/// Problems that may be missed, and variants without one that may be blamed, on a machine
+/// that has other work.
 const WRONG_AT_MOST: u64 = 2;
+/// From this share of the processors' time on that others take, the machine has other work.
+const OTHER_WORK: f64 = 0.1;
 
 #[test]
 fn every_problem_is_found_and_nothing_else() {
     build_what_is_measured();
+    let before = Ticks::now();
     let output = Command::new(EXECUTABLE).args(["accuracy", "--quick"]).output().unwrap();
+    let others = Ticks::now().taken_by_others_since(&before);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     let lines = String::from_utf8(output.stdout).unwrap();
     let last = lines.lines().last().expect("it prints something");
     let summary: Value = serde_json::from_str(last).expect(last);
     let count = |field: &str| summary[field].as_u64().expect(last);
+    let wrong = if others >= OTHER_WORK { WRONG_AT_MOST } else { 0 };
     assert!(count("problems") >= 20, "{last}");
-    assert!(count("problems") - count("found") <= WRONG_AT_MOST, "{lines}");
-    assert!(count("false_alarms") <= WRONG_AT_MOST, "{lines}");
+    assert!(count("problems") - count("found") <= wrong, "others took {others}\n{lines}");
+    assert!(count("false_alarms") <= wrong, "others took {others}\n{lines}");
+}
+
+/// Processor time so far, in the kernel's ticks.
+struct Ticks {
+    /// Of all processors.
+    all: u64,
+    /// Of these, the time in which they had nothing to do.
+    idle: u64,
+    /// Of the programs that this process has started and that have ended.
+    ours: u64,
+}
+
+impl Ticks {
+    fn now() -> Ticks {
+        let numbers = |line: &str| -> Vec<u64> {
+            line.split_whitespace().map(|number| number.parse().unwrap_or(0)).collect()
+        };
+        // The first line is the sum: "cpu", user, nice, system, idle, waiting for a disk, ...
+        let stat = fs::read_to_string("/proc/stat").unwrap();
+        let sum = numbers(stat.lines().next().unwrap().trim_start_matches("cpu"));
+        // Behind the name in brackets come the fields from the third on; the 16th and 17th are
+        // the time of children, user and system.
+        let own = fs::read_to_string("/proc/self/stat").unwrap();
+        let own = numbers(own.rsplit_once(')').unwrap().1);
+        // Guests' time, which comes ninth, is in users' time already.
+        Ticks { all: sum[..8].iter().sum(), idle: sum[3] + sum[4], ours: own[13] + own[14] }
+    }
+
+    /// The share of all processors' time.
+    fn taken_by_others_since(&self, before: &Ticks) -> f64 {
+        let busy = (self.all - self.idle) - (before.all - before.idle);
+        let ours = self.ours - before.ours;
+        busy.saturating_sub(ours) as f64 / (self.all - before.all).max(1) as f64
+    }
 }

@@ -46,7 +46,7 @@ impl Runs {
     pub fn of(size: Size) -> Runs {
         Runs {
             recorded: size.pick(1, 1, 5),
-            most: size.pick(1, 3, 5),
+            most: size.pick(1, 7, 5),
             pairs: size.pick(1, 1, 9),
             percent: size.pick(20, 20, 100),
         }
