@@ -34,8 +34,6 @@ compile_error!("the preload library is written for x86-64 Linux with glibc");
 mod alloc;
 mod clock;
 mod count;
-mod entry;
-mod errno;
 mod interpose;
 mod options;
 mod real;

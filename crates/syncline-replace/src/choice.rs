@@ -1,4 +1,5 @@
-//! Which locks are put in place of the program's: chosen by name, once, at the first use of any.
+//! Which locks are put in place of the program's: chosen by name, once, at the first use of any;
+//! or for each object by a [`policy`].
 
 use core::marker::PhantomData;
 use core::ptr;
@@ -10,16 +11,17 @@ use core::sync::atomic::{
 use syncline::lock::{Gate, RwGate, TimedLock, TimedSharedLock, TryLock, TrySharedLock};
 use syncline::memory::Memory;
 use syncline::wait::{Park, Spin, Yield};
+use syncline_interpose::fail;
 
 use crate::memory::{self, Own};
-use crate::real::fail;
-use crate::{generation, mutex, options, rwlock, spin};
+use crate::{generation, mutex, options, policy, rwlock, spin};
 
 /// A table of functions that is exchanged once.
 pub struct Table<T: 'static>(AtomicPtr<T>);
 
 impl<T> Table<T> {
-    const fn new(first: &'static T) -> Table<T> {
+    /// A table of these functions.
+    pub const fn new(first: &'static T) -> Table<T> {
         Table(AtomicPtr::new(ptr::from_ref(first).cast_mut()))
     }
 
@@ -31,7 +33,9 @@ impl<T> Table<T> {
         unsafe { &*self.0.load(Relaxed) }
     }
 
-    fn set(&self, table: &'static T) {
+    /// Exchanges the functions.
+    pub fn set(&self, table: &'static T) {
+        // Relaxed: as in `get`.
         self.0.store(ptr::from_ref(table).cast_mut(), Relaxed);
     }
 }
@@ -84,23 +88,51 @@ pub fn choose() {
 }
 
 fn choose_once() {
-    let names = options::locks();
-    let (mut mutexes, mut spinlocks) = (&mutex::Ops::LEFT, &spin::Ops::LEFT);
-    let mut rwlocks = &rwlock::Ops::LEFT;
-    for name in names.split(|&b| b == b'+').filter(|name| !name.is_empty()) {
-        match find(name) {
-            Some(Chosen::Exclusive(mutex, spin)) => (mutexes, spinlocks) = (mutex, spin),
-            Some(Chosen::Shared(rwlock)) => rwlocks = rwlock,
-            None => fail(&[b"SYNCLINE_LOCKS names no lock that can replace another: ", name]),
-        }
-    }
-    if !names.is_empty() {
+    let (names, policy) = (options::locks(), options::policy());
+    if !names.is_empty() || !policy.is_empty() {
         memory::prepare();
         generation::prepare();
     }
-    MUTEXES.set(mutexes);
-    SPINLOCKS.set(spinlocks);
-    RWLOCKS.set(rwlocks);
+    if !policy.is_empty() {
+        policy::start(policy);
+        MUTEXES.set(&mutex::Ops::BY_POLICY);
+        SPINLOCKS.set(&spin::Ops::BY_POLICY);
+        RWLOCKS.set(&rwlock::Ops::BY_POLICY);
+        return;
+    }
+    let set = set(names);
+    MUTEXES.set(set.mutexes.unwrap_or(&mutex::Ops::LEFT));
+    SPINLOCKS.set(set.spinlocks.unwrap_or(&spin::Ops::LEFT));
+    RWLOCKS.set(set.rwlocks.unwrap_or(&rwlock::Ops::LEFT));
+}
+
+/// Locks for each kind of object, as far as they were named.
+#[derive(Default)]
+pub struct Set {
+    pub mutexes: Option<&'static mutex::Ops>,
+    pub spinlocks: Option<&'static spin::Ops>,
+    pub rwlocks: Option<&'static rwlock::Ops>,
+}
+
+/// The locks of these names, joined by `+`; `libc` leaves all to the C library.
+pub fn set(names: &[u8]) -> Set {
+    let mut set = Set::default();
+    if names == b"libc" {
+        set.mutexes = Some(&mutex::Ops::LEFT);
+        set.spinlocks = Some(&spin::Ops::LEFT);
+        set.rwlocks = Some(&rwlock::Ops::LEFT);
+        return set;
+    }
+    for name in names.split(|&b| b == b'+').filter(|name| !name.is_empty()) {
+        match find(name) {
+            Some(Chosen::Exclusive(mutex, spin)) => {
+                (set.mutexes, set.spinlocks) = (Some(mutex), Some(spin));
+            }
+            Some(Chosen::Shared(rwlock)) => set.rwlocks = Some(rwlock),
+            None => fail(&[b"this library has no lock that can replace another named ", name]),
+        }
+    }
+    set
 }
 
 /// Asks what a lock can be used for; the most that it can do wins. Method calls on values find
@@ -158,8 +190,8 @@ struct Only<L>(PhantomData<L>);
 /// A lock that can be shared.
 struct Both<L>(PhantomData<L>);
 
-/// The lock of this name: a form's, such as `mcs-park`, or a lock's, which stands for its parking
-/// form.
+/// The lock of this name: a form's, such as `mcs-park`, or a lock's, which stands for its last
+/// form: the parking one, if it has one.
 fn find(name: &[u8]) -> Option<Chosen> {
     let mut found = None;
     let mut near = false;
@@ -180,6 +212,9 @@ fn find(name: &[u8]) -> Option<Chosen> {
         ($name:ident, $type:ident, $use:ident, $gate:ident: parks) => {
             form!(stringify!($name), $name, $use, syncline::lock::$type<Park, Own>);
         };
+        ($name:ident, $type:ident, $use:ident, $gate:ident: spins) => {
+            forms!($name, $type, $use);
+        };
         ($name:ident, $type:ident, $use:ident, $gate:ident: fifo $($feature:ident)*) => {
             forms!($name, $type, $use, $gate<syncline::lock::$type<Park, Own>>);
         };
@@ -196,9 +231,12 @@ fn find(name: &[u8]) -> Option<Chosen> {
         ($name:ident, $type:ident, $use:ident, $gate:ident: $one:ident $($feature:ident)*) => {
             forms!($name, $type, $use, $gate: $($feature)*)
         };
-        ($name:ident, $type:ident, $use:ident, $park:ty) => {
+        ($name:ident, $type:ident, $use:ident) => {
             form!(concat!(stringify!($name), "-spin"), $name, $use, syncline::lock::$type<Spin, Own>);
             form!(concat!(stringify!($name), "-yield"), $name, $use, syncline::lock::$type<Yield, Own>);
+        };
+        ($name:ident, $type:ident, $use:ident, $park:ty) => {
+            forms!($name, $type, $use);
             form!(concat!(stringify!($name), "-park"), $name, $use, $park);
         };
     }

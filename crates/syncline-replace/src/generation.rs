@@ -4,14 +4,18 @@
 //! are no more, and handing over to one of them would lose the lock. So whoever holds a lock notes
 //! the generation, and a release in a later one makes the lock a fresh one. A process that had
 //! one thread leaves no such waiters behind, and its child is of the same generation.
+//!
+//! Until that release the lock's queue is one of the dead. Threads of the child that come meanwhile
+//! must not stand in it: they look again and again until the lock is a fresh one ([`is_past`]).
 
 use core::ffi::c_char;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Acquire, Ordering::Relaxed};
 
-use crate::errno::preserving_errno;
+use syncline_interpose::preserving_errno;
 
 /// Not 0, which means that nobody holds the lock.
-static NOW: AtomicU32 = AtomicU32::new(1);
+const FIRST: u32 = 1;
+static NOW: AtomicU32 = AtomicU32::new(FIRST);
 static HAD_THREADS: AtomicBool = AtomicBool::new(true);
 
 /// This process's generation.
@@ -19,6 +23,19 @@ static HAD_THREADS: AtomicBool = AtomicBool::new(true);
 pub fn now() -> u32 {
     // Relaxed, as all here: it changes only where there is one thread.
     NOW.load(Relaxed)
+}
+
+/// Whether a lock whose holder noted this was acquired before this process was forked, and is held.
+#[inline(always)]
+pub fn is_past(noted: &AtomicU32) -> bool {
+    let now = now();
+    now != FIRST && is_other(noted, now)
+}
+
+fn is_other(noted: &AtomicU32, now: u32) -> bool {
+    // Acquire: pairs with the Release of whoever makes the lock a fresh one.
+    let noted = noted.load(Acquire);
+    noted != 0 && noted != now
 }
 
 /// Sees to it that forks are counted.

@@ -6,6 +6,7 @@
 //! ```text
 //! program --> mutex, rwlock, spin   the POSIX rules: kinds, owners, error numbers
 //!               |    choice         which lock, as a table of functions for its type
+//!               |    policy         which lock each object has, if they differ
 //!               v
 //!             slot                  where the lock is: in the program's own object
 //!             memory                the library's memory: nodes, large locks, sleeping
@@ -30,12 +31,11 @@ mod c11;
 mod choice;
 mod cond;
 mod deadline;
-mod errno;
 mod generation;
 mod memory;
 mod mutex;
 mod options;
-mod real;
+mod policy;
 mod report;
 mod rwlock;
 mod slot;

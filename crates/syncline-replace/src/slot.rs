@@ -17,26 +17,27 @@ use syncline::memory::Memory;
 
 use crate::memory::{Cells, LINE, Own};
 
-/// Large locks that a process may have of each kind of object. At three kilobytes for the largest,
-/// they take at most 200 MB.
+/// Large locks that a process may have of each kind of object and each size. At three kilobytes for
+/// the largest, they take at most 200 MB; only a policy has several sizes.
 const MOST: u32 = 1 << 16;
+/// Lines of the largest lock.
+const LINES: usize = 64;
 
 /// In place of a pointer: this object is left to the C library.
 const LEFT: usize = 1;
 
-/// Where large locks come from. A process replaces all objects of a kind by one lock, so all have
-/// one size.
-pub struct Large(Cells);
+/// Where large locks come from: a list for each size.
+pub struct Large([Cells; LINES]);
 
 impl Large {
     /// None yet.
     pub const fn new() -> Large {
-        Large(Cells::new(MOST))
+        Large([const { Cells::new(MOST) }; LINES])
     }
 
     /// A fresh lock.
     pub fn create<L: Default>(&self) -> Option<NonNull<L>> {
-        let lock = self.0.take(size_of::<L>().div_ceil(LINE))?.cast::<L>();
+        let lock = self.list::<L>().take(lines::<L>())?.cast::<L>();
         // SAFETY: it is ours, and large and aligned enough.
         unsafe { lock.write(L::default()) };
         Some(lock)
@@ -51,9 +52,18 @@ impl Large {
         // SAFETY: our caller's promise.
         unsafe {
             lock.drop_in_place();
-            self.0.give(lock.cast());
+            self.list::<L>().give(lock.cast());
         }
     }
+
+    fn list<L>(&self) -> &Cells {
+        const { assert!(0 < lines::<L>() && lines::<L>() <= LINES) };
+        &self.0[lines::<L>() - 1]
+    }
+}
+
+const fn lines<L>() -> usize {
+    size_of::<L>().div_ceil(LINE)
 }
 
 /// The room for a lock in an object, all zero at first. The last word is for the holder's node.

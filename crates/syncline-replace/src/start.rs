@@ -1,6 +1,7 @@
 //! The start and the end of the process.
 
-use crate::errno::preserving_errno;
+use syncline_interpose::preserving_errno;
+
 use crate::{choice, report};
 
 /// Runs when the program starts; locks may have been used before.

@@ -1,68 +1,20 @@
-//! The thread's own words, at a fixed distance from the thread pointer.
-//!
-//! The library is there from the program's start, so they can be of the *initial-exec* kind: two
-//! moves, and never an allocation. Rust has no stable way to ask for that, hence the assembly.
-//! They start as zero, outlive all destructors, and survive `fork` in the thread that forked.
+//! The thread's own words.
 
-use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-global_asm!(
-    ".pushsection .tbss.syncline_replace,\"awT\",@nobits",
-    ".p2align 4",
-    ".globl syncline_replace_thread",
-    ".hidden syncline_replace_thread",
-    ".type syncline_replace_thread, @object",
-    ".size syncline_replace_thread, 32",
-    "syncline_replace_thread:",
-    ".skip 32",
-    ".popsection",
-);
+use syncline_interpose::thread_words;
 
-macro_rules! word {
-    ($(#[$doc:meta])* $get:ident, $set:ident, $offset:literal) => {
-        $(#[$doc])*
-        #[inline(always)]
-        pub fn $get() -> usize {
-            let value: usize;
-            // SAFETY: reads this thread's own word, which is there as long as the thread.
-            unsafe {
-                asm!(
-                    "mov {value}, qword ptr [rip + syncline_replace_thread@GOTTPOFF]",
-                    concat!("mov {value}, qword ptr fs:[{value} + ", $offset, "]"),
-                    value = out(reg) value,
-                    options(nostack, preserves_flags, readonly),
-                );
-            }
-            value
-        }
-
-        #[doc = concat!("Sets [`", stringify!($get), "`].")]
-        #[inline]
-        pub fn $set(value: usize) {
-            // SAFETY: writes this thread's own word.
-            unsafe {
-                asm!(
-                    "mov {at}, qword ptr [rip + syncline_replace_thread@GOTTPOFF]",
-                    concat!("mov qword ptr fs:[{at} + ", $offset, "], {value}"),
-                    at = out(reg) _,
-                    value = in(reg) value,
-                    options(nostack, preserves_flags),
-                );
-            }
-        }
-    };
-}
-
-word!(number, set_number, "0");
-word!(
+thread_words! {
+    "syncline_replace_thread" of 32 bytes;
+    /// [`this_thread`]; 0 while it has none.
+    number, set_number at 0: usize;
     /// The first of the thread's free lines; 0 if there is none.
-    lines, set_lines, "8"
-);
-word!(
+    lines, set_lines at 8: usize;
     /// Whether the thread's end will be noticed ([`NOTICED`]), or has been ([`ENDED`]).
-    stage, set_stage, "16"
-);
+    stage, set_stage at 16: usize;
+    /// Whether the thread is choosing an object's lock by a policy.
+    deciding, set_deciding at 24: usize;
+}
 
 /// The thread's end will be noticed.
 pub const NOTICED: usize = 1;

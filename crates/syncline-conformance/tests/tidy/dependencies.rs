@@ -20,14 +20,15 @@ const LAST: [&str; 6] = [
 ];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 11] = [
+const LIMITED: [(&str, &[&str]); 12] = [
     ("syncline", &[]),
+    ("syncline-interpose", &[]),
     ("syncline-recording", &[]),
-    ("syncline-preload", &["syncline-recording", "syncline"]),
+    ("syncline-preload", &["syncline-interpose", "syncline-recording", "syncline"]),
     ("syncline-analysis", &["syncline-recording", "syncline", "syncline-page"]),
     ("syncline-page", &[]),
     ("syncline-capi", &["syncline"]),
-    ("syncline-replace", &["syncline"]),
+    ("syncline-replace", &["syncline-interpose", "syncline"]),
     ("syncline-sim", &["syncline"]),
     ("syncline-study", &["syncline", "syncline-page", "syncline-sim"]),
     ("syncline-probe", &["syncline", "syncline-page", "syncline-sim"]),

@@ -5,9 +5,7 @@
 use core::ffi::{c_int, c_ulong, c_void};
 
 use libc::timespec;
-
-use crate::entry::entry;
-use crate::real::real;
+use syncline_interpose::{entry, real};
 
 macro_rules! functions {
     ($list:ident) => {

@@ -9,9 +9,7 @@
 use core::ffi::{c_int, c_void};
 
 use libc::{clockid_t, timespec};
-
-use crate::entry::entry;
-use crate::real::real;
+use syncline_interpose::{entry, real};
 
 entry! {
     fn pthread_cond_wait(cond: *mut c_void, mutex: *mut c_void) -> c_int;

@@ -10,8 +10,7 @@
 use core::ffi::{c_int, c_void};
 
 use libc::{clockid_t, timespec};
-
-use crate::entry::entry;
+use syncline_interpose::entry;
 
 entry! {
     fn pthread_mutex_lock(mutex: *mut c_void) -> c_int;
@@ -26,7 +25,7 @@ mod real {
     use super::*;
     pub use crate::real::{pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_unlock};
 
-    crate::real::real! {
+    syncline_interpose::real! {
         fn pthread_mutex_timedlock(mutex: *mut c_void, deadline: *const timespec) -> c_int;
         fn pthread_mutex_clocklock(mutex: *mut c_void, clock: clockid_t, deadline: *const timespec) -> c_int;
         fn pthread_mutex_init(mutex: *mut c_void, attributes: *const c_void) -> c_int;

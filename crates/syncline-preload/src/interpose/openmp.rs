@@ -7,8 +7,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use crate::entry::entry;
-use crate::real::real;
+use syncline_interpose::{entry, real};
 
 macro_rules! functions {
     ($list:ident) => {

@@ -2,8 +2,8 @@
 
 use core::ffi::c_int;
 
-use crate::entry::entry;
-use crate::real::real;
+use syncline_interpose::{entry, real};
+
 use crate::{clock, options, recorder};
 
 macro_rules! functions {

@@ -3,9 +3,7 @@
 use core::ffi::{c_int, c_void};
 
 use libc::{clockid_t, timespec};
-
-use crate::entry::entry;
-use crate::real::real;
+use syncline_interpose::{entry, real};
 
 macro_rules! functions {
     ($list:ident) => {

@@ -7,9 +7,7 @@
 use core::ffi::{c_int, c_uint, c_void};
 
 use libc::{clockid_t, timespec};
-
-use crate::entry::entry;
-use crate::real::real;
+use syncline_interpose::{entry, real};
 
 macro_rules! functions {
     ($list:ident) => {
@@ -38,13 +36,13 @@ mod imp {
     use core::sync::atomic::{AtomicU32, Ordering};
 
     use libc::{CLOCK_REALTIME, EAGAIN};
+    use syncline_interpose::preserving_errno;
     use syncline_recording::Op;
 
     use super::*;
     use crate::count::{
         Caller, Outcome, counted, created, happened, refused, wait_for_lock, waking, waking_nobody,
     };
-    use crate::errno::preserving_errno;
     use crate::interpose::acceptable;
 
     unsafe fn wait(

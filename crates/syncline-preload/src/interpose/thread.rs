@@ -8,11 +8,10 @@ use core::sync::atomic::Ordering;
 
 use libc::{clockid_t, pthread_attr_t, timespec};
 use rustix::process::{Resource, getrlimit};
+use syncline_interpose::{entry, real};
 use syncline_recording::Op;
 
 use crate::count::{Caller, happened};
-use crate::entry::entry;
-use crate::real::real;
 use crate::recorder;
 use crate::thread::{Start, ThreadState, attach, rows};
 use crate::tls;

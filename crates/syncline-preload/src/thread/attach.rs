@@ -13,9 +13,9 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use rustix::process::getpid;
 use rustix::thread::gettid;
 use rustix::time::ClockId;
+use syncline_interpose::preserving_errno;
 use syncline_recording::layout::{Header, THREAD_EXITED, THREAD_RUNNING, ThreadRecord};
 
-use crate::errno::preserving_errno;
 use crate::recorder::{self, Recorder};
 use crate::thread::table::{self, FEW, Order};
 use crate::thread::{Start, ThreadState, log};

@@ -13,10 +13,10 @@ use core::mem::offset_of;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
+use syncline_interpose::preserving_errno;
 use syncline_recording::Op;
 use syncline_recording::layout::{Header, NestRecord, Row, UNIT, WaitRecord};
 
-use crate::errno::preserving_errno;
 use crate::recorder::{self, stacks};
 use crate::thread::table::{self, is_displaced};
 use crate::thread::{ThreadState, attach};

@@ -38,7 +38,7 @@ use wait::wait;
 mod real {
     use super::*;
 
-    crate::real::real! {
+    syncline_interpose::real! {
         fn pthread_cond_wait(cond: *const Cond, mutex: *const Mutex) -> c_int = c"GLIBC_2.3.2";
         fn pthread_cond_timedwait(cond: *const Cond, mutex: *const Mutex, until: *const timespec) -> c_int = c"GLIBC_2.3.2";
         fn pthread_cond_clockwait(cond: *const Cond, mutex: *const Mutex, clock: clockid_t, until: *const timespec) -> c_int;

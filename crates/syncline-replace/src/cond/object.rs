@@ -5,8 +5,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
 
 use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, clockid_t, timespec};
-
-use crate::errno::preserving_errno;
+use syncline_interpose::preserving_errno;
 
 /// What the C library calls `pthread_cond_t`.
 #[repr(C)]

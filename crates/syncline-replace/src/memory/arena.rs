@@ -10,7 +10,7 @@ use core::sync::atomic::{
     AtomicPtr, AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
 };
 
-use crate::errno::preserving_errno;
+use syncline_interpose::preserving_errno;
 
 /// Two lines of the processor, since it fetches them in pairs.
 pub const LINE: usize = 128;

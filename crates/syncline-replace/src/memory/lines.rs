@@ -6,8 +6,8 @@ use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::cells::Cells;
-use crate::errno::preserving_errno;
-use crate::real::fail;
+use syncline_interpose::{fail, preserving_errno};
+
 use crate::tls::{ENDED, NOTICED, lines, set_lines, set_stage, stage};
 
 /// Lines that a thread keeps.

@@ -16,8 +16,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::Relaxed};
 use core::time::Duration;
 
 use syncline::memory::{Address, Memory, Native};
-
-use crate::errno::preserving_errno;
+use syncline_interpose::preserving_errno;
 
 /// The memory of replaced locks.
 #[derive(Clone, Copy, Debug, Default)]

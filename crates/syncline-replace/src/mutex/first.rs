@@ -9,7 +9,7 @@ use crate::choice::{MUTEXES, choose};
 
 impl Ops {
     /// Those that choose.
-    pub const FIRST: Ops = Ops { lock, try_lock, lock_until, unlock, destroy, is_ours };
+    pub const FIRST: Ops = Ops { lock, try_lock, lock_until, unlock, destroy, is_ours, made };
 }
 
 // SAFETY, of all blocks here: our caller's promise.
@@ -48,4 +48,10 @@ unsafe fn is_ours(mutex: *const Mutex) -> c_int {
     choose();
     // SAFETY: see above.
     unsafe { (MUTEXES.get().is_ours)(mutex) }
+}
+
+unsafe fn made(mutex: *const Mutex) {
+    choose();
+    // SAFETY: see above.
+    unsafe { (MUTEXES.get().made)(mutex) }
 }

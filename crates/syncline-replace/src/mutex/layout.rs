@@ -7,14 +7,15 @@
 //!    8-11   the owner, by the kernel's number     by ours, if the kind has to know
 //!   12-15   how many use it            0
 //!   16-19   the kind                   the same
-//!   20-23   its spinning               0
+//!   20-21   its spinning               0
+//!   22-23   elision, which is gone     the number of its lock, under a policy
 //!   24-39   its list of robust ones    the lock
 //! ```
 //!
 //! The place of the kind is part of the ABI, since static initialisers are compiled into programs.
 
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::{AtomicI32, AtomicU16, AtomicU32, Ordering::Relaxed};
 
 use crate::slot::Slot;
 
@@ -29,7 +30,9 @@ pub struct Mutex {
     pub owner: AtomicU32,
     users: AtomicU32,
     kind: AtomicI32,
-    spinning: AtomicU32,
+    spinning: AtomicU16,
+    /// The number of its lock under a policy; 0 if it has none yet.
+    pub choice: AtomicU16,
     /// The lock.
     pub room: Slot<2>,
 }

@@ -4,6 +4,7 @@
 //! ([`choice`](crate::choice)); until one is, that is [`first`], which chooses. Before the choice
 //! and without one, all mutexes are the C library's.
 
+mod by_policy;
 mod first;
 mod layout;
 mod ops;
@@ -11,7 +12,7 @@ mod until;
 
 pub use layout::{Kind, Mutex};
 pub use ops::Ops;
-pub use until::{Polled, Timed, Until, poll};
+pub use until::{NEVER, Polled, Timed, Until, poll};
 
 use core::ffi::{c_int, c_void};
 
@@ -24,7 +25,7 @@ use crate::report;
 pub mod real {
     use super::*;
 
-    crate::real::real! {
+    syncline_interpose::real! {
         fn pthread_mutex_lock(mutex: *const Mutex) -> c_int;
         fn pthread_mutex_trylock(mutex: *const Mutex) -> c_int;
         fn pthread_mutex_unlock(mutex: *const Mutex) -> c_int;
@@ -95,6 +96,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_init(
         let result = real::pthread_mutex_init(mutex, attributes);
         if result == 0 {
             report::mutex_made((*mutex).raw_kind());
+            (MUTEXES.get().made)(mutex);
         }
         result
     }

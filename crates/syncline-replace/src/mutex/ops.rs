@@ -5,14 +5,14 @@
 //! as with the C library, which a program may be lucky with.
 
 use core::ffi::c_int;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, clockid_t, timespec};
 use syncline::lock::TryLock;
 
 use super::layout::{Kind, Mutex};
 use super::real;
-use super::until::Until;
+use super::until::{NEVER, Until, poll};
 use crate::memory::Own;
 use crate::slot::{Large, Slot};
 use crate::tls::this_thread;
@@ -31,6 +31,8 @@ pub struct Ops {
     pub destroy: Call,
     /// Whether this mutex is replaced: 1 or 0.
     pub is_ours: Call,
+    /// It was initialised.
+    pub made: unsafe fn(*const Mutex),
 }
 
 impl Ops {
@@ -43,6 +45,7 @@ impl Ops {
             unlock: unlock::<L>,
             destroy: destroy::<L>,
             is_ours: is_ours::<L>,
+            made: |_| (),
         }
     }
 
@@ -54,6 +57,7 @@ impl Ops {
         unlock: real::pthread_mutex_unlock,
         destroy: real::pthread_mutex_destroy,
         is_ours: never,
+        made: |_| (),
     };
 }
 
@@ -120,6 +124,13 @@ fn enter_again(mutex: &Mutex, kind: Kind, again: c_int) -> Option<c_int> {
     Some(0)
 }
 
+/// Whether it is held since before a fork, and its queue is that of another process.
+#[inline(always)]
+unsafe fn is_stranded(mutex: *const Mutex) -> bool {
+    // SAFETY: our caller's promise.
+    generation::is_past(unsafe { &(*mutex).generation })
+}
+
 fn is_owner(mutex: &Mutex) -> bool {
     mutex.owner.load(Relaxed) == this_thread()
 }
@@ -129,6 +140,9 @@ unsafe fn lock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     unsafe {
         let left = || real::pthread_mutex_lock(mutex);
         enter::<L>(mutex, EDEADLK, left, |lock, node| {
+            if is_stranded(mutex) {
+                poll(NEVER, || !is_stranded(mutex));
+            }
             lock.acquire(node);
             0
         })
@@ -139,7 +153,9 @@ unsafe fn try_lock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     // SAFETY: our caller's promise; `enter` gives a node that stays.
     unsafe {
         let left = || real::pthread_mutex_trylock(mutex);
-        enter::<L>(mutex, EBUSY, left, |lock, node| if lock.try_acquire(node) { 0 } else { EBUSY })
+        enter::<L>(mutex, EBUSY, left, |lock, node| {
+            if !is_stranded(mutex) && lock.try_acquire(node) { 0 } else { EBUSY }
+        })
     }
 }
 
@@ -156,11 +172,12 @@ unsafe fn lock_until<L: TryLock<Memory = Own>, U: Until<L>>(
         let left = || real::pthread_mutex_clocklock(mutex, clock, time);
         enter::<L>(mutex, EDEADLK, left, |lock, node| {
             // A free lock is given whatever the time is.
-            if lock.try_acquire(node) {
+            if !is_stranded(mutex) && lock.try_acquire(node) {
                 return 0;
             }
             let Some(deadline) = deadline::read(clock, time) else { return EINVAL };
-            if U::acquire(lock, node, deadline) { 0 } else { ETIMEDOUT }
+            let free = !is_stranded(mutex) || poll(deadline, || !is_stranded(mutex));
+            if free && U::acquire(lock, node, deadline) { 0 } else { ETIMEDOUT }
         })
     }
 }
@@ -204,10 +221,11 @@ fn unlock_strange<L: TryLock<Memory = Own>>(mutex: &Mutex, acquired: u32) -> c_i
     if acquired == 0 {
         return 0;
     }
-    mutex.generation.store(0, Relaxed);
     // SAFETY: this thread is the only one of those that were there when the lock was acquired,
-    // and others that came since have waited in vain, or were never let in.
+    // and others that came since look only at the generation.
     unsafe { mutex.room.forget::<L>() };
+    // Release: pairs with the Acquire in `is_past`: who comes next finds a fresh lock.
+    mutex.generation.store(0, Release);
     0
 }
 

@@ -44,6 +44,9 @@ impl<L: TryLock<Memory = Own>> Until<L> for Polled {
     }
 }
 
+/// A deadline that never passes.
+pub const NEVER: Duration = Duration::MAX;
+
 /// Tries until it succeeds or the deadline has passed, and says whether it succeeded.
 pub fn poll(deadline: Duration, attempt: impl Fn() -> bool) -> bool {
     let mut looks = 0;

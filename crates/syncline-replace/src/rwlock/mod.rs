@@ -4,6 +4,7 @@
 //! many at once, and POSIX' objects have no room for a node of each reader. Whether a release is
 //! a writer's is told by the owner that a writer notes, as in the C library.
 
+mod by_policy;
 mod ops;
 mod until;
 
@@ -11,7 +12,7 @@ pub use ops::Ops;
 pub use until::{Polled, Timed};
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::AtomicU32;
+use core::sync::atomic::{AtomicU16, AtomicU32};
 
 use libc::{CLOCK_REALTIME, clockid_t, timespec};
 
@@ -26,7 +27,9 @@ use crate::slot::Slot;
 ///    0-23   its state                      the lock
 ///   24-27   the writer, by the kernel's number    by ours
 ///   28-31   whether processes share it     the same
-///   32-47   elision, padding               the generation of the process that the writer is in
+///   32-35   elision                        the same
+///   36-39   padding                        the generation of the process that the writer is in
+///   40-41   padding                        the number of its lock, under a policy
 ///   48-51   whom it prefers                the same
 /// ```
 #[repr(C)]
@@ -36,7 +39,10 @@ pub struct Rwlock {
     shared: AtomicU32,
     elision: AtomicU32,
     generation: AtomicU32,
-    padding: [AtomicU32; 2],
+    /// The number of its lock under a policy; 0 if it has none yet.
+    choice: AtomicU16,
+    unused: AtomicU16,
+    padding: AtomicU32,
     preference: AtomicU32,
     more: AtomicU32,
 }
@@ -47,7 +53,7 @@ const _: () = assert!(size_of::<Rwlock>() == size_of::<libc::pthread_rwlock_t>()
 pub mod real {
     use super::*;
 
-    crate::real::real! {
+    syncline_interpose::real! {
         fn pthread_rwlock_init(lock: *const Rwlock, attributes: *const c_void) -> c_int;
         fn pthread_rwlock_destroy(lock: *const Rwlock) -> c_int;
         fn pthread_rwlock_rdlock(lock: *const Rwlock) -> c_int;
@@ -99,6 +105,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_init(
         let result = real::pthread_rwlock_init(lock, attributes);
         if result == 0 {
             report::rwlock_made((*lock).is_shared());
+            (RWLOCKS.get().made)(lock);
         }
         result
     }

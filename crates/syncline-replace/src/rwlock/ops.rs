@@ -1,7 +1,8 @@
 //! What POSIX says of a reader-writer lock, over a lock `L` of the catalogue.
 
 use core::ffi::c_int;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::Ordering::{Relaxed, Release};
+use core::time::Duration;
 
 use libc::{EBUSY, EDEADLK, EINVAL, ETIMEDOUT, clockid_t, timespec};
 use syncline::lock::TrySharedLock;
@@ -10,7 +11,7 @@ use super::until::ShareUntil;
 use super::{Rwlock, real};
 use crate::choice::{RWLOCKS, choose};
 use crate::memory::Own;
-use crate::mutex::Until;
+use crate::mutex::{NEVER, Until, poll};
 use crate::slot::Large;
 use crate::tls::this_thread;
 use crate::{deadline, generation, report};
@@ -29,6 +30,8 @@ pub struct Ops {
     pub lock_until: CallUntil,
     pub unlock: Call,
     pub destroy: Call,
+    /// It was initialised.
+    pub made: unsafe fn(*const Rwlock),
 }
 
 /// What is asked of a lock that takes the C library's place.
@@ -47,6 +50,7 @@ impl Ops {
             lock_until: lock_until::<L, U>,
             unlock: unlock::<L>,
             destroy: destroy::<L>,
+            made: |_| (),
         }
     }
 
@@ -60,6 +64,7 @@ impl Ops {
         lock_until: real::pthread_rwlock_clockwrlock,
         unlock: real::pthread_rwlock_unlock,
         destroy: real::pthread_rwlock_destroy,
+        made: |_| (),
     };
 
     /// Those that choose.
@@ -80,6 +85,8 @@ impl Ops {
         unlock: |lock| unsafe { (chosen().unlock)(lock) },
         // SAFETY: as above.
         destroy: |lock| unsafe { (chosen().destroy)(lock) },
+        // SAFETY: as above.
+        made: |lock| unsafe { (chosen().made)(lock) },
     };
 }
 
@@ -101,6 +108,18 @@ impl Rwlock {
     fn is_mine(&self) -> bool {
         // Relaxed: exact for the thread that asks about itself.
         self.writer.load(Relaxed) == this_thread()
+    }
+
+    /// Whether a writer has it since before a fork, and its queue is that of another process.
+    #[inline(always)]
+    fn is_stranded(&self) -> bool {
+        generation::is_past(&self.generation)
+    }
+
+    fn outwait_stranded(&self) {
+        if self.is_stranded() {
+            poll(NEVER, || !self.is_stranded());
+        }
     }
 }
 
@@ -142,6 +161,7 @@ unsafe fn share<L: Suited>(lock: *const Rwlock) -> c_int {
         if shown.is_mine() {
             return EDEADLK;
         }
+        shown.outwait_stranded();
         lock.acquire_shared(&());
     }
     0
@@ -150,10 +170,10 @@ unsafe fn share<L: Suited>(lock: *const Rwlock) -> c_int {
 unsafe fn try_share<L: Suited>(lock: *const Rwlock) -> c_int {
     // SAFETY: see above.
     unsafe {
-        let Some((_, lock)) = find::<L>(lock) else {
+        let Some((shown, lock)) = find::<L>(lock) else {
             return real::pthread_rwlock_tryrdlock(lock);
         };
-        if lock.try_acquire_shared(&()) { 0 } else { EBUSY }
+        if !shown.is_stranded() && lock.try_acquire_shared(&()) { 0 } else { EBUSY }
     }
 }
 
@@ -167,20 +187,8 @@ unsafe fn share_until<L: Suited, S: ShareUntil<L>>(
         let Some((shown, lock)) = find::<L>(lock) else {
             return real::pthread_rwlock_clockrdlock(lock, clock, time);
         };
-        // The C library refuses what is no time even if the lock is free.
-        if !deadline::is_known(clock) || !deadline::is_valid(&*time) {
-            return EINVAL;
-        }
-        if shown.is_mine() {
-            return EDEADLK;
-        }
-        if lock.try_acquire_shared(&()) {
-            return 0;
-        }
-        match deadline::read(clock, time) {
-            Some(deadline) if S::acquire(lock, deadline) => 0,
-            _ => ETIMEDOUT,
-        }
+        let attempt = || lock.try_acquire_shared(&());
+        wait(shown, (clock, time), attempt, |deadline| S::acquire(lock, deadline))
     }
 }
 
@@ -193,6 +201,7 @@ unsafe fn lock<L: Suited>(lock: *const Rwlock) -> c_int {
         if shown.is_mine() {
             return EDEADLK;
         }
+        shown.outwait_stranded();
         lock.acquire(&());
         entered(shown)
     }
@@ -204,7 +213,7 @@ unsafe fn try_lock<L: Suited>(lock: *const Rwlock) -> c_int {
         let Some((shown, lock)) = find::<L>(lock) else {
             return real::pthread_rwlock_trywrlock(lock);
         };
-        if lock.try_acquire(&()) { entered(shown) } else { EBUSY }
+        if !shown.is_stranded() && lock.try_acquire(&()) { entered(shown) } else { EBUSY }
     }
 }
 
@@ -218,20 +227,35 @@ unsafe fn lock_until<L: Suited, U: Until<L>>(
         let Some((shown, lock)) = find::<L>(lock) else {
             return real::pthread_rwlock_clockwrlock(lock, clock, time);
         };
-        if !deadline::is_known(clock) || !deadline::is_valid(&*time) {
-            return EINVAL;
-        }
-        if shown.is_mine() {
-            return EDEADLK;
-        }
-        if lock.try_acquire(&()) {
-            return entered(shown);
-        }
-        match deadline::read(clock, time) {
-            Some(deadline) if U::acquire(lock, &(), deadline) => entered(shown),
-            _ => ETIMEDOUT,
+        let attempt = || lock.try_acquire(&());
+        match wait(shown, (clock, time), attempt, |deadline| U::acquire(lock, &(), deadline)) {
+            0 => entered(shown),
+            error => error,
         }
     }
+}
+
+/// Acquires until a deadline: at once if it is free, whatever the time is, or else by `until`.
+unsafe fn wait(
+    lock: &Rwlock,
+    (clock, time): (clockid_t, *const timespec),
+    attempt: impl FnOnce() -> bool,
+    until: impl FnOnce(Duration) -> bool,
+) -> c_int {
+    // SAFETY: see above. The C library refuses what is no time even if the lock is free.
+    if !deadline::is_known(clock) || !unsafe { deadline::is_valid(&*time) } {
+        return EINVAL;
+    }
+    if lock.is_mine() {
+        return EDEADLK;
+    }
+    if !lock.is_stranded() && attempt() {
+        return 0;
+    }
+    // SAFETY: see above.
+    let Some(deadline) = (unsafe { deadline::read(clock, time) }) else { return ETIMEDOUT };
+    let free = !lock.is_stranded() || poll(deadline, || !lock.is_stranded());
+    if free && until(deadline) { 0 } else { ETIMEDOUT }
 }
 
 unsafe fn unlock<L: Suited>(lock: *const Rwlock) -> c_int {
@@ -248,7 +272,10 @@ unsafe fn unlock<L: Suited>(lock: *const Rwlock) -> c_int {
         if shown.generation.load(Relaxed) != generation::now() {
             // Nobody else of those that were there has come through the fork.
             shown.room.forget::<L>();
+            // Release: pairs with the Acquire in `is_past`: who comes next finds a fresh lock.
+            shown.generation.store(0, Release);
         } else {
+            shown.generation.store(0, Relaxed);
             lock.release(&());
         }
     }

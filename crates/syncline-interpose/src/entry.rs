@@ -1,11 +1,12 @@
 //! The entry of an interposed function.
-//!
-//! `entry! { fn NAME(args) -> type; }` exports a function of that name. It consists of two
-//! instructions: put the stack pointer, which points to the return address, behind the
-//! arguments, and jump to the function of that name in the module `imp` next to it. So the
-//! stack looks to the caller's unwinder, to a cancellation and to a debugger as if libc's
-//! function had been called.
 
+/// `entry! { fn NAME(args) -> type; }` exports a function of that name.
+///
+/// It consists of two instructions: put the stack pointer, which points to the return address,
+/// behind the arguments, and jump to the function of that name in the module `imp` next to it.
+/// So the stack looks to the caller's unwinder, to a cancellation and to a debugger as if
+/// libc's function had been called.
+#[macro_export]
 macro_rules! entry {
     ($(fn $name:ident($($arg:ident: $type:ty),*) $(-> $ret:ty)?;)*) => {
         $(
@@ -15,7 +16,7 @@ macro_rules! entry {
             #[unsafe(naked)]
             pub unsafe extern "C-unwind" fn $name($($arg: $type),*) $(-> $ret)? {
                 core::arch::naked_asm!(
-                    concat!("mov ", $crate::entry::next_register!($($arg)*), ", rsp"),
+                    concat!("mov ", $crate::next_register!($($arg)*), ", rsp"),
                     "jmp {imp}",
                     imp = sym imp::$name,
                 )
@@ -23,9 +24,10 @@ macro_rules! entry {
         )*
     };
 }
-pub(crate) use entry;
 
-/// The register of the argument that follows those given.
+/// The register of the argument that follows those given, for [`entry!`].
+#[doc(hidden)]
+#[macro_export]
 macro_rules! next_register {
     () => {
         "rdi"
@@ -46,4 +48,3 @@ macro_rules! next_register {
         "r9"
     };
 }
-pub(crate) use next_register;

@@ -5,13 +5,19 @@
 //! lock, 0 and below for a held one, so they can be told apart. Those beyond the limit, and those
 //! shared between processes, are left to the C library.
 
+mod by_policy;
+mod first;
+
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use core::ptr::NonNull;
+use core::sync::atomic::{
+    AtomicI32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
 
 use libc::EBUSY;
 use syncline::lock::TryLock;
 
-use crate::choice::{SPINLOCKS, choose};
+use crate::choice::SPINLOCKS;
 use crate::memory::{Cells, Own};
 use crate::report;
 use crate::slot::{Large, Slot};
@@ -19,13 +25,20 @@ use crate::slot::{Large, Slot};
 /// What the C library calls `pthread_spinlock_t`.
 type Word = AtomicI32;
 
-/// Says that the rest of the word is a lock's number.
+/// Says that the word is ours: below it are the number of the kind of lock, if a policy chose it,
+/// and where the lock is.
 const OURS: c_int = 1 << 30;
+/// From this bit on there is the kind's number.
+const CHOICE: u32 = 25;
+/// Where the lock is.
+const PLACE: c_int = (1 << CHOICE) - 1;
+/// A free lock of the C library.
+const FREE: c_int = 1;
 
 mod real {
     use super::*;
 
-    crate::real::real! {
+    syncline_interpose::real! {
         fn pthread_spin_init(word: *const Word, shared: c_int) -> c_int;
         fn pthread_spin_destroy(word: *const Word) -> c_int;
         fn pthread_spin_lock(word: *const Word) -> c_int;
@@ -44,6 +57,9 @@ pub struct Ops {
     lock: Call,
     try_lock: Call,
     unlock: Call,
+    /// Makes a lock for a word that is ours and has none, unless another thread is first; says
+    /// whether there was room for it.
+    make: unsafe fn(*const Word, u16) -> bool,
 }
 
 impl Ops {
@@ -55,6 +71,7 @@ impl Ops {
             lock: lock::<L>,
             try_lock: try_lock::<L>,
             unlock: unlock::<L>,
+            make: make::<L>,
         }
     }
 
@@ -65,35 +82,7 @@ impl Ops {
         lock: real::pthread_spin_lock,
         try_lock: real::pthread_spin_trylock,
         unlock: real::pthread_spin_unlock,
-    };
-
-    /// Those that choose.
-    pub const FIRST: Ops = Ops {
-        init: |word, shared| {
-            choose();
-            // SAFETY: the program's own call, as below.
-            unsafe { (SPINLOCKS.get().init)(word, shared) }
-        },
-        destroy: |word| {
-            choose();
-            // SAFETY: as above.
-            unsafe { (SPINLOCKS.get().destroy)(word) }
-        },
-        lock: |word| {
-            choose();
-            // SAFETY: as above.
-            unsafe { (SPINLOCKS.get().lock)(word) }
-        },
-        try_lock: |word| {
-            choose();
-            // SAFETY: as above.
-            unsafe { (SPINLOCKS.get().try_lock)(word) }
-        },
-        unlock: |word| {
-            choose();
-            // SAFETY: as above.
-            unsafe { (SPINLOCKS.get().unlock)(word) }
-        },
+        make: |_, _| false,
     };
 }
 
@@ -119,13 +108,13 @@ static LARGE: Large = Large::new();
 /// The program's spinlock.
 #[inline(always)]
 unsafe fn place<'a, L>(word: *const Word) -> Option<&'a Place<L>> {
-    // SAFETY: our caller's promise. Relaxed: who uses a lock knows from elsewhere that it is
-    // initialised.
-    let value = unsafe { (*word).load(Relaxed) };
+    // SAFETY: our caller's promise. Acquire: pairs with the Release in `make`, so that the lock is
+    // seen; one from `init` is known from elsewhere.
+    let value = unsafe { (*word).load(Acquire) };
     // Of a held lock of the C library the sign is set, too.
     (value >= OURS).then(|| {
-        // SAFETY: such a value comes from `init`, and the lock lives until `destroy`.
-        unsafe { Cells::at((value & !OURS) as u32).cast().as_ref() }
+        // SAFETY: such a value comes from `init` or `make`, and the lock lives until `destroy`.
+        unsafe { Cells::at((value & PLACE) as u32).cast().as_ref() }
     })
 }
 
@@ -145,13 +134,28 @@ unsafe fn init<L: TryLock<Memory = Own>>(word: *const Word, shared: c_int) -> c_
     }
 }
 
+unsafe fn make<L: TryLock<Memory = Own>>(word: *const Word, number: u16) -> bool {
+    let place = LARGE.create::<Place<L>>();
+    report::spinlock_made(place.is_some());
+    let Some(place) = place else { return false };
+    let value = OURS | c_int::from(number) << CHOICE | Cells::number(place.cast()) as c_int;
+    // SAFETY: the program's own call; nobody has seen a place that was not taken.
+    unsafe {
+        // Release: pairs with the Acquire in `place`: the lock is initialised.
+        if (*word).compare_exchange(OURS, value, Release, Relaxed).is_err() {
+            LARGE.destroy(place);
+        }
+    }
+    true
+}
+
 unsafe fn destroy<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
     // SAFETY: the program's own call; nobody uses the lock.
     unsafe {
         match place::<L>(word) {
             Some(place) => {
                 (*word).store(0, Relaxed);
-                LARGE.destroy(core::ptr::NonNull::from_ref(place));
+                LARGE.destroy(NonNull::from_ref(place));
                 0
             }
             None => real::pthread_spin_destroy(word),

@@ -1,0 +1,139 @@
+//! The functions that the program meant to call.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ptr::{null, null_mut};
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+use crate::errno::preserving_errno;
+
+/// A symbol, looked up when first needed.
+pub struct Symbol {
+    name: &'static CStr,
+    /// The version to ask for, where the default one depends on libc's age.
+    version: Option<&'static CStr>,
+    found: AtomicPtr<c_void>,
+}
+
+impl Symbol {
+    /// A symbol that is not looked up yet.
+    pub const fn new(name: &'static CStr, version: Option<&'static CStr>) -> Symbol {
+        Symbol { name, version, found: AtomicPtr::new(null_mut()) }
+    }
+
+    /// The address. If there is none, says so and ends the program: whoever calls a
+    /// function that this system doesn't have could not have been linked without us.
+    #[inline]
+    pub fn get(&self) -> *mut c_void {
+        // Relaxed: everybody finds the same.
+        let found = self.found.load(Relaxed);
+        if found.is_null() { self.look_up() } else { found }
+    }
+
+    #[cold]
+    fn look_up(&self) -> *mut c_void {
+        let found = preserving_errno(|| {
+            let next = self.next_definition();
+            if next.is_null() { self.in_local_library() } else { next }
+        });
+        if found.is_null() {
+            fail(&[b"this system has no function ", self.name.to_bytes()]);
+        }
+        self.found.store(found, Relaxed);
+        found
+    }
+
+    fn next_definition(&self) -> *mut c_void {
+        let name = self.name.as_ptr();
+        // SAFETY: both strings end in a zero byte.
+        unsafe {
+            match self.version {
+                Some(version) => libc::dlvsym(libc::RTLD_NEXT, name, version.as_ptr()),
+                None => libc::dlsym(libc::RTLD_NEXT, name),
+            }
+        }
+    }
+
+    /// Looks into an OpenMP runtime that was loaded apart from the program's own search
+    /// order, as an interpreter does with an extension's.
+    fn in_local_library(&self) -> *mut c_void {
+        unsafe extern "C" fn visit(
+            info: *mut libc::dl_phdr_info,
+            _: usize,
+            found: *mut c_void,
+        ) -> c_int {
+            // SAFETY: the loader passes a valid record, whose name ends in a zero byte.
+            let path = unsafe { CStr::from_ptr((*info).dlpi_name) };
+            let file = path.to_bytes().rsplit(|&b| b == b'/').next().unwrap_or_default();
+            let is_openmp = |name: &&[u8]| file.starts_with(name);
+            if ![&b"libgomp"[..], b"libomp", b"libiomp"].iter().any(is_openmp) {
+                return 0;
+            }
+            // SAFETY: `found` is the variable below.
+            unsafe { *found.cast::<*const c_char>() = path.as_ptr() };
+            1
+        }
+        let mut path: *const c_char = null();
+        // SAFETY: `visit` takes what it is given here, and only during this call; then
+        // the library is opened once more, which runs nothing, and stays open.
+        unsafe {
+            libc::dl_iterate_phdr(Some(visit), (&raw mut path).cast());
+            if path.is_null() {
+                return null_mut();
+            }
+            let handle = libc::dlopen(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+            if handle.is_null() { null_mut() } else { libc::dlsym(handle, self.name.as_ptr()) }
+        }
+    }
+}
+
+/// Says why the program can't go on, and ends it.
+#[cold]
+pub fn fail(why: &[&[u8]]) -> ! {
+    let write = |part: &[u8]| {
+        // SAFETY: bytes of ours, to the standard error.
+        let _ = unsafe { libc::write(2, part.as_ptr().cast(), part.len()) };
+    };
+    write(b"syncline: ");
+    why.iter().for_each(|part| write(part));
+    write(b"\n");
+    // SAFETY: always allowed.
+    unsafe { libc::abort() }
+}
+
+/// `real! { fn NAME(args) -> type; }` makes a function of that name which calls the next
+/// definition after ours in the program's search order, found at its first use. With
+/// `= c"VERSION"` behind it, that version.
+#[macro_export]
+macro_rules! real {
+    ($(fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $ret:ty)? $(= $version:literal)?;)*) => {
+        $(
+            #[doc = concat!("The program's own `", stringify!($name), "`.")]
+            ///
+            /// # Safety
+            /// As of that function.
+            #[inline(always)]
+            pub unsafe fn $name($($arg: $type),*) $(-> $ret)? {
+                use $crate::Symbol;
+                #[allow(unused_mut, unused_assignments, reason = "not every symbol has a version")]
+                const VERSION: Option<&core::ffi::CStr> = {
+                    let mut version = None;
+                    $(version = Some($version);)?
+                    version
+                };
+                static SYMBOL: Symbol = {
+                    const NAME: &str = concat!(stringify!($name), "\0");
+                    match core::ffi::CStr::from_bytes_with_nul(NAME.as_bytes()) {
+                        Ok(name) => Symbol::new(name, VERSION),
+                        Err(_) => panic!("a name holds no zero byte"),
+                    }
+                };
+                // SAFETY: the symbol of this name has this type.
+                unsafe {
+                    let real: unsafe extern "C-unwind" fn($($type),*) $(-> $ret)? =
+                        core::mem::transmute(SYMBOL.get());
+                    real($($arg),*)
+                }
+            }
+        )*
+    };
+}

@@ -1,0 +1,148 @@
+//! Which lock each object gets, by a policy: `SYNCLINE_POLICY`, as `syncline exec --policy`
+//! composes it from a policy file ([`rules`] has its form).
+//!
+//! An object notes the number of its lock in bytes that the C library doesn't use. It is chosen
+//! once: when the object is initialised by a call, or else when it is first acquired, which all
+//! objects with a static initialiser are. So only then is a call stack looked at ([`place`]).
+//!
+//! The most precise rule that has a lock for this kind of object counts: one for the object, then
+//! one for the place that made it, one for the place that acquires it first, one for its class,
+//! and last the default. An object is not given a lock when it is made if a rule for places that
+//! acquire might still speak of it.
+
+mod place;
+mod rules;
+
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+use place::Position;
+use rules::{Rule, What};
+
+use crate::choice::{self, Table};
+use crate::tls::{deciding, set_deciding};
+use crate::{mutex, rwlock, spin};
+
+/// Numbers of locks that objects note; 0 is an object that has none yet.
+pub const NUMBERS: usize = 32;
+/// The number of those left to the C library.
+pub const LEFT: u16 = NUMBERS as u16 - 1;
+
+/// The locks of mutexes, by their numbers.
+pub static MUTEXES: [Table<mutex::Ops>; NUMBERS] =
+    [const { Table::new(&mutex::Ops::LEFT) }; NUMBERS];
+/// The locks of spinlocks.
+pub static SPINLOCKS: [Table<spin::Ops>; NUMBERS] =
+    [const { Table::new(&spin::Ops::LEFT) }; NUMBERS];
+/// The locks of reader-writer locks.
+pub static RWLOCKS: [Table<rwlock::Ops>; NUMBERS] =
+    [const { Table::new(&rwlock::Ops::LEFT) }; NUMBERS];
+
+/// The policy; null before [`start`].
+static POLICY: AtomicPtr<Policy> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Kinds of objects, as bits.
+pub const MUTEX: u8 = 1;
+/// See [`MUTEX`].
+pub const SPINLOCK: u8 = 2;
+/// See [`MUTEX`].
+pub const RWLOCK: u8 = 4;
+
+/// What happens to an object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// It is initialised by a call.
+    Created,
+    /// It is acquired, or waited for, and has no lock yet.
+    Acquired,
+}
+
+struct Policy {
+    rules: &'static [Rule],
+    /// Which kinds of objects a number has a lock for.
+    suits: [u8; NUMBERS],
+}
+
+/// Reads the policy. The entries of the catalogue stay as they are until it returns.
+pub fn start(text: &'static [u8]) {
+    let mut policy = Policy { rules: &[], suits: [0; NUMBERS] };
+    policy.suits[usize::from(LEFT)] = MUTEX | SPINLOCK | RWLOCK;
+    for (at, names) in rules::locks(text).enumerate() {
+        let number = at + 1;
+        if number >= usize::from(LEFT) {
+            rules::wrong(names);
+        }
+        let set = choice::set(names);
+        let kinds = &mut policy.suits[number];
+        if let Some(ops) = set.mutexes {
+            MUTEXES[number].set(ops);
+            *kinds |= MUTEX;
+        }
+        if let Some(ops) = set.spinlocks {
+            SPINLOCKS[number].set(ops);
+            *kinds |= SPINLOCK;
+        }
+        if let Some(ops) = set.rwlocks {
+            RWLOCKS[number].set(ops);
+            *kinds |= RWLOCK;
+        }
+    }
+    policy.rules = rules::read(text);
+    place::learn_program();
+    POLICY.store(rules::keep(policy), Relaxed);
+}
+
+/// The number of an object's lock; 0 if that can't be said before it is acquired.
+#[cold]
+pub fn decide(kind: u8, object: usize, moment: Moment) -> u16 {
+    // Relaxed: it is set before the functions that lead here.
+    // SAFETY: it was kept for ever.
+    let Some(policy) = (unsafe { POLICY.load(Relaxed).as_ref() }) else { return LEFT };
+    let suits = |rule: &&Rule| policy.suits[usize::from(rule.number)] & kind != 0;
+    let of = |what: What| policy.rules.iter().filter(move |rule| rule.what == what).filter(suits);
+    let position = place::position(object);
+    if let Some(rule) = of(What::Object).find(|rule| rule.covers(&position)) {
+        return rule.number;
+    }
+    let site = match moment {
+        Moment::Created => What::Created,
+        Moment::Acquired => What::Acquired,
+    };
+    if of(site).next().is_some()
+        && let Some(rule) = by_site(policy, of(site))
+    {
+        return rule.number;
+    }
+    if moment == Moment::Created && of(What::Acquired).next().is_some() {
+        return 0;
+    }
+    let class = if position.is_some() { What::Static } else { What::Dynamic };
+    let last = of(class).next().or_else(|| of(What::Any).next());
+    last.map_or(LEFT, |rule| rule.number)
+}
+
+/// The first rule for the innermost frame that is no wrapper's. Looking at a stack may itself use
+/// a lock, which then has no place.
+fn by_site<'a>(
+    policy: &Policy,
+    rules: impl Iterator<Item = &'a Rule> + Clone,
+) -> Option<&'a Rule> {
+    if deciding() != 0 {
+        return None;
+    }
+    set_deciding(1);
+    let mut found = None;
+    place::walk(|call| {
+        found = rules.clone().find(|rule| rule.covers(&Some(call)));
+        found.is_none() && is_wrapper(policy, &call)
+    });
+    set_deciding(0);
+    found
+}
+
+fn is_wrapper(policy: &Policy, call: &Position) -> bool {
+    policy.rules.iter().any(|rule| match rule.what {
+        What::Wrapper => rule.covers(&Some(*call)),
+        What::WrapperLibrary => call.module.starts_with(rule.module),
+        _ => false,
+    })
+}

@@ -1,0 +1,156 @@
+//! The form in which a policy gets into a program: entries that end in `;`, of words.
+//!
+//! ```text
+//!   u NAMES                a lock, or two joined by `+`, or `libc`; the first is number 1
+//!   o N FROM TO MODULE     objects at these addresses have lock N
+//!   c N FROM TO MODULE     those that are made by a call from there
+//!   a N FROM TO MODULE     those that are first acquired by a call from there
+//!   s N, y N               those in a module's static data, and all others (dynamic)
+//!   d N                    all
+//!   w FROM TO MODULE       a call from there is a wrapper's, and its caller is the place
+//!   l START                so is any from libraries whose names start with this
+//! ```
+//!
+//! Addresses are those of the module's file, in hexadecimal; a call's is that of its last byte.
+//! A module is a file's name without its folders.
+
+use core::mem::{align_of, size_of};
+use core::ptr::null_mut;
+
+use syncline_interpose::{fail, preserving_errno};
+
+use super::place::Position;
+
+/// What a rule speaks of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    Object,
+    Created,
+    Acquired,
+    Static,
+    Dynamic,
+    Any,
+    Wrapper,
+    WrapperLibrary,
+}
+
+/// A rule.
+#[derive(Clone, Copy)]
+pub struct Rule {
+    pub what: What,
+    /// The lock's number.
+    pub number: u16,
+    from: u64,
+    to: u64,
+    pub module: &'static [u8],
+}
+
+impl Rule {
+    /// Whether a place is among its own.
+    pub fn covers(&self, position: &Option<Position>) -> bool {
+        position.as_ref().is_some_and(|at| {
+            (self.from..self.to).contains(&at.address) && at.module == self.module
+        })
+    }
+}
+
+/// The names of the locks, in the order of their numbers.
+pub fn locks(text: &'static [u8]) -> impl Iterator<Item = &'static [u8]> {
+    entries(text).filter_map(|entry| entry.strip_prefix(b"u "))
+}
+
+/// All rules. The text may be the environment's, which programs write over: it is copied.
+pub fn read(text: &'static [u8]) -> &'static [Rule] {
+    let kept = room::<u8>(text.len());
+    // SAFETY: the room is as long, and fresh.
+    let text: &'static [u8] = unsafe {
+        kept.copy_from_nonoverlapping(text.as_ptr(), text.len());
+        core::slice::from_raw_parts(kept, text.len())
+    };
+    let most = entries(text).count();
+    let rules = room::<Rule>(most);
+    let mut count = 0;
+    for entry in entries(text).filter(|entry| !entry.starts_with(b"u ")) {
+        let rule = rule(entry).unwrap_or_else(|| wrong(entry));
+        // SAFETY: there is room for as many as there are entries.
+        unsafe { rules.add(count).write(rule) };
+        count += 1;
+    }
+    // SAFETY: so many were written.
+    unsafe { core::slice::from_raw_parts(rules, count) }
+}
+
+fn entries(text: &'static [u8]) -> impl Iterator<Item = &'static [u8]> {
+    text.split(|&b| b == b';').filter(|entry| !entry.is_empty())
+}
+
+fn rule(entry: &'static [u8]) -> Option<Rule> {
+    let (&letter, rest) = entry.split_first()?;
+    let rest = rest.strip_prefix(b" ")?;
+    let mut rule = Rule { what: What::Any, number: 0, from: 0, to: 0, module: b"" };
+    let what = match letter {
+        b'o' => What::Object,
+        b'c' => What::Created,
+        b'a' => What::Acquired,
+        b's' => What::Static,
+        b'y' => What::Dynamic,
+        b'd' => What::Any,
+        b'w' => What::Wrapper,
+        b'l' => What::WrapperLibrary,
+        _ => return None,
+    };
+    rule.what = what;
+    let mut rest = rest;
+    if !matches!(what, What::Wrapper | What::WrapperLibrary) {
+        rule.number = u16::try_from(word(&mut rest)?).ok()?;
+        if usize::from(rule.number) >= super::NUMBERS {
+            return None;
+        }
+    }
+    match what {
+        What::Object | What::Created | What::Acquired | What::Wrapper => {
+            rule.from = word(&mut rest)?;
+            rule.to = word(&mut rest)?;
+            rule.module = rest;
+        }
+        What::WrapperLibrary => rule.module = rest,
+        What::Static | What::Dynamic | What::Any => {}
+    }
+    Some(rule)
+}
+
+/// The next word, a number in hexadecimal.
+fn word(rest: &mut &'static [u8]) -> Option<u64> {
+    let end = rest.iter().position(|&b| b == b' ').unwrap_or(rest.len());
+    let (digits, after) = rest.split_at(end);
+    *rest = after.strip_prefix(b" ").unwrap_or(after);
+    u64::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+/// Ends the program: a policy that can't be read is none.
+pub fn wrong(entry: &[u8]) -> ! {
+    fail(&[b"SYNCLINE_POLICY has an entry that this library can't read: ", entry])
+}
+
+/// Keeps a value for ever.
+pub fn keep<T>(value: T) -> *mut T {
+    let place = room::<T>(1);
+    // SAFETY: it is fresh, large and aligned enough.
+    unsafe { place.write(value) };
+    place
+}
+
+/// Fresh memory that is never freed; not the program's allocator's, which may lock.
+fn room<T>(count: usize) -> *mut T {
+    const { assert!(align_of::<T>() <= 4096) };
+    let size = (count * size_of::<T>()).max(1);
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping at an address of the kernel's choice touches nobody's memory.
+    let mapped = preserving_errno(|| unsafe {
+        libc::mmap(null_mut(), size, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+    });
+    if mapped == libc::MAP_FAILED {
+        fail(&[b"no memory for the policy of locks"]);
+    }
+    mapped.cast()
+}

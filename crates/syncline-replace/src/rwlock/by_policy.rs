@@ -1,0 +1,78 @@
+//! The functions under a policy: each lock goes to those of the one whose number it notes.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use super::{Ops, Rwlock};
+use crate::policy::{Moment, RWLOCK, RWLOCKS, decide};
+
+impl Ops {
+    /// Those that look at the lock's number.
+    pub const BY_POLICY: Ops = Ops {
+        // SAFETY: the program's own call.
+        share: |lock| unsafe { (of(lock).share)(lock) },
+        // SAFETY: as above.
+        try_share: |lock| unsafe { (of(lock).try_share)(lock) },
+        // SAFETY: as above.
+        share_until: |lock, clock, time| unsafe { (of(lock).share_until)(lock, clock, time) },
+        // SAFETY: as above.
+        lock: |lock| unsafe { (of(lock).lock)(lock) },
+        // SAFETY: as above.
+        try_lock: |lock| unsafe { (of(lock).try_lock)(lock) },
+        // SAFETY: as above.
+        lock_until: |lock, clock, time| unsafe { (of(lock).lock_until)(lock, clock, time) },
+        // SAFETY: as above.
+        unlock: |lock| unsafe { (of_used(lock).unlock)(lock) },
+        // SAFETY: as above.
+        destroy: |lock| unsafe {
+            let result = (of_used(lock).destroy)(lock);
+            // Memory may be used again where all zero is a free lock.
+            (*lock).choice.store(0, Relaxed);
+            result
+        },
+        made: |lock| {
+            // SAFETY: as above.
+            choose(unsafe { &*lock }, Moment::Created);
+        },
+    };
+}
+
+/// The functions of a lock that is about to be acquired.
+#[inline(always)]
+unsafe fn of(lock: *const Rwlock) -> &'static Ops {
+    // SAFETY: our caller's promise.
+    let lock = unsafe { &*lock };
+    // Relaxed, as all here: any lock is free in a fresh object, so the number orders nothing.
+    match lock.choice.load(Relaxed) {
+        0 => choose(lock, Moment::Acquired),
+        number => by(number),
+    }
+}
+
+/// The functions of a lock that has been acquired, if it was used at all.
+#[inline(always)]
+unsafe fn of_used(lock: *const Rwlock) -> &'static Ops {
+    // SAFETY: our caller's promise.
+    match unsafe { (*lock).choice.load(Relaxed) } {
+        0 => &Ops::LEFT,
+        number => by(number),
+    }
+}
+
+#[inline(always)]
+fn by(number: u16) -> &'static Ops {
+    RWLOCKS[usize::from(number) % RWLOCKS.len()].get()
+}
+
+/// Chooses, unless another thread is first. What processes share notes nothing.
+#[cold]
+fn choose(lock: &Rwlock, moment: Moment) -> &'static Ops {
+    if lock.is_shared() {
+        return &Ops::LEFT;
+    }
+    let number = match decide(RWLOCK, core::ptr::from_ref(lock).addr(), moment) {
+        0 => return &Ops::LEFT,
+        number => number,
+    };
+    let chosen = lock.choice.compare_exchange(0, number, Relaxed, Relaxed);
+    by(chosen.map_or_else(|theirs| theirs, |_| number))
+}
