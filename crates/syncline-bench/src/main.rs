@@ -9,9 +9,11 @@ mod accuracy;
 mod channels;
 mod compare;
 mod heap;
+mod inspect_overhead;
 mod lab;
 mod locks;
 mod process;
+mod programs;
 mod record_overhead;
 mod recorder;
 mod rounds;
@@ -62,6 +64,12 @@ const BENCHMARKS: &[Benchmark] = &[
         about: "time and memory that `syncline record` adds",
         fields: record_overhead::FIELDS,
         run: record_overhead::run,
+    },
+    Benchmark {
+        name: "inspect-overhead",
+        about: "time that `syncline inspect` adds, beside valgrind's lackey",
+        fields: inspect_overhead::FIELDS,
+        run: inspect_overhead::run,
     },
     Benchmark {
         name: "locks",

@@ -10,6 +10,7 @@ use syncline_recording::{Class, ProcessFile, process_files};
 
 use crate::compare::Side;
 use crate::lab::{Lab, executables};
+use crate::programs::Wrapper;
 
 pub struct Recorder {
     syncline: PathBuf,
@@ -29,23 +30,6 @@ impl Recorder {
             );
         }
         Ok(Recorder { syncline: folder.join("syncline"), recordings: lab.path("recordings") })
-    }
-
-    /// A command that runs the program, with recording if it is the subject's turn.
-    /// The recording of an earlier run of the case is removed.
-    pub fn command(&self, side: Side, case: &str, program: &Path) -> anyhow::Result<Command> {
-        if side == Side::Baseline {
-            return Ok(Command::new(program));
-        }
-        let recording = self.recording(case);
-        match fs::remove_dir_all(&recording) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e.into()),
-            _ => {}
-        }
-        fs::create_dir_all(&self.recordings)?;
-        let mut command = Command::new(&self.syncline);
-        command.arg("record").arg("-o").arg(recording).arg("--").arg(program);
-        Ok(command)
     }
 
     /// How many calls the latest recording of a case has that take a lock, and how many
@@ -68,5 +52,22 @@ impl Recorder {
     /// Where the latest recording of a case is.
     pub fn recording(&self, case: &str) -> PathBuf {
         self.recordings.join(case.replace(|c: char| !c.is_ascii_alphanumeric(), "-"))
+    }
+}
+
+impl Wrapper for Recorder {
+    fn command(&self, side: Side, case: &str, program: &Path) -> anyhow::Result<Command> {
+        if side == Side::Baseline {
+            return Ok(Command::new(program));
+        }
+        let recording = self.recording(case);
+        match fs::remove_dir_all(&recording) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e.into()),
+            _ => {}
+        }
+        fs::create_dir_all(&self.recordings)?;
+        let mut command = Command::new(&self.syncline);
+        command.arg("record").arg("-o").arg(recording).arg("--").arg(program);
+        Ok(command)
     }
 }

@@ -14,6 +14,7 @@ use built::{EXECUTABLE, build_what_is_measured};
 /// Name, and the fields of its last line.
 const BENCHMARKS: &[(&str, &[&str])] = &[
     ("record-overhead", &["pair_added_ns", "grid_ratio", "programs_ratio", "memory_ratio"]),
+    ("inspect-overhead", &["full_ratio", "budget_ratio", "lackey_ratio"]),
     (
         "locks",
         &[

@@ -1,21 +1,20 @@
 //! Runs a workload: with recording for what is found, without it for the time.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context;
 use indicatif::ProgressBar;
-use serde::Deserialize;
 use syncline_analysis::{Analysis, Options};
 
 use super::outcome::{Outcome, Problem};
 use super::verdict::{Seen, judge};
-use super::workloads::Workload;
+use super::workloads::{self, Workload};
 use crate::Size;
 use crate::compare::Side;
 use crate::lab::Lab;
 use crate::process;
+use crate::programs::Wrapper;
 use crate::recorder::Recorder;
 
 /// How often, and at what size.
@@ -34,12 +33,6 @@ pub struct Runs {
 enum Variant {
     Problem,
     Fixed,
-}
-
-/// What a workload prints.
-#[derive(Deserialize)]
-struct Printed {
-    seconds: f64,
 }
 
 impl Runs {
@@ -71,9 +64,7 @@ impl Runs {
             let command = self.with_arguments(Command::new(&program), variant);
             let stdout = process::run(command, lab.folder(), "workload")?.stdout;
             bar.inc(1);
-            let printed = fs::read_to_string(stdout)?;
-            let printed: Printed = serde_json::from_str(printed.trim()).context(printed.clone())?;
-            Ok(printed.seconds)
+            workloads::seconds(&stdout)
         };
         let recorded = |variant| -> anyhow::Result<Vec<Seen>> {
             let command = recorder.command(Side::Subject, &workload.name, &program)?;

@@ -13,7 +13,7 @@ mod measure;
 mod outcome;
 mod report;
 mod verdict;
-mod workloads;
+pub mod workloads;
 
 use serde::Serialize;
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
+use serde::Deserialize;
 
 use super::marks::{self, Mark};
 use crate::lab::Lab;
@@ -27,6 +28,23 @@ pub fn repository() -> PathBuf {
 
 fn folder() -> PathBuf {
     repository().join("workloads")
+}
+
+/// The one with a problem of this name.
+pub fn named(name: &str) -> anyhow::Result<Workload> {
+    let mut workloads = programs(&folder(), "")?.into_iter();
+    workloads.find(|workload| workload.name == name).with_context(|| format!("no workload {name}"))
+}
+
+/// The seconds of the part that is measured, from what a workload printed.
+pub fn seconds(stdout: &Path) -> anyhow::Result<f64> {
+    #[derive(Deserialize)]
+    struct Printed {
+        seconds: f64,
+    }
+    let text = fs::read_to_string(stdout)?;
+    let printed: Printed = serde_json::from_str(text.trim()).with_context(|| text.clone())?;
+    Ok(printed.seconds)
 }
 
 /// All of them: those with a problem, then the clean ones, each in the order of their names.

@@ -5,15 +5,15 @@
 //!
 //! - [`pair`]: an uncontended pair of calls in a loop, in nanoseconds that are added;
 //! - [`threads`]: two threads that seldom meet, and 92,000 locks at the highest rate;
-//! - [`programs`]: pbzip2, x264 and memcached as Debian ships them.
+//! - [`nothing`] and [`crate::programs`]: a program that does nothing, which shows the share of
+//!   the cost that doesn't grow with the program; then pbzip2, x264 and memcached as Debian
+//!   ships them.
 //!
 //! The aims are ours; SyncPerf, which records the same things, reports 2.3 % more time on
 //! average, 19 % at worst, and 36 % more memory.
 
-mod inputs;
-mod memcached;
+mod nothing;
 mod pair;
-mod programs;
 mod threads;
 
 use serde::Serialize;
@@ -21,8 +21,13 @@ use serde::Serialize;
 use crate::Size;
 use crate::compare::{self, Case, Row};
 use crate::lab::Lab;
+use crate::programs::{self, Aims, Programs};
 use crate::recorder::Recorder;
 use crate::table;
+
+const PROGRAMS: &str = "Programs";
+/// At most one per cent more time, and less memory than what SyncPerf adds.
+const AIMS: Aims = Aims { time: Some(1.01), memory: Some(1.36) };
 
 /// The last line of output. Ratios are with recording over without.
 #[derive(Serialize)]
@@ -53,13 +58,15 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     let recorder = Recorder::find(&lab)?;
     let mut cases = pair::cases(&lab, &recorder)?;
     cases.extend(threads::cases(&lab, &recorder)?);
-    cases.extend(programs::cases(&lab, &recorder)?);
+    cases.push(nothing::case(&lab, &recorder)?);
+    let programs = Programs { lab: &lab, wrapper: &recorder, section: PROGRAMS, aims: AIMS };
+    cases.extend(programs.cases()?);
     let names: Vec<String> = cases.iter().map(|case: &Case| case.name.clone()).collect();
 
     let mut rows = compare::run(cases)?;
     let mean = |measure: &str| {
         let of_programs =
-            |row: &&Row| row.section == programs::SECTION && row.measure.label == measure;
+            |row: &&Row| row.section == PROGRAMS && row.measure.label == measure;
         Row::mean("geometric mean", &rows.iter().filter(of_programs).collect::<Vec<_>>())
     };
     let means = [programs::WALL, programs::CPU, programs::PEAK].map(mean);
@@ -88,7 +95,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
 fn print_acquisitions(recorder: &Recorder, cases: &[String]) -> anyhow::Result<()> {
     println!("\nAcquisitions recorded in the last run of each case");
     for case in cases {
-        if case != programs::NOTHING {
+        if case != nothing::NAME {
             let (acquisitions, dropped) = recorder.acquisitions(case)?;
             let lost = if dropped == 0 { String::new() } else { format!(", {dropped} DROPPED") };
             println!("  {case:<40}{acquisitions:>14}{lost}");

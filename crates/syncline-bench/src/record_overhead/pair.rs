@@ -9,6 +9,7 @@ use std::path::Path;
 use crate::compare::{Case, Change, Measure};
 use crate::lab::Lab;
 use crate::process;
+use crate::programs::Wrapper;
 use crate::recorder::Recorder;
 
 pub const SECTION: &str = "One uncontended pair of calls";

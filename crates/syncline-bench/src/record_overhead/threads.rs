@@ -9,6 +9,7 @@ use crate::compare::{Case, Change, Measure};
 use crate::lab::Lab;
 use crate::process;
 use crate::record_overhead::pair::figures;
+use crate::programs::Wrapper;
 use crate::recorder::Recorder;
 
 pub const SECTION: &str = "Two threads";

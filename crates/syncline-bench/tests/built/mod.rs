@@ -7,7 +7,7 @@ use std::process::Command;
 pub const EXECUTABLE: &str = env!("CARGO_BIN_EXE_syncline-bench");
 
 /// Cargo builds the executable of this crate for its tests, but not the `syncline` command
-/// and the preload library that it needs beside it.
+/// and the preloaded libraries that it needs beside it.
 pub fn build_what_is_measured() {
     let profile_folder = Path::new(EXECUTABLE).parent().unwrap();
     let target = profile_folder.parent().unwrap();
@@ -16,7 +16,10 @@ pub fn build_what_is_measured() {
         named => named,
     };
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--package", "syncline-cli", "--package", "syncline-preload"]);
+    cargo.arg("build");
+    for package in ["syncline-cli", "syncline-preload", "syncline-inspect", "syncline-replace"] {
+        cargo.args(["--package", package]);
+    }
     cargo.args(["--profile", profile, "--target-dir"]).arg(target);
     let output = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -1,6 +1,6 @@
 //! memcached under memaslap, the load generator of libmemcached.
 //!
-//! Only the server is recorded. Wall time is that of the load generator, from its start to
+//! Only the server runs under the command that is measured. Wall time is that of the load generator, from its start to
 //! the answer to its last request: what a client sees. Nine of ten requests read, ten keys at
 //! a time, so that the server spends its time on items and their locks more than on sockets.
 //! Processor time and memory are the server's, from its start to its end. The server
@@ -15,30 +15,31 @@ use std::{io, thread};
 
 use anyhow::Context;
 
+use super::{Programs, used};
 use crate::compare::{Case, Side};
-use crate::lab::{Lab, find_program};
+use crate::lab::find_program;
 use crate::process;
-use crate::record_overhead::programs;
-use crate::recorder::Recorder;
 
 const NAME: &str = "memcached";
 
-pub fn case<'a>(lab: &'a Lab, recorder: &'a Recorder) -> anyhow::Result<Case<'a>> {
-    let server = find_program(&["memcached"], "memcached")?;
-    // Its name depends on the prefix that libmemcached was built with.
-    let client = find_program(&["memcaslap", "memaslap"], "libmemcached-tools")?;
-    Ok(programs::case(lab, NAME, move |side| once(lab, recorder, side, &server, &client)))
+impl<'a> Programs<'a> {
+    pub(super) fn memcached(self) -> anyhow::Result<Case<'a>> {
+        let server = find_program(&["memcached"], "memcached")?;
+        // Its name depends on the prefix that libmemcached was built with.
+        let client = find_program(&["memcaslap", "memaslap"], "libmemcached-tools")?;
+        Ok(self.case(NAME, move |side| once(self, side, &server, &client)))
+    }
 }
 
 fn once(
-    lab: &Lab,
-    recorder: &Recorder,
+    programs: Programs,
     side: Side,
     server: &Path,
     client: &Path,
 ) -> anyhow::Result<Vec<f64>> {
+    let lab = programs.lab;
     let address = free_address()?;
-    let mut command = recorder.command(side, NAME, server)?;
+    let mut command = programs.wrapper.command(side, NAME, server)?;
     // -A allows the shutdown command; -u is asked for, and looked at, only as root.
     command.args(["-A", "-u", "root", "-l", "127.0.0.1", "-t", "2", "-m", "64", "-p"]);
     command.arg(port(&address));
@@ -51,9 +52,9 @@ fn once(
     let load = process::run(command, lab.folder(), "memaslap");
 
     TcpStream::connect(&address)?.write_all(b"shutdown\r\n")?;
-    let mut used = running.finish()?;
-    used.wall_seconds = load?.wall_seconds;
-    Ok(programs::used(&used))
+    let mut finished = running.finish()?;
+    finished.wall_seconds = load?.wall_seconds;
+    Ok(used(&finished))
 }
 
 /// An address on this machine that nobody listened at a moment ago.

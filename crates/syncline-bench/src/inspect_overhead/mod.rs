@@ -1,0 +1,84 @@
+//! What `syncline inspect` costs a program.
+//!
+//! The baseline is the program alone, the subject the same program under the command. Three
+//! sections:
+//!
+//! - every critical section traced: [`locking`]'s programs, which do little but lock, and the
+//!   real ones of [`crate::programs`];
+//! - the same within the budget that is the default;
+//! - valgrind's lackey, which prints each access to memory of the whole program, on the smallest
+//!   of these.
+//!
+//! The aims are the budget, and for full traces less than what SyncPerf reports: 3.5 to
+//! 11.7 times the time.
+
+mod inspector;
+mod lackey;
+mod locking;
+
+use serde::Serialize;
+
+use crate::Size;
+use crate::compare::{self, Row};
+use crate::lab::Lab;
+use crate::programs::{Aims, Programs, WALL};
+use crate::statistics::geometric_mean;
+use crate::table;
+
+use inspector::{Budget, Inspector};
+
+const FULL: &str = "Every section";
+const BUDGET: &str = "Within the budget";
+const LACKEY: &str = "Lackey";
+
+/// SyncPerf's least slowdown by its diagnosis.
+const FULL_AIMS: Aims = Aims { time: Some(3.5), memory: None };
+/// The default budget.
+const BUDGET_AIMS: Aims = Aims { time: Some(1.1), memory: None };
+
+/// The last line of output: time under a tracer over time without.
+#[derive(Serialize)]
+struct Summary {
+    /// Geometric mean over the programs, every section traced.
+    full_ratio: f64,
+    /// The worst program, within the default budget.
+    budget_ratio: f64,
+    /// The program that valgrind's lackey runs.
+    lackey_ratio: f64,
+}
+
+/// The same for `--help`.
+pub const FIELDS: &str = "
+  full_ratio    geometric mean over the programs of time with every section traced over time
+                without tracing
+  budget_ratio  the same for the default budget, the worst program
+  lackey_ratio  the same for valgrind's lackey, on the smallest program
+";
+
+pub fn run(size: Size) -> anyhow::Result<String> {
+    let lab = Lab::new(size)?;
+    let full = Inspector::find(&lab, Budget::Unlimited)?;
+    let budget = Inspector::find(&lab, Budget::Default)?;
+    let mut cases = Vec::new();
+    for (wrapper, section, aims) in [(&full, FULL, FULL_AIMS), (&budget, BUDGET, BUDGET_AIMS)] {
+        cases.extend(locking::cases(&lab, wrapper, section, aims)?);
+        cases.extend(Programs { lab: &lab, wrapper, section, aims }.cases()?);
+    }
+    cases.push(lackey::case(&lab, LACKEY)?);
+
+    let rows = compare::run(cases)?;
+    println!("What inspecting costs: without and with it, in turn; medians over the pairs of runs");
+    table::print("without", "with", &rows);
+
+    let ratios = |section: &str| -> Vec<f64> {
+        let of_section = |row: &&Row| row.section == section && row.measure.label == WALL;
+        rows.iter().filter(of_section).map(|row| row.change().median).collect()
+    };
+    let rounded = |ratio: f64| (ratio * 1e3).round() / 1e3;
+    let summary = Summary {
+        full_ratio: rounded(geometric_mean(ratios(FULL).into_iter())),
+        budget_ratio: rounded(ratios(BUDGET).into_iter().fold(0.0, f64::max)),
+        lackey_ratio: rounded(geometric_mean(ratios(LACKEY).into_iter())),
+    };
+    Ok(serde_json::to_string(&summary)?)
+}
