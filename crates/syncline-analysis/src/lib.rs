@@ -29,11 +29,12 @@ pub mod export;
 mod findings;
 mod gain;
 mod live;
+pub mod locate;
 pub mod model;
 mod options;
 pub mod report;
 mod section;
-mod symbols;
+pub mod symbols;
 mod words;
 
 pub use analysis::Analysis;

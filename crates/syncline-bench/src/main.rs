@@ -8,6 +8,7 @@
 mod accuracy;
 mod channels;
 mod compare;
+mod exec_overhead;
 mod heap;
 mod inspect_overhead;
 mod lab;
@@ -70,6 +71,12 @@ const BENCHMARKS: &[Benchmark] = &[
         about: "time that `syncline inspect` adds, beside valgrind's lackey",
         fields: inspect_overhead::FIELDS,
         run: inspect_overhead::run,
+    },
+    Benchmark {
+        name: "exec-overhead",
+        about: "time and memory that `syncline exec` adds to a program built with the lock",
+        fields: exec_overhead::FIELDS,
+        run: exec_overhead::run,
     },
     Benchmark {
         name: "locks",

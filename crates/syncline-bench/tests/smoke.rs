@@ -15,6 +15,7 @@ use built::{EXECUTABLE, build_what_is_measured};
 const BENCHMARKS: &[(&str, &[&str])] = &[
     ("record-overhead", &["pair_added_ns", "grid_ratio", "programs_ratio", "memory_ratio"]),
     ("inspect-overhead", &["full_ratio", "budget_ratio", "lackey_ratio"]),
+    ("exec-overhead", &["exec_ratio", "bytes_per_lock"]),
     (
         "locks",
         &[

@@ -102,7 +102,8 @@ int syncline_cond_destroy(syncline_cond_t *cond);
 /* ---- Locks chosen by name -----------------------------------------------------------------
  *
  * A name is a lock's and how its waiters wait: "mcs-spin", "mcs-yield", "mcs-park". A lock's name
- * alone means that they park, as with the types. Such a lock costs an indirect call more. */
+ * alone means that they park, as with the types, or yield if that lock's never sleep. Such a lock
+ * costs an indirect call more. */
 
 typedef struct syncline_lock { uint64_t opaque[3]; } syncline_lock_t;
 

@@ -1,5 +1,6 @@
 //! The functions of the types: for each lock of the catalogue in its parking form, which is of
-//! use everywhere, `syncline_NAME_lock` and its like.
+//! use everywhere, or in the yielding one of a lock that never sleeps, `syncline_NAME_lock` and
+//! its like.
 
 use std::ffi::c_int;
 
@@ -10,7 +11,8 @@ use crate::boundary::{at, boundary};
 use crate::calls::{Lock, Share, Timed, TimedShare, Try, TryShare, destroy};
 use crate::deadline;
 
-/// Calls a macro with each lock of the catalogue in its parking form, or in its only one:
+/// Calls a macro with each lock of the catalogue in its parking form, its only one, or the
+/// yielding one:
 /// `$each! { [what] Type, name, features }`.
 macro_rules! for_each_type {
     ($each:ident $what:tt) => {
@@ -23,6 +25,10 @@ pub(crate) use for_each_type;
 /// Picks the forms by the ends of their names, as `for_each_form` spells them.
 macro_rules! parking {
     ($to:tt concat!(stringify!($lock:ident), "-spin"), $($form:tt)*) => {};
+    ({ $each:ident $what:tt } concat!(stringify!($lock:ident), "-yield"), $type:ty, $name:ident,
+        shared try timed spins) => {
+        $each! { $what $type, $name, shared try timed spins }
+    };
     ($to:tt concat!(stringify!($lock:ident), "-yield"), $($form:tt)*) => {};
     ({ $each:ident $what:tt } concat!(stringify!($lock:ident), "-park"), $($form:tt)*) => {
         $each! { $what $($form)* }

@@ -11,7 +11,8 @@ use clap::{Parser, Subcommand};
 ///
 /// `syncline record -- PROGRAM` runs a program and counts what it does with its locks;
 /// `syncline report` then says which locks cost it time, where, and who was in the way.
-/// `syncline try` says whether other locks would make it faster. `syncline machine` and
+/// `syncline inspect` says what the critical sections touch, and whether they depend on each
+/// other. `syncline try` says whether other locks would make it faster. `syncline machine` and
 /// `syncline study` are about what synchronization costs, here and on other machines.
 #[derive(Parser)]
 #[command(name = "syncline", version, after_long_help = EXIT_STATUS)]
@@ -24,7 +25,9 @@ pub struct Args {
 pub enum Command {
     Record(Record),
     Exec(Exec),
-    Try(Try),
+    Try(crate::attempt::args::Try),
+    Tune(crate::tune::args::Tune),
+    Inspect(crate::inspect::args::Inspect),
     Report(Report),
     Diff(Diff),
     Export(Export),
@@ -99,7 +102,7 @@ pub struct Program {
 /// For example: `syncline exec --lock gate+rw_readers -- ./server`
 #[derive(clap::Args)]
 #[command(
-    override_usage = "syncline exec --lock LOCK[+LOCK] [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
+    override_usage = "syncline exec --lock LOCK[+LOCK] | --policy FILE [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
     after_long_help = EXIT_STATUS
 )]
 pub struct Exec {
@@ -108,57 +111,23 @@ pub struct Exec {
     /// With a policy of waiting (`mcs-spin`, `mcs-yield`, `mcs-park`) or without, which means
     /// parking. A lock of one holder takes the place of mutexes and spinlocks, one for readers and
     /// writers that of reader-writer locks; `gate+rw_readers` is one of each.
-    #[arg(short, long, value_name = "LOCK")]
-    pub lock: crate::exec::Locks,
+    #[arg(short, long, value_name = "LOCK", required_unless_present_any = ["policy", "place"])]
+    pub lock: Option<crate::exec::Locks>,
+
+    /// Choose a lock for each object by the rules in FILE, as `syncline tune` writes it
+    ///
+    /// By the place that creates or acquires the object, by its name, or by where it is;
+    /// docs/exec.md describes the file.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "lock")]
+    pub policy: Option<PathBuf>,
+
+    /// Where the program's threads run
+    #[arg(long, value_enum, value_name = "WHERE")]
+    pub place: Option<crate::exec::Placement>,
 
     /// Say on standard error at the end what was replaced and what was not
     #[arg(long)]
     pub report: bool,
-
-    #[command(flatten)]
-    pub program: Program,
-}
-
-/// Find out which locks make a program faster
-///
-/// Runs the program with its own locks and with others, in turn, and compares the runs of each
-/// round. Says "no difference" where there is none. Ctrl-C ends it and shows what the complete
-/// rounds came to. `syncline exec` then runs the program with the locks that won.
-///
-/// For example: `syncline try --lock gate,mcs,ticket --runs 20 -- ./app`
-#[derive(clap::Args)]
-#[command(
-    override_usage = "syncline try [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
-    after_long_help = EXIT_STATUS
-)]
-pub struct Try {
-    /// The locks to try, each as for `syncline exec`
-    #[arg(
-        short,
-        long,
-        value_name = "LOCK,...",
-        value_delimiter = ',',
-        default_value = "gate,mcs,ttas,futex"
-    )]
-    pub lock: Vec<crate::exec::Locks>,
-
-    /// How often to run the program with each of them
-    #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = parse_runs)]
-    pub runs: usize,
-
-    /// Compare a number that the program prints: the group of this regular expression, or all of it
-    ///
-    /// The last match counts. More is better.
-    #[arg(long, value_name = "REGEX", conflicts_with = "cpu")]
-    pub metric: Option<regex::bytes::Regex>,
-
-    /// Of that number, less is better
-    #[arg(long, requires = "metric")]
-    pub less_is_better: bool,
-
-    /// Compare processor time, not the time that passes
-    #[arg(long)]
-    pub cpu: bool,
 
     #[command(flatten)]
     pub program: Program,
@@ -330,13 +299,13 @@ pub struct Completions {
 /// Where `record` writes and `report` reads if nothing else is said.
 pub const DEFAULT_RECORDING: &str = "syncline-recording";
 
-const EXIT_STATUS: &str = "\
-Exit status of `record` and `exec`:
+pub const EXIT_STATUS: &str = "\
+Exit status of `record`, `inspect` and `exec`:
   that of the program, or 128 + N if signal N ended it; and where it was not run:
   125  Syncline failed
   126  the program can't be run, or can't be recorded
   127  the program was not found
-Exit status of `try`:
+Exit status of `try` and `tune`:
   0    done; 125 to 127 as above, of the runs with the program's own locks
 Exit status of the other commands:
   0    done
@@ -345,7 +314,7 @@ Exit status of all:
   2    the command line is wrong";
 
 /// Reads a number of bytes: digits, then K, M, G or T (powers of 1024) or nothing.
-fn parse_size(text: &str) -> Result<u64, String> {
+pub fn parse_size(text: &str) -> Result<u64, String> {
     const UNITS: &str = "KMGT";
     let unit = text.chars().last().and_then(|last| UNITS.find(last.to_ascii_uppercase()));
     let (digits, shift) = match unit {
@@ -357,7 +326,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
 }
 
 /// Reads a share of a hundred.
-fn parse_percent(text: &str) -> Result<f64, String> {
+pub fn parse_percent(text: &str) -> Result<f64, String> {
     let percent: f64 = text.trim_end_matches('%').parse().map_err(|_| "expected a number")?;
     if !(0.0..=100.0).contains(&percent) {
         return Err("expected from 0 to 100".to_owned());
@@ -374,7 +343,7 @@ fn parse_rate(text: &str) -> Result<f64, String> {
 }
 
 /// Reads how often to run something.
-fn parse_runs(text: &str) -> Result<usize, String> {
+pub fn parse_runs(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(runs) if (1..=10_000).contains(&runs) => Ok(runs),
         _ => Err("expected a number from 1 to 10000".to_owned()),

@@ -42,6 +42,11 @@ impl Failure {
         }
     }
 
+    /// The same with another exit status.
+    pub fn with_status(self, status: u8) -> Failure {
+        Failure { status, ..self }
+    }
+
     /// Adds what the user can do about it.
     pub fn hint(mut self, hint: impl fmt::Display) -> Failure {
         self.hint = Some(hint.to_string());

@@ -27,6 +27,7 @@ fn order(entry: &Entry) -> &'static str {
         Order::Bounded => "bounded",
         Order::ReadersFirst => "readers first",
         Order::WritersFirst => "writers first",
+        Order::NewReadersLast => "new readers last",
     }
 }
 

@@ -7,13 +7,16 @@ mod diff;
 mod exec;
 mod export;
 mod failure;
+mod inspect;
 mod locks;
 mod machine;
+mod mends;
 mod record;
 mod report;
 mod shell;
 mod study;
 mod top;
+mod tune;
 mod words;
 mod writers;
 
@@ -30,6 +33,8 @@ fn main() -> ExitCode {
         Command::Record(args) => record::run(&args),
         Command::Exec(args) => exec::run(&args),
         Command::Try(args) => attempt::run(&args),
+        Command::Tune(args) => tune::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Export(args) => export::run(&args),

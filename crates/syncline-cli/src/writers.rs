@@ -37,7 +37,7 @@ impl Writers {
     }
 
     fn add(&mut self, process: u32, maps: &[u8], folder: &Path) {
-        for line in maps.split(|&b| b == b'\n').filter(|line| line.ends_with(b".syncline")) {
+        for line in maps.split(|&b| b == b'\n').filter(|line| ours(line)) {
             let path = line.iter().position(|&b| b == b'/').unwrap_or(0);
             let path = Path::new(OsStr::from_bytes(&line[path..]));
             if let Some(name) = in_folder(path, folder) {
@@ -58,6 +58,11 @@ impl Writers {
         let hidden = Path::new(&maps).exists() && read(&maps).is_err();
         hidden || file.file_name().is_some_and(|name| self.by_file.contains_key(name))
     }
+}
+
+/// Whether a line of a process's maps is of a recording's file, or of a trace's.
+fn ours(line: &[u8]) -> bool {
+    line.ends_with(b".syncline") || line.ends_with(b".trace")
 }
 
 /// The name of a mapped file, if it is one of the folder's. A process may see other mounts

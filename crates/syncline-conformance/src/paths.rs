@@ -33,6 +33,14 @@ pub fn replace_library() -> PathBuf {
     built("libsyncline_replace.so")
 }
 
+/// The library that `syncline inspect` preloads.
+///
+/// # Panics
+/// If it was not built.
+pub fn inspect_library() -> PathBuf {
+    built("libsyncline_inspect.so")
+}
+
 /// A new empty folder that everybody may read, removed when the value is dropped. Its path
 /// is short enough for a socket.
 ///

@@ -9,6 +9,7 @@
 //! - [`op`] is the list of operations that are counted;
 //! - [`ProcessFile`] reads a file and trusts none of its bytes: whatever they are, the
 //!   answer is a value or an [`Error`], never a panic;
+//! - [`source`] is how files of this kind are read: the reader of traces uses it as well;
 //! - [`Windows`] says which stretches of the run a thread's log keeps;
 //! - [`Session`] is the folder.
 //!
@@ -18,11 +19,12 @@
 pub mod layout;
 pub mod op;
 mod reader;
+mod rows;
 mod session;
-mod source;
+pub mod source;
 mod windows;
 
 pub use op::{Class, Op, Primitive};
-pub use reader::{Error, ProcessFile, Row, Thread};
+pub use reader::{Error, ProcessFile, Row, Thread, text};
 pub use session::{Ending, Session, process_files};
 pub use windows::Windows;

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::layout::{
-    EventRecord, Header, ModuleRecord, NestRecord, STACK_FRAMES, StackRecord, THREAD_NONE,
+    EventRecord, Header, MAGIC, ModuleRecord, NestRecord, STACK_FRAMES, StackRecord, THREAD_NONE,
     ThreadRecord, VERSION, WaitRecord,
 };
 use crate::source::Source;
@@ -24,8 +24,8 @@ pub enum Error {
     Io { path: PathBuf, source: io::Error },
     #[error("{0}: not a Syncline recording")]
     Foreign(PathBuf),
-    #[error("{path}: recorded in format {found}, and this Syncline reads format {VERSION}")]
-    Version { path: PathBuf, found: u32 },
+    #[error("{path}: recorded in format {found}, and this Syncline reads format {read}")]
+    Version { path: PathBuf, found: u32, read: u32 },
     #[error("{0}: recorded on a machine of another byte order")]
     ByteOrder(PathBuf),
     #[error("{path}: the file is damaged or cut short: {what}")]
@@ -100,7 +100,7 @@ impl ProcessFile {
 
     fn read(path: &Path, with_logs: bool) -> Result<ProcessFile, Error> {
         let source = Source::open(path)?;
-        let header = source.header()?;
+        let header: Header = source.first_page(MAGIC, VERSION)?;
         let modules = source.region::<ModuleRecord>(&header.modules, "modules")?;
         let stacks = source.region::<StackRecord>(&header.stacks, "stacks")?;
         let records = source.region::<ThreadRecord>(&header.threads, "threads")?;
@@ -157,7 +157,7 @@ impl ProcessFile {
 }
 
 /// Text that ends at a zero byte or with its field.
-pub(crate) fn text(bytes: &[u8]) -> String {
+pub fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }

@@ -1,21 +1,18 @@
-//! A process's file as bytes: what is read from it is checked against its size first.
+//! A file that a traced or recorded program writes, as bytes: what is read from it is checked
+//! against its size first.
+//!
+//! Both kinds of files begin with a page whose first words are the same ([`FirstWords`]), and
+//! both have regions of records of a fixed size.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::{Pod, Zeroable, bytes_of, bytes_of_mut, pod_read_unaligned};
 
-use crate::layout::{
-    self, BYTE_ORDER, EventRecord, HEADER_SIZE, Header, MAGIC, NestRecord, Region, ThreadRecord,
-    UNIT, VERSION, WaitRecord,
-};
-use crate::reader::{Error, Row, Thread};
-use crate::windows::Windows;
-
-const ROW_SIZE: u64 = size_of::<layout::Row>() as u64;
-const EVENT_SIZE: u64 = size_of::<EventRecord>() as u64;
+use crate::layout::{BYTE_ORDER, Region};
+use crate::reader::Error;
 
 /// An open file and its size: every read is checked against it.
 pub struct Source<'a> {
@@ -24,8 +21,29 @@ pub struct Source<'a> {
     size: u64,
 }
 
+/// How a file's first page begins.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct FirstWords {
+    /// What kind of file it is.
+    pub magic: [u8; 8],
+    /// The version of its layout.
+    pub version: u32,
+    /// [`BYTE_ORDER`] as the writer's machine stores it.
+    pub byte_order: u32,
+    /// ELF machine number of the process.
+    pub machine: u32,
+    /// The clock.
+    pub clock: u32,
+    /// Its ticks in a second.
+    pub ticks_per_second: u64,
+}
+
 impl Source<'_> {
     /// Opens a file.
+    ///
+    /// # Errors
+    /// [`Error::Io`], or [`Error::Foreign`] if it is not a plain file.
     pub fn open(path: &Path) -> Result<Source<'_>, Error> {
         let io = |source| Error::Io { path: path.to_owned(), source };
         let file = File::open(path).map_err(io)?;
@@ -46,30 +64,39 @@ impl Source<'_> {
         Error::Damaged { path: self.path.to_owned(), what: what.into() }
     }
 
-    /// The first page, if it is that of a recording.
-    pub fn header(&self) -> Result<Header, Error> {
-        let mut header = Header::zeroed();
-        let prefix = (self.size as usize).min(size_of::<Header>());
-        self.read_at(&mut bytemuck::bytes_of_mut(&mut header)[..prefix], 0)?;
-        if header.magic != MAGIC {
+    /// The first page, if the file is of this kind and version; `H` begins with [`FirstWords`].
+    ///
+    /// # Errors
+    /// [`Error`], if it is of another kind, version or byte order, or ends inside its first page.
+    pub fn first_page<H: Pod>(&self, kind: [u8; 8], version: u32) -> Result<H, Error> {
+        let mut header = H::zeroed();
+        let prefix = (self.size as usize).min(size_of::<H>());
+        self.read_at(&mut bytes_of_mut(&mut header)[..prefix], 0)?;
+        let first: FirstWords = pod_read_unaligned(&bytes_of(&header)[..size_of::<FirstWords>()]);
+        if first.magic != kind {
             return Err(Error::Foreign(self.path.to_owned()));
         }
-        if header.byte_order != BYTE_ORDER {
+        if first.byte_order != BYTE_ORDER {
             return Err(Error::ByteOrder(self.path.to_owned()));
         }
-        if header.version != VERSION {
-            return Err(Error::Version { path: self.path.to_owned(), found: header.version });
+        if first.version != version {
+            let path = self.path.to_owned();
+            return Err(Error::Version { path, found: first.version, read: version });
         }
-        if self.size < HEADER_SIZE as u64 {
+        if self.size < crate::layout::HEADER_SIZE as u64 {
             return Err(self.damaged("it ends inside its first page"));
         }
-        if header.ticks_per_second == 0 {
+        if first.ticks_per_second == 0 {
             return Err(self.damaged("its clock has no rate"));
         }
         Ok(header)
     }
 
-    fn read_at(&self, into: &mut [u8], offset: u64) -> Result<(), Error> {
+    /// Fills a buffer from a place in the file.
+    ///
+    /// # Errors
+    /// [`Error::Io`], or [`Error::Damaged`] if the file ends before.
+    pub fn read_at(&self, into: &mut [u8], offset: u64) -> Result<(), Error> {
         match self.file.read_exact_at(into, offset) {
             Ok(()) => Ok(()),
             Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
@@ -80,7 +107,10 @@ impl Source<'_> {
     }
 
     /// Reads `count` records, after checking that they lie within the file.
-    fn records<T: Pod>(&self, offset: u64, count: usize, what: &str) -> Result<Vec<T>, Error> {
+    ///
+    /// # Errors
+    /// [`Error::Io`], or [`Error::Damaged`] if they don't.
+    pub fn records<T: Pod>(&self, offset: u64, count: usize, what: &str) -> Result<Vec<T>, Error> {
         let bytes = (count as u64).checked_mul(size_of::<T>() as u64);
         let end = bytes.and_then(|bytes| offset.checked_add(bytes));
         if end.is_none_or(|end| end > self.size) {
@@ -92,106 +122,13 @@ impl Source<'_> {
     }
 
     /// The records in use of a region.
+    ///
+    /// # Errors
+    /// [`Error::Io`], or [`Error::Damaged`] if they are of another size or not within the file.
     pub fn region<T: Pod>(&self, region: &Region, what: &str) -> Result<Vec<T>, Error> {
         if region.record_size as usize != size_of::<T>() {
             return Err(self.damaged(format!("its {what} have an unknown size")));
         }
         self.records(region.offset, region.count.min(region.capacity) as usize, what)
-    }
-
-    /// Where a unit of the arena is in the file.
-    fn unit(&self, header: &Header, unit: u64) -> Result<u64, Error> {
-        let bytes = unit.checked_mul(UNIT).and_then(|b| b.checked_add(header.arena_offset));
-        bytes.ok_or_else(|| self.damaged("an offset is out of range"))
-    }
-
-    /// The bytes that a thread's table and log take.
-    pub fn bytes_of(&self, record: &ThreadRecord) -> Result<u64, Error> {
-        let table = self.run(record.table, "table")?.map_or(0, |(_, rows)| rows * ROW_SIZE);
-        let log = self.run(record.log, "log")?.map_or(0, |(_, places)| places * EVENT_SIZE);
-        Ok(table + log)
-    }
-
-    /// A thread with its rows and, if wanted, its log.
-    pub fn thread(
-        &self,
-        header: &Header,
-        index: u32,
-        first: ThreadRecord,
-        with_log: bool,
-    ) -> Result<Thread, Error> {
-        /// More than a thread can exchange its table for larger ones.
-        const ATTEMPTS: u32 = 64;
-        let mut record = first;
-        for attempt in 1.. {
-            let rows = self.rows(header, &record);
-            let log = if with_log { self.log(header, &record) } else { Ok(Vec::new()) };
-            let offset =
-                header.threads.offset + u64::from(index) * size_of::<ThreadRecord>() as u64;
-            let now = self.records::<ThreadRecord>(offset, 1, "threads")?[0];
-            let place = |r: &ThreadRecord| (r.table, r.exchanges, r.log, r.log_thinned);
-            if place(&now) == place(&record) || attempt == ATTEMPTS {
-                let windows = Windows::from_word(record.log_windows)
-                    .ok_or_else(|| self.damaged("a log has impossible windows"))?;
-                return Ok(Thread { index, record, rows: rows?, log: log?, windows });
-            }
-            record = now;
-        }
-        unreachable!("the last attempt returns")
-    }
-
-    /// The first unit of a thread's table or log and its number of places; none if there is
-    /// none.
-    fn run(&self, word: u64, what: &str) -> Result<Option<(u64, u64)>, Error> {
-        let (unit, log2) = (word & 0xffff_ffff_ffff, word >> 48);
-        match log2 {
-            _ if word == 0 => Ok(None),
-            0..=32 => Ok(Some((unit, 1 << log2))),
-            _ => Err(self.damaged(format!("a {what} has an impossible size"))),
-        }
-    }
-
-    /// A thread's events, without those whose writer was stopped in the middle of them.
-    fn log(&self, header: &Header, record: &ThreadRecord) -> Result<Vec<EventRecord>, Error> {
-        let Some((unit, places)) = self.run(record.log, "log")? else {
-            return Ok(Vec::new());
-        };
-        let kept = record.log_kept.min(places);
-        let mut log: Vec<EventRecord> =
-            self.records(self.unit(header, unit)?, kept as usize, "events")?;
-        log.retain(|event| event.kind != 0);
-        Ok(log)
-    }
-
-    fn rows(&self, header: &Header, record: &ThreadRecord) -> Result<Vec<Row>, Error> {
-        let Some((unit, count)) = self.run(record.table, "table")? else {
-            return Ok(Vec::new());
-        };
-        let offset = self.unit(header, unit)?;
-        let all = self.records::<layout::Row>(offset, count as usize, "rows")?;
-        let mut rows = Vec::new();
-        for counts in all.into_iter().filter(|row| row.key != 0) {
-            let Some(op) = counts.op() else {
-                return Err(self.damaged("a row has an unknown operation"));
-            };
-            let waits = self.record::<WaitRecord>(header, counts.wait, "waits")?;
-            let nest = self.record::<NestRecord>(header, counts.nest, "nests")?;
-            rows.push(Row { op, counts, waits, nest });
-        }
-        Ok(rows)
-    }
-
-    /// The record at a unit of the arena; none at unit 0.
-    fn record<T: Pod>(
-        &self,
-        header: &Header,
-        unit: u32,
-        what: &str,
-    ) -> Result<Option<Box<T>>, Error> {
-        if unit == 0 {
-            return Ok(None);
-        }
-        let records = self.records::<T>(self.unit(header, u64::from(unit))?, 1, what)?;
-        Ok(Some(Box::new(records[0])))
     }
 }

@@ -114,7 +114,8 @@ pub struct Set {
     pub rwlocks: Option<&'static rwlock::Ops>,
 }
 
-/// The locks of these names, joined by `+`; `libc` leaves all to the C library.
+/// The locks of these names, joined by `+`. `libc` leaves all to the C library, and `libc-spin` all
+/// but that mutexes spin before they sleep.
 pub fn set(names: &[u8]) -> Set {
     let mut set = Set::default();
     if names == b"libc" {
@@ -124,6 +125,10 @@ pub fn set(names: &[u8]) -> Set {
         return set;
     }
     for name in names.split(|&b| b == b'+').filter(|name| !name.is_empty()) {
+        if name == b"libc-spin" {
+            set.mutexes = Some(&mutex::Ops::SPINNING);
+            continue;
+        }
         match find(name) {
             Some(Chosen::Exclusive(mutex, spin)) => {
                 (set.mutexes, set.spinlocks) = (Some(mutex), Some(spin));

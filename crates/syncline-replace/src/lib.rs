@@ -22,6 +22,8 @@
 //! **What can't be replaced is left to the C library whole**: objects shared between processes,
 //! robust mutexes, and those with a priority protocol. Nothing is ever half replaced.
 //!
+//! It also places threads on processors, if that is asked for ([`placement`]).
+//!
 //! It doesn't call the program's allocator, and leaves `errno` alone.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
@@ -35,6 +37,7 @@ mod generation;
 mod memory;
 mod mutex;
 mod options;
+mod placement;
 mod policy;
 mod report;
 mod rwlock;

@@ -100,7 +100,10 @@ pub fn print() {
 }
 
 fn compose(text: &mut Text) -> fmt::Result {
-    let names = core::str::from_utf8(options::locks()).unwrap_or("?");
+    let names = match options::policy() {
+        b"" => core::str::from_utf8(options::locks()).unwrap_or("?"),
+        _ => "a policy",
+    };
     let made = |count: &AtomicU64| count.load(Relaxed);
     // SAFETY: always allowed.
     let process = unsafe { libc::getpid() };

@@ -2,11 +2,12 @@
 
 use syncline_interpose::preserving_errno;
 
-use crate::{choice, report};
+use crate::{choice, placement, report};
 
 /// Runs when the program starts; locks may have been used before.
 extern "C" fn starts() {
     preserving_errno(choice::start);
+    placement::start();
 }
 
 /// Runs when the program has returned from `main` or called `exit`.

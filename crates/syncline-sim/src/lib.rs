@@ -8,8 +8,8 @@
 //! 4. [`Simulated`]: the memory.
 //! 5. [`uncached`]: the words and registers of a machine without cache coherence, bare.
 //!
-//! Costs are all that is simulated: there is no cache that overflows, and what is done
-//! between two accesses takes no time unless [`engine::delay`] says so.
+//! Costs are all that is simulated. What is done between two accesses takes no time beyond the few
+//! instructions that come with each, unless [`engine::delay`] says so.
 //!
 //! ```
 //! use syncline::lock::{Mcs, RawLock};
@@ -38,6 +38,7 @@
 
 mod caches;
 pub mod engine;
+mod levels;
 mod line;
 pub mod machine;
 mod memory;

@@ -1,8 +1,9 @@
 //! A cache line: who has it in which state, until when it is busy, and what an access costs.
 //!
 //! Accesses to one line are served one after the other, in the order in which they were
-//! asked for: each begins when the one before is done. So a line that many want has a queue,
-//! and spinning readers cost what fetching it again costs, one by one.
+//! asked for: each begins when the one before has done with the line, which where lines travel is
+//! when it is done. So a line that many want has a queue, and spinning readers cost what fetching it
+//! again costs, one by one.
 
 use crate::caches::Caches;
 use crate::engine::ThreadId;
@@ -65,6 +66,12 @@ impl Line {
             Access::Load => self.is_held(cache),
             _ => matches!(self.state, State::Modified | State::Exclusive) && self.owner == cache,
         }
+    }
+
+    /// For how many cycles an access that takes so many keeps the line.
+    pub fn occupied(&self, machine: &Machine, access: Access, cache: usize, cycles: u32) -> u32 {
+        let class = machine.class(machine.node_of(cache), self.home);
+        machine.occupied(access, self.state, class, cycles)
     }
 
     /// Cycles of an access by a cache, in the state that the line is in.

@@ -20,7 +20,7 @@ use std::time::Duration;
 use syncline::memory::{Address, Data, Link, Memory, Padded, Word};
 
 use self::change::change;
-use crate::engine::{act, with};
+use crate::engine::{LINE, act, with};
 use crate::machine::Access;
 
 pub use self::long::SimulatedLong;
@@ -202,7 +202,7 @@ impl<T> Link<NonNull<T>> for SimulatedLink<T> {
     }
 }
 
-/// Ordinary data: handing it out costs a store to its first line, or a load if it is only read.
+/// Ordinary data: handing it out costs a store to each of its lines, or a load if it is only read.
 #[derive(Debug, Default)]
 pub struct SimulatedData<T> {
     value: UnsafeCell<T>,
@@ -213,16 +213,31 @@ unsafe impl<T> Send for SimulatedData<T> {}
 // SAFETY: as of a word.
 unsafe impl<T> Sync for SimulatedData<T> {}
 
+impl<T> SimulatedData<T> {
+    /// An access to each of its lines.
+    #[inline]
+    fn access(&self, access: Access) {
+        let (from, bytes) = (self.value.get().addr(), size_of::<T>().max(1));
+        let mut at = from;
+        while at < from + bytes {
+            let end = (at / LINE * LINE + LINE).min(from + bytes);
+            let words = (end - at).div_ceil(size_of::<u64>()) as u64;
+            act(|engine| engine.access_words(access, at, words));
+            at = end;
+        }
+    }
+}
+
 impl<T> Data<T> for SimulatedData<T> {
     fn new(value: T) -> Self {
         SimulatedData { value: UnsafeCell::new(value) }
     }
     unsafe fn with<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
-        act(|engine| engine.access(Access::Store, self.value.get().addr()));
+        self.access(Access::Store);
         access(self.value.get())
     }
     unsafe fn look<R>(&self, access: impl FnOnce(*const T) -> R) -> R {
-        act(|engine| engine.access(Access::Load, self.value.get().addr()));
+        self.access(Access::Load);
         access(self.value.get())
     }
     fn into_inner(self) -> T {

@@ -6,7 +6,8 @@ use crate::figures::{PLANS, Plan};
 use crate::lab::Lab;
 use crate::target::Target;
 
-/// Measures these figures on these machines. `step` is told before each part what comes next.
+/// Measures these figures on these machines, those that have sense there. `step` is told before each
+/// part what comes next.
 pub fn run(
     lab: &Lab,
     plans: &[&Plan],
@@ -14,7 +15,7 @@ pub fn run(
     mut step: impl FnMut(&Plan, &Target),
 ) -> Book {
     let figures = plans.iter().map(|plan| plan.figure(lab, targets, &mut step));
-    Book { figures: figures.collect() }
+    Book { figures: figures.filter(|figure| !figure.panels.is_empty()).collect() }
 }
 
 /// The figures of these ids, in the order of the paper; all if none is given.
@@ -32,12 +33,14 @@ pub fn claimed(lab: &Lab, mut step: impl FnMut(&Plan, &Target)) -> Book {
     let ids: Vec<String> = ids.flatten().map(|&id| id.to_owned()).collect();
     let named = |name: &str| Target::named(name).expect("it comes along");
     let mut book = run(lab, &plans(&ids), &MACHINES.map(named), &mut step);
-    let smaller = TWO_SOCKETS.map(named);
-    for figure in &mut book.figures {
-        if let Some(plan) =
-            PLANS.iter().find(|plan| plan.id == figure.id && OF_TWO.contains(&plan.id))
-        {
-            figure.panels.extend(plan.figure(lab, &smaller, &mut step).panels);
+    for (machines, of) in OTHERS {
+        let others: Vec<Target> = machines.iter().map(|name| named(name)).collect();
+        for plan in PLANS.iter().filter(|plan| of.contains(&plan.id)) {
+            let figure = plan.figure(lab, &others, &mut step);
+            match book.figures.iter_mut().find(|there| there.id == figure.id) {
+                Some(there) => there.panels.extend(figure.panels),
+                None => book.figures.push(figure),
+            }
         }
     }
     book
@@ -45,6 +48,8 @@ pub fn claimed(lab: &Lab, mut step: impl FnMut(&Plan, &Target)) -> Book {
 
 /// SSYNC's machines.
 pub const MACHINES: [&str; 4] = ["opteron", "xeon", "niagara", "tilera"];
-/// Those of its section 8, and the figures that their claims are about.
-const TWO_SOCKETS: [&str; 2] = ["opteron-2384", "xeon-x5660"];
-const OF_TWO: [&str; 3] = ["table-2", "figure-4", "figure-5"];
+/// Other machines, and the figures that their claims are about: SSYNC's section 8, and the SCC.
+const OTHERS: [(&[&str], &[&str]); 2] = [
+    (&["opteron-2384", "xeon-x5660"], &["table-2", "figure-4", "figure-5"]),
+    (&["scc"], &["scc-figure-5"]),
+];

@@ -7,6 +7,7 @@ use syncline_study::figures::{NINE, PLANS};
 use syncline_study::lab::{Effort, Lab};
 use syncline_study::stress::atomics::{self, Operation};
 use syncline_study::stress::contenders::{self, Contender};
+use syncline_study::stress::hardware_table;
 use syncline_study::stress::messages::{self, Fetched, Way};
 use syncline_study::stress::table::{self, Shape};
 use syncline_study::stress::uncontended::Turns;
@@ -78,14 +79,15 @@ fn one_at_a_time_succeeds() {
 
 #[test]
 fn a_free_lock_costs_what_the_table_says() {
-    // Test-and-set is one atomic operation: table 2's, on a changed line, and 20 cycles alone.
+    // Test-and-set is one atomic operation: table 2's, on a changed line, and 20 cycles alone; and a
+    // cycle of instructions.
     let machine = simulated("opteron");
     let world = Elsewhere(&machine);
     let tas = &Contender::<Elsewhere<'_>>::named(&["tas"])[0];
     let turns = Turns { warm_up: 5, measured: 50, seed: 1 };
-    assert_eq!((tas.uncontended)(&world, None, &turns), 20.0);
+    assert_eq!((tas.uncontended)(&world, None, &turns), 21.0);
     for ((_, partner), paper) in world.partners().into_iter().zip([110.0, 197.0, 216.0, 296.0]) {
-        assert_eq!((tas.uncontended)(&world, Some(partner), &turns), paper);
+        assert_eq!((tas.uncontended)(&world, Some(partner), &turns), paper + 1.0);
     }
 }
 
@@ -98,6 +100,23 @@ fn messages_arrive_here_too() {
     let shape = Shape { buckets: 12, keys: 12 };
     let served = busy(|| table::served(&here, shape, &load(2, 1, 0.01)));
     assert!((0.0..=100.0).contains(&served.success_percent), "{served:?}");
+}
+
+#[test]
+fn servers_that_are_asked_in_hardware_answer_more() {
+    let tilera = simulated("tilera");
+    let (world, shape) = (Elsewhere(&tilera), Shape { buckets: 12, keys: 12 });
+    let load = load(12, 1, 50e-6);
+    let places = world.places(12, Placement::Near);
+    let software = table::served(&world, shape, &load).per_second;
+    let hardware = hardware_table::served(&tilera, shape, &places, &load);
+    assert!(hardware > software && software > 1e6, "{hardware} {software}");
+}
+
+#[test]
+fn the_ticket_lock_fetches_for_writing_where_stores_are_broadcast() {
+    let broadcasts = |name: &str| Elsewhere(&simulated(name)).broadcasts();
+    assert_eq!(["opteron", "xeon", "tilera"].map(broadcasts), [true, false, false]);
 }
 
 #[test]
@@ -137,6 +156,7 @@ fn every_figure_can_be_measured_on_a_machine_from_a_file() {
     let targets = [Target::named(path.to_str().expect("a name")).expect("it is one")];
     let lab = Lab { effort: Effort::Small, seed: 1 };
     let book = study::run(&lab, &PLANS.iter().collect::<Vec<_>>(), &targets, |_, _| {});
+    assert_eq!(book.figures.len(), PLANS.len() - 1, "all but the SCC's");
     for figure in &book.figures {
         let [panel] = &figure.panels[..] else { panic!("{}: no panel", figure.id) };
         let values = panel.series.iter().flat_map(|series| &series.points).map(|point| point.y);

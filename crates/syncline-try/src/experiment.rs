@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::interval::{Interval, median};
+use crate::load::Load;
 use crate::measure::Measure;
 use crate::run::{Failed, Sample, run};
 
@@ -38,6 +39,10 @@ pub struct Experiment {
     pub measure: Measure,
     /// How often any of the intervals may be wrong.
     pub miss: f64,
+    /// The smallest difference that matters, as a share.
+    pub matters: f64,
+    /// What the program is put under, if it is a server.
+    pub load: Option<Load>,
 }
 
 /// What came out.
@@ -67,8 +72,10 @@ pub enum Verdict {
     Better(f64, Interval),
     /// Worse: the interval lies below 1.
     Worse(f64, Interval),
-    /// The interval contains 1.
+    /// The interval contains 1, and no difference that matters.
     Same(f64, Interval),
+    /// The interval contains 1 and differences that matter; about so many rounds would tell.
+    Undecided(f64, Interval, usize),
     /// Too few rounds for an interval; the median gain.
     TooFew(f64),
     /// It failed.
@@ -138,11 +145,11 @@ impl Experiment {
         &self,
         variant: &Variant,
         limit: Option<Duration>,
-        interrupted: impl Fn() -> bool,
+        interrupted: impl Fn() -> bool + Copy,
     ) -> Result<(Sample, f64), Failed> {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]).envs(variant.variables.iter().cloned());
-        let sample = run(&mut command, limit, interrupted)?;
+        let sample = once(&mut command, self.load.as_ref(), limit, interrupted)?;
         let value = self.measure.of(&sample);
         let value = value.map_err(|e| Failed::Status("status 0".into(), format!(", but {e}")))?;
         Ok((sample, value))
@@ -158,12 +165,28 @@ impl Experiment {
                 own.iter().zip(&series.values).map(|(&a, &b)| self.measure.gain(a, b)).collect();
             let verdict = match series.failed {
                 Some(why) => Verdict::Failed(why),
-                None => judge(&gains, middle(&series.values), miss),
+                None => judge(&gains, middle(&series.values), miss, self.matters),
             };
             Comparison { name: variant.name.clone(), verdict }
         };
         let others = self.others.iter().zip(others).map(compare).collect();
         Outcome { own: middle(own), rounds: complete, others }
+    }
+}
+
+/// Runs a command once, under a load if there is one; it may take as long as the limit says.
+///
+/// # Errors
+/// If it fails, takes too long, or `interrupted` says so.
+pub fn once(
+    command: &mut Command,
+    load: Option<&Load>,
+    limit: Option<Duration>,
+    interrupted: impl Fn() -> bool + Copy,
+) -> Result<Sample, Failed> {
+    match load {
+        None => run(command, limit, interrupted),
+        Some(load) => load.run(command, limit, interrupted),
     }
 }
 
@@ -174,13 +197,30 @@ fn middle(values: &[f64]) -> f64 {
 }
 
 /// What a variant's gains over the rounds say; `value` is its median value.
-fn judge(gains: &[f64], value: f64, miss: f64) -> Verdict {
-    match Interval::of(gains, miss) {
-        None => Verdict::TooFew(middle(gains)),
-        Some(interval) if interval.low > 1.0 => Verdict::Better(value, interval),
-        Some(interval) if interval.high < 1.0 => Verdict::Worse(value, interval),
-        Some(interval) => Verdict::Same(value, interval),
+fn judge(gains: &[f64], value: f64, miss: f64, matters: f64) -> Verdict {
+    let Some(interval) = Interval::of(gains, miss) else { return Verdict::TooFew(middle(gains)) };
+    if interval.low > 1.0 {
+        return Verdict::Better(value, interval);
     }
+    if interval.high < 1.0 {
+        return Verdict::Worse(value, interval);
+    }
+    if interval.low >= 1.0 / (1.0 + matters) && interval.high <= 1.0 + matters {
+        return Verdict::Same(value, interval);
+    }
+    Verdict::Undecided(value, interval, enough(&interval, gains.len(), matters))
+}
+
+/// About how many rounds would tell: an interval is as wide as the root of its draws is small. It
+/// tells when it leaves out 1, or else all that matters.
+fn enough(interval: &Interval, rounds: usize, matters: f64) -> usize {
+    let median = interval.median.ln().abs();
+    let width = (interval.high / interval.median).ln().max((interval.median / interval.low).ln());
+    let matters = matters.ln_1p();
+    let narrow = median.max(matters - median);
+    let rounds = rounds as f64 * (width / narrow).powi(2);
+    // A width that is a little too large must not say that there are enough already.
+    (rounds.ceil() as usize).max(1 + rounds as usize)
 }
 
 #[cfg(test)]
@@ -212,6 +252,8 @@ mod tests {
                 less: false,
             },
             miss: 0.05,
+            matters: 0.05,
+            load: None,
         }
     }
 
@@ -228,11 +270,41 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_no_difference() {
-        // Gains that swing to both sides.
-        let gains = [1.3, 0.8, 1.1, 0.9, 1.05, 0.97, 1.2, 0.85, 1.01];
-        assert!(matches!(judge(&gains, 1.0, 0.05), Verdict::Same(..)));
-        assert!(matches!(judge(&gains[..5], 1.0, 0.05), Verdict::TooFew(_)));
+    fn no_difference_is_said_only_if_none_that_matters_is_left() {
+        // Gains that swing to both sides, by much and by little.
+        let wild = [1.3, 0.8, 1.1, 0.9, 1.05, 0.97, 1.2, 0.85, 1.01];
+        let tame = wild.map(|gain: f64| gain.powf(0.1));
+        let Verdict::Undecided(_, interval, rounds) = judge(&wild, 1.0, 0.05, 0.05) else {
+            panic!("0.85 to 1.2 leaves much open")
+        };
+        assert!((interval.low, interval.high) == (0.85, 1.2) && (50..500).contains(&rounds));
+        assert!(matches!(judge(&tame, 1.0, 0.05, 0.05), Verdict::Same(..)));
+        assert!(matches!(judge(&tame, 1.0, 0.05, 0.005), Verdict::Undecided(..)));
+        assert!(matches!(judge(&wild[..5], 1.0, 0.05, 0.05), Verdict::TooFew(_)));
+    }
+
+    /// The estimate holds: with about so many rounds most experiments do tell.
+    #[test]
+    fn so_many_rounds_do_tell() {
+        let mut random = fastrand::Rng::with_seed(11);
+        for middle in [1.0, 1.03, 0.93] {
+            let mut draws = |n: usize| -> Vec<f64> {
+                let noise = |random: &mut fastrand::Rng| {
+                    (0..12).map(|_| random.f64() - 0.5).sum::<f64>() * 0.08
+                };
+                (0..n).map(|_| middle * noise(&mut random).exp()).collect()
+            };
+            let mut told = 0;
+            let mut asked = 0;
+            while asked < 100 {
+                if let Verdict::Undecided(_, _, rounds) = judge(&draws(12), 1.0, 0.05, 0.05) {
+                    asked += 1;
+                    let more = judge(&draws(rounds * 2), 1.0, 0.05, 0.05);
+                    told += u32::from(!matches!(more, Verdict::Undecided(..)));
+                }
+            }
+            assert!(told >= 60, "{told} of 100 at {middle}");
+        }
     }
 
     #[test]

@@ -10,10 +10,12 @@
 
 mod experiment;
 mod interval;
+mod load;
 mod measure;
 mod run;
 
-pub use experiment::{Comparison, Experiment, Outcome, Variant, Verdict};
+pub use experiment::{Comparison, Experiment, Outcome, Variant, Verdict, once};
 pub use interval::{Interval, fewest};
+pub use load::{Load, Ready};
 pub use measure::{Measure, NotANumber};
 pub use run::{Failed, Sample};

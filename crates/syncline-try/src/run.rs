@@ -17,7 +17,7 @@ use thiserror::Error;
 use wait_timeout::ChildExt;
 
 /// How often the user is asked whether to go on.
-const GLANCE: Duration = Duration::from_millis(100);
+pub(crate) const GLANCE: Duration = Duration::from_millis(100);
 /// How much of the end of the output an error shows.
 const SHOWN: usize = 1000;
 
@@ -44,6 +44,15 @@ pub enum Failed {
     /// It took too long, and was ended.
     #[error("took more than {} s and was ended", .0.as_secs())]
     TooLong(Duration),
+    /// The server of a load was not ready in time.
+    #[error("was not ready within {} s{}", .0.as_secs(), .1)]
+    NotReady(Duration, String),
+    /// The load failed.
+    #[error("ran, but its load {0}")]
+    Load(Box<Failed>),
+    /// Another server has its port.
+    #[error("was not started: something else answers at {0} already")]
+    Taken(String),
     /// The user has interrupted it.
     #[error("was interrupted")]
     Interrupted,
@@ -55,28 +64,37 @@ pub(crate) fn run(
     limit: Option<Duration>,
     interrupted: impl Fn() -> bool,
 ) -> Result<Sample, Failed> {
-    let mut output = tempfile::tempfile()?;
-    let channel = || io::Result::Ok(Stdio::from(output.try_clone()?));
-    command.stdin(Stdio::null()).stdout(channel()?).stderr(channel()?).process_group(0);
     let before = processor_seconds();
+    let (mut child, mut output) = start(command)?;
     let started = Instant::now();
-    let mut child = command.spawn()?;
     let ended = wait(&mut child, started, limit, interrupted);
     let seconds = started.elapsed().as_secs_f64();
     let processor_seconds = processor_seconds() - before;
     let output = read(&mut output)?;
     let status = ended?;
     if !status.success() {
-        let how = match status.signal() {
-            Some(signal) => format!("signal {signal}"),
-            None => format!("status {}", status.code().unwrap_or_default()),
-        };
-        return Err(Failed::Status(how, end_of(&output)));
+        return Err(Failed::Status(how(status), end_of(&output)));
     }
     Ok(Sample { seconds, processor_seconds, output })
 }
 
-fn wait(
+/// Starts a command in a process group of its own, with a file for what it prints.
+pub(crate) fn start(command: &mut Command) -> io::Result<(Child, File)> {
+    let output = tempfile::tempfile()?;
+    let channel = || io::Result::Ok(Stdio::from(output.try_clone()?));
+    command.stdin(Stdio::null()).stdout(channel()?).stderr(channel()?).process_group(0);
+    Ok((command.spawn()?, output))
+}
+
+/// How it ended, in words.
+pub(crate) fn how(status: ExitStatus) -> String {
+    match status.signal() {
+        Some(signal) => format!("signal {signal}"),
+        None => format!("status {}", status.code().unwrap_or_default()),
+    }
+}
+
+pub(crate) fn wait(
     child: &mut Child,
     started: Instant,
     limit: Option<Duration>,
@@ -90,29 +108,36 @@ fn wait(
         if too_long.is_none() && !interrupted() {
             continue;
         }
-        // Those that it has started go with it.
-        let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
-        child.wait()?;
+        kill(child)?;
         return Err(too_long.map_or(Failed::Interrupted, Failed::TooLong));
     }
 }
 
+/// Ends it, and those that it has started with it.
+pub(crate) fn kill(child: &mut Child) -> io::Result<()> {
+    let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
+    child.wait()?;
+    Ok(())
+}
+
 /// Of all children that were waited for.
-fn processor_seconds() -> f64 {
+pub(crate) fn processor_seconds() -> f64 {
     getrusage(UsageWho::RUSAGE_CHILDREN).map_or(0.0, |usage| {
         let both = usage.user_time() + usage.system_time();
         both.num_microseconds() as f64 / 1e6
     })
 }
 
-fn read(file: &mut File) -> io::Result<Vec<u8>> {
+/// All that was written to it.
+pub(crate) fn read(file: &mut File) -> io::Result<Vec<u8>> {
     let mut output = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut output)?;
     Ok(output)
 }
 
-fn end_of(output: &[u8]) -> String {
+/// The end of what was printed, for an error.
+pub(crate) fn end_of(output: &[u8]) -> String {
     let end = &output[output.len().saturating_sub(SHOWN)..];
     match String::from_utf8_lossy(end).trim() {
         "" => String::new(),

@@ -9,7 +9,8 @@ use std::time::Duration;
 use bytemuck::Zeroable;
 use syncline::RwLock;
 use syncline::lock::{
-    CompactRw, FairRw, RawSharedLock, ReadersFirst, TimedSharedLock, TrySharedLock, WritersFirst,
+    CompactRw, FairRw, FlagRw, RawSharedLock, ReadersFirst, TimedSharedLock, TrySharedLock,
+    WritersFirst,
 };
 use syncline::wait::{Park, Spin, Yield};
 
@@ -38,20 +39,20 @@ macro_rules! under_each_policy {
 }
 
 under_each_policy! { [writers_exclude readers_share mixed_guards]
-    compact CompactRw, fair FairRw, readers ReadersFirst, writers WritersFirst,
+    compact CompactRw, flag FlagRw, fair FairRw, readers ReadersFirst, writers WritersFirst,
 }
 
 mod trying {
     use super::*;
     under_each_policy! { [tries_and_waits]
-        compact CompactRw, readers ReadersFirst, writers WritersFirst,
+        compact CompactRw, flag FlagRw, readers ReadersFirst, writers WritersFirst,
     }
 }
 
 mod timed {
     use super::*;
     under_each_policy! { [giving_up_loses_nobody expires writer_that_gives_up_lets_readers_in]
-        compact CompactRw,
+        compact CompactRw, flag FlagRw,
     }
 }
 

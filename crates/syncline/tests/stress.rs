@@ -315,6 +315,7 @@ macro_rules! lock {
     }};
     (= $Lock:ident, $n:ident, near $kind:ident) => {};
     (= $Lock:ident, $n:ident, parks $kind:ident) => {};
+    (= $Lock:ident, $n:ident, spins $kind:ident) => {};
     (= $Lock:ident, $n:ident, shared) => {
         exclusive::<$Lock>($n);
         shared::<$Lock>($n);

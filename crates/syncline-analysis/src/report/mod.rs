@@ -2,11 +2,12 @@
 
 mod html;
 mod json;
-mod name;
-mod number;
+pub mod name;
+pub mod number;
 mod terminal;
 mod words;
 
 pub use html::html;
 pub use json::{SCHEMA, json};
+pub(crate) use name::function as short_function;
 pub use terminal::{Style, diff as terminal_diff, terminal};

@@ -94,6 +94,23 @@ impl Image {
         self.tables.functions.find(address).map(|(name, offset)| (demangle(name), offset))
     }
 
+    /// All functions by the symbols: start, size and name.
+    pub fn all_functions(&self) -> impl Iterator<Item = (u64, u64, String)> {
+        self.tables.functions.all().map(|(start, size, name)| (start, size, demangle(name)))
+    }
+
+    /// All variables: start, size and name.
+    pub fn all_variables(&self) -> impl Iterator<Item = (u64, u64, String)> {
+        self.tables.variables.all().map(|(start, size, name)| (start, size, demangle(name)))
+    }
+
+    /// The code by the lines that it comes from: pieces of one line each; none without debug
+    /// information.
+    pub fn lines(&self) -> Vec<std::ops::Range<u64>> {
+        let found = self.debug.as_ref().and_then(|d| d.find_location_range(0, u64::MAX).ok());
+        found.into_iter().flatten().map(|(start, size, _)| start..start + size).collect()
+    }
+
     fn debug_frames(&self, address: u64) -> Option<Vec<Found>> {
         let mut found = Vec::new();
         let mut frames = self.debug.as_ref()?.find_frames(address).ok()?;

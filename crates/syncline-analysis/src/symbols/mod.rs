@@ -6,7 +6,7 @@
 
 pub mod demangle;
 pub mod files;
-mod image;
+pub mod image;
 pub mod place;
 mod table;
 

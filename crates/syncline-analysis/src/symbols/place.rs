@@ -55,7 +55,7 @@ const FUNCTIONS: [&str; 29] = [
 ];
 
 /// Starts of the names of shared libraries.
-const LIBRARIES: [&str; 7] = [
+pub const LIBRARIES: [&str; 7] = [
     "libc.so",
     "libpthread.so",
     "libstdc++.so",
@@ -77,7 +77,8 @@ pub fn users_own<'a>(frames: impl Iterator<Item = &'a Frame>, modules: &[Module]
     any.then_some(0)
 }
 
-fn wraps_locks(frame: &Frame, modules: &[Module]) -> bool {
+/// Whether a function is a library's that is known to wrap locks.
+pub fn wraps_locks(frame: &Frame, modules: &[Module]) -> bool {
     let file = frame.file.as_deref().unwrap_or_default();
     let name = own_name(&frame.function);
     FILES.iter().any(|part| file.contains(part))

@@ -58,6 +58,11 @@ impl Table {
         reaching.iter().filter(overlaps).map(|symbol| &*symbol.name)
     }
 
+    /// All of them: start, size and name.
+    pub fn all(&self) -> impl Iterator<Item = (u64, u64, &str)> {
+        self.symbols.iter().map(|symbol| (symbol.start, symbol.size, &*symbol.name))
+    }
+
     /// Sorts by address. Of several names for one address the longest range is kept, then
     /// the shortest name, then the first in the alphabet: an alias would be as right.
     fn sort(&mut self) {

@@ -1,4 +1,4 @@
-//! Five locks written down plainly over `core::sync::atomic`, as one writes them who needs one
+//! Six locks written down plainly over `core::sync::atomic`, as one writes them who needs one
 //! lock and no library. The library's native forms must be as quick: being generic over a memory
 //! and a waiting policy is to cost nothing. [`super::instructions`] compares the same pairs.
 //!
@@ -6,7 +6,7 @@
 
 use std::hint::spin_loop;
 use std::ptr;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicPtr, AtomicU32};
 
 use super::arena::Lock;
@@ -24,6 +24,7 @@ pub fn contenders() -> Vec<(Contender, &'static str)> {
         (lock::<Ticket>("ticket by hand", Kind::Ticket), "ticket-spin"),
         (lock::<Mcs>("mcs by hand", Kind::Mcs), "mcs-spin"),
         (lock::<Futex>("futex by hand", Kind::Blocking), "futex"),
+        (lock::<FlagRw>("rw_flag by hand", Kind::SpinningShared), "rw_flag-spin"),
     ]
 }
 
@@ -190,5 +191,65 @@ impl Futex {
         let no_deadline = ptr::null::<libc::timespec>();
         // SAFETY: the kernel only reads the word; whatever it answers, callers look again.
         unsafe { libc::syscall(libc::SYS_futex, self.0.as_ptr(), operation, value, no_deadline) };
+    }
+}
+
+#[derive(Default)]
+pub struct FlagRw {
+    flag: AtomicU32,
+    readers: AtomicU32,
+}
+
+const READER: u32 = 2;
+const FULL: u32 = 1 << 31;
+
+impl Lock for FlagRw {
+    const SHARED: bool = true;
+
+    type Thread = ();
+
+    #[inline(always)]
+    fn with<R: Send>(&self, _: &mut (), section: impl FnOnce() -> R + Send) -> R {
+        while self.flag.compare_exchange(FREE, HELD, SeqCst, Relaxed).is_err() {
+            until_zero(&self.flag);
+        }
+        if self.readers.load(SeqCst) != 0 {
+            until_zero(&self.readers);
+        }
+        let result = section();
+        self.flag.store(FREE, Release);
+        result
+    }
+
+    #[inline(always)]
+    fn share<R: Send>(&self, _: &mut (), section: impl FnOnce() -> R + Send) -> R {
+        while !self.enter() {
+            until_zero(&self.flag);
+        }
+        let result = section();
+        self.readers.fetch_sub(READER, Release);
+        result
+    }
+}
+
+impl FlagRw {
+    #[inline(always)]
+    fn enter(&self) -> bool {
+        if self.flag.load(Relaxed) != FREE {
+            return false;
+        }
+        let readers = self.readers.fetch_add(READER, SeqCst).wrapping_add(READER);
+        if readers < FULL && self.flag.load(SeqCst) == FREE {
+            return true;
+        }
+        self.readers.fetch_sub(READER, Release);
+        false
+    }
+}
+
+#[cold]
+fn until_zero(word: &AtomicU32) {
+    while word.load(Acquire) != 0 {
+        spin_loop();
     }
 }

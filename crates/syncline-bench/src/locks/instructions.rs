@@ -18,7 +18,7 @@ use syncline::wait::Spin;
 
 use super::arena::{Lock, barrier};
 use super::handwritten as by_hand;
-use super::ours::Exclusive;
+use super::ours::{Exclusive, Shared};
 
 #[test]
 fn native_forms_run_the_instructions_of_handwritten_locks() {
@@ -27,6 +27,21 @@ fn native_forms_run_the_instructions_of_handwritten_locks() {
     same::<Exclusive<lock::Ticket<Spin>>, by_hand::Ticket>("ticket");
     same::<Exclusive<lock::Mcs<Spin>>, by_hand::Mcs>("mcs");
     same::<Exclusive<lock::Futex>, by_hand::Futex>("futex");
+    same::<Shared<lock::FlagRw<Spin>>, by_hand::FlagRw>("rw_flag, writer");
+    same::<Reader<Shared<lock::FlagRw<Spin>>>, Reader<by_hand::FlagRw>>("rw_flag, reader");
+}
+
+/// A lock whose shares are looked at.
+#[derive(Default)]
+struct Reader<L>(L);
+
+impl<L: Lock> Lock for Reader<L> {
+    type Thread = L::Thread;
+
+    #[inline(always)]
+    fn with<R: Send>(&self, thread: &mut L::Thread, section: impl FnOnce() -> R + Send) -> R {
+        self.0.share(thread, section)
+    }
 }
 
 /// A lock with more to do is told from one with less.

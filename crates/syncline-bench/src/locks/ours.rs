@@ -29,7 +29,7 @@ impl<L: RawLock> Lock for Exclusive<L> {
 }
 
 #[derive(Default)]
-struct Shared<L>(L);
+pub struct Shared<L>(L);
 
 impl<L: RawSharedLock> Lock for Shared<L> {
     const SHARED: bool = true;

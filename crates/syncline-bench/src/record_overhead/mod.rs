@@ -16,6 +16,8 @@ mod nothing;
 mod pair;
 mod threads;
 
+pub use pair::figures;
+
 use serde::Serialize;
 
 use crate::Size;

@@ -17,7 +17,9 @@ pub fn build_what_is_measured() {
     };
     let mut cargo = Command::new(env!("CARGO"));
     cargo.arg("build");
-    for package in ["syncline-cli", "syncline-preload", "syncline-inspect", "syncline-replace"] {
+    let packages =
+        ["syncline-cli", "syncline-preload", "syncline-inspect", "syncline-replace", "syncline-capi"];
+    for package in packages {
         cargo.args(["--package", package]);
     }
     cargo.args(["--profile", profile, "--target-dir"]).arg(target);

@@ -51,6 +51,24 @@ int syncline_rw_writers_timedwait(syncline_rw_writers_t *lock, syncline_cond_t *
                                   const struct timespec *deadline);
 int syncline_rw_writers_destroy(syncline_rw_writers_t *lock);
 
+/* rw_flag: a flag of the writer's and a count of readers, each of whom looks at the
+   other's. Waiters get it in no order; a writer comes before new readers. Sharing by
+   threads that each have a processor; never sleeps. 32 bytes. Source: common practice;
+   Concurrency Kit. */
+typedef struct syncline_rw_flag { uint64_t opaque[4]; } syncline_rw_flag_t;
+#define SYNCLINE_RW_FLAG_INIT {{0}}
+int syncline_rw_flag_rdlock(syncline_rw_flag_t *lock);
+int syncline_rw_flag_tryrdlock(syncline_rw_flag_t *lock);
+int syncline_rw_flag_timedrdlock(syncline_rw_flag_t *lock, const struct timespec *deadline);
+int syncline_rw_flag_wrlock(syncline_rw_flag_t *lock);
+int syncline_rw_flag_trywrlock(syncline_rw_flag_t *lock);
+int syncline_rw_flag_timedwrlock(syncline_rw_flag_t *lock, const struct timespec *deadline);
+int syncline_rw_flag_unlock(syncline_rw_flag_t *lock);
+int syncline_rw_flag_wait(syncline_rw_flag_t *lock, syncline_cond_t *cond);
+int syncline_rw_flag_timedwait(syncline_rw_flag_t *lock, syncline_cond_t *cond,
+                               const struct timespec *deadline);
+int syncline_rw_flag_destroy(syncline_rw_flag_t *lock);
+
 /* rw_compact: one word counts the readers inside and the writers that wait. Writers come
    before readers; a reader may starve. The default for sharing; a word, and sleepers cost
    nothing. 24 bytes. Source: common practice. */
@@ -72,6 +90,7 @@ int syncline_rw_compact_destroy(syncline_rw_compact_t *lock);
 SYNCLINE_LAYOUT(syncline_rw_fair_t, 56, 8);
 SYNCLINE_LAYOUT(syncline_rw_readers_t, 64, 8);
 SYNCLINE_LAYOUT(syncline_rw_writers_t, 64, 8);
+SYNCLINE_LAYOUT(syncline_rw_flag_t, 32, 8);
 SYNCLINE_LAYOUT(syncline_rw_compact_t, 24, 8);
 
 #endif /* SYNCLINE_RWLOCKS_H */

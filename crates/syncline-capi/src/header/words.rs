@@ -40,6 +40,7 @@ fn served(order: Order) -> &'static str {
         Order::Bounded => "Served in order, but newcomers may overtake for a bounded time.",
         Order::ReadersFirst => "Readers come before writers; a writer may starve.",
         Order::WritersFirst => "Writers come before readers; a reader may starve.",
+        Order::NewReadersLast => "Waiters get it in no order; a writer comes before new readers.",
     }
 }
 

@@ -54,6 +54,8 @@ struct Thread {
     number: usize,
     /// Pauses since it last changed anything.
     pauses: u32,
+    /// It has changed a word with SeqCst, and had no fence since.
+    owes_fence: bool,
     has_waited: bool,
 }
 
@@ -165,12 +167,6 @@ impl Execution {
         Atomic(word)
     }
 
-    /// The word, for an access that changes it.
-    pub(super) fn change(word: usize) -> impl std::ops::Deref<Target = AtomicU32> {
-        Self::moved_on();
-        Self::access(word)
-    }
-
     pub(super) fn access_link(link: usize) -> impl std::ops::Deref<Target = AtomicPtr<()>> {
         let link = with(|e| e.links.get(link).cloned());
         let link = link.expect("a link that was never made was accessed");
@@ -186,6 +182,12 @@ impl Execution {
     pub(super) fn end_of_link(link: usize) {
         let link = with(|e| Rc::clone(&e.links[link]));
         link.life.with_mut(|_| ());
+    }
+
+    /// Whether this thread owes a fence, and from now on does or doesn't.
+    pub(super) fn owes_fence(from_now_on: bool) -> bool {
+        let me = me();
+        with(|e| std::mem::replace(&mut e.threads[me].owes_fence, from_now_on))
     }
 
     // Nodes.

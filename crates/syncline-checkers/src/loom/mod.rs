@@ -4,10 +4,9 @@
 //! loads that may be stale, until it has seen all that differ, up to its bounds. It follows C11
 //! with exceptions:
 //!
-//! - **SeqCst accesses are as AcqRel**, which is weaker: nothing that is wrong is missed, but an
-//!   algorithm that needs them fails here although it is right (SeqCst fences are modelled). A
-//!   lock in which two threads each write one word and then read the other's must do it by
-//!   read-modify-writes of one word, or by fences.
+//! - **SeqCst accesses are as AcqRel**, but for one use: that of two threads that each change a
+//!   word and then look at the other's, one sees the other. For this, words add a fence, which loom
+//!   has (`words.rs`). An algorithm that needs more of them fails here although it is right.
 //! - **No load buffering**: a load never sees a store that comes later in time. No algorithm here
 //!   passes a value in a circle through Relaxed words; nothing checks that.
 //! - **The last seven stores** of a word are remembered; a load never returns an older one.

@@ -2,13 +2,20 @@
 //!
 //! A word is a number; what it stands for is in the execution's table, and outlives it. So an
 //! access to a dead word is an access to its number, and is reported.
+//!
+//! Loom takes SeqCst accesses for AcqRel ones, but has SeqCst fences. So a thread that has changed
+//! a word with SeqCst puts a fence before its next SeqCst look at a word. Of two threads that each
+//! change a word and then look at the other's, one then sees the other, as C11 has it; and neither
+//! is bound to if one of the four accesses is not SeqCst. A fence is a little stronger: it orders
+//! what is not SeqCst as well. Other orders that C11 promises of SeqCst accesses are not had here.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::Ordering::{self, Relaxed};
+use std::sync::atomic::Ordering::{self, Relaxed, SeqCst};
 use std::thread::panicking;
 
+use loom::sync::atomic::{AtomicU32, fence};
 use syncline::memory::{Address, Link, Word};
 
 use super::execution::Execution;
@@ -20,6 +27,15 @@ pub struct LoomWord(usize);
 impl LoomWord {
     pub(super) fn id(&self) -> usize {
         self.0
+    }
+
+    /// The word, for an access that changes it.
+    fn change(&self, order: Ordering) -> impl std::ops::Deref<Target = AtomicU32> {
+        Execution::moved_on();
+        if order == SeqCst {
+            Execution::owes_fence(true);
+        }
+        Execution::access(self.0)
     }
 }
 
@@ -40,30 +56,36 @@ impl Drop for LoomWord {
 
 impl Word for LoomWord {
     fn load(&self, order: Ordering) -> u32 {
+        if order == SeqCst && Execution::owes_fence(false) {
+            fence(SeqCst);
+        }
         Execution::access(self.0).load(order)
     }
     fn store(&self, value: u32, order: Ordering) {
-        Execution::change(self.0).store(value, order);
+        self.change(order).store(value, order);
     }
     fn swap(&self, value: u32, order: Ordering) -> u32 {
-        Execution::change(self.0).swap(value, order)
+        self.change(order).swap(value, order)
     }
     fn fetch_add(&self, value: u32, order: Ordering) -> u32 {
-        Execution::change(self.0).fetch_add(value, order)
+        self.change(order).fetch_add(value, order)
     }
     fn fetch_sub(&self, value: u32, order: Ordering) -> u32 {
-        Execution::change(self.0).fetch_sub(value, order)
+        self.change(order).fetch_sub(value, order)
     }
     fn fetch_or(&self, bits: u32, order: Ordering) -> u32 {
-        Execution::change(self.0).fetch_or(bits, order)
+        self.change(order).fetch_or(bits, order)
     }
     fn fetch_and(&self, bits: u32, order: Ordering) -> u32 {
-        Execution::change(self.0).fetch_and(bits, order)
+        self.change(order).fetch_and(bits, order)
     }
     fn exchange(&self, old: u32, new: u32, order: Ordering) -> Result<u32, u32> {
         let result = Execution::access(self.0).compare_exchange(old, new, order, Relaxed);
         if result.is_ok() {
             Execution::moved_on();
+            if order == SeqCst {
+                Execution::owes_fence(true);
+            }
         }
         result
     }

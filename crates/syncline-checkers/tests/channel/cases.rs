@@ -9,7 +9,9 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex};
 use std::thread::panicking;
 
-use syncline::channel::{self, Duplex, Inbox, RawChannel, Receiver, Sender, TrySendError};
+use syncline::channel::{
+    self, Duplex, Inbox, RawChannel, Receiver, RecvTimeoutError, Sender, TrySendError,
+};
 use syncline_checkers::Engine;
 
 /// A message of `N` words and a token.
@@ -163,6 +165,61 @@ pub fn tries<Q: Checked>(capacity: usize, messages: u64) {
                 assert!(number.is_none() || number > last);
                 last = number.or(last);
             }
+        },
+    );
+}
+
+/// A receiver that waits until a deadline, which may pass or not, loses nothing.
+pub fn in_time_or_not<Q: Checked>(messages: u64) {
+    pair::<Q>(
+        1,
+        move |mut sender, token| {
+            for number in 0..messages {
+                assert!(sender.send(Q::Item::new(number, token)).is_ok());
+            }
+        },
+        move |mut receiver| {
+            let mut next = 0;
+            match receiver.recv_until(Q::Memory::soon()) {
+                Ok(note) => {
+                    assert_eq!(note.number(), 0);
+                    next = 1;
+                }
+                Err(error) => assert_eq!(error, RecvTimeoutError::Timeout),
+            }
+            assert!(receiver.iter().map(Numbered::number).eq(next..messages));
+        },
+    );
+}
+
+/// Nobody sends before the deadline.
+pub fn too_late<Q: Checked>() {
+    let (sender, receiver) = channel::over::<Q>(1);
+    let ends = (Kept::new(sender), Kept::new(receiver));
+    play::<Q::Memory, _>(vec![ends], Arc::default(), |_, (mut sender, mut receiver), token| {
+        let wait = receiver.recv_until(Q::Memory::soon());
+        assert_eq!(wait.err(), Some(RecvTimeoutError::Timeout));
+        assert!(sender.send(Q::Item::new(1, token)).is_ok());
+        assert_eq!(receiver.recv_until(Q::Memory::soon()).map(Numbered::number), Ok(1));
+        drop(sender);
+        let wait = receiver.recv_until(Q::Memory::soon());
+        assert_eq!(wait.err(), Some(RecvTimeoutError::Disconnected));
+    });
+}
+
+/// The same to an inbox.
+pub fn too_late_for_an_inbox<Q: Checked>() {
+    let mut inbox = Kept::new(Inbox::<Q::Item, Q>::over(1, 1));
+    let sender = Kept::new(inbox.connect().expect("there is a slot").1);
+    play::<Q::Memory, _>(
+        vec![(sender, inbox)],
+        Arc::default(),
+        |_, (mut sender, mut inbox), token| {
+            let wait = inbox.recv_until(Q::Memory::soon()).map(|_| ());
+            assert_eq!(wait, Err(RecvTimeoutError::Timeout));
+            assert!(sender.send(Q::Item::new(2, token)).is_ok());
+            let wait = inbox.recv_until(Q::Memory::soon()).map(|(_, note)| note.number());
+            assert_eq!(wait, Ok(2));
         },
     );
 }

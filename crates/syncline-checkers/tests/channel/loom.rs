@@ -11,11 +11,19 @@ fn explore(preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
     println!("{:?}", model(bounds, case));
 }
 
+/// The same while deadlines may pass.
+fn explore_timed(preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
+    let executions = Some(EXECUTIONS);
+    let bounds = Bounds { preemptions: Some(preemptions), executions, timed: true };
+    println!("{:?}", model(bounds, case));
+}
+
 macro_rules! cases {
-    ($($name:ident: explore($preemptions:literal), $case:ident($($argument:expr),*);)*) => {
+    ($($name:ident: $explore:ident($preemptions:literal), $case:ident($($argument:expr),*);)*) => {
         $(#[test]
         fn $name() {
-            crate::loom::explore($preemptions, || crate::cases::$case::<Channel>($($argument),*));
+            let case = || crate::cases::$case::<Channel>($($argument),*);
+            crate::loom::$explore($preemptions, case);
         })*
     };
 }
@@ -32,6 +40,7 @@ macro_rules! channel {
                 streams_of_three: explore(4), stream(1, 3);
                 streams_of_five: explore(3), stream(1, 5);
                 batches: explore(3), batch(1, 5);
+                batches_of_two_units: explore(3), batch(3, 7);
                 tries: explore(4), tries(1, 3);
                 left_by_receiver: explore(4), left_by_receiver(1, 0);
                 left_by_receiver_later: explore(3), left_by_receiver(1, 2);
@@ -40,6 +49,7 @@ macro_rules! channel {
                 an_inbox_of_two: explore(2), inbox(2, 1);
                 a_fuller_inbox_of_two: explore(2), inbox(2, 2);
                 chosen: explore(2), chosen(2);
+                in_time_or_not: explore_timed(3), in_time_or_not(2);
             }
         }
     };
@@ -51,3 +61,24 @@ channel! { rings_of_large_messages_that_spin: Ring<Large>, Spin }
 channel! { rings_of_large_messages_that_park: Ring<Large>, Park }
 channel! { singles_that_spin: Single<Small>, Spin }
 channel! { singles_that_park: Single<Small>, Park }
+
+mod singles_in_time {
+    type Channel = syncline::channel::Single<
+        crate::cases::Small,
+        syncline::wait::Park,
+        syncline_checkers::Loom,
+    >;
+    cases! {
+        too_late: explore_timed(3), too_late();
+        too_late_for_an_inbox: explore_timed(3), too_late_for_an_inbox();
+    }
+}
+
+mod rings_in_time {
+    type Channel =
+        syncline::channel::Ring<crate::cases::Small, syncline::wait::Park, syncline_checkers::Loom>;
+    cases! {
+        too_late: explore_timed(3), too_late();
+        too_late_for_an_inbox: explore_timed(3), too_late_for_an_inbox();
+    }
+}

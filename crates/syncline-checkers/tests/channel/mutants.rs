@@ -9,7 +9,7 @@ macro_rules! reject {
         $crate::mutants::reject!(@$Channel, stream(1, 5))
     };
     (batch, $Channel:ty) => {
-        $crate::mutants::reject!(@$Channel, batch(1, 5))
+        $crate::mutants::reject!(@$Channel, batch(3, 3))
     };
     (left_by_receiver, $Channel:ty) => {
         $crate::mutants::reject!(@$Channel, left_by_receiver(1, 0))
@@ -20,9 +20,15 @@ macro_rules! reject {
     (inbox, $Channel:ty) => {
         $crate::mutants::reject!(@$Channel, inbox(2, 1))
     };
+    (too_late, $Channel:ty) => {
+        $crate::mutants::reject!(@true, $Channel, too_late())
+    };
     (@$Channel:ty, $case:ident($($argument:expr),*)) => {
+        $crate::mutants::reject!(@false, $Channel, $case($($argument),*))
+    };
+    (@$timed:literal, $Channel:ty, $case:ident($($argument:expr),*)) => {
         let case = || $crate::cases::$case::<$Channel>($($argument),*);
-        let why = $crate::mutants::failure(false, case);
+        let why = $crate::mutants::failure($timed, case);
         println!("{}", why.expect("the mutant survived"));
     };
 }

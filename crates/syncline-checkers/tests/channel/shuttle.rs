@@ -26,6 +26,7 @@ macro_rules! channel {
                 round_trips: round_trips(10);
                 inboxes: inbox(4, 5);
                 chosen: chosen(4);
+                in_time_or_not: in_time_or_not(10);
             }
         }
     };

@@ -130,7 +130,11 @@ macro_rules! capability {
             near: explore(3), near(4);
         }
     };
-    (parks $kind:ident) => {};
+    (parks exclusive) => {};
+    (parks shared) => {
+        capability! { preference }
+    };
+    (spins $kind:ident) => {};
 }
 
 syncline::for_each_lock!(lock);

@@ -72,7 +72,11 @@ macro_rules! capability {
             cases! { after_a_writer(); }
         }
     }};
-    (parks $kind:ident) => {};
+    (parks exclusive) => {};
+    (parks shared) => {
+        cases! { after_a_writer(); }
+    };
+    (spins $kind:ident) => {};
     (near $kind:ident) => {};
 }
 

@@ -3,13 +3,14 @@
 //! The tables' content is plain data, which the checkers watch. What a version protects are words;
 //! their witness is that a reader finds those of one writer.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use syncline::lock::RawLock;
 use syncline::memory::{Long, LongMemory, Memory};
-use syncline::table::LockTable;
 use syncline::table::version::{Seen, Version};
+use syncline::table::{LockTable, ServedTable, TableClient, TableServer};
+use syncline::wait::Wait;
 use syncline_checkers::Engine;
 
 /// A table with locks, or a mutant of it.
@@ -61,7 +62,7 @@ pub fn own_keys<T: Buckets>(threads: usize) {
 /// once.
 pub fn one_key<T: Buckets>(threads: usize) {
     let table = Arc::new(T::new(1, 1));
-    let returned = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let returned = Arc::new(Mutex::new(Vec::new()));
     let (shared, seen) = (Arc::clone(&table), Arc::clone(&returned));
     T::Memory::run(threads, move |thread| {
         let old = shared.put(7, thread as u64);
@@ -74,6 +75,40 @@ pub fn one_key<T: Buckets>(threads: usize) {
     assert_eq!(table.get(7), None);
     returned.sort_unstable();
     assert_eq!(returned, (0..threads as u64).collect::<Vec<_>>());
+}
+
+/// What becomes of a served table's threads.
+enum Part<W: Wait, M: Engine> {
+    Serves(TableServer<u64, W, M>),
+    Asks(TableClient<u64, W, M>),
+}
+
+/// The same with a table that is served: threads ask for one key, which is some server's, and for
+/// one of their own.
+pub fn served<W: Wait, M: Engine>(servers: usize, clients: usize) {
+    let (serving, asking) = ServedTable::<u64, M>::new(servers, 1, servers).serve::<W>(clients);
+    let serving = serving.into_iter().map(Part::Serves);
+    let parts = serving.chain(asking.into_iter().map(Part::Asks));
+    let parts: Vec<_> = parts.map(|part| Mutex::new(Some(part))).collect();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let returned = Arc::clone(&seen);
+    let left = Arc::new(Mutex::new(0));
+    let counted = Arc::clone(&left);
+    M::run(servers + clients, move |thread| {
+        match parts[thread].lock().expect("no panics").take().expect("it is there") {
+            Part::Serves(server) => *counted.lock().expect("no panics") += server.run().len(),
+            Part::Asks(mut client) => {
+                let own = 100 + thread as u64;
+                let old = client.put(7, own).expect("it is served");
+                seen.lock().expect("no panics").extend(old);
+                assert_eq!(client.put(own, own), Ok(None));
+                assert_eq!(client.get(own), Ok(Some(own)));
+            }
+        }
+    });
+    // Each client has left its own key, and one value under the other; the rest came back.
+    assert_eq!(*left.lock().expect("no panics"), clients + 1);
+    assert_eq!(returned.lock().expect("no panics").len(), clients - 1);
 }
 
 /// A version, or a mutant of it.

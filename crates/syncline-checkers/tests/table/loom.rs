@@ -6,7 +6,7 @@ use syncline::table::version::Version;
 use syncline::wait::{Park, Spin};
 use syncline_checkers::{Bounds, Loom, model};
 
-use crate::cases::{one_key, own_keys, whole};
+use crate::cases::{one_key, own_keys, served, whole};
 
 const EXECUTIONS: usize = 20_000;
 
@@ -57,4 +57,15 @@ fn one_writer_and_a_reader() {
 #[test]
 fn two_writers_and_a_reader() {
     explore(Some(3), || whole::<Version<Loom>>(3));
+}
+
+#[test]
+fn served_to_one() {
+    explore(Some(3), || served::<Spin, Loom>(1, 1));
+    explore(Some(3), || served::<Park, Loom>(1, 1));
+}
+
+#[test]
+fn served_to_two() {
+    explore(Some(2), || served::<Park, Loom>(1, 2));
 }

@@ -6,7 +6,7 @@ use syncline::table::version::Version;
 use syncline::wait::{Park, Spin};
 use syncline_checkers::{Shuttle, randomly};
 
-use crate::cases::{one_key, own_keys, whole};
+use crate::cases::{one_key, own_keys, served, whole};
 
 const EXECUTIONS: usize = 600;
 
@@ -25,4 +25,10 @@ fn one_key_of_five() {
 #[test]
 fn four_writers_and_a_reader() {
     randomly(EXECUTIONS, || whole::<Version<Shuttle>>(5));
+}
+
+#[test]
+fn served_to_three_by_two() {
+    randomly(EXECUTIONS, || served::<Spin, Shuttle>(2, 3));
+    randomly(EXECUTIONS, || served::<Park, Shuttle>(2, 3));
 }

@@ -1,10 +1,12 @@
 //! `syncline try`: runs a program with its own and with other locks in turn, and says what is
 //! faster.
 
-mod show;
+pub mod args;
+pub mod show;
 
 use std::ffi::OsString;
 use std::io::{self, Write, stdout};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -12,38 +14,40 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
-use syncline_try::{Experiment, Failed, Measure, Variant, fewest};
+use syncline_policy::{Files, Plan, Policy, Remark, Rule, Subject, Why};
+use syncline_try::{Experiment, Failed, Variant, fewest};
 
-use crate::args::Try;
-use crate::exec::variables;
+use crate::exec::{Locks, Variables, files, planned, variables};
 use crate::failure::{CANNOT_RECORD, Failure, RECORD_FAILED};
+use crate::mends::Mend;
 use crate::record::find_program;
+use args::Try;
 
 /// How often any of the intervals may be wrong.
-const MISS: f64 = 0.05;
-const OWN: &str = "its own";
+pub const MISS: f64 = 0.05;
+pub const OWN: &str = "its own";
+
+/// The locks that are tried if none are named.
+const LOCKS: [&str; 4] = ["gate", "mcs", "ttas", "futex"];
 
 /// Runs the experiment and prints what came out.
 pub fn run(args: &Try) -> Result<ExitCode, Failure> {
     let program = find_program(&args.program.command[0])?;
+    let others = variants(args, &program)?;
     let mut command = args.program.command.clone();
     command[0] = program.into();
-    let variant = |name: String, added: Vec<(&str, OsString)>| {
-        let variables = added.into_iter().map(|(name, value)| (name.into(), value)).collect();
-        Variant { name, variables }
-    };
-    let others =
-        args.lock.iter().map(|locks| Ok(variant(locks.to_string(), variables(locks)?.into())));
     let experiment = Experiment {
         command,
-        own: variant(OWN.to_owned(), Vec::new()),
-        others: others.collect::<Result<_, Failure>>()?,
+        own: variant(OWN, Vec::new()),
         rounds: args.runs,
-        measure: measure(args),
+        measure: args.measuring.measure(),
         miss: MISS,
+        matters: args.measuring.matters(),
+        load: args.measuring.load(),
+        others,
     };
     let interrupted = notice_interrupts().map_err(|e| Failure::new(RECORD_FAILED, e))?;
-    let bar = progress_bar(args.runs * (1 + args.lock.len()));
+    let bar = progress_bar(args.runs * (1 + experiment.others.len()));
     let outcome = experiment.run(
         |name| {
             bar.set_message(name.to_owned());
@@ -53,22 +57,70 @@ pub fn run(args: &Try) -> Result<ExitCode, Failure> {
     );
     bar.finish_and_clear();
     let outcome = outcome.map_err(|failed| explain(&args.program.command[0], failed))?;
-    let enough = fewest(MISS / args.lock.len() as f64);
+    let enough = fewest(MISS / experiment.others.len() as f64);
     let text = show::table(&experiment, &outcome, enough);
     stdout().write_all(text.as_bytes()).map_err(|e| Failure::new(RECORD_FAILED, e))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn measure(args: &Try) -> Measure {
-    match &args.metric {
-        Some(pattern) => Measure::Printed { pattern: pattern.clone(), less: args.less_is_better },
-        None if args.cpu => Measure::Processor,
-        None => Measure::Wall,
+/// What is tried: locks, for all objects or for those of a place, and mends.
+fn variants(args: &Try, program: &Path) -> Result<Vec<Variant>, Failure> {
+    let wrong = |what: String| Failure::message(RECORD_FAILED, what);
+    let locks = match (&args.lock[..], &args.mend[..]) {
+        ([], []) => LOCKS.into_iter().map(str::parse).collect::<Result<_, _>>().map_err(wrong)?,
+        (locks, _) => locks.to_vec(),
+    };
+    let mends = match (&args.lock[..], &args.mend[..]) {
+        ([], []) if args.site.is_none() => Mend::all_here(),
+        (_, mends) => mends.to_vec(),
+    };
+    let files = args.site.as_ref().map(|_| files(program)).transpose()?;
+    let mut variants = Vec::new();
+    for locks in locks {
+        let variables = match (&args.site, &files) {
+            (Some(site), Some(files)) => {
+                at_site(site, &locks, files)?
+            }
+            _ => variables(&locks)?,
+        };
+        variants.push(variant(&locks.to_string(), variables));
+    }
+    for mend in mends {
+        let (variables, option) = mend.variables()?;
+        variants.push(variant(&option, variables));
+    }
+    Ok(variants)
+}
+
+/// The variables for a lock at one place.
+fn at_site(site: &str, locks: &Locks, files: &Files) -> Result<Variables, Failure> {
+    let rule = Rule {
+        subject: Subject::Acquired(site.to_owned()),
+        offsets: Vec::new(),
+        locks: locks.names(),
+        comment: Vec::new(),
+        line: 0,
+    };
+    let policy = Policy { rules: vec![rule], ..Policy::default() };
+    let plan = Plan::new(&policy, files).map_err(|e| Failure::message(RECORD_FAILED, e))?;
+    match plan.remarks.first() {
+        Some(Remark { why: Why::Without(_), name, .. }) => {
+            let message = format!("`{name}` is no place in {}", files.program());
+            Err(Failure::message(RECORD_FAILED, message)
+                .hint("`syncline report --tables` names the places where locks are acquired"))
+        }
+        _ => planned(&plan),
     }
 }
 
+/// A variant of this name.
+pub fn variant(name: &str, added: Variables) -> Variant {
+    let variables = added.into_iter().map(|(name, value)| (name.into(), value)).collect();
+    Variant { name: name.to_owned(), variables }
+}
+
 /// The first interrupt ends the experiment, and a second one Syncline.
-fn notice_interrupts() -> io::Result<Arc<AtomicBool>> {
+pub fn notice_interrupts() -> io::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     flag::register_conditional_default(SIGINT, Arc::clone(&interrupted))?;
     flag::register(SIGINT, Arc::clone(&interrupted))?;
@@ -76,13 +128,14 @@ fn notice_interrupts() -> io::Result<Arc<AtomicBool>> {
 }
 
 /// Shown on a terminal only.
-fn progress_bar(runs: usize) -> ProgressBar {
+pub fn progress_bar(runs: usize) -> ProgressBar {
     let bar = ProgressBar::new(runs as u64);
     let style = ProgressStyle::with_template("run {pos} of {len} {bar:20} {eta} left: {msg}");
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-fn explain(name: &OsString, failed: Failed) -> Failure {
+/// Why the program with its own locks could not be measured.
+pub fn explain(name: &OsString, failed: Failed) -> Failure {
     let status = match failed {
         Failed::Start(_) => CANNOT_RECORD,
         _ => RECORD_FAILED,

@@ -22,11 +22,17 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
     // Writing to a text never fails.
     let _ = writeln!(text, "{:<26} {what:>14}  gain, with its interval of 95 %", "locks");
     let _ = writeln!(text, "{name:<26} {:>14}", of(outcome.own));
+    let mut undecided = false;
     for Comparison { name, verdict } in &outcome.others {
         let (value, said) = match verdict {
             Verdict::Better(value, interval) => (of(*value), gain(interval, "faster")),
             Verdict::Worse(value, interval) => (of(*value), gain(interval, "slower")),
             Verdict::Same(value, interval) => (of(*value), gain(interval, "no difference")),
+            Verdict::Undecided(value, interval, rounds) => {
+                undecided = true;
+                let told = format!("undecided: about {rounds} runs would tell");
+                (of(*value), gain(interval, &told))
+            }
             Verdict::TooFew(gain) => (String::new(), format!("{gain:.2}x  too few runs to say")),
             Verdict::Failed(why) => (String::new(), why.clone()),
         };
@@ -37,6 +43,11 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
         "\nMedians of {}; each compares runs of the same round.",
         counted(outcome.rounds as u64, "round", "rounds")
     );
+    let bound = experiment.matters * 100.0;
+    let _ = writeln!(text, "\"No difference\" is less than {bound} % either way.");
+    if undecided {
+        text.push_str("Undecided is what may be more, or nothing: more runs tell, or a machine with less to do.\n");
+    }
     text.push_str(&if outcome.rounds < enough {
         format!("An interval takes {enough} rounds: --runs {enough} or more.\n")
     } else {
@@ -51,7 +62,8 @@ fn figure(value: f64) -> String {
     format!("{value:.0$}", 4usize.saturating_sub(before_the_point))
 }
 
-fn gain(interval: &Interval, verdict: &str) -> String {
+/// A gain, and what is to be said of it.
+pub fn gain(interval: &Interval, verdict: &str) -> String {
     let Interval { median, low, high } = interval;
     format!("{median:.2}x ({low:.2} to {high:.2})  {verdict}")
 }

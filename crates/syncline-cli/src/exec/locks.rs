@@ -3,11 +3,17 @@
 //! A lock can be put in the C library's place if it can be tried, since POSIX' functions can try.
 //! Behind its gate every lock can. One that is shared must need no node for an acquisition, since
 //! POSIX' objects have no room for each reader's.
+//!
+//! Two names are no locks of the catalogue: `libc`, the C library's own, and `libc-spin`, its mutexes
+//! that spin before they sleep.
 
 use std::fmt;
 use std::str::FromStr;
 
 use syncline::lock::{Entry, Form, catalogue, forms};
+
+/// What is the C library's.
+const LIBC: [&str; 2] = ["libc", "libc-spin"];
 
 /// A lock for mutexes and spinlocks, one for reader-writer locks, or both.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +38,9 @@ impl FromStr for Locks {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Locks, String> {
+        if let Some(name) = LIBC.into_iter().find(|name| *name == text) {
+            return Ok(Locks { names: vec![name] });
+        }
         let chosen = text.split('+').map(find).collect::<Result<Vec<_>, _>>()?;
         for shared in [false, true] {
             let mut same = chosen.iter().filter(|(entry, _)| entry.shared == shared);
@@ -91,13 +100,14 @@ mod tests {
         assert_eq!(names("mcs").as_deref(), Ok("mcs-park"));
         assert_eq!(names("gate+rw_readers").as_deref(), Ok("gate+rw_readers-park"));
         assert_eq!(names("ticket-spin").as_deref(), Ok("ticket-spin"));
+        assert_eq!(names("libc-spin").as_deref(), Ok("libc-spin"));
     }
 
     #[test]
     fn what_cannot_be_tried_is_refused_and_others_named() {
         let refusal = |text: &str| text.parse::<Locks>().unwrap_err();
         assert!(refusal("clh-spin").contains("clh-park"));
-        assert!(refusal("rw_fair-yield").contains("rw_compact-spin"));
+        assert!(refusal("rw_fair-yield").contains("rw_flag-spin"));
         assert!(!refusal("rw_fair-yield").contains("gate"));
         assert!(refusal("nothing").contains("mcs-park"));
         assert!(refusal("mcs+gate").contains("same kind"));

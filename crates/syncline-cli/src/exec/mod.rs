@@ -4,15 +4,21 @@
 //! process numbers and service managers see the program alone.
 
 mod locks;
+mod place;
+mod policy;
 
 pub use locks::Locks;
+pub use place::Placement;
+pub use policy::{files, plan, read};
 
 use std::env;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write, stderr};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
+
+use syncline_policy::Plan;
 
 use crate::args;
 use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, RECORD_FAILED};
@@ -26,7 +32,14 @@ const OVERRIDE: &str = "SYNCLINE_REPLACE";
 /// Runs the program in place of Syncline; returns only if that fails.
 pub fn run(args: &args::Exec) -> Result<ExitCode, Failure> {
     let program = find_program(&args.program.command[0])?;
-    let variables = variables(&args.lock)?;
+    let mut variables = match (&args.policy, &args.lock) {
+        (Some(path), _) => by_policy(path, &program)?,
+        (None, Some(locks)) => variables(locks)?,
+        (None, None) => preloaded(Vec::new())?,
+    };
+    if let Some(place) = args.place {
+        variables.push(place.variable()?);
+    }
     let inherited = Signals::note().map_err(|e| Failure::new(RECORD_FAILED, e))?;
     let mut start = Command::new(&program);
     start.arg0(&args.program.command[0]).args(&args.program.command[1..]).envs(variables);
@@ -39,12 +52,39 @@ pub fn run(args: &args::Exec) -> Result<ExitCode, Failure> {
 }
 
 /// What the library is told, and how it gets into the program.
-pub fn variables(locks: &Locks) -> Result<[(&'static str, OsString); 2], Failure> {
+pub fn variables(locks: &Locks) -> Result<Variables, Failure> {
+    preloaded(vec![("SYNCLINE_LOCKS", locks.names().into())])
+}
+
+/// The same, for the policy in a file; says what in it no longer stands for anything.
+fn by_policy(path: &Path, program: &Path) -> Result<Variables, Failure> {
+    let policy = read(path)?;
+    let plan = plan(&policy, program)?;
+    for remark in &plan.remarks {
+        // Standard error may be closed; the program runs all the same.
+        let _ = writeln!(stderr(), "syncline: {}:{}: {remark}", path.display(), remark.line);
+    }
+    planned(&plan)
+}
+
+/// The same, for a policy that is made ready.
+pub fn planned(plan: &Plan) -> Result<Variables, Failure> {
+    preloaded(vec![("SYNCLINE_POLICY", plan.variable.clone().into())])
+}
+
+/// The same, for a placement of threads.
+pub fn placed(placement: Placement) -> Result<Variables, Failure> {
+    preloaded(vec![placement.variable()?])
+}
+
+/// Variables of the environment.
+pub type Variables = Vec<(&'static str, OsString)>;
+
+fn preloaded(mut variables: Variables) -> Result<Variables, Failure> {
     let library = find_library(LIBRARY, OVERRIDE)?;
-    Ok([
-        ("LD_PRELOAD", preload(&library, env::var_os("LD_PRELOAD").as_deref())),
-        ("SYNCLINE_LOCKS", locks.names().into()),
-    ])
+    let preload = preload(&library, env::var_os("LD_PRELOAD").as_deref());
+    variables.push(("LD_PRELOAD", preload));
+    Ok(variables)
 }
 
 fn not_started(program: &Path, error: io::Error) -> Failure {

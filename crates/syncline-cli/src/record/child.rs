@@ -18,7 +18,6 @@ use nix::sys::signalfd::SignalFd;
 use nix::unistd::Pid;
 use syncline_recording::Ending;
 
-use super::environment::Environment;
 use super::inherited::Signals;
 use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, RECORD_FAILED};
 
@@ -38,14 +37,14 @@ pub struct Recorded {
     signals: SignalFd,
 }
 
-/// Starts the program under the name that the user gave it.
+/// Starts the program under the name that the user gave it, with these variables besides its own.
 ///
 /// # Errors
 /// With [`NOT_FOUND`], [`CANNOT_RECORD`] or [`RECORD_FAILED`] if it can't be started.
 pub fn start(
     program: &Path,
     command: &[OsString],
-    environment: &Environment,
+    variables: impl IntoIterator<Item = (&'static str, OsString)>,
 ) -> Result<Recorded, Failure> {
     let failed = |e: nix::Error| Failure::new(RECORD_FAILED, e);
     let inherited = Signals::note().map_err(failed)?;
@@ -54,7 +53,7 @@ pub fn start(
     waited_for.thread_block().map_err(failed)?;
 
     let mut start = Command::new(program);
-    start.arg0(&command[0]).args(&command[1..]).envs(environment.variables());
+    start.arg0(&command[0]).args(&command[1..]).envs(variables);
     // SAFETY: between fork and exec only functions that are safe in signal handlers may
     // run; `restore` calls sigaction and pthread_sigmask, and allocates nothing.
     let child =

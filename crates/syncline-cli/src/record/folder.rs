@@ -12,6 +12,7 @@ use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::statvfs::statvfs;
 use nix::unistd::getuid;
 use syncline_recording::process_files;
+use syncline_trace::trace_files;
 
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::writers::Writers;
@@ -163,6 +164,7 @@ fn old(path: &Path) -> PathBuf {
 /// Removes a recording, and nothing but a recording.
 fn remove(folder: &Path) -> Result<(), Failure> {
     let mut files = process_files(folder).unwrap_or_default();
+    files.extend(trace_files(folder).unwrap_or_default());
     files.extend(["session.json", "session.json.next"].map(|name| folder.join(name)));
     for file in files {
         match fs::remove_file(&file) {

@@ -16,8 +16,8 @@ mod privilege;
 mod program;
 mod session;
 
-use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -25,11 +25,11 @@ use syncline_recording::Ending;
 
 use crate::args;
 use crate::failure::Failure;
-use clock::Clock;
 use environment::Environment;
-use folder::Folder;
 
+pub use clock::Clock;
 pub use environment::preload;
+pub use folder::{Folder, largest_file};
 pub use inherited::Signals;
 pub use library::find as find_library;
 
@@ -52,7 +52,7 @@ pub fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
 pub fn run(args: &args::Record) -> Result<ExitCode, Failure> {
     let program = find_program(&args.program.command[0])?;
     let library = find_library(LIBRARY, OVERRIDE)?;
-    let max_size = folder::largest_file(args.max_size)?;
+    let max_size = largest_file(args.max_size)?;
     let folder = Folder::create(&args.output)?;
     let environment = Environment {
         library,
@@ -62,24 +62,38 @@ pub fn run(args: &args::Record) -> Result<ExitCode, Failure> {
         timeline: args.timeline,
     };
 
+    let ending = run_in(&folder, &program, &args.program.command, environment.variables())?;
+    finish::tidy_and_summarize(&folder, &args.output);
+    Ok(exit_code(ending))
+}
+
+/// Runs a program that writes to the folder, with these variables besides its own, and keeps
+/// the folder's session. The folder is taken back if the program can't be started.
+///
+/// # Errors
+/// As `child::start` and its `wait`.
+pub fn run_in(
+    folder: &Folder,
+    program: &Path,
+    command: &[OsString],
+    variables: impl IntoIterator<Item = (&'static str, OsString)>,
+) -> Result<Ending, Failure> {
     let started = Instant::now();
-    let child = match child::start(&program, &args.program.command, &environment) {
-        Ok(child) => child,
-        Err(failure) => {
-            folder.discard();
-            return Err(failure);
-        }
-    };
-    let mut session = session::begin(&args.program.command, child.pid());
+    let child = child::start(program, command, variables).inspect_err(|_| folder.discard())?;
+    let mut session = session::begin(command, child.pid());
     session::write(&session, folder.path());
     let ending = child.wait()?;
 
     session.seconds = Some(started.elapsed().as_secs_f64());
     session.ending = Some(ending);
     session::write(&session, folder.path());
-    finish::tidy_and_summarize(&folder, &args.output);
-    Ok(match ending {
+    Ok(ending)
+}
+
+/// The exit status that says how the program ended.
+pub fn exit_code(ending: Ending) -> ExitCode {
+    match ending {
         Ending::Status(status) => ExitCode::from(status as u8),
         Ending::Signal(signal) => ExitCode::from(128 + signal as u8),
-    })
+    }
 }

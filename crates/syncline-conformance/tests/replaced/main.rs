@@ -4,10 +4,14 @@
 //! prints the outcome of each, plainly and with replaced locks.
 
 mod limits;
+mod matrix;
+mod policy;
 mod programs;
 mod semantics;
+mod servers;
 mod torture;
 mod trying;
+mod tuning;
 
 use syncline::lock::{catalogue, forms};
 

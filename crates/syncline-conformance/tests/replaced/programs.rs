@@ -17,31 +17,37 @@ const THREADS: [usize; 2] = [2, 64];
 const CLIENTS: u32 = 8;
 const KEYS: u32 = 300;
 
-fn installed(path: &str) -> Program {
+/// A program that the setup installs.
+pub fn installed(path: &str) -> Program {
     assert!(Path::new(path).exists(), "{path} is missing: run ./x setup");
     Program::installed(path)
 }
 
 /// A script with the folder and the number of threads as parameters.
-fn script(text: &str, folder: &Path, threads: usize) -> Case {
+pub fn script(text: &str, folder: &Path, threads: usize) -> Case {
     let shell = Case::new(&installed("/bin/sh")).args(["-ec", text, "sh"]);
     shell.arg(folder).arg(threads.to_string()).limit(120)
 }
 
-/// The output is the same under every lock.
-fn same(text: &str, folder: &Path) {
-    for threads in THREADS {
-        let case = script(text, folder, threads);
-        let plain = case.plain().behaviour();
-        assert!(plain.len() > 32, "{plain}");
-        for locks in LOCKS {
-            assert_eq!(case.replaced(locks).behaviour(), plain, "{locks}, {threads} threads");
-        }
-    }
+/// The output is the same with these locks.
+fn same(text: &str, folder: &Path, threads: usize, locks: &str) {
+    let case = script(text, folder, threads);
+    let plain = case.plain().behaviour();
+    assert!(plain.len() > 32, "{plain}");
+    assert_eq!(case.replaced(locks).behaviour(), plain, "{locks}, {threads} threads");
+}
+
+fn with_all(run: fn(usize, &str)) {
+    THREADS.iter().for_each(|&threads| LOCKS.iter().for_each(|locks| run(threads, locks)));
 }
 
 #[test]
 fn pbzip2() {
+    with_all(pbzip2_bytes);
+}
+
+/// What pbzip2 packs is what it packs without, and is unpacked to what it was.
+pub fn pbzip2_bytes(threads: usize, locks: &str) {
     installed("/usr/bin/pbzip2");
     let folder = scratch();
     let text: Vec<u8> = (0..300_000u32)
@@ -51,16 +57,21 @@ fn pbzip2() {
     let steps = "
         pbzip2 -p$2 -b1 -c \"$1/text\" | sha256sum
         pbzip2 -p$2 -b1 -c \"$1/text\" | pbzip2 -d -p$2 -c | cmp - \"$1/text\"";
-    same(steps, folder.path());
+    same(steps, folder.path(), threads, locks);
 }
 
 #[test]
 fn x264() {
+    with_all(x264_bytes);
+}
+
+/// The video has the same bytes.
+pub fn x264_bytes(threads: usize, locks: &str) {
     installed("/usr/bin/x264");
     let folder = scratch();
     write_video(&folder.path().join("video.y4m"));
     let step = "x264 --quiet --threads $2 --muxer raw -o - \"$1/video.y4m\" | sha256sum";
-    same(step, folder.path());
+    same(step, folder.path(), threads, locks);
 }
 
 /// Twelve frames of a moving pattern, 320 by 240.
@@ -79,29 +90,29 @@ fn write_video(path: &Path) {
 
 #[test]
 fn memcached() {
+    with_all(memcached_answers);
+}
+
+/// Eight clients find what they have stored, and a number that all add to is their sum.
+pub fn memcached_answers(threads: usize, locks: &str) {
     let program = installed("/usr/bin/memcached");
-    for threads in THREADS {
-        for locks in LOCKS {
-            let folder = scratch();
-            let socket = folder.path().join("socket");
-            let case = Case::new(&program).args(["-u", "root", "-A", "-t", &threads.to_string()]);
-            let case = case.arg("-s").arg(&socket).limit(120);
-            thread::scope(|scope| {
-                let server = scope.spawn(|| case.replaced(locks));
-                let mut control = connect(&socket);
-                assert_eq!(ask(&mut control, "set all 0 0 1\r\n0\r\n"), "STORED");
-                let socket = &socket;
-                thread::scope(|clients| {
-                    (0..CLIENTS)
-                        .for_each(|number| drop(clients.spawn(move || talk(socket, number))));
-                });
-                let sum = (CLIENTS * KEYS).to_string();
-                assert_eq!(ask(&mut control, "get all\r\n"), sum);
-                control.get_mut().write_all(b"shutdown\r\n").expect("a shutdown");
-                server.join().expect("the server ends well");
-            });
-        }
-    }
+    let folder = scratch();
+    let socket = folder.path().join("socket");
+    let case = Case::new(&program).args(["-u", "root", "-A", "-t", &threads.to_string()]);
+    let case = case.arg("-s").arg(&socket).limit(120);
+    thread::scope(|scope| {
+        let server = scope.spawn(|| case.replaced(locks));
+        let mut control = connect(&socket);
+        assert_eq!(ask(&mut control, "set all 0 0 1\r\n0\r\n"), "STORED");
+        let socket = &socket;
+        thread::scope(|clients| {
+            (0..CLIENTS).for_each(|number| drop(clients.spawn(move || talk(socket, number))));
+        });
+        let sum = (CLIENTS * KEYS).to_string();
+        assert_eq!(ask(&mut control, "get all\r\n"), sum);
+        control.get_mut().write_all(b"shutdown\r\n").expect("a shutdown");
+        server.join().expect("the server ends well");
+    });
 }
 
 fn connect(socket: &Path) -> BufReader<UnixStream> {

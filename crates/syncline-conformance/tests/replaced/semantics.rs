@@ -53,9 +53,20 @@ fn every_kind_of_mutex_is_told_under_every_lock() {
     same("c11.c", &parking(false));
 }
 
+/// Each error that POSIX defines, by the manual pages, and what the C library adds, by itself.
+#[test]
+fn every_error_under_every_lock() {
+    let shared = replacements(true).into_iter().map(|lock| format!("gate+{lock}"));
+    let locks: Vec<String> =
+        replacements(false).into_iter().map(str::to_owned).chain(shared).collect();
+    let mut names: Vec<&str> = locks.iter().map(String::as_str).collect();
+    names.extend(["libc", "libc-spin"]);
+    same("posix_errors.c", &names);
+}
+
 #[test]
 fn robust_mutexes_are_left_alone() {
-    same("mutex_robust.c", &["gate", "mcs-yield", "hmcs-park"]);
+    same("mutex_robust.c", &["gate", "mcs-yield", "hmcs-park", "libc-spin"]);
 }
 
 #[test]

@@ -20,7 +20,7 @@ const LAST: [&str; 6] = [
 ];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 12] = [
+const LIMITED: [(&str, &[&str]); 13] = [
     ("syncline", &[]),
     ("syncline-interpose", &[]),
     ("syncline-recording", &[]),
@@ -29,8 +29,9 @@ const LIMITED: [(&str, &[&str]); 12] = [
     ("syncline-page", &[]),
     ("syncline-capi", &["syncline"]),
     ("syncline-replace", &["syncline-interpose", "syncline"]),
+    ("syncline-policy", &["syncline-analysis"]),
     ("syncline-sim", &["syncline"]),
-    ("syncline-study", &["syncline", "syncline-page", "syncline-sim"]),
+    ("syncline-study", &["syncline", "syncline-page", "syncline-probe", "syncline-sim"]),
     ("syncline-probe", &["syncline", "syncline-page", "syncline-sim"]),
     ("syncline-checkers", &["syncline"]),
 ];

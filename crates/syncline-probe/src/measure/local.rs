@@ -76,6 +76,7 @@ pub fn measure<B: Bench>(probe: &mut Probe<'_, B>, samples: &mut Samples) -> Res
     let known = median(&samples.own[0]).unwrap_or(0.0);
     let besides = (median(&walked(caches.l1 / 2)?).unwrap_or(0.0) - known).max(0.0);
     let [l2, llc, memory] = spans(&caches);
+    let memory = memory.filter(|_| probe.effort.beyond);
     for (bytes, into) in
         [(l2, &mut samples.l2), (llc, &mut samples.llc), (memory, &mut samples.memory)]
     {

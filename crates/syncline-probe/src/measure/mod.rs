@@ -29,20 +29,23 @@ pub struct Effort {
     pairs: usize,
     /// Samples of a pair in the matrix.
     matrix_rounds: u32,
-    /// Walk through memory.
+    /// Walk through as much memory as fits into each level of caches.
     walks: bool,
+    /// Walk through more than fits into any.
+    beyond: bool,
 }
 
 impl Effort {
     /// For figures to rely on: a few seconds for a few processors, a minute or two for hundreds.
     pub const FULL: Effort =
-        Effort { passes: 5, rounds: 60, pairs: 3, matrix_rounds: 25, walks: true };
+        Effort { passes: 5, rounds: 60, pairs: 3, matrix_rounds: 25, walks: true, beyond: true };
     /// For a first look, and for tests.
     pub const QUICK: Effort =
-        Effort { passes: 2, rounds: 20, pairs: 1, matrix_rounds: 7, walks: true };
-    /// For a simulated machine, where each sample is as the other, and caches have no size.
+        Effort { passes: 2, rounds: 20, pairs: 1, matrix_rounds: 7, walks: true, beyond: true };
+    /// For a simulated machine, where each sample is as the other, and the last level of caches holds
+    /// everything.
     pub const SIMULATED: Effort =
-        Effort { passes: 1, rounds: 2, pairs: 2, matrix_rounds: 1, walks: false };
+        Effort { passes: 1, rounds: 2, pairs: 2, matrix_rounds: 1, walks: true, beyond: false };
 }
 
 /// How far a measurement has come.

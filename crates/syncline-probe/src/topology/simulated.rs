@@ -2,7 +2,7 @@
 
 use syncline_sim::Machine;
 
-use super::{Class, Place, Topology};
+use super::{Caches, Class, Place, Topology};
 
 /// The topology of a machine: caches are cores, and the distances are those of its nodes.
 pub fn topology(machine: &Machine) -> Topology {
@@ -18,7 +18,7 @@ pub fn topology(machine: &Machine) -> Topology {
         let far = if a.core == b.core { None } else { Some(machine.class(a.node, b.node)) };
         (far, description.distances[a.node][b.node].to_bits())
     };
-    Topology::of_distances(threads.collect(), distance, |&(far, distance)| {
+    let topology = Topology::of_distances(threads.collect(), distance, |&(far, distance)| {
         let distance = f64::from_bits(distance);
         let column = description.columns_at.iter().position(|&at| at == distance);
         let name = match (far, column) {
@@ -28,7 +28,19 @@ pub fn topology(machine: &Machine) -> Topology {
             (Some(_), None) => format!("distance {distance}"),
         };
         Class { name, same_core: far.is_none(), same_cache: far.is_none() }
-    })
+    });
+    Topology { caches: caches(machine), ..topology }
+}
+
+/// The levels that it has: the first, the last, and the one between.
+fn caches(machine: &Machine) -> Caches {
+    let bytes: Vec<usize> = machine.description.levels.iter().map(|level| level.bytes).collect();
+    match bytes[..] {
+        [] => Caches::default(),
+        [l1] => Caches { l1, ..Caches::default() },
+        [l1, llc] => Caches { l1, l2: 0, llc },
+        [l1, l2, .., llc] => Caches { l1, l2, llc },
+    }
 }
 
 #[cfg(test)]

@@ -103,10 +103,15 @@ unsafe impl Memory for Own {
         Native::now()
     }
 
-    #[inline]
     fn group(level: usize) -> usize {
         // Relaxed: see `learn_groups`.
         if GROUPS_KNOWN.load(Relaxed) { Native::group(level) } else { 0 }
+    }
+
+    #[inline]
+    fn is_divided(level: usize) -> bool {
+        // Relaxed: as above.
+        GROUPS_KNOWN.load(Relaxed) && Native::is_divided(level)
     }
 
     #[inline(always)]

@@ -53,10 +53,10 @@ fn choose(mutex: &Mutex, moment: Moment) -> &'static Ops {
         0 => return &Ops::LEFT,
         number => number,
     };
-    by(mutex.choice.compare_exchange(0, number, Relaxed, Relaxed).map_or_else(
-        |theirs| theirs,
-        |_| number,
-    ))
+    by(mutex
+        .choice
+        .compare_exchange(0, number, Relaxed, Relaxed)
+        .map_or_else(|theirs| theirs, |_| number))
 }
 
 unsafe fn lock(mutex: *const Mutex) -> c_int {

@@ -122,10 +122,7 @@ pub fn decide(kind: u8, object: usize, moment: Moment) -> u16 {
 
 /// The first rule for the innermost frame that is no wrapper's. Looking at a stack may itself use
 /// a lock, which then has no place.
-fn by_site<'a>(
-    policy: &Policy,
-    rules: impl Iterator<Item = &'a Rule> + Clone,
-) -> Option<&'a Rule> {
+fn by_site<'a>(policy: &Policy, rules: impl Iterator<Item = &'a Rule> + Clone) -> Option<&'a Rule> {
     if deciding() != 0 {
         return None;
     }

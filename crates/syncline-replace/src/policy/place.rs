@@ -76,7 +76,8 @@ pub fn learn_program() {
         let length = name.len().min(LONGEST_NAME);
         (&raw mut PROGRAM).cast::<u8>().copy_from_nonoverlapping(name.as_ptr(), length);
         PROGRAM_LENGTH.store(length, Relaxed);
-        let find = preserving_errno(|| libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()));
+        let find =
+            preserving_errno(|| libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()));
         FIND.store(find, Relaxed);
     }
 }

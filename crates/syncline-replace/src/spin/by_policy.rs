@@ -3,7 +3,7 @@
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::{CHOICE, Ops, OURS, Word, real};
+use super::{CHOICE, OURS, Ops, Word, real};
 use crate::policy::{LEFT, Moment, SPINLOCK, SPINLOCKS, decide};
 
 impl Ops {

@@ -10,9 +10,7 @@ mod first;
 
 use core::ffi::c_int;
 use core::ptr::NonNull;
-use core::sync::atomic::{
-    AtomicI32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
-};
+use core::sync::atomic::{AtomicI32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 use libc::EBUSY;
 use syncline::lock::TryLock;

@@ -21,7 +21,7 @@ pub struct Kept {
     line: u32,
     /// The thread may write to it.
     written: bool,
-    /// When the thread's latest access to it was done.
+    /// When the thread's latest access to it was over.
     at: u64,
     /// When it may leave.
     leaves: u64,
@@ -76,11 +76,21 @@ impl Engine<'_> {
     pub fn prepare(&mut self, address: usize, state: State, holders: &[usize]) {
         let line = self.line_of(address);
         self.lines[line as usize].prepare(state, holders);
+        for &holder in holders {
+            self.levels.touch(holder, line);
+        }
     }
 
-    /// An access by the current thread; it has taken place when this returns.
+    /// An access by the current thread to one word; it has taken place when this returns.
+    #[inline]
     pub(crate) fn access(&mut self, access: Access, address: usize) -> Then {
+        self.access_words(access, address, 1)
+    }
+
+    /// An access to so many words of a line, which comes with the instructions for each of them.
+    pub(crate) fn access_words(&mut self, access: Access, address: usize, words: u64) -> Then {
         self.accesses += 1;
+        self.words = words;
         let number = self.line_of(address);
         if self.machine.is_uncached() {
             return self.access_memory(access, number);
@@ -90,9 +100,14 @@ impl Engine<'_> {
         if let Some(cycles) = self.machine.local(access)
             && line.suits(access, cache)
         {
-            line.access(self.machine, access, cache);
-            let leaves = self.now + u64::from(self.machine.quickest());
-            return self.access_here(access, number, u64::from(cycles), leaves);
+            let level = self.levels.touch(cache, number);
+            if let Some(farther) = self.machine.farther(level) {
+                line.access(self.machine, access, cache);
+                let leaves = self.now + u64::from(self.machine.quickest());
+                return self.access_here(access, number, u64::from(cycles + farther), leaves);
+            }
+        } else if !self.machine.private_lines().is_empty() {
+            self.levels.touch(cache, number);
         }
         if let Some(cycles) = self.machine.again(access)
             && let Some(leaves) = self.still_here(access, number, u64::from(cycles))
@@ -100,29 +115,49 @@ impl Engine<'_> {
             return self.access_here(access, number, u64::from(cycles), leaves);
         }
         let line = &self.lines[number as usize];
-        let cycles = u64::from(line.cycles(self.machine, access, cache));
-        self.serve(access, number, cycles)
+        let cycles = line.cycles(self.machine, access, cache);
+        let occupied = line.occupied(self.machine, access, cache, cycles);
+        self.serve(access, number, cycles.into(), occupied.into())
     }
 
-    /// An access to a line that the thread's cache has, until it leaves.
+    /// An access to a line that the thread's cache has, until it leaves. Loads and stores at once after
+    /// another one to the same line do not wait for each other: they take what issuing them takes.
     #[inline]
     fn access_here(&mut self, access: Access, number: u32, cycles: u64, leaves: u64) -> Then {
-        let done = self.now + cycles;
         let kept = self.threads[self.current as usize].kept;
         let before = kept.filter(|kept| kept.line == number && kept.at == self.now);
         let written = access != Access::Load || before.is_some_and(|kept| kept.written);
-        self.keep(access, Kept { line: number, written, at: done, leaves });
-        if access != Access::Load {
-            self.write(number, done);
-        }
-        self.pass_until(done)
+        let bursts = matches!(access, Access::Load | Access::Store);
+        let issued = bursts && before.is_some() && self.instructions() > 0;
+        let done = self.now + if issued { 0 } else { cycles };
+        self.finish(access, number, done, leaves, written)
     }
 
-    /// Notes that the current thread has a line from now on, and how long at least.
+    /// An access is done at this moment, and its line can leave at that one. The thread goes on when
+    /// the instructions are done as well, and that is when the access takes effect: all do so
+    /// later, and so in the same order.
     #[inline]
-    fn keep(&mut self, access: Access, kept: Kept) {
+    fn finish(&mut self, access: Access, line: u32, done: u64, leaves: u64, written: bool) -> Then {
+        let instructions = self.instructions();
+        let at = done + instructions;
+        let thread = &mut self.threads[self.current as usize];
+        thread.instructions = (at, instructions);
         let bursts = matches!(access, Access::Load | Access::Store);
-        self.threads[self.current as usize].kept = bursts.then_some(kept);
+        thread.kept = bursts.then_some(Kept { line, written, at, leaves });
+        if access != Access::Load {
+            self.write(line, at);
+        }
+        self.pass_until(at)
+    }
+
+    /// Cycles of the instructions that come with an access by the current thread.
+    #[inline]
+    fn instructions(&self) -> u64 {
+        if !self.with_instructions {
+            return 0;
+        }
+        let cache = self.threads[self.current as usize].cache as usize;
+        self.words * self.machine.instructions(self.running[cache])
     }
 
     /// Until when a line that somebody else has asked for is here all the same: the current thread
@@ -142,11 +177,12 @@ impl Engine<'_> {
             .then(|| self.access(access, address))
     }
 
-    /// Gets a line for writing, where there are caches to get it into.
+    /// Gets a line for writing, where there are caches to get it into: where stores go out anyway,
+    /// a line can't be had so.
     pub(crate) fn prefetch(&mut self, address: usize) -> Then {
-        match self.machine.is_uncached() {
-            true => Then::GoOn,
-            false => self.access(Access::Store, address),
+        match self.machine.local(Access::Store) {
+            None => Then::GoOn,
+            Some(_) => self.access(Access::Store, address),
         }
     }
 
@@ -159,20 +195,18 @@ impl Engine<'_> {
         thread.cache as usize
     }
 
-    /// Lets an access go out that takes so many cycles from when the line is free.
+    /// Lets an access go out that takes so many cycles from when the line is free, and keeps it
+    /// for so many.
     #[inline]
-    fn serve(&mut self, access: Access, number: u32, cycles: u64) -> Then {
+    fn serve(&mut self, access: Access, number: u32, cycles: u64, occupied: u64) -> Then {
         let cache = self.threads[self.current as usize].cache as usize;
         let line = &mut self.lines[number as usize];
-        let done = line.free_at.max(self.now) + cycles;
-        line.free_at = done;
+        let begins = line.free_at.max(self.now);
+        let done = begins + cycles;
+        line.free_at = begins + occupied;
         line.access(self.machine, access, cache);
         let leaves = done + u64::from(self.machine.quickest());
-        self.keep(access, Kept { line: number, written: access != Access::Load, at: done, leaves });
-        if access != Access::Load {
-            self.write(number, done);
-        }
-        self.pass_until(done)
+        self.finish(access, number, done, leaves, access != Access::Load)
     }
 
     /// Lets those go on who watch a line, when what is being written can be seen; until then
@@ -204,8 +238,8 @@ impl Engine<'_> {
             && let Some(number) = thread.looks_at
         {
             let line = &mut self.lines[number as usize];
-            // A write that is under way has told the watchers already.
-            if line.is_held(thread.cache as usize) && line.written_at <= self.now {
+            // A write that is under way, or takes effect in this very cycle, has told them already.
+            if line.is_held(thread.cache as usize) && line.written_at < self.now {
                 line.watchers.push(self.current);
                 return self.suspend();
             }

@@ -73,7 +73,8 @@ pub fn flush(address: usize) {
     with(|engine| engine.prepare(address, State::Invalid, &[]));
 }
 
-/// The cycle of the simulation; 0 outside of one.
+/// The cycle of the simulation; 0 outside of one. Right after an access, it is the one in which that
+/// was done: the instructions that come with it are what is done next.
 pub fn now() -> u64 {
-    with(|engine| engine.now).unwrap_or(0)
+    with(|engine| engine.done_at()).unwrap_or(0)
 }

@@ -22,6 +22,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use rustc_hash::FxHashMap;
 
+use crate::levels::Levels;
 use crate::line::Line;
 use crate::machine::Machine;
 pub use access::LINE;
@@ -65,10 +66,17 @@ pub struct Engine<'m> {
     shared: Shared,
     inboxes: Inboxes,
     lines: Vec<Line>,
+    levels: Levels,
     by_address: FxHashMap<usize, u32>,
     latest_line: Option<(usize, u32)>,
     random: u64,
     accesses: u64,
+    /// Words of the access that is being made.
+    words: u64,
+    /// Whether accesses come with instructions.
+    with_instructions: bool,
+    /// Threads that run on each core.
+    running: Vec<usize>,
 }
 
 /// When something happens, in which order among others of that time, and to whom.
@@ -123,11 +131,22 @@ impl<'m> Engine<'m> {
             shared: Shared::of(machine),
             inboxes: Inboxes::of(machine),
             lines: Vec::new(),
+            levels: Levels::of(machine),
             by_address: FxHashMap::default(),
             latest_line: None,
             random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             accesses: 0,
+            words: 1,
+            with_instructions: true,
+            running: vec![0; machine.caches()],
         }
+    }
+
+    /// The same, with accesses that come with no instructions: for measuring what accesses cost.
+    #[must_use]
+    pub fn accesses_only(mut self) -> Engine<'m> {
+        self.with_instructions = false;
+        self
     }
 
     /// Runs threads, each on a hardware thread of this number or [`ANYWHERE`], until all are done.
@@ -244,6 +263,12 @@ impl<'m> Engine<'m> {
                 Then::GoOn
             }
         }
+    }
+
+    /// When the current thread was done with what it did last.
+    fn done_at(&self) -> u64 {
+        let latest = self.threads.get(self.current as usize).map_or((0, 0), |t| t.instructions);
+        if latest.0 == self.now { self.now - latest.1 } else { self.now }
     }
 
     /// A number below another, by chance.

@@ -91,6 +91,8 @@ impl Engine<'_> {
         let processor = &mut self.processors[place as usize];
         debug_assert_eq!(processor.running, Some(thread));
         processor.running = None;
+        self.running[self.machine.cache_of(place as usize)] -= 1;
+        let processor = &mut self.processors[place as usize];
         if let Some(next) = processor.queue.pop_front() {
             let switch = self.machine.in_cycles(self.machine.description.scheduler.switch);
             self.dispatch(place, next, switch);
@@ -116,7 +118,9 @@ impl Engine<'_> {
     fn dispatch(&mut self, place: u32, thread: ThreadId, after: u64) {
         let slice = self.machine.in_cycles(self.machine.description.scheduler.slice);
         let processor = &mut self.processors[place as usize];
-        processor.running = Some(thread);
+        if processor.running.replace(thread).is_none() {
+            self.running[self.machine.cache_of(place as usize)] += 1;
+        }
         processor.slice_ends = self.now + after + slice;
         if !processor.queue.is_empty() {
             let at = processor.slice_ends;

@@ -25,6 +25,8 @@ pub struct Thread {
     pub writes_to: Option<u32>,
     /// The line that it has used last.
     pub kept: Option<Kept>,
+    /// When the instructions of its latest access were over, and how long they took.
+    pub instructions: (u64, u64),
     /// It has asked for the time: its waits may have deadlines.
     pub asked_time: bool,
     /// Its body has returned.
@@ -45,6 +47,7 @@ impl Thread {
             looks_at: None,
             writes_to: None,
             kept: None,
+            instructions: (0, 0),
             asked_time: false,
             done: false,
         }

@@ -1,8 +1,8 @@
 //! Whether a description can be a machine; what is wrong with it is one sentence that begins with
 //! the field.
 
-use super::description::{Costs, Description, Protocol};
-use super::{MOST_CACHES, MOST_THREADS};
+use super::description::{Costs, Description, Instructions, Protocol};
+use super::{LINE, MOST_CACHES, MOST_THREADS};
 
 /// The greatest number of cycles that is taken for a cost and not for a slip.
 const MOST_CYCLES: f64 = 1e9;
@@ -16,7 +16,37 @@ pub fn check(d: &Description) -> Result<(), String> {
     counts(d)?;
     distances(d)?;
     tables(d)?;
+    cores(d)?;
     extras(d)
+}
+
+/// The most that a core's own level of caches may hold: each line has a place in the simulator.
+const MOST_BYTES: usize = 16 << 20;
+/// The most levels.
+const MOST_LEVELS: usize = 4;
+
+fn cores(d: &Description) -> Result<(), String> {
+    let ascending =
+        d.levels.windows(2).all(|l| l[0].bytes < l[1].bytes && l[0].cycles < l[1].cycles);
+    let own = d.levels.len().saturating_sub(1);
+    let sound = d.levels[..own].iter().all(|level| (LINE..=MOST_BYTES).contains(&level.bytes));
+    let near = d.levels.first().is_none_or(|level| level.cycles == d.local.load);
+    if !ascending || !sound || !near || d.levels.len() > MOST_LEVELS {
+        return Err(format!(
+            "levels: up to {MOST_LEVELS}, larger and slower from one to the next, the first as \
+             local.load has it, and up to {MOST_BYTES} bytes each but for the last"
+        ));
+    }
+    if d.protocol == Protocol::Uncached && !d.levels.is_empty() {
+        return Err("levels: there are no caches where protocol is uncached".to_owned());
+    }
+    let counted = |i: &Instructions| (0.0..=1e6).contains(&i.cycles) && i.threads > 0;
+    match &d.instructions {
+        Some(instructions) if !counted(instructions) => {
+            Err("instructions: cycles up to 1e6, and 1 thread at least".to_owned())
+        }
+        _ => Ok(()),
+    }
 }
 
 fn counts(d: &Description) -> Result<(), String> {
@@ -159,7 +189,7 @@ fn extras(d: &Description) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Machine;
+    use super::super::{Level, Machine};
     use super::*;
 
     #[track_caller]
@@ -202,6 +232,17 @@ mod tests {
         refused("scc", |d| d.store.invalid.clear(), "store.invalid");
         refused("scc", |d| d.load.shared = vec![1.0; 3], "load.shared: there are no caches");
         refused("scc", |d| d.swap.invalid = vec![1.0; 3], "swap.invalid: there are no caches");
+    }
+
+    #[test]
+    fn cores_that_can_not_be() {
+        refused("opteron", |d| d.levels[0].cycles = 4, "levels: up to 4");
+        refused("opteron", |d| d.levels[1].bytes = 1 << 40, "levels: up to 4");
+        refused("opteron", |d| d.levels[0].bytes = 0, "levels: up to 4");
+        refused("opteron", |d| d.levels.swap(1, 2), "levels: up to 4");
+        refused("scc", |d| d.levels.push(Level { bytes: 64, cycles: 1 }), "levels: there are no");
+        refused("xeon", |d| d.instructions.as_mut().unwrap().threads = 0, "instructions");
+        refused("xeon", |d| d.instructions.as_mut().unwrap().cycles = f64::NAN, "instructions");
     }
 
     #[test]

@@ -47,6 +47,13 @@ pub struct Description {
     pub distances: Vec<Vec<f64>>,
     /// Cycles of accesses that need nobody else.
     pub local: Local,
+    /// The levels of caches, from a core's first to the node's last; the last one's size is not
+    /// simulated. Where none are named, all that a core has is near.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<Level>,
+    /// What a core does besides its accesses; nothing where it is not named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<Instructions>,
     /// Cycles of a load, by the line's state.
     pub load: Costs,
     /// Cycles of a store.
@@ -115,6 +122,26 @@ pub struct Local {
     /// Of an atomic operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub atomic: Option<u32>,
+}
+
+/// A level of caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Level {
+    /// Its size.
+    pub bytes: usize,
+    /// Cycles of a load that finds its line there, by the core itself.
+    pub cycles: u32,
+}
+
+/// The instructions that come with an access to memory: addresses, comparisons, branches.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Instructions {
+    /// Cycles of those of one access, by a thread that has a core to itself.
+    pub cycles: f64,
+    /// Threads of a core that do not slow each other down; more take turns.
+    pub threads: usize,
 }
 
 /// Cycles by the state that a line was in, and by distance.

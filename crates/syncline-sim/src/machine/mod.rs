@@ -7,9 +7,12 @@ mod reader;
 
 use cost::Tables;
 pub use description::{
-    Busy, Costs, Description, FORMAT, Homes, Local, Messages, Protocol, Scheduler,
+    Busy, Costs, Description, FORMAT, Homes, Instructions, Level, Local, Messages, Protocol,
+    Scheduler,
 };
 pub use reader::Error;
+
+use crate::engine::LINE;
 
 /// The most private caches that a machine may have.
 pub const MOST_CACHES: usize = 256;
@@ -64,6 +67,15 @@ pub struct Machine {
     /// Cycles of a local access; none if it is not local even on the thread's own line.
     local: [Option<u32>; ACCESSES],
     quickest: u32,
+    /// Lines that fit into each of a core's own levels of caches.
+    private_lines: Vec<usize>,
+    /// Cycles by which a load is longer if it finds its line in one of these levels or, last, in
+    /// none; none there if the line's home has to be asked.
+    farther: Vec<Option<u32>>,
+    /// Cycles of a load that finds its line in a core's own last level.
+    look_up: u32,
+    /// Cycles of the instructions of an access, by how many threads run on the core.
+    instructions: Vec<u64>,
     /// The nearest node that has memory, for each node.
     memory_near: Vec<usize>,
 }
@@ -92,7 +104,22 @@ impl Machine {
         local[Access::Store as usize] = d.local.store;
         let memory_near = memory_near(d);
         let quickest = cost::quickest(&tables, d);
-        Ok(Machine { cycles: tables, classes, by_all, local, quickest, memory_near, description })
+        let (private_lines, farther) = levels(d);
+        let own = d.levels.len().saturating_sub(1);
+        let look_up = d.levels[..own].last().map_or(d.local.load, |level| level.cycles);
+        Ok(Machine {
+            cycles: tables,
+            classes,
+            by_all,
+            local,
+            quickest,
+            private_lines,
+            farther,
+            look_up,
+            instructions: instructions(&description),
+            memory_near,
+            description,
+        })
     }
 
     /// Hardware threads.
@@ -173,6 +200,42 @@ impl Machine {
         self.local[access as usize]
     }
 
+    /// Lines that fit into each of a core's own levels of caches.
+    pub(crate) fn private_lines(&self) -> &[usize] {
+        &self.private_lines
+    }
+
+    /// Cycles by which an access is longer than one to the first level if a core finds its line in
+    /// this level; none if it has to ask the line's home.
+    #[inline]
+    pub(crate) fn farther(&self, level: usize) -> Option<u32> {
+        self.farther[level]
+    }
+
+    /// Cycles of the instructions that come with an access, on a core on which so many threads run.
+    #[inline]
+    pub(crate) fn instructions(&self, running: usize) -> u64 {
+        self.instructions[running.min(self.instructions.len() - 1)]
+    }
+
+    /// For how long an access that takes so many cycles keeps its line, so that the next one has
+    /// to wait. All the while, as a rule: the line travels, and nobody else can have it. But where
+    /// the last-level cache itself does the work, because first-level caches write through to
+    /// it or a line has a home, the way there and back is the asking thread's own: what the line
+    /// is busy for is what an operation takes beyond a load, and what that takes in a cache like
+    /// the core's own last one. And what several caches have, the nearest gives without the others.
+    #[inline]
+    pub(crate) fn occupied(&self, access: Access, state: State, class: usize, cycles: u32) -> u32 {
+        let within = |way: u32| cycles.saturating_sub(way) + self.look_up;
+        match self.description.protocol {
+            _ if state == State::Invalid => cycles,
+            Protocol::Snooping if self.reads_to_share() => within(self.quickest),
+            Protocol::Home => within(self.cycles(Access::Load, State::Modified, class)),
+            Protocol::Snooping if access == Access::Load && state == State::Shared => self.look_up,
+            _ => cycles,
+        }
+    }
+
     /// Cycles of an access at once after another to the same line: where stores go out, those to
     /// one line leave the store buffer together. None for atomic operations, which are
     /// part of no burst.
@@ -201,6 +264,24 @@ impl Machine {
     pub fn in_cycles(&self, seconds: f64) -> u64 {
         (seconds * self.description.hertz) as u64
     }
+}
+
+/// The lines of each of a core's own levels, and what loads from these and from beyond them take
+/// longer than from the first.
+fn levels(d: &Description) -> (Vec<usize>, Vec<Option<u32>>) {
+    let Some((last, own)) = d.levels.split_last() else { return (Vec::new(), vec![Some(0)]) };
+    let lines = own.iter().map(|level| level.bytes / LINE).collect();
+    let longer = |level: &Level| Some(level.cycles.saturating_sub(d.local.load));
+    let beyond = if d.protocol == Protocol::Home { None } else { longer(last) };
+    (lines, own.iter().map(longer).chain([beyond]).collect())
+}
+
+/// Cycles of the instructions of an access, by how many threads run on the core: beyond those that do
+/// not slow each other down, they take turns.
+fn instructions(d: &Description) -> Vec<u64> {
+    let Some(of) = d.instructions else { return vec![0] };
+    let turns = |running: usize| (running as f64 / of.threads as f64).max(1.0);
+    (0..=d.threads_per_cache).map(|running| (of.cycles * turns(running)).round() as u64).collect()
 }
 
 fn memory_near(d: &Description) -> Vec<usize> {

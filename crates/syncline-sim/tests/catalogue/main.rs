@@ -52,7 +52,8 @@ macro_rules! capability {
     (near exclusive) => {
         crate::cases::near::<Lock>();
     };
-    (parks exclusive) => {};
+    (parks $kind:ident) => {};
+    (spins $kind:ident) => {};
     (shared) => {
         capability! { exclusive }
         crate::shared::sharing::<Lock>();

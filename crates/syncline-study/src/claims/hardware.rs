@@ -17,15 +17,11 @@ pub fn tables(book: &Book) -> Vec<Part> {
             parts.push(worst_cell(printed, panel));
         }
         if let Some(panel) = book.panel("table-3", printed.machine) {
-            for (name, paper) in ["L1", "RAM"].into_iter().zip(printed.local) {
+            for &(name, paper) in printed.local {
                 let ours = panel.value(name, 0).unwrap_or(f64::NAN);
                 parts.push(near(format!("{}: {name}", printed.machine), ours, paper, CELL));
             }
         }
-    }
-    if !parts.is_empty() {
-        let what = "the other levels of caches of table 3";
-        parts.push(that(what, false, "not simulated", "15, 11, 11; 40"));
     }
     parts
 }

@@ -11,6 +11,7 @@ mod known;
 mod locks;
 mod messages;
 mod paper;
+mod placement;
 mod report;
 mod scaling;
 mod table;
@@ -89,7 +90,7 @@ pub const ROWS: [Row; 40] = [
     row("M2", "Figures 6-8", "-", "a lock without back-off grows linearly with writers; with it, and MCS-WP, it is near constant", WINDOWS),
     row("M3", "Figure 6", "-", "MCS-WP rises to 24 processes, then stays, with a drop at 32", WINDOWS),
     row("M4", "Table 3", "30 %", "PUT and UNLOCK of a writer against 0 to 47 readers; MCS-WP ahead by 2.7 to 3.9 times at 47", WINDOWS),
-    row("M5", "Figure 5", "-", "synchronization data scales when spread over the memory controllers, and not in one place", WINDOWS),
+    row("M5", "Figure 5", "-", "synchronization data scales when spread over the memory controllers, and not in one place", Figures(&["scc-figure-5"], placement::check)),
     row("M6", "6.3", "-", "the window locks against those of MPICH and Open MPI: ahead of both", WINDOWS),
     row("P1", "4.5", "1 %; 5 %", "recording costs 2.3 % on average, 19 % at worst", PROFILER),
     row("P2", "4.6", "below", "memory grows by 36 % over all programs", PROFILER),

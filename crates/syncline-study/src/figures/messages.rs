@@ -69,7 +69,8 @@ const SECONDS: f64 = 100e-6;
 /// Clients of SSYNC's largest server.
 const MOST_CLIENTS: usize = 35;
 
-fn with_messages(target: &Target) -> Option<&Machine> {
+/// The machine, if it has messages in hardware.
+pub fn with_messages(target: &Target) -> Option<&Machine> {
     match target {
         Target::Simulated(machine) if machine.description.messages.is_some() => Some(machine),
         _ => None,

@@ -1,8 +1,9 @@
-//! The figures and tables of SSYNC, each with what is measured for it and the sentence that says
+//! The figures and tables of SSYNC, and one of the paper on MPI's passive target, each with what is measured for it and the sentence that says
 //! what came of it. A new one is a file, and a line in [`PLANS`].
 
 mod atomics;
 pub mod messages;
+pub mod placement;
 pub mod scalability;
 pub mod table;
 pub mod tables;
@@ -13,6 +14,7 @@ pub mod words;
 
 use crate::figure::{Figure, Kind, Panel, Point, Series};
 use crate::lab::Lab;
+use crate::stress::contenders::Contender;
 use crate::stress::{Homes, Load, Pause};
 use crate::target::Target;
 use crate::world::{Placement, World};
@@ -35,8 +37,8 @@ pub struct Plan {
     pub says: fn(&[Panel]) -> String,
 }
 
-/// All of them, in the order of the paper.
-pub const PLANS: [Plan; 13] = [
+/// All of them, in the order of the papers.
+pub const PLANS: [Plan; 14] = [
     tables::REMOTE,
     tables::LOCAL,
     ticket::PLAN,
@@ -50,6 +52,7 @@ pub const PLANS: [Plan; 13] = [
     messages::SERVER,
     table::PLAN,
     table::UNPINNED,
+    placement::PLAN,
 ];
 
 impl Plan {
@@ -81,6 +84,18 @@ const HIERARCHICAL: [&str; 2] = ["hclh", "hticket"];
 /// sockets.
 pub fn locks(has_sockets: bool) -> Vec<&'static str> {
     NINE.into_iter().filter(|name| has_sockets || !HIERARCHICAL.contains(name)).collect()
+}
+
+/// The contenders of SSYNC's figures on a world. Where a store to a shared line is a broadcast, its
+/// ticket lock fetches lines for writing (section 5.3: "wherever possible").
+fn contenders<W: World>(world: &W) -> Vec<Contender<W>> {
+    let mut contenders = Contender::named(&locks(world.has_sockets()));
+    let ticket = contenders.iter_mut().find(|contender| contender.name == "ticket");
+    let prefetching = Contender::named(&["ticket_prefetch"]).pop();
+    if let (true, Some(ticket), Some(prefetching)) = (world.broadcasts(), ticket, prefetching) {
+        *ticket = Contender { name: ticket.name, ..prefetching };
+    }
+    contenders
 }
 
 /// Simulated seconds in which a point is measured: thousands of hand-overs.

@@ -1,11 +1,10 @@
 //! Figure 8: the best lock's throughput with 4 to 128 locks, and which lock that is.
 
 use super::words::{list, number};
-use super::{Plan, load, locks};
+use super::{Plan, contenders, load};
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;
 use crate::on;
-use crate::stress::contenders::Contender;
 use crate::world::World;
 
 /// The plan.
@@ -30,7 +29,7 @@ pub fn name(locks: usize) -> String {
 }
 
 fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
-    let contenders = Contender::<W>::named(&locks(world.has_sockets()));
+    let contenders = contenders(world);
     let steps: Vec<usize> = world.steps().into_iter().filter(|&step| step <= THREADS).collect();
     let mut points = Vec::new();
     for count in LOCKS {

@@ -1,14 +1,18 @@
 //! Figure 11: the hash table under low and high contention, with short and long buckets, with the
 //! best lock and with servers; and the same with threads that nobody has pinned (section 6.3).
 
+use syncline_sim::Machine;
+
+use super::messages::with_messages;
 use super::scalability::THREADS;
 use super::words::{list, number};
-use super::{Plan, WINDOW, load, locks};
+use super::{Plan, WINDOW, contenders, load};
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;
 use crate::on;
 use crate::stress::Load;
 use crate::stress::contenders::Contender;
+use crate::stress::hardware_table;
 use crate::stress::table::{self, Shape};
 use crate::world::{Placement, World};
 
@@ -20,7 +24,8 @@ pub const PLAN: Plan = Plan {
     y: "throughput (Mops/s)",
     kind: Kind::LogLines,
     measure: |lab, target| {
-        Some(on!(target, world => measure(lab, world, Placement::Near, &SHAPES)))
+        let machine = with_messages(target);
+        Some(on!(target, world => measure(lab, world, machine, Placement::Near, &SHAPES)))
     },
     says,
 };
@@ -30,7 +35,8 @@ pub const UNPINNED: Plan = Plan {
     id: "figure-11-unpinned",
     title: "Throughput of the hash table of 12 buckets, threads not pinned",
     measure: |lab, target| {
-        Some(on!(target, world => measure(lab, world, Placement::Anywhere, &SHAPES[2..])))
+        let machine = with_messages(target);
+        Some(on!(target, world => measure(lab, world, machine, Placement::Anywhere, &SHAPES[2..])))
     },
     ..PLAN
 };
@@ -50,8 +56,17 @@ pub fn name(shape: Shape) -> String {
     format!("{} buckets of {}", shape.buckets, shape.keys)
 }
 
-fn measure<W: World>(lab: &Lab, world: &W, placement: Placement, shapes: &[Shape]) -> Panel {
-    let contenders = Contender::<W>::named(&locks(world.has_sockets()));
+/// `hardware` is the machine where servers are asked by messages in hardware: SSYNC's library uses
+/// them where there are any. Such messages go to places, and so to threads that stay there.
+fn measure<W: World>(
+    lab: &Lab,
+    world: &W,
+    hardware: Option<&Machine>,
+    placement: Placement,
+    shapes: &[Shape],
+) -> Panel {
+    let hardware = hardware.filter(|_| placement != Placement::Anywhere);
+    let contenders = contenders(world);
     // None stands for servers.
     let kinds: Vec<Option<&Contender<W>>> = contenders.iter().map(Some).chain([None]).collect();
     let steps: Vec<usize> = world.steps().into_iter().filter(|&step| step <= THREADS).collect();
@@ -65,11 +80,15 @@ fn measure<W: World>(lab: &Lab, world: &W, placement: Placement, shapes: &[Shape
         let (warm_up, measured) = lab.whole_window::<W>(WINDOW);
         let load = load::<W>(lab, threads, 2, seed);
         let load = Load { placement, warm_up, measured, ..load };
-        let outcome = match kind {
-            Some(contender) => (contender.table)(world, shape, &load),
-            None => table::served(world, shape, &load),
+        let per_second = match (kind, hardware) {
+            (Some(contender), _) => (contender.table)(world, shape, &load).per_second,
+            (None, None) => table::served(world, shape, &load).per_second,
+            (None, Some(machine)) => {
+                let places = world.places(threads.max(2), placement);
+                hardware_table::served(machine, shape, &places, &load)
+            }
         };
-        outcome.per_second / 1e6
+        per_second / 1e6
     });
     let mut values = values.into_iter();
     let mut series = Vec::new();

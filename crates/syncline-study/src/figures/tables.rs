@@ -1,10 +1,14 @@
-//! Tables 2 and 3: what an access to a line costs, by its state and distance, as a thread of the
-//! simulated machine sees it.
+//! Tables 2 and 3: what an access to a line costs, by its state and distance, as the probe finds it
+//! on the simulated machine. Two numbers of section 5.2 that the probe has no case for are of a
+//! single access by a thread there.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 
 use syncline::memory::{Memory, Padded, Word};
+use syncline_probe::bench::SimulatedBench;
+use syncline_probe::case::{ACCESSES, STATES, access_name, state_name};
+use syncline_probe::{Effort, Measurement, measure};
 use syncline_sim::engine::{self, Engine};
 use syncline_sim::machine::{Access, Protocol, State};
 use syncline_sim::{Machine, Simulated};
@@ -28,37 +32,21 @@ pub const REMOTE: Plan = Plan {
 /// Local accesses.
 pub const LOCAL: Plan = Plan {
     id: "table-3",
-    title: "Latency of a load from the own cache, and from memory",
+    title: "Latency of a load from the own levels of caches, and from memory",
     measure: |_, target| on_simulated(target, local),
     says: says_local,
     ..REMOTE
 };
 
-/// Operations by the names of the tables' rows.
-pub const ACCESSES: [(&str, Access); 6] = [
-    ("load", Access::Load),
-    ("store", Access::Store),
-    ("cas", Access::CompareAndSwap),
-    ("fai", Access::FetchAndIncrement),
-    ("tas", Access::TestAndSet),
-    ("swap", Access::Swap),
-];
-const STATES: [(&str, State); 5] = [
-    ("modified", State::Modified),
-    ("owned", State::Owned),
-    ("exclusive", State::Exclusive),
-    ("shared", State::Shared),
-    ("invalid", State::Invalid),
-];
 /// The row of a store on a line that all cores share, which section 5.2 has.
 pub const BY_ALL: &str = "store, shared by all";
 /// The row of a load from another node over a directory that is far from both, which section 5.2 has.
 pub const FAR_DIRECTORY: &str = "load, directory two hops away";
 
-fn on_simulated(target: &Target, measure: fn(&Machine) -> Panel) -> Option<Panel> {
+fn on_simulated(target: &Target, measure: fn(&Machine) -> Option<Panel>) -> Option<Panel> {
     match target {
         Target::Native(_) => None,
-        Target::Simulated(machine) => Some(measure(machine)),
+        Target::Simulated(machine) => measure(machine),
     }
 }
 
@@ -94,41 +82,33 @@ fn cycles(
     took.get() as f64
 }
 
-/// Who asks, and the two caches that have the line, for a column of the table.
-fn crew(machine: &Machine, distance: f64) -> Option<(usize, [usize; 2])> {
-    let from_first = &machine.description.distances[0];
-    let mut there = (1..machine.caches()).filter(|&c| from_first[machine.node_of(c)] == distance);
-    match (there.next(), machine.description.threads_per_cache) {
-        (Some(first), _) => Some((0, [first, there.next().unwrap_or(first)])),
-        // Another thread of the same core.
-        (None, 2..) if distance == 0.0 => Some((1, [0, 0])),
-        _ => None,
+/// What the probe finds, whose text also measures real machines: each case by the lines' states that
+/// accesses have brought about. None where no cache may have a line.
+fn probed(machine: &Machine) -> Option<Measurement> {
+    if machine.is_uncached() {
+        return None;
     }
+    let bench = SimulatedBench::new(machine, 1);
+    Some(measure(&bench, &Effort::SIMULATED, &mut |_| ()).expect("simulated threads can be had"))
 }
 
-fn remote(machine: &Machine) -> Panel {
-    let d = &machine.description;
+fn remote(machine: &Machine) -> Option<Panel> {
+    let found = probed(machine)?;
     let mut series = Vec::new();
-    for (operation, access) in ACCESSES {
-        for (name, state) in STATES {
+    for access in ACCESSES {
+        for state in STATES {
             let missing = (state == State::Owned && !machine.has_owned())
                 || (state == State::Invalid && access != Access::Load);
-            let columns = d.columns.iter().zip(&d.columns_at).enumerate();
-            let points = columns.filter_map(|(x, (label, &distance))| {
-                let (by, holders) = crew(machine, distance)?;
-                let held = match state {
-                    State::Invalid => &[][..],
-                    State::Owned | State::Shared => &holders,
-                    State::Modified | State::Exclusive => &holders[..1],
-                };
-                let y = cycles(machine, access, (state, held), by, machine.node_of(holders[0]));
+            let columns = machine.description.columns.iter().enumerate();
+            let points = columns.filter_map(|(x, label)| {
+                let at = found.distances.iter().position(|distance| distance.name == *label)?;
+                let y = found.cell(access, state, at)?.median;
                 Some(Point { x: x as f64, label: label.clone(), y, note: String::new() })
             });
-            if !missing {
-                series.push(Series {
-                    name: format!("{operation}, {name}"),
-                    points: points.collect(),
-                });
+            let points: Vec<Point> = points.collect();
+            if !missing && !points.is_empty() {
+                let name = format!("{}, {}", access_name(access), state_name(state));
+                series.push(Series { name, points });
             }
         }
     }
@@ -140,7 +120,7 @@ fn remote(machine: &Machine) -> Panel {
         let far = cycles(machine, Access::Load, (State::Modified, &[holder]), by, 0);
         series.push(single(FAR_DIRECTORY, far));
     }
-    Panel { machine: d.name.clone(), series }
+    Some(Panel { machine: machine.description.name.clone(), series })
 }
 
 /// A hardware thread and a cache on two nodes, each as far from node 0 as any, where a directory
@@ -155,13 +135,19 @@ fn far_from_first(machine: &Machine) -> Option<(usize, usize)> {
     directory.then(|| (first_cache(asks) * d.threads_per_cache, first_cache(holds)))
 }
 
-fn local(machine: &Machine) -> Panel {
-    let own = cycles(machine, Access::Load, (State::Modified, &[0]), 0, 0);
-    let memory = cycles(machine, Access::Load, (State::Invalid, &[]), 0, 0);
-    let series = [("L1", own), ("RAM", memory)];
-    let series =
-        series.map(|(name, y)| Series { name: name.into(), points: vec![Point::at(0, y)] });
-    Panel { machine: machine.description.name.clone(), series: series.into() }
+fn local(machine: &Machine) -> Option<Panel> {
+    let found = probed(machine)?.local;
+    let own = found.own.iter().find(|own| own.access == Access::Load);
+    let levels = [
+        ("L1", own.map(|own| own.cycles.median)),
+        ("L2", found.l2.map(|cycles| cycles.median)),
+        ("LLC", found.llc.map(|cycles| cycles.median)),
+        ("RAM", Some(found.memory.median)),
+    ];
+    let series = levels.into_iter().filter_map(|(name, cycles)| {
+        Some(Series { name: name.to_owned(), points: vec![Point::at(0, cycles?)] })
+    });
+    Some(Panel { machine: machine.description.name.clone(), series: series.collect() })
 }
 
 fn says_remote(panels: &[Panel]) -> String {

@@ -1,11 +1,10 @@
 //! Figures 5 and 7: acquisitions with one lock for all, and with 512 locks.
 
 use super::words::{list, number};
-use super::{Plan, load, locks, over_threads};
+use super::{Plan, contenders, load, over_threads};
 use crate::figure::{Kind, Panel};
 use crate::lab::Lab;
 use crate::on;
-use crate::stress::contenders::Contender;
 use crate::world::World;
 
 /// Locks of very low contention.
@@ -32,7 +31,7 @@ pub const MANY: Plan = Plan {
 };
 
 fn measure<W: World>(lab: &Lab, world: &W, count: usize) -> Panel {
-    let contenders = Contender::<W>::named(&locks(world.has_sockets()));
+    let contenders = contenders(world);
     over_threads(
         lab,
         world,

@@ -1,11 +1,10 @@
 //! Figure 6: taking a free lock, by where its last holder was.
 
 use super::words::{list, number};
-use super::{Plan, locks};
+use super::{Plan, contenders};
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::{Effort, Lab};
 use crate::on;
-use crate::stress::contenders::Contender;
 use crate::stress::uncontended::Turns;
 use crate::world::World;
 
@@ -28,7 +27,7 @@ const TURNS: u32 = 200;
 const HERE: u32 = 100;
 
 fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
-    let contenders = Contender::<W>::named(&locks(world.has_sockets()));
+    let contenders = contenders(world);
     let partners = world.partners().into_iter().map(|(name, place)| (name, Some(place)));
     let partners: Vec<_> = [(ALONE.to_owned(), None)].into_iter().chain(partners).collect();
     let turns = match (W::SIMULATED, lab.effort) {

@@ -40,11 +40,12 @@ pub fn write(book: &Book, titles: &[String], out: &mut impl Write) -> io::Result
     page.end(out)
 }
 
-/// An id as a person says it: `figure-5` is Figure 5.
+/// An id as a person says it: `figure-5` is Figure 5, and `scc-figure-5` that of the SCC.
 fn called(id: &str) -> String {
-    let words = id.replace('-', " ");
-    let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    match id.strip_prefix("scc-") {
+        Some(id) => format!("SCC, {}", id.replace('-', " ")),
+        None => capitalized(&id.replace('-', " ")),
+    }
 }
 
 fn section(book: &Book, figure: &Figure) -> String {

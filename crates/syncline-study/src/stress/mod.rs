@@ -3,6 +3,7 @@
 pub mod atomics;
 pub mod contenders;
 pub mod hardware_messages;
+pub mod hardware_table;
 pub mod messages;
 pub mod table;
 pub mod throughput;

@@ -1,7 +1,7 @@
 //! A simulated machine as a [`World`]: its clock stands still while the test itself thinks.
 
 use syncline_sim::engine::{self, Engine};
-use syncline_sim::machine::{Access, State};
+use syncline_sim::machine::{Access, Protocol, State};
 use syncline_sim::{Machine, Simulated};
 
 use super::{ANYWHERE, Body, Course, Phase, Placement, Watch, World};
@@ -77,6 +77,10 @@ impl World for Elsewhere<'_> {
 
     fn has_sockets(&self) -> bool {
         self.0.description.nodes > 1 && self.0.description.caches_per_node >= SOCKET
+    }
+
+    fn broadcasts(&self) -> bool {
+        self.0.description.protocol == Protocol::Directory
     }
 
     fn partners(&self) -> Vec<(String, usize)> {

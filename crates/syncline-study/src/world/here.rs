@@ -113,6 +113,11 @@ impl World for Here {
         true
     }
 
+    /// The system does not tell.
+    fn broadcasts(&self) -> bool {
+        false
+    }
+
     fn partners(&self) -> Vec<(String, usize)> {
         let name = |&number: &usize| format!("processor {number}");
         self.processors.iter().map(name).enumerate().skip(1).map(|(at, name)| (name, at)).collect()

@@ -46,6 +46,10 @@ pub trait World: Sync {
     /// something to gain.
     fn has_sockets(&self) -> bool;
 
+    /// Whether a store to a line that others have read is a broadcast to all, as far as it knows, so
+    /// that it pays to fetch lines for writing before they are read.
+    fn broadcasts(&self) -> bool;
+
     /// A partner of hardware thread 0 at each distance, the nearest first, and what to call
     /// that distance.
     fn partners(&self) -> Vec<(String, usize)>;

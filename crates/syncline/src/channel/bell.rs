@@ -9,6 +9,7 @@
 //! sender also finds that the receiver sleeps.
 
 use core::sync::atomic::Ordering::Relaxed;
+use core::time::Duration;
 
 use crate::memory::{Memory, Word};
 
@@ -22,14 +23,14 @@ pub struct Bell<M: Memory> {
 }
 
 impl<M: Memory> Bell<M> {
-    /// Sleeps until a sender rings, unless `mark`, called after it was said that we sleep, finds a
-    /// message.
-    pub fn sleep(&self, mark: impl FnOnce() -> bool) {
+    /// Sleeps until a sender rings or the deadline, unless `mark`, called after it was said that we
+    /// sleep, finds a message.
+    pub fn sleep(&self, deadline: Option<Duration>, mark: impl FnOnce() -> bool) {
         // Relaxed: the marks publish it. Swaps, both, so that they have their place in the word's
         // order among late rings, also to a checker.
         self.state.swap(ASLEEP, Relaxed);
         if !mark() {
-            M::park(&self.state, ASLEEP, 0, None);
+            M::park(&self.state, ASLEEP, 0, deadline);
         }
         // Relaxed: who rings in vain after this finds us awake, or wakes nobody.
         self.state.swap(AWAKE, Relaxed);

@@ -6,11 +6,15 @@
 
 use core::fmt;
 use core::mem;
+use core::time::Duration;
 
 use super::bell::Bell;
 use super::counted::Counted;
-use super::{Look, RawChannel, RecvError, Ring, SendError, TryRecvError, TrySendError};
-use crate::memory::Data;
+use super::patience::Patience;
+use super::{
+    Look, RawChannel, RecvError, RecvTimeoutError, Ring, SendError, TryRecvError, TrySendError,
+};
+use crate::memory::{Data, Memory as _};
 
 type Memory<Q> = <Q as RawChannel>::Memory;
 
@@ -49,12 +53,14 @@ unsafe fn drain<Q: RawChannel>(queue: &Q, reader: &mut Q::Reader) {
 pub struct Sender<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
     channel: Counted<Channel<Q>, Q::Memory>,
     writer: Q::Writer,
+    patience: Patience,
 }
 
 /// The receiving end of a channel. Dropping it disconnects, and drops what was not received.
 pub struct Receiver<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
     channel: Counted<Channel<Q>, Q::Memory>,
     reader: Q::Reader,
+    patience: Patience,
 }
 
 /// A channel, whose receiver has this bell if any.
@@ -70,8 +76,9 @@ pub fn with_bell<T: Send, Q: RawChannel<Item = T>>(
     let queue = Q::with_capacity(capacity);
     let left = Data::new(Q::Reader::default());
     let channel = Counted::new(Channel { queue, bell, left });
-    let receiver = Receiver { channel: channel.share(), reader: Q::Reader::default() };
-    (Sender { channel, writer: Q::Writer::default() }, receiver)
+    let patience = Patience::default();
+    let receiver = Receiver { channel: channel.share(), reader: Q::Reader::default(), patience };
+    (Sender { channel, writer: Q::Writer::default(), patience }, receiver)
 }
 
 // SAFETY, of the calls of a queue below: an end has its own notes and is used by one at a time,
@@ -113,8 +120,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
         }
     }
 
-    /// Sends all messages, waiting for room as needed. The receiver hears of them once for each
-    /// line that is full, and at the end: quicker than one by one.
+    /// Sends all messages, waiting for room as needed. The receiver hears of them once for some
+    /// lines that are full, and at the end: quicker than one by one.
     ///
     /// # Errors
     ///
@@ -124,14 +131,19 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
         let mut messages = messages.into_iter();
         // What was written is published if the iterator panics, too.
         let sender = Publish(self);
-        for message in &mut messages {
-            match sender.0.wait() {
-                Look::Gone => return Err(SendError(message)),
+        while let Some(first) = messages.next() {
+            if sender.0.wait() == Look::Gone {
+                return Err(SendError(first));
+            }
+            let Sender { channel, writer, .. } = &mut *sender.0;
+            let Channel { queue, bell, .. } = &**channel;
+            let mut room = queue.together(writer);
+            let mut next = Some(first);
+            while let Some(message) = next {
                 // SAFETY: see above; there is room.
-                _ => unsafe {
-                    let channel = &*sender.0.channel;
-                    channel.queue.write(&mut sender.0.writer, message, channel.bell.as_deref());
-                },
+                unsafe { queue.write(writer, message, bell.as_deref()) };
+                room -= 1;
+                next = if room > 0 { messages.next() } else { None };
             }
         }
         Ok(())
@@ -151,13 +163,17 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
 
     /// Waits for room.
     #[inline]
-    fn wait(&self) -> Look {
-        let queue = &self.channel.queue;
-        // SAFETY: see above. Room ends where a unit ends, and those are published.
-        match unsafe { queue.room(&self.writer) } {
-            // SAFETY: as above.
-            Look::NotYet => unsafe { queue.wait_for_room(&self.writer) },
-            look => look,
+    fn wait(&mut self) -> Look {
+        let Channel { queue, bell, .. } = &*self.channel;
+        // SAFETY: see above; what was written is published before the wait.
+        unsafe {
+            match queue.room(&self.writer) {
+                Look::NotYet => {
+                    queue.publish(&mut self.writer, bell.as_deref());
+                    queue.wait_for_room(&self.writer, &mut self.patience)
+                }
+                look => look,
+            }
         }
     }
 
@@ -165,11 +181,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
     #[inline]
     fn put(&mut self, message: T) {
         let Channel { queue, bell, .. } = &*self.channel;
-        // SAFETY: see above; there is room.
-        unsafe {
-            queue.write(&mut self.writer, message, bell.as_deref());
-            queue.publish(&self.writer, bell.as_deref());
-        }
+        // SAFETY: see above; there is room. `send_all` has published what it wrote.
+        unsafe { queue.send(&mut self.writer, message, bell.as_deref()) };
     }
 }
 
@@ -178,9 +191,9 @@ struct Publish<'a, T: Send, Q: RawChannel<Item = T>>(&'a mut Sender<T, Q>);
 
 impl<T: Send, Q: RawChannel<Item = T>> Drop for Publish<'_, T, Q> {
     fn drop(&mut self) {
-        let Channel { queue, bell, .. } = &*self.0.channel;
+        let Sender { channel, writer, .. } = &mut *self.0;
         // SAFETY: see above.
-        unsafe { queue.publish(&self.0.writer, bell.as_deref()) };
+        unsafe { channel.queue.publish(writer, channel.bell.as_deref()) };
     }
 }
 
@@ -188,7 +201,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Drop for Sender<T, Q> {
     fn drop(&mut self) {
         let Channel { queue, bell, .. } = &*self.channel;
         // SAFETY: see above.
-        unsafe { queue.close_writer(&self.writer, bell.as_deref()) };
+        unsafe { queue.close_writer(&mut self.writer, bell.as_deref()) };
     }
 }
 
@@ -200,14 +213,42 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
     /// If the sender is gone and all its messages were taken.
     #[inline]
     pub fn recv(&mut self) -> Result<T, RecvError> {
-        let queue = &self.channel.queue;
+        if self.look() == Look::Ready { Ok(self.take()) } else { self.recv_later() }
+    }
+
+    /// Apart from the first look, so that taking what is there stays small.
+    #[cold]
+    fn recv_later(&mut self) -> Result<T, RecvError> {
+        if self.wait(None) == Look::Gone { Err(RecvError) } else { Ok(self.take()) }
+    }
+
+    /// Waits for a message for so long at most. Where there is no clock, without `std` on other
+    /// systems than Linux, the time never comes.
+    ///
+    /// # Errors
+    ///
+    /// If none came in time, or as [`recv`](Self::recv).
+    pub fn recv_timeout(&mut self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        match self.look() {
+            Look::Ready => Ok(self.take()),
+            _ => self.recv_until(Q::Memory::now().saturating_add(timeout)),
+        }
+    }
+
+    /// The same until a moment on the memory's clock.
+    #[doc(hidden)]
+    pub fn recv_until(&mut self, deadline: Duration) -> Result<T, RecvTimeoutError> {
+        match self.wait(Some(deadline)) {
+            Look::Ready => Ok(self.take()),
+            Look::NotYet => Err(RecvTimeoutError::Timeout),
+            Look::Gone => Err(RecvTimeoutError::Disconnected),
+        }
+    }
+
+    /// Waits until there is a message, the sender is gone, or the deadline has passed.
+    fn wait(&mut self, deadline: Option<Duration>) -> Look {
         // SAFETY: see above. Only an inbox has a bell, and it doesn't wait here.
-        let look = match unsafe { queue.look(&mut self.reader) } {
-            // SAFETY: as above.
-            Look::NotYet => unsafe { queue.wait(&mut self.reader) },
-            look => look,
-        };
-        if look == Look::Gone { Err(RecvError) } else { Ok(self.take()) }
+        unsafe { self.channel.queue.wait(&mut self.reader, &mut self.patience, deadline) }
     }
 
     /// Takes a message if there is one.
@@ -268,7 +309,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Drop for Receiver<T, Q> {
             }
         }
         let receiver = Leave(self);
-        let Receiver { channel, reader } = &mut *receiver.0;
+        let Receiver { channel, reader, .. } = &mut *receiver.0;
         // Closing comes first, so that a sender that is quick can't keep us here.
         // SAFETY: see above.
         unsafe {

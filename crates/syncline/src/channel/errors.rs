@@ -30,6 +30,15 @@ pub enum TryRecvError {
     Disconnected,
 }
 
+/// Why no message came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecvTimeoutError {
+    /// None came in time.
+    Timeout,
+    /// There will be none: as [`RecvError`].
+    Disconnected,
+}
+
 /// All slots are taken; the value is how many there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSlot(pub usize);
@@ -76,6 +85,15 @@ impl Display for TryRecvError {
     }
 }
 
+impl Display for RecvTimeoutError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Timeout => "no message came in time",
+            Self::Disconnected => SENDER_GONE,
+        })
+    }
+}
+
 impl Display for NoSlot {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "all {} slots are taken; make room for as many senders as will connect", self.0)
@@ -101,4 +119,5 @@ impl<T> Error for SendError<T> {}
 impl<T> Error for TrySendError<T> {}
 impl Error for RecvError {}
 impl Error for TryRecvError {}
+impl Error for RecvTimeoutError {}
 impl Error for NoSlot {}

@@ -8,11 +8,16 @@
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::time::Duration;
 
 use super::counted::Counted;
 use super::ends::with_bell;
 use super::news::mark;
-use super::{Bell, Look, NoSlot, RawChannel, Receiver, RecvError, Ring, Sender, TryRecvError};
+use super::patience::Patience;
+use super::{
+    Bell, Look, NoSlot, RawChannel, Receiver, RecvError, RecvTimeoutError, Ring, Sender,
+    TryRecvError,
+};
 use crate::memory::Memory;
 use crate::wait::Wait;
 
@@ -23,6 +28,7 @@ pub struct Inbox<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
     bell: Counted<Bell<Q::Memory>, Q::Memory>,
     /// The slot to look at first.
     next: usize,
+    patience: Patience,
 }
 
 impl<T: Send> Inbox<T> {
@@ -46,7 +52,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
         assert!(slots > 0, "an inbox needs a slot for a sender at least");
         assert!(capacity > 0, "a channel needs room for a message at least: its capacity is 0");
         let bell = Counted::new(Bell::default());
-        Self { slots: (0..slots).map(|_| None).collect(), capacity, bell, next: 0 }
+        let slots = (0..slots).map(|_| None).collect();
+        Self { slots, capacity, bell, next: 0, patience: Patience::default() }
     }
 
     /// A new sender, and its slot. A slot is free again when its sender is gone, and
@@ -74,7 +81,28 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
     /// If all senders are gone and all their messages were received, or there was none.
     pub fn recv(&mut self) -> Result<(usize, T), RecvError> {
         let slots = self.slots.len();
-        self.wait(|inbox| inbox.look(inbox.next, slots))
+        self.wait(None, |inbox| inbox.look(inbox.next, slots)).message()
+    }
+
+    /// Waits for a message from anybody, for so long at most. Where there is no clock, without
+    /// `std` on other systems than Linux, the time never comes.
+    ///
+    /// # Errors
+    ///
+    /// If none came in time, or as [`recv`](Self::recv).
+    pub fn recv_timeout(&mut self, timeout: Duration) -> Result<(usize, T), RecvTimeoutError> {
+        self.recv_until(Q::Memory::now().saturating_add(timeout))
+    }
+
+    /// The same until a moment on the memory's clock.
+    #[doc(hidden)]
+    pub fn recv_until(&mut self, deadline: Duration) -> Result<(usize, T), RecvTimeoutError> {
+        let slots = self.slots.len();
+        match self.wait(Some(deadline), |inbox| inbox.look(inbox.next, slots)) {
+            Found::Message(slot, message) => Ok((slot, message)),
+            Found::NotYet => Err(RecvTimeoutError::Timeout),
+            Found::Gone => Err(RecvTimeoutError::Disconnected),
+        }
     }
 
     /// Waits for a message from one of these slots.
@@ -87,7 +115,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
     ///
     /// If there is no slot of a number.
     pub fn recv_from(&mut self, slots: &[usize]) -> Result<(usize, T), RecvError> {
-        self.wait(|inbox| inbox.look_at(slots.iter().copied()))
+        self.wait(None, |inbox| inbox.look_at(slots.iter().copied())).message()
     }
 
     /// Takes a message if anybody has sent one.
@@ -131,38 +159,47 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
         found
     }
 
-    /// Looks until something is found.
-    fn wait(&mut self, look: impl Fn(&mut Self) -> Found<T>) -> Result<(usize, T), RecvError> {
-        let mut looks = 0;
-        let mut found = look(self);
-        loop {
-            match found {
-                Found::Message(slot, message) => return Ok((slot, message)),
-                Found::Gone => return Err(RecvError),
-                Found::NotYet => {}
-            }
-            looks += 1;
-            found = if Q::Wait::SLEEPS && looks >= Q::Memory::PATIENCE {
-                self.sleep(&look)
-            } else {
-                // The pauses stay short: what is waited for is whoever comes first.
-                Q::Wait::pause::<Q::Memory>(looks.min(Q::Memory::PATIENCE));
-                look(self)
+    /// Looks until something is found or, if there is a deadline, until that.
+    fn wait(
+        &mut self,
+        deadline: Option<Duration>,
+        look: impl Fn(&mut Self) -> Found<T>,
+    ) -> Found<T> {
+        let mut patience = self.patience;
+        let found = loop {
+            let watched = patience.watch::<Q::Wait, Q::Memory, _>(deadline, || look(self).some());
+            let found = match watched {
+                None if Q::Wait::SLEEPS => self.sleep(deadline, &look),
+                watched => watched,
             };
-        }
+            match found {
+                Some(found) => break found,
+                None if deadline.is_some_and(|deadline| Q::Memory::now() >= deadline) => {
+                    break Found::NotYet;
+                }
+                None => {}
+            }
+        };
+        self.patience = patience;
+        found
     }
 
-    /// Sleeps until somebody sends, or goes, unless there is something already.
+    /// Sleeps until somebody sends, or goes, or until the deadline, unless there is something
+    /// already.
     #[cold]
-    fn sleep(&mut self, look: impl Fn(&mut Self) -> Found<T>) -> Found<T> {
+    fn sleep(
+        &mut self,
+        deadline: Option<Duration>,
+        look: impl Fn(&mut Self) -> Found<T>,
+    ) -> Option<Found<T>> {
         let bell = self.bell.share();
-        let mut found = Found::NotYet;
-        bell.sleep(|| {
+        let mut found = None;
+        bell.sleep(deadline, || {
             for receiver in self.slots.iter().flatten() {
                 mark::<Q::Memory>(receiver.watched());
             }
-            found = look(self);
-            !matches!(found, Found::NotYet)
+            found = look(self).some();
+            found.is_some()
         });
         found
     }
@@ -174,6 +211,21 @@ enum Found<T> {
     NotYet,
     /// Nobody is left who could send.
     Gone,
+}
+
+impl<T> Found<T> {
+    /// What there is, if anything.
+    fn some(self) -> Option<Self> {
+        if matches!(self, Self::NotYet) { None } else { Some(self) }
+    }
+
+    /// A message, if whoever waits for one waits without end.
+    fn message(self) -> Result<(usize, T), RecvError> {
+        match self {
+            Self::Message(slot, message) => Ok((slot, message)),
+            Self::NotYet | Self::Gone => Err(RecvError),
+        }
+    }
 }
 
 impl<T: Send, Q: RawChannel<Item = T>> fmt::Debug for Inbox<T, Q> {

@@ -122,6 +122,12 @@ impl<T, M: Memory> Units<T, M> {
         self.count
     }
 
+    /// The unit behind this one, in a ring.
+    #[inline(always)]
+    pub fn after(&self, unit: usize) -> usize {
+        if unit + 1 == self.count { 0 } else { unit + 1 }
+    }
+
     #[inline(always)]
     fn place(&self, unit: usize) -> NonNull<u8> {
         debug_assert!(unit < self.count);
@@ -206,7 +212,7 @@ impl Place {
             return false;
         }
         self.slot = 0;
-        self.unit = if self.unit + 1 == units.count() { 0 } else { self.unit + 1 };
+        self.unit = units.after(self.unit);
         true
     }
 }

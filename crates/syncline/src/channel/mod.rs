@@ -50,6 +50,8 @@ pub mod line;
 #[doc(hidden)]
 pub mod news;
 #[doc(hidden)]
+pub mod patience;
+#[doc(hidden)]
 pub mod raw;
 mod ring;
 mod single;
@@ -57,7 +59,9 @@ mod single;
 pub use bell::Bell;
 pub use duplex::{Disconnected, Duplex, duplex};
 pub use ends::{Receiver, Sender};
-pub use errors::{NoSlot, RecvError, SendError, TryRecvError, TrySendError};
+pub use errors::{
+    NoSlot, RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError,
+};
 pub use inbox::Inbox;
 pub use raw::{Look, RawChannel};
 pub use ring::Ring;

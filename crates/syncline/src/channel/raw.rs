@@ -2,7 +2,10 @@
 //! The ends themselves, [`Sender`](super::Sender) and [`Receiver`](super::Receiver), are made of
 //! this for all algorithms alike.
 
+use core::time::Duration;
+
 use super::bell::Bell;
+use super::patience::Patience;
 use crate::memory::Memory;
 use crate::wait::Wait;
 
@@ -62,7 +65,12 @@ pub unsafe trait RawChannel: Send + Sync {
     /// # Safety
     ///
     /// As said above; all that was written is published.
-    unsafe fn wait_for_room(&self, writer: &Self::Writer) -> Look;
+    unsafe fn wait_for_room(&self, writer: &Self::Writer, patience: &mut Patience) -> Look;
+
+    /// For how many messages there is room, if there is for one.
+    fn together(&self, _: &Self::Writer) -> usize {
+        1
+    }
 
     /// Writes a message, which the receiver may or may not see before it is published.
     ///
@@ -76,19 +84,31 @@ pub unsafe trait RawChannel: Send + Sync {
         bell: Option<&Bell<Self::Memory>>,
     );
 
+    /// Writes a message and publishes it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`write`](Self::write); all before it is published.
+    unsafe fn send(
+        &self,
+        writer: &mut Self::Writer,
+        message: Self::Item,
+        bell: Option<&Bell<Self::Memory>>,
+    );
+
     /// Lets the receiver see all messages.
     ///
     /// # Safety
     ///
     /// As for [`write`](Self::write).
-    unsafe fn publish(&self, writer: &Self::Writer, bell: Option<&Bell<Self::Memory>>);
+    unsafe fn publish(&self, writer: &mut Self::Writer, bell: Option<&Bell<Self::Memory>>);
 
     /// The sender goes. Publishes what it has written.
     ///
     /// # Safety
     ///
     /// As for [`write`](Self::write).
-    unsafe fn close_writer(&self, writer: &Self::Writer, bell: Option<&Bell<Self::Memory>>);
+    unsafe fn close_writer(&self, writer: &mut Self::Writer, bell: Option<&Bell<Self::Memory>>);
 
     /// Whether there is a message.
     ///
@@ -97,12 +117,18 @@ pub unsafe trait RawChannel: Send + Sync {
     /// As said above.
     unsafe fn look(&self, reader: &mut Self::Reader) -> Look;
 
-    /// Waits until [`look`](Self::look) is not [`Look::NotYet`].
+    /// Waits until [`look`](Self::look) is not [`Look::NotYet`], or until the deadline on the
+    /// memory's clock, if there is one.
     ///
     /// # Safety
     ///
     /// As said above; the receiver has no bell.
-    unsafe fn wait(&self, reader: &mut Self::Reader) -> Look;
+    unsafe fn wait(
+        &self,
+        reader: &mut Self::Reader,
+        patience: &mut Patience,
+        deadline: Option<Duration>,
+    ) -> Look;
 
     /// Takes a message.
     ///

@@ -7,6 +7,10 @@
 //! a word of its own, once in a quarter of the ring. So a message costs one transfer of a line or
 //! a part of one, and the invalidation of the line that the receiver had.
 //!
+//! Of messages that are sent together the first line's flag is written last, and tells of all. So
+//! the receiver, which looks at that line only, takes no line from a sender that still writes, and
+//! is woken once.
+//!
 //! With [`Single`](super::Single) a sender knows when its message is taken; here it doesn't.
 //!
 //! Source: the flag in the line is SSYNC's (SOSP'13, section 4.1); that an end says how far it is
@@ -14,10 +18,12 @@
 //! Synchronization Mechanism for Line-rate Network Traffic Monitoring" (IPDPS 2010).
 
 use core::marker::PhantomData;
-use core::sync::atomic::Ordering::Acquire;
+use core::sync::atomic::Ordering::{Acquire, Release};
+use core::time::Duration;
 
 use super::line::{GONE, Place, STEP, Units, number, per_unit};
 use super::news::{post, wait_fetching};
+use super::patience::Patience;
 use super::{Bell, Look, RawChannel};
 use crate::memory::{Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
@@ -25,6 +31,14 @@ use crate::wait::{Park, Wait};
 /// The receiver says how far it is whenever it has emptied this part of the ring: seldom enough
 /// to cost little, often enough for the sender to have most of the ring.
 const PART: usize = 4;
+
+/// A receiver that is behind fetches the line of the unit that is so many further on: as long as
+/// it takes to read those between, a line is under way.
+const AHEAD: usize = 4;
+
+/// The most units of messages sent together of which the receiver hears at once: about a batch of
+/// a hundred words. More would keep it waiting for longer than it saves.
+const TOGETHER: usize = 16;
 
 /// More messages could not be told from none, by numbers that wrap around.
 const MOST: usize = 1 << 28;
@@ -34,17 +48,38 @@ pub struct Ring<T, W: Wait = Park, M: Memory = Native> {
     units: Units<T, M>,
     /// Units that the receiver empties before it says so.
     part: usize,
+    /// Slots of all units, as flags count messages.
+    size: u32,
+    /// Units that the sender fills, of messages sent together, before it says so.
+    together: usize,
     /// How many messages the receiver has taken.
     taken: Padded<M::Word>,
     policy: PhantomData<W>,
 }
 
+/// What the sender of a ring notes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Writer {
+    place: Place,
+    /// The unit of the first message that is not published, or where that will be.
+    first: usize,
+    /// Whether there is such a message.
+    unpublished: bool,
+    /// Units filled since then, the first with them.
+    filled: usize,
+}
+
 /// What the receiver of a ring notes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reader {
-    place: Place,
-    /// So far the sender is known to have come.
-    known: u32,
+    unit: usize,
+    slot: usize,
+    /// So many of the unit's messages are known to be sent.
+    known: usize,
+    /// Messages before this unit, as flags count them.
+    number: u32,
+    /// Messages that are known to be sent in all, likewise.
+    told: u32,
     /// Units emptied since the receiver last said how far it is.
     emptied: usize,
 }
@@ -53,24 +88,50 @@ impl<T, W: Wait, M: Memory> Ring<T, W, M> {
     /// Whether the receiver leaves room for one more message.
     #[inline(always)]
     fn room_by(&self, taken: u32, place: &Place) -> Look {
-        let size = (self.units.count() * per_unit::<T>()) as u32 * STEP;
         match () {
             () if taken & GONE != 0 => Look::Gone,
-            () if place.number.wrapping_sub(number(taken)) < size => Look::Ready,
+            () if place.number.wrapping_sub(number(taken)) < self.size => Look::Ready,
             () => Look::NotYet,
         }
     }
 
-    /// Whether a line's flag tells of messages that the receiver doesn't have. In the round
-    /// before, the number was lower; one that is higher by more than the unit is from a sender
-    /// that is gone, and all up to it were sent.
+    /// How many messages of the reader's unit a flag tells of. In the round before, the number was
+    /// lower than that of the unit's first message; one that is higher than that of its last tells
+    /// of units behind it, too.
     #[inline(always)]
-    fn message_by(sent: u32, place: &Place) -> Look {
-        match number(sent).wrapping_sub(place.number).cast_signed() {
-            1.. => Look::Ready,
-            0 if sent & GONE != 0 => Look::Gone,
-            _ => Look::NotYet,
+    fn sent_of(sent: u32, reader: &Reader) -> usize {
+        let beyond = number(sent).wrapping_sub(reader.number).cast_signed();
+        ((beyond.max(0).cast_unsigned() / STEP) as usize).min(per_unit::<T>())
+    }
+
+    /// Whether a line's flag tells of messages that the receiver doesn't have.
+    #[inline(always)]
+    fn message_by(sent: u32, reader: &Reader) -> Look {
+        match () {
+            () if Self::sent_of(sent, reader) > reader.slot => Look::Ready,
+            () if sent & GONE != 0 && number(sent) == reader.number_of_next() => Look::Gone,
+            () => Look::NotYet,
         }
+    }
+}
+
+impl<T, W: Wait, M: Memory> Ring<T, W, M> {
+    /// Prepares to take what the reader's unit is known to have.
+    #[inline(always)]
+    fn prepare(&self, reader: &mut Reader) {
+        reader.known = Self::sent_of(reader.told, reader);
+        // A unit that is full when it is come to: the sender is ahead, by some units probably.
+        let ahead = reader.unit + AHEAD;
+        if reader.slot == 0 && reader.known == per_unit::<T>() && ahead < self.units.count() {
+            M::prefetch(&self.units.flags(ahead).sent);
+        }
+    }
+}
+
+impl Reader {
+    /// Messages taken so far, as flags count them.
+    fn number_of_next(&self) -> u32 {
+        self.number.wrapping_add(self.slot as u32 * STEP)
     }
 }
 
@@ -81,7 +142,7 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
     type Item = T;
     type Memory = M;
     type Wait = W;
-    type Writer = Place;
+    type Writer = Writer;
     type Reader = Reader;
 
     fn with_capacity(capacity: usize) -> Self {
@@ -90,9 +151,12 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
         // What was emptied and not yet said is missing to the sender: all but a part's last
         // message.
         let part = wanted.div_ceil(PART);
+        let units = wanted + part;
         Self {
-            units: Units::new(wanted + part),
+            units: Units::new(units),
             part,
+            size: (units * per_unit::<T>()) as u32 * STEP,
+            together: part.clamp(2, TOGETHER),
             taken: Padded::default(),
             policy: PhantomData,
         }
@@ -103,57 +167,97 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
     }
 
     #[inline]
-    unsafe fn room(&self, place: &Place) -> Look {
+    unsafe fn room(&self, writer: &Writer) -> Look {
         // Acquire: pairs with the Release in `release`: the receiver has done with the slots.
-        self.room_by(self.taken.load(Acquire), place)
+        self.room_by(self.taken.load(Acquire), &writer.place)
     }
 
     #[cold]
-    unsafe fn wait_for_room(&self, place: &Place) -> Look {
-        wait_fetching::<W, M>(&self.taken, |_| (), |taken| self.room_by(taken, place))
+    unsafe fn wait_for_room(&self, writer: &Writer, patience: &mut Patience) -> Look {
+        let room = |taken| self.room_by(taken, &writer.place);
+        wait_fetching::<W, M>(&self.taken, patience, None, |_| (), room)
+    }
+
+    #[inline(always)]
+    fn together(&self, writer: &Writer) -> usize {
+        // Room is given by whole units.
+        per_unit::<T>() - writer.place.slot
     }
 
     #[inline]
-    unsafe fn write(&self, place: &mut Place, message: T, bell: Option<&Bell<M>>) {
+    unsafe fn write(&self, writer: &mut Writer, message: T, bell: Option<&Bell<M>>) {
+        let unit = writer.place.unit;
         // SAFETY: there is room, so the slot is empty and ours.
-        unsafe { self.units.write(place.unit, place.slot, message) };
-        let flag = &self.units.flags(place.unit).sent;
-        if place.advance(&self.units) {
-            post::<W, M>(flag, place.number, bell);
+        unsafe { self.units.write(unit, writer.place.slot, message) };
+        writer.unpublished = true;
+        if writer.place.advance(&self.units) {
+            if unit != writer.first {
+                // Nobody waits for this flag: the receiver is not further than the first unit.
+                // Release, as in `post`, and so that the number is never far from those to come.
+                self.units.flags(unit).sent.store(writer.place.number, Release);
+            }
+            writer.filled += 1;
+            if writer.filled == self.together {
+                // SAFETY: our caller's promise.
+                unsafe { self.publish(writer, bell) };
+            }
         }
     }
 
     #[inline]
-    unsafe fn publish(&self, place: &Place, bell: Option<&Bell<M>>) {
-        // A full unit was published when it was filled.
-        if place.slot != 0 {
-            post::<W, M>(&self.units.flags(place.unit).sent, place.number, bell);
+    unsafe fn send(&self, writer: &mut Writer, message: T, bell: Option<&Bell<M>>) {
+        debug_assert!(!writer.unpublished);
+        let Place { unit, slot, .. } = writer.place;
+        // SAFETY: there is room, so the slot is empty and ours.
+        unsafe { self.units.write(unit, slot, message) };
+        writer.place.advance(&self.units);
+        writer.first = writer.place.unit;
+        post::<W, M>(&self.units.flags(unit).sent, writer.place.number, bell);
+    }
+
+    #[inline]
+    unsafe fn publish(&self, writer: &mut Writer, bell: Option<&Bell<M>>) {
+        if writer.unpublished {
+            let flag = &self.units.flags(writer.first).sent;
+            post::<W, M>(flag, writer.place.number, bell);
+            writer.unpublished = false;
+            (writer.first, writer.filled) = (writer.place.unit, 0);
         }
     }
 
-    unsafe fn close_writer(&self, place: &Place, bell: Option<&Bell<M>>) {
+    unsafe fn close_writer(&self, writer: &mut Writer, bell: Option<&Bell<M>>) {
+        // SAFETY: our caller's promise.
+        unsafe { self.publish(writer, bell) };
+        let Place { unit, number, .. } = writer.place;
         // In a full ring this is a line that the receiver has yet to read: the number only grows.
-        post::<W, M>(&self.units.flags(place.unit).sent, place.number | GONE, bell);
+        post::<W, M>(&self.units.flags(unit).sent, number | GONE, bell);
     }
 
     #[inline]
     unsafe fn look(&self, reader: &mut Reader) -> Look {
-        if reader.known != reader.place.number {
+        if reader.known != reader.slot {
             return Look::Ready;
         }
         // Acquire: pairs with the Release of `post`: the messages are there.
-        let sent = self.units.flags(reader.place.unit).sent.load(Acquire);
-        let look = Self::message_by(sent, &reader.place);
+        let sent = self.units.flags(reader.unit).sent.load(Acquire);
+        let look = Self::message_by(sent, reader);
         if look == Look::Ready {
-            reader.known = number(sent);
+            reader.told = number(sent);
+            self.prepare(reader);
         }
         look
     }
 
     #[cold]
-    unsafe fn wait(&self, reader: &mut Reader) -> Look {
-        let sent = &self.units.flags(reader.place.unit).sent;
-        wait_fetching::<W, M>(sent, |_| (), |sent| Self::message_by(sent, &reader.place));
+    unsafe fn wait(
+        &self,
+        reader: &mut Reader,
+        patience: &mut Patience,
+        deadline: Option<Duration>,
+    ) -> Look {
+        let sent = &self.units.flags(reader.unit).sent;
+        let message = |sent| Self::message_by(sent, reader);
+        wait_fetching::<W, M>(sent, patience, deadline, |_| (), message);
         // SAFETY: our caller's promise. It finds again what the wait has found, or more.
         unsafe { self.look(reader) }
     }
@@ -161,27 +265,32 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
     #[inline]
     unsafe fn take(&self, reader: &mut Reader) -> T {
         // SAFETY: there is a message, so the slot is ours.
-        let message = unsafe { self.units.read(reader.place.unit, reader.place.slot) };
-        if reader.place.advance(&self.units) {
+        let message = unsafe { self.units.read(reader.unit, reader.slot) };
+        reader.slot += 1;
+        if reader.slot == per_unit::<T>() {
+            reader.number = reader.number_of_next();
+            reader.slot = 0;
+            reader.unit = self.units.after(reader.unit);
             reader.emptied += 1;
+            self.prepare(reader);
         }
         message
     }
 
     #[inline]
     unsafe fn release(&self, reader: &mut Reader) {
-        if reader.emptied >= self.part {
+        if reader.slot == 0 && reader.emptied >= self.part {
             reader.emptied = 0;
-            W::hand_over::<M>(&self.taken, reader.place.number);
+            W::hand_over::<M>(&self.taken, reader.number);
         }
     }
 
     unsafe fn close_reader(&self, reader: &Reader) {
-        W::hand_over::<M>(&self.taken, reader.place.number | GONE);
+        W::hand_over::<M>(&self.taken, reader.number_of_next() | GONE);
     }
 
     fn watched(&self, reader: &Reader) -> &M::Word {
-        &self.units.flags(reader.place.unit).sent
+        &self.units.flags(reader.unit).sent
     }
 }
 
@@ -204,8 +313,9 @@ mod tests {
             let end = BEFORE.wrapping_sub((size - (unit + 1) * per_unit::<u64>() as u32) * STEP);
             ring.units.flags(unit as usize).sent.store(end, Relaxed);
         }
-        let mut writer = Place { number: BEFORE, ..Place::default() };
-        let mut reader = Reader { place: writer, known: BEFORE, emptied: 0 };
+        let place = Place { number: BEFORE, ..Place::default() };
+        let mut writer = Writer { place, ..Writer::default() };
+        let mut reader = Reader { number: BEFORE, told: BEFORE, ..Reader::default() };
         // SAFETY: one thread is both ends, each with its notes, and looks before it acts.
         unsafe {
             for turn in 0..10 {
@@ -213,7 +323,7 @@ mod tests {
                 let mut sent = 0;
                 while ring.room(&writer) == Look::Ready {
                     ring.write(&mut writer, turn * 100 + sent, None);
-                    ring.publish(&writer, None);
+                    ring.publish(&mut writer, None);
                     sent += 1;
                 }
                 assert!(sent >= 20, "{sent} in turn {turn}");
@@ -223,8 +333,8 @@ mod tests {
                     ring.release(&mut reader);
                 }
             }
-            assert!(number(writer.number) < BEFORE);
-            ring.close_writer(&writer, None);
+            assert!(number(writer.place.number) < BEFORE);
+            ring.close_writer(&mut writer, None);
             assert_eq!(ring.look(&mut reader), Look::Gone);
         }
     }

@@ -14,9 +14,11 @@
 use core::fmt::Debug;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Acquire;
+use core::time::Duration;
 
 use super::line::{Flags, GONE, Place, STEP, Units, number};
 use super::news::{post, wait_fetching};
+use super::patience::Patience;
 use super::{Bell, Look, RawChannel};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{Park, Wait};
@@ -107,9 +109,10 @@ unsafe impl<T: Send, W: Wait, M: Memory, F: Fetch> RawChannel for Single<T, W, M
     }
 
     #[inline]
-    unsafe fn wait_for_room(&self, place: &Place) -> Look {
+    unsafe fn wait_for_room(&self, place: &Place, patience: &mut Patience) -> Look {
         let taken = &self.flags().taken;
-        wait_fetching::<W, M>(taken, F::fetch::<M>, |taken| Self::room_by(taken, place))
+        let room = |taken| Self::room_by(taken, place);
+        wait_fetching::<W, M>(taken, patience, None, F::fetch::<M>, room)
     }
 
     #[inline]
@@ -120,10 +123,16 @@ unsafe impl<T: Send, W: Wait, M: Memory, F: Fetch> RawChannel for Single<T, W, M
         post::<W, M>(&self.flags().sent, place.number, bell);
     }
 
-    #[inline(always)]
-    unsafe fn publish(&self, _: &Place, _: Option<&Bell<M>>) {}
+    #[inline]
+    unsafe fn send(&self, place: &mut Place, message: T, bell: Option<&Bell<M>>) {
+        // SAFETY: our caller's promise.
+        unsafe { self.write(place, message, bell) };
+    }
 
-    unsafe fn close_writer(&self, place: &Place, bell: Option<&Bell<M>>) {
+    #[inline(always)]
+    unsafe fn publish(&self, _: &mut Place, _: Option<&Bell<M>>) {}
+
+    unsafe fn close_writer(&self, place: &mut Place, bell: Option<&Bell<M>>) {
         post::<W, M>(&self.flags().sent, place.number | GONE, bell);
     }
 
@@ -136,9 +145,15 @@ unsafe impl<T: Send, W: Wait, M: Memory, F: Fetch> RawChannel for Single<T, W, M
     }
 
     #[inline]
-    unsafe fn wait(&self, place: &mut Place) -> Look {
+    unsafe fn wait(
+        &self,
+        place: &mut Place,
+        patience: &mut Patience,
+        deadline: Option<Duration>,
+    ) -> Look {
         let sent = &self.flags().sent;
-        wait_fetching::<W, M>(sent, F::fetch::<M>, |sent| Self::message_by(sent, place))
+        let message = |sent| Self::message_by(sent, place);
+        wait_fetching::<W, M>(sent, patience, deadline, F::fetch::<M>, message)
     }
 
     #[inline]

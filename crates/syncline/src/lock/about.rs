@@ -31,6 +31,9 @@ pub enum Order {
     ReadersFirst,
     /// Writers before readers; a reader may starve.
     WritersFirst,
+    /// Whoever comes at the right moment; but a writer that waits for readers to leave goes
+    /// before all readers that come later. A waiter may starve because of writers.
+    NewReadersLast,
 }
 
 /// A lock with an entry in the catalogue.

@@ -4,7 +4,7 @@
 //! the parking policy a lock whose waiters queue stands behind a [`Gate`](super::Gate), or an
 //! [`RwGate`](super::RwGate) if it can be shared: `mcs-park` is `Gate<Mcs<Park>>`. Otherwise each
 //! hand-over would wait until a sleeper is back on a processor. A lock that always parks has one
-//! form, without a suffix.
+//! form, without a suffix; one that never sleeps has no parking form.
 
 use super::{About, Described, Order};
 
@@ -132,6 +132,9 @@ macro_rules! __forms_by_feature {
     ({ $each:ident $($what:tt)? } $gate:ident, $name:ident, $type:ident, [$($all:ident)*] parks) => {
         $each! { $($what)? stringify!($name), $crate::lock::$type, $name, $($all)* }
     };
+    ($to:tt $gate:ident, $name:ident, $type:ident, $all:tt spins) => {
+        $crate::__waking_forms! { $to $name, $type, $all }
+    };
     ($to:tt $gate:ident, $name:ident, $type:ident, $all:tt fifo $($rest:ident)*) => {
         $crate::__three_forms! {
             $to $name, $type, $crate::lock::$gate<$crate::lock::$type<$crate::wait::Park>>, $all
@@ -156,8 +159,17 @@ macro_rules! __forms_by_feature {
 #[macro_export]
 macro_rules! __three_forms {
     ({ $each:ident $($what:tt)? } $name:ident, $type:ident, $park:ty, [$($all:ident)*]) => {
+        $crate::__waking_forms! { { $each $($what)? } $name, $type, [$($all)*] }
+        $each! { $($what)? concat!(stringify!($name), "-park"), $park, $name, $($all)* }
+    };
+}
+
+/// A lock's forms under the policies that never sleep.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __waking_forms {
+    ({ $each:ident $($what:tt)? } $name:ident, $type:ident, [$($all:ident)*]) => {
         $each! { $($what)? concat!(stringify!($name), "-spin"), $crate::lock::$type<$crate::wait::Spin>, $name, $($all)* }
         $each! { $($what)? concat!(stringify!($name), "-yield"), $crate::lock::$type<$crate::wait::Yield>, $name, $($all)* }
-        $each! { $($what)? concat!(stringify!($name), "-park"), $park, $name, $($all)* }
     };
 }

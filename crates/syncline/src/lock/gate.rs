@@ -43,6 +43,11 @@ const CLOSED: u32 = 4;
 /// is smaller.
 const IN_VAIN: u32 = 4;
 
+/// The head loses patience so many times sooner than one that can't sleep. While it looks, nobody
+/// else may be told that the holder is off its processor; and it still sees the end of sections
+/// that are longer than falling asleep and being woken takes.
+const SOONER: u32 = 2;
+
 /// A gate before the queue of the lock `Q`.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -79,8 +84,12 @@ impl<Q: RawLock> Gate<Q> {
         if self.take_if(HELD | CLOSED) {
             return;
         }
-        // The section may be about to end.
+        // The section may be about to end; not if the head sleeps, which has waited for that.
         for looks in 1..Q::Memory::PATIENCE / 4 {
+            // Relaxed: a hint.
+            if self.word.load(Relaxed) & PARKED != 0 {
+                break;
+            }
             Q::Memory::pause(looks);
             if self.take_if(HELD | CLOSED) {
                 return;
@@ -106,7 +115,7 @@ impl<Q: RawLock> Gate<Q> {
                 return true;
             }
             looks += 1;
-            if looks < Q::Memory::PATIENCE {
+            if looks < Q::Memory::PATIENCE / SOONER {
                 Q::Memory::pause(looks);
                 continue;
             }

@@ -7,8 +7,8 @@
 //! [`Memory::BATCH`] times in a row at each level. How often it was passed on is counted in the
 //! word that the waiter watches anyway, so a hand-over within a group moves one line.
 //!
-//! Uncontended it costs a queue lock for each level; use it with very many waiters on a machine
-//! of several sockets.
+//! Uncontended it costs a queue lock for each level that divides the machine, and one for all of
+//! it; use it with very many waiters on a machine of several sockets.
 //!
 //! Source: Chabbi, Fagan and Mellor-Crummey, "High Performance Locks for Multi-level NUMA
 //! Systems" (PPoPP 2015), Listing 2.
@@ -82,21 +82,33 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>, const QUEUES: usize> Zeroable fo
 {
 }
 
+/// How many levels a tree of so many queues has below the machine's.
+const fn levels(queues: usize) -> usize {
+    let (mut levels, mut all, mut lowest) = (0, 1, 1);
+    while all < queues {
+        levels += 1;
+        lowest *= FAN_OUT;
+        all += lowest;
+    }
+    assert!(all == queues, "a tree of whole levels");
+    levels
+}
+
 /// The place of the group that a group is part of.
 const fn above(place: usize) -> usize {
     (place - 1) / FAN_OUT
 }
 
 impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
-    /// The place of the smallest group that this thread is in.
+    /// The place of the smallest group that this thread is in. A level that divides nothing here
+    /// is left out; should threads disagree about that, they meet in a queue above.
     #[inline]
     fn place() -> usize {
-        const { assert!(QUEUES > 0 && (QUEUES - 1).is_multiple_of(FAN_OUT)) };
         let mut place = 0;
-        let mut level = 0;
-        while place * FAN_OUT + 1 < QUEUES {
-            place = place * FAN_OUT + 1 + M::group(level) % FAN_OUT;
-            level += 1;
+        for level in 0..const { levels(QUEUES) } {
+            if M::is_divided(level) {
+                place = place * FAN_OUT + 1 + M::group(level) % FAN_OUT;
+            }
         }
         place
     }

@@ -26,6 +26,7 @@ pub mod mcs_timed;
 mod near;
 pub mod rw_compact;
 pub mod rw_fair;
+pub mod rw_flag;
 pub mod rw_gate;
 #[doc(hidden)]
 pub mod rw_queues;
@@ -49,6 +50,7 @@ pub use mcs::Mcs;
 pub use mcs_timed::TimedMcs;
 pub use rw_compact::CompactRw;
 pub use rw_fair::FairRw;
+pub use rw_flag::FlagRw;
 pub use rw_gate::RwGate;
 pub use rw_readers::ReadersFirst;
 pub use rw_writers::WritersFirst;
@@ -195,7 +197,7 @@ pub unsafe trait TimedSharedLock: TrySharedLock + TimedLock {
 /// `exclusive` or `shared` ([`RawLock`] or [`RawSharedLock`]); `try`; `timed`; `fifo`, if waiters
 /// are served in the order in which they came; `near`, if they are within a group of near
 /// processors; `queued`, if they stand in queues, but not in that order. A lock with the feature
-/// `parks` always waits in its own way, whatever its policy.
+/// `parks` always waits in its own way, whatever its policy; one that `spins` never sleeps.
 ///
 /// What follows the macro's name, if anything, is passed on before the name: with
 /// `for_each_lock!(each, what)` the calls are `each! { what name, Type, features }`.
@@ -221,6 +223,7 @@ macro_rules! for_each_lock {
         $each! { $($what)? rw_fair, FairRw, shared fifo }
         $each! { $($what)? rw_readers, ReadersFirst, shared try queued }
         $each! { $($what)? rw_writers, WritersFirst, shared try queued }
-        $each! { $($what)? rw_compact, CompactRw, shared try timed }
+        $each! { $($what)? rw_flag, FlagRw, shared try timed spins }
+        $each! { $($what)? rw_compact, CompactRw, shared try timed parks }
     };
 }

@@ -6,6 +6,9 @@
 //! order, as whoever runs first gets it. All readers write to the word: where many cores read,
 //! in sections so short that its line is the bottleneck, this lock doesn't scale.
 //!
+//! It always parks. That it has a policy is for the catalogue's sake, whose locks all have one;
+//! the policy changes nothing. Who never sleeps has less to do with [two words](super::FlagRw).
+//!
 //! ```text
 //!   bits      31     13 12      3        2           1       0
 //!             readers | waiting | READER_WAITS | WRITER | PARKED
@@ -27,10 +30,6 @@
 //!    takes them away, and wakes all readers.
 //! 4. So in a word that keeps no reader out the mark is out of date; who enters removes it.
 //! 5. A release doesn't touch the lock after the change that lets others in, who may drop it.
-//! 6. Under a policy that never sleeps, a writer waits uncounted while another one is inside. So a
-//!    word that is just `WRITER` changes by that writer's release only, and a store will do for it.
-//!    Who waits for a writer then takes its chance with the others, readers and writers; a
-//!    writer that readers keep out is counted, and goes before new ones.
 //!
 //! Source: none; a counting word with a mark for sleepers is common in C libraries and in Rust's.
 
@@ -47,7 +46,7 @@ use crate::wait::{PARKED, Park, Wait};
 
 /// A writer is inside.
 const WRITER: u32 = 1 << 1;
-/// A reader waits, or has given up waiting. Only where waiters may sleep.
+/// A reader waits, or has given up waiting.
 const READER_WAITS: u32 = 1 << 2;
 /// One writer waits.
 const WAITING: u32 = 1 << 3;
@@ -76,7 +75,7 @@ const NAP: Duration = Duration::from_millis(1);
 #[repr(transparent)]
 pub struct CompactRw<W: Wait = Park, M: Memory = Native> {
     word: M::Word,
-    wait: PhantomData<W>,
+    policy: PhantomData<W>,
 }
 
 // SAFETY: a word and nothing else, so it may be zero when its words may.
@@ -118,7 +117,7 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
 
     /// Whether one more writer may be counted that waits.
     fn has_room(word: u32) -> bool {
-        word & ALL_WAITING != ALL_WAITING && (W::SLEEPS || word & WRITER == 0)
+        word & ALL_WAITING != ALL_WAITING
     }
 
     /// `r,w,s -> r,w+1,s`, if there is room for it.
@@ -144,19 +143,19 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
             if self.count() {
                 return self.contend_counted(deadline);
             }
-            let nap = W::SLEEPS.then(|| M::now().saturating_add(NAP));
-            let until = [deadline, nap].into_iter().flatten().min();
+            let nap = M::now().saturating_add(NAP);
+            let until = deadline.map_or(nap, |deadline| deadline.min(nap));
             let free = |word| word & HELD == 0 || Self::has_room(word);
-            expired =
-                W::wait::<M>(&self.word, UNCOUNTED, until, free).is_none() && until == deadline;
+            let waited = Park::wait::<M>(&self.word, UNCOUNTED, Some(until), free);
+            expired = waited.is_none() && Some(until) == deadline;
         }
         true
     }
 
     fn contend_counted(&self, deadline: Option<Duration>) -> bool {
         let mut slept = 0;
-        while let Some(mark) = W::wait::<M>(&self.word, WRITERS, deadline, |word| word & HELD == 0)
-        {
+        let free = |word| word & HELD == 0;
+        while let Some(mark) = Park::wait::<M>(&self.word, WRITERS, deadline, free) {
             slept |= mark;
             if self.take(WAITING, slept) {
                 return true;
@@ -211,12 +210,10 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
     #[cold]
     fn contend_shared(&self, deadline: Option<Duration>) -> bool {
         loop {
-            if W::SLEEPS {
-                self.wait_as_reader();
-            }
+            self.wait_as_reader();
             // Without the bit nobody would wake us.
-            let go_on = |word| word & CLOSED == 0 || W::SLEEPS && word & READER_WAITS == 0;
-            if W::wait::<M>(&self.word, READERS, deadline, go_on).is_none() {
+            let go_on = |word| word & CLOSED == 0 || word & READER_WAITS == 0;
+            if Park::wait::<M>(&self.word, READERS, deadline, go_on).is_none() {
                 return false;
             }
             match self.enter() {
@@ -266,13 +263,8 @@ unsafe impl<W: Wait, M: Memory> RawLock for CompactRw<W, M> {
 
     #[inline]
     unsafe fn release(&self, (): &()) {
-        // Relaxed: our own change, or one by a waiting writer that publishes nothing.
-        if !W::SLEEPS && self.word.load(Relaxed) == WRITER {
-            // Release: pairs with the Acquire of `enter` and `take`.
-            return self.word.store(0, Release);
-        }
-        // Release: as above.
-        if !W::SLEEPS || self.word.exchange(WRITER, 0, Release).is_err() {
+        // Release: pairs with the Acquire of `enter` and `take`.
+        if self.word.exchange(WRITER, 0, Release).is_err() {
             self.leave();
         }
     }
@@ -302,7 +294,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for CompactRw<W, M> {
         // Release: pairs with the Acquire of `take`.
         let word = self.word.fetch_sub(READER, Release) - READER;
         // Without a writer that waits, no reader sleeps either.
-        if W::SLEEPS && word & PARKED != 0 && word & ALL_WAITING != 0 && word < READER {
+        if word & PARKED != 0 && word & ALL_WAITING != 0 && word < READER {
             Self::wake(address, word);
         }
     }

@@ -28,8 +28,16 @@ mod linux {
     /// [`Memory::group`](crate::memory::Memory::group).
     #[inline]
     pub fn current(level: usize) -> usize {
+        if is_divided(level) { find(level) } else { 0 }
+    }
+
+    /// Whether a level has several groups; see
+    /// [`Memory::is_divided`](crate::memory::Memory::is_divided). Until somebody asks for a group,
+    /// all levels pass for divided.
+    #[inline]
+    pub fn is_divided(level: usize) -> bool {
         // Acquire: pairs with the Release in `look`; the topology is there.
-        if level >= LEVELS || DIVIDED.load(Acquire) & (1 << level) == 0 { 0 } else { find(level) }
+        level < LEVELS && DIVIDED.load(Acquire) & (1 << level) != 0
     }
 
     fn find(level: usize) -> usize {
@@ -60,5 +68,9 @@ mod linux {
 mod elsewhere {
     pub fn current(_level: usize) -> usize {
         0
+    }
+
+    pub fn is_divided(_level: usize) -> bool {
+        false
     }
 }

@@ -107,9 +107,18 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// thread may move at any time.
     fn group(level: usize) -> usize;
 
+    /// Whether a level has several groups. A hint too: it may take a while until that is known.
+    #[inline]
+    fn is_divided(_level: usize) -> bool {
+        true
+    }
+
     /// Fetches the word's line for writing, if the machine can: reading it first would get it
     /// shared, and the write would then invalidate the others (SSYNC, section 5.3).
     fn prefetch_for_write(word: &Self::Word);
+
+    /// Fetches the word's line for reading, if the machine can, and goes on meanwhile.
+    fn prefetch(_: &Self::Word) {}
 }
 
 /// Says which word, to [`Memory::unpark`], even when the word is gone.

@@ -88,6 +88,11 @@ unsafe impl Memory for Native {
         group::current(level)
     }
 
+    #[inline]
+    fn is_divided(level: usize) -> bool {
+        group::is_divided(level)
+    }
+
     #[inline(always)]
     fn prefetch_for_write(word: &AtomicU32) {
         #[cfg(target_arch = "x86_64")]
@@ -100,6 +105,24 @@ unsafe impl Memory for Native {
         // SAFETY: a prefetch accesses nothing.
         unsafe {
             core::arch::asm!("prfm pstl1keep, [{}]", in(reg) ptr::from_ref(word),
+                options(nostack, preserves_flags, readonly));
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let _ = word;
+    }
+
+    #[inline(always)]
+    fn prefetch(word: &AtomicU32) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch accesses nothing.
+        unsafe {
+            core::arch::asm!("prefetcht0 [{}]", in(reg) ptr::from_ref(word),
+                options(nostack, preserves_flags, readonly));
+        }
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: a prefetch accesses nothing.
+        unsafe {
+            core::arch::asm!("prfm pldl1keep, [{}]", in(reg) ptr::from_ref(word),
                 options(nostack, preserves_flags, readonly));
         }
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

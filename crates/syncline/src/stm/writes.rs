@@ -2,8 +2,8 @@
 //! fails has changed nothing.
 //!
 //! A transaction that reads what it has written finds it here. Most reads are of other cells,
-//! and most transactions write little: a filter of 64 bits answers most questions, few entries
-//! are looked through, and for many there is an index.
+//! and most transactions write little: a few entries are looked through, for more a filter of 64
+//! bits answers most questions, and for many there is an index.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -13,7 +13,10 @@ use core::sync::atomic::Ordering::Release;
 
 use crate::memory::{Long, LongMemory};
 
-/// Entries that are looked through one by one: a line or two of them.
+/// Entries that are looked through at once, since to ask the filter costs as much.
+const FEWEST: usize = 3;
+/// Entries that are looked through one by one if the filter doesn't know better: a line or two of
+/// them.
 const FEW: usize = 8;
 
 /// The value that a variable is to get.
@@ -112,8 +115,8 @@ impl<M: LongMemory> Writes<M> {
     /// The entry of a cell.
     #[inline(always)]
     pub fn find(&mut self, stamp: NonNull<M::Long>) -> Option<&mut Write<M>> {
-        if self.entries.is_empty() {
-            return None;
+        if self.entries.len() <= FEWEST {
+            return self.entries.iter_mut().find(|write| write.stamp == stamp);
         }
         let hash = hash(stamp);
         if self.filter & filter_bit(hash) == 0 {

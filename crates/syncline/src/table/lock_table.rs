@@ -14,6 +14,7 @@ use core::fmt;
 
 use alloc::vec::Vec;
 
+use super::keys::{arc, spread};
 use super::shelf::Shelf;
 use crate::lock::{RawLock, Ttas};
 use crate::memory::{Data, Memory, Padded};
@@ -71,10 +72,7 @@ impl<V, L: RawLock> LockTable<V, L> {
     /// fill them evenly.
     #[inline]
     pub fn bucket_of(&self, key: u64) -> usize {
-        // Multiples of the golden ratio spread evenly over the circle; the product's upper half
-        // is where in the circle, in buckets.
-        const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-        ((u128::from(key.wrapping_mul(GOLDEN)) * self.buckets.len() as u128) >> 64) as usize
+        arc(spread(key), self.buckets.len()).0
     }
 
     /// Puts a value in; returns the one that was there for the key.

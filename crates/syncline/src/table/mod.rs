@@ -5,12 +5,16 @@
 //! | [`Table`] | any types; entries in nodes of their own | what most programs want |
 //! | [`FlatTable`] | types that can be copied; entries in the buckets themselves | the same, quicker and smaller |
 //! | [`LockTable`] | 64-bit keys, any values | SSYNC's table: a lock of the catalogue for each bucket; over any memory |
+//! | [`ServedTable`] | the same | the same, each part owned by a server that others ask by message |
 //!
 //! `docs/table.md` says what to use when, and what it was measured to do.
 
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
 mod growing;
+#[doc(hidden)]
+pub mod keys;
 mod lock_table;
+mod served_table;
 mod shelf;
 
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
@@ -19,3 +23,4 @@ pub use growing::version;
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
 pub use growing::{Boxed, Entry, Flat, FlatTable, HashTable, Iter, Ref, Storage, Table};
 pub use lock_table::LockTable;
+pub use served_table::{ServedTable, TableClient, TablePart, TableServer};

@@ -38,6 +38,9 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     /// Whether waiters may sleep, so that whoever lets them go on has to wake them.
     const SLEEPS: bool;
 
+    /// Whether waiters let others run while they wait, rather than only look.
+    const YIELDS: bool;
+
     /// A word's value, without [`PARKED`].
     #[inline(always)]
     fn unmarked(word: u32) -> u32 {

@@ -23,6 +23,7 @@ pub struct Park;
 impl Wait for Park {
     const NAME: &'static str = "park";
     const SLEEPS: bool = true;
+    const YIELDS: bool = true;
 
     #[inline]
     fn wait_fetching<M: Memory>(

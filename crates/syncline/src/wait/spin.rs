@@ -15,6 +15,7 @@ pub struct Spin;
 impl Wait for Spin {
     const NAME: &'static str = "spin";
     const SLEEPS: bool = false;
+    const YIELDS: bool = false;
 
     #[inline]
     fn wait_fetching<M: Memory>(

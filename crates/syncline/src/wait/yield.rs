@@ -15,6 +15,7 @@ pub struct Yield;
 impl Wait for Yield {
     const NAME: &'static str = "yield";
     const SLEEPS: bool = false;
+    const YIELDS: bool = true;
 
     #[inline]
     fn wait_fetching<M: Memory>(

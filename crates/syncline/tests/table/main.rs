@@ -7,6 +7,7 @@ mod history;
 mod linearizable;
 mod model;
 mod stress;
+mod walk;
 
 /// The next number of a sequence that looks random.
 fn random(state: &mut u64) -> u64 {

@@ -113,7 +113,8 @@ where
             // SAFETY: the node stays until the release.
             unsafe {
                 scene.lock.acquire_shared(&node);
-                if matches!(L::ABOUT.order, Order::Fifo | Order::WritersFirst) {
+                let order = L::ABOUT.order;
+                if matches!(order, Order::Fifo | Order::WritersFirst | Order::NewReadersLast) {
                     assert_eq!(scene.count(), 1, "the reader went before the writer");
                 }
                 scene.lock.release_shared(&node);

@@ -1,0 +1,118 @@
+//! Looks through one file for the calls that belong to a place.
+
+use std::ops::Range;
+
+use super::Wider;
+use crate::model::Frame;
+use crate::report::short_function;
+use crate::symbols::image::{Found, Image};
+use crate::symbols::place::wraps_locks;
+
+/// A place to look for.
+pub struct Wanted<'a> {
+    /// Its function.
+    pub function: Option<&'a str>,
+    /// Its source file, without folders.
+    pub file: Option<&'a str>,
+    /// Its line.
+    pub line: Option<u32>,
+}
+
+/// What there is of it, and why that is more than what is wanted.
+pub fn search(image: &Image, wanted: &Wanted<'_>) -> (Vec<Range<u64>>, Option<Wider>) {
+    let mut exact = Vec::new();
+    let mut function = Vec::new();
+    for piece in image.lines() {
+        let frames = image.frames(piece.start);
+        let Some(place) = frames.iter().find(|frame| !is_wrapper(frame)) else { continue };
+        if wanted.function.is_some_and(|name| !is_called(&place.function, name)) {
+            continue;
+        }
+        let same_file = wanted.file.is_none_or(|file| {
+            place.file.as_deref().is_some_and(|path| path.rsplit('/').next() == Some(file))
+        });
+        if same_file && (wanted.line.is_none() || place.line == wanted.line) {
+            exact.push(piece);
+        } else {
+            function.push(piece);
+        }
+    }
+    if !exact.is_empty() {
+        return (merged(exact), None);
+    }
+    let Some(name) = wanted.function else { return (Vec::new(), None) };
+    if !function.is_empty() {
+        return (merged(function), Some(Wider::Moved));
+    }
+    let why = wanted.file.map(|_| Wider::NoLines);
+    (functions(image, name), why)
+}
+
+/// Where the symbols have a function of this name, with all parts that a compiler made of it.
+pub fn functions(image: &Image, name: &str) -> Vec<Range<u64>> {
+    let named = image.all_functions().filter(|(_, _, function)| is_called(function, name));
+    named.map(|(start, size, _)| start..start + size.max(1)).collect()
+}
+
+/// Functions of their own that wrap locks. Of the standard library's thousands only those whose
+/// names speak of locks.
+pub fn wrappers(image: &Image) -> Vec<Range<u64>> {
+    const WORDS: [&str; 6] = ["lock", "mutex", "Mutex", "Lock", "condition", "once"];
+    let speaks = |name: &str| WORDS.iter().any(|word| name.contains(word));
+    let found = image.all_functions().filter(|(_, size, name)| {
+        *size > 0
+            && speaks(name)
+            && is_wrapper(&Found { function: name.clone(), file: None, line: None })
+    });
+    merged(found.map(|(start, size, _)| start..start + size).collect())
+}
+
+/// Whether a function has this name: in full, as reports shorten it, or without the suffix of a
+/// part (`push.cold`, `push.part.0`).
+fn is_called(function: &str, name: &str) -> bool {
+    let whole = |function: &str| function == name || short_function(function) == name;
+    whole(function) || function.split_once('.').is_some_and(|(start, _)| whole(start))
+}
+
+fn is_wrapper(found: &Found) -> bool {
+    let frame = Frame {
+        function: found.function.clone(),
+        file: found.file.clone(),
+        line: found.line,
+        module: None,
+    };
+    wraps_locks(&frame, &[])
+}
+
+/// Ranges in order, and those that touch as one.
+fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_by_key(|range| range.start);
+    let mut merged: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_that_touch_are_one() {
+        assert_eq!(merged(vec![20..30, 0..4, 4..8, 25..26]), [0..8, 20..30]);
+    }
+
+    #[test]
+    fn a_function_is_known_by_each_of_its_names() {
+        for name in ["push", "push.part.0"] {
+            assert!(is_called("push.part.0", name));
+        }
+        assert!(is_called("void Queue<std::pair<int, int>>::push(int)", "Queue<…>::push"));
+        assert!(is_called("queue::push(int)", "queue::push"));
+        assert!(!is_called("push_all", "push"));
+    }
+}

@@ -1,0 +1,38 @@
+// How much memory LOCKS mutexes take beyond their own bytes once each was used.
+//
+//     many_locks LOCKS
+//
+// Prints by how many bytes the resident memory grows while all are locked and unlocked for the
+// first time; their own pages are touched before.
+#include "common.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+static long resident(void) {
+    FILE *file = fopen("/proc/self/statm", "r");
+    long size, pages;
+    require(file != NULL && fscanf(file, "%ld %ld", &size, &pages) == 2, "statm");
+    fclose(file);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+int main(int argc, char **argv) {
+    require(argc == 2, "usage: many_locks LOCKS");
+    long count = count_argument(argv[1], 1);
+    pthread_mutex_t *locks = malloc((size_t)count * sizeof *locks);
+    require(locks != NULL, "malloc");
+    for (long i = 0; i < count; i++) pthread_mutex_init(&locks[i], NULL);
+    // What the first look and the first lock take is not the locks'.
+    resident();
+    pthread_mutex_lock(&locks[0]);
+    pthread_mutex_unlock(&locks[0]);
+    long before = resident();
+    for (long i = 0; i < count; i++) {
+        pthread_mutex_lock(&locks[i]);
+        pthread_mutex_unlock(&locks[i]);
+    }
+    printf("%ld\n", resident() - before);
+    return 0;
+}

@@ -1,0 +1,19 @@
+/* Builds a program of POSIX mutexes with Syncline's C interface instead: its names stand for those
+ * of a lock. Included before the program's own text. */
+#ifndef WITH_SYNCLINE_H
+#define WITH_SYNCLINE_H
+
+#define _GNU_SOURCE
+
+#include <pthread.h>
+#include <syncline.h>
+
+#define pthread_mutex_t syncline_gate_t
+#undef PTHREAD_MUTEX_INITIALIZER
+#define PTHREAD_MUTEX_INITIALIZER SYNCLINE_GATE_INIT
+#define pthread_mutex_init(lock, attributes) ((void)(attributes), syncline_gate_init(lock))
+#define pthread_mutex_lock syncline_gate_lock
+#define pthread_mutex_trylock syncline_gate_trylock
+#define pthread_mutex_unlock syncline_gate_unlock
+
+#endif

@@ -1,0 +1,138 @@
+//! `syncline inspect`: runs a program with the tracing library in it, and says what its critical
+//! sections touch.
+
+pub mod args;
+mod choose;
+mod names;
+mod show;
+mod tables;
+
+use std::env;
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io::{BufWriter, Write, stderr, stdout};
+use std::path::Path;
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+
+use serde_json::json;
+use syncline_independence::{Options, Report, SCHEMA, facts, named};
+use syncline_recording::Session;
+use syncline_trace::{Error, Trace, trace_files};
+
+use crate::failure::{Failure, RECORD_FAILED, REPORT_FAILED};
+use crate::record::{
+    Clock, Folder, exit_code, find_library, find_program, largest_file, preload, run_in,
+};
+use crate::words::{counted, size};
+use crate::writers::Writers;
+use args::Inspect;
+use names::Named;
+
+/// The library that traces.
+const LIBRARY: &str = "libsyncline_inspect.so";
+/// Names another library instead, for those who work on Syncline.
+const OVERRIDE: &str = "SYNCLINE_INSPECT";
+
+/// Traces and reports; gives the program's own exit status if it was run.
+pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
+    if let Some(folder) = &args.read {
+        report(args, folder)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let program = find_program(&args.command[0])?;
+    let library = find_library(LIBRARY, OVERRIDE)?;
+    let wanted = choose::wanted(args, &program)?;
+    let max_size = largest_file(args.max_size)?;
+    let folder = Folder::create(&args.output)?;
+    let clock = Clock::choose();
+    let variables: [(&'static str, OsString); 7] = [
+        ("LD_PRELOAD", preload(&library, env::var_os("LD_PRELOAD").as_deref())),
+        ("SYNCLINE_TRACE", folder.path().into()),
+        ("SYNCLINE_CLOCK", clock.kind.to_string().into()),
+        ("SYNCLINE_TICKS_PER_SECOND", clock.ticks_per_second.to_string().into()),
+        ("SYNCLINE_MAX_SIZE", max_size.to_string().into()),
+        ("SYNCLINE_INSPECT_BUDGET", args.budget.to_string().into()),
+        ("SYNCLINE_INSPECT_SITES", wanted.into()),
+    ];
+    let ending = run_in(&folder, &program, &args.command, variables)?;
+    tidy(&folder, &args.output);
+    if !args.trace_only {
+        report(args, &args.output)?;
+    }
+    Ok(exit_code(ending))
+}
+
+/// Cuts off what the files could have grown into, and says on standard error what there is.
+fn tidy(folder: &Folder, shown: &Path) {
+    let writers = Writers::of(folder.path());
+    let files = trace_files(folder.path()).unwrap_or_default();
+    let mut bytes = 0;
+    for path in &files {
+        let Ok(header) = Trace::header_of(path) else { continue };
+        let used = header.arena_offset.saturating_add(header.arena_used);
+        bytes += used;
+        // A file that is still written to must keep its size, or its process would die.
+        if !writers.has(path, header.pid)
+            && let Ok(file) = OpenOptions::new().write(true).open(path)
+            && file.metadata().is_ok_and(|meta| meta.len() > used)
+        {
+            // Failing leaves a file that is longer than it needs to be, and takes no more space.
+            let _ = file.set_len(used);
+        }
+    }
+    if writers.processes().is_empty() {
+        folder.close();
+    }
+    let processes = counted(files.len() as u64, "process", "processes");
+    // Standard error may be closed; the trace is complete all the same.
+    let _ = writeln!(
+        stderr(),
+        "syncline: traced {processes} to {} ({}); `syncline inspect --read {0}` shows it again",
+        shown.display(),
+        size(bytes)
+    );
+}
+
+/// Prints what a trace says.
+fn report(args: &Inspect, folder: &Path) -> Result<(), Failure> {
+    let unreadable = |error: Error| {
+        Failure::new(REPORT_FAILED, error).hint("`syncline inspect -- PROGRAM` makes a trace")
+    };
+    let files = trace_files(folder).map_err(unreadable)?;
+    if files.is_empty() {
+        return Err(Failure::message(
+            if args.read.is_some() { REPORT_FAILED } else { RECORD_FAILED },
+            format!("there is no trace in {}", folder.display()),
+        )
+        .hint("a program that takes no lock through the C library leaves none"));
+    }
+    let session = Session::read(folder).ok().flatten();
+    let processors = session.map_or_else(
+        || available_parallelism().map_or(1, usize::from),
+        |session| session.processors,
+    );
+    let options = Options { window: args.window, processors };
+    let mut reports: Vec<Report> = Vec::new();
+    for path in &files {
+        let trace = Trace::open(path).map_err(unreadable)?;
+        reports.push(named(&trace, &facts(&trace, &options), &options, &mut Named::of(&trace)));
+    }
+    reports.sort_by_key(|report| std::cmp::Reverse(report.acquisitions));
+    print(args.json, &reports).map_err(|error| Failure::new(REPORT_FAILED, error))
+}
+
+fn print(as_json: bool, reports: &[Report]) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(stdout().lock());
+    if as_json {
+        serde_json::to_writer(&mut out, &json!({ "schema": SCHEMA, "processes": reports }))?;
+        writeln!(out)?;
+    } else {
+        // Processes that took none of the locks have nothing to say, unless all are such.
+        let some = reports.iter().any(|report| report.traced > 0);
+        for report in reports.iter().filter(|r| !some || r.traced > 0 || r.left_alone.is_some()) {
+            out.write_all(show::text(report).as_bytes())?;
+        }
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,55 @@
+//! Mends that need no other lock: what `syncline try` tries besides locks.
+
+use clap::ValueEnum;
+
+use crate::exec::{Locks, Placement, Variables, placed, variables};
+use crate::failure::{Failure, RECORD_FAILED};
+
+/// A mend that needs no other lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Mend {
+    /// The C library's mutexes, which spin before they sleep
+    Spin,
+    /// Threads on one socket
+    OneSocket,
+    /// Each thread on a processor, near each other
+    Packed,
+    /// Each thread on a processor, far from each other
+    Spread,
+    /// All threads on one processor
+    OneProcessor,
+}
+
+impl Mend {
+    /// Those that may make a difference on this machine.
+    pub fn all_here() -> Vec<Mend> {
+        let placements = Placement::different();
+        let differs = |mend: &Mend| mend.placement().is_none_or(|p| placements.contains(&p));
+        Mend::value_variants().iter().copied().filter(differs).collect()
+    }
+
+    /// What the program's environment gets for it, and the option of `syncline exec` that does the
+    /// same.
+    pub fn variables(self) -> Result<(Variables, String), Failure> {
+        match self.placement() {
+            Some(placement) => Ok((placed(placement)?, format!("--place {}", placement.name()))),
+            None => {
+                let locks: Locks =
+                    SPIN.parse().map_err(|e: String| Failure::message(RECORD_FAILED, e))?;
+                Ok((variables(&locks)?, format!("--lock {SPIN}")))
+            }
+        }
+    }
+
+    fn placement(self) -> Option<Placement> {
+        match self {
+            Mend::Spin => None,
+            Mend::OneSocket => Some(Placement::OneSocket),
+            Mend::Packed => Some(Placement::Packed),
+            Mend::Spread => Some(Placement::Spread),
+            Mend::OneProcessor => Some(Placement::OneProcessor),
+        }
+    }
+}
+
+const SPIN: &str = "libc-spin";

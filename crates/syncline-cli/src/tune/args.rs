@@ -1,0 +1,48 @@
+//! The command line of `syncline tune`.
+
+use std::path::PathBuf;
+
+use crate::args::{EXIT_STATUS, Program, parse_runs};
+use crate::attempt::args::Measuring;
+use crate::exec::Locks;
+
+/// Find the best lock for each place, and write a policy
+///
+/// Records the program, takes the locks that cost it time, and runs it with other locks in their
+/// place, one after the other, those with the greatest predicted gain first. What is faster beyond
+/// doubt is kept, and written to a policy file for `syncline exec --policy`. Ctrl-C ends it and
+/// keeps what is measured.
+///
+/// For example: `syncline tune --runs 20 -o app.toml -- ./app`
+#[derive(clap::Args)]
+#[command(
+    override_usage = "syncline tune [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
+    after_long_help = EXIT_STATUS
+)]
+pub struct Tune {
+    /// File to write the policy to
+    #[arg(short, long, value_name = "POLICY", default_value = "syncline-policy.toml")]
+    pub output: PathBuf,
+
+    /// Take the findings from this recording of the program, and record nothing
+    #[arg(long, value_name = "RECORDING")]
+    pub from: Option<PathBuf>,
+
+    /// How often to run the program with each lock
+    #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = parse_runs)]
+    pub runs: usize,
+
+    /// The locks to try at each place [default: those that suit what was found there]
+    #[arg(short, long, value_name = "LOCK,...", value_delimiter = ',')]
+    pub lock: Vec<Locks>,
+
+    /// At most so many places
+    #[arg(long, value_name = "N", default_value = "5", value_parser = parse_runs)]
+    pub places: usize,
+
+    #[command(flatten)]
+    pub measuring: Measuring,
+
+    #[command(flatten)]
+    pub program: Program,
+}

@@ -1,0 +1,133 @@
+//! `syncline tune`: finds a lock for each place that costs time, and writes a policy.
+//!
+//! The places are tried one after the other, each on top of what was kept before, so that a gain
+//! is one that the program as tuned so far has. At the end all that was kept is measured together.
+
+pub mod args;
+mod search;
+mod show;
+mod target;
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{Write, stderr, stdout};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::atomic::Ordering::Relaxed;
+
+use syncline_analysis::model::Process;
+use syncline_analysis::{Analysis, Error, Options};
+use syncline_policy::{Files, Policy};
+use syncline_try::once;
+
+use crate::attempt::{explain, notice_interrupts, progress_bar};
+use crate::exec::files;
+use crate::failure::{Failure, RECORD_FAILED};
+use crate::record::find_program;
+use args::Tune;
+use search::Search;
+use target::{Target, targets};
+
+const NOTHING: &str =
+    "No lock cost this program time that another lock could save; nothing was tried.\n";
+
+/// Tunes, writes the policy and prints what was tried.
+pub fn run(args: &Tune) -> Result<ExitCode, Failure> {
+    let program = find_program(&args.program.command[0])?;
+    let interrupted = notice_interrupts().map_err(|e| Failure::new(RECORD_FAILED, e))?;
+    let interrupted = || interrupted.load(Relaxed);
+    let bar = progress_bar(1);
+    bar.set_message("recording");
+    let process = match &args.from {
+        Some(recording) => Some(load(recording)?),
+        None => record(args, &program, interrupted)?,
+    };
+    let Some(process) = process else {
+        bar.finish_and_clear();
+        return say(NOTHING);
+    };
+    // The program that the recording is of may be one that the command starts.
+    let tuned = match Path::new(&process.executable).is_file() {
+        true => PathBuf::from(&process.executable),
+        false => program.clone(),
+    };
+    let files = files(&tuned)?;
+    let mut targets = targets(&process, &args.lock);
+    targets.truncate(args.places);
+    if targets.is_empty() {
+        bar.finish_and_clear();
+        return say(NOTHING);
+    }
+    let runs = |target: &Target| args.runs * (1 + target.candidates.len());
+    bar.set_length((targets.iter().map(runs).sum::<usize>() + 2 * args.runs) as u64);
+    let mut command = args.program.command.clone();
+    command[0] = program.clone().into();
+    let mut search = Search::new(args, command, &files, targets.len() + 1);
+    search.policy = Policy {
+        program: (tuned.file_name() != program.file_name())
+            .then(|| tuned.to_string_lossy().into_owned()),
+        build_ids: build_ids(&files, &targets),
+        ..Policy::default()
+    };
+    for target in targets {
+        let failed = search.place(target, &bar, interrupted);
+        failed.map_err(|failed| explain(&args.program.command[0], failed))?;
+    }
+    search.together(&bar, interrupted)?;
+    bar.finish_and_clear();
+    let report = show::report(&search, &process);
+    let comment = show::comment(&search, &args.program.command);
+    write(&args.output, &search.policy.text(&comment))?;
+    say(&report)
+}
+
+fn say(text: &str) -> Result<ExitCode, Failure> {
+    stdout().write_all(text.as_bytes()).map_err(|e| Failure::new(RECORD_FAILED, e))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| {
+        let context = format!("can't write {}", path.display());
+        Failure::new(RECORD_FAILED, anyhow::Error::new(error).context(context))
+    })?;
+    // Standard error may be closed; the file is written all the same.
+    let _ = writeln!(stderr(), "syncline: wrote {}", path.display());
+    Ok(())
+}
+
+/// Records one run, under the load if there is one. None if it uses nothing that is recorded.
+fn record(
+    args: &Tune,
+    program: &Path,
+    interrupted: impl Fn() -> bool + Copy,
+) -> Result<Option<Process>, Failure> {
+    let failed = |e: std::io::Error| Failure::new(RECORD_FAILED, e);
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let recording = folder.path().join("recording");
+    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+    command.arg("record").arg("-o").arg(&recording).arg("--");
+    command.arg(program).args(&args.program.command[1..]);
+    once(&mut command, args.measuring.load().as_ref(), None, interrupted)
+        .map_err(|failed| explain(&OsString::from("the program"), failed))?;
+    match Analysis::load(&recording, &Options::default()) {
+        Err(Error::Empty(_)) => Ok(None),
+        _ => load(&recording).map(Some),
+    }
+}
+
+/// The process that waited most.
+fn load(recording: &Path) -> Result<Process, Failure> {
+    let analysis = Analysis::load(recording, &Options::default())
+        .map_err(|error| Failure::unreadable(recording, error))?;
+    analysis.processes.into_iter().next().ok_or_else(|| {
+        Failure::message(RECORD_FAILED, format!("{} has no process", recording.display()))
+    })
+}
+
+/// The builds of the files that the targets' offsets are in.
+fn build_ids(files: &Files, targets: &[Target]) -> std::collections::BTreeMap<String, String> {
+    let offsets = targets.iter().flat_map(|target| &target.offsets);
+    let names = offsets.filter_map(|offset| offset.rsplit_once('+')).map(|(file, _)| file);
+    names.filter_map(|file| Some((file.to_owned(), files.build_id(file)?.to_owned()))).collect()
+}

@@ -1,0 +1,185 @@
+//! What to tune: the objects that cost a recorded program time, as a policy's rules name them, with
+//! the gain that the report predicts and the locks that are worth trying.
+//!
+//! Objects that have one name in a policy are one target: an array, or all that one call
+//! initialises. Those with a predicted gain come first, then those with the most waiting.
+
+use std::collections::BTreeMap;
+
+use syncline_analysis::model::{Finding, Kind, Lock, Process, Rule as Finds};
+use syncline_policy::Subject;
+
+use crate::exec::Locks;
+
+/// Objects whose waits are less than this share of the threads' time are left as they are: no
+/// measurement would see them.
+const LEAST: f64 = 0.005;
+
+/// Objects to give another lock.
+pub struct Target {
+    /// As a policy names them.
+    pub subject: Subject,
+    /// Where they are in the files, as the same.
+    pub offsets: Vec<String>,
+    /// What a report calls them.
+    pub name: String,
+    /// Seconds waited for them, all threads together.
+    pub waited: f64,
+    /// What the report predicts, if it has found something about them.
+    pub predicted: Option<Predicted>,
+    /// Names of locks to try.
+    pub candidates: Vec<Locks>,
+}
+
+/// What a report predicts.
+#[derive(Clone)]
+pub struct Predicted {
+    /// What was found, in its words.
+    pub title: String,
+    /// How many times faster the program would be.
+    pub gain: f64,
+}
+
+/// The targets of a process, in the order in which to try them.
+pub fn targets(process: &Process, wanted: &[Locks]) -> Vec<Target> {
+    let mut by_name: BTreeMap<String, Target> = BTreeMap::new();
+    for (at, lock) in process.locks.iter().enumerate().filter(|(_, lock)| lock.kind == Kind::Lock) {
+        let Some((subject, offsets)) = subject(process, lock) else { continue };
+        let key = format!("{subject:?} {}", kind(lock));
+        let findings = process.findings.iter().filter(|finding| finding.locks.contains(&at));
+        let best = findings.filter(|f| is_mended_by_a_lock(f)).max_by(|a, b| {
+            let share = |f: &Finding| f.gain.map_or(0.0, |gain| gain.share);
+            share(a).total_cmp(&share(b))
+        });
+        let target = by_name.entry(key).or_insert_with(|| Target {
+            name: name(&subject),
+            subject,
+            offsets: Vec::new(),
+            waited: 0.0,
+            predicted: None,
+            candidates: candidates(wanted, kind(lock), best),
+        });
+        target.waited += lock.figures.waited;
+        for offset in offsets {
+            if !target.offsets.contains(&offset) {
+                target.offsets.push(offset);
+            }
+        }
+        let predicted = best.and_then(|finding| {
+            let share = finding.gain?.share.min(0.99);
+            Some(Predicted { title: finding.title.clone(), gain: 1.0 / (1.0 - share) })
+        });
+        if predicted.as_ref().map(|p| p.gain) > target.predicted.as_ref().map(|p| p.gain) {
+            target.predicted = predicted;
+        }
+    }
+    let threads = process.thread_seconds.max(f64::MIN_POSITIVE);
+    let mut targets: Vec<Target> = by_name.into_values().collect();
+    targets.retain(|target| target.predicted.is_some() || target.waited / threads >= LEAST);
+    targets.sort_by(|a, b| {
+        let rank =
+            |target: &Target| (target.predicted.as_ref().map_or(1.0, |p| p.gain), target.waited);
+        rank(b).partial_cmp(&rank(a)).expect("gains and times are numbers")
+    });
+    targets
+}
+
+/// Whether another lock is a mend of what was found.
+fn is_mended_by_a_lock(finding: &Finding) -> bool {
+    matches!(
+        finding.rule,
+        Finds::SpinlockInstead
+            | Finds::AtomicInstead
+            | Finds::ManyTinySections
+            | Finds::PreemptedHolder
+            | Finds::Convoy
+            | Finds::OnlyWriters
+            | Finds::TooLongSection
+            | Finds::TooMuchData
+            | Finds::PollingTry
+    )
+}
+
+/// `mutex`, `spinlock` or `rwlock`.
+fn kind(lock: &Lock) -> &'static str {
+    use syncline_recording::Primitive;
+    match lock.primitive {
+        Primitive::Mutex => "mutex",
+        Primitive::Spinlock => "spinlock",
+        Primitive::Rwlock => "rwlock",
+        _ => "other",
+    }
+}
+
+/// How a policy names an object; none for what it can't.
+fn subject(process: &Process, lock: &Lock) -> Option<(Subject, Vec<String>)> {
+    if kind(lock) == "other" {
+        return None;
+    }
+    let module = process.modules.iter().find(|m| (m.start..m.end).contains(&lock.address));
+    if let Some(module) = module {
+        // An element of an array is named with its offset; all of them are one target.
+        let name = match lock.name.rsplit_once(" (") {
+            Some((variable, file)) => {
+                let whole = variable.rsplit_once("+0x").map_or(variable, |(name, _)| name);
+                format!("{whole} ({file}")
+            }
+            None => lock.name.clone(),
+        };
+        let at = lock.address.wrapping_sub(module.bias);
+        return Some((Subject::Object(name), vec![format!("{}+{at:#x}", module.name())]));
+    }
+    if let Some(stack) = lock.created_at
+        && let Some((name, offset)) = place(process, stack)
+    {
+        return Some((Subject::Created(name), vec![offset]));
+    }
+    let site = &process.sites[lock.sites.first()?.site];
+    let mut offsets: Vec<String> =
+        site.stacks.iter().filter_map(|&stack| place(process, stack)).map(|(_, at)| at).collect();
+    offsets.dedup();
+    Some((Subject::Acquired(site.place.clone()), offsets))
+}
+
+/// The place of a stack, and where its call is: `file+0xaddress`.
+fn place(process: &Process, stack: usize) -> Option<(String, String)> {
+    let stack = &process.stacks[stack];
+    let frame = stack.place?;
+    let mut before = 0;
+    let (at, _) = stack.addresses.iter().zip(&stack.frames_at).find(|&(_, &count)| {
+        before += count;
+        stack.frames[..before].contains(&frame)
+    })?;
+    let call = at - 1;
+    let module = process.modules.iter().find(|m| (m.start..m.end).contains(&call))?;
+    let offset = format!("{}+{:#x}", module.name(), call.wrapping_sub(module.bias));
+    Some((process.frames[frame].place(), offset))
+}
+
+fn name(subject: &Subject) -> String {
+    match subject {
+        Subject::Object(name) => name.clone(),
+        Subject::Created(name) => format!("created by {name}"),
+        Subject::Acquired(name) => format!("acquired by {name}"),
+        Subject::Static | Subject::Dynamic => String::new(),
+    }
+}
+
+/// What is worth trying: what was asked for, or else what suits the kind of object and the finding.
+fn candidates(wanted: &[Locks], kind: &str, finding: Option<&Finding>) -> Vec<Locks> {
+    if !wanted.is_empty() {
+        return wanted.to_vec();
+    }
+    let names: &[&str] = match (kind, finding.map(|f| f.rule)) {
+        ("rwlock", _) => &["rw_compact", "rw_readers"],
+        // A spinlock's waiters take the holder's processor; any lock that sleeps lets it run.
+        ("spinlock", Some(Finds::PreemptedHolder)) => &["gate", "futex", "mcs"],
+        ("spinlock", _) => &["gate", "ttas-yield", "mcs"],
+        // Tiny sections: what counts is the call itself, and not to sleep.
+        (_, Some(Finds::SpinlockInstead | Finds::AtomicInstead | Finds::ManyTinySections)) => {
+            &["gate", "ttas", "libc-spin"]
+        }
+        _ => &["gate", "mcs", "ttas", "libc-spin"],
+    };
+    names.iter().filter_map(|name| name.parse().ok()).collect()
+}

@@ -1,0 +1,76 @@
+// The example of the paper on Syncchar (Porter, Hofmann and Witchel, HotOS 2007): the binary tree of
+// its Figure 1 with the three critical sections of its Table 1, at the paper's addresses: a node has
+// its left pointer at 0x32 and its right one at 0x64, so that the first section writes 0x3032, the
+// second 0x2032, and the third 0x1032, which the other two read. (The third section's text in the
+// paper has left and right the other way round than its address set; the set is what is kept here.)
+#include "truth.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+struct __attribute__((packed)) node {
+    char value[0x32];
+    struct node *left;
+    char between[0x64 - 0x32 - 8];
+    struct node *right;
+};
+
+// The paper's addresses, in memory that a program may have.
+#define BASE 0x10000000
+#define NODE(at) ((struct node *)(uintptr_t)(BASE + (at)))
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct node *volatile *root; // at 0x1000 of the paper
+
+static void *first(void *unused) {
+    pthread_mutex_lock(&lock);
+    struct node *node = (*root)->right;
+    node->left = (*root)->left->right;
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+static void *second(void *unused) {
+    pthread_mutex_lock(&lock);
+    struct node *node = (*root)->left;
+    node->left = (*root)->left->right;
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+static void *third(void *unused) {
+    pthread_mutex_lock(&lock);
+    struct node *node = *root;
+    node->left = node->right;
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+int main(void) {
+    int access = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+    if (mmap((void *)BASE, 1 << 16, access, kind, -1, 0) != (void *)BASE) {
+        return 2;
+    }
+    root = (struct node *volatile *)(BASE + 0x1000);
+    // The pointer to the root lies where its node does.
+    *root = NODE(0x1000);
+    NODE(0x1000)->left = NODE(0x2000);
+    NODE(0x1000)->right = NODE(0x3000);
+    NODE(0x2000)->left = NODE(0x4000);
+    NODE(0x2000)->right = NODE(0x5000);
+    void *(*sections[])(void *) = {first, second, third};
+    say("@base %u", BASE);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 3; i++) {
+            pthread_t thread;
+            pthread_create(&thread, NULL, sections[i], NULL);
+            pthread_join(thread, NULL);
+        }
+        // As it was before.
+        NODE(0x1000)->left = NODE(0x2000);
+        NODE(0x2000)->left = NODE(0x4000);
+    }
+    say("done");
+    return 0;
+}

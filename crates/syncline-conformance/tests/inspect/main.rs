@@ -1,0 +1,11 @@
+//! What `syncline inspect` traces: address sets are equal to what is known by construction, and
+//! programs do what they do without it.
+//!
+//! The library is preloaded directly, with the environment that the command sets, so that nothing
+//! but the tracing is tested here.
+
+mod exact;
+mod programs;
+mod structure;
+mod traced;
+mod tree;

@@ -1,0 +1,163 @@
+//! Real programs do the same while all of their sections are traced.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use syncline_conformance::{Case, Program, run_limited, scratch};
+use syncline_trace::Trace;
+
+use crate::traced::{preloaded, read, trace, trace_with};
+
+/// Runs a script both ways, with the folder as its first parameter.
+fn same(text: &str, folder: &Path, budget: u32) -> Vec<Trace> {
+    let words = ["-ec".as_ref(), text.as_ref(), "sh".as_ref(), folder.as_os_str()];
+    let plain = Case::new(&Program::installed("/bin/sh")).args(words).plain();
+    let traced = trace_with(Path::new("/bin/sh"), words, budget, &[]);
+    assert_eq!(plain.behaviour(), traced.outcome.behaviour());
+    traced.traces
+}
+
+/// The trace of a program that is known to lock.
+#[track_caller]
+fn of<'a>(traces: &'a [Trace], program: &str, sections: usize) -> &'a Trace {
+    let found = traces.iter().filter(|t| t.executable().ends_with(program));
+    let trace = found.max_by_key(|t| t.sections.len()).expect("a trace of the program");
+    assert!(trace.sections.len() >= sections, "{program}: {} sections", trace.sections.len());
+    // Few sections may end early (where a thread is made, or at a limit), never many.
+    let stopped = trace.sections.iter().filter(|s| s.record.stopped != 0).count();
+    assert!(stopped * 20 <= trace.sections.len(), "{program}: {stopped} stopped");
+    trace
+}
+
+#[test]
+fn pbzip2() {
+    let folder = scratch();
+    let text: String = (0..200_000u64).map(|n| format!("{:x} and ", n * n % 5003)).collect();
+    fs::write(folder.path().join("text"), text).expect("a file");
+    let steps = "
+        pbzip2 -p4 -b1 -c \"$1/text\" | sha256sum
+        pbzip2 -p4 -b1 -c \"$1/text\" | pbzip2 -d -p4 -c | cmp - \"$1/text\"
+        echo identical";
+    let traces = same(steps, folder.path(), 0);
+    of(&traces, "pbzip2", 50);
+}
+
+#[test]
+fn x264() {
+    let folder = scratch();
+    let (width, height) = (160, 120);
+    let mut video = format!("YUV4MPEG2 W{width} H{height} F25:1 Ip A1:1 C420jpeg\n").into_bytes();
+    for frame in 0..20usize {
+        video.extend_from_slice(b"FRAME\n");
+        let pixels = (0..width * height).map(|n| (n % width + 3 * frame) ^ (n / width + frame));
+        video.extend(pixels.map(|n| n as u8 / 2));
+        video.resize(video.len() + width * height / 2, 128);
+    }
+    fs::write(folder.path().join("video.y4m"), video).expect("a video");
+    let step = "x264 --quiet --threads 4 --muxer raw -o - \"$1/video.y4m\" | sha256sum";
+    let traces = same(step, folder.path(), 0);
+    of(&traces, "x264", 1000);
+}
+
+#[test]
+fn memcached() {
+    const KEYS: usize = 500;
+    let folder = scratch();
+    let socket = folder.path().join("socket");
+    let traces = folder.path().join("traces");
+    fs::create_dir(&traces).expect("a folder");
+    let mut server = preloaded(Path::new("/usr/bin/memcached"), &traces, 0);
+    server.args(["-u", "root", "-t", "4", "-A", "-s"]).arg(&socket);
+    thread::scope(|scope| {
+        let clients = scope.spawn(|| {
+            thread::scope(|scope| {
+                let socket = &socket;
+                (0..4).for_each(|n| _ = scope.spawn(move || client(socket, n, KEYS)));
+            });
+            connect(&socket).get_mut().write_all(b"shutdown\r\n").expect("a shutdown");
+        });
+        run_limited(&mut server, Duration::from_secs(60));
+        clients.join().expect("the right answers");
+    });
+    let traces = read(&traces);
+    let trace = of(&traces, "memcached", 4 * KEYS);
+    // Items lie in the heap, or in memcached's own slabs of it.
+    assert!(trace.sections.iter().any(|s| !s.objects.is_empty()), "no block of the heap");
+}
+
+fn connect(socket: &Path) -> BufReader<UnixStream> {
+    let deadline = Instant::now() + Duration::from_secs(40);
+    loop {
+        if let Ok(stream) = UnixStream::connect(socket) {
+            return BufReader::new(stream);
+        }
+        assert!(Instant::now() < deadline, "memcached does not answer");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Stores and reads back.
+fn client(socket: &Path, number: usize, keys: usize) {
+    let mut server = connect(socket);
+    let mut ask = |question: String, lines: usize| {
+        server.get_mut().write_all(question.as_bytes()).expect("a question");
+        let mut answer = String::new();
+        for _ in 0..lines {
+            answer.clear();
+            server.read_line(&mut answer).expect("an answer");
+        }
+        answer.trim_end().to_owned()
+    };
+    for key in 0..keys {
+        let value = format!("{}", key * 7919 + number);
+        let length = value.len();
+        let stored = ask(format!("set k{number}-{key} 0 0 {length}\r\n{value}\r\n"), 1);
+        assert_eq!(stored, "STORED");
+        let more = ask(format!("incr k{number}-{key} 5\r\n"), 1);
+        assert_eq!(more, (key * 7919 + number + 5).to_string());
+        assert_eq!(ask(format!("get k{number}-{key}\r\n"), 3), "END");
+    }
+}
+
+/// The suite's own programs, which are made to be hard to stand in front of.
+#[test]
+fn programs_of_this_suite() {
+    let names = [
+        "mutex_kinds.c", "mutex_robust.c", "cond.c", "rwlock.c", "spin_barrier.c", "c11.c",
+        "errno.c", "nested.c", "cancel.c", "fork_server.c", "cxx.cpp", "odd.c", "signals.c post",
+        "signals.c jump", "threads.c 3", "spawns.c all", "many.c nested",
+    ];
+    for name in names {
+        let (file, argument) = name.split_once(' ').unwrap_or((name, ""));
+        let arguments = argument.split_whitespace();
+        let program = Program::compile(file);
+        let plain = Case::new(&program).args(arguments.clone()).plain();
+        let traced = trace(program.path(), arguments);
+        assert_eq!(plain.behaviour(), traced.outcome.behaviour(), "{name}");
+    }
+}
+
+/// With a budget only some sections are traced, and all acquisitions are counted.
+#[test]
+fn a_budget() {
+    let program = Program::compile("mutex_threads.c");
+    // A thousandth of the time.
+    let some = trace_with(program.path(), [""; 0], 1, &[]);
+    let stdout = String::from_utf8_lossy(&some.outcome.stdout);
+    let stated = stdout.lines().filter_map(|line| {
+        let words: Vec<&str> = line.strip_prefix('@')?.split_whitespace().collect();
+        let [_, thread, operation, _, count] = words[..] else { return None };
+        // Those of all threads together repeat what the threads say.
+        let acquires = matches!(operation, "MutexLock" | "MutexTrylock" | "MutexTimedlock");
+        (acquires && thread != "0").then(|| count.parse::<u64>().expect("a number"))
+    });
+    let counted: u64 =
+        some.traces.iter().flat_map(|t| &t.counts).map(|(_, c)| c.acquisitions).sum();
+    assert_eq!(counted, stated.sum::<u64>());
+    let sections: usize = some.traces.iter().map(|t| t.sections.len()).sum();
+    assert!(sections > 0 && (sections as u64) < counted / 2, "{sections} of {counted}");
+}

@@ -1,0 +1,80 @@
+//! What begins a section and what ends it: nested, recursive, waits, jumps, other kinds of locks.
+
+use std::collections::BTreeMap;
+
+use syncline_conformance::{Case, Program};
+use syncline_recording::Op;
+use syncline_trace::Section;
+use syncline_trace::layout::{AFTER_WAIT, BEFORE_WAIT, SHARED, STOP_CLONE, STOP_JUMP, STOP_NONE};
+
+use crate::traced::{Set, by_lock, trace};
+
+/// Which of the program's words a section wrote, by number.
+fn written(section: &Section, words: u64) -> Vec<u64> {
+    const WORDS: u64 = 32;
+    let set = Set::of(section);
+    (0..WORDS).filter(|n| (0..8).all(|i| set.written.contains(&(words + n * 8 + i)))).collect()
+}
+
+#[test]
+fn begins_and_ends() {
+    let program = Program::compile("inspect_structure.c");
+    let plain = Case::new(&program).plain();
+    let traced = trace(program.path(), [""; 0]);
+    assert_eq!(plain.behaviour(), traced.outcome.behaviour());
+    let stdout = String::from_utf8_lossy(&traced.outcome.stdout);
+    let address: BTreeMap<&str, u64> = stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix('@')?.split_once(' '))
+        .map(|(name, value)| (name, value.parse().expect("an address")))
+        .collect();
+    let sections = by_lock(&traced.traces[0]);
+    let of = |name: &str| -> Vec<&Section> { sections[&address[name]].clone() };
+    let wrote = |name: &str| -> Vec<Vec<u64>> {
+        of(name).iter().map(|s| written(s, address["words"])).collect()
+    };
+
+    // The last section of `outer` is ended by the program's end.
+    assert_eq!(wrote("outer"), [vec![0, 1, 2], vec![25]]);
+    assert_eq!(wrote("inner"), [[1]]);
+    assert_eq!(of("inner")[0].record.outer, address["outer"]);
+    assert_eq!(of("outer")[0].record.outer, 0);
+
+    // Hand over hand.
+    assert_eq!(wrote("hand1"), [[3, 4]]);
+    assert_eq!(wrote("hand2"), [[4, 5]]);
+
+    assert_eq!(wrote("recursive"), [[6, 7, 8]]);
+
+    // `waiting`: before and after the waits, and the other thread's.
+    let waits = of("waiting");
+    let flags = |s: &&Section, flag: u32| s.record.flags & flag != 0;
+    let find = |word: u64| {
+        let found = waits.iter().find(|s| written(s, address["words"]).contains(&word));
+        *found.expect("a part of the wait")
+    };
+    // Where a thread is made, tracing stops.
+    assert!(waits.iter().any(|s| s.record.stopped == STOP_CLONE));
+    assert!(flags(&find(12), AFTER_WAIT));
+    assert!(!written(find(12), address["words"]).contains(&11));
+    let before = waits.iter().filter(|s| flags(s, BEFORE_WAIT)).count();
+    assert!(before >= 1, "{before} parts before a wait");
+    assert_eq!(find(12).record.outer, address["around"]);
+    assert_eq!(wrote("around"), [[11, 12, 13]]);
+
+    assert_eq!(wrote("shared"), [[14], [15]]);
+    assert!(flags(&of("shared")[0], SHARED) && !flags(&of("shared")[1], SHARED));
+    assert_eq!(of("shared")[0].record.op, Op::RwlockRead as u32);
+    assert_eq!(of("shared")[1].record.op, Op::RwlockWrite as u32);
+    assert_eq!(wrote("spin"), [[16]]);
+    assert_eq!(wrote("c11"), [[17]]);
+    assert_eq!(wrote("tried"), [[24]]);
+    assert_eq!(of("tried")[0].record.op, Op::MutexTrylock as u32);
+
+    assert_eq!(wrote("jumped"), [[18]]);
+    assert_eq!(of("jumped")[0].record.stopped, STOP_JUMP);
+    assert_eq!(of("creating")[0].record.stopped, STOP_CLONE);
+    let last = of("thrown").pop().expect("a section after the jump");
+    assert_eq!(written(last, address["words"]), [23]);
+    assert_eq!(last.record.stopped, STOP_NONE);
+}

@@ -1,0 +1,112 @@
+//! MariaDB and Apache of Debian with other locks: what they answer, and what is in the tables after,
+//! stays the same. Everything that a script starts has the locks, clients too.
+
+use std::fs;
+use std::path::Path;
+
+use syncline_conformance::{Case, scratch};
+
+use crate::programs::{installed, script};
+
+/// The server starts on fresh tables; one client's work is the same each time; then several work
+/// at once, and the number of rows stays.
+pub const MARIADB: &str = r#"
+    cd "$1"; threads=$2; rm -rf data
+    mariadb-install-db --no-defaults --force --datadir="$1/data" --user=root \
+        --auth-root-authentication-method=normal --skip-test-db >install.log 2>&1
+    mariadbd --no-defaults --datadir="$1/data" --socket="$1/socket" --user=root \
+        --skip-networking --innodb-buffer-pool-size=64M --innodb-log-file-size=32M \
+        --innodb-flush-log-at-trx-commit=2 --pid-file="$1/pid" 2>server.log &
+    sql() { mariadb --no-defaults -uroot -N -S "$1/socket" -e "$2"; }
+    tries=0
+    until sql "$1" 'select 1' >/dev/null 2>&1; do
+        tries=$((tries + 1)); test $tries -lt 600; sleep 0.1
+    done
+    sql "$1" 'create database sbtest'
+    for table in sbtest1 sbtest2; do
+        sql "$1" "use sbtest;
+            create table $table (id int primary key auto_increment, k int not null,
+            c char(120) not null, pad char(60) not null, key (k));
+            insert into $table select seq, seq * 37 % 2000 + 1, repeat(md5(seq), 3), md5(seq + 1)
+            from seq_1_to_2000"
+    done
+    sum() { sql "$1" 'checksum table sbtest.sbtest1, sbtest.sbtest2'; }
+    bench() {
+        folder=$1; shift
+        sysbench oltp_read_write --tables=2 --table-size=2000 --rand-seed=7 --db-driver=mysql \
+            --mysql-user=root --mysql-socket="$folder/socket" "$@" run >sysbench.log
+    }
+    sum "$1"
+    bench "$1" --threads=1 --time=0 --events=100
+    sum "$1"
+    bench "$1" --threads=$threads --time=2
+    sql "$1" 'select count(*) from sbtest.sbtest1, sbtest.sbtest2'
+    sql "$1" 'check table sbtest.sbtest1, sbtest.sbtest2'
+    sql "$1" shutdown
+    wait"#;
+
+/// Every request succeeds, and as many bytes come as the page has.
+pub const APACHE: &str = r#"
+    cd "$1"; threads=$2; mkdir -p pages; seq 2000 >pages/page.txt; chmod 755 "$1" pages
+    port=$((20000 + $$ % 20000))
+    cat >conf <<END
+ServerRoot $1
+ServerName localhost
+Listen 127.0.0.1:$port
+PidFile $1/pid
+ErrorLog $1/errors
+DocumentRoot $1/pages
+User nobody
+Group nogroup
+LoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so
+LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
+ServerLimit 1
+StartServers 1
+ThreadLimit $threads
+ThreadsPerChild $threads
+MaxRequestWorkers $threads
+MinSpareThreads 1
+MaxSpareThreads $threads
+MaxConnectionsPerChild 0
+END
+    apache2 -D FOREGROUND -f "$1/conf" &
+    server=$!
+    url=http://127.0.0.1:$port/page.txt
+    tries=0
+    until ab -q -n 1 "$url" >/dev/null 2>&1; do
+        tries=$((tries + 1)); test $tries -lt 600; sleep 0.1
+    done
+    ab -q -n 2000 -c 8 "$url" |
+        grep -E '^(Complete requests|Failed requests|Non-2xx|HTML transferred)'
+    kill $server
+    wait $server || true"#;
+
+/// A server's script with so many threads.
+pub fn server(text: &str, folder: &Path, threads: usize) -> Case {
+    for program in ["/usr/sbin/mariadbd", "/usr/bin/sysbench", "/usr/sbin/apache2", "/usr/bin/ab"] {
+        installed(program);
+    }
+    let path = std::env::var("PATH").unwrap_or_default();
+    script(text, folder, threads).env("PATH", format!("{path}:/usr/sbin")).limit(300)
+}
+
+/// The same answers with these locks as without.
+pub fn same_answers(text: &str, threads: usize, locks: &str) {
+    let folder = scratch();
+    let case = server(text, folder.path(), threads);
+    let plain = case.plain().behaviour();
+    assert!(plain.lines().count() >= 3, "{plain}");
+    let replaced = case.replaced(locks).behaviour();
+    let log = fs::read_to_string(folder.path().join("server.log")).unwrap_or_default();
+    assert_eq!(replaced, plain, "{locks}, {threads} threads: {log}");
+}
+
+#[test]
+fn mariadb() {
+    same_answers(MARIADB, 8, "gate+rw_readers");
+}
+
+#[test]
+fn apache() {
+    same_answers(APACHE, 64, "mcs-park+rw_readers");
+}

@@ -1,0 +1,155 @@
+//! What follows for the user: what to do about a lock, and what that can win at most.
+//!
+//! A bound is a part of the time that threads waited for the lock while it was traced: no change
+//! of the lock can save more than all of that. What a change costs is not taken off.
+
+use serde::Serialize;
+
+use crate::facts::LockFacts;
+
+/// Fewer pairs of sections say nothing: a share of 0 in 100 is known to be under 3 %.
+const ENOUGH_PAIRS: u64 = 100;
+/// From this share of independent pairs on, waiting is mostly needless.
+const INDEPENDENT: f64 = 0.8;
+/// A field is worth splitting off when that leaves at least this share of pairs independent.
+const INDEPENDENT_WITHOUT: f64 = 0.5;
+/// Fewer pieces than this are too few to give each a lock of its own: two threads would often
+/// meet in one, and the sections that need several would pay for more locks.
+const MANY_PIECES: u64 = 8;
+/// If fewer sections than this write shared data, most of them only read.
+const FEW_WRITERS: f64 = 0.1;
+/// A section is long from so many instructions on: some ten times what an uncontended lock and
+/// unlock take themselves.
+const LONG: u64 = 500;
+/// A long section is about something else than shared data when so much of it touches none.
+const UNRELATED: f64 = 0.9;
+
+/// What to do about a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "what")]
+pub enum Advice {
+    /// No traced section touched anything that another thread touched.
+    NothingShared,
+    /// Sections touch one shared word: one atomic operation does the same.
+    UseAtomic,
+    /// The data is in many pieces that have nothing to do with each other.
+    Shard {
+        /// How many pieces were seen.
+        pieces: u64,
+    },
+    /// Most sections only read.
+    LetReadersShare,
+    /// Sections are mostly independent, in data that is of one piece.
+    UseOptimistic,
+    /// Most conflicts are on one field: the first of the causes.
+    SplitField {
+        /// The share of pairs that would be independent without it.
+        independence_without: f64,
+        /// Pieces of data without it.
+        pieces_without: u64,
+    },
+    /// Most of a long section touches nothing shared.
+    Shorten {
+        /// The share of instructions that touch nothing shared.
+        share: f64,
+    },
+    /// Sections conflict, and not on one field.
+    Leave,
+    /// Too little was traced to say anything.
+    TooFewSections,
+}
+
+/// An advice, with what it can win.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Proposal {
+    /// What to do.
+    #[serde(flatten)]
+    pub advice: Advice,
+    /// Seconds of waiting that it can save at most.
+    pub saves_at_most: f64,
+    /// Their share of the time that all threads ran.
+    pub share_of_thread_time: f64,
+    /// Whether sections do input or output, whose order memory does not show: independent in
+    /// what they touch, they may still need their order.
+    pub io: bool,
+}
+
+/// What to do about a lock: the first is the most useful.
+pub fn advise(lock: &LockFacts, thread_seconds: f64) -> Vec<Proposal> {
+    let io = lock.sites.iter().any(|site| site.doing_io > 0);
+    let proposal = |advice, share: f64| {
+        let saves = lock.waited * share.clamp(0.0, 1.0);
+        let of_all = if thread_seconds > 0.0 { (saves / thread_seconds).min(1.0) } else { 0.0 };
+        Proposal { advice, saves_at_most: saves, share_of_thread_time: of_all, io }
+    };
+    let Some(independence) = lock.independence().filter(|_| lock.window.pairs >= ENOUGH_PAIRS)
+    else {
+        return vec![proposal(Advice::TooFewSections, 0.0)];
+    };
+    // What really waited for each other, where that was often enough.
+    let needless = match lock.waited_for.pairs >= ENOUGH_PAIRS {
+        true => 1.0 - lock.waited_for.share(),
+        false => independence,
+    };
+    let mut proposals = Vec::new();
+    let shared_max = lock.sites.iter().map(|site| site.shared_max).max().unwrap_or(0);
+    let writing: u64 = lock.sites.iter().map(|site| site.writing_shared).sum();
+    if shared_max == 0 {
+        proposals.push(proposal(Advice::NothingShared, 1.0));
+    } else if shared_max == 1
+        && lock.groups.groups < MANY_PIECES
+        && only_memory(lock)
+        && !is_long(lock)
+    {
+        proposals.push(proposal(Advice::UseAtomic, 1.0));
+    } else if independence >= INDEPENDENT {
+        let advice = if lock.groups.met_again >= MANY_PIECES {
+            Advice::Shard { pieces: lock.groups.groups }
+        } else if !lock.shared_mode && (writing as f64) < FEW_WRITERS * lock.compared as f64 {
+            Advice::LetReadersShare
+        } else {
+            Advice::UseOptimistic
+        };
+        proposals.push(proposal(advice, needless));
+    } else if let Some(without) = independence_without_first(lock)
+        && without >= INDEPENDENT_WITHOUT
+    {
+        let pieces_without = lock.groups_without.groups;
+        let advice = Advice::SplitField { independence_without: without, pieces_without };
+        proposals.push(proposal(advice, without));
+    }
+    if let Some(share) = unrelated(lock) {
+        proposals.push(proposal(Advice::Shorten { share }, share));
+    }
+    if proposals.is_empty() {
+        proposals.push(proposal(Advice::Leave, 0.0));
+    }
+    proposals
+}
+
+/// The share of pairs that conflict on nothing but the most frequent cause, or on nothing.
+fn independence_without_first(lock: &LockFacts) -> Option<f64> {
+    let cause = lock.causes.first()?;
+    let left = lock.window.conflicting.saturating_sub(cause.alone);
+    Some(1.0 - left as f64 / lock.window.pairs as f64)
+}
+
+/// Whether sections neither call the system nor allocate.
+fn only_memory(lock: &LockFacts) -> bool {
+    lock.sites.iter().all(|site| site.calling == 0 && site.allocating == 0)
+}
+
+fn is_long(lock: &LockFacts) -> bool {
+    lock.sites.iter().any(|site| site.instructions.median >= LONG)
+}
+
+/// The share of instructions that touch nothing shared, if sections are long and that is most.
+fn unrelated(lock: &LockFacts) -> Option<f64> {
+    let long = || lock.sites.iter().filter(|site| site.instructions.median >= LONG);
+    let total: u64 = long().map(|site| site.total_instructions).sum();
+    let all: u64 = lock.sites.iter().map(|site| site.total_instructions).sum();
+    let beside: f64 = long().map(|s| s.unshared_share() * s.total_instructions as f64).sum();
+    // Of all instructions, so that a rare long section among short ones is not the lock's.
+    let share = if all == 0 { 0.0 } else { beside / all as f64 };
+    (total > 0 && share >= UNRELATED).then_some(share)
+}

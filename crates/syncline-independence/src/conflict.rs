@@ -1,0 +1,232 @@
+//! How often sections of a lock conflict, and on what.
+//!
+//! Two comparisons, both Syncchar's: each section with those of other threads among the last 128
+//! of the same lock (its section 4.2, Table 3), which shows what concurrency there is in the
+//! lock; and each section that had to wait with those that it waited for (section 4.1, Table 2),
+//! which shows what waiting was needless.
+//!
+//! The share of conflicts is that of the pairs that were compared. The share of sections that
+//! conflict with any of the window grows with the window until it is nearly one, and so says
+//! nothing of the lock; it is counted as well.
+
+use std::collections::HashMap;
+
+use syncline_trace::layout::{NONE, WAITED};
+use syncline_trace::{Section, Trace};
+
+use crate::index::{Conflict, Window, pair};
+use crate::sets::{LockSections, Place, Sets};
+
+/// Conflicts among pairs of sections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// Sections that were compared with at least one other.
+    pub sections: u64,
+    /// Of those, how many conflict with at least one.
+    pub conflicting_sections: u64,
+    /// Pairs that were compared.
+    pub pairs: u64,
+    /// Of those, how many conflict.
+    pub conflicting: u64,
+    /// Bytes of the later section's address set, summed over the pairs that conflict.
+    pub set_bytes: u64,
+    /// Bytes that conflict, summed over those pairs.
+    pub conflicting_bytes: u64,
+}
+
+impl Comparison {
+    /// The share of pairs that conflict; 0 if none was compared.
+    pub fn share(&self) -> f64 {
+        ratio(self.conflicting, self.pairs)
+    }
+
+    /// Bytes in the address set of a conflicting section, on average.
+    pub fn mean_set_bytes(&self) -> f64 {
+        ratio(self.set_bytes, self.conflicting)
+    }
+
+    /// Bytes that conflict in a conflicting pair, on average.
+    pub fn mean_conflicting_bytes(&self) -> f64 {
+        ratio(self.conflicting_bytes, self.conflicting)
+    }
+
+    fn add(&mut self, set_bytes: u64, pairs: u64, conflicts: &[Conflict]) {
+        self.sections += u64::from(pairs > 0);
+        self.conflicting_sections += u64::from(!conflicts.is_empty());
+        self.pairs += pairs;
+        self.conflicting += conflicts.len() as u64;
+        for conflict in conflicts {
+            self.set_bytes += set_bytes;
+            let bytes = conflict.places.iter().map(|(_, mask)| u64::from(mask.count_ones()));
+            self.conflicting_bytes += bytes.sum::<u64>();
+        }
+    }
+
+    /// Both together.
+    pub fn plus(self, other: Comparison) -> Comparison {
+        Comparison {
+            sections: self.sections + other.sections,
+            conflicting_sections: self.conflicting_sections + other.conflicting_sections,
+            pairs: self.pairs + other.pairs,
+            conflicting: self.conflicting + other.conflicting,
+            set_bytes: self.set_bytes + other.set_bytes,
+            conflicting_bytes: self.conflicting_bytes + other.conflicting_bytes,
+        }
+    }
+}
+
+/// A part of the data that stands for the same thing in each object: the bytes at an offset in
+/// blocks of one size from one allocation site, or a word elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Field {
+    /// Eight bytes in blocks of the heap.
+    Heap {
+        /// Return address of the allocating call.
+        site: u64,
+        /// Bytes of such a block.
+        size: u64,
+        /// Bytes from its start to the word.
+        offset: u64,
+    },
+    /// Eight bytes at an address.
+    Fixed {
+        /// The address.
+        address: u64,
+    },
+}
+
+impl Field {
+    /// The field that a place belongs to.
+    pub fn of(place: &Place) -> Field {
+        match place.object {
+            Some(object) => Field::Heap {
+                site: object.site,
+                size: object.size,
+                offset: place.address.wrapping_sub(object.start),
+            },
+            None => Field::Fixed { address: place.address },
+        }
+    }
+}
+
+/// What pairs conflict on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// The field.
+    pub field: Field,
+    /// Its bytes that conflicted in any pair.
+    pub bytes: u8,
+    /// Pairs that conflict on it.
+    pub pairs: u64,
+    /// Of those, how many conflict on nothing else.
+    pub alone: u64,
+    /// An instruction that read it; 0 if none was seen.
+    pub reader: u64,
+    /// An instruction that wrote it; 0 if none was seen.
+    pub writer: u64,
+}
+
+/// Conflicts of one lock.
+#[derive(Clone, Debug, Default)]
+pub struct Conflicts {
+    /// Against the last sections.
+    pub window: Comparison,
+    /// Against the sections that were waited for.
+    pub contended: Comparison,
+    /// What the pairs of the window conflict on, the most frequent first.
+    pub causes: Vec<Cause>,
+}
+
+/// Compares the sections of a lock.
+pub fn conflicts(trace: &Trace, sets: &Sets, lock: &LockSections, size: usize) -> Conflicts {
+    let mut result = Conflicts::default();
+    let mut window = Window::new(size);
+    let mut causes = Causes::default();
+    for (number, set) in lock.sets.iter().enumerate() {
+        let found = window.conflicts(set);
+        result.window.add(set.bytes(), window.comparable(set), &found);
+        for conflict in &found {
+            causes.add(sets, &conflict.places, &trace.sections[set.section]);
+        }
+        window.push(set);
+        let waited_for = waited_for(trace, lock, number, size);
+        let found: Vec<Conflict> = waited_for
+            .iter()
+            .map(|&other| Conflict { ago: number - other, places: pair(set, &lock.sets[other]) })
+            .filter(|conflict| !conflict.places.is_empty())
+            .collect();
+        result.contended.add(set.bytes(), waited_for.len() as u64, &found);
+    }
+    result.causes = causes.sorted();
+    result
+}
+
+/// The sections that one had to wait for: of other threads, released while it waited.
+fn waited_for(trace: &Trace, lock: &LockSections, number: usize, size: usize) -> Vec<usize> {
+    let set = &lock.sets[number];
+    let record = &trace.sections[set.section].record;
+    if record.flags & WAITED == 0 {
+        return Vec::new();
+    }
+    let began = record.acquired.saturating_sub(record.waited);
+    let before = lock.sets[..number].iter().enumerate().rev().take(size);
+    before
+        .filter(|(_, other)| other.thread != set.thread && !(other.shared && set.shared))
+        .filter(|(_, other)| trace.sections[other.section].record.released > began)
+        .map(|(n, _)| n)
+        .collect()
+}
+
+#[derive(Default)]
+struct Causes {
+    fields: HashMap<Field, Cause>,
+    of_pair: Vec<Field>,
+}
+
+impl Causes {
+    /// Adds a pair; `section` is the later of the two.
+    fn add(&mut self, sets: &Sets, places: &[(u32, u8)], section: &Section) {
+        self.of_pair.clear();
+        for &(place, bytes) in places {
+            let place = &sets.places[place as usize];
+            let field = Field::of(place);
+            let cause = self.fields.entry(field).or_insert(Cause {
+                field,
+                bytes: 0,
+                pairs: 0,
+                alone: 0,
+                reader: 0,
+                writer: 0,
+            });
+            cause.bytes |= bytes;
+            if !self.of_pair.contains(&field) {
+                cause.pairs += 1;
+                self.of_pair.push(field);
+            }
+            if (cause.reader == 0 || cause.writer == 0)
+                && let Some(word) = section.words.iter().find(|w| {
+                    w.address == place.address && (w.object == NONE) == place.object.is_none()
+                })
+            {
+                cause.reader = if cause.reader == 0 { word.reader } else { cause.reader };
+                cause.writer = if cause.writer == 0 { word.writer } else { cause.writer };
+            }
+        }
+        if let [field] = self.of_pair[..]
+            && let Some(cause) = self.fields.get_mut(&field)
+        {
+            cause.alone += 1;
+        }
+    }
+
+    fn sorted(self) -> Vec<Cause> {
+        let mut causes: Vec<Cause> = self.fields.into_values().collect();
+        causes.sort_by_key(|cause| (std::cmp::Reverse((cause.pairs, cause.alone)), cause.field));
+        causes
+    }
+}
+
+/// A quotient; 0 for nothing of nothing.
+pub fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

@@ -1,0 +1,45 @@
+//! From a trace of critical sections to what it says of them: how long they are and what they
+//! touch, whether they are independent of each other, what they conflict on, and what follows
+//! for the lock.
+//!
+//! The method is Syncchar's (Porter, Hofmann, Witchel 2007, sections 2 to 4): two sections of
+//! one lock, executed by different threads, could have run at the same time if neither wrote what
+//! the other read or wrote (conflict serializability). What each section read and wrote is its
+//! address set. The counts of instructions and accesses are those of SyncPerf's diagnosis tool
+//! (Alam et al. 2017, section 3.2).
+//!
+//! ```text
+//! Trace --> sets        address sets without the thread's own stack and the locks themselves
+//!             |
+//!             +--> conflict/   a section against the last 128, and against those it waited for
+//!             +--> section/    instructions, lines, system calls, of each lock and call site
+//!             +--> groups      how many independent pieces of data the lock guards
+//!             v
+//!           facts --> advice --> model (with names)
+//! ```
+//!
+//! Everything up to `facts` is a pure function over plain data and knows only addresses.
+//! [`Names`] says what addresses mean.
+//!
+//! What it can't see: what an untraced section did, order that other means than the lock enforce
+//! (two sections may be independent in what they touch and yet have an order in time), and
+//! what a device does.
+
+mod advice;
+mod conflict;
+mod facts;
+mod groups;
+mod index;
+mod model;
+mod section;
+mod sets;
+mod system_calls;
+
+pub use advice::{Advice, Proposal, advise};
+pub use conflict::{Cause, Comparison, Field};
+pub use facts::{Facts, LockFacts, Options, Overall, busy, facts};
+pub use groups::Groups;
+pub use index::{Conflict, Window};
+pub use model::{Line, Lock, NamedCause, Names, Pairs, Report, SCHEMA, Site, named};
+pub use section::{Distribution, SiteFacts, StepFacts};
+pub use sets::{Access, LockSections, Place, Set, Sets};

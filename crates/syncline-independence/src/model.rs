@@ -1,0 +1,333 @@
+//! What a trace says, with names: plain data that is shown, or serialized as it is.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use syncline_trace::Trace;
+
+use crate::advice::{Proposal, advise};
+use crate::conflict::{Cause, Comparison, Field};
+use crate::facts::{Facts, LockFacts};
+use crate::section::{Distribution, SiteFacts};
+use crate::system_calls;
+
+/// The name and version of the JSON document. The number changes when a field is removed, or
+/// changes its meaning; new fields may come at any time.
+pub const SCHEMA: &str = "syncline-inspect/1";
+/// Causes of conflicts that are kept: what comes behind is a list of addresses.
+const CAUSES: usize = 8;
+/// Lines that are kept for each call site.
+const LINES: usize = 8;
+
+/// What addresses mean.
+pub trait Names {
+    /// The place of a call, by its return address: `push  queue.c:120`.
+    fn place(&mut self, return_address: u64) -> String;
+    /// The source line of an instruction: `queue.c:120`; its function where lines are not known.
+    fn line(&mut self, instruction: u64) -> String;
+    /// The global variable that an address lies in: `name+0x8 (binary)`.
+    fn variable(&mut self, address: u64) -> Option<String>;
+}
+
+/// One process.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Process number.
+    pub pid: u32,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Why it was left alone; none if it was traced.
+    pub left_alone: Option<String>,
+    /// Acquisitions of the locks that were looked at.
+    pub acquisitions: u64,
+    /// Sections traced.
+    pub traced: u64,
+    /// Records that found no room in the trace.
+    pub dropped: u64,
+    /// Seconds that threads ran, together.
+    pub thread_seconds: f64,
+    /// Seconds that tracing cost, over all threads.
+    pub cost_seconds: f64,
+    /// Mean share of independent pairs, weighted by the time that the locks were held; none if
+    /// no pair was compared.
+    pub independence: Option<f64>,
+    /// Whether the weights are instructions in place of time.
+    pub weighted_by_instructions: bool,
+    /// Processors that the program could use.
+    pub processors: usize,
+    /// Processors of them that optimistic sections of this independence could keep busy.
+    pub processors_busy: Option<f64>,
+    /// The same of 15 processors.
+    pub processors_busy_of_15: Option<f64>,
+    /// Earlier sections that each was compared with.
+    pub window: usize,
+    /// The locks, those that were held longest first.
+    pub locks: Vec<Lock>,
+}
+
+/// Pairs of sections, compared.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Pairs {
+    /// Pairs compared.
+    pub pairs: u64,
+    /// Sections that were compared with any other.
+    pub sections: u64,
+    /// Of those, the share that conflicts with at least one.
+    pub conflicting_sections: f64,
+    /// The share of pairs that conflict.
+    pub conflicting: f64,
+    /// What sampling leaves open: the share is known to this much, more or less, in 19 of 20
+    /// cases.
+    pub uncertainty: f64,
+    /// Bytes in the address set of a section that conflicts, on average.
+    pub mean_set_bytes: f64,
+    /// Bytes that conflict in a pair that does, on average.
+    pub mean_conflicting_bytes: f64,
+}
+
+/// A lock, or several that are acquired at one place.
+#[derive(Clone, Debug, Serialize)]
+pub struct Lock {
+    /// Its address; that of the first, if there are several.
+    pub address: String,
+    /// Its name, if it is a global variable; of several, that of the first.
+    pub name: Option<String>,
+    /// How many locks these are.
+    pub locks: usize,
+    /// Acquisitions, traced or not.
+    pub acquisitions: u64,
+    /// Of those, how many had to wait.
+    pub contended: u64,
+    /// Sections traced.
+    pub traced: u64,
+    /// Threads among them.
+    pub threads: usize,
+    /// Seconds that it was held.
+    pub held_seconds: f64,
+    /// Seconds that threads waited for it.
+    pub waited_seconds: f64,
+    /// Sections against the last ones of their lock.
+    pub window: Pairs,
+    /// Sections against those that they waited for.
+    pub contended_pairs: Pairs,
+    /// Fields that pairs of the window conflict on, the most frequent first.
+    pub causes: Vec<NamedCause>,
+    /// How many fields there are.
+    pub cause_fields: usize,
+    /// Independent pieces of data that it guards, as far as the traced sections show.
+    pub pieces: u64,
+    /// Of those, how many were met again.
+    pub pieces_met_again: u64,
+    /// Share of sections that are about the largest of them.
+    pub largest_piece: f64,
+    /// Pieces but for the first of the causes.
+    pub pieces_without_first_cause: u64,
+    /// Whether some sections held it for reading.
+    pub shared_mode: bool,
+    /// Sections left out since another thread ended than began them.
+    pub handed_over: u64,
+    /// Its call sites, those that acquired most first.
+    pub sites: Vec<Site>,
+    /// What to do about it, the most useful first.
+    pub advice: Vec<Proposal>,
+}
+
+/// A field that sections conflict on.
+#[derive(Clone, Debug, Serialize)]
+pub struct NamedCause {
+    /// What it is: `total (app)`, `+0x8 of blocks of 64 bytes from table.c:20`.
+    pub field: String,
+    /// Share of the conflicting pairs that conflict on it.
+    pub share: f64,
+    /// Share of the conflicting pairs that conflict on nothing else.
+    pub alone: f64,
+    /// A line that reads it.
+    pub read_at: Option<String>,
+    /// A line that writes it.
+    pub written_at: Option<String>,
+}
+
+/// A call site.
+#[derive(Clone, Debug, Serialize)]
+pub struct Site {
+    /// Where it is.
+    pub place: String,
+    /// Acquisitions.
+    pub acquisitions: u64,
+    /// Sections traced.
+    pub traced: u64,
+    /// Instructions of a section.
+    pub instructions: Distribution,
+    /// Share of instructions that access memory.
+    pub memory_share: f64,
+    /// Share of instructions that access memory outside of the thread's stack.
+    pub outside_share: f64,
+    /// Share of instructions that may access what several threads accessed.
+    pub shared_share: f64,
+    /// Distinct words outside of the stack, on average.
+    pub words: f64,
+    /// Of those, how many are read.
+    pub words_read: f64,
+    /// Of those, how many are written.
+    pub words_written: f64,
+    /// Of those, how many several threads accessed.
+    pub words_shared: f64,
+    /// Bytes, on average.
+    pub bytes: f64,
+    /// Sections that allocated or freed memory.
+    pub allocating: u64,
+    /// Sections that did input or output.
+    pub doing_io: u64,
+    /// Sections in which tracing stopped.
+    pub stopped: u64,
+    /// System calls, with how many sections made them.
+    pub system_calls: Vec<(String, u64)>,
+    /// Lines that touch nothing shared, those with most instructions first.
+    pub unshared_lines: Vec<Line>,
+}
+
+/// A source line.
+#[derive(Clone, Debug, Serialize)]
+pub struct Line {
+    /// Where it is.
+    pub place: String,
+    /// Its share of the site's instructions.
+    pub share: f64,
+}
+
+/// Gives names to the facts of a trace, made with this window.
+pub fn named(
+    trace: &Trace,
+    facts: &Facts,
+    options: &crate::Options,
+    names: &mut dyn Names,
+) -> Report {
+    let all = &facts.overall;
+    Report {
+        pid: trace.header.pid,
+        command: trace.arguments(),
+        left_alone: trace.left_alone(),
+        acquisitions: all.acquisitions,
+        traced: all.traced,
+        dropped: trace.header.dropped,
+        thread_seconds: all.thread_seconds,
+        cost_seconds: all.cost,
+        independence: all.independence,
+        weighted_by_instructions: all.by_instructions,
+        processors: options.processors,
+        processors_busy: all.busy,
+        processors_busy_of_15: all.busy_of_15,
+        window: options.window,
+        locks: facts.locks.iter().map(|l| lock(l, all.thread_seconds, names)).collect(),
+    }
+}
+
+fn lock(lock: &LockFacts, thread_seconds: f64, names: &mut dyn Names) -> Lock {
+    let causes = lock.causes.iter().take(CAUSES);
+    let conflicting = lock.window.conflicting.max(1) as f64;
+    Lock {
+        address: format!("{:#x}", lock.lock),
+        name: names.variable(lock.lock),
+        locks: lock.locks,
+        acquisitions: lock.acquisitions,
+        contended: lock.contended,
+        traced: lock.traced,
+        threads: lock.threads,
+        held_seconds: lock.held,
+        waited_seconds: lock.waited,
+        window: pairs(&lock.window),
+        contended_pairs: pairs(&lock.waited_for),
+        causes: causes.map(|cause| named_cause(cause, conflicting, names)).collect(),
+        cause_fields: lock.causes.len(),
+        pieces: lock.groups.groups,
+        pieces_met_again: lock.groups.met_again,
+        largest_piece: lock.groups.largest as f64 / lock.groups.sections.max(1) as f64,
+        pieces_without_first_cause: lock.groups_without.groups,
+        shared_mode: lock.shared_mode,
+        handed_over: lock.handed_over,
+        sites: lock.sites.iter().map(|s| site(s, names)).collect(),
+        advice: advise(lock, thread_seconds),
+    }
+}
+
+fn pairs(compared: &Comparison) -> Pairs {
+    let share = compared.share();
+    let sections = compared.sections as f64;
+    // Pairs of one window have sections in common, so what counts is how many sections there
+    // were. Where none or all conflict, the rule of three.
+    let uncertainty = match compared.sections {
+        0 => 1.0,
+        _ if share == 0.0 || share == 1.0 => (3.0 / sections).min(1.0),
+        _ => 1.96 * (share * (1.0 - share) / sections).sqrt(),
+    };
+    Pairs {
+        pairs: compared.pairs,
+        sections: compared.sections,
+        conflicting_sections: compared.conflicting_sections as f64 / sections.max(1.0),
+        conflicting: share,
+        uncertainty,
+        mean_set_bytes: compared.mean_set_bytes(),
+        mean_conflicting_bytes: compared.mean_conflicting_bytes(),
+    }
+}
+
+fn named_cause(cause: &Cause, conflicting: f64, names: &mut dyn Names) -> NamedCause {
+    let first = u64::from(cause.bytes.trailing_zeros() % 8);
+    let field = match cause.field {
+        Field::Heap { site, size, offset } => {
+            format!("+{:#x} of blocks of {size} bytes from {}", offset + first, names.place(site))
+        }
+        Field::Fixed { address } => {
+            let address = address + first;
+            names.variable(address).unwrap_or_else(|| format!("{address:#x}"))
+        }
+    };
+    let mut line = |address: u64| (address != 0).then(|| names.line(address));
+    NamedCause {
+        field,
+        share: cause.pairs as f64 / conflicting,
+        alone: cause.alone as f64 / conflicting,
+        read_at: line(cause.reader),
+        written_at: line(cause.writer),
+    }
+}
+
+fn site(site: &SiteFacts, names: &mut dyn Names) -> Site {
+    let of_all = |n: u64| n as f64 / site.total_instructions.max(1) as f64;
+    Site {
+        place: names.place(site.site),
+        acquisitions: site.acquisitions,
+        traced: site.traced,
+        instructions: site.instructions,
+        memory_share: of_all(site.memory_instructions),
+        outside_share: of_all(site.outside_instructions),
+        shared_share: of_all(site.shared_instructions),
+        words: site.words,
+        words_read: site.words_read,
+        words_written: site.words_written,
+        words_shared: site.words_shared,
+        bytes: site.bytes,
+        allocating: site.allocating,
+        doing_io: site.doing_io,
+        stopped: site.stopped,
+        system_calls: site.system_calls.iter().map(|(&n, &s)| (system_calls::name(n), s)).collect(),
+        unshared_lines: unshared_lines(site, names),
+    }
+}
+
+/// The lines of which no instruction touches anything shared.
+fn unshared_lines(site: &SiteFacts, names: &mut dyn Names) -> Vec<Line> {
+    let mut lines: HashMap<String, (u64, bool)> = HashMap::new();
+    for step in &site.steps {
+        let line = lines.entry(names.line(step.address)).or_default();
+        line.0 += step.times;
+        line.1 |= step.shared;
+    }
+    let unshared = lines.into_iter().filter(|(_, (_, shared))| !shared);
+    let of_all = |n: u64| n as f64 / site.total_instructions.max(1) as f64;
+    let mut lines: Vec<Line> =
+        unshared.map(|(place, (times, _))| Line { place, share: of_all(times) }).collect();
+    lines.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.place.cmp(&b.place)));
+    lines.truncate(LINES);
+    lines
+}

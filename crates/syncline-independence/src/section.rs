@@ -1,0 +1,245 @@
+//! What the sections of one call site do: how long they are, and what part of it is about shared
+//! data (SyncPerf, section 3.2 and Figure 5).
+
+use std::collections::{BTreeMap, HashMap};
+
+use syncline_trace::layout::STOP_NONE;
+use syncline_trace::{Section, Trace};
+
+use crate::conflict::ratio;
+use crate::sets::{Set, Sets};
+use crate::system_calls::is_io;
+
+/// How a number is distributed over sections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Distribution {
+    /// The mean.
+    pub mean: f64,
+    /// The median.
+    pub median: u64,
+    /// Nine of ten are not more.
+    pub p90: u64,
+    /// The greatest.
+    pub max: u64,
+}
+
+impl Distribution {
+    /// Of these values.
+    pub fn of(mut values: Vec<u64>) -> Distribution {
+        values.sort_unstable();
+        let Some(last) = values.len().checked_sub(1) else { return Distribution::default() };
+        let at = |share: f64| values[(last as f64 * share).round() as usize];
+        let sum: f64 = values.iter().map(|&v| v as f64).sum();
+        Distribution {
+            mean: sum / values.len() as f64,
+            median: at(0.5),
+            p90: at(0.9),
+            max: values[last],
+        }
+    }
+}
+
+/// An instruction, over all sections of a site.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepFacts {
+    /// Its address.
+    pub address: u64,
+    /// How often it was executed.
+    pub times: u64,
+    /// Whether it ever accessed a place that several threads accessed.
+    pub shared: bool,
+}
+
+/// The sections of one call site, of one lock or of several.
+#[derive(Clone, Debug, Default)]
+pub struct SiteFacts {
+    /// Return address of the acquiring call.
+    pub site: u64,
+    /// Acquisitions, traced or not.
+    pub acquisitions: u64,
+    /// Sections traced, also those in which tracing stopped.
+    pub traced: u64,
+    /// Instructions of a section.
+    pub instructions: Distribution,
+    /// Instructions of all sections.
+    pub total_instructions: u64,
+    /// Of those, how many accessed memory.
+    pub memory_instructions: u64,
+    /// Of those, how many accessed memory outside of the thread's stack.
+    pub outside_instructions: u64,
+    /// Of those, how many may have accessed a place that several threads accessed.
+    pub shared_instructions: u64,
+    /// Distinct words that a section accessed outside of its stack, on average.
+    pub words: f64,
+    /// Of those, how many it read.
+    pub words_read: f64,
+    /// Of those, how many it wrote.
+    pub words_written: f64,
+    /// Of those, how many several threads accessed.
+    pub words_shared: f64,
+    /// Bytes that it accessed, on average.
+    pub bytes: f64,
+    /// The most places that any section accessed of those that several threads accessed.
+    pub shared_max: u64,
+    /// Sections that wrote a place which several threads accessed.
+    pub writing_shared: u64,
+    /// Sections that allocated or freed memory.
+    pub allocating: u64,
+    /// System calls, with how many sections made them.
+    pub system_calls: BTreeMap<u32, u64>,
+    /// Sections that made any.
+    pub calling: u64,
+    /// Sections that did input or output.
+    pub doing_io: u64,
+    /// Sections in which tracing stopped.
+    pub stopped: u64,
+    /// The instructions, those that were executed most first.
+    pub steps: Vec<StepFacts>,
+}
+
+impl SiteFacts {
+    /// The share of instructions that surely touched nothing shared; 0 if none was traced.
+    pub fn unshared_share(&self) -> f64 {
+        1.0 - ratio(self.shared_instructions, self.total_instructions).min(1.0)
+    }
+}
+
+/// The facts of each call site, over these sections: those that acquired most first. The sets
+/// are those of the sections that can be compared, each with the number of its section.
+pub fn sites(
+    trace: &Trace,
+    sets: &Sets,
+    sections: &[usize],
+    set_of: &HashMap<usize, &Set>,
+    acquisitions: &HashMap<u64, u64>,
+) -> Vec<SiteFacts> {
+    let mut by_site: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for &section in sections {
+        by_site.entry(trace.sections[section].record.site).or_default().push(section);
+    }
+    let shared = SharedPlaces::of(sets);
+    let mut facts: Vec<SiteFacts> = by_site
+        .into_iter()
+        .map(|(site, sections)| {
+            let mut facts = one(trace, sets, &sections, set_of, &shared);
+            facts.site = site;
+            facts.acquisitions = acquisitions.get(&site).copied().unwrap_or(0).max(facts.traced);
+            facts
+        })
+        .collect();
+    facts.sort_by_key(|f| (std::cmp::Reverse(f.acquisitions), f.site));
+    facts
+}
+
+/// The addresses of the places that several threads accessed, in order.
+struct SharedPlaces(Vec<u64>);
+
+impl SharedPlaces {
+    fn of(sets: &Sets) -> SharedPlaces {
+        let shared = sets.places.iter().zip(&sets.shared).filter(|(_, shared)| **shared);
+        let mut addresses: Vec<u64> = shared.map(|(place, _)| place.address).collect();
+        addresses.sort_unstable();
+        SharedPlaces(addresses)
+    }
+
+    /// Whether one lies in this range of addresses, both ends in it.
+    fn any(&self, low: u64, high: u64) -> bool {
+        let first = self.0.partition_point(|&address| address.saturating_add(7) < low);
+        self.0.get(first).is_some_and(|&address| address <= high)
+    }
+}
+
+fn one(
+    trace: &Trace,
+    sets: &Sets,
+    sections: &[usize],
+    set_of: &HashMap<usize, &Set>,
+    shared: &SharedPlaces,
+) -> SiteFacts {
+    let mut facts = SiteFacts { traced: sections.len() as u64, ..SiteFacts::default() };
+    let mut steps: HashMap<u64, StepFacts> = HashMap::new();
+    let mut lengths = Vec::new();
+    let mut whole = 0_u64;
+    for &number in sections {
+        let section = &trace.sections[number];
+        let record = &section.record;
+        facts.stopped += u64::from(record.stopped != STOP_NONE);
+        facts.total_instructions += record.instructions;
+        facts.memory_instructions += record.memory_instructions;
+        facts.allocating += u64::from(record.allocations != 0 || record.frees != 0);
+        for call in &section.system_calls {
+            *facts.system_calls.entry(call.number).or_default() += 1;
+        }
+        facts.calling += u64::from(!section.system_calls.is_empty());
+        facts.doing_io += u64::from(section.system_calls.iter().any(|c| is_io(c.number)));
+        add_steps(section, shared, &mut steps, &mut facts);
+        if record.stopped == STOP_NONE {
+            lengths.push(record.instructions);
+        }
+        let Some(set) = set_of.get(&number) else { continue };
+        whole += 1;
+        let accesses = || set.accesses.iter();
+        let is_shared = |place: u32| sets.shared[place as usize];
+        facts.words += accesses().count() as f64;
+        facts.words_read += accesses().filter(|a| a.read != 0).count() as f64;
+        facts.words_written += accesses().filter(|a| a.written != 0).count() as f64;
+        facts.words_shared += accesses().filter(|a| is_shared(a.place)).count() as f64;
+        facts.bytes += set.bytes() as f64;
+        let of_others = || accesses().filter(|a| is_shared(a.place));
+        facts.shared_max = facts.shared_max.max(of_others().count() as u64);
+        facts.writing_shared += u64::from(of_others().any(|a| a.written != 0));
+    }
+    for sum in [
+        &mut facts.words,
+        &mut facts.words_read,
+        &mut facts.words_written,
+        &mut facts.words_shared,
+        &mut facts.bytes,
+    ] {
+        *sum /= whole.max(1) as f64;
+    }
+    facts.instructions = Distribution::of(lengths);
+    facts.steps = steps.into_values().collect();
+    facts.steps.sort_by_key(|step| (std::cmp::Reverse(step.times), step.address));
+    facts
+}
+
+fn add_steps(
+    section: &Section,
+    shared: &SharedPlaces,
+    steps: &mut HashMap<u64, StepFacts>,
+    facts: &mut SiteFacts,
+) {
+    for step in &section.steps {
+        let outside = step.accesses > 0;
+        let shared = outside && shared.any(step.low, step.high);
+        let total = steps.entry(step.address).or_default();
+        total.address = step.address;
+        total.times += u64::from(step.times);
+        total.shared |= shared;
+        facts.outside_instructions += u64::from(step.accesses);
+        facts.shared_instructions += if shared { u64::from(step.accesses) } else { 0 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distribution_has_its_ends_and_its_middle() {
+        assert_eq!(Distribution::of(vec![]), Distribution::default());
+        let d = Distribution::of((1..=101).rev().collect());
+        assert_eq!(d, Distribution { mean: 51.0, median: 51, p90: 91, max: 101 });
+    }
+
+    #[test]
+    fn a_range_of_addresses_is_shared_if_any_word_in_it_is() {
+        let shared = SharedPlaces(vec![0x100, 0x200]);
+        assert!(shared.any(0x100, 0x100));
+        assert!(shared.any(0x107, 0x108), "the last byte of the word");
+        assert!(!shared.any(0x108, 0x1ff));
+        assert!(shared.any(0x108, 0x200));
+        assert!(!shared.any(0x208, u64::MAX));
+    }
+}

@@ -1,0 +1,205 @@
+//! Address sets, ready to be compared.
+//!
+//! Taken out of what was recorded: the stack of the thread itself, whose addresses are used again
+//! in each activation, and the words of all locks that the trace knows, which every section
+//! changes and which no other synchronization would need (Syncchar, section 3).
+//!
+//! A place in memory is an address and which of the heap's blocks it lay in: after a block was
+//! freed and its memory used again, the same address is another place. So is a lock.
+
+use std::collections::{BTreeMap, HashMap};
+
+use syncline_recording::{Op, Primitive};
+use syncline_trace::layout::{NONE, ObjectRecord, RELEASED_BY_OTHER, STOP_NONE};
+use syncline_trace::{Section, Trace};
+
+/// Eight bytes of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Their address.
+    pub address: u64,
+    /// The block of the heap that they lay in.
+    pub object: Option<ObjectRecord>,
+}
+
+/// What a section did to a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Place in [`Sets::places`].
+    pub place: u32,
+    /// Bytes read, one bit each.
+    pub read: u8,
+    /// Bytes written.
+    pub written: u8,
+}
+
+/// One execution of a section, and its address set.
+#[derive(Clone, Debug)]
+pub struct Set {
+    /// Its place in [`Trace::sections`].
+    pub section: usize,
+    /// Index of its thread.
+    pub thread: u32,
+    /// Whether it held the lock for reading, together with others.
+    pub shared: bool,
+    /// What it accessed, each place once, by place.
+    pub accesses: Vec<Access>,
+}
+
+impl Set {
+    /// Bytes that it accessed.
+    pub fn bytes(&self) -> u64 {
+        self.accesses.iter().map(|a| u64::from((a.read | a.written).count_ones())).sum()
+    }
+}
+
+/// The sections of one lock.
+#[derive(Clone, Debug)]
+pub struct LockSections {
+    /// The lock's address.
+    pub lock: u64,
+    /// Which of the locks at that address.
+    pub incarnation: u64,
+    /// The sections that can be compared, in the order in which they held the lock.
+    pub sets: Vec<Set>,
+    /// Sections whose set is not whole, since tracing stopped in the middle.
+    pub stopped: u64,
+    /// Sections that another thread ended than began them: what they touched belongs to both.
+    pub handed_over: u64,
+}
+
+/// All address sets of a trace.
+#[derive(Clone, Debug, Default)]
+pub struct Sets {
+    /// Places in memory, by number.
+    pub places: Vec<Place>,
+    /// Whether more than one thread accessed a place, by its number.
+    pub shared: Vec<bool>,
+    /// The locks, by address.
+    pub locks: Vec<LockSections>,
+}
+
+impl Sets {
+    /// The address sets of a trace.
+    pub fn of(trace: &Trace) -> Sets {
+        let stacks: HashMap<u32, (u64, u64)> = trace
+            .threads
+            .iter()
+            .map(|t| (t.index, (t.record.stack_low, t.record.stack_high)))
+            .collect();
+        let lock_words = lock_words(trace);
+        let mut places = Places::default();
+        let mut locks: BTreeMap<(u64, u64), LockSections> = BTreeMap::new();
+        for (number, section) in trace.sections.iter().enumerate() {
+            let stack = stacks.get(&section.thread).copied().unwrap_or_default();
+            let record = &section.record;
+            let accesses = places.accesses(section, stack, &lock_words);
+            let lock =
+                locks.entry((record.lock, record.incarnation)).or_insert_with(|| LockSections {
+                    lock: record.lock,
+                    incarnation: record.incarnation,
+                    sets: Vec::new(),
+                    stopped: 0,
+                    handed_over: 0,
+                });
+            if record.stopped != STOP_NONE {
+                lock.stopped += 1;
+            } else if record.flags & RELEASED_BY_OTHER != 0 {
+                lock.handed_over += 1;
+            } else {
+                let shared = record.flags & syncline_trace::layout::SHARED != 0;
+                lock.sets.push(Set { section: number, thread: section.thread, shared, accesses });
+            }
+        }
+        let mut locks: Vec<_> = locks.into_values().collect();
+        for lock in &mut locks {
+            lock.sets.sort_by_key(|set| trace.sections[set.section].record.order);
+        }
+        Sets { places: places.known, shared: places.shared, locks }
+    }
+}
+
+#[derive(Default)]
+struct Places {
+    numbers: HashMap<Place, u32>,
+    known: Vec<Place>,
+    /// The first thread that accessed each.
+    first: Vec<u32>,
+    shared: Vec<bool>,
+}
+
+impl Places {
+    fn accesses(
+        &mut self,
+        section: &Section,
+        stack: (u64, u64),
+        locks: &HashMap<u64, u8>,
+    ) -> Vec<Access> {
+        let mut accesses = Vec::with_capacity(section.words.len());
+        for word in &section.words {
+            if (stack.0..stack.1).contains(&word.address) {
+                continue;
+            }
+            let keep = !locks.get(&word.address).copied().unwrap_or(0);
+            let (read, written) = (word.read & keep, word.written & keep);
+            if read | written == 0 {
+                continue;
+            }
+            let object = (word.object != NONE).then(|| section.objects.get(word.object as usize));
+            let place = Place { address: word.address, object: object.flatten().copied() };
+            accesses.push(Access { place: self.number(place, section.thread), read, written });
+        }
+        accesses.sort_by_key(|access| access.place);
+        // A damaged file may have a word twice.
+        accesses.dedup_by(|next, kept| {
+            let same = next.place == kept.place;
+            if same {
+                kept.read |= next.read;
+                kept.written |= next.written;
+            }
+            same
+        });
+        accesses
+    }
+
+    fn number(&mut self, place: Place, thread: u32) -> u32 {
+        let Places { numbers, known, first, shared } = self;
+        let number = *numbers.entry(place).or_insert_with(|| {
+            known.push(place);
+            first.push(thread);
+            shared.push(false);
+            known.len() as u32 - 1
+        });
+        shared[number as usize] |= first[number as usize] != thread;
+        number
+    }
+}
+
+/// The bytes of all known locks, by word.
+fn lock_words(trace: &Trace) -> HashMap<u64, u8> {
+    let in_sections = trace.sections.iter().map(|s| (s.record.lock, s.record.op));
+    let in_counts = trace.counts.iter().map(|(_, count)| (count.lock, count.op));
+    let mut words: HashMap<u64, u8> = HashMap::new();
+    let mut locks: Vec<(u64, u32)> = in_sections.chain(in_counts).collect();
+    locks.sort_unstable();
+    locks.dedup();
+    for (lock, op) in locks {
+        for byte in lock..lock.saturating_add(size_of_lock(op)) {
+            *words.entry(byte & !7).or_default() |= 1 << (byte & 7);
+        }
+    }
+    words
+}
+
+/// Bytes that a lock takes, in glibc on x86-64; for GCC's OpenMP those of its own types.
+fn size_of_lock(op: u32) -> u64 {
+    let op = u8::try_from(op).ok().and_then(Op::from_code);
+    match op.map(Op::primitive) {
+        Some(Primitive::Mutex) => 40,
+        Some(Primitive::Rwlock) => 56,
+        Some(Primitive::Spinlock) => 4,
+        Some(Primitive::Semaphore) => 32,
+        Some(Primitive::OmpLock) => 4,
+        _ => 0,
+    }
+}

@@ -1,0 +1,99 @@
+//! Locks made for one advice each: the workloads' kinds, in small.
+
+use syncline_independence::{Advice, LockFacts, Proposal, advise};
+
+use crate::hand::{LOCK, Made, block, counted, facts_of, section, trace};
+
+/// The facts of 400 sections of four threads, the n-th made by `make(thread, n)`.
+fn facts(make: impl Fn(u32, u64) -> Made) -> LockFacts {
+    let sections = (0..400).map(|n| make(1 + n as u32 % 4, n)).collect();
+    let mut trace = trace(sections);
+    trace.counts.push((1, counted(LOCK, 400, 200, 2_000_000, 400)));
+    facts_of(&trace).locks.remove(0)
+}
+
+fn first(lock: &LockFacts) -> Proposal {
+    advise(lock, 4.0)[0]
+}
+
+#[test]
+fn a_table_of_independent_entries_is_to_be_sharded() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let entries: Vec<u64> = (0..400).map(|_| random.u64(..64)).collect();
+    let table = block(0x10_0000_0000, 64 * 64, 1);
+    let lock = facts(|thread, n| section(thread).changes(table, 64 * entries[n as usize]));
+    let mut distinct = entries.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(lock.groups.groups, distinct.len() as u64);
+    let proposal = first(&lock);
+    assert_eq!(proposal.advice, Advice::Shard { pieces: distinct.len() as u64 });
+    // It was waited 2 s for; nearly all of that was needless.
+    let expected = 2.0 * lock.independence().expect("pairs");
+    assert!((proposal.saves_at_most - expected).abs() < 1e-9 && expected > 1.9);
+    assert!((proposal.share_of_thread_time - expected / 4.0).abs() < 1e-9);
+}
+
+#[test]
+fn one_counter_in_an_otherwise_independent_table_is_to_be_split_off() {
+    let header = block(0x1000_0000, 16, 1);
+    let entry = |n: u64| block(0x2000_0000 + 64 * (n % 50), 64, 2 + n % 50);
+    let lock = facts(|thread, n| section(thread).changes(header, 8).changes(entry(n * 7), 0));
+    assert_eq!(lock.independence(), Some(0.0));
+    assert_eq!((lock.groups.groups, lock.groups_without.groups), (1, 50));
+    let Advice::SplitField { independence_without, pieces_without } = first(&lock).advice else {
+        panic!("{:?}", first(&lock));
+    };
+    assert!(independence_without > 0.95, "{independence_without}");
+    assert_eq!(pieces_without, 50);
+    assert_eq!(lock.causes[0].pairs, lock.window.conflicting);
+}
+
+#[test]
+fn a_counter_alone_is_atomic_and_private_data_needs_no_lock() {
+    let lock = facts(|thread, _| section(thread).reads(0x5000, 8).writes(0x5000, 8));
+    assert_eq!(first(&lock).advice, Advice::UseAtomic);
+    let lock = facts(|thread, _| section(thread).writes(0x5000 + 4096 * u64::from(thread), 64));
+    assert_eq!(first(&lock).advice, Advice::NothingShared);
+    assert_eq!(first(&lock).saves_at_most, 2.0);
+}
+
+#[test]
+fn readers_of_one_structure_may_read_together() {
+    let lock = facts(|thread, n| {
+        let reading = (0..20).fold(section(thread), |m, i| m.reads(0x5000 + 8 * i, 8));
+        if n % 40 == 0 { reading.writes(0x5000, 8) } else { reading }
+    });
+    assert_eq!(first(&lock).advice, Advice::LetReadersShare);
+}
+
+#[test]
+fn a_long_section_that_computes_is_to_be_shortened() {
+    let lock = facts(|thread, _| {
+        section(thread)
+            .changes(block(0x5000, 64, 1), 0)
+            .changes(block(0x5000, 64, 1), 8)
+            .step(0x40_2000, 10_000, None)
+            .step(0x40_2004, 500, Some((0x9000 + 4096 * u64::from(thread), 0x9010)))
+            .step(0x40_2008, 10, Some((0x5000, 0x500f)))
+    });
+    let site = &lock.sites[0];
+    assert_eq!((site.instructions.median, site.total_instructions), (10_510, 400 * 10_510));
+    assert_eq!((site.outside_instructions, site.shared_instructions), (400 * 510, 400 * 10));
+    assert_eq!((site.steps[0].address, site.steps[0].shared), (0x40_2000, false));
+    let Advice::Shorten { share } = first(&lock).advice else { panic!("{:?}", first(&lock)) };
+    assert!((share - 10_500.0 / 10_510.0).abs() < 1e-9);
+}
+
+#[test]
+fn what_truly_conflicts_is_left_and_io_is_marked() {
+    let lock = facts(|thread, _| {
+        (0..6).fold(section(thread), |m, i| m.reads(0x5000 + 8 * i, 8).writes(0x5000 + 8 * i, 8))
+    });
+    assert_eq!(first(&lock).advice, Advice::Leave);
+    let lock = facts(|thread, n| section(thread).writes(0x5000 + 8 * (n % 100), 8).calls(1));
+    assert!(first(&lock).io);
+    assert_eq!((lock.sites[0].doing_io, lock.sites[0].system_calls[&1]), (400, 400));
+    let few = trace(vec![section(1).writes(0x5000, 8), section(2)]);
+    assert_eq!(first(&facts_of(&few).locks[0]).advice, Advice::TooFewSections);
+}

@@ -1,0 +1,122 @@
+//! What is a conflict and what is not, over hand-made sections.
+
+use syncline_recording::Op;
+use syncline_trace::layout::{RELEASED_BY_OTHER, SHARED, STOP_LIMIT};
+
+use crate::hand::{LOCK, SITE, block, counted, facts_of, section, stack, trace};
+use syncline_independence::{Field, Options, facts};
+
+#[test]
+fn the_own_stack_and_all_known_locks_are_no_data() {
+    let other_lock = 0x20_0000;
+    let spin = 0x30_0004;
+    let touching = |thread| {
+        section(thread)
+            .writes(stack(thread) + 64, 8)
+            .writes(LOCK, 40)
+            .writes(other_lock + 8, 8)
+            .writes(0x30_0000, 8) // the spinlock and four bytes beside it
+    };
+    let mut all = trace(vec![touching(1), touching(2)]);
+    all.counts.push((1, counted(other_lock, 1, 0, 0, 0)));
+    let spinlock = Op::SpinLock as u32;
+    all.counts.push((
+        1,
+        syncline_trace::layout::CountRecord { op: spinlock, ..counted(spin, 1, 0, 0, 0) },
+    ));
+    let facts = facts_of(&all);
+    let [cause] = facts.locks[0].causes[..] else { panic!("{:?}", facts.locks[0].causes) };
+    assert_eq!(cause.field, Field::Fixed { address: 0x30_0000 });
+    assert_eq!(cause.bytes, 0x0f, "without the spinlock's own bytes");
+
+    // Somebody else's stack is data like any other.
+    let on_stack = |thread| section(thread).writes(stack(3), 8);
+    let facts = facts_of(&trace(vec![on_stack(1), on_stack(2), section(3)]));
+    assert_eq!(facts.locks[0].window.conflicting, 1);
+}
+
+#[test]
+fn memory_that_was_freed_and_used_again_is_another_object() {
+    let one = |thread, serial| section(thread).changes(block(0x5000, 64, serial), 8);
+    assert_eq!(facts_of(&trace(vec![one(1, 1), one(2, 2)])).locks[0].window.conflicting, 0);
+    assert_eq!(facts_of(&trace(vec![one(1, 1), one(2, 1)])).locks[0].window.conflicting, 1);
+}
+
+#[test]
+fn a_lock_in_used_again_memory_is_a_new_lock() {
+    let one = |thread, incarnation| {
+        section(thread).writes(0x5000, 8).with(|r| r.incarnation = incarnation)
+    };
+    let facts = facts_of(&trace(vec![one(1, 1), one(2, 2), one(1, 2)]));
+    let [lock] = &facts.locks[..] else { panic!("one address at one place") };
+    assert_eq!((lock.locks, lock.window.pairs, lock.window.conflicting), (1, 1, 1));
+    assert_eq!(lock.traced, 3);
+}
+
+#[test]
+fn what_has_no_whole_set_or_two_owners_is_not_compared() {
+    let writing = |thread| section(thread).writes(0x5000, 8);
+    let facts = facts_of(&trace(vec![
+        writing(1),
+        writing(2).with(|r| r.stopped = STOP_LIMIT),
+        writing(3).with(|r| r.flags |= RELEASED_BY_OTHER),
+        writing(4).with(|r| r.flags |= SHARED),
+        writing(5).with(|r| r.flags |= SHARED),
+    ]));
+    let lock = &facts.locks[0];
+    // 4 and 5 with 1, and not with each other.
+    assert_eq!((lock.traced, lock.compared, lock.window.pairs), (5, 3, 2));
+    assert_eq!((lock.handed_over, lock.sites[0].stopped, lock.shared_mode), (1, 1, true));
+}
+
+#[test]
+fn the_window_forgets() {
+    let mut sections = vec![section(1).writes(0x5000, 8)];
+    sections.extend((0..128).map(|n| section(2).writes(0x6000 + 8 * n, 8)));
+    sections.push(section(2).writes(0x5000, 8));
+    let trace = trace(sections);
+    let conflicting =
+        |window| facts(&trace, &Options { window, processors: 1 }).locks[0].window.conflicting;
+    assert_eq!((conflicting(128), conflicting(129)), (0, 1));
+}
+
+/// Three threads queue for the lock: who waited is compared with whom it waited for.
+#[test]
+fn contended_pairs_are_those_of_which_one_waited_for_the_other() {
+    //   1  ====
+    //   2  __====        waits for 1, same data
+    //   3       ___===   waits for 2, other data
+    //   1               ==   waits for nobody
+    let facts = facts_of(&trace(vec![
+        section(1).writes(0x5000, 8).held(0, 40, 0),
+        section(2).writes(0x5000, 4).held(41, 80, 20),
+        section(3).writes(0x6000, 8).held(81, 110, 31),
+        section(1).writes(0x5000, 8).held(150, 170, 0),
+    ]));
+    let pairs = facts.locks[0].waited_for;
+    assert_eq!((pairs.pairs, pairs.conflicting), (2, 1));
+    assert_eq!((pairs.mean_set_bytes(), pairs.mean_conflicting_bytes()), (4.0, 4.0));
+}
+
+#[test]
+fn the_mean_is_weighted_by_the_time_held() {
+    let apart = 0x20_0000;
+    let mut sections = Vec::new();
+    for n in 0..20 {
+        sections.push(section(1 + n % 2).writes(0x5000, 8));
+        let other = section(1 + n % 2).writes(0x6000 + 8 * u64::from(n), 8);
+        sections.push(other.with(|r| (r.lock, r.site) = (apart, SITE + 0x100)));
+    }
+    let mut trace = trace(sections);
+    // Conflicting sections are held for 1 of 4 seconds.
+    trace.counts.push((1, counted(LOCK, 1000, 0, 0, 1_000_000)));
+    trace.counts.push((1, counted(apart, 1000, 0, 0, 3_000_000)));
+    let facts = facts_of(&trace);
+    assert_eq!(facts.locks[0].lock, apart, "held longest");
+    assert_eq!(facts.locks[0].independence(), Some(1.0));
+    assert_eq!(facts.locks[1].independence(), Some(0.0));
+    assert_eq!(facts.overall.independence, Some(0.75));
+    assert_eq!(facts.overall.busy, Some(3.25));
+    // The paper's own figures: 24.1 % of 15 processors are "4" (section 4.2).
+    assert_eq!(syncline_independence::busy(0.241, 15).round(), 4.0);
+}

@@ -1,0 +1,6 @@
+//! What is said of sections whose address sets are known, since they are made by hand.
+
+mod advice;
+mod hand;
+mod independence;
+mod tree;

@@ -1,0 +1,138 @@
+//! The library's own memory, so that it never enters the program's allocator.
+//!
+//! Blocks of powers of two, from chunks that are mapped and never given back; a free block waits
+//! in the list of its size. The lists are lock-free (a head is a pointer with a count above it,
+//! against a block that leaves and returns between two looks), so a signal handler or a fork in
+//! the middle finds them whole.
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// The smallest block: 2^4 bytes.
+const SMALLEST: u32 = 4;
+/// The largest block of a list: 2^20 bytes. Larger ones are mapped one by one.
+const LARGEST: u32 = 20;
+const CLASSES: usize = (LARGEST - SMALLEST + 1) as usize;
+/// Bytes of a chunk.
+const CHUNK: u64 = 4 << 20;
+/// A user's address has so many bits.
+const ADDRESS_BITS: u32 = 48;
+const ADDRESS: u64 = (1 << ADDRESS_BITS) - 1;
+
+struct Arena {
+    heads: [AtomicU64; CLASSES],
+    /// The next free byte of the newest chunk; a chunk is aligned to its size.
+    next: AtomicU64,
+}
+
+#[global_allocator]
+static ARENA: Arena =
+    Arena { heads: [const { AtomicU64::new(0) }; CLASSES], next: AtomicU64::new(0) };
+
+/// Maps zeroed private memory, aligned to a power of two, which takes room only where it is
+/// touched; null if there is none.
+pub fn map(bytes: usize, align: usize) -> *mut u8 {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping at an address of the kernel's choice touches nobody's memory, and
+    // what is cut off is part of it.
+    unsafe {
+        let whole = libc::mmap(null_mut(), bytes + align, access, flags, -1, 0);
+        if whole == libc::MAP_FAILED {
+            return null_mut();
+        }
+        let start = whole.cast::<u8>();
+        let skip = start.align_offset(align);
+        if skip > 0 {
+            libc::munmap(whole, skip);
+        }
+        libc::munmap(start.add(skip + bytes).cast(), align - skip);
+        start.add(skip)
+    }
+}
+
+fn class(layout: Layout) -> u32 {
+    let size = layout.size().max(layout.align()).max(1 << SMALLEST);
+    size.next_power_of_two().trailing_zeros()
+}
+
+impl Arena {
+    fn take(&self, class: u32) -> *mut u8 {
+        let head = &self.heads[(class - SMALLEST) as usize];
+        // Acquire: with the Release of `give`, the block's link is there.
+        let mut seen = head.load(Ordering::Acquire);
+        while seen & ADDRESS != 0 {
+            let block = (seen & ADDRESS) as *const AtomicU64;
+            // SAFETY: a block of a list stays mapped, and its first word is only accessed so.
+            let next = unsafe { (*block).load(Ordering::Relaxed) } & ADDRESS;
+            let tagged = next | ((seen & !ADDRESS).wrapping_add(1 << ADDRESS_BITS));
+            match head.compare_exchange_weak(seen, tagged, Ordering::Acquire, Ordering::Acquire) {
+                Ok(_) => return block as *mut u8,
+                Err(now) => seen = now,
+            }
+        }
+        self.fresh(1 << class)
+    }
+
+    fn give(&self, block: *mut u8, class: u32) {
+        let head = &self.heads[(class - SMALLEST) as usize];
+        let mut seen = head.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: the block is the caller's to give, and large enough for a word.
+            unsafe { (*block.cast::<AtomicU64>()).store(seen & ADDRESS, Ordering::Relaxed) };
+            let tagged = block.addr() as u64 | (seen & !ADDRESS);
+            match head.compare_exchange_weak(seen, tagged, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// A block that nobody had before, at a multiple of its size.
+    fn fresh(&self, size: u64) -> *mut u8 {
+        let mut seen = self.next.load(Ordering::Relaxed);
+        loop {
+            let at = seen.next_multiple_of(size);
+            let fits = seen % CHUNK != 0 && at + size <= seen.next_multiple_of(CHUNK);
+            let at = if fits { at } else { map(CHUNK as usize, CHUNK as usize).addr() as u64 };
+            if at == 0 {
+                return null_mut();
+            }
+            // A chunk that was filled to its end leaves a multiple of CHUNK, which is no room.
+            match self.next.compare_exchange_weak(
+                seen,
+                at + size,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return at as *mut u8,
+                Err(now) => {
+                    if !fits {
+                        // SAFETY: mapped above, and seen by nobody.
+                        unsafe { libc::munmap(at as *mut _, CHUNK as usize) };
+                    }
+                    seen = now;
+                }
+            }
+        }
+    }
+}
+
+// SAFETY: a block is in one list or with one owner, and large and aligned enough.
+unsafe impl GlobalAlloc for Arena {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let class = class(layout);
+        if class > LARGEST { map(1 << class, 4096) } else { self.take(class) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let class = class(layout);
+        if class > LARGEST {
+            // SAFETY: mapped in `alloc`, with this size.
+            unsafe { libc::munmap(block.cast(), 1 << class) };
+        } else {
+            self.give(block, class);
+        }
+    }
+}

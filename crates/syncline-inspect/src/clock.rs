@@ -1,0 +1,30 @@
+//! Ticks: the time stamp counter or the monotonic clock, as `syncline inspect` chose.
+
+use core::arch::x86_64::_rdtsc;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+static MONOTONIC: AtomicBool = AtomicBool::new(false);
+
+/// Chooses the monotonic clock, or the counter.
+pub fn choose(monotonic: bool) {
+    MONOTONIC.store(monotonic, Relaxed);
+}
+
+/// Now, in ticks.
+#[inline]
+pub fn now() -> u64 {
+    if MONOTONIC.load(Relaxed) {
+        nanoseconds(libc::CLOCK_MONOTONIC)
+    } else {
+        // SAFETY: every x86-64 processor has the instruction.
+        unsafe { _rdtsc() }
+    }
+}
+
+/// A clock of the system, in nanoseconds.
+pub fn nanoseconds(clock: libc::clockid_t) -> u64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call writes the structure.
+    unsafe { libc::clock_gettime(clock, &mut t) };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}

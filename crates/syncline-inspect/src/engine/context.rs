@@ -1,0 +1,209 @@
+//! A context: all that tracing a section needs, lent to one thread at a time.
+//!
+//! ```text
+//!   Context     fields that translated code addresses relative to itself
+//!   cache       translated code, which is thereby good for every thread
+//!   table       where a jump to an address of the program that is not known before goes on
+//!   stack       of the engine's own functions
+//!   log         what ran and where it accessed memory, written downwards
+//! ```
+//!
+//! Since the code is the context's, nobody else executes it while it is written or recycled.
+//! It lies in private memory: a forked child has a copy, in which a thread that was inside of
+//! translated code goes on.
+
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use super::Engine;
+use super::emit::Emitter;
+use crate::alloc::map;
+
+/// Bytes of the cache. When it is full all of it is given up: 4 MiB hold some 60,000
+/// instructions, more than the sections of a program run over and over.
+const CACHE: usize = 4 << 20;
+/// Places of the table, found by the low 16 bits of an address.
+pub const TABLE: usize = 1 << 16;
+const STACK: usize = 256 << 10;
+/// Bytes of the log that are filled before it is read: some 100,000 accesses.
+pub const LOG: usize = 1 << 20;
+/// The log may only be entered with so much room left: more than a block can take.
+const LOG_RESERVE: usize = 1 << 16;
+/// The log lies at a multiple of this, so that bits 16 to 23 of the place in it say how many
+/// times [`LOG_RESERVE`] are left: a test that needs no flag.
+const LOG_ALIGN: usize = 1 << 24;
+/// Contexts of a process: as many threads can be traced at a time.
+const MOST: usize = 64;
+
+const HEADER: usize = 16 << 10;
+const TABLE_AT: usize = HEADER + CACHE;
+const STACK_AT: usize = TABLE_AT + TABLE * 16;
+const WHOLE: usize = STACK_AT + STACK;
+
+/// [`Context::state`]: in translated code, or in the engine.
+pub const TRACING: u64 = 0;
+/// [`Context::state`]: in a function of this library, which the section called.
+pub const SUSPENDED: u64 = 1;
+
+/// See the top of this file. Fields above `engine` are known to assembly and translated code.
+#[repr(C, align(4096))]
+pub struct Context {
+    /// The program's values of registers that translated code uses for itself.
+    pub spill: [u64; 16],
+    /// The program's registers while the engine runs.
+    pub registers: [u64; 16],
+    /// The program's flags while the engine runs.
+    pub flags: u64,
+    /// Where to go on when the engine is done.
+    pub next: u64,
+    /// The program's address that an indirect jump leads to.
+    pub target: u64,
+    /// Where translated code jumps to with all registers restored.
+    pub jump: u64,
+    /// The lowest byte of the log that is in use.
+    pub log: u64,
+    /// Why the engine was entered, and what about it.
+    pub exit: u64,
+    /// See `exit`.
+    pub argument: u64,
+    /// The end of the engine's stack.
+    pub stack: u64,
+    /// [`TRACING`] or [`SUSPENDED`].
+    pub state: u64,
+    /// The stack pointer at the entry of the function of [`SUSPENDED`].
+    pub suspended_at: u64,
+    /// Which vector state is saved.
+    pub vector_mask: u64,
+    /// Vector state, as `xsave` writes it.
+    pub vectors: Vectors,
+    /// The parts that only Rust code uses.
+    pub engine: *mut Engine,
+    log_base: u64,
+    owner: AtomicU32,
+}
+
+/// Room for x87, SSE, AVX and AVX-512 state (2,696 bytes in the standard form).
+#[repr(C, align(64))]
+pub struct Vectors([u8; 3072]);
+
+static POOL: [AtomicPtr<Context>; MOST] =
+    [const { AtomicPtr::new(core::ptr::null_mut()) }; MOST];
+
+impl Context {
+    /// Takes a context for this thread; none if all are in use or there is no memory.
+    pub fn take(thread: u32) -> Option<&'static mut Context> {
+        for place in &POOL {
+            let context = place.load(Ordering::Acquire);
+            if context.is_null() {
+                let fresh = Context::create(thread)?;
+                // Release: with the Acquire above, its fields are there.
+                let (order, old) = (Ordering::AcqRel, core::ptr::null_mut());
+                if place.compare_exchange(old, fresh, order, Ordering::Relaxed).is_ok() {
+                    // SAFETY: this thread is its owner.
+                    return Some(unsafe { &mut *fresh });
+                }
+                // SAFETY: another thread took the place; nobody knows this one.
+                unsafe { Context::discard(fresh) };
+                continue;
+            }
+            // SAFETY: contexts in the pool stay mapped; `owner` is only touched atomically.
+            let owner = unsafe { &(*context).owner };
+            // Acquire: with the Release of `give_back`, what its last owner did is there.
+            let free = owner.compare_exchange(0, thread, Ordering::Acquire, Ordering::Relaxed);
+            if free.is_ok() {
+                // SAFETY: this thread is its owner now.
+                return Some(unsafe { &mut *context });
+            }
+        }
+        None
+    }
+
+    /// Lends it to the next.
+    pub fn give_back(&mut self) {
+        // Release: see `take`.
+        self.owner.store(0, Ordering::Release);
+    }
+
+    fn create(thread: u32) -> Option<*mut Context> {
+        let base = map(WHOLE, 4096);
+        let log = map(LOG + LOG_RESERVE, LOG_ALIGN);
+        if base.is_null() || log.is_null() {
+            return None;
+        }
+        let access = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+        // SAFETY: the cache is part of what was just mapped.
+        if unsafe { libc::mprotect(base.add(HEADER).cast(), CACHE, access) } != 0 {
+            // SAFETY: mapped above, and known to nobody.
+            unsafe { libc::munmap(base.cast(), WHOLE) };
+            return None;
+        }
+        let context: *mut Context = base.cast();
+        // SAFETY: zeroed memory of the right size is a context, but for its engine.
+        unsafe {
+            (*context).stack = base.add(STACK_AT + STACK - 64).addr() as u64;
+            (*context).log_base = log.addr() as u64;
+            (*context).vector_mask = super::enter::vector_mask();
+            (*context).owner = AtomicU32::new(thread);
+            (*context).engine = Box::into_raw(Box::new(Engine::new()));
+            (*context).empty_log();
+            (*context).recycle();
+        }
+        Some(context)
+    }
+
+    /// # Safety
+    /// Nobody else knows it.
+    unsafe fn discard(context: *mut Context) {
+        // SAFETY: by this function's own condition; made by `create`.
+        unsafe {
+            drop(Box::from_raw((*context).engine));
+            libc::munmap((*context).log_base as *mut _, LOG + LOG_RESERVE);
+            libc::munmap(context.cast(), WHOLE);
+        }
+    }
+
+    /// The parts that only Rust code uses.
+    pub fn engine(&mut self) -> &mut Engine {
+        // SAFETY: made with the context, and used by its owner only.
+        unsafe { &mut *self.engine }
+    }
+
+    /// One past the log's first entry.
+    pub fn log_top(&self) -> u64 {
+        self.log_base + (LOG + LOG_RESERVE) as u64
+    }
+
+    /// Forgets what was logged.
+    pub fn empty_log(&mut self) {
+        self.log = self.log_top();
+    }
+
+    /// Where translated code may be written at first.
+    pub fn cache(&self) -> Emitter {
+        let context = (&raw const *self).addr() as u64;
+        Emitter { context, at: context + HEADER as u64 }
+    }
+
+    /// One past the cache's last byte.
+    pub fn cache_end(&self) -> u64 {
+        (&raw const *self).addr() as u64 + TABLE_AT as u64
+    }
+
+    /// The table's places: an address of the program, and where its translation is.
+    pub fn table(&mut self) -> &mut [[u64; 2]; TABLE] {
+        // SAFETY: part of the mapping, and this context's own.
+        unsafe { &mut *((&raw mut *self).byte_add(TABLE_AT).cast()) }
+    }
+}
+
+/// Distance of the table from the context.
+pub const TABLE_OFFSET: usize = TABLE_AT;
+/// Byte of [`Context::log`] that becomes 0 when there is no room for a block.
+pub const LOG_ROOM: usize = offset_of!(Context, log) + 2;
+const _: () = assert!(size_of::<Context>() <= HEADER && LOG + LOG_RESERVE <= LOG_ALIGN);
+const _: () = assert!(LOG_RESERVE == 1 << 16);
+
+/// Distance of a register's spilled value from the context.
+pub fn spill_offset(register: u8) -> usize {
+    offset_of!(Context, spill) + usize::from(register) * 8
+}

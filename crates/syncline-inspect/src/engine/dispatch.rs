@@ -1,0 +1,86 @@
+//! The engine's answer to each exit of translated code.
+
+use super::context::Context;
+use super::emit::Emitter;
+use super::exits::Exit;
+use super::system_calls::{self, Before};
+use crate::section;
+
+/// Most instructions of one stretch of tracing: a section that is longer is stopped, since
+/// others wait for its end.
+const LONGEST: u64 = 20_000_000;
+/// Most words of a section's address set.
+const LARGEST: usize = 1 << 20;
+
+/// Called by [`enter`](super::enter::enter); sets where to go on.
+pub unsafe extern "C" fn dispatch(context: &mut Context) {
+    syncline_interpose::preserving_errno(|| {
+        context.next = go_on(context);
+    });
+}
+
+fn go_on(context: &mut Context) -> u64 {
+    let argument = context.argument as usize;
+    match Exit::of(context.exit) {
+        Exit::Link => {
+            let link = context.engine().exits.links[argument];
+            let generation = context.generation();
+            let host = context.translation(link.target);
+            // The jump is gone if the cache was emptied.
+            if context.generation() == generation {
+                let place = (&raw const *context).addr() as u64;
+                Emitter { context: place, at: link.at }.jump(host);
+            }
+            host
+        }
+        Exit::LookUp => {
+            let target = context.target;
+            context.translation(target)
+        }
+        Exit::Full => {
+            let start = context.engine().blocks[argument].start;
+            context.drain();
+            let sections = &context.engine().sections;
+            let largest = sections.open.iter().map(|o| o.words.len()).max().unwrap_or(0);
+            if sections.instructions > LONGEST || largest > LARGEST {
+                return stop(context, start, syncline_trace::layout::STOP_LIMIT);
+            }
+            context.translation(start)
+        }
+        Exit::Stale => {
+            let start = context.engine().blocks[argument].start;
+            let old = context.engine().blocks[argument].host;
+            context.engine().index.remove(start);
+            let generation = context.generation();
+            let host = context.translation(start);
+            if context.generation() == generation {
+                // Whoever is linked to the old one goes on in the new one.
+                let place = (&raw const *context).addr() as u64;
+                Emitter { context: place, at: old }.jump(host);
+            }
+            host
+        }
+        Exit::BeforeCall => {
+            let site = context.engine().exits.sites[argument];
+            match system_calls::before(context) {
+                Before::Native => site.host,
+                Before::Stop(why) => stop(context, site.instruction, why),
+            }
+        }
+        Exit::AfterCall => {
+            let site = context.engine().exits.sites[argument];
+            system_calls::after(context, site.instruction);
+            context.translation(site.next)
+        }
+        Exit::Stop => {
+            let (at, why) = context.engine().exits.stops[argument];
+            stop(context, at, why)
+        }
+    }
+}
+
+/// Ends tracing; the program goes on by itself at `at`.
+fn stop(context: &mut Context, at: u64, why: u32) -> u64 {
+    section::stopped(context, why);
+    at
+}

@@ -1,0 +1,113 @@
+//! From translated code into the engine's Rust code and back, with the whole state of the
+//! processor kept: general registers, flags, x87 and vector registers.
+//!
+//! The engine runs on a stack of its own, so the program's red zone stays as it is. `iretq` goes
+//! back: it restores flags, stack pointer and instruction pointer at once, and code that was
+//! written meanwhile is fetched anew.
+
+use core::arch::x86_64::{__cpuid_count, _xgetbv};
+use core::arch::naked_asm;
+use core::mem::offset_of;
+
+use super::context::Context;
+use super::dispatch::dispatch;
+
+/// x87, SSE, AVX and the three parts of AVX-512.
+const KNOWN: u64 = 0b1110_0111;
+
+/// What of the vector state this system has switched on.
+pub fn vector_mask() -> u64 {
+    const OSXSAVE: u32 = 1 << 27;
+    if __cpuid_count(1, 0).ecx & OSXSAVE == 0 {
+        return 0;
+    }
+    xgetbv() & KNOWN
+}
+
+#[target_feature(enable = "xsave")]
+fn read_control_register() -> u64 {
+    // SAFETY: the caller has looked for OSXSAVE.
+    unsafe { _xgetbv(0) }
+}
+
+fn xgetbv() -> u64 {
+    // SAFETY: called only where OSXSAVE is set.
+    unsafe { read_control_register() }
+}
+
+/// Whether this processor has `kmovq`.
+pub fn has_avx512bw() -> bool {
+    __cpuid_count(7, 0).ebx & 1 << 30 != 0
+}
+
+/// Bytes that `xsave` may write, with all that is switched on.
+pub fn xsave_bytes() -> u32 {
+    __cpuid_count(0xd, 0).ebx
+}
+
+/// Jumped to by translated code with the context in rdi, whose program's value is saved.
+#[unsafe(naked)]
+pub unsafe extern "C" fn enter() {
+    naked_asm!(
+        "mov [rdi + {r} + 0], rax",
+        "mov [rdi + {r} + 8], rcx",
+        "mov [rdi + {r} + 16], rdx",
+        "mov [rdi + {r} + 24], rbx",
+        "mov [rdi + {r} + 32], rsp",
+        "mov [rdi + {r} + 40], rbp",
+        "mov [rdi + {r} + 48], rsi",
+        "mov [rdi + {r} + 64], r8",
+        "mov [rdi + {r} + 72], r9",
+        "mov [rdi + {r} + 80], r10",
+        "mov [rdi + {r} + 88], r11",
+        "mov [rdi + {r} + 96], r12",
+        "mov [rdi + {r} + 104], r13",
+        "mov [rdi + {r} + 112], r14",
+        "mov [rdi + {r} + 120], r15",
+        "mov rsp, [rdi + {stack}]",
+        "pushfq",
+        "pop qword ptr [rdi + {flags}]",
+        "cld",
+        "mov rbx, rdi",
+        "mov eax, [rbx + {mask}]",
+        "xor edx, edx",
+        "xsave64 [rbx + {vectors}]",
+        "call {dispatch}",
+        "mov eax, [rbx + {mask}]",
+        "xor edx, edx",
+        "xrstor64 [rbx + {vectors}]",
+        "mov rdi, rbx",
+        "mov ax, ss",
+        "movzx eax, ax",
+        "push rax",
+        "push qword ptr [rdi + {r} + 32]",
+        "push qword ptr [rdi + {flags}]",
+        "mov ax, cs",
+        "movzx eax, ax",
+        "push rax",
+        "push qword ptr [rdi + {next}]",
+        "mov rax, [rdi + {r} + 0]",
+        "mov rcx, [rdi + {r} + 8]",
+        "mov rdx, [rdi + {r} + 16]",
+        "mov rbx, [rdi + {r} + 24]",
+        "mov rbp, [rdi + {r} + 40]",
+        "mov rsi, [rdi + {r} + 48]",
+        "mov r8, [rdi + {r} + 64]",
+        "mov r9, [rdi + {r} + 72]",
+        "mov r10, [rdi + {r} + 80]",
+        "mov r11, [rdi + {r} + 88]",
+        "mov r12, [rdi + {r} + 96]",
+        "mov r13, [rdi + {r} + 104]",
+        "mov r14, [rdi + {r} + 112]",
+        "mov r15, [rdi + {r} + 120]",
+        "mov rdi, [rdi + {r} + 56]",
+        "iretq",
+        r = const offset_of!(Context, registers),
+        stack = const offset_of!(Context, stack),
+        flags = const offset_of!(Context, flags),
+        mask = const offset_of!(Context, vector_mask),
+        vectors = const offset_of!(Context, vectors),
+        next = const offset_of!(Context, next),
+        dispatch = sym dispatch,
+    )
+}

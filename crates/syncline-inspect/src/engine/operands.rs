@@ -1,0 +1,251 @@
+//! Which memory an instruction accesses, and what has to be noted when it runs to know that.
+
+use iced_x86::{
+    Code, EncodingKind, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
+    UsedMemory,
+};
+
+use super::emit::{Memory, Reg};
+use super::enter;
+
+/// One operand in memory.
+pub struct Operand {
+    /// Whether it is read.
+    pub read: bool,
+    /// Whether it is written.
+    pub write: bool,
+    /// Whether it lies in the thread's segment.
+    pub in_fs: bool,
+    /// Where.
+    pub place: Place,
+    /// Which bytes from there.
+    pub extent: Extent,
+}
+
+/// Where an operand begins.
+#[derive(Clone, Copy)]
+pub enum Place {
+    /// At an address that the instruction tells alone.
+    Known(u64),
+    /// At one to be computed.
+    Computed(Memory),
+}
+
+/// How far an operand reaches, and what tells it.
+#[derive(Clone, Copy)]
+pub enum Extent {
+    /// So many bytes.
+    Plain(u32),
+    /// From this register before to this register after, in elements.
+    String(Reg, u32),
+    /// If the zero flag is set afterwards.
+    Exchange(u32),
+    /// By a bit's number in this register.
+    Bit(Reg, u32),
+    /// By a mask, in these ways.
+    Masked(Mask, By),
+    /// By a vector of indices, and a mask.
+    Gather {
+        /// Which elements.
+        mask: Mask,
+        /// The vector register, and its bytes.
+        indices: Register,
+        /// Bytes of an index.
+        index_size: u32,
+        /// Factor of an index.
+        scale: u32,
+        /// Bytes of an element.
+        size: u32,
+        /// Elements.
+        count: u32,
+    },
+}
+
+/// Where a mask is.
+#[derive(Clone, Copy)]
+pub enum Mask {
+    /// In a mask register.
+    Register(u8),
+    /// In the signs of the elements of a vector: its number, bytes of an element, 256 bits.
+    Signs(u8, u32, bool),
+    /// In the signs of the bytes of a vector: its number, and whether that is an mm register.
+    ByteSigns(u8, bool),
+}
+
+/// What a mask says: element size and count.
+#[derive(Clone, Copy)]
+pub enum By {
+    /// A bit for each element.
+    Elements(u32, u32),
+    /// As many elements as bits.
+    Packed(u32, u32),
+    /// All bytes or none: bytes, and how many bits count.
+    IfAny(u32, u32),
+}
+
+/// An instruction whose operands can't be told.
+pub struct Unknown;
+
+/// A register's number in the encoding.
+pub fn number(register: Register) -> Reg {
+    register.number() as Reg
+}
+
+/// The operands in memory of an instruction, in the order of its accesses.
+pub fn operands(
+    factory: &mut InstructionInfoFactory,
+    instruction: &Instruction,
+) -> Result<Vec<Operand>, Unknown> {
+    let used: Vec<UsedMemory> = factory.info(instruction).used_memory().to_vec();
+    let mut operands = Vec::new();
+    for memory in used {
+        let (read, write) = match memory.access() {
+            OpAccess::Read | OpAccess::CondRead => (true, false),
+            OpAccess::Write | OpAccess::CondWrite => (false, true),
+            OpAccess::ReadWrite | OpAccess::ReadCondWrite => (true, true),
+            _ => continue,
+        };
+        let in_fs = match memory.segment() {
+            Register::FS => true,
+            Register::GS => return Err(Unknown),
+            _ => false,
+        };
+        let place = place(&memory)?;
+        let extent = extent(instruction, &memory)?;
+        if matches!(extent, Extent::Exchange(_)) {
+            let Extent::Exchange(size) = extent else { continue };
+            let extent = Extent::Plain(size);
+            operands.push(Operand { read: true, write: false, in_fs, place, extent });
+            let extent = Extent::Exchange(size);
+            operands.push(Operand { read: false, write: true, in_fs, place, extent });
+            continue;
+        }
+        operands.push(Operand { read, write, in_fs, place, extent });
+    }
+    Ok(operands)
+}
+
+fn place(memory: &UsedMemory) -> Result<Place, Unknown> {
+    let (base, index) = (memory.base(), memory.index());
+    let general = |r: Register| r.is_gpr64();
+    if base == Register::None && (index == Register::None || index.is_vector_register()) {
+        return Ok(Place::Known(memory.displacement()));
+    }
+    if base != Register::None && !general(base) {
+        return Err(Unknown);
+    }
+    let index = match index {
+        Register::None => None,
+        index if index.is_vector_register() => None,
+        index if general(index) => Some((number(index), memory.scale())),
+        _ => return Err(Unknown),
+    };
+    Ok(Place::Computed(Memory {
+        base: (base != Register::None).then(|| number(base)),
+        index,
+        displacement: i32::try_from(memory.displacement() as i64).map_err(|_| Unknown)?,
+    }))
+}
+
+fn extent(instruction: &Instruction, memory: &UsedMemory) -> Result<Extent, Unknown> {
+    use Mnemonic as M;
+    let size = memory.memory_size().size() as u32;
+    let element = memory.memory_size().element_size() as u32;
+    if instruction.is_string_instruction() {
+        // With a prefix to repeat, only the instruction itself knows the size of an element.
+        let size = instruction.memory_size().size() as u32;
+        return Ok(Extent::String(number(memory.base()), size));
+    }
+    let vector = |n: u32| instruction.op_register(n);
+    Ok(match instruction.mnemonic() {
+        M::Cmpxchg | M::Cmpxchg8b | M::Cmpxchg16b => Extent::Exchange(size),
+        M::Bt | M::Bts | M::Btr | M::Btc if instruction.op1_kind() == OpKind::Register => {
+            Extent::Bit(number(instruction.op1_register().full_register()), size)
+        }
+        M::Vmaskmovps | M::Vmaskmovpd | M::Vpmaskmovd | M::Vpmaskmovq => {
+            let mask = vector(1);
+            let wide = matches!(instruction.mnemonic(), M::Vmaskmovpd | M::Vpmaskmovq);
+            let element = if wide { 8 } else { 4 };
+            let bytes = mask.size() as u32;
+            let signs = Mask::Signs(number(mask), element, bytes == 32);
+            Extent::Masked(signs, By::Elements(element, bytes / element))
+        }
+        M::Maskmovdqu | M::Vmaskmovdqu => {
+            Extent::Masked(Mask::ByteSigns(number(vector(2)), false), By::Elements(1, 16))
+        }
+        M::Maskmovq => Extent::Masked(Mask::ByteSigns(number(vector(2)), true), By::Elements(1, 8)),
+        M::Xsave | M::Xsave64 | M::Xsavec | M::Xsavec64 | M::Xsaveopt | M::Xsaveopt64
+        | M::Xrstor | M::Xrstor64 => Extent::Plain(enter::xsave_bytes()),
+        M::Xlatb => return Err(Unknown),
+        _ if memory.index().is_vector_register() => gather(instruction, memory)?,
+        _ if instruction.has_op_mask() => masked(instruction, size, element)?,
+        _ if size == 0 => return Err(Unknown),
+        _ => Extent::Plain(size),
+    })
+}
+
+fn gather(instruction: &Instruction, memory: &UsedMemory) -> Result<Extent, Unknown> {
+    let is_evex = instruction.encoding() == EncodingKind::EVEX;
+    let indices = memory.index();
+    let index_size = memory.vsib_size();
+    let size = memory.memory_size().element_size() as u32;
+    let stored = instruction.op0_kind() == OpKind::Memory;
+    let data = instruction.op_register(u32::from(stored));
+    if is_evex && (instruction.op_count() < 2 || !data.is_vector_register()) {
+        return Err(Unknown); // The prefetching ones.
+    }
+    let count = (indices.size() as u32 / index_size).min(data.size() as u32 / size);
+    let mask = if is_evex {
+        mask_register(instruction)?
+    } else {
+        let mask = instruction.op_register(2);
+        Mask::Signs(number(mask), size, mask.size() == 32)
+    };
+    Ok(Extent::Gather { mask, indices, index_size, scale: memory.scale(), size, count })
+}
+
+fn mask_register(instruction: &Instruction) -> Result<Mask, Unknown> {
+    if !enter::has_avx512bw() {
+        return Err(Unknown);
+    }
+    Ok(Mask::Register(number(instruction.op_mask())))
+}
+
+fn masked(instruction: &Instruction, size: u32, element: u32) -> Result<Extent, Unknown> {
+    let name = format!("{:?}", instruction.mnemonic());
+    let starts = |names: &[&str]| names.iter().any(|n| name.starts_with(n));
+    let mask = mask_register(instruction)?;
+    // As many elements as the widest vector has.
+    let widest = (0..instruction.op_count())
+        .filter(|&n| instruction.op_kind(n) == OpKind::Register)
+        .map(|n| instruction.op_register(n))
+        .filter(|r| r.is_vector_register())
+        .map(|r| r.size() as u32)
+        .max()
+        .unwrap_or(size);
+    let by = if starts(&["Vpcompress", "Vcompress", "Vpexpand", "Vexpand"]) {
+        By::Packed(element, size / element)
+    } else if instruction.is_broadcast() || starts(&["Vbroadcast", "Vpbroadcast"]) {
+        By::IfAny(size, widest / element)
+    } else if starts(&[
+        "Vperm", "Vpermi", "Vpshuf", "Vshuf", "Vunpck", "Vpunpck", "Valign", "Vpalign", "Vinsert",
+        "Vpmadd", "Vdbpsad", "Vpmultishift", "Vpack",
+    ]) {
+        // A masked result may depend on any of the elements: all are read.
+        return Ok(Extent::Plain(size));
+    } else {
+        By::Elements(element, size / element)
+    };
+    Ok(Extent::Masked(mask, by))
+}
+
+/// The instruction that stores a vector register, to copy the indices of a gather.
+pub fn store_vector(register: Register, is_evex: bool) -> Code {
+    match (register.size(), is_evex) {
+        (16, false) => Code::VEX_Vmovdqu_xmmm128_xmm,
+        (32, false) => Code::VEX_Vmovdqu_ymmm256_ymm,
+        (16, true) => Code::EVEX_Vmovdqu64_xmmm128_k1z_xmm,
+        (32, true) => Code::EVEX_Vmovdqu64_ymmm256_k1z_ymm,
+        _ => Code::EVEX_Vmovdqu64_zmmm512_k1z_zmm,
+    }
+}

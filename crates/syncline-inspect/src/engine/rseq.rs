@@ -1,0 +1,90 @@
+//! Restartable sequences (`rseq`): the kernel knows by the addresses of its code whether a thread
+//! was interrupted in one, so a translated one would not be restarted. They have to run natively.
+//!
+//! A sequence begins when the address of its descriptor is stored into the thread's `rseq` area.
+//! Either is recognised: the store to glibc's area, and the taking of a descriptor's address,
+//! which is relative to the instruction and lies before a store through any register.
+
+use core::ffi::CStr;
+
+use iced_x86::{Instruction, Mnemonic};
+
+use super::operands::{Operand, Place};
+
+/// What stands before the address that an interrupted sequence goes on at, on x86.
+const SIGNATURE: u32 = 0x5305_3053;
+/// A sequence lies in the function that begins it: not further away than this.
+const NEAR: u64 = 1 << 20;
+
+/// A descriptor, as the kernel defines it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Descriptor {
+    version_and_flags: u64,
+    start: u64,
+    length: u64,
+    abort: u64,
+}
+
+/// Recognises them.
+#[derive(Clone, Copy)]
+pub struct Rseq {
+    /// Where glibc's area has its pointer, relative to the thread's base.
+    pointer: Option<u64>,
+}
+
+impl Rseq {
+    /// Asks glibc for its area, which it has since 2.35.
+    pub fn new() -> Rseq {
+        let name: &CStr = c"__rseq_offset";
+        // SAFETY: the symbol is a constant of this type.
+        let offset = unsafe {
+            let at: *const isize = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast();
+            at.as_ref().copied()
+        };
+        Rseq { pointer: offset.map(|offset| (offset as u64).wrapping_add(8)) }
+    }
+
+    /// Whether a sequence begins with this instruction.
+    pub fn begins(self, instruction: &Instruction, operands: &[Operand]) -> bool {
+        let stores = operands.iter().any(|o| {
+            o.write && o.in_fs && matches!(o.place, Place::Known(at) if Some(at) == self.pointer)
+        });
+        stores || takes_descriptor(instruction)
+    }
+}
+
+fn takes_descriptor(instruction: &Instruction) -> bool {
+    if instruction.mnemonic() != Mnemonic::Lea || !instruction.is_ip_rel_memory_operand() {
+        return false;
+    }
+    let at = instruction.ip_rel_memory_address();
+    let last = at + (size_of::<Descriptor>() - 8) as u64;
+    if at % 8 != 0 || !is_readable(at) || !is_readable(last) {
+        return false;
+    }
+    // SAFETY: aligned, and both ends can be read.
+    let descriptor = unsafe { (at as *const Descriptor).read() };
+    let near = |address: u64| address.abs_diff(instruction.ip()) < NEAR;
+    let signature = descriptor.abort.wrapping_sub(4);
+    // SAFETY: four bytes that can be read.
+    descriptor.version_and_flags == 0
+        && near(descriptor.start)
+        && near(descriptor.abort)
+        && is_readable(signature)
+        && unsafe { (signature as *const u32).read_unaligned() } == SIGNATURE
+}
+
+/// Whether eight bytes can be read there. The kernel reads a new signal mask before it looks at
+/// what is to be done with it, which here is nothing that it knows.
+fn is_readable(address: u64) -> bool {
+    const NOTHING: i32 = -1;
+    const BYTES: usize = 8;
+    // SAFETY: the call changes nothing.
+    syncline_interpose::preserving_errno(|| unsafe {
+        let null = core::ptr::null_mut::<u64>();
+        let call = libc::SYS_rt_sigprocmask;
+        libc::syscall(call, NOTHING, address as *const u64, null, BYTES);
+        *libc::__errno_location() != libc::EFAULT
+    })
+}

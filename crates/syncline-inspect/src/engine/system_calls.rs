@@ -1,0 +1,163 @@
+//! System calls in a section: executed as they are, from translated code. What the kernel reads
+//! and writes for the common ones is in a table; the others are only counted.
+
+use syncline_trace::layout::{STOP_CLONE, STOP_FORK, STOP_OTHER};
+
+use super::context::Context;
+use super::replay::Event;
+use crate::clock;
+
+/// A system call that has been made.
+#[derive(Clone, Copy)]
+pub struct Pending {
+    number: u64,
+    arguments: [u64; 6],
+    made: u64,
+}
+
+/// What to do with a system call.
+pub enum Before {
+    /// Execute it.
+    Native,
+    /// End tracing there.
+    Stop(u32),
+}
+
+/// How many bytes.
+#[derive(Clone, Copy)]
+enum Size {
+    /// So many.
+    Is(u64),
+    /// As many as this argument says, times a size.
+    Argument(usize, u64),
+    /// As many as the result says, times a size.
+    Result(u64),
+    /// Up to the zero byte.
+    Text,
+    /// The parts of a vector of so many (an argument), up to the result.
+    Vector(usize),
+}
+
+/// An argument that points to memory, whether that is written, and how many bytes.
+type Effect = (usize, bool, Size);
+
+const READ: bool = false;
+const WRITTEN: bool = true;
+
+/// What the kernel does to memory, when the call succeeds.
+fn effects(number: i64) -> &'static [Effect] {
+    use Size::{Argument, Is, Result, Text, Vector};
+    match number {
+        libc::SYS_read | libc::SYS_pread64 | libc::SYS_recvfrom | libc::SYS_getdents64 => {
+            &[(1, WRITTEN, Result(1))]
+        }
+        libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_sendto => &[(1, READ, Result(1))],
+        libc::SYS_readv | libc::SYS_preadv => &[(1, READ, Argument(2, 16)), (1, WRITTEN, Vector(2))],
+        libc::SYS_writev | libc::SYS_pwritev => &[(1, READ, Argument(2, 16)), (1, READ, Vector(2))],
+        libc::SYS_open | libc::SYS_access | libc::SYS_unlink | libc::SYS_mkdir
+        | libc::SYS_rmdir | libc::SYS_chdir | libc::SYS_chmod | libc::SYS_truncate => {
+            &[(0, READ, Text)]
+        }
+        libc::SYS_rename => &[(0, READ, Text), (1, READ, Text)],
+        libc::SYS_openat | libc::SYS_unlinkat | libc::SYS_mkdirat | libc::SYS_faccessat => {
+            &[(1, READ, Text)]
+        }
+        libc::SYS_stat | libc::SYS_lstat => &[(0, READ, Text), (1, WRITTEN, Is(144))],
+        libc::SYS_fstat => &[(1, WRITTEN, Is(144))],
+        libc::SYS_newfstatat => &[(1, READ, Text), (2, WRITTEN, Is(144))],
+        libc::SYS_statx => &[(1, READ, Text), (4, WRITTEN, Is(256))],
+        libc::SYS_readlink => &[(0, READ, Text), (1, WRITTEN, Result(1))],
+        libc::SYS_poll => &[(0, READ, Argument(1, 8))],
+        libc::SYS_rt_sigaction => &[(1, READ, Is(32)), (2, WRITTEN, Is(32))],
+        libc::SYS_rt_sigprocmask => &[(1, READ, Is(8)), (2, WRITTEN, Is(8))],
+        libc::SYS_pipe | libc::SYS_pipe2 => &[(0, WRITTEN, Is(8))],
+        libc::SYS_nanosleep => &[(0, READ, Is(16))],
+        libc::SYS_clock_nanosleep => &[(2, READ, Is(16))],
+        libc::SYS_gettimeofday => &[(0, WRITTEN, Is(16)), (1, WRITTEN, Is(8))],
+        libc::SYS_time => &[(0, WRITTEN, Is(8))],
+        libc::SYS_clock_gettime | libc::SYS_clock_getres => &[(1, WRITTEN, Is(16))],
+        libc::SYS_getrlimit => &[(1, WRITTEN, Is(16))],
+        libc::SYS_prlimit64 => &[(2, READ, Is(16)), (3, WRITTEN, Is(16))],
+        libc::SYS_getrusage => &[(1, WRITTEN, Is(144))],
+        libc::SYS_sysinfo => &[(0, WRITTEN, Is(112))],
+        libc::SYS_uname => &[(0, WRITTEN, Is(390))],
+        libc::SYS_getcwd => &[(0, WRITTEN, Result(1))],
+        libc::SYS_getrandom => &[(0, WRITTEN, Result(1))],
+        libc::SYS_sched_getaffinity => &[(2, WRITTEN, Result(1))],
+        libc::SYS_getcpu => &[(0, WRITTEN, Is(4)), (1, WRITTEN, Is(4))],
+        libc::SYS_futex => &[(0, READ, Is(4))],
+        libc::SYS_connect | libc::SYS_bind => &[(1, READ, Argument(2, 1))],
+        libc::SYS_setsockopt => &[(3, READ, Argument(4, 1))],
+        libc::SYS_socketpair => &[(3, WRITTEN, Is(8))],
+        libc::SYS_epoll_ctl => &[(3, READ, Is(12))],
+        libc::SYS_epoll_wait | libc::SYS_epoll_pwait => &[(1, WRITTEN, Result(12))],
+        libc::SYS_sendfile => &[(2, READ, Is(8)), (2, WRITTEN, Is(8))],
+        _ => &[],
+    }
+}
+
+/// Looks at a system call that is about to be made.
+pub fn before(context: &mut Context) -> Before {
+    const RDI: usize = 7;
+    const RSI: usize = 6;
+    let r = &context.registers;
+    let number = r[0];
+    let arguments = [r[RDI], r[RSI], r[2], r[10], r[8], r[9]];
+    context.happened(Event::SystemCall(number as u32));
+    let thread = libc::CLONE_THREAD as u64;
+    match number as i64 {
+        libc::SYS_clone if arguments[0] & thread != 0 => return Before::Stop(STOP_CLONE),
+        libc::SYS_clone3 => {
+            // SAFETY: the program passes its arguments there; the first word is the flags.
+            let flags = unsafe { (arguments[0] as *const u64).read() };
+            let is_thread = flags & thread != 0;
+            return Before::Stop(if is_thread { STOP_CLONE } else { STOP_FORK });
+        }
+        libc::SYS_clone | libc::SYS_fork | libc::SYS_vfork => return Before::Stop(STOP_FORK),
+        // No way back, or one that the translated code doesn't know.
+        libc::SYS_execve | libc::SYS_execveat | libc::SYS_exit | libc::SYS_exit_group
+        | libc::SYS_rt_sigreturn | libc::SYS_arch_prctl => return Before::Stop(STOP_OTHER),
+        _ => {}
+    }
+    context.engine().pending = Some(Pending { number, arguments, made: clock::now() });
+    Before::Native
+}
+
+/// Notes what the kernel has read and written.
+pub fn after(context: &mut Context, by: u64) {
+    let result = context.registers[0] as i64;
+    let Some(call) = context.engine().pending.take() else { return };
+    context.engine().waited += clock::now().saturating_sub(call.made);
+    const LARGEST_ERROR: i64 = 4095;
+    if (-LARGEST_ERROR..0).contains(&result) {
+        return;
+    }
+    for &(argument, write, size) in effects(call.number as i64) {
+        let address = call.arguments[argument];
+        if address == 0 {
+            continue;
+        }
+        let mut touch = |address: u64, bytes: u64| {
+            if bytes > 0 {
+                context.happened(Event::Kernel { address, bytes, write, by });
+            }
+        };
+        match size {
+            Size::Is(bytes) => touch(address, bytes),
+            Size::Argument(n, each) => touch(address, call.arguments[n] * each),
+            Size::Result(each) => touch(address, result as u64 * each),
+            // SAFETY: the kernel has just read a text there.
+            Size::Text => touch(address, unsafe { libc::strlen(address as *const _) } as u64 + 1),
+            Size::Vector(n) => {
+                let mut left = result as u64;
+                for i in 0..call.arguments[n] {
+                    // SAFETY: the kernel has just read so many parts there.
+                    let part = unsafe { (address as *const libc::iovec).add(i as usize).read() };
+                    let bytes = left.min(part.iov_len as u64);
+                    touch(part.iov_base.addr() as u64, bytes);
+                    left -= bytes;
+                }
+            }
+        }
+    }
+}

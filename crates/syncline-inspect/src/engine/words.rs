@@ -1,0 +1,118 @@
+//! An address set: words of eight bytes, with the bytes that were read and written.
+
+use syncline_trace::layout::{NONE, WordRecord};
+
+/// Places of the index at first.
+const SMALLEST: usize = 256;
+
+/// See the top of this file.
+pub struct Words {
+    /// Open addressing: place in `records` plus 1, or 0.
+    index: Vec<u32>,
+    records: Vec<WordRecord>,
+    /// The place that was found last.
+    last: usize,
+}
+
+impl Words {
+    /// An empty set.
+    pub fn new() -> Words {
+        Words { index: vec![0; SMALLEST], records: Vec::new(), last: 0 }
+    }
+
+    /// Its words.
+    pub fn records(&mut self) -> &mut [WordRecord] {
+        &mut self.records
+    }
+
+    /// How many words it has.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Empties it.
+    pub fn clear(&mut self) {
+        self.records.clear();
+        self.last = 0;
+        if self.index.len() > 4 * SMALLEST {
+            self.index = vec![0; SMALLEST];
+        } else {
+            self.index.fill(0);
+        }
+    }
+
+    /// Adds `bytes` bytes from `address` on.
+    #[inline]
+    pub fn touch(&mut self, address: u64, bytes: u64, read: bool, write: bool, by: u64) {
+        let end = address.wrapping_add(bytes);
+        let mut at = address;
+        while at != end {
+            let word = at & !7;
+            let count = (8 - (at - word)).min(end.wrapping_sub(at));
+            let mask = (((1u32 << count) - 1) << (at - word)) as u8;
+            let record = self.record(word);
+            if read {
+                record.read |= mask;
+                if record.reader == 0 {
+                    record.reader = by;
+                }
+            }
+            if write {
+                record.written |= mask;
+                if record.writer == 0 {
+                    record.writer = by;
+                }
+            }
+            at = at.wrapping_add(count);
+        }
+    }
+
+    fn record(&mut self, word: u64) -> &mut WordRecord {
+        if self.records.get(self.last).is_none_or(|r| r.address != word) {
+            self.last = self.find(word);
+        }
+        &mut self.records[self.last]
+    }
+
+    fn place(&self, word: u64) -> usize {
+        // A multiplicative hash (Knuth, volume 3, section 6.4), from its high bits.
+        let hash = word.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (hash >> (64 - self.index.len().trailing_zeros())) as usize
+    }
+
+    fn find(&mut self, word: u64) -> usize {
+        let mut place = self.place(word);
+        loop {
+            match self.index[place] {
+                0 => break,
+                n if self.records[n as usize - 1].address == word => return n as usize - 1,
+                _ => place = (place + 1) & (self.index.len() - 1),
+            }
+        }
+        self.records.push(WordRecord {
+            address: word,
+            reader: 0,
+            writer: 0,
+            object: NONE,
+            read: 0,
+            written: 0,
+            reserved: 0,
+        });
+        self.index[place] = self.records.len() as u32;
+        if self.records.len() * 2 > self.index.len() {
+            self.grow();
+        }
+        self.records.len() - 1
+    }
+
+    fn grow(&mut self) {
+        self.index = vec![0; self.index.len() * 2];
+        for n in 0..self.records.len() {
+            let mut place = self.place(self.records[n].address);
+            while self.index[place] != 0 {
+                place = (place + 1) & (self.index.len() - 1);
+            }
+            self.index[place] = n as u32 + 1;
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Blocks by address: a table over the whole address space, of which only what is used is real.
+//!
+//! ```text
+//! roots    one word for each 2 MiB of addresses: where the leaf for them is
+//! leaf     two words for each 16 bytes: size and serial, site, of the block that starts there
+//!          one word for each 4 KiB: the block that the page's first byte lies in
+//! ```
+//!
+//! A block is noted where it starts, and in each further page that it reaches. An address inside
+//! a block is found by walking back to the nearest start in its page, or else through the page's
+//! word. That takes 256 steps at most, and is done for traced sections only; noting a block takes
+//! a look-up and two stores.
+//!
+//! What was freed stays noted, as freed, until another block starts at the same address. A later
+//! block may cover its start, so a live block that covers an address is preferred.
+//!
+//! Nobody else writes the words of a block while its thread does: it was just given this memory,
+//! or is about to give it back. Who looks may see one word of an old and one of a new block.
+
+use core::ptr::null_mut;
+use core::sync::atomic::{
+    AtomicPtr, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
+};
+
+use syncline_interpose::preserving_errno;
+use syncline_trace::layout::ObjectRecord;
+
+/// Bits of an address that a program may have.
+const ADDRESS_BITS: u32 = 47;
+/// A leaf is for so many bytes, as a power of 2.
+const LEAF_BITS: u32 = 21;
+/// Blocks start at multiples of this: what `malloc` aligns to.
+const GRANULE: u64 = 16;
+const PAGE: u64 = 4096;
+/// Pages behind this of a larger block are not noted: it would cost as much as the block is large,
+/// and who reserves more than 1 GiB rarely touches it all.
+const LARGEST: u64 = 1 << 30;
+
+const ROOTS: usize = 1 << (ADDRESS_BITS - LEAF_BITS);
+const GRANULES: usize = 1 << (LEAF_BITS - GRANULE.ilog2());
+const PAGES: usize = 1 << (LEAF_BITS - PAGE.ilog2());
+
+/// The low bits of a word that hold a size or an address.
+const LOW: u64 = (1 << 48) - 1;
+/// In a site's word: the block was freed.
+const FREED: u64 = 1 << 63;
+
+/// A block that starts here.
+struct Start {
+    /// Its size, and above it which of the blocks here it is.
+    size: AtomicU64,
+    /// Its site, and [`FREED`]; 0 if no block ever started here.
+    site: AtomicU64,
+}
+
+struct Leaf {
+    starts: [Start; GRANULES],
+    /// The start of a block that covers the page's first byte.
+    pages: [AtomicU64; PAGES],
+}
+
+static TABLE: AtomicPtr<AtomicPtr<Leaf>> = AtomicPtr::new(null_mut());
+
+/// Maps zeroed memory of which only what is touched takes space; null if there is none.
+fn map<T>() -> *mut T {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new mapping at a place of the kernel's choice. The system call and not libc's
+    // function, which the program may have replaced.
+    let mapped = preserving_errno(|| unsafe {
+        libc::syscall(libc::SYS_mmap, 0usize, size_of::<T>(), access, kind, -1isize, 0usize)
+    });
+    if mapped == -1 { null_mut() } else { mapped as *mut T }
+}
+
+fn unmap<T>(mapping: *mut T) {
+    // SAFETY: the caller has just mapped it and shown it to nobody.
+    preserving_errno(|| unsafe { libc::syscall(libc::SYS_munmap, mapping, size_of::<T>()) });
+}
+
+/// What a word points to, mapped when it is first needed; none if there is no memory for it.
+fn get_or_map<T, M>(word: &AtomicPtr<T>) -> Option<&'static T> {
+    // Acquire pairs with the exchange below: its zeros are the kernel's, but not to be outrun.
+    let mut found = word.load(Acquire);
+    if found.is_null() {
+        let new = map::<M>().cast::<T>();
+        if new.is_null() {
+            return None;
+        }
+        found = match word.compare_exchange(null_mut(), new, AcqRel, Acquire) {
+            Ok(_) => new,
+            Err(other) => {
+                unmap(new.cast::<M>());
+                other
+            }
+        };
+    }
+    // SAFETY: it was mapped with the size of `M`, which begins with a `T`, and stays mapped.
+    Some(unsafe { &*found })
+}
+
+/// The root of an address; none if it is not a program's.
+fn root(address: u64, make: bool) -> Option<&'static AtomicPtr<Leaf>> {
+    if address >> ADDRESS_BITS != 0 {
+        return None;
+    }
+    let first = match make {
+        true => get_or_map::<AtomicPtr<Leaf>, [AtomicPtr<Leaf>; ROOTS]>(&TABLE)?,
+        // SAFETY: the table is mapped for good once it is there.
+        false => unsafe { TABLE.load(Acquire).as_ref()? },
+    };
+    // SAFETY: the table has a word for each leaf of the address space.
+    Some(unsafe { &*core::ptr::from_ref(first).add((address >> LEAF_BITS) as usize) })
+}
+
+fn leaf(address: u64, make: bool) -> Option<&'static Leaf> {
+    let root = root(address, make)?;
+    match make {
+        true => get_or_map::<Leaf, Leaf>(root),
+        // SAFETY: a leaf is mapped for good once it is there.
+        false => unsafe { root.load(Acquire).as_ref() },
+    }
+}
+
+fn start_of(leaf: &Leaf, address: u64) -> &Start {
+    &leaf.starts[(address / GRANULE) as usize % GRANULES]
+}
+
+fn page_of(leaf: &Leaf, address: u64) -> &AtomicU64 {
+    &leaf.pages[(address / PAGE) as usize % PAGES]
+}
+
+/// Notes a block that a thread was just given.
+pub fn allocated(start: u64, size: u64, site: u64) {
+    if start == 0 || !start.is_multiple_of(GRANULE) {
+        return;
+    }
+    let Some(leaf) = leaf(start, true) else { return };
+    let entry = start_of(leaf, start);
+    let serial = (entry.size.load(Relaxed) >> 48).wrapping_add(1) & 0xffff;
+    entry.size.store(serial << 48 | size & LOW, Relaxed);
+    entry.site.store(site & LOW, Relaxed);
+    reach(start, 0, size);
+}
+
+/// Notes that a block was not freed after all, and its new size if it has one.
+pub fn kept(start: u64, size: Option<u64>) {
+    if let Some(leaf) = leaf(start, false)
+        && start.is_multiple_of(GRANULE)
+    {
+        let entry = start_of(leaf, start);
+        entry.site.store(entry.site.load(Relaxed) & !FREED, Relaxed);
+        let before = entry.size.load(Relaxed);
+        if let Some(size) = size {
+            entry.size.store(before & !LOW | size & LOW, Relaxed);
+            reach(start, before & LOW, size);
+        }
+    }
+}
+
+/// Notes the pages that a block reaches behind its first `from` bytes.
+fn reach(start: u64, from: u64, size: u64) {
+    let end = start.saturating_add(size.min(LARGEST));
+    let mut page = (start + from.min(LARGEST)).next_multiple_of(PAGE);
+    if page == start {
+        page += PAGE;
+    }
+    while page < end {
+        let Some(leaf) = leaf(page, true) else { return };
+        page_of(leaf, page).store(start, Relaxed);
+        page += PAGE;
+    }
+}
+
+/// Notes that a block is about to be freed.
+pub fn freed(start: u64) {
+    if let Some(leaf) = leaf(start, false)
+        && start.is_multiple_of(GRANULE)
+    {
+        let entry = start_of(leaf, start);
+        let site = entry.site.load(Relaxed);
+        if site != 0 {
+            entry.site.store(site | FREED, Relaxed);
+        }
+    }
+}
+
+/// The block that covers an address: a live one if there is one, or else the nearest freed one.
+pub fn find(address: u64) -> Option<ObjectRecord> {
+    let leaf = leaf(address, false)?;
+    let mut freed = None;
+    let mut at = address & !(GRANULE - 1);
+    let first = address & !(PAGE - 1);
+    loop {
+        match covering(leaf, at, address) {
+            Some((block, true)) => return Some(block),
+            Some((block, false)) => freed = freed.or(Some(block)),
+            None => {}
+        }
+        if at == first {
+            break;
+        }
+        at -= GRANULE;
+    }
+    let start = page_of(leaf, address).load(Relaxed);
+    if start != 0
+        && let Some(leaf) = self::leaf(start, false)
+        && let Some((block, live)) = covering(leaf, start, address)
+        && (live || freed.is_none())
+    {
+        return Some(block);
+    }
+    freed
+}
+
+/// The block that starts at `start` if it covers the address, and whether it is live.
+fn covering(leaf: &Leaf, start: u64, address: u64) -> Option<(ObjectRecord, bool)> {
+    let entry = start_of(leaf, start);
+    let site = entry.site.load(Relaxed);
+    if site == 0 {
+        return None;
+    }
+    let word = entry.size.load(Relaxed);
+    let (size, serial) = (word & LOW, word >> 48);
+    // A block of no bytes has an address, which nobody may use.
+    (address - start < size)
+        .then_some((ObjectRecord { start, size, site: site & LOW, serial }, site & FREED == 0))
+}

@@ -1,0 +1,203 @@
+//! The functions that allocate and free.
+//!
+//! Each passes the call on and notes the outcome. A block is noted as freed before it is freed,
+//! since another thread may be given its memory at once. Where C++'s operator new calls `malloc`,
+//! the site is that of the operator's caller, and not the one place in its library.
+
+use core::ffi::{c_int, c_void};
+
+use super::{index, words};
+use crate::section::return_address;
+
+syncline_interpose::entry! {
+    fn malloc(size: usize) -> *mut c_void;
+    fn calloc(count: usize, size: usize) -> *mut c_void;
+    fn realloc(block: *mut c_void, size: usize) -> *mut c_void;
+    fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void;
+    fn free(block: *mut c_void);
+    fn posix_memalign(block: *mut *mut c_void, alignment: usize, size: usize) -> c_int;
+    fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void;
+    fn memalign(alignment: usize, size: usize) -> *mut c_void;
+    fn _Znwm(size: usize) -> *mut c_void;
+    fn _Znam(size: usize) -> *mut c_void;
+    fn _ZnwmRKSt9nothrow_t(size: usize, tag: *const c_void) -> *mut c_void;
+    fn _ZnamRKSt9nothrow_t(size: usize, tag: *const c_void) -> *mut c_void;
+    fn _ZnwmSt11align_val_t(size: usize, alignment: usize) -> *mut c_void;
+    fn _ZnamSt11align_val_t(size: usize, alignment: usize) -> *mut c_void;
+}
+
+#[allow(non_snake_case, reason = "the names are C++'s")]
+mod real {
+    use core::ffi::{c_int, c_void};
+
+    syncline_interpose::real! {
+        fn malloc(size: usize) -> *mut c_void;
+        fn calloc(count: usize, size: usize) -> *mut c_void;
+        fn realloc(block: *mut c_void, size: usize) -> *mut c_void;
+        fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void;
+        fn free(block: *mut c_void);
+        fn posix_memalign(block: *mut *mut c_void, alignment: usize, size: usize) -> c_int;
+        fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void;
+        fn memalign(alignment: usize, size: usize) -> *mut c_void;
+        fn _Znwm(size: usize) -> *mut c_void;
+        fn _Znam(size: usize) -> *mut c_void;
+        fn _ZnwmRKSt9nothrow_t(size: usize, tag: *const c_void) -> *mut c_void;
+        fn _ZnamRKSt9nothrow_t(size: usize, tag: *const c_void) -> *mut c_void;
+        fn _ZnwmSt11align_val_t(size: usize, alignment: usize) -> *mut c_void;
+        fn _ZnamSt11align_val_t(size: usize, alignment: usize) -> *mut c_void;
+    }
+}
+
+/// Who called: operator new's caller, if that is who called us.
+///
+/// # Safety
+/// `caller` is the stack pointer that [`entry!`](syncline_interpose::entry) passes.
+unsafe fn site(caller: *const u64) -> u64 {
+    match words::caller_of_new() {
+        // SAFETY: by this function's own condition.
+        0 => unsafe { return_address(caller) },
+        new => {
+            words::set_caller_of_new(0);
+            new
+        }
+    }
+}
+
+fn given(block: *mut c_void, size: usize, site: u64) -> *mut c_void {
+    if !block.is_null() {
+        words::set_allocations(words::allocations().wrapping_add(1));
+        index::allocated(block as u64, size as u64, site);
+    }
+    block
+}
+
+fn taken(block: *mut c_void) {
+    if !block.is_null() {
+        words::set_frees(words::frees().wrapping_add(1));
+        index::freed(block as u64);
+    }
+}
+
+/// Passes on a call that gives a block another size, and notes what became of it: the same block,
+/// another one, or, where it failed, what it was. It is noted as freed meanwhile: once it was
+/// moved, another thread may be given its memory at once.
+fn moved(
+    block: *mut c_void,
+    size: usize,
+    site: u64,
+    real: impl FnOnce() -> *mut c_void,
+) -> *mut c_void {
+    index::freed(block as u64);
+    let after = real();
+    if after == block {
+        index::kept(block as u64, Some(size as u64));
+    } else if !after.is_null() {
+        words::set_frees(words::frees().wrapping_add(u32::from(!block.is_null())));
+        given(after, size, site);
+    } else if size != 0 {
+        index::kept(block as u64, None);
+    }
+    after
+}
+
+/// What the entries jump to, with the same names; `caller` is the stack pointer at the entry.
+#[allow(non_snake_case, reason = "the names are C++'s")]
+mod imp {
+    use super::*;
+
+    macro_rules! allocating {
+        ($($name:ident($($arg:ident: $type:ty),*) of $size:expr;)*) => {
+            $(
+                pub unsafe extern "C-unwind" fn $name($($arg: $type,)* caller: *const u64) -> *mut c_void {
+                    // SAFETY: the caller's own promises, passed on; the entry passes `caller`.
+                    unsafe {
+                        let site = site(caller);
+                        given(real::$name($($arg),*), $size, site)
+                    }
+                }
+            )*
+        };
+    }
+
+    allocating! {
+        malloc(size: usize) of size;
+        calloc(count: usize, size: usize) of count.wrapping_mul(size);
+        aligned_alloc(alignment: usize, size: usize) of size;
+        memalign(alignment: usize, size: usize) of size;
+    }
+
+    pub unsafe extern "C-unwind" fn realloc(
+        block: *mut c_void,
+        size: usize,
+        caller: *const u64,
+    ) -> *mut c_void {
+        // SAFETY: the caller's own promises, passed on; the entry passes `caller`.
+        unsafe {
+            let site = site(caller);
+            moved(block, size, site, || real::realloc(block, size))
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn reallocarray(
+        block: *mut c_void,
+        count: usize,
+        size: usize,
+        caller: *const u64,
+    ) -> *mut c_void {
+        // SAFETY: the caller's own promises, passed on; the entry passes `caller`.
+        unsafe {
+            let (site, bytes) = (site(caller), count.wrapping_mul(size));
+            moved(block, bytes, site, || real::reallocarray(block, count, size))
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn free(block: *mut c_void, _caller: *const u64) {
+        taken(block);
+        // SAFETY: the caller's own promises, passed on.
+        unsafe { real::free(block) }
+    }
+
+    pub unsafe extern "C-unwind" fn posix_memalign(
+        block: *mut *mut c_void,
+        alignment: usize,
+        size: usize,
+        caller: *const u64,
+    ) -> c_int {
+        // SAFETY: the caller's own promises, passed on; the entry passes `caller`; where the call
+        // succeeds, the block's address is stored.
+        unsafe {
+            let site = site(caller);
+            let status = real::posix_memalign(block, alignment, size);
+            if status == 0 {
+                given(*block, size, site);
+            }
+            status
+        }
+    }
+
+    macro_rules! operator_new {
+        ($($name:ident($($arg:ident: $type:ty),*);)*) => {
+            $(
+                pub unsafe extern "C-unwind" fn $name($($arg: $type,)* caller: *const u64) -> *mut c_void {
+                    // SAFETY: the caller's own promises, passed on; the entry passes `caller`.
+                    unsafe {
+                        words::set_caller_of_new(return_address(caller));
+                        let block = real::$name($($arg),*);
+                        // An operator of the program's own may take its memory elsewhere.
+                        words::set_caller_of_new(0);
+                        block
+                    }
+                }
+            )*
+        };
+    }
+
+    operator_new! {
+        _Znwm(size: usize);
+        _Znam(size: usize);
+        _ZnwmRKSt9nothrow_t(size: usize, tag: *const c_void);
+        _ZnamRKSt9nothrow_t(size: usize, tag: *const c_void);
+        _ZnwmSt11align_val_t(size: usize, alignment: usize);
+        _ZnamSt11align_val_t(size: usize, alignment: usize);
+    }
+}

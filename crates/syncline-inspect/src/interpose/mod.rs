@@ -1,0 +1,90 @@
+//! What each interposed function means.
+
+mod c11;
+mod cond;
+mod jump;
+mod mutex;
+mod rwlock;
+mod spin;
+
+use syncline_recording::Op;
+
+use crate::clock;
+use crate::section::{Acquired, Caller, enter, finish};
+
+/// What became of a call that may acquire.
+enum Got {
+    /// The lock is held now.
+    Yes,
+    /// It is not.
+    No,
+}
+
+/// Acquires: tries first, which tells whether it had to wait.
+///
+/// # Safety
+/// The calls are the program's own; `caller` is the entry's.
+unsafe fn acquire<R: Copy>(
+    (op, lock, shared): (Op, usize, bool),
+    caller: Caller,
+    attempt: Option<&dyn Fn() -> Option<R>>,
+    holder: impl FnOnce() -> u32,
+    block: impl FnOnce() -> R,
+    got: impl FnOnce(R) -> Got,
+) -> R {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        let mut call = enter(caller);
+        let at_once = attempt.and_then(|attempt| attempt());
+        let (result, waited, holder) = match at_once {
+            Some(result) => (result, 0, 0),
+            None => {
+                let (holder, before) = (holder(), clock::now());
+                let result = block();
+                (result, clock::now().saturating_sub(before).max(1), holder)
+            }
+        };
+        // What can't be tried is taken for not waited for.
+        let waited = if attempt.is_some() { waited } else { 0 };
+        if let Got::Yes = got(result) {
+            call.acquired(Acquired { lock, op, shared, waited, holder }, caller);
+        }
+        call.leave(caller);
+        result
+    }
+}
+
+/// Releases.
+///
+/// # Safety
+/// As for [`acquire`].
+unsafe fn release<R>(lock: usize, caller: Caller, really: impl FnOnce() -> R) -> R {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        let mut call = enter(caller);
+        let finished = call.releasing(lock);
+        let result = really();
+        if let Some(context) = finished {
+            finish(context);
+        }
+        call.leave(caller);
+        result
+    }
+}
+
+/// Waits for a condition: the section ends before, and another one begins after.
+///
+/// # Safety
+/// As for [`acquire`].
+unsafe fn wait<R>(lock: usize, caller: Caller, block: impl FnOnce() -> R) -> R {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        let mut call = enter(caller);
+        let traced = call.waiting(lock);
+        let result = block();
+        let by = Acquired { lock, op: Op::MutexLock, shared: false, waited: 0, holder: 0 };
+        call.acquired_after(by, caller, true, traced);
+        call.leave(caller);
+        result
+    }
+}

@@ -1,0 +1,133 @@
+//! `pthread_mutex_*`.
+//!
+//! Two kinds can't be tried before they are locked: a robust one that can't be recovered is left
+//! locked by a try that says so, and one with a priority ceiling may refuse the first call and
+//! not the second.
+
+use core::ffi::{c_int, c_void};
+
+use libc::{clockid_t, timespec};
+use syncline_interpose::entry;
+
+entry! {
+    fn pthread_mutex_lock(mutex: *mut c_void) -> c_int;
+    fn pthread_mutex_trylock(mutex: *mut c_void) -> c_int;
+    fn pthread_mutex_timedlock(mutex: *mut c_void, deadline: *const timespec) -> c_int;
+    fn pthread_mutex_clocklock(mutex: *mut c_void, clock: clockid_t, deadline: *const timespec) -> c_int;
+    fn pthread_mutex_unlock(mutex: *mut c_void) -> c_int;
+}
+
+mod real {
+    use super::*;
+    pub use crate::real::{pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_unlock};
+
+    syncline_interpose::real! {
+        fn pthread_mutex_timedlock(mutex: *mut c_void, deadline: *const timespec) -> c_int;
+        fn pthread_mutex_clocklock(mutex: *mut c_void, clock: clockid_t, deadline: *const timespec) -> c_int;
+    }
+}
+
+mod imp {
+    use libc::{EBUSY, EOWNERDEAD};
+    use syncline_recording::Op;
+
+    use super::*;
+    use crate::interpose::{Got, acquire, release};
+    use crate::section::Caller;
+
+    /// Places in a mutex that static initialisers have made part of the ABI.
+    const OWNER: usize = 8;
+    const KIND: usize = 16;
+
+    unsafe fn is_special(mutex: *mut c_void) -> bool {
+        const ROBUST: c_int = 0x10;
+        const PRIO_PROTECT: c_int = 0x40;
+        // SAFETY: the program's mutex.
+        unsafe { *mutex.byte_add(KIND).cast::<c_int>() & (ROBUST | PRIO_PROTECT) != 0 }
+    }
+
+    fn got(result: c_int) -> Got {
+        if result == 0 || result == EOWNERDEAD { Got::Yes } else { Got::No }
+    }
+
+    #[inline(always)]
+    unsafe fn lock(
+        op: Op,
+        mutex: *mut c_void,
+        caller: Caller,
+        block: impl FnOnce() -> c_int,
+    ) -> c_int {
+        // SAFETY: the program's own mutex and call.
+        let attempt = || match unsafe { real::pthread_mutex_trylock(mutex) } {
+            EBUSY => None,
+            // A refusal for another reason, which the call itself is to tell.
+            0 => Some(0),
+            _ => None,
+        };
+        // SAFETY: the program's mutex; what is read may be out of date.
+        let holder = || unsafe { mutex.byte_add(OWNER).cast::<u32>().read_volatile() };
+        // SAFETY: as above.
+        unsafe {
+            let attempt: Option<&dyn Fn() -> Option<c_int>> =
+                if is_special(mutex) { None } else { Some(&attempt) };
+            acquire((op, mutex.addr(), false), caller, attempt, holder, block, got)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_mutex_lock(
+        mutex: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe { lock(Op::MutexLock, mutex, caller, || real::pthread_mutex_lock(mutex)) }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_mutex_trylock(
+        mutex: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
+        let what = (Op::MutexTrylock, mutex.addr(), false);
+        // SAFETY: the program's own call.
+        unsafe {
+            let block = || real::pthread_mutex_trylock(mutex);
+            acquire(what, caller, None, || 0, block, got)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_mutex_timedlock(
+        mutex: *mut c_void,
+        deadline: *const timespec,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            let block = || real::pthread_mutex_timedlock(mutex, deadline);
+            lock(Op::MutexTimedlock, mutex, caller, block)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
+        mutex: *mut c_void,
+        clock: clockid_t,
+        deadline: *const timespec,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            let block = || real::pthread_mutex_clocklock(mutex, clock, deadline);
+            if clock != libc::CLOCK_REALTIME && clock != libc::CLOCK_MONOTONIC {
+                let what = (Op::MutexTimedlock, mutex.addr(), false);
+                return acquire(what, caller, None, || 0, block, got);
+            }
+            lock(Op::MutexTimedlock, mutex, caller, block)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_mutex_unlock(
+        mutex: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe { release(mutex.addr(), caller, || real::pthread_mutex_unlock(mutex)) }
+    }
+}

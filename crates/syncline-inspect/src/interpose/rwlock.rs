@@ -1,0 +1,123 @@
+//! `pthread_rwlock_*`.
+
+use core::ffi::{c_int, c_void};
+
+use libc::{clockid_t, timespec};
+use syncline_interpose::{entry, real};
+
+macro_rules! functions {
+    ($list:ident) => {
+        $list! {
+            fn pthread_rwlock_rdlock(lock: *mut c_void) -> c_int;
+            fn pthread_rwlock_tryrdlock(lock: *mut c_void) -> c_int;
+            fn pthread_rwlock_timedrdlock(lock: *mut c_void, deadline: *const timespec) -> c_int;
+            fn pthread_rwlock_clockrdlock(lock: *mut c_void, clock: clockid_t, deadline: *const timespec) -> c_int;
+            fn pthread_rwlock_wrlock(lock: *mut c_void) -> c_int;
+            fn pthread_rwlock_trywrlock(lock: *mut c_void) -> c_int;
+            fn pthread_rwlock_timedwrlock(lock: *mut c_void, deadline: *const timespec) -> c_int;
+            fn pthread_rwlock_clockwrlock(lock: *mut c_void, clock: clockid_t, deadline: *const timespec) -> c_int;
+            fn pthread_rwlock_unlock(lock: *mut c_void) -> c_int;
+        }
+    };
+}
+
+functions!(entry);
+
+mod real {
+    use super::*;
+    functions!(real);
+}
+
+mod imp {
+    use syncline_recording::Op;
+
+    use super::*;
+    use crate::interpose::{Got, acquire, release};
+    use crate::section::Caller;
+
+    fn got(result: c_int) -> Got {
+        if result == 0 { Got::Yes } else { Got::No }
+    }
+
+    /// Locks for reading or writing, by a call that may wait. One with a deadline is not tried
+    /// before: it refuses a deadline that is none even where the lock is free.
+    unsafe fn lock(
+        op: Op,
+        shared: bool,
+        lock: *mut c_void,
+        caller: Caller,
+        block: impl FnOnce() -> c_int,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            let attempt = || {
+                let tried = if shared {
+                    real::pthread_rwlock_tryrdlock(lock)
+                } else {
+                    real::pthread_rwlock_trywrlock(lock)
+                };
+                (tried == 0).then_some(0)
+            };
+            let timed = matches!(op, Op::RwlockTimedRead | Op::RwlockTimedWrite);
+            let attempt: Option<&dyn Fn() -> Option<c_int>> =
+                if timed { None } else { Some(&attempt) };
+            acquire((op, lock.addr(), shared), caller, attempt, || 0, block, got)
+        }
+    }
+
+    macro_rules! locking {
+        ($($name:ident($($arg:ident: $type:ty),*): $op:ident, $shared:literal;)*) => {
+            $(
+                pub unsafe extern "C-unwind" fn $name(
+                    object: *mut c_void,
+                    $($arg: $type,)*
+                    caller: Caller,
+                ) -> c_int {
+                    // SAFETY: the program's own call.
+                    unsafe {
+                        lock(Op::$op, $shared, object, caller, || real::$name(object, $($arg),*))
+                    }
+                }
+            )*
+        };
+    }
+
+    locking! {
+        pthread_rwlock_rdlock(): RwlockRead, true;
+        pthread_rwlock_timedrdlock(deadline: *const timespec): RwlockTimedRead, true;
+        pthread_rwlock_clockrdlock(clock: clockid_t, deadline: *const timespec): RwlockTimedRead, true;
+        pthread_rwlock_wrlock(): RwlockWrite, false;
+        pthread_rwlock_timedwrlock(deadline: *const timespec): RwlockTimedWrite, false;
+        pthread_rwlock_clockwrlock(clock: clockid_t, deadline: *const timespec): RwlockTimedWrite, false;
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_rwlock_tryrdlock(
+        lock: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            let block = || real::pthread_rwlock_tryrdlock(lock);
+            acquire((Op::RwlockTryRead, lock.addr(), true), caller, None, || 0, block, got)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_rwlock_trywrlock(
+        lock: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            let block = || real::pthread_rwlock_trywrlock(lock);
+            acquire((Op::RwlockTryWrite, lock.addr(), false), caller, None, || 0, block, got)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_rwlock_unlock(
+        lock: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe { release(lock.addr(), caller, || real::pthread_rwlock_unlock(lock)) }
+    }
+}

@@ -1,0 +1,62 @@
+//! `pthread_spin_*`.
+
+use core::ffi::{c_int, c_void};
+
+use syncline_interpose::{entry, real};
+
+macro_rules! functions {
+    ($list:ident) => {
+        $list! {
+            fn pthread_spin_lock(lock: *mut c_void) -> c_int;
+            fn pthread_spin_trylock(lock: *mut c_void) -> c_int;
+            fn pthread_spin_unlock(lock: *mut c_void) -> c_int;
+        }
+    };
+}
+
+functions!(entry);
+
+mod real {
+    use super::*;
+    functions!(real);
+}
+
+mod imp {
+    use syncline_recording::Op;
+
+    use super::*;
+    use crate::interpose::{Got, acquire, release};
+    use crate::section::Caller;
+
+    fn got(result: c_int) -> Got {
+        if result == 0 { Got::Yes } else { Got::No }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut c_void, caller: Caller) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            let attempt = || (real::pthread_spin_trylock(lock) == 0).then_some(0);
+            let block = || real::pthread_spin_lock(lock);
+            acquire((Op::SpinLock, lock.addr(), false), caller, Some(&attempt), || 0, block, got)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_spin_trylock(
+        lock: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            let block = || real::pthread_spin_trylock(lock);
+            acquire((Op::SpinTrylock, lock.addr(), false), caller, None, || 0, block, got)
+        }
+    }
+
+    pub unsafe extern "C-unwind" fn pthread_spin_unlock(
+        lock: *mut c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe { release(lock.addr(), caller, || real::pthread_spin_unlock(lock)) }
+    }
+}

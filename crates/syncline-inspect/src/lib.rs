@@ -1,0 +1,37 @@
+//! The library that `syncline inspect` preloads into a program to trace what its critical
+//! sections touch.
+//!
+//! ```text
+//! program --> interpose::*   the functions that take and release locks
+//!                v
+//!             section        which sections are traced; their begin and their end
+//!               |    |
+//!               |    v
+//!               |  engine    runs the program's instructions and notes their accesses
+//!               v
+//!             thread, process   counts, the file (`syncline_trace`)
+//! ```
+//!
+//! What it holds to:
+//!
+//! - the program does what it does without it: same results, same output;
+//! - an address set is exact to the byte, or the record says where tracing stopped;
+//! - it never calls the program's allocator;
+//! - the record is made after the release, while nobody waits for the lock.
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
+compile_error!("the inspecting library is written for x86-64 Linux with glibc");
+
+mod alloc;
+mod clock;
+mod engine;
+mod files;
+mod heap;
+mod interpose;
+mod options;
+mod process;
+mod real;
+mod section;
+mod select;
+mod thread;
+mod tls;

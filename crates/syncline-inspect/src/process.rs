@@ -1,0 +1,153 @@
+//! What belongs to the process: its file, its options, and the time that tracing has cost.
+
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use syncline_trace::writer::{File, Start, modules};
+
+use crate::clock;
+use crate::options::Options;
+
+/// See the top of this file.
+pub struct Process {
+    /// What was asked for.
+    pub options: &'static Options,
+    /// The file.
+    pub file: File,
+    /// When tracing began, in ticks.
+    pub started: u64,
+    /// What tracing has cost, in ticks.
+    pub spent: AtomicU64,
+    /// Threads by their number: the kernel's, and the file's plus 1 below it.
+    threads: [AtomicU64; THREADS],
+}
+
+/// Threads that are found by number; of more, some are not known as holders.
+const THREADS: usize = 4096;
+const LOW_HALF: u64 = 0xffff_ffff;
+
+static CURRENT: AtomicPtr<Process> = AtomicPtr::new(null_mut());
+static OPTIONS: AtomicPtr<Options> = AtomicPtr::new(null_mut());
+
+const UNREAD: u32 = 0;
+const BUSY: u32 = 1;
+const READY: u32 = 2;
+const ABSENT: u32 = 3;
+static STAGE: AtomicU32 = AtomicU32::new(UNREAD);
+
+/// The process; none if this is no inspection, or its file can't be made.
+#[inline]
+pub fn current() -> Option<&'static Process> {
+    // SAFETY: never freed.
+    let process = unsafe { CURRENT.load(Ordering::Acquire).as_ref() };
+    match process {
+        Some(process) if process.file.is_ours() => Some(process),
+        _ => begin(),
+    }
+}
+
+/// Begins a process, or one that was forked.
+#[cold]
+fn begin() -> Option<&'static Process> {
+    let stage = STAGE.load(Ordering::Acquire);
+    if stage == ABSENT || stage == BUSY {
+        return None;
+    }
+    // Whoever comes while it begins passes untraced: it may be a handler on this very thread.
+    STAGE.compare_exchange(stage, BUSY, Ordering::AcqRel, Ordering::Relaxed).ok()?;
+    let process = syncline_interpose::preserving_errno(make);
+    let stage = if process.is_some() { READY } else { ABSENT };
+    if let Some(process) = process {
+        CURRENT.store(Box::into_raw(process), Ordering::Release);
+    }
+    STAGE.store(stage, Ordering::Release);
+    // SAFETY: as above.
+    unsafe { CURRENT.load(Ordering::Acquire).as_ref() }.filter(|p| p.file.is_ours())
+}
+
+fn make() -> Option<Box<Process>> {
+    if OPTIONS.load(Ordering::Acquire).is_null() {
+        let options = Options::from_environment()?;
+        clock::choose(options.clock == syncline_recording::layout::CLOCK_MONOTONIC);
+        OPTIONS.store(Box::into_raw(Box::new(options)), Ordering::Release);
+    }
+    // SAFETY: stored above or earlier, and never freed.
+    let options = unsafe { &*OPTIONS.load(Ordering::Acquire) };
+    let started = clock::now();
+    let file = File::create(&Start {
+        folder: options.folder,
+        max_size: options.max_size,
+        clock: options.clock,
+        ticks_per_second: options.ticks_per_second,
+        started,
+        started_realtime: clock::nanoseconds(libc::CLOCK_REALTIME),
+        budget_permille: options.budget,
+    });
+    let file = file.ok()?;
+    modules::note_loaded(file);
+    let threads = [const { AtomicU64::new(0) }; THREADS];
+    Some(Box::new(Process { options, file, started, spent: AtomicU64::new(0), threads }))
+}
+
+impl Process {
+    /// Whether tracing has cost less than it may.
+    pub fn may_trace(&self, now: u64) -> bool {
+        /// Time that the program spent without sections must not be saved up for long.
+        const SAVED_SECONDS: u64 = 1;
+        let budget = u64::from(self.options.budget);
+        if budget == 0 {
+            return true;
+        }
+        let allowed = |ticks: u64| (u128::from(ticks) * u128::from(budget) / 1000) as u64;
+        let total = allowed(now.saturating_sub(self.started));
+        let saved = allowed(self.options.ticks_per_second * SAVED_SECONDS);
+        let spent = self.spent.load(Ordering::Relaxed);
+        if spent + saved < total {
+            // A cost that another thread adds at this moment may be lost: one section's.
+            self.spent.store(total - saved, Ordering::Relaxed);
+        }
+        spent < total
+    }
+
+    /// Notes what tracing has cost.
+    pub fn add_cost(&self, ticks: u64) {
+        self.spent.fetch_add(ticks, Ordering::Relaxed);
+        self.file.add_cost(ticks);
+    }
+
+    /// Remembers a thread's number in the file.
+    pub fn note_thread(&self, tid: u32, index: u32) {
+        let entry = u64::from(tid) << 32 | u64::from(index) + 1;
+        self.threads[tid as usize % THREADS].store(entry, Ordering::Relaxed);
+    }
+
+    /// A thread's number in the file, by the kernel's.
+    pub fn thread(&self, tid: u32) -> Option<u32> {
+        let entry = self.threads[tid as usize % THREADS].load(Ordering::Relaxed);
+        (entry >> 32 == u64::from(tid) && tid != 0).then(|| (entry & LOW_HALF) as u32 - 1)
+    }
+}
+
+/// Runs when the program starts.
+extern "C" fn starts() {
+    current();
+}
+
+/// Runs when the program has returned from `main` or called `exit`.
+pub extern "C" fn ends() {
+    // SAFETY: never freed.
+    let process = unsafe { CURRENT.load(Ordering::Acquire).as_ref() };
+    if let Some(process) = process.filter(|p| p.file.is_ours()) {
+        crate::thread::flush_all(process);
+        modules::note_loaded(process.file);
+        process.file.end(clock::now());
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static STARTS: extern "C" fn() = starts;
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static ENDS: extern "C" fn() = ends;

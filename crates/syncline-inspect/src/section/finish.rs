@@ -1,0 +1,56 @@
+//! From what was traced to records in the file.
+
+use syncline_trace::layout::{NONE, ObjectRecord, WordRecord};
+use syncline_trace::writer::Contents;
+
+use crate::engine::context::Context;
+use crate::{clock, heap, thread};
+
+/// Makes the records, and gives the context back.
+pub fn finish(context: &mut Context) {
+    context.drain();
+    if let Some(thread) = thread::current() {
+        // A handler of a signal that comes meanwhile must not write too.
+        let was_busy = core::mem::replace(&mut thread.busy, true);
+        let engine = context.engine();
+        let (stack, objects) = (engine.sections.stack, &mut engine.objects);
+        for section in &mut engine.sections.done {
+            find_objects(section.words.records(), stack, objects);
+            let lock = heap::block_of(section.record.lock);
+            section.record.incarnation = lock.map_or(0, |block| block.serial);
+            let contents = Contents {
+                objects,
+                words: section.words.records(),
+                steps: &section.steps,
+                system_calls: &section.calls,
+            };
+            thread.writer.section(&section.record, &contents);
+        }
+        let spent = clock::now().saturating_sub(context.engine().began);
+        thread.process.add_cost(spent.saturating_sub(context.engine().waited));
+        thread.busy = was_busy;
+    }
+    let engine = context.engine();
+    engine.waited = 0;
+    engine.sections.clear_done();
+    engine.sections.open.clear();
+    context.give_back();
+}
+
+/// Says of each word outside of the stack in which block of the heap it lies.
+fn find_objects(words: &mut [WordRecord], stack: (u64, u64), objects: &mut Vec<ObjectRecord>) {
+    objects.clear();
+    for word in words {
+        if (stack.0..stack.1).contains(&word.address) {
+            continue;
+        }
+        // Neighbours in time are often neighbours in a block.
+        let covers = |o: &ObjectRecord| word.address.wrapping_sub(o.start & !7) < o.size.max(1);
+        let place = objects.iter().rposition(covers).or_else(|| {
+            let block = heap::block_of(word.address)?;
+            objects.push(block);
+            Some(objects.len() - 1)
+        });
+        word.object = place.map_or(NONE, |place| place as u32);
+    }
+}

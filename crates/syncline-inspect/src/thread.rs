@@ -1,0 +1,277 @@
+//! What is kept for a thread: its writer, its stack, and counts of its acquisitions.
+
+use core::cell::Cell;
+use core::ffi::c_void;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use syncline_trace::layout::CountRecord;
+use syncline_trace::writer::Writer;
+
+use crate::process::Process;
+use crate::{clock, select, tls};
+
+/// Places for (lock, call site). When so many are in use they are written out and given up.
+const ROWS: usize = 2048;
+/// Places that are looked at for one.
+const PROBES: usize = 16;
+
+/// Acquisitions of a lock at a call site.
+#[derive(Default)]
+pub struct Row {
+    /// What will be written: everything but the thread's owner only reads it at the end.
+    pub lock: AtomicU64,
+    /// Return address.
+    pub site: AtomicU64,
+    acquisitions: AtomicU64,
+    contended: AtomicU64,
+    traced: AtomicU64,
+    waited: AtomicU64,
+    held: AtomicU64,
+    held_samples: AtomicU64,
+    op: AtomicU32,
+    /// Whether its sections are to be traced.
+    pub selected: Cell<bool>,
+}
+
+/// A thread.
+pub struct Thread {
+    /// Where it writes.
+    pub writer: Writer,
+    /// The process that it was seen in.
+    pub process: &'static Process,
+    /// Lowest address of its stack and one past the highest; 0 while they are not known.
+    pub stack: (u64, u64),
+    /// The kernel's number.
+    pub tid: u32,
+    /// Set while this is being changed, against handlers of signals.
+    pub busy: bool,
+    /// Acquisitions to let pass before the budget is asked.
+    pub countdown: u32,
+    /// The lock whose time held is being measured, since when, and its row.
+    pub timed: Option<(u64, u64, usize)>,
+    random: u64,
+    rows: Box<[Row]>,
+    next: *mut Thread,
+}
+
+static THREADS: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
+/// The key whose destructor runs at a thread's end, plus 1.
+static KEY: AtomicU32 = AtomicU32::new(0);
+
+/// This thread; none if it can't be recorded.
+#[inline]
+pub fn current() -> Option<&'static mut Thread> {
+    let process = crate::process::current()?;
+    // SAFETY: this thread's own, and never freed.
+    let thread = unsafe { (tls::thread() as *mut Thread).as_mut() };
+    match thread {
+        Some(thread) if core::ptr::eq(thread.process, process) => Some(thread),
+        _ => begin(process),
+    }
+}
+
+#[cold]
+fn begin(process: &'static Process) -> Option<&'static mut Thread> {
+    /// While it begins: what a handler does meanwhile is not counted.
+    const BEGINNING: usize = 1;
+    if tls::thread() == BEGINNING {
+        return None;
+    }
+    let before = tls::thread();
+    tls::set_thread(BEGINNING);
+    let thread = syncline_interpose::preserving_errno(|| Thread::new(process));
+    tls::set_thread(thread.as_ref().map_or(before, |t| (&raw const **t).addr()));
+    let thread = Box::leak(thread?);
+    let me: *mut Thread = thread;
+    let mut first = THREADS.load(Ordering::Relaxed);
+    loop {
+        thread.next = first;
+        // Release: with the Acquire of `flush_all`.
+        match THREADS.compare_exchange(first, me, Ordering::Release, Ordering::Relaxed) {
+            Ok(_) => break,
+            Err(now) => first = now,
+        }
+    }
+    at_end(me);
+    Some(thread)
+}
+
+/// Has the thread's counts written when it ends.
+fn at_end(thread: *mut Thread) {
+    unsafe extern "C" fn ended(thread: *mut c_void) {
+        // SAFETY: set below, and never freed.
+        unsafe {
+            let thread = &mut *thread.cast::<Thread>();
+            thread.flush();
+            thread.name_and_end(clock::now());
+        }
+    }
+    // SAFETY: plain calls. If two threads make a key at once, one key stays unused.
+    unsafe {
+        if KEY.load(Ordering::Acquire) == 0 {
+            let mut key = 0;
+            if libc::pthread_key_create(&mut key, Some(ended)) != 0 {
+                return;
+            }
+            let (new, order) = (key + 1, Ordering::AcqRel);
+            if KEY.compare_exchange(0, new, order, Ordering::Relaxed).is_err() {
+                libc::pthread_key_delete(key);
+            }
+        }
+        libc::pthread_setspecific(KEY.load(Ordering::Acquire) - 1, thread.cast());
+    }
+}
+
+/// Writes the counts of all threads, at the process's end.
+pub fn flush_all(process: &'static Process) {
+    let mut at = THREADS.load(Ordering::Acquire);
+    // SAFETY: threads are never freed. Those that still run may count on meanwhile: an operation
+    // or two may be missing.
+    while let Some(thread) = unsafe { at.as_mut() } {
+        if core::ptr::eq(thread.process, process) {
+            thread.flush();
+            thread.name_and_end(0);
+        }
+        at = thread.next;
+    }
+}
+
+impl Thread {
+    fn new(process: &'static Process) -> Option<Box<Thread>> {
+        // SAFETY: a plain call.
+        let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
+        let writer = process.file.thread(tid, 0..0, clock::now())?;
+        process.note_thread(tid, writer.index());
+        Some(Box::new(Thread {
+            writer,
+            process,
+            stack: (0, 0),
+            tid,
+            busy: false,
+            countdown: 1,
+            timed: None,
+            random: clock::now() | 1,
+            rows: (0..ROWS).map(|_| Row::default()).collect(),
+            next: null_mut(),
+        }))
+    }
+
+    /// A number from 0 to `below` - 1 (xorshift64*, Vigna 2016).
+    pub fn random(&mut self, below: u32) -> u32 {
+        self.random ^= self.random >> 12;
+        self.random ^= self.random << 25;
+        self.random ^= self.random >> 27;
+        let high = self.random.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32;
+        (high * u64::from(below) >> 32) as u32
+    }
+
+    /// The row of a lock and a call site.
+    #[inline]
+    pub fn row(&mut self, lock: u64, site: u64, op: u32) -> usize {
+        let mixed = (lock ^ site.rotate_left(20)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let first = (mixed >> 48) as usize;
+        for probe in 0..PROBES {
+            let place = (first + probe) % ROWS;
+            let row = &self.rows[place];
+            let found = (row.lock.load(Ordering::Relaxed), row.site.load(Ordering::Relaxed));
+            if found == (lock, site) {
+                return place;
+            }
+            if found.0 == 0 {
+                return self.new_row(place, lock, site, op);
+            }
+        }
+        self.flush();
+        for row in &self.rows {
+            row.lock.store(0, Ordering::Relaxed);
+        }
+        self.timed = None;
+        self.new_row(first % ROWS, lock, site, op)
+    }
+
+    #[cold]
+    fn new_row(&mut self, place: usize, lock: u64, site: u64, op: u32) -> usize {
+        let row = &self.rows[place];
+        row.site.store(site, Ordering::Relaxed);
+        row.op.store(op, Ordering::Relaxed);
+        row.selected.set(select::is_selected(self.process.options, lock, site));
+        row.lock.store(lock, Ordering::Release);
+        place
+    }
+
+    /// Whether the sections of a row are to be traced.
+    pub fn is_selected(&self, row: usize) -> bool {
+        self.rows[row].selected.get()
+    }
+
+    /// Counts an acquisition that waited so long; 0 if it did not wait.
+    #[inline]
+    pub fn acquired(&self, row: usize, waited: u64) {
+        let row = &self.rows[row];
+        add(&row.acquisitions, 1);
+        if waited > 0 {
+            add(&row.contended, 1);
+            add(&row.waited, waited);
+        }
+    }
+
+    /// Counts a traced section.
+    pub fn traced(&self, row: usize) {
+        add(&self.rows[row].traced, 1);
+    }
+
+    /// Adds a time held.
+    pub fn held(&self, row: usize, ticks: u64) {
+        add(&self.rows[row].held, ticks);
+        add(&self.rows[row].held_samples, 1);
+    }
+
+    /// Writes what was counted since the last time.
+    pub fn flush(&mut self) {
+        for row in &self.rows {
+            let take = |cell: &AtomicU64| cell.swap(0, Ordering::Relaxed);
+            let lock = row.lock.load(Ordering::Acquire);
+            let acquisitions = take(&row.acquisitions);
+            if lock == 0 || acquisitions == 0 {
+                continue;
+            }
+            self.writer.count(&CountRecord {
+                lock,
+                site: row.site.load(Ordering::Relaxed),
+                acquisitions,
+                contended: take(&row.contended),
+                traced: take(&row.traced),
+                waited_ticks: take(&row.waited),
+                held_ticks: take(&row.held),
+                held_samples: take(&row.held_samples),
+                op: row.op.load(Ordering::Relaxed),
+                reserved: 0,
+            });
+        }
+    }
+
+    fn name_and_end(&mut self, now: u64) {
+        let mut path = format!("/proc/self/task/{}/comm\0", self.tid);
+        let name = crate::files::read(&mut path);
+        self.writer.set_name_and_end(name.trim_ascii_end(), now);
+    }
+
+    /// Learns the bounds of the stack that the thread runs on.
+    pub fn learn_stack(&mut self, pointer: u64) {
+        if pointer.wrapping_sub(self.stack.0) < self.stack.1 - self.stack.0 {
+            return;
+        }
+        let first = self.stack == (0, 0);
+        self.stack = crate::files::mapping_around(pointer).unwrap_or((pointer, pointer));
+        if first {
+            self.writer.set_stack(self.stack.0..self.stack.1);
+        }
+    }
+}
+
+/// Adds to a counter that only this thread writes.
+#[inline]
+fn add(counter: &AtomicU64, n: u64) {
+    counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed);
+}

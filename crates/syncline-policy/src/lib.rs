@@ -1,0 +1,23 @@
+//! Policy files: which lock of the catalogue each object of a program gets, by the place that
+//! creates or acquires it, by its name, or by where it is. `docs/exec.md` describes the file.
+//!
+//! Three steps, each in a module of its own:
+//!
+//! 1. [`Policy`] is what a file says ([`Policy::read`]), and how one is written, with comments
+//!    ([`Policy::text`]);
+//! 2. [`Files`] are those of the program, which may have changed since;
+//! 3. a [`Plan`] is what the library in the program is told: addresses in place of names, and
+//!    [`Remark`]s for all that a name no longer stands for.
+//!
+//! What this crate does not do: it knows no locks. Whether a name is one is its caller's to say.
+
+mod file;
+mod files;
+mod plan;
+mod remark;
+mod text;
+
+pub use file::{Error, Policy, Rule, Subject};
+pub use files::Files;
+pub use plan::Plan;
+pub use remark::{Remark, Why};

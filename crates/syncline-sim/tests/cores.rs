@@ -1,0 +1,131 @@
+//! What a core does by itself: its levels of caches, the instructions beside its accesses, and for how
+//! long its accesses keep a line from others.
+
+use std::cell::Cell;
+use std::sync::atomic::Ordering::Relaxed;
+
+use syncline::memory::{Memory, Padded, Word};
+use syncline_sim::engine::{self, Body, Engine};
+use syncline_sim::{Machine, Simulated};
+
+type Line = Padded<<Simulated as Memory>::Word>;
+
+fn named(name: &str) -> Machine {
+    Machine::named(name).unwrap()
+}
+
+fn lines(count: usize) -> Vec<Line> {
+    std::iter::repeat_with(Line::default).take(count).collect()
+}
+
+/// Cycles of a load, on average, by a core that goes round a number of lines again and again.
+fn load(machine: &Machine, count: usize) -> f64 {
+    const ROUNDS: usize = 3;
+    let lines = lines(count);
+    let cycles = Cell::new(0);
+    let body: Body<'_> = Box::new(|| {
+        for round in 0..=ROUNDS {
+            let began = engine::now();
+            for line in &lines {
+                line.load(Relaxed);
+            }
+            cycles.set(cycles.get() + if round > 0 { engine::now() - began } else { 0 });
+        }
+    });
+    Engine::new(machine, 1).accesses_only().run(vec![(0, body)]);
+    cycles.get() as f64 / (ROUNDS * count) as f64
+}
+
+#[test]
+fn a_load_takes_what_the_level_takes_that_holds_all_lines() {
+    // Lines of half of a level, and twice the one before: table 3.
+    for (name, levels) in [
+        ("opteron", &[(512, 3.0), (4096, 15.0), (16_384, 40.0)][..]),
+        ("xeon", &[(256, 5.0), (2048, 11.0), (8192, 44.0)]),
+        ("niagara", &[(64, 3.0), (256, 24.0)]),
+        ("tilera", &[(256, 2.0), (2048, 11.0)]),
+    ] {
+        for &(count, cycles) in levels {
+            assert_eq!(load(&named(name), count), cycles, "{name}, {count} lines");
+        }
+    }
+}
+
+#[test]
+fn threads_of_a_core_take_turns() {
+    const ACCESSES: u64 = 1000;
+    let cycles = |machine: &Machine, threads: usize| {
+        let words = lines(threads);
+        let body = |place: usize| -> Body<'_> {
+            let word = &words[place];
+            Box::new(move || {
+                for _ in 0..ACCESSES {
+                    word.load(Relaxed);
+                }
+            })
+        };
+        let threads = (0..threads).map(|place| (place, body(place))).collect();
+        Engine::new(machine, 1).run(threads).cycles / ACCESSES
+    };
+    // Loads of one line follow each other at once; for each of two pipelines there are four threads.
+    let niagara = named("niagara");
+    assert_eq!((cycles(&niagara, 1), cycles(&niagara, 2)), (3, 3));
+    assert_eq!((cycles(&niagara, 4), cycles(&niagara, 8)), (6, 12));
+    assert_eq!(cycles(&named("xeon"), 10), 1, "cores of their own");
+}
+
+#[test]
+fn instructions_are_no_part_of_an_access() {
+    let word = Line::default();
+    let body: Body<'_> = Box::new(|| {
+        let began = engine::now();
+        word.swap(1, Relaxed);
+        let first = engine::now();
+        assert_eq!(first - began, 176, "from memory");
+        word.swap(1, Relaxed);
+        assert_eq!(engine::now() - first, 3 + 95);
+    });
+    Engine::new(&named("niagara"), 1).run(vec![(0, body)]);
+}
+
+/// Cycles from one access to the next, if two cores do nothing else to a line.
+fn apart(machine: &Machine, other: usize, access: fn(&Line)) -> u64 {
+    const ACCESSES: u64 = 1000;
+    let word = Line::default();
+    let body = || -> Body<'_> { Box::new(|| (0..ACCESSES).for_each(|_| access(&word))) };
+    let threads = vec![(0, body()), (other, body())];
+    Engine::new(machine, 1).accesses_only().run(threads).cycles / (2 * ACCESSES)
+}
+
+#[test]
+fn a_line_that_travels_is_busy_all_the_while_and_one_that_stays_is_not() {
+    let swap: fn(&Line) = |word| {
+        word.swap(1, Relaxed);
+    };
+    assert_eq!(apart(&named("xeon"), 1, swap), 120);
+    // 90 from another core, of which 24 are the way of a load, which takes 3 in a cache like that.
+    assert_eq!(apart(&named("niagara"), 8, swap), 69);
+}
+
+#[test]
+fn what_can_not_be_had_for_writing_is_not_fetched_so() {
+    let fetched = |name: &str| {
+        let word = Line::default();
+        let cycles = Cell::new(0);
+        let body: Body<'_> = Box::new(|| {
+            word.load(Relaxed);
+            let began = engine::now();
+            Simulated::prefetch_for_write(&word);
+            cycles.set(engine::now() - began);
+        });
+        let other: Body<'_> = Box::new(|| {
+            word.load(Relaxed);
+        });
+        let machine = named(name);
+        let far = machine.threads() - 1;
+        Engine::new(&machine, 1).run(vec![(far, other), (0, body)]);
+        cycles.get()
+    };
+    assert_eq!((fetched("niagara"), fetched("tilera")), (0, 0));
+    assert!(fetched("opteron") > 200, "a broadcast");
+}

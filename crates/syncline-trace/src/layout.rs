@@ -1,0 +1,318 @@
+//! The file of one process, field by field.
+//!
+//! ```text
+//! 0          Header, one page
+//! ...        two regions of records of a fixed size, each filled from its start:
+//!              modules   ModuleRecord   what was mapped where, as in a recording
+//!              threads   ThreadRecord   one a thread
+//! ...        the arena: chunks of a multiple of 64 KiB, handed out from its start
+//!
+//! chunk      ChunkHeader, then records one behind the other:
+//!              RecordHeader   kind and length
+//!              SectionRecord  + objects, words, steps, system calls, each an array
+//!              CountRecord
+//! ```
+//!
+//! Numbers are in the machine's own byte order, times in ticks of [`Header::clock`].
+//!
+//! A chunk belongs to one thread, which alone writes to it. A record counts once
+//! [`ChunkHeader::used`] covers it, and that word is stored last: so records are whole or not
+//! there. A chunk that was claimed and never used is zero, and is passed over.
+
+use bytemuck::{Pod, Zeroable};
+use syncline_recording::layout::Region;
+
+/// The first eight bytes of a file.
+pub const MAGIC: [u8; 8] = *b"SYNTRACE";
+/// The version of this layout. A reader takes no other.
+pub const VERSION: u32 = 1;
+/// Bytes from the start of the file to the first region.
+pub const HEADER_SIZE: usize = 4096;
+/// Chunks begin at multiples of this many bytes of the arena, and are multiples of it.
+pub const CHUNK: u64 = 64 << 10;
+/// [`ChunkHeader::magic`]
+pub const CHUNK_MAGIC: u32 = 0x4b4e_4843;
+/// A thread or an object that is not known.
+pub const NONE: u32 = u32::MAX;
+
+/// The first page.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Header {
+    /// [`MAGIC`], stored last when the file is made.
+    pub magic: [u8; 8],
+    /// [`VERSION`]
+    pub version: u32,
+    /// [`syncline_recording::layout::BYTE_ORDER`]
+    pub byte_order: u32,
+    /// ELF machine number of the process, such as 62 for x86-64.
+    pub machine: u32,
+    /// As in a recording: time stamp counter, or `CLOCK_MONOTONIC`.
+    pub clock: u32,
+    /// Ticks of the clock in a second.
+    pub ticks_per_second: u64,
+    /// When tracing began, in ticks.
+    pub started: u64,
+    /// When tracing began, in nanoseconds since 1970.
+    pub started_realtime: u64,
+    /// When the process said that it ends, in ticks; 0 if it did not.
+    pub ended: u64,
+    /// Process number.
+    pub pid: u32,
+    /// Process number of the parent when tracing began.
+    pub parent: u32,
+    /// Bytes that the file may become.
+    pub file_size: u64,
+    /// [`syncline_recording::layout::ModuleRecord`]s
+    pub modules: Region,
+    /// [`ThreadRecord`]s
+    pub threads: Region,
+    /// Where the arena starts, in bytes.
+    pub arena_offset: u64,
+    /// Bytes of the arena that were handed out, from its start.
+    pub arena_used: u64,
+    /// Bytes that the arena can hand out.
+    pub arena_capacity: u64,
+    /// Records that were not kept because there was no room.
+    pub dropped: u64,
+    /// Most that tracing was to add to the program's time, in thousandths; 0 for no limit.
+    pub budget_permille: u32,
+    /// 1 once the file system had no room left.
+    pub disk_full: u32,
+    /// Ticks that tracing cost so far, over all threads.
+    pub cost_ticks: u64,
+    /// Why the program was left alone, ended by a zero byte; empty if it was not.
+    pub left_alone: [u8; 256],
+    /// Path of the executable, ended by a zero byte.
+    pub executable: [u8; 1024],
+    /// Arguments, each ended by a zero byte, cut where they do not fit.
+    pub arguments: [u8; 2048],
+}
+
+/// A thread.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct ThreadRecord {
+    /// The kernel's thread number; 0 while this record is not filled in.
+    pub tid: u32,
+    /// Not used.
+    pub reserved: u32,
+    /// Lowest address of its stack.
+    pub stack_low: u64,
+    /// One past the highest address of its stack.
+    pub stack_high: u64,
+    /// When it was first seen, in ticks.
+    pub started: u64,
+    /// When it ended, in ticks; 0 if it did not.
+    pub ended: u64,
+    /// Name, ended by a zero byte.
+    pub name: [u8; 24],
+}
+
+/// The start of a chunk.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct ChunkHeader {
+    /// [`CHUNK_MAGIC`]; 0 if the chunk was never used.
+    pub magic: u32,
+    /// Index of the thread that writes to it.
+    pub thread: u32,
+    /// Bytes of the chunk, with this header.
+    pub size: u64,
+    /// Bytes of it that are whole records, with this header.
+    pub used: u64,
+}
+
+/// [`RecordHeader::kind`]: a [`SectionRecord`] and its arrays.
+pub const RECORD_SECTION: u32 = 1;
+/// [`RecordHeader::kind`]: a [`CountRecord`].
+pub const RECORD_COUNT: u32 = 2;
+
+/// What stands before each record.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct RecordHeader {
+    /// [`RECORD_SECTION`] or [`RECORD_COUNT`]; a reader passes over what it doesn't know.
+    pub kind: u32,
+    /// Bytes of the record with this header; a multiple of 8.
+    pub length: u32,
+}
+
+/// [`SectionRecord::flags`]: the acquisition had to wait.
+pub const WAITED: u32 = 1 << 0;
+/// [`SectionRecord::flags`]: acquired for reading; others may hold the lock at the same time.
+pub const SHARED: u32 = 1 << 1;
+/// [`SectionRecord::flags`]: a handler of the program for a signal ran in the middle.
+pub const HANDLER: u32 = 1 << 2;
+/// [`SectionRecord::flags`]: begins where a wait for a condition ended.
+pub const AFTER_WAIT: u32 = 1 << 3;
+/// [`SectionRecord::flags`]: ends where a wait for a condition began.
+pub const BEFORE_WAIT: u32 = 1 << 4;
+/// [`SectionRecord::flags`]: released by another thread than the one that acquired.
+pub const RELEASED_BY_OTHER: u32 = 1 << 5;
+
+/// [`SectionRecord::stopped`]: traced to its end.
+pub const STOP_NONE: u32 = 0;
+/// [`SectionRecord::stopped`]: at a fork.
+pub const STOP_FORK: u32 = 1;
+/// [`SectionRecord::stopped`]: at a jump out of it (`longjmp`, an exception).
+pub const STOP_JUMP: u32 = 2;
+/// [`SectionRecord::stopped`]: at a limit on instructions or on the address set.
+pub const STOP_LIMIT: u32 = 3;
+/// [`SectionRecord::stopped`]: where a thread was made.
+pub const STOP_CLONE: u32 = 4;
+/// [`SectionRecord::stopped`]: at an instruction that is not understood.
+pub const STOP_UNKNOWN: u32 = 5;
+/// [`SectionRecord::stopped`]: for another reason.
+pub const STOP_OTHER: u32 = 6;
+
+/// One execution of a critical section: from an acquisition to the release, or to or from a
+/// wait for a condition in between. Behind it stand its arrays, in the order of their counts.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct SectionRecord {
+    /// Address of the lock.
+    pub lock: u64,
+    /// Return address of the acquiring call.
+    pub site: u64,
+    /// Acquired, in ticks.
+    pub acquired: u64,
+    /// Released, in ticks.
+    pub released: u64,
+    /// Ticks that it waited for the lock.
+    pub waited: u64,
+    /// Orders the sections of one lock: a greater number was acquired later. Numbers may be
+    /// missing, since not every section is traced.
+    pub order: u64,
+    /// The lock of the section that this one lies in; 0 if it lies in none.
+    pub outer: u64,
+    /// Which of the locks that this address had in turn: another number where the memory was
+    /// freed and used again, or the lock initialised again. 0 if that is not known.
+    pub incarnation: u64,
+    /// Index of the thread that held the lock when this one had to wait; [`NONE`] if it did
+    /// not, or that is not known.
+    pub holder: u32,
+    /// [`WAITED`] and its like.
+    pub flags: u32,
+    /// [`STOP_NONE`] and its like. After a stop the rest ran untraced.
+    pub stopped: u32,
+    /// Code of the acquiring [`syncline_recording::Op`].
+    pub op: u32,
+    /// Instructions executed.
+    pub instructions: u64,
+    /// Of those, how many accessed memory.
+    pub memory_instructions: u64,
+    /// Blocks of memory allocated.
+    pub allocations: u32,
+    /// Blocks of memory freed.
+    pub frees: u32,
+    /// Elements of the array of [`ObjectRecord`].
+    pub objects: u32,
+    /// Elements of the array of [`WordRecord`].
+    pub words: u32,
+    /// Elements of the array of [`StepRecord`].
+    pub steps: u32,
+    /// Elements of the array of [`SystemCallRecord`].
+    pub system_calls: u32,
+}
+
+/// A block of the heap that a section touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Pod, Zeroable)]
+#[repr(C)]
+pub struct ObjectRecord {
+    /// Its first address.
+    pub start: u64,
+    /// Bytes that were asked for.
+    pub size: u64,
+    /// Return address of the allocating call.
+    pub site: u64,
+    /// Which of the blocks that this address had in turn: a freed and used again address is
+    /// another object.
+    pub serial: u64,
+}
+
+/// Eight bytes of memory that a section touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct WordRecord {
+    /// Its address; a multiple of 8.
+    pub address: u64,
+    /// An instruction that read it; 0 if none did.
+    pub reader: u64,
+    /// An instruction that wrote it; 0 if none did.
+    pub writer: u64,
+    /// Place in the array of objects; [`NONE`] if it lies in no block that is known.
+    pub object: u32,
+    /// Bytes that were read, one bit each; the lowest address is bit 0.
+    pub read: u8,
+    /// Bytes that were written.
+    pub written: u8,
+    /// Not used.
+    pub reserved: u16,
+}
+
+/// An instruction that a section executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct StepRecord {
+    /// Its address.
+    pub address: u64,
+    /// Lowest address that it accessed outside of the thread's stack; meaningless unless
+    /// `accesses` is more than 0.
+    pub low: u64,
+    /// Last address that it accessed outside of the thread's stack.
+    pub high: u64,
+    /// How often it was executed.
+    pub times: u32,
+    /// How often of these it accessed memory outside of the thread's stack.
+    pub accesses: u32,
+}
+
+/// A system call in a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct SystemCallRecord {
+    /// Its number on x86-64.
+    pub number: u32,
+    /// How often.
+    pub times: u32,
+}
+
+/// Acquisitions by one thread of one lock at one call site, traced or not. Records of the same
+/// lock and site add up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct CountRecord {
+    /// Address of the lock.
+    pub lock: u64,
+    /// Return address of the acquiring call.
+    pub site: u64,
+    /// Acquisitions.
+    pub acquisitions: u64,
+    /// Of those, how many had to wait.
+    pub contended: u64,
+    /// Of those, how many were traced.
+    pub traced: u64,
+    /// Ticks that they waited.
+    pub waited_ticks: u64,
+    /// Ticks held, over those that were timed and not traced.
+    pub held_ticks: u64,
+    /// How many were timed and not traced.
+    pub held_samples: u64,
+    /// Code of the acquiring [`syncline_recording::Op`].
+    pub op: u32,
+    /// Not used.
+    pub reserved: u32,
+}
+
+const _: () = {
+    assert!(size_of::<Header>() <= HEADER_SIZE);
+    assert!(size_of::<ThreadRecord>() == 64);
+    assert!(size_of::<ChunkHeader>() == 24);
+    assert!(size_of::<SectionRecord>() == 120);
+    assert!(size_of::<ObjectRecord>() == 32);
+    assert!(size_of::<WordRecord>() == 32);
+    assert!(size_of::<StepRecord>() == 32);
+    assert!(size_of::<SystemCallRecord>() == 8);
+    assert!(size_of::<CountRecord>() == 72);
+};

@@ -1,0 +1,22 @@
+//! The trace: what a program's critical sections did to memory, as it is laid out on disk.
+//!
+//! A trace is a folder, as a recording is, with one file for each process (`PID.trace`) and a
+//! [`Session`](syncline_recording::Session). The library that traces maps its process's file
+//! and appends whole records, so the file can be read while the program runs, and after
+//! `kill -9`.
+//!
+//! - [`layout`] is the file, field by field: plain structures that both sides share;
+//! - [`writer`] appends to it from inside any program: no allocation, no lock, no call into
+//!   the C library but to list the loaded objects;
+//! - [`Trace`] reads a file and trusts none of its bytes: whatever they are, the answer is a
+//!   value or an [`Error`], never a panic.
+//!
+//! This crate knows nothing of how sections are traced, nor of what is made of them.
+
+pub mod layout;
+mod reader;
+mod records;
+pub mod writer;
+
+pub use reader::{Section, Thread, Trace, trace_files};
+pub use syncline_recording::Error;

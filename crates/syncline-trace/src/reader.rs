@@ -1,0 +1,186 @@
+//! Reads the file of one process, whatever its bytes are.
+//!
+//! The file may be cut short, foreign, damaged, or still being written. So it is read with
+//! ordinary reads and never mapped, every offset and count is checked against the file's real
+//! size, and what is not plausible is an [`Error`]; [`Source`] and [`records`] do that.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bytemuck::{AnyBitPattern, pod_read_unaligned};
+use syncline_recording::layout::ModuleRecord;
+use syncline_recording::source::Source;
+use syncline_recording::text;
+
+use crate::Error;
+use crate::layout::{
+    CountRecord, Header, MAGIC, ObjectRecord, RECORD_COUNT, RECORD_SECTION, SectionRecord,
+    StepRecord, SystemCallRecord, ThreadRecord, VERSION, WordRecord,
+};
+use crate::records::{self, Record};
+
+/// A thread of the file.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    /// Its place in the file, by which others refer to it.
+    pub index: u32,
+    /// The record.
+    pub record: ThreadRecord,
+}
+
+impl Thread {
+    /// The name.
+    pub fn name(&self) -> String {
+        text(&self.record.name)
+    }
+}
+
+/// A section, with its arrays.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Index of the thread that executed it.
+    pub thread: u32,
+    /// The record.
+    pub record: SectionRecord,
+    /// Blocks of the heap that it touched.
+    pub objects: Box<[ObjectRecord]>,
+    /// Its address set.
+    pub words: Box<[WordRecord]>,
+    /// The instructions that it executed.
+    pub steps: Box<[StepRecord]>,
+    /// Its system calls.
+    pub system_calls: Box<[SystemCallRecord]>,
+}
+
+/// All that the file of one process holds.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// Where it was read from.
+    pub path: PathBuf,
+    /// The first page.
+    pub header: Header,
+    /// The code that was mapped.
+    pub modules: Vec<ModuleRecord>,
+    /// The threads.
+    pub threads: Vec<Thread>,
+    /// The sections, those of one thread in the order in which they were written.
+    pub sections: Vec<Section>,
+    /// Acquisitions, with the index of the thread that made them.
+    pub counts: Vec<(u32, CountRecord)>,
+}
+
+impl Trace {
+    /// Reads the file, also while its process runs.
+    ///
+    /// # Errors
+    /// [`Error`], if the file can't be read or is not a trace that this version understands.
+    /// Damage is found where it makes the structure unreadable; a value that was overwritten is
+    /// not noticed.
+    pub fn open(path: &Path) -> Result<Trace, Error> {
+        let source = Source::open(path)?;
+        let header: Header = source.first_page(MAGIC, VERSION)?;
+        let modules = source.region::<ModuleRecord>(&header.modules, "modules")?;
+        let records = source.region::<ThreadRecord>(&header.threads, "threads")?;
+        let threads = records.iter().enumerate().filter(|(_, record)| record.tid != 0);
+        let threads = threads.map(|(i, &record)| Thread { index: i as u32, record }).collect();
+        let (mut sections, mut counts) = (Vec::new(), Vec::new());
+        records::for_each(&source, &header, |Record { thread, kind, bytes }| {
+            match kind {
+                RECORD_SECTION => sections.push(
+                    section(thread, bytes)
+                        .ok_or_else(|| source.damaged("a section is not as long as it says"))?,
+                ),
+                RECORD_COUNT => counts.push((
+                    thread,
+                    bytemuck::try_pod_read_unaligned(bytes)
+                        .map_err(|_| source.damaged("a count has an unknown size"))?,
+                )),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(Trace { path: path.to_owned(), header, modules, threads, sections, counts })
+    }
+
+    /// The first page alone.
+    ///
+    /// # Errors
+    /// As [`Trace::open`].
+    pub fn header_of(path: &Path) -> Result<Header, Error> {
+        Source::open(path)?.first_page(MAGIC, VERSION)
+    }
+
+    /// The executable's path.
+    pub fn executable(&self) -> String {
+        text(&self.header.executable)
+    }
+
+    /// The program's arguments, its name among them.
+    pub fn arguments(&self) -> Vec<String> {
+        let bytes = &self.header.arguments;
+        let used = bytes.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
+        bytes[..used].split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect()
+    }
+
+    /// Why the program was left alone; none if it was not.
+    pub fn left_alone(&self) -> Option<String> {
+        let why = text(&self.header.left_alone);
+        (!why.is_empty()).then_some(why)
+    }
+
+    /// When the process ended, or was last seen if it could not say so, in ticks.
+    pub fn ended(&self) -> u64 {
+        if self.header.ended != 0 {
+            return self.header.ended;
+        }
+        let threads = self.threads.iter().map(|t| t.record.ended);
+        let sections = self.sections.iter().map(|s| s.record.released);
+        threads.chain(sections).max().unwrap_or(0).max(self.header.started)
+    }
+
+    /// Converts ticks to seconds.
+    pub fn seconds(&self, ticks: u64) -> f64 {
+        ticks as f64 / self.header.ticks_per_second as f64
+    }
+}
+
+fn section(thread: u32, bytes: &[u8]) -> Option<Section> {
+    let (first, mut rest) = bytes.split_at_checked(size_of::<SectionRecord>())?;
+    let record: SectionRecord = pod_read_unaligned(first);
+    let section = Section {
+        thread,
+        objects: array(&mut rest, record.objects)?,
+        words: array(&mut rest, record.words)?,
+        steps: array(&mut rest, record.steps)?,
+        system_calls: array(&mut rest, record.system_calls)?,
+        record,
+    };
+    rest.is_empty().then_some(section)
+}
+
+fn array<T: AnyBitPattern>(rest: &mut &[u8], count: u32) -> Option<Box<[T]>> {
+    let (array, behind) = rest.split_at_checked((count as usize).checked_mul(size_of::<T>())?)?;
+    *rest = behind;
+    Some(array.chunks_exact(size_of::<T>()).map(pod_read_unaligned).collect())
+}
+
+/// The process files of a trace, which may be a folder or one such file, in the order of their
+/// names; none if the folder has none.
+///
+/// # Errors
+/// [`Error::Io`]
+pub fn trace_files(trace: &Path) -> Result<Vec<PathBuf>, Error> {
+    let io = |source| Error::Io { path: trace.to_owned(), source };
+    if !fs::metadata(trace).map_err(io)?.is_dir() {
+        return Ok(vec![trace.to_owned()]);
+    }
+    let mut files = Vec::new();
+    for entry in fs::read_dir(trace).map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        if path.extension().is_some_and(|e| e == "trace") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,74 @@
+//! The records of a process's file: what is read is checked against the file's size first.
+
+use bytemuck::Zeroable;
+use syncline_recording::source::Source;
+
+use crate::Error;
+use crate::layout::{CHUNK, CHUNK_MAGIC, ChunkHeader, Header, RecordHeader};
+
+/// A whole record: its thread's index, its kind and its bytes.
+pub struct Record<'a> {
+    /// Index of the thread that wrote it.
+    pub thread: u32,
+    /// What it is.
+    pub kind: u32,
+    /// It, without the record's header.
+    pub bytes: &'a [u8],
+}
+
+/// Calls `each` for every whole record.
+pub fn for_each(
+    source: &Source<'_>,
+    header: &Header,
+    mut each: impl FnMut(Record<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let used = header.arena_used.min(header.arena_capacity);
+    let mut at = 0;
+    while at < used {
+        let offset = header.arena_offset.checked_add(at);
+        let offset = offset.ok_or_else(|| source.damaged("an offset is out of range"))?;
+        // The tail of a file that was cut behind its last record.
+        if offset >= source.size() {
+            break;
+        }
+        at += chunk(source, offset, &mut each)?;
+    }
+    Ok(())
+}
+
+/// Reads one chunk, and says how long it is.
+fn chunk(
+    source: &Source<'_>,
+    offset: u64,
+    each: &mut impl FnMut(Record<'_>) -> Result<(), Error>,
+) -> Result<u64, Error> {
+    let chunk = source.records::<ChunkHeader>(offset, 1, "chunks")?[0];
+    if chunk.magic == ChunkHeader::zeroed().magic {
+        return Ok(CHUNK);
+    }
+    let aligned = chunk.size != 0 && chunk.size.is_multiple_of(CHUNK);
+    let header = size_of::<ChunkHeader>() as u64;
+    if chunk.magic != CHUNK_MAGIC
+        || !aligned
+        || !(header..=chunk.size).contains(&chunk.used)
+        || !chunk.used.is_multiple_of(8)
+    {
+        return Err(source.damaged("a chunk has an impossible header"));
+    }
+    // As words, so that the records in it are aligned.
+    let words = ((chunk.used - header) / 8) as usize;
+    let words: Vec<u64> = source.records(offset + header, words, "records")?;
+    let mut rest: &[u8] = bytemuck::cast_slice(&words);
+    while let Some((first, _)) = rest.split_at_checked(size_of::<RecordHeader>()) {
+        let record: RecordHeader = bytemuck::pod_read_unaligned(first);
+        let length = record.length as usize;
+        let whole = length >= first.len() && length.is_multiple_of(8) && length <= rest.len();
+        if !whole {
+            return Err(source.damaged("a record has an impossible length"));
+        }
+        let bytes = &rest[first.len()..length];
+        each(Record { thread: chunk.thread, kind: record.kind, bytes })?;
+        rest = &rest[length..];
+    }
+    Ok(chunk.size)
+}

@@ -1,0 +1,194 @@
+//! The mapped file: what is where, and how records and chunks of it are claimed.
+
+use core::ops::Range;
+use core::ptr::{null_mut, slice_from_raw_parts_mut};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use rustix::io::Errno;
+use rustix::mm::{Advice, madvise};
+use syncline_recording::layout::{ModuleRecord, Region};
+
+use super::append::Writer;
+use crate::layout::{CHUNK, Header, ThreadRecord};
+
+/// Makes the pages of `[start, end)` real. False if the file system has no room: a store would
+/// then end the program with SIGBUS. (`MADV_POPULATE_WRITE`, Linux 5.14; on older kernels a full
+/// disk is not noticed in time.)
+pub fn populate(start: *mut u8, end: *mut u8) -> bool {
+    const PAGE: usize = 4096;
+    let first = start as usize & !(PAGE - 1);
+    let last = (end as usize).next_multiple_of(PAGE);
+    // SAFETY: the range lies within the mapped file; the call changes no byte of it.
+    let result = unsafe { madvise(first as *mut _, last - first, Advice::LinuxPopulateWrite) };
+    matches!(result, Ok(()) | Err(Errno::INVAL))
+}
+
+/// A process's file, mapped for the rest of the process's life. Copies are the same file.
+#[derive(Clone, Copy, Debug)]
+pub struct File {
+    base: *mut u8,
+    /// 1 in the process that made the file; the kernel clears it in a forked child.
+    alive: *const u32,
+}
+
+// SAFETY: the mappings stay for the life of the process, and are written to as the layout says:
+// atomically, or by one thread only.
+unsafe impl Send for File {}
+// SAFETY: as above.
+unsafe impl Sync for File {}
+
+impl File {
+    pub(super) fn new(base: *mut u8, alive: *const u32) -> File {
+        File { base, alive }
+    }
+
+    /// Whether this process made the file; false in a forked child.
+    pub fn is_ours(self) -> bool {
+        // SAFETY: the page stays mapped. Nobody writes to it but the kernel at a fork.
+        unsafe { self.alive.read_volatile() != 0 }
+    }
+
+    fn header(self) -> *mut Header {
+        self.base.cast()
+    }
+
+    fn at(self, offset: u64) -> *mut u8 {
+        self.base.wrapping_add(offset as usize)
+    }
+
+    /// A thread's writer; none if there is no room for its record, or in a forked child.
+    ///
+    /// `started` is in ticks; the stack is what [`Writer::set_stack`] may change.
+    pub fn thread(self, tid: u32, stack: Range<u64>, started: u64) -> Option<Writer> {
+        // SAFETY: the region is the header's.
+        let (record, index) = unsafe { self.claim(&raw mut (*self.header()).threads)? };
+        let record: *mut ThreadRecord = record.cast();
+        // SAFETY: the record was claimed for this thread, and is zero. `tid` makes it visible.
+        unsafe {
+            (*record).stack_low = stack.start;
+            (*record).stack_high = stack.end;
+            (*record).started = started;
+            AtomicU32::from_ptr(&raw mut (*record).tid).store(tid, Ordering::Release);
+        }
+        Some(Writer::new(self, record, index))
+    }
+
+    /// Adds a module; false if there is no room.
+    pub fn module(self, module: &ModuleRecord) -> bool {
+        // SAFETY: the region is the header's, and the record is claimed for this module.
+        unsafe {
+            let Some((record, _)) = self.claim(&raw mut (*self.header()).modules) else {
+                return false;
+            };
+            record.cast::<ModuleRecord>().write(*module);
+        }
+        true
+    }
+
+    /// The modules that were added so far. One that is being added may still be zero.
+    pub fn modules(self) -> impl Iterator<Item = ModuleRecord> {
+        // SAFETY: `count` is only touched atomically, the rest is not written any more.
+        let (offset, count) = unsafe {
+            let region = &raw mut (*self.header()).modules;
+            let count = AtomicU32::from_ptr(&raw mut (*region).count).load(Ordering::Acquire);
+            ((*region).offset, count.min((*region).capacity))
+        };
+        let records: *mut ModuleRecord = self.at(offset).cast();
+        // SAFETY: the records lie in the mapped file; any bytes are a record.
+        (0..count as usize).map(move |i| unsafe { records.add(i).read_volatile() })
+    }
+
+    /// Adds to what tracing cost, in ticks.
+    pub fn add_cost(self, ticks: u64) {
+        // SAFETY: the word is only touched atomically.
+        unsafe { AtomicU64::from_ptr(&raw mut (*self.header()).cost_ticks) }
+            .fetch_add(ticks, Ordering::Relaxed);
+    }
+
+    /// Says why the program is left alone. The first reason stays.
+    pub fn leave_alone(self, why: &str) {
+        // SAFETY: the field lies in the mapped header; whoever sees half of a sentence sees text.
+        unsafe {
+            let field = &raw mut (*self.header()).left_alone;
+            if (*field)[0] == 0 {
+                let n = why.len().min((*field).len() - 1);
+                (&mut (*field))[..n].copy_from_slice(&why.as_bytes()[..n]);
+            }
+        }
+    }
+
+    /// Says that the process ends, at this tick.
+    pub fn end(self, ticks: u64) {
+        if self.is_ours() {
+            // SAFETY: the word is only touched atomically.
+            unsafe { AtomicU64::from_ptr(&raw mut (*self.header()).ended) }
+                .store(ticks, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn count_dropped(self) {
+        // SAFETY: the word is only touched atomically.
+        unsafe { AtomicU64::from_ptr(&raw mut (*self.header()).dropped) }
+            .fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// # Safety
+    /// `region` is one of the header's.
+    unsafe fn claim(self, region: *mut Region) -> Option<(*mut u8, u32)> {
+        if !self.is_ours() {
+            return None;
+        }
+        // SAFETY: `count` and `dropped` are only touched atomically, and the other fields are not
+        // written any more.
+        let (count, dropped, offset, size, capacity) = unsafe {
+            (
+                AtomicU32::from_ptr(&raw mut (*region).count),
+                AtomicU32::from_ptr(&raw mut (*region).dropped),
+                (*region).offset,
+                u64::from((*region).record_size),
+                (*region).capacity,
+            )
+        };
+        let place = |n: u32| self.at(offset + u64::from(n) * size);
+        let claimed = count.fetch_update(Ordering::AcqRel, Ordering::Relaxed, |n| {
+            (n < capacity && populate(place(n), place(n + 1))).then_some(n + 1)
+        });
+        match claimed {
+            Ok(n) => Some((place(n), n)),
+            Err(_) => {
+                dropped.fetch_add(1, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+
+    /// Hands out a chunk of at least so many bytes, real and zero; null and empty if there is no
+    /// room.
+    pub(super) fn chunk(self, bytes: u64) -> *mut [u8] {
+        let none = slice_from_raw_parts_mut(null_mut(), 0);
+        let size = bytes.next_multiple_of(CHUNK);
+        // SAFETY: these words are only touched atomically; the others stay as they are.
+        let (used, full, capacity, offset) = unsafe {
+            let h = self.header();
+            (
+                AtomicU64::from_ptr(&raw mut (*h).arena_used),
+                AtomicU32::from_ptr(&raw mut (*h).disk_full),
+                (*h).arena_capacity,
+                (*h).arena_offset,
+            )
+        };
+        if full.load(Ordering::Relaxed) != 0 {
+            return none;
+        }
+        let claimed = used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+            used.checked_add(size).filter(|&end| end <= capacity)
+        });
+        let Ok(start) = claimed else { return none };
+        let start = self.at(offset + start);
+        if !populate(start, start.wrapping_add(size as usize)) {
+            full.store(1, Ordering::Relaxed);
+            return none;
+        }
+        slice_from_raw_parts_mut(start, size as usize)
+    }
+}

@@ -1,0 +1,30 @@
+//! Writes a trace from inside the program that is traced.
+//!
+//! Nothing here allocates, takes a lock, or waits. What it asks of the system are plain system
+//! calls, and [`modules`] asks the loader; so all but that may be used where the program's own
+//! allocator may not be called.
+//!
+//! ```no_run
+//! use syncline_trace::layout::{SectionRecord, WordRecord};
+//! use syncline_trace::writer::{Contents, File, Start, modules};
+//!
+//! # fn trace(start: &Start<'_>, section: &SectionRecord, words: &[WordRecord]) -> Option<()> {
+//! let file = File::create(start).ok()?;       // once a process
+//! modules::note_loaded(file);
+//! let mut writer = file.thread(4711, 0x7000_0000..0x7080_0000, start.started)?; // once a thread
+//! writer.section(section, &Contents { words, ..Contents::default() }); // after the release
+//! # Some(())
+//! # }
+//! ```
+//!
+//! A forked child shares the mapping. Its writers notice and drop what they are given: the child
+//! makes a file of its own.
+
+mod append;
+mod create;
+mod file;
+pub mod modules;
+
+pub use append::{Contents, Writer};
+pub use create::Start;
+pub use file::File;

@@ -1,0 +1,176 @@
+//! What the writer writes is what the reader reads: from many threads, beyond a chunk, in a
+//! process that is killed, and not from a forked child.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::thread;
+
+use bytemuck::Zeroable;
+use syncline_recording::Op;
+use syncline_trace::layout::{
+    CHUNK, CountRecord, NONE, ObjectRecord, SectionRecord, StepRecord, SystemCallRecord, WordRecord,
+};
+use syncline_trace::writer::{Contents, File, Start, modules};
+use syncline_trace::{Trace, trace_files};
+
+const SIZE: u64 = 64 << 20;
+
+fn create(folder: &Path) -> File {
+    let start = Start {
+        folder: folder.as_os_str().as_bytes(),
+        max_size: SIZE,
+        clock: 1,
+        ticks_per_second: 1_000_000_000,
+        started: 10,
+        started_realtime: 0,
+        budget_permille: 100,
+    };
+    File::create(&start).expect("a file")
+}
+
+fn section(lock: u64, order: u64) -> SectionRecord {
+    SectionRecord {
+        lock,
+        order,
+        acquired: order,
+        released: order + 1,
+        holder: NONE,
+        op: Op::MutexLock as u32,
+        ..SectionRecord::zeroed()
+    }
+}
+
+fn words(number: u64) -> Vec<WordRecord> {
+    let word = |n| WordRecord {
+        address: 8 * n,
+        reader: n,
+        writer: n + 1,
+        object: NONE,
+        read: n as u8,
+        written: !n as u8,
+        reserved: 0,
+    };
+    (0..number).map(word).collect()
+}
+
+fn read(folder: &Path) -> Trace {
+    let files = trace_files(folder).expect("a folder");
+    assert_eq!(files.len(), 1);
+    Trace::open(&files[0]).expect("a trace")
+}
+
+#[test]
+fn threads_write_at_once_and_all_is_read() {
+    const THREADS: u64 = 8;
+    const SECTIONS: u64 = 500;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = create(folder.path());
+    modules::note_loaded(file);
+    modules::note_loaded(file); // adds nothing
+    thread::scope(|scope| {
+        for t in 0..THREADS {
+            scope.spawn(move || {
+                let mut writer = file.thread(100 + t as u32, 0x1000..0x2000, t).expect("room");
+                let object = ObjectRecord { start: 0, size: 64, site: 7, serial: t };
+                let step = StepRecord { address: 1, low: 0, high: 7, times: 2, accesses: 1 };
+                let call = SystemCallRecord { number: 202, times: 3 };
+                for n in 0..SECTIONS {
+                    let words = words(n % 40);
+                    let contents = Contents {
+                        objects: &[object],
+                        words: &words,
+                        steps: &[step],
+                        system_calls: &[call],
+                    };
+                    assert!(writer.section(&section(t, n), &contents));
+                }
+                let count =
+                    CountRecord { lock: t, acquisitions: SECTIONS, ..CountRecord::zeroed() };
+                assert!(writer.count(&count));
+                writer.set_stack(0..0x3000);
+                writer.set_name_and_end(b"a name that is longer than its field", 99);
+            });
+        }
+    });
+    file.add_cost(5);
+    file.leave_alone("first");
+    file.leave_alone("second");
+    file.end(1000);
+
+    let trace = read(folder.path());
+    assert_eq!(trace.threads.len(), THREADS as usize);
+    assert!(trace.threads.iter().all(|t| t.name() == "a name that is longer t"));
+    assert!(trace.threads.iter().all(|t| t.record.stack_high == 0x3000 && t.record.ended == 99));
+    assert_eq!(trace.sections.len(), (THREADS * SECTIONS) as usize);
+    for thread in &trace.threads {
+        let own = || trace.sections.iter().filter(|s| s.thread == thread.index);
+        let lock = u64::from(thread.record.tid) - 100;
+        assert!(own().all(|s| s.record.lock == lock && s.objects[0].serial == lock));
+        assert!(own().map(|s| s.record.order).eq(0..SECTIONS), "in the order of writing");
+        assert!(own().all(|s| *s.words == words(s.record.order % 40)));
+    }
+    assert_eq!(trace.counts.len(), THREADS as usize);
+    assert_eq!((trace.header.cost_ticks, trace.ended(), trace.header.dropped), (5, 1000, 0));
+    assert_eq!(trace.left_alone().as_deref(), Some("first"));
+    let own = std::env::current_exe().expect("a path");
+    let this = trace.modules.iter().find(|m| Path::new(&m.path()) == own).expect("the test");
+    let here = threads_write_at_once_and_all_is_read as *const () as u64;
+    assert!((this.start..this.end).contains(&here));
+    assert_eq!(trace.modules.iter().filter(|m| m.start == this.start).count(), 1);
+    assert!(trace.modules.iter().any(|m| m.path().contains("libc.so") && !m.build_id().is_empty()));
+}
+
+#[test]
+fn a_section_may_be_larger_than_a_chunk_and_the_file_may_be_full() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = create(folder.path());
+    let mut writer = file.thread(1, 0..0, 0).expect("room");
+    let words = words(2 * CHUNK / size_of::<WordRecord>() as u64 + 1);
+    let contents = Contents { words: &words, ..Contents::default() };
+    let mut written = 0;
+    while writer.section(&section(1, written), &contents) {
+        written += 1;
+    }
+    let trace = read(folder.path());
+    assert_eq!(trace.sections.len() as u64, written);
+    assert!(written > SIZE / (4 * CHUNK), "{written} sections in {SIZE} bytes");
+    assert!(trace.sections.iter().all(|s| *s.words == *words));
+    assert_eq!(trace.header.dropped, 1);
+}
+
+/// The child of a fork writes nothing into its parent's file; a killed process leaves all that
+/// it wrote.
+#[test]
+fn forks_and_kills() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = create(folder.path());
+    let mut writer = file.thread(1, 0..0, 0).expect("room");
+    assert!(writer.section(&section(1, 1), &Contents::default()));
+    let inside = tempfile::tempdir().expect("a folder");
+    // SAFETY: the child calls only what is safe after a fork: the writer allocates nothing.
+    match unsafe { libc::fork() } {
+        0 => {
+            let refused = !file.is_ours()
+                && !writer.section(&section(1, 2), &Contents::default())
+                && file.thread(2, 0..0, 0).is_none();
+            let own = create(inside.path());
+            if refused && let Some(mut writer) = own.thread(3, 0..0, 0) {
+                for order in 0..100 {
+                    writer.section(&section(9, order), &Contents::default());
+                }
+            }
+            // SAFETY: ends this child at once.
+            unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+        }
+        child => {
+            let mut status = 0;
+            // SAFETY: the child is ours, and the status is valid for the call.
+            unsafe { libc::waitpid(child, &mut status, 0) };
+            assert_eq!(libc::WTERMSIG(status), libc::SIGKILL);
+        }
+    }
+    assert_eq!(read(inside.path()).sections.len(), 100);
+    assert!(writer.section(&section(1, 3), &Contents::default()));
+    let orders: Vec<_> = read(folder.path()).sections.iter().map(|s| s.record.order).collect();
+    assert_eq!(orders, [1, 3]);
+}

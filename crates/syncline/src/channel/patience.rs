@@ -1,0 +1,127 @@
+//! How an end that waits spends its time before it sleeps.
+//!
+//! It looks for about as long as a message needs, then lets others run between looks, and only
+//! then sleeps: waking a sleeper costs the other end as much as many messages. For how long it
+//! looks at first is learned. If letting others run took long, somebody else has run, who may be
+//! the one that is waited for; then looking has kept him off the processor, and the next wait
+//! begins with letting him run. If nobody wanted the processor, looking was free.
+//!
+//! The idea that a waiter learns from its last waits is that of adaptive mutexes; what is learned
+//! here is not how long waits are, but whether the processor is shared.
+
+use core::time::Duration;
+
+use crate::memory::Memory;
+use crate::wait::Wait;
+
+/// The longest pause between two looks, in those of [`Memory::pause`]: a message that is under
+/// way is there within one or two.
+const LONGEST_PAUSE: u32 = 16;
+/// Letting others run takes longer than this only if somebody did: the system call alone takes
+/// less than half of it, and two switches of threads take more.
+const SOMEBODY_RAN: Duration = Duration::from_nanos(800);
+/// The most looks before others are let run, as a part of [`Memory::PATIENCE`] (native: 25 looks,
+/// about two microseconds).
+const PART_LOOKING: u32 = 4;
+/// How often others are let run in vain before a sleep, likewise (native: 50 times). That is about
+/// as long as falling asleep and being woken takes a few times.
+const PART_AWAKE: u32 = 2;
+/// How much patience that costs, if nobody ran and if somebody did: where others use the time, to
+/// stay awake costs them little.
+const IN_VAIN: u32 = 4;
+const WELL_USED: u32 = 1;
+
+/// How long an end looks before it lets others run.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// So many looks, if there is as much patience at all.
+    looks: u32,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { looks: u32::MAX }
+    }
+}
+
+impl Patience {
+    /// Looks until there is something; none if the deadline has passed, or if it is time to
+    /// sleep, under a policy that sleeps.
+    pub fn watch<W: Wait, M: Memory, R>(
+        &mut self,
+        deadline: Option<Duration>,
+        mut look: impl FnMut() -> Option<R>,
+    ) -> Option<R> {
+        if !W::YIELDS {
+            return watch_closely::<M, R>(deadline, look);
+        }
+        self.looks = self.looks.min(M::PATIENCE / PART_LOOKING);
+        for looks in 1..=self.looks {
+            if let Some(found) = look() {
+                return Some(found);
+            }
+            M::pause(looks.min(LONGEST_PAUSE));
+        }
+        let mut worn = 0;
+        loop {
+            if let Some(found) = look() {
+                return Some(found);
+            }
+            if W::SLEEPS && worn >= M::PATIENCE / PART_AWAKE * IN_VAIN {
+                return None;
+            }
+            let before = M::now();
+            if deadline.is_some_and(|deadline| before >= deadline) {
+                return None;
+            }
+            M::yield_now();
+            let somebody_ran = M::now().saturating_sub(before) > SOMEBODY_RAN;
+            worn = u32::saturating_add(worn, if somebody_ran { WELL_USED } else { IN_VAIN });
+            self.learn(somebody_ran);
+        }
+    }
+
+    /// Learns whether somebody else has run when he was let.
+    fn learn(&mut self, somebody_ran: bool) {
+        self.looks = if somebody_ran { self.looks / 4 } else { self.looks.saturating_mul(2) | 1 };
+    }
+}
+
+/// Looks all the time.
+fn watch_closely<M: Memory, R>(
+    deadline: Option<Duration>,
+    mut look: impl FnMut() -> Option<R>,
+) -> Option<R> {
+    let mut looks = 0_u32;
+    loop {
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        looks = looks.wrapping_add(1);
+        if looks.is_multiple_of(M::PATIENCE)
+            && deadline.is_some_and(|deadline| M::now() >= deadline)
+        {
+            return None;
+        }
+        // The pauses stay short: what is waited for is whoever comes first.
+        M::pause(looks.min(M::PATIENCE));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_ends_soon_where_others_want_the_processor_and_comes_back() {
+        let mut patience = Patience { looks: 25 };
+        for expected in [6, 1, 0, 0] {
+            patience.learn(true);
+            assert_eq!(patience.looks, expected);
+        }
+        for expected in [1, 3, 7] {
+            patience.learn(false);
+            assert_eq!(patience.looks, expected);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Which part of a table a 64-bit key belongs to.
+//!
+//! Multiples of the golden ratio spread evenly over the circle; so keys that follow each other go
+//! to different parts, and fill them evenly (Knuth, volume 3, section 6.4).
+
+/// The key's place on the circle, whose circumference is 2^64.
+#[inline]
+pub fn spread(key: u64) -> u64 {
+    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+    key.wrapping_mul(GOLDEN)
+}
+
+/// In which of so many equal arcs a place is, and its place in that arc, which is a circle of its
+/// own.
+#[inline]
+pub fn arc(place: u64, arcs: usize) -> (usize, u64) {
+    let product = u128::from(place) * arcs as u128;
+    ((product >> 64) as usize, product as u64)
+}

@@ -1,0 +1,162 @@
+//! A reader's way along a bucket, with a writer in its midst.
+//!
+//! A key's `Eq` runs while a reader looks through its bucket, which is not locked then. So a writer
+//! can be let in at that very point, by the key itself: no chance is needed, and no thread.
+
+use std::cell::RefCell;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::rc::Rc;
+
+use syncline::table::{Boxed, Flat, FlatTable, HashTable, Storage, Table};
+
+#[derive(Clone, Copy, Debug, Eq)]
+struct Key(u32);
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u32(self.0);
+    }
+}
+
+/// What happens after so many comparisons more.
+type Meanwhile = (u32, Rc<dyn Fn()>);
+
+thread_local! {
+    static MEANWHILE: RefCell<Option<Meanwhile>> = const { RefCell::new(None) };
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        let meanwhile = MEANWHILE.with_borrow_mut(|meanwhile| {
+            let (comparisons, _) = meanwhile.as_mut()?;
+            match comparisons.checked_sub(1) {
+                Some(left) => {
+                    *comparisons = left;
+                    None
+                }
+                None => meanwhile.take(),
+            }
+        });
+        if let Some((_, act)) = meanwhile {
+            act();
+        }
+        self.0 == other.0
+    }
+}
+
+/// All keys have one hash, and so are in one bucket, and in buckets behind it.
+#[derive(Default)]
+struct NoHash;
+
+impl Hasher for NoHash {
+    fn finish(&self) -> u64 {
+        0
+    }
+    fn write(&mut self, _: &[u8]) {}
+}
+
+/// A key is its hash: keys differ in the bits that choose the bucket, and in no others; so a reader
+/// compares all keys of its bucket.
+#[derive(Default)]
+struct OwnHash(u64);
+
+impl Hasher for OwnHash {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().rev().fold(0, |hash, &byte| hash << 8 | u64::from(byte));
+    }
+}
+
+type Equal = BuildHasherDefault<NoHash>;
+type Lower = BuildHasherDefault<OwnHash>;
+
+/// Runs an operation, and another one when the first has compared so many keys of its bucket, or
+/// after it.
+fn with_another<R>(
+    comparisons: u32,
+    operation: impl FnOnce() -> R,
+    another: impl Fn() + 'static,
+) -> R {
+    MEANWHILE.set(Some((comparisons, Rc::new(another))));
+    let result = operation();
+    if let Some((_, another)) = MEANWHILE.take() {
+        another();
+    }
+    result
+}
+
+/// Whatever is taken out while a reader is on its way, the others are found: those behind move
+/// forward, also past the reader.
+fn found_while_others_go<P: Storage<Key, u32> + 'static>() {
+    for keys in 2..32 {
+        for comparisons in 0..keys {
+            for gone in 0..keys - 1 {
+                let sought = keys - 1;
+                let table: Rc<HashTable<Key, u32, Equal, P>> = Rc::default();
+                (0..keys).for_each(|key| drop(table.insert(Key(key), key + 100)));
+                let other = Rc::clone(&table);
+                let found = with_another(
+                    comparisons,
+                    || table.get(&Key(sought)).map(|value| *value),
+                    move || drop(other.remove(&Key(gone))),
+                );
+                let when = format!("{sought} of {keys}, without {gone} at {comparisons}");
+                assert_eq!(found, Some(sought + 100), "{when}");
+                assert!(!table.contains_key(&Key(gone)));
+            }
+        }
+    }
+}
+
+/// The bucket is split, more than once, while a reader is in it.
+fn found_while_the_table_grows<P: Storage<Key, u32> + 'static>() {
+    for keys in (1..200).step_by(3) {
+        for sought in 0..keys {
+            let table: Rc<HashTable<Key, u32, Lower, P>> = Rc::default();
+            (0..keys).for_each(|key| drop(table.insert(Key(key), key + 100)));
+            let other = Rc::clone(&table);
+            let found = with_another(
+                sought % 3,
+                || table.get(&Key(sought)).map(|value| *value),
+                move || (keys..8 * keys).for_each(|key| drop(other.insert(Key(key), key + 100))),
+            );
+            assert_eq!(found, Some(sought + 100), "{sought} of {keys}");
+        }
+    }
+}
+
+#[test]
+fn nobody_is_missed_while_others_go() {
+    found_while_others_go::<Boxed>();
+    found_while_others_go::<Flat>();
+}
+
+#[test]
+fn nobody_is_missed_while_the_table_grows() {
+    found_while_the_table_grows::<Boxed>();
+    found_while_the_table_grows::<Flat>();
+}
+
+#[test]
+fn who_comes_and_goes_is_found_or_not_and_nobody_else() {
+    let table: Rc<Table<Key, u32, Equal>> = Rc::default();
+    let flat: Rc<FlatTable<Key, u32, Equal>> = Rc::default();
+    table.insert(Key(1), 1);
+    flat.insert(Key(1), 1);
+    let other = Rc::clone(&table);
+    let found = with_another(
+        0,
+        || table.get(&Key(2)).map(|value| *value),
+        move || drop(other.insert(Key(2), 2)),
+    );
+    assert_eq!(found, Some(2), "a writer was there, so the reader looks again");
+    let other = Rc::clone(&flat);
+    let found = with_another(
+        0,
+        || flat.get(&Key(1)).map(|value| *value),
+        move || drop(other.insert(Key(1), 3)),
+    );
+    assert_eq!(found, Some(1), "it was there when the reader looked");
+}
