@@ -23,6 +23,9 @@
 //     ...
 //     std::cout << length.wait();
 //
+// Channels are syncline::sender, syncline::receiver and syncline::inbox, and servers syncline::server
+// and syncline::client: syncline/channels.hpp says what they do.
+//
 // A mistake that syncline.h lists (to lock again what this thread holds, to unlock what it
 // doesn't) throws std::system_error with the error number as its code. In a destructor, such as a
 // lock's while it is in use, that ends the program. Locks can be neither copied nor moved.
@@ -426,5 +429,7 @@ private:
 };
 
 } // namespace syncline
+
+#include "syncline/channels.hpp"
 
 #endif // SYNCLINE_HPP

@@ -12,19 +12,24 @@ use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Release};
+use std::time::Duration;
 
-use syncline::channel::{self, Receiver, Sender, TryRecvError, TrySendError};
+use libc::timespec;
+use syncline::channel::{
+    self, Receiver, RecvError, RecvTimeoutError, Sender, TryRecvError, TrySendError,
+};
 
 use crate::boundary::{Outcome, Refusal, at, boundary};
+use crate::deadline;
 
 /// A message of so many words. Only as many bytes are written and read as the channel's have.
-struct Message<const WORDS: usize>(MaybeUninit<[u64; WORDS]>);
+pub(crate) struct Message<const WORDS: usize>(MaybeUninit<[u64; WORDS]>);
 
 /// More messages than that are refused by the library, with a panic.
-const MOST: usize = 1 << 28;
+pub(crate) const MOST: usize = 1 << 28;
 
 /// An end whose message's type is forgotten.
-trait SendingEnd {
+pub(crate) trait SendingEnd {
     /// Sends the message at this address.
     ///
     /// # Safety
@@ -39,7 +44,41 @@ trait ReceivingEnd {
     /// # Safety
     ///
     /// As for [`SendingEnd::send`].
-    unsafe fn receive(&mut self, message: *mut u8, bytes: usize, wait: bool) -> Outcome;
+    unsafe fn receive(&mut self, message: *mut u8, bytes: usize, how: Receive) -> Outcome;
+}
+
+/// How a receiver waits.
+#[derive(Clone, Copy)]
+pub(crate) enum Receive {
+    /// Not at all.
+    Now,
+    /// For as long as it takes.
+    Waiting,
+    /// Until a moment on the native memory's clock.
+    Until(Duration),
+}
+
+impl Receive {
+    /// Receives so, by one of three functions.
+    pub(crate) fn by<R, T>(
+        self,
+        from: &mut R,
+        now: impl FnOnce(&mut R) -> Result<T, TryRecvError>,
+        waiting: impl FnOnce(&mut R) -> Result<T, RecvError>,
+        until: impl FnOnce(&mut R, Duration) -> Result<T, RecvTimeoutError>,
+    ) -> Result<T, Refusal> {
+        match self {
+            Self::Now => now(from).map_err(|error| match error {
+                TryRecvError::Empty => Refusal::NotNow,
+                TryRecvError::Disconnected => Refusal::Disconnected,
+            }),
+            Self::Waiting => waiting(from).map_err(|RecvError| Refusal::Disconnected),
+            Self::Until(deadline) => until(from, deadline).map_err(|error| match error {
+                RecvTimeoutError::Timeout => Refusal::TimedOut,
+                RecvTimeoutError::Disconnected => Refusal::Disconnected,
+            }),
+        }
+    }
 }
 
 impl<const WORDS: usize> SendingEnd for Sender<Message<WORDS>> {
@@ -58,39 +97,44 @@ impl<const WORDS: usize> SendingEnd for Sender<Message<WORDS>> {
 }
 
 impl<const WORDS: usize> ReceivingEnd for Receiver<Message<WORDS>> {
-    unsafe fn receive(&mut self, message: *mut u8, bytes: usize, wait: bool) -> Outcome {
-        let received = if wait {
-            self.recv().map_err(|_| Refusal::Disconnected)?
-        } else {
-            self.try_recv().map_err(|error| match error {
-                TryRecvError::Empty => Refusal::NotNow,
-                TryRecvError::Disconnected => Refusal::Disconnected,
-            })?
-        };
-        // SAFETY: as above; that many bytes were sent.
-        unsafe { message.copy_from_nonoverlapping(received.0.as_ptr().cast(), bytes) };
+    unsafe fn receive(&mut self, message: *mut u8, bytes: usize, how: Receive) -> Outcome {
+        let received = how.by(self, Self::try_recv, Self::recv, Self::recv_until)?;
+        // SAFETY: our caller's promise; that many bytes were sent.
+        unsafe { received.read(message, bytes) };
         Ok(())
     }
 }
 
+impl<const WORDS: usize> Message<WORDS> {
+    /// Writes the message to this address.
+    ///
+    /// # Safety
+    ///
+    /// There is room for so many bytes, and that many were sent.
+    pub(crate) unsafe fn read(&self, message: *mut u8, bytes: usize) {
+        // SAFETY: our caller's promise.
+        unsafe { message.copy_from_nonoverlapping(self.0.as_ptr().cast(), bytes) };
+    }
+}
+
 /// An end of C's: `syncline_sender_t` or `syncline_receiver_t`.
-struct End<E: ?Sized> {
+pub(crate) struct End<E: ?Sized> {
     in_use: AtomicBool,
     /// Bytes of a message.
     bytes: usize,
     end: UnsafeCell<Box<E>>,
 }
 
-type SenderOfC = End<dyn SendingEnd>;
+pub(crate) type SenderOfC = End<dyn SendingEnd>;
 type ReceiverOfC = End<dyn ReceivingEnd>;
 
 impl<E: ?Sized> End<E> {
-    fn new(end: Box<E>, bytes: usize) -> *mut Self {
+    pub(crate) fn new(end: Box<E>, bytes: usize) -> *mut Self {
         Box::into_raw(Box::new(Self { in_use: AtomicBool::new(false), bytes, end: end.into() }))
     }
 
     /// Uses the end, unless another thread does.
-    fn with(&self, act: impl FnOnce(&mut E, usize) -> Outcome) -> Outcome {
+    pub(crate) fn with(&self, act: impl FnOnce(&mut E, usize) -> Outcome) -> Outcome {
         // Acquire: pairs with the Release below.
         if self.in_use.swap(true, Acquire) {
             return Err(Refusal::Busy);
@@ -107,7 +151,7 @@ impl<E: ?Sized> End<E> {
     /// # Safety
     ///
     /// It comes from `new`, and was not destroyed.
-    unsafe fn destroy(end: *mut Self) -> Outcome {
+    pub(crate) unsafe fn destroy(end: *mut Self) -> Outcome {
         // SAFETY: our caller's promise.
         let used = unsafe { at(end) }?.in_use.swap(true, Acquire);
         if used {
@@ -127,24 +171,31 @@ fn of_words<const WORDS: usize>(bytes: usize, capacity: usize) -> Ends {
     (End::new(Box::new(sender) as _, bytes), End::new(Box::new(receiver) as _, bytes))
 }
 
+/// The function for messages of so many bytes, of those that are generic over their words; refuses
+/// other sizes.
+macro_rules! of_size {
+    ($bytes:expr, $of_words:ident) => {
+        // Up to 56 bytes share lines; beyond, sizes that fill lines.
+        match $bytes.div_ceil(size_of::<u64>()) {
+            1 => $of_words::<1>,
+            2 => $of_words::<2>,
+            3 => $of_words::<3>,
+            4..=7 => $of_words::<7>,
+            8..=15 => $of_words::<15>,
+            16..=31 => $of_words::<31>,
+            32..=63 => $of_words::<63>,
+            64..=127 => $of_words::<127>,
+            _ => return Err(Refusal::Invalid),
+        }
+    };
+}
+pub(crate) use of_size;
+
 fn create(bytes: usize, capacity: usize) -> Result<Ends, Refusal> {
     if capacity == 0 || capacity > MOST {
         return Err(Refusal::Invalid);
     }
-    // Up to 56 bytes share lines; beyond, sizes that fill lines.
-    let of_words = match bytes.div_ceil(size_of::<u64>()) {
-        0 => return Err(Refusal::Invalid),
-        1 => of_words::<1>,
-        2 => of_words::<2>,
-        3 => of_words::<3>,
-        4..=7 => of_words::<7>,
-        8..=15 => of_words::<15>,
-        16..=31 => of_words::<31>,
-        32..=63 => of_words::<63>,
-        64..=127 => of_words::<127>,
-        _ => return Err(Refusal::Invalid),
-    };
-    Ok(of_words(bytes, capacity))
+    Ok(of_size!(bytes, of_words)(bytes, capacity))
 }
 
 #[unsafe(no_mangle)]
@@ -188,13 +239,18 @@ unsafe fn send(sender: *const SenderOfC, message: *const c_void, wait: bool) -> 
 /// # Safety
 ///
 /// As the header says.
-unsafe fn receive(receiver: *const ReceiverOfC, message: *mut c_void, wait: bool) -> c_int {
+unsafe fn receive(
+    receiver: *const ReceiverOfC,
+    message: *mut c_void,
+    how: impl FnOnce() -> Result<Receive, Refusal>,
+) -> c_int {
     boundary(|| {
         if message.is_null() {
             return Err(Refusal::Invalid);
         }
+        let how = how()?;
         // SAFETY: C's caller gives a receiver, and room for a message of its channel's size.
-        unsafe { at(receiver)?.with(|end, bytes| end.receive(message.cast(), bytes, wait)) }
+        unsafe { at(receiver)?.with(|end, bytes| end.receive(message.cast(), bytes, how)) }
     })
 }
 
@@ -228,7 +284,7 @@ unsafe extern "C" fn syncline_receiver_recv(
     message: *mut c_void,
 ) -> c_int {
     // SAFETY: the contract is the same.
-    unsafe { receive(receiver, message, true) }
+    unsafe { receive(receiver, message, || Ok(Receive::Waiting)) }
 }
 
 #[unsafe(no_mangle)]
@@ -237,7 +293,17 @@ unsafe extern "C" fn syncline_receiver_tryrecv(
     message: *mut c_void,
 ) -> c_int {
     // SAFETY: the contract is the same.
-    unsafe { receive(receiver, message, false) }
+    unsafe { receive(receiver, message, || Ok(Receive::Now)) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_receiver_timedrecv(
+    receiver: *const ReceiverOfC,
+    message: *mut c_void,
+    deadline: *const timespec,
+) -> c_int {
+    // SAFETY: the contract is the same; C's caller gives a time.
+    unsafe { receive(receiver, message, || deadline::read(deadline).map(Receive::Until)) }
 }
 
 #[unsafe(no_mangle)]

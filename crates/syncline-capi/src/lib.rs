@@ -19,9 +19,11 @@ mod exclusive;
 mod form;
 #[cfg(test)]
 mod header;
+mod inboxes;
 mod named;
 mod owner;
 mod running;
+mod servers;
 mod shared;
 mod shares;
 mod texts;

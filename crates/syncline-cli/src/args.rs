@@ -342,10 +342,13 @@ fn parse_rate(text: &str) -> Result<f64, String> {
     }
 }
 
+/// More runs of a program than anybody waits for.
+pub const MOST_RUNS: usize = 10_000;
+
 /// Reads how often to run something.
 pub fn parse_runs(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(runs) if (1..=10_000).contains(&runs) => Ok(runs),
+        Ok(runs) if (1..=MOST_RUNS).contains(&runs) => Ok(runs),
         _ => Err("expected a number from 1 to 10000".to_owned()),
     }
 }

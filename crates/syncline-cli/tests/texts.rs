@@ -15,7 +15,15 @@ fn text(arguments: &[&str]) -> String {
 #[test]
 fn the_man_page_has_every_command_and_every_status() {
     let page = text(&["man"]);
-    for word in ["SYNCLINE RECORD", "SYNCLINE COMPLETIONS", "max\\-size", "125", "126", "127"] {
+    for word in [
+        "SYNCLINE RECORD",
+        "SYNCLINE INSPECT",
+        "SYNCLINE COMPLETIONS",
+        "max\\-size",
+        "125",
+        "126",
+        "127",
+    ] {
         assert!(page.contains(word), "no {word}");
     }
 }

@@ -232,7 +232,7 @@ static void test_avx512(void) {
 // --- the stack, calls, jumps
 
 BODY(stack, "push %rbp\n mov %rsp, %rbp\n sub $32, %rsp\n movl $1, -4(%rbp)\n call 1f\n pushfq\n popfq\n"
-            "pushq 8(%rdi)\n popq 16(%rdi)\n push $3\n add $8, %rsp\n leave\n jmp 2f\n"
+            "pushq 8(%rdi)\n popq 16(%rdi)\n push $3\n pushq $4\n popq 8(%rsp)\n add $8, %rsp\n leave\n jmp 2f\n"
             "1: movq %rax, -8(%rsp)\n movq -8(%rsp), %rax\n ret\n"
             "2: lea 3f(%rip), %rax\n call *%rax\n lea 4f(%rip), %rax\n mov %rax, 24(%rdi)\n"
             "call *24(%rdi)\n lea 5f(%rip), %rax\n mov %rax, 32(%rdi)\n jmp *32(%rdi)\n"
@@ -241,7 +241,7 @@ BODY(stack, "push %rbp\n mov %rsp, %rbp\n sub $32, %rsp\n movl $1, -4(%rbp)\n ca
 static void test_stack(void) {
     run("stack", stack, bytes);
     char *s = (char *)stack_in_section - 8; // rbp
-    both(s, 8), writes(s - 4, 4), both(s - 40, 8), both(s - 48, 8);
+    both(s, 8), writes(s - 4, 4), both(s - 40, 8), both(s - 48, 8), writes(s - 32, 8);
     // 1: called with the stack at s - 32: its return address and the word below.
     reads(at(8), 8), writes(at(16), 8);
     both(at(24), 8), both(at(32), 8);

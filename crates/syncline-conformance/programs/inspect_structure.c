@@ -13,13 +13,15 @@ static pthread_mutex_t hand1 = PTHREAD_MUTEX_INITIALIZER, hand2 = PTHREAD_MUTEX_
 static pthread_mutex_t recursive, jumped = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER, waiting = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t around = PTHREAD_MUTEX_INITIALIZER, thrown = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t tried = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t tried = PTHREAD_MUTEX_INITIALIZER, filling = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_spinlock_t spin;
 static mtx_t c11;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static volatile uint64_t words[32] __attribute__((aligned(64)));
 static volatile int ready;
+// More than what an address set may hold.
+static char large[4 << 20];
 
 static void part(const char *name, volatile void *lock) {
     say("@%s %lu", name, (unsigned long)(uintptr_t)lock);
@@ -125,6 +127,14 @@ int main(void) {
     say("trylock %d %d", pthread_mutex_trylock(&tried), pthread_mutex_trylock(&tried));
     words[24] = 1;
     pthread_mutex_unlock(&tried);
+
+    part("filling", &filling);
+    pthread_mutex_lock(&filling);
+    words[26] = 1;
+    memset(large, 1, sizeof large);
+    words[27] = 1;
+    pthread_mutex_unlock(&filling);
+    say("filled %d", large[sizeof large - 1]);
 
     // Out of a section by a jump; the lock stays held and is released later.
     part("jumped", &jumped);

@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use crate::facts::LockFacts;
+use crate::section::SiteFacts;
 
 /// Fewer pairs of sections say nothing: a share of 0 in 100 is known to be under 3 %.
 const ENOUGH_PAIRS: u64 = 100;
@@ -16,7 +17,8 @@ const INDEPENDENT_WITHOUT: f64 = 0.5;
 /// Fewer pieces than this are too few to give each a lock of its own: two threads would often
 /// meet in one, and the sections that need several would pay for more locks.
 const MANY_PIECES: u64 = 8;
-/// If fewer sections than this write shared data, most of them only read.
+/// If fewer sections than this write, most of them only read. All data counts, since a small sample
+/// doesn't show which is shared.
 const FEW_WRITERS: f64 = 0.1;
 /// A section is long from so many instructions on: some ten times what an uncontended lock and
 /// unlock take themselves.
@@ -92,31 +94,13 @@ pub fn advise(lock: &LockFacts, thread_seconds: f64) -> Vec<Proposal> {
         false => independence,
     };
     let mut proposals = Vec::new();
-    let shared_max = lock.sites.iter().map(|site| site.shared_max).max().unwrap_or(0);
-    let writing: u64 = lock.sites.iter().map(|site| site.writing_shared).sum();
-    if shared_max == 0 {
-        proposals.push(proposal(Advice::NothingShared, 1.0));
-    } else if shared_max == 1
-        && lock.groups.groups < MANY_PIECES
-        && only_memory(lock)
-        && !is_long(lock)
-    {
-        proposals.push(proposal(Advice::UseAtomic, 1.0));
-    } else if independence >= INDEPENDENT {
-        let advice = if lock.groups.met_again >= MANY_PIECES {
-            Advice::Shard { pieces: lock.groups.groups }
-        } else if !lock.shared_mode && (writing as f64) < FEW_WRITERS * lock.compared as f64 {
-            Advice::LetReadersShare
-        } else {
-            Advice::UseOptimistic
+    if let Some(advice) = by_data(lock, independence) {
+        let share = match advice {
+            Advice::NothingShared | Advice::UseAtomic => 1.0,
+            Advice::SplitField { independence_without, .. } => independence_without,
+            _ => needless,
         };
-        proposals.push(proposal(advice, needless));
-    } else if let Some(without) = independence_without_first(lock)
-        && without >= INDEPENDENT_WITHOUT
-    {
-        let pieces_without = lock.groups_without.groups;
-        let advice = Advice::SplitField { independence_without: without, pieces_without };
-        proposals.push(proposal(advice, without));
+        proposals.push(proposal(advice, share));
     }
     if let Some(share) = unrelated(lock) {
         proposals.push(proposal(Advice::Shorten { share }, share));
@@ -127,9 +111,45 @@ pub fn advise(lock: &LockFacts, thread_seconds: f64) -> Vec<Proposal> {
     proposals
 }
 
-/// The share of pairs that conflict on nothing but the most frequent cause, or on nothing.
+/// What follows from the data that sections touch, if anything.
+fn by_data(lock: &LockFacts, independence: f64) -> Option<Advice> {
+    let shared_max = lock.sites.iter().map(|site| site.shared_max).max().unwrap_or(0);
+    let sum = |part: fn(&SiteFacts) -> u64| lock.sites.iter().map(part).sum::<u64>();
+    // For output to come in order is what such a lock is for, whatever data is touched.
+    let for_io = 2 * sum(|site| site.doing_io) >= lock.traced;
+    let locks = lock.locks as u64;
+    if shared_max == 0 {
+        return (!for_io).then_some(Advice::NothingShared);
+    }
+    let many = |pieces: u64| pieces >= MANY_PIECES * locks;
+    if shared_max == 1 && !many(lock.groups.groups) && only_memory(lock) && !is_long(lock) {
+        return Some(Advice::UseAtomic);
+    }
+    if independence < INDEPENDENT {
+        let without = independence_without_first(lock)?;
+        let pieces_without = lock.groups_without.groups;
+        let advice = Advice::SplitField { independence_without: without, pieces_without };
+        return (without >= INDEPENDENT_WITHOUT).then_some(advice);
+    }
+    if many(lock.groups.met_again) {
+        return Some(Advice::Shard { pieces: lock.groups.groups });
+    }
+    if for_io {
+        return None;
+    }
+    let few_write = (sum(|site| site.writing) as f64) < FEW_WRITERS * lock.compared as f64;
+    let advice = if few_write && !lock.shared_mode {
+        Advice::LetReadersShare
+    } else {
+        Advice::UseOptimistic
+    };
+    Some(advice)
+}
+
+/// The share of pairs that conflict on nothing but the most frequent cause, or on nothing; none
+/// if that cause is not what most conflicts are about.
 fn independence_without_first(lock: &LockFacts) -> Option<f64> {
-    let cause = lock.causes.first()?;
+    let cause = lock.causes.first().filter(|cause| 2 * cause.alone >= lock.window.conflicting)?;
     let left = lock.window.conflicting.saturating_sub(cause.alone);
     Some(1.0 - left as f64 / lock.window.pairs as f64)
 }

@@ -81,8 +81,8 @@ pub struct SiteFacts {
     pub bytes: f64,
     /// The most places that any section accessed of those that several threads accessed.
     pub shared_max: u64,
-    /// Sections that wrote a place which several threads accessed.
-    pub writing_shared: u64,
+    /// Sections that wrote outside of their stack.
+    pub writing: u64,
     /// Sections that allocated or freed memory.
     pub allocating: u64,
     /// System calls, with how many sections made them.
@@ -187,7 +187,7 @@ fn one(
         facts.bytes += set.bytes() as f64;
         let of_others = || accesses().filter(|a| is_shared(a.place));
         facts.shared_max = facts.shared_max.max(of_others().count() as u64);
-        facts.writing_shared += u64::from(of_others().any(|a| a.written != 0));
+        facts.writing += u64::from(accesses().any(|a| a.written != 0));
     }
     for sum in [
         &mut facts.words,

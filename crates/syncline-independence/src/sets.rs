@@ -4,6 +4,9 @@
 //! in each activation, and the words of all locks that the trace knows, which every section
 //! changes and which no other synchronization would need (Syncchar, section 3).
 //!
+//! So is what the dynamic loader does, when a function is called for the first time in a section:
+//! the word that it binds is written once in the program's life, and read by all who call.
+//!
 //! A place in memory is an address and which of the heap's blocks it lay in: after a block was
 //! freed and its memory used again, the same address is another place. So is a lock.
 
@@ -87,13 +90,19 @@ impl Sets {
             .iter()
             .map(|t| (t.index, (t.record.stack_low, t.record.stack_high)))
             .collect();
-        let lock_words = lock_words(trace);
+        let mut hidden = lock_words(trace);
+        let loader = Loader::of(trace);
+        for word in trace.sections.iter().flat_map(|section| &section.words) {
+            if loader.has(word.writer) {
+                hidden.insert(word.address, u8::MAX);
+            }
+        }
         let mut places = Places::default();
         let mut locks: BTreeMap<(u64, u64), LockSections> = BTreeMap::new();
         for (number, section) in trace.sections.iter().enumerate() {
             let stack = stacks.get(&section.thread).copied().unwrap_or_default();
             let record = &section.record;
-            let accesses = places.accesses(section, stack, &lock_words);
+            let accesses = places.accesses(section, stack, &hidden, &loader);
             let lock =
                 locks.entry((record.lock, record.incarnation)).or_insert_with(|| LockSections {
                     lock: record.lock,
@@ -121,7 +130,8 @@ impl Sets {
 
 #[derive(Default)]
 struct Places {
-    numbers: HashMap<Place, u32>,
+    /// By address, and by the block's start and serial: a block that grows where it is stays one.
+    numbers: HashMap<(u64, Option<(u64, u64)>), u32>,
     known: Vec<Place>,
     /// The first thread that accessed each.
     first: Vec<u32>,
@@ -133,14 +143,16 @@ impl Places {
         &mut self,
         section: &Section,
         stack: (u64, u64),
-        locks: &HashMap<u64, u8>,
+        hidden: &HashMap<u64, u8>,
+        loader: &Loader,
     ) -> Vec<Access> {
         let mut accesses = Vec::with_capacity(section.words.len());
         for word in &section.words {
-            if (stack.0..stack.1).contains(&word.address) {
+            let loaders = word.written == 0 && loader.has(word.reader);
+            if loaders || (stack.0..stack.1).contains(&word.address) {
                 continue;
             }
-            let keep = !locks.get(&word.address).copied().unwrap_or(0);
+            let keep = !hidden.get(&word.address).copied().unwrap_or(0);
             let (read, written) = (word.read & keep, word.written & keep);
             if read | written == 0 {
                 continue;
@@ -164,7 +176,8 @@ impl Places {
 
     fn number(&mut self, place: Place, thread: u32) -> u32 {
         let Places { numbers, known, first, shared } = self;
-        let number = *numbers.entry(place).or_insert_with(|| {
+        let block = place.object.map(|object| (object.start, object.serial));
+        let number = *numbers.entry((place.address, block)).or_insert_with(|| {
             known.push(place);
             first.push(thread);
             shared.push(false);
@@ -172,6 +185,22 @@ impl Places {
         });
         shared[number as usize] |= first[number as usize] != thread;
         number
+    }
+}
+
+/// Where the dynamic loader's code lies; nowhere in a program that has none.
+struct Loader(u64, u64);
+
+impl Loader {
+    fn of(trace: &Trace) -> Loader {
+        let is_loader =
+            |path: &str| path.rsplit('/').next().is_some_and(|name| name.starts_with("ld-linux"));
+        let module = trace.modules.iter().find(|module| is_loader(&module.path()));
+        module.map_or(Loader(0, 0), |module| Loader(module.start, module.end))
+    }
+
+    fn has(&self, instruction: u64) -> bool {
+        (self.0..self.1).contains(&instruction)
     }
 }
 

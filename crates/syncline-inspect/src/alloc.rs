@@ -94,7 +94,7 @@ impl Arena {
         let mut seen = self.next.load(Ordering::Relaxed);
         loop {
             let at = seen.next_multiple_of(size);
-            let fits = seen % CHUNK != 0 && at + size <= seen.next_multiple_of(CHUNK);
+            let fits = !seen.is_multiple_of(CHUNK) && at + size <= seen.next_multiple_of(CHUNK);
             let at = if fits { at } else { map(CHUNK as usize, CHUNK as usize).addr() as u64 };
             if at == 0 {
                 return null_mut();

@@ -1,7 +1,7 @@
 //! What belongs to the process: its file, its options, and the time that tracing has cost.
 
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use syncline_trace::writer::{File, Start, modules};
 
@@ -18,12 +18,16 @@ pub struct Process {
     pub started: u64,
     /// What tracing has cost, in ticks.
     pub spent: AtomicU64,
+    /// Sections traced within a budget, by call site; sites whose place is the same share it.
+    sites: [AtomicU32; SITES],
     /// Threads by their number: the kernel's, and the file's plus 1 below it.
     threads: [AtomicU64; THREADS],
 }
 
 /// Threads that are found by number; of more, some are not known as holders.
 const THREADS: usize = 4096;
+/// Places for call sites.
+const SITES: usize = 4096;
 const LOW_HALF: u64 = 0xffff_ffff;
 
 static CURRENT: AtomicPtr<Process> = AtomicPtr::new(null_mut());
@@ -35,9 +39,25 @@ const READY: u32 = 2;
 const ABSENT: u32 = 3;
 static STAGE: AtomicU32 = AtomicU32::new(UNREAD);
 
-/// The process; none if this is no inspection, or its file can't be made.
+/// Set once the program is left alone.
+static ALONE: AtomicBool = AtomicBool::new(false);
+
+/// Says why the program is left alone from here on.
+pub fn leave_alone(why: &str) {
+    if let Some(process) = current() {
+        crate::thread::flush_all(process);
+        process.file.leave_alone(why);
+        process.file.end(clock::now());
+        ALONE.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The process; none if this is no inspection, its file can't be made, or it is left alone.
 #[inline]
 pub fn current() -> Option<&'static Process> {
+    if ALONE.load(Ordering::Relaxed) {
+        return None;
+    }
     // SAFETY: never freed.
     let process = unsafe { CURRENT.load(Ordering::Acquire).as_ref() };
     match process {
@@ -86,7 +106,9 @@ fn make() -> Option<Box<Process>> {
     let file = file.ok()?;
     modules::note_loaded(file);
     let threads = [const { AtomicU64::new(0) }; THREADS];
-    Some(Box::new(Process { options, file, started, spent: AtomicU64::new(0), threads }))
+    let sites = [const { AtomicU32::new(0) }; SITES];
+    let spent = AtomicU64::new(0);
+    Some(Box::new(Process { options, file, started, spent, sites, threads }))
 }
 
 impl Process {
@@ -99,9 +121,15 @@ impl Process {
             return true;
         }
         let allowed = |ticks: u64| (u128::from(ticks) * u128::from(budget) / 1000) as u64;
-        let total = allowed(now.saturating_sub(self.started));
-        let saved = allowed(self.options.ticks_per_second * SAVED_SECONDS);
+        // Of the time that passed, or of the processor time that the program had in it if that is
+        // less: a program that others keep from the processor must not be slowed down more.
+        let passed = now.saturating_sub(self.started);
         let spent = self.spent.load(Ordering::Relaxed);
+        if spent >= allowed(passed) {
+            return false;
+        }
+        let total = allowed(passed.min(self.to_ticks(clock::of_process())));
+        let saved = allowed(self.options.ticks_per_second * SAVED_SECONDS);
         if spent + saved < total {
             // A cost that another thread adds at this moment may be lost: one section's.
             self.spent.store(total - saved, Ordering::Relaxed);
@@ -109,15 +137,27 @@ impl Process {
         spent < total
     }
 
-    /// Notes what tracing has cost.
-    pub fn add_cost(&self, ticks: u64) {
+    fn to_ticks(&self, nanoseconds: u64) -> u64 {
+        let rate = u128::from(self.options.ticks_per_second);
+        (u128::from(nanoseconds) * rate / 1_000_000_000) as u64
+    }
+
+    /// Notes what tracing has cost, in nanoseconds.
+    pub fn add_cost(&self, nanoseconds: u64) {
+        let ticks = self.to_ticks(nanoseconds);
         self.spent.fetch_add(ticks, Ordering::Relaxed);
         self.file.add_cost(ticks);
     }
 
+    /// How many sections of a call site were traced within a budget.
+    pub fn traced_at(&self, site: u64) -> &AtomicU32 {
+        let mixed = site.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        &self.sites[(mixed >> 52) as usize % SITES]
+    }
+
     /// Remembers a thread's number in the file.
     pub fn note_thread(&self, tid: u32, index: u32) {
-        let entry = u64::from(tid) << 32 | u64::from(index) + 1;
+        let entry = (u64::from(tid) << 32) | (u64::from(index) + 1);
         self.threads[tid as usize % THREADS].store(entry, Ordering::Relaxed);
     }
 
@@ -137,7 +177,8 @@ extern "C" fn starts() {
 pub extern "C" fn ends() {
     // SAFETY: never freed.
     let process = unsafe { CURRENT.load(Ordering::Acquire).as_ref() };
-    if let Some(process) = process.filter(|p| p.file.is_ours()) {
+    let alone = ALONE.load(Ordering::Relaxed);
+    if let Some(process) = process.filter(|p| p.file.is_ours() && !alone) {
         crate::thread::flush_all(process);
         modules::note_loaded(process.file);
         process.file.end(clock::now());

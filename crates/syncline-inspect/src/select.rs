@@ -54,9 +54,8 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, search: *mut
 fn is_program(name: &str) -> bool {
     let mut path = [0; 4096];
     // SAFETY: the call writes at most so many bytes.
-    let length = unsafe {
-        libc::readlink(c"/proc/self/exe".as_ptr(), path.as_mut_ptr().cast(), path.len())
-    };
+    let length =
+        unsafe { libc::readlink(c"/proc/self/exe".as_ptr(), path.as_mut_ptr().cast(), path.len()) };
     let path = path.get(..length.max(0) as usize).unwrap_or_default();
     path.rsplit(|&b| b == b'/').next() == Some(name.as_bytes())
 }

@@ -16,6 +16,9 @@ const ROWS: usize = 2048;
 /// Places that are looked at for one.
 const PROBES: usize = 16;
 
+/// One acquisition in so many has its time held measured.
+const TIMED: u32 = 32;
+
 /// Acquisitions of a lock at a call site.
 #[derive(Default)]
 pub struct Row {
@@ -32,6 +35,8 @@ pub struct Row {
     op: AtomicU32,
     /// Whether its sections are to be traced.
     pub selected: Cell<bool>,
+    /// Whether its site has had few, as far as is known.
+    rare: Cell<bool>,
 }
 
 /// A thread.
@@ -48,6 +53,10 @@ pub struct Thread {
     pub busy: bool,
     /// Acquisitions to let pass before the budget is asked.
     pub countdown: u32,
+    /// What it said last.
+    pub may_trace: bool,
+    /// Acquisitions to let pass before one has its time held measured.
+    clock_in: u32,
     /// The lock whose time held is being measured, since when, and its row.
     pub timed: Option<(u64, u64, usize)>,
     random: u64,
@@ -63,18 +72,27 @@ static KEY: AtomicU32 = AtomicU32::new(0);
 #[inline]
 pub fn current() -> Option<&'static mut Thread> {
     let process = crate::process::current()?;
-    // SAFETY: this thread's own, and never freed.
-    let thread = unsafe { (tls::thread() as *mut Thread).as_mut() };
-    match thread {
+    match existing() {
         Some(thread) if core::ptr::eq(thread.process, process) => Some(thread),
         _ => begin(process),
     }
 }
 
+/// [`tls::thread`] while a thread begins: what a handler does meanwhile is not counted.
+const BEGINNING: usize = 1;
+
+/// This thread, if it is known already.
+#[inline]
+pub fn existing() -> Option<&'static mut Thread> {
+    match tls::thread() {
+        0 | BEGINNING => None,
+        // SAFETY: this thread's own, and never freed.
+        thread => Some(unsafe { &mut *(thread as *mut Thread) }),
+    }
+}
+
 #[cold]
 fn begin(process: &'static Process) -> Option<&'static mut Thread> {
-    /// While it begins: what a handler does meanwhile is not counted.
-    const BEGINNING: usize = 1;
     if tls::thread() == BEGINNING {
         return None;
     }
@@ -94,6 +112,7 @@ fn begin(process: &'static Process) -> Option<&'static mut Thread> {
         }
     }
     at_end(me);
+    syncline_interpose::preserving_errno(|| crate::engine::warm_up(thread.tid));
     Some(thread)
 }
 
@@ -150,6 +169,8 @@ impl Thread {
             tid,
             busy: false,
             countdown: 1,
+            may_trace: true,
+            clock_in: 1,
             timed: None,
             random: clock::now() | 1,
             rows: (0..ROWS).map(|_| Row::default()).collect(),
@@ -163,7 +184,7 @@ impl Thread {
         self.random ^= self.random << 25;
         self.random ^= self.random >> 27;
         let high = self.random.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32;
-        (high * u64::from(below) >> 32) as u32
+        ((high * u64::from(below)) >> 32) as u32
     }
 
     /// The row of a lock and a call site.
@@ -195,6 +216,7 @@ impl Thread {
         let row = &self.rows[place];
         row.site.store(site, Ordering::Relaxed);
         row.op.store(op, Ordering::Relaxed);
+        row.rare.set(true);
         row.selected.set(select::is_selected(self.process.options, lock, site));
         row.lock.store(lock, Ordering::Release);
         place
@@ -203,6 +225,27 @@ impl Thread {
     /// Whether the sections of a row are to be traced.
     pub fn is_selected(&self, row: usize) -> bool {
         self.rows[row].selected.get()
+    }
+
+    /// Whether a row's site may have had few sections traced.
+    pub fn is_rare(&self, row: usize) -> bool {
+        self.rows[row].rare.get()
+    }
+
+    /// Its site has had enough of them.
+    pub fn not_rare(&self, row: usize) {
+        self.rows[row].rare.set(false);
+    }
+
+    /// Whether the next hold is to be measured: at random, one in [`TIMED`].
+    #[inline]
+    pub fn is_time_for_a_clock(&mut self) -> bool {
+        self.clock_in -= 1;
+        if self.clock_in > 0 {
+            return false;
+        }
+        self.clock_in = 1 + self.random(2 * TIMED);
+        self.timed.is_none()
     }
 
     /// Counts an acquisition that waited so long; 0 if it did not wait.

@@ -128,12 +128,17 @@ fn tilera() {
 
 #[test]
 fn local_accesses_of_table_3() {
-    for (name, l1, memory) in
-        [("opteron", 3.0, 136.0), ("xeon", 5.0, 355.0), ("niagara", 3.0, 176.0)]
-    {
+    for (name, [l1, l2, llc, memory]) in [
+        ("opteron", [Some(3.0), Some(15.0), Some(40.0), Some(136.0)]),
+        ("xeon", [Some(5.0), Some(11.0), Some(44.0), Some(355.0)]),
+        ("niagara", [Some(3.0), None, Some(24.0), Some(176.0)]),
+        ("tilera", [Some(2.0), Some(11.0), Some(45.0), Some(118.0)]),
+    ] {
         let of = named(name);
-        assert_eq!(of.own(Load).unwrap().median, l1, "{name}");
-        assert_eq!(of.local.memory.median, memory, "{name}");
+        assert_eq!(of.own(Load).map(|own| own.median), l1, "{name}");
+        assert_eq!(of.local.l2.as_ref().map(|cycles| cycles.median), l2, "{name}");
+        assert_eq!(of.local.llc.as_ref().map(|cycles| cycles.median), llc, "{name}");
+        assert_eq!(Some(of.local.memory.median), memory, "{name}");
     }
 }
 

@@ -217,10 +217,10 @@ fn enough(interval: &Interval, rounds: usize, matters: f64) -> usize {
     let median = interval.median.ln().abs();
     let width = (interval.high / interval.median).ln().max((interval.median / interval.low).ln());
     let matters = matters.ln_1p();
-    let narrow = median.max(matters - median);
-    let rounds = rounds as f64 * (width / narrow).powi(2);
-    // A width that is a little too large must not say that there are enough already.
-    (rounds.ceil() as usize).max(1 + rounds as usize)
+    let narrow = median.max(matters - median).max(f64::MIN_POSITIVE);
+    let wanted = (rounds as f64 * (width / narrow).powi(2)).ceil() as usize;
+    // These did not tell, whatever the estimate says.
+    wanted.max(rounds + 1)
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use syncline::channel::{
-    self, Disconnected, Duplex, Inbox, NoSlot, RawChannel, Receiver, RecvError, Ring, SendError,
-    Sender, Single, TryRecvError, TrySendError,
+    self, Disconnected, Duplex, Inbox, NoSlot, RawChannel, Receiver, RecvError, RecvTimeoutError,
+    Ring, SendError, Sender, Single, TryRecvError, TrySendError,
 };
 use syncline::wait::{Park, Spin, Yield};
 
@@ -419,4 +419,47 @@ fn errors_say_what_happened() {
     assert_eq!(TrySendError::Full(1).to_string(), "the channel is full");
     assert_eq!(RecvError.to_string(), TryRecvError::Disconnected.to_string());
     assert!(NoSlot(3).to_string().contains("all 3 slots are taken"));
+}
+
+fn give_up<Q: RawChannel<Item = u64> + 'static>() {
+    const SOON: Duration = Duration::from_millis(5);
+    within_limit(|| {
+        let (mut sender, mut receiver) = channel::over::<Q>(4);
+        let start = Instant::now();
+        assert_eq!(receiver.recv_timeout(SOON), Err(RecvTimeoutError::Timeout));
+        assert!(start.elapsed() >= SOON);
+        sender.send(1).unwrap();
+        assert_eq!(receiver.recv_timeout(Duration::ZERO), Ok(1));
+        assert_eq!(receiver.recv_timeout(Duration::ZERO), Err(RecvTimeoutError::Timeout));
+        let late = thread::spawn(move || {
+            linger();
+            sender.send(2).unwrap();
+        });
+        assert_eq!(receiver.recv_timeout(Duration::MAX), Ok(2));
+        late.join().unwrap();
+        assert_eq!(receiver.recv_timeout(SOON), Err(RecvTimeoutError::Disconnected));
+
+        let mut inbox = Inbox::<u64, Q>::over(2, 1);
+        assert_eq!(inbox.recv_timeout(SOON), Err(RecvTimeoutError::Disconnected));
+        let (_, mut sender) = inbox.connect().unwrap();
+        let start = Instant::now();
+        assert_eq!(inbox.recv_timeout(SOON), Err(RecvTimeoutError::Timeout));
+        assert!(start.elapsed() >= SOON);
+        let late = thread::spawn(move || {
+            linger();
+            sender.send(3).unwrap();
+        });
+        assert_eq!(inbox.recv_timeout(LIMIT), Ok((0, 3)));
+        late.join().unwrap();
+        assert_eq!(inbox.recv_timeout(SOON), Err(RecvTimeoutError::Disconnected));
+    });
+}
+
+#[test]
+fn receivers_give_up_in_time() {
+    give_up::<Ring<u64, Park>>();
+    give_up::<Ring<u64, Yield>>();
+    give_up::<Ring<u64, Spin>>();
+    give_up::<Single<u64, Park>>();
+    give_up::<Single<u64, Spin>>();
 }

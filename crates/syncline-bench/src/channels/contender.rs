@@ -1,11 +1,12 @@
 //! The channels that are compared, behind one trait. Each is used as its documentation says one
-//! waits with it; where a library has no waiting, the loop around its tries spins a while and
-//! then yields, as the library's own `Yield` does.
+//! waits with it; where a library has no waiting, the loop around its tries is the library's own,
+//! for ends that yield.
 
 use std::sync::mpsc;
-use std::thread;
 
+use syncline::channel::patience::Patience;
 use syncline::channel::{self, Ring, Single};
+use syncline::memory::Native;
 use syncline::wait::{Park, Yield};
 
 /// A message that fills a line: 56 bytes beside the flags.
@@ -36,23 +37,9 @@ pub trait Contender {
     }
 }
 
-/// Looks before a waiter yields; as in the library.
-const PATIENCE: u32 = 100;
-
 /// Tries until it works.
-fn until<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
-    let mut looks = 0_u32;
-    loop {
-        if let Some(result) = attempt() {
-            return result;
-        }
-        looks += 1;
-        if looks < PATIENCE {
-            (0..looks.min(16)).for_each(|_| std::hint::spin_loop());
-        } else {
-            thread::yield_now();
-        }
-    }
+fn until<T>(patience: &mut Patience, attempt: impl FnMut() -> Option<T>) -> T {
+    patience.watch::<Yield, Native, T>(None, attempt).expect("without a deadline it waits for ever")
 }
 
 const GONE: &str = "the other end is there until the run is over";
@@ -107,17 +94,18 @@ pub struct Rtrb;
 impl Contender for Rtrb {
     const NAME: &'static str = "rtrb, yield";
     const SLEEPS: bool = false;
-    type Sender<T: Send + 'static> = rtrb::Producer<T>;
-    type Receiver<T: Send + 'static> = rtrb::Consumer<T>;
-    type Inbox = (usize, Vec<rtrb::Consumer<Request>>);
+    type Sender<T: Send + 'static> = (rtrb::Producer<T>, Patience);
+    type Receiver<T: Send + 'static> = (rtrb::Consumer<T>, Patience);
+    type Inbox = (usize, Vec<rtrb::Consumer<Request>>, Patience);
 
     fn channel<T: Send + 'static>(capacity: usize) -> (Self::Sender<T>, Self::Receiver<T>) {
-        rtrb::RingBuffer::new(capacity)
+        let (sender, receiver) = rtrb::RingBuffer::new(capacity);
+        ((sender, Patience::default()), (receiver, Patience::default()))
     }
     #[inline(always)]
-    fn send<T: Send + 'static>(sender: &mut Self::Sender<T>, message: T) {
+    fn send<T: Send + 'static>((sender, patience): &mut Self::Sender<T>, message: T) {
         let mut message = Some(message);
-        until(|| match sender.push(message.take()?) {
+        until(patience, || match sender.push(message.take()?) {
             Ok(()) => Some(()),
             Err(rtrb::PushError::Full(back)) => {
                 message = Some(back);
@@ -126,26 +114,27 @@ impl Contender for Rtrb {
         });
     }
     #[inline(always)]
-    fn receive<T: Send + 'static>(receiver: &mut Self::Receiver<T>) -> T {
-        until(|| receiver.pop().ok())
+    fn receive<T: Send + 'static>((receiver, patience): &mut Self::Receiver<T>) -> T {
+        until(patience, || receiver.pop().ok())
     }
     fn inbox(clients: usize, capacity: usize) -> (Vec<Self::Sender<Request>>, Self::Inbox) {
         let channels = (0..clients).map(|_| Self::channel(capacity));
-        let (senders, receivers) = channels.unzip();
-        (senders, (0, receivers))
+        let (senders, receivers): (_, Vec<_>) = channels.unzip();
+        let receivers = receivers.into_iter().map(|(receiver, _)| receiver).collect();
+        (senders, (0, receivers, Patience::default()))
     }
     #[inline(always)]
-    fn next((last, receivers): &mut Self::Inbox) -> Request {
-        until(|| {
+    fn next((last, receivers, patience): &mut Self::Inbox) -> Request {
+        until(patience, || {
             (0..receivers.len()).find_map(|_| {
                 *last = (*last + 1) % receivers.len();
                 receivers[*last].pop().ok()
             })
         })
     }
-    fn send_all(sender: &mut Self::Sender<u64>, mut messages: std::ops::Range<u64>) {
+    fn send_all((sender, patience): &mut Self::Sender<u64>, mut messages: std::ops::Range<u64>) {
         while !messages.is_empty() {
-            let room = until(|| Some(sender.slots()).filter(|&room| room > 0));
+            let room = until(patience, || Some(sender.slots()).filter(|&room| room > 0));
             let count = room.min((messages.end - messages.start) as usize);
             let chunk = sender.write_chunk_uninit(count).expect("there is room for as many");
             chunk.fill_from_iter(&mut messages);

@@ -6,8 +6,13 @@
 //! subject through a symbol of a preloaded library and POSIX' rules, the baseline through the C
 //! interface, which notes owners. The literature's figure for interposing is 5 %.
 //!
+//! A program that is linked with the lock statically calls it without a detour through the loader's
+//! tables, and finds its thread's words without a call: that is shown as well, and isn't counted,
+//! since nothing that is interposed can be so.
+//!
 //! Memory is that of 300,000 mutexes, used once each, beyond the objects' own bytes.
 
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -23,9 +28,13 @@ use crate::statistics::median;
 use crate::table;
 
 const LOCK: &str = "gate";
+const SHARED: &str = "Beside the shared library";
+const STATIC: &str = "Beside the static library, for information";
 const TIME: &str = "ns";
 const WALL: &str = "ms";
 const LOCKS: u32 = 300_000;
+/// By this name a program looks for the shared library.
+const INSTALLED: &str = "libsyncline.so.0.1";
 /// The literature's figure: V. Trigonakis' and others' libraries that interpose cost up to 5 %
 /// (H. Guiroux, R. Lachaize and V. Quéma, "Multicore Locks: The Case Is Not Closed Yet", ATC 2016).
 const AIM: f64 = 1.05;
@@ -50,7 +59,8 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     let lab = Lab::new(size)?;
     let programs = Programs::build(&lab)?;
     let rows = compare::run(programs.cases())?;
-    let mean = Row::mean("geometric mean", &rows.iter().collect::<Vec<_>>());
+    let counted = |row: &&Row| row.section == SHARED;
+    let mean = Row::mean("geometric mean", &rows.iter().filter(counted).collect::<Vec<_>>());
     let exec_ratio = mean.change().median;
     println!("Interposing: a program built with {LOCK}, and one whose mutexes are replaced by it");
     let rows: Vec<Row> = rows.into_iter().chain([mean]).collect();
@@ -63,24 +73,25 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     })?)
 }
 
-/// A text, compiled both ways.
-struct Both {
-    built: PathBuf,
+/// A text, compiled in each way.
+struct Compiled {
+    shared: PathBuf,
+    linked: PathBuf,
     plain: PathBuf,
 }
 
 struct Programs<'a> {
     lab: &'a Lab,
     syncline: PathBuf,
-    pair: Both,
-    low_contention: Both,
+    pair: Compiled,
+    low_contention: Compiled,
     many: PathBuf,
 }
 
 impl Programs<'_> {
     fn build(lab: &Lab) -> anyhow::Result<Programs<'_>> {
         let folder = executables()?;
-        for name in ["syncline", "libsyncline_replace.so", "libsyncline_c.so"] {
+        for name in ["syncline", "libsyncline_replace.so", "libsyncline_c.so", "libsyncline_c.a"] {
             anyhow::ensure!(
                 folder.join(name).is_file(),
                 "{name} is not in {}; build it with the same profile as this benchmark: cargo \
@@ -88,15 +99,16 @@ impl Programs<'_> {
                 folder.display()
             );
         }
-        let both = |name: &str, text: &str| -> anyhow::Result<Both> {
-            let plain = lab.compile(name, text)?;
-            Ok(Both { built: built_with_the_lock(lab, &folder, name, text)?, plain })
+        let compiled = |name: &str, text: &str| -> anyhow::Result<Compiled> {
+            let with = |library: &str| built_with_the_lock(lab, &folder.join(library), name, text);
+            let (shared, linked) = (with("libsyncline_c.so")?, with("libsyncline_c.a")?);
+            Ok(Compiled { shared, linked, plain: lab.compile(name, text)? })
         };
         Ok(Programs {
             lab,
             syncline: folder.join("syncline"),
-            pair: both("pair", include_str!("../../programs/pair.c"))?,
-            low_contention: both(
+            pair: compiled("pair", include_str!("../../programs/pair.c"))?,
+            low_contention: compiled(
                 "low_contention",
                 include_str!("../../programs/low_contention.c"),
             )?,
@@ -108,31 +120,55 @@ impl Programs<'_> {
         let size = self.lab.size;
         let batches: u32 = size.pick(5, 500, 2000);
         let rounds: u32 = size.pick(1000, 1_000_000, 10_000_000);
-        let pair = |threads: u32| vec!["lock".into(), threads.to_string(), batches.to_string(), "2000".into()];
-        let cases: [(&str, &Both, Vec<String>, &'static str, f64); 3] = [
-            ("lock + unlock, one thread", &self.pair, pair(1), TIME, 1.0),
-            ("lock + unlock, two threads", &self.pair, pair(2), TIME, 1.0),
-            ("256 locks, low contention", &self.low_contention, vec![rounds.to_string()], WALL, 1e6),
-        ];
-        let case = |(name, both, arguments, label, scale): (&str, _, _, _, f64)| Case {
-            section: "Time",
-            name: name.to_owned(),
-            pairs: size.pick(1, 9, 31),
-            measures: vec![Measure { label, change: Change::Ratio, aim: Some(AIM) }],
-            once: Box::new(move |side| {
-                let numbers = self.numbers(side, both, &arguments)?;
-                Ok(numbers.into_iter().take(1).map(|number| number / scale).collect())
-            }),
-        };
-        cases.into_iter().map(case).collect()
+        let pair = |threads: u32| format!("lock {threads} {batches} 2000");
+        let seldom = ("256 locks, seldom met", rounds.to_string(), (WALL, 1e6));
+        let mut cases = Vec::new();
+        for section in [SHARED, STATIC] {
+            for (threads, name) in
+                [(1, "lock + unlock, one thread"), (2, "lock + unlock, two threads")]
+            {
+                let what = (name, pair(threads), (TIME, 1.0));
+                cases.push(self.case(section, &self.pair, what));
+            }
+            cases.push(self.case(section, &self.low_contention, seldom.clone()));
+        }
+        cases
     }
 
-    fn numbers(&self, side: Side, both: &Both, arguments: &[String]) -> anyhow::Result<Vec<f64>> {
+    /// The program with these arguments; its first number is nanoseconds, of which a unit has so
+    /// many.
+    fn case<'a>(
+        &'a self,
+        section: &'static str,
+        compiled: &'a Compiled,
+        (name, arguments, (label, unit)): (&str, String, (&'static str, f64)),
+    ) -> Case<'a> {
+        let aim = (section == SHARED).then_some(AIM);
+        let built = if section == SHARED { &compiled.shared } else { &compiled.linked };
+        Case {
+            section,
+            name: name.to_owned(),
+            pairs: self.lab.size.pick(1, 9, 31),
+            measures: vec![Measure { label, change: Change::Ratio, aim }],
+            once: Box::new(move |side| {
+                let numbers = self.numbers(side, built, &compiled.plain, &arguments)?;
+                Ok(numbers.into_iter().take(1).map(|number| number / unit).collect())
+            }),
+        }
+    }
+
+    fn numbers(
+        &self,
+        side: Side,
+        built: &Path,
+        plain: &Path,
+        arguments: &str,
+    ) -> anyhow::Result<Vec<f64>> {
         let mut command = match side {
-            Side::Baseline => Command::new(&both.built),
-            Side::Subject => self.exec(&both.plain),
+            Side::Baseline => Command::new(built),
+            Side::Subject => self.exec(plain),
         };
-        command.args(arguments);
+        command.args(arguments.split(' '));
         figures(&process::run(command, self.lab.folder(), "case")?.stdout)
     }
 
@@ -157,19 +193,29 @@ impl Programs<'_> {
     }
 }
 
+/// The text with the lock of this library, which is a shared or a static one.
 fn built_with_the_lock(
     lab: &Lab,
-    libraries: &Path,
+    library: &Path,
     name: &str,
     text: &str,
 ) -> anyhow::Result<PathBuf> {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../syncline-capi/include");
     let header = lab.path("with_syncline.h");
     std::fs::write(&header, include_str!("../../programs/with_syncline.h"))?;
-    // The library comes after the text that needs it; as one argument each, options may not.
-    let (include, header) = (include.display().to_string(), header.display().to_string());
-    let library = libraries.join("libsyncline_c.so").display().to_string();
-    let run_path = format!("-Wl,-rpath,{}", libraries.display());
-    let options = ["-I", &include, "-include", &header, "-Wl,--no-as-needed", &library, &run_path];
-    lab.compile_with(&options, &format!("{name}_built"), text)
+    let is_shared = library.extension().is_some_and(|ending| ending == "so");
+    if is_shared && !lab.path(INSTALLED).exists() {
+        symlink(library, lab.path(INSTALLED))?;
+    }
+    let [include, header, library, folder] = [include.as_path(), &header, library, lab.folder()]
+        .map(|path: &Path| path.display().to_string());
+    let run_path = format!("-Wl,-rpath,{folder}");
+    // The compiler takes the library before the text that needs it only as one that is needed.
+    let (before, after) = ("-Wl,--no-as-needed,--whole-archive", "-Wl,--no-whole-archive,-lm");
+    let options = ["-I", &include, "-include", &header, before, &library, after, &run_path];
+    lab.compile_with(
+        &options,
+        &format!("{name}_{}", if is_shared { "shared" } else { "static" }),
+        text,
+    )
 }

@@ -210,8 +210,8 @@ impl Lock for FlagRw {
 
     #[inline(always)]
     fn with<R: Send>(&self, _: &mut (), section: impl FnOnce() -> R + Send) -> R {
-        while self.flag.compare_exchange(FREE, HELD, SeqCst, Relaxed).is_err() {
-            until_zero(&self.flag);
+        if self.flag.compare_exchange(FREE, HELD, SeqCst, Relaxed).is_err() {
+            self.contend_alone();
         }
         if self.readers.load(SeqCst) != 0 {
             until_zero(&self.readers);
@@ -223,8 +223,8 @@ impl Lock for FlagRw {
 
     #[inline(always)]
     fn share<R: Send>(&self, _: &mut (), section: impl FnOnce() -> R + Send) -> R {
-        while !self.enter() {
-            until_zero(&self.flag);
+        if !self.enter() {
+            self.contend_shared();
         }
         let result = section();
         self.readers.fetch_sub(READER, Release);
@@ -244,6 +244,22 @@ impl FlagRw {
         }
         self.readers.fetch_sub(READER, Release);
         false
+    }
+
+    #[cold]
+    fn contend_alone(&self) {
+        until_zero(&self.flag);
+        while self.flag.compare_exchange(FREE, HELD, SeqCst, Relaxed).is_err() {
+            until_zero(&self.flag);
+        }
+    }
+
+    #[cold]
+    fn contend_shared(&self) {
+        until_zero(&self.flag);
+        while !self.enter() {
+            until_zero(&self.flag);
+        }
     }
 }
 

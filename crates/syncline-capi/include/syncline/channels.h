@@ -38,7 +38,9 @@ typedef struct syncline_receiver syncline_receiver_t;
  *                EPIPE      the sender is destroyed, and all its messages were received
  *     tryrecv    EAGAIN     there is no message now
  *                EPIPE      as for recv
- *     all        EINVAL     a null pointer, or a misaligned end
+ *     timedrecv  ETIMEDOUT  none came before the deadline, an absolute time on CLOCK_MONOTONIC
+ *                           (syncline_deadline); EPIPE as for recv
+ *     all        EINVAL     a null pointer, or a misaligned end; a time out of range
  *                EBUSY      another thread is using this end */
 int syncline_channel_create(size_t size, size_t capacity, syncline_sender_t **sender,
                             syncline_receiver_t **receiver);
@@ -47,6 +49,61 @@ int syncline_sender_trysend(syncline_sender_t *sender, const void *message);
 int syncline_sender_destroy(syncline_sender_t *sender);
 int syncline_receiver_recv(syncline_receiver_t *receiver, void *message);
 int syncline_receiver_tryrecv(syncline_receiver_t *receiver, void *message);
+int syncline_receiver_timedrecv(syncline_receiver_t *receiver, void *message,
+                                const struct timespec *deadline);
 int syncline_receiver_destroy(syncline_receiver_t *receiver);
+
+/* A receiver of several senders, each with a channel of its own: they don't disturb each other, and
+ * are served in turn. One thread's at a time. */
+typedef struct syncline_inbox syncline_inbox_t;
+
+/* Makes an inbox for so many senders, each with room for `capacity` messages of `size` bytes at
+ * least; sizes and capacities are those of channels. `slot`, if it is not null, is set to the number
+ * of the sender, from 0; a sender's number is free again when it is destroyed and its messages were
+ * received.
+ *
+ *     create     EINVAL     as for channels, or no senders
+ *     connect    EAGAIN     all slots are taken
+ *     recv       EPIPE      all senders are destroyed, or there was none, and all was received
+ *     tryrecv, timedrecv, all: as for channels */
+int syncline_inbox_create(size_t size, size_t senders, size_t capacity, syncline_inbox_t **inbox);
+int syncline_inbox_connect(syncline_inbox_t *inbox, syncline_sender_t **sender, size_t *slot);
+int syncline_inbox_recv(syncline_inbox_t *inbox, void *message, size_t *slot);
+int syncline_inbox_tryrecv(syncline_inbox_t *inbox, void *message, size_t *slot);
+int syncline_inbox_timedrecv(syncline_inbox_t *inbox, void *message, size_t *slot,
+                             const struct timespec *deadline);
+int syncline_inbox_destroy(syncline_inbox_t *inbox);
+
+/* A server: a thread that runs functions for its clients, one after the other, so that what they
+ * work on stays in its cache. A call is a message there and one back.
+ *
+ *     syncline_server_t *server;
+ *     syncline_client_t *client;
+ *     syncline_server_create(1, &server);
+ *     syncline_server_connect(server, &client);
+ *
+ *     syncline_server_run(server);                      a thread, until all clients are destroyed
+ *
+ *     syncline_client_call(client, deposit, &amount);   another: waits until deposit(&amount) has run
+ *     syncline_client_destroy(client);
+ *
+ * A function sees what happened before it was sent, and what earlier ones did. It must not call its
+ * own server, which would wait for itself, and must not leave by an exception or longjmp.
+ *
+ *     create     EINVAL     no clients
+ *     connect    EAGAIN     there are as many clients as were asked for
+ *                EBUSY      the server runs;  EINVAL  it has run
+ *     run        EINVAL     it has run before
+ *     call       EPIPE      the server is destroyed; the function has not run
+ *     destroy    EBUSY      the server runs, the client's call is under way
+ *     all        EINVAL, EBUSY as for channels */
+typedef struct syncline_server syncline_server_t;
+typedef struct syncline_client syncline_client_t;
+int syncline_server_create(size_t clients, syncline_server_t **server);
+int syncline_server_connect(syncline_server_t *server, syncline_client_t **client);
+int syncline_server_run(syncline_server_t *server);
+int syncline_server_destroy(syncline_server_t *server);
+int syncline_client_call(syncline_client_t *client, void (*function)(void *), void *argument);
+int syncline_client_destroy(syncline_client_t *client);
 
 #endif /* SYNCLINE_CHANNELS_H */

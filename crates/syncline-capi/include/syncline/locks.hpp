@@ -104,10 +104,10 @@ SYNCLINE_TRY_RWLOCK(rw_readers)
 /// PPoPP'91.
 SYNCLINE_TRY_RWLOCK(rw_writers)
 
-/// rw_flag: a flag of the writer's and a count of readers, each of whom looks at the
-/// other's. Waiters get it in no order; a writer comes before new readers. Sharing by
-/// threads that each have a processor; never sleeps. 32 bytes. Source: common practice;
-/// Concurrency Kit.
+/// rw_flag: a writer's flag and a count of readers; each side looks at the other's word.
+/// Waiters get it in no order; a writer comes before new readers. Sharing by threads that
+/// each have a processor; never sleeps. 32 bytes. Source: common practice; Concurrency
+/// Kit.
 SYNCLINE_TIMED_RWLOCK(rw_flag)
 
 /// rw_compact: one word counts the readers inside and the writers that wait. Writers come

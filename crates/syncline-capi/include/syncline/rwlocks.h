@@ -51,10 +51,9 @@ int syncline_rw_writers_timedwait(syncline_rw_writers_t *lock, syncline_cond_t *
                                   const struct timespec *deadline);
 int syncline_rw_writers_destroy(syncline_rw_writers_t *lock);
 
-/* rw_flag: a flag of the writer's and a count of readers, each of whom looks at the
-   other's. Waiters get it in no order; a writer comes before new readers. Sharing by
-   threads that each have a processor; never sleeps. 32 bytes. Source: common practice;
-   Concurrency Kit. */
+/* rw_flag: a writer's flag and a count of readers; each side looks at the other's word.
+   Waiters get it in no order; a writer comes before new readers. Sharing by threads that
+   each have a processor; never sleeps. 32 bytes. Source: common practice; Concurrency Kit. */
 typedef struct syncline_rw_flag { uint64_t opaque[4]; } syncline_rw_flag_t;
 #define SYNCLINE_RW_FLAG_INIT {{0}}
 int syncline_rw_flag_rdlock(syncline_rw_flag_t *lock);

@@ -116,6 +116,106 @@ static void test_mistakes(void) {
     EXPECT(0, syncline_sender_destroy(sender));
 }
 
+static void test_deadlines(void) {
+    EXPECT(0, syncline_channel_create(sizeof(int), 4, &sender, &receiver));
+    int message = 0;
+    struct timespec soon = syncline_deadline(20000000), passed = {0, 0}, wrong = {0, -1};
+    EXPECT(ETIMEDOUT, syncline_receiver_timedrecv(receiver, &message, &soon));
+    EXPECT(EINVAL, syncline_receiver_timedrecv(receiver, &message, &wrong));
+    EXPECT(EINVAL, syncline_receiver_timedrecv(receiver, &message, NULL));
+    message = 7;
+    EXPECT(0, syncline_sender_send(sender, &message));
+    message = 0;
+    EXPECT(0, syncline_receiver_timedrecv(receiver, &message, &passed));
+    EXPECT(7, message);
+    EXPECT(0, syncline_sender_destroy(sender));
+    EXPECT(EPIPE, syncline_receiver_timedrecv(receiver, &message, &passed));
+    EXPECT(0, syncline_receiver_destroy(receiver));
+}
+
+enum { SENDERS = 3, CALLS = 500 };
+
+static void *send_to_inbox(void *end) {
+    unsigned char message[LARGEST];
+    for (int i = 0; i < MESSAGES; i++) {
+        fill(message, i);
+        EXPECT(0, syncline_sender_send(end, message));
+    }
+    EXPECT(0, syncline_sender_destroy(end));
+    return NULL;
+}
+
+static void test_inbox(size_t bytes) {
+    size = bytes;
+    syncline_inbox_t *inbox;
+    EXPECT(0, syncline_inbox_create(size, SENDERS, 10, &inbox));
+    pthread_t threads[SENDERS];
+    syncline_sender_t *ends[SENDERS + 1];
+    for (size_t i = 0; i < SENDERS; i++) {
+        size_t slot;
+        EXPECT(0, syncline_inbox_connect(inbox, &ends[i], &slot));
+        EXPECT(1, slot == i);
+    }
+    EXPECT(EAGAIN, syncline_inbox_connect(inbox, &ends[SENDERS], NULL));
+    unsigned char message[LARGEST], expected[LARGEST];
+    struct timespec passed = {0, 0};
+    EXPECT(EAGAIN, syncline_inbox_tryrecv(inbox, message, NULL));
+    EXPECT(ETIMEDOUT, syncline_inbox_timedrecv(inbox, message, NULL, &passed));
+    for (int i = 0; i < SENDERS; i++) {
+        EXPECT(0, pthread_create(&threads[i], NULL, send_to_inbox, ends[i]));
+    }
+    int next[SENDERS] = {0}, error;
+    size_t slot;
+    while ((error = syncline_inbox_recv(inbox, message, &slot)) == 0) {
+        fill(expected, next[slot]++);
+        EXPECT(0, memcmp(message, expected, size));
+    }
+    EXPECT(EPIPE, error);
+    for (int i = 0; i < SENDERS; i++) {
+        EXPECT(0, pthread_join(threads[i], NULL));
+        EXPECT(MESSAGES, next[i]);
+    }
+    EXPECT(0, syncline_inbox_destroy(inbox));
+}
+
+static int total;
+
+static void add(void *amount) { total += *(int *)amount; }
+
+static void *call_server(void *client) {
+    int amount = 2;
+    for (int i = 0; i < CALLS; i++) EXPECT(0, syncline_client_call(client, add, &amount));
+    EXPECT(0, syncline_client_destroy(client));
+    return NULL;
+}
+
+static void test_server(void) {
+    syncline_server_t *server;
+    syncline_client_t *clients[SENDERS + 1];
+    EXPECT(EINVAL, syncline_server_create(0, &server));
+    EXPECT(0, syncline_server_create(SENDERS, &server));
+    pthread_t threads[SENDERS];
+    for (int i = 0; i < SENDERS; i++) EXPECT(0, syncline_server_connect(server, &clients[i]));
+    EXPECT(EAGAIN, syncline_server_connect(server, &clients[SENDERS]));
+    EXPECT(EINVAL, syncline_client_call(clients[0], NULL, NULL));
+    for (int i = 0; i < SENDERS; i++) {
+        EXPECT(0, pthread_create(&threads[i], NULL, call_server, clients[i]));
+    }
+    EXPECT(0, syncline_server_run(server));
+    EXPECT(2 * SENDERS * CALLS, total);
+    EXPECT(EINVAL, syncline_server_run(server));
+    EXPECT(EINVAL, syncline_server_connect(server, &clients[0]));
+    EXPECT(0, syncline_server_destroy(server));
+    for (int i = 0; i < SENDERS; i++) EXPECT(0, pthread_join(threads[i], NULL));
+
+    /* A server that is destroyed before it runs. */
+    EXPECT(0, syncline_server_create(1, &server));
+    EXPECT(0, syncline_server_connect(server, &clients[0]));
+    EXPECT(0, syncline_server_destroy(server));
+    EXPECT(EPIPE, syncline_client_call(clients[0], add, &total));
+    EXPECT(0, syncline_client_destroy(clients[0]));
+}
+
 int main(void) {
     static const size_t sizes[] = {1, 8, 12, 24, 30, 56, 57, 120, 200, 500, LARGEST};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -123,4 +223,14 @@ int main(void) {
         test_stream(sizes[i], 100);
     }
     test_mistakes();
+    test_deadlines();
+    test_inbox(8);
+    test_inbox(LARGEST);
+    syncline_inbox_t *inbox;
+    EXPECT(EINVAL, syncline_inbox_create(8, 0, 1, &inbox));
+    EXPECT(EINVAL, syncline_inbox_create(8, 1, 0, &inbox));
+    EXPECT(EINVAL, syncline_inbox_create(0, 1, 1, &inbox));
+    EXPECT(EINVAL, syncline_inbox_create(8, 1, 1, NULL));
+    EXPECT(EINVAL, syncline_inbox_recv(NULL, &inbox, NULL));
+    test_server();
 }

@@ -152,7 +152,38 @@ void test_delegation() {
 // A static lock needs no code at the program's start.
 static syncline::gate before_main;
 
+void test_channels() {
+    auto [sender, receiver] = syncline::channel<long>(4);
+    std::thread sending([end = std::move(sender)]() mutable {
+        for (long i = 0; i < 1000; i++) EXPECT(end.send(i));
+    });
+    for (long i = 0; i < 1000; i++) EXPECT(receiver.recv() == i);
+    sending.join();
+    EXPECT(!receiver.recv());
+    EXPECT(error_of([&] { receiver.try_recv(); }) == EPIPE);
+
+    syncline::inbox<int> inbox(2, 4);
+    auto [first, one] = inbox.connect();
+    auto [second, other] = inbox.connect();
+    EXPECT(first == 0 && second == 1);
+    EXPECT(error_of([&] { inbox.connect(); }) == EAGAIN);
+    EXPECT(!inbox.try_recv() && !inbox.recv_for(1ms));
+    EXPECT(other.send(7) && one.try_send(8));
+    auto sum = inbox.recv()->second + inbox.recv()->second;
+    EXPECT(sum == 15);
+
+    syncline::server server(1);
+    std::thread asking([client = server.connect()]() mutable {
+        EXPECT(client.call([] { return 42; }) == 42);
+        EXPECT(error_of([&] { client.call([] { throw std::system_error(5, std::generic_category()); }); }) == 5);
+    });
+    server.run();
+    asking.join();
+}
+
 int main() {
+    test_channels();
+
     { std::lock_guard guard(before_main); }
 #define LOCK(name, can_try, can_time) test<syncline::name>(can_try, can_time, false);
 #define RWLOCK(name, can_try, can_time) test<syncline::name>(can_try, can_time, true);

@@ -78,9 +78,7 @@ fn variants(args: &Try, program: &Path) -> Result<Vec<Variant>, Failure> {
     let mut variants = Vec::new();
     for locks in locks {
         let variables = match (&args.site, &files) {
-            (Some(site), Some(files)) => {
-                at_site(site, &locks, files)?
-            }
+            (Some(site), Some(files)) => at_site(site, &locks, files)?,
             _ => variables(&locks)?,
         };
         variants.push(variant(&locks.to_string(), variables));

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use syncline_try::{Comparison, Experiment, Interval, Measure, Outcome, Verdict};
 
+use crate::args::MOST_RUNS;
 use crate::words::counted;
 
 /// The table, and what is to be said below it; intervals need so many rounds.
@@ -30,8 +31,7 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
             Verdict::Same(value, interval) => (of(*value), gain(interval, "no difference")),
             Verdict::Undecided(value, interval, rounds) => {
                 undecided = true;
-                let told = format!("undecided: about {rounds} runs would tell");
-                (of(*value), gain(interval, &told))
+                (of(*value), gain(interval, &open(*rounds)))
             }
             Verdict::TooFew(gain) => (String::new(), format!("{gain:.2}x  too few runs to say")),
             Verdict::Failed(why) => (String::new(), why.clone()),
@@ -60,6 +60,14 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
 fn figure(value: f64) -> String {
     let before_the_point = value.log10().floor().max(0.0) as usize + 1;
     format!("{value:.0$}", 4usize.saturating_sub(before_the_point))
+}
+
+/// What is to be said of what is undecided; nobody runs a program more often than `--runs` allows.
+pub fn open(rounds: usize) -> String {
+    match rounds {
+        0..=MOST_RUNS => format!("undecided: about {rounds} runs would tell"),
+        _ => "undecided: no number of runs would tell".to_owned(),
+    }
 }
 
 /// A gain, and what is to be said of it.

@@ -250,6 +250,10 @@ fn advice(proposal: &Proposal, lock: &Lock) -> String {
         Advice::Shorten { share } => {
             format!("shorten the section: {} of it touches nothing shared", percent(share))
         }
+        Advice::Leave if proposal.io => {
+            return "leave it: sections do input or output, whose order memory does not show"
+                .into();
+        }
         Advice::Leave => "leave it: its sections depend on each other".into(),
         Advice::TooFewSections => {
             return "too few sections of different threads were traced to say".into();

@@ -8,7 +8,7 @@ use syncline_try::{Comparison, Interval, Verdict};
 
 use super::search::{Search, Tried};
 use super::target::Target;
-use crate::attempt::show::gain;
+use crate::attempt::show::{gain, open};
 
 /// All that was tried, losers too.
 pub fn report(search: &Search<'_>, process: &Process) -> String {
@@ -75,9 +75,7 @@ fn said(comparison: &Comparison) -> String {
         Verdict::Better(_, interval) => of(interval, "faster"),
         Verdict::Worse(_, interval) => of(interval, "slower"),
         Verdict::Same(_, interval) => of(interval, "no difference"),
-        Verdict::Undecided(_, interval, rounds) => {
-            of(interval, &format!("undecided: about {rounds} runs would tell"))
-        }
+        Verdict::Undecided(_, interval, rounds) => of(interval, &open(*rounds)),
         Verdict::TooFew(median) => format!("{median:.2}x  too few runs to say"),
         Verdict::Failed(why) => why.clone(),
     }

@@ -127,9 +127,25 @@ fn client(socket: &Path, number: usize, keys: usize) {
 #[test]
 fn programs_of_this_suite() {
     let names = [
-        "mutex_kinds.c", "mutex_robust.c", "cond.c", "rwlock.c", "spin_barrier.c", "c11.c",
-        "errno.c", "nested.c", "cancel.c", "fork_server.c", "cxx.cpp", "odd.c", "signals.c post",
-        "signals.c jump", "threads.c 3", "spawns.c all", "many.c nested",
+        "mutex_kinds.c",
+        "mutex_robust.c",
+        "cond.c",
+        "rwlock.c",
+        "spin_barrier.c",
+        "c11.c",
+        "errno.c",
+        "nested.c",
+        "cancel.c",
+        "fork_server.c",
+        "cxx.cpp",
+        "odd.c",
+        "signals.c post",
+        "signals.c jump",
+        "threads.c 3",
+        "spawns.c all",
+        "many.c distinct",
+        "sandbox.c",
+        "inspect_signals.c",
     ];
     for name in names {
         let (file, argument) = name.split_once(' ').unwrap_or((name, ""));

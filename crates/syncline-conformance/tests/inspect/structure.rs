@@ -1,13 +1,15 @@
 //! What begins a section and what ends it: nested, recursive, waits, jumps, other kinds of locks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use syncline_conformance::{Case, Program};
+use syncline_conformance::{Case, Outcome, Program};
 use syncline_recording::Op;
-use syncline_trace::Section;
-use syncline_trace::layout::{AFTER_WAIT, BEFORE_WAIT, SHARED, STOP_CLONE, STOP_JUMP, STOP_NONE};
+use syncline_trace::layout::{
+    AFTER_WAIT, BEFORE_WAIT, SHARED, STOP_CLONE, STOP_JUMP, STOP_LIMIT, STOP_NONE,
+};
+use syncline_trace::{Section, Trace};
 
-use crate::traced::{Set, by_lock, trace};
+use crate::traced::{Set, by_lock, trace, trace_with};
 
 /// Which of the program's words a section wrote, by number.
 fn written(section: &Section, words: u64) -> Vec<u64> {
@@ -16,18 +18,20 @@ fn written(section: &Section, words: u64) -> Vec<u64> {
     (0..WORDS).filter(|n| (0..8).all(|i| set.written.contains(&(words + n * 8 + i)))).collect()
 }
 
+/// The addresses that the program prints by name.
+fn addresses(outcome: &Outcome) -> BTreeMap<String, u64> {
+    let text = String::from_utf8_lossy(&outcome.stdout);
+    let facts = text.lines().filter_map(|line| line.strip_prefix('@')?.split_once(' '));
+    facts.map(|(name, value)| (name.to_owned(), value.parse().expect("an address"))).collect()
+}
+
 #[test]
 fn begins_and_ends() {
     let program = Program::compile("inspect_structure.c");
     let plain = Case::new(&program).plain();
     let traced = trace(program.path(), [""; 0]);
     assert_eq!(plain.behaviour(), traced.outcome.behaviour());
-    let stdout = String::from_utf8_lossy(&traced.outcome.stdout);
-    let address: BTreeMap<&str, u64> = stdout
-        .lines()
-        .filter_map(|line| line.strip_prefix('@')?.split_once(' '))
-        .map(|(name, value)| (name, value.parse().expect("an address")))
-        .collect();
+    let address = addresses(&traced.outcome);
     let sections = by_lock(&traced.traces[0]);
     let of = |name: &str| -> Vec<&Section> { sections[&address[name]].clone() };
     let wrote = |name: &str| -> Vec<Vec<u64>> {
@@ -71,10 +75,41 @@ fn begins_and_ends() {
     assert_eq!(wrote("tried"), [[24]]);
     assert_eq!(of("tried")[0].record.op, Op::MutexTrylock as u32);
 
+    // Too large: it says so, and goes on.
+    assert_eq!(wrote("filling"), [[26, 27]]);
+    assert_eq!(of("filling")[0].record.stopped, STOP_LIMIT);
+
     assert_eq!(wrote("jumped"), [[18]]);
     assert_eq!(of("jumped")[0].record.stopped, STOP_JUMP);
     assert_eq!(of("creating")[0].record.stopped, STOP_CLONE);
     let last = of("thrown").pop().expect("a section after the jump");
     assert_eq!(written(last, address["words"]), [23]);
     assert_eq!(last.record.stopped, STOP_NONE);
+}
+
+/// Only the sections of certain locks and call sites.
+#[test]
+fn what_is_asked_for() {
+    // At the same addresses each time, which then are those in the file too.
+    let program = Program::compile_with("inspect_structure.c", &["-no-pie", "-fno-pie"]);
+    let all = trace(program.path(), [""; 0]);
+    let address = addresses(&all.outcome);
+    let lock = |name: &str| (address[name], address[name] + 1);
+    let (inner, spin) = (lock("inner"), lock("spin"));
+    let c11 = by_lock(&all.traces[0])[&address["c11"]][0].record.site;
+    let file = program.path().file_name().expect("a name").to_string_lossy().into_owned();
+    let asked = [
+        format!("lock - {:#x} {:#x}", inner.0, inner.1),
+        format!("lock {file} {:#x} {:#x}", spin.0, spin.1),
+        format!("lock other {:#x} {:#x}", address["outer"], address["outer"] + 1),
+        format!("site {file} {:#x} {c11:#x}", c11 - 1),
+    ];
+    let asked = asked.join("\n");
+    let environment = [("SYNCLINE_INSPECT_SITES", asked.as_str())];
+    let some = trace_with(program.path(), [""; 0], 0, &environment);
+    let traced: BTreeSet<u64> = some.traces[0].sections.iter().map(|s| s.record.lock).collect();
+    assert_eq!(traced, BTreeSet::from([address["inner"], address["spin"], address["c11"]]));
+    // What is not traced is counted all the same.
+    let counted = |t: &[Trace]| t[0].counts.iter().map(|(_, c)| c.acquisitions).sum::<u64>();
+    assert_eq!(counted(&some.traces), counted(&all.traces));
 }

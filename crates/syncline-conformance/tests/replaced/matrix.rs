@@ -5,7 +5,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use crate::programs::{memcached_answers, pbzip2_bytes, x264_bytes};
-use crate::servers::{APACHE, MARIADB, same_answers};
+use crate::servers::{APACHE, MARIADB, ROCKSDB, same_answers};
 use crate::{parking, replacements};
 
 const THREADS: [usize; 3] = [2, 8, 64];
@@ -23,10 +23,11 @@ fn pairs() -> Vec<String> {
 #[ignore = "most of an hour; ./x matrix runs it"]
 fn every_program_under_every_lock() {
     type Run = fn(usize, &str);
-    let programs: [(&str, Run); 5] = [
+    let programs: [(&str, Run); 6] = [
         ("memcached", memcached_answers),
         ("MariaDB", |threads, locks| same_answers(MARIADB, threads, locks)),
         ("Apache", |threads, locks| same_answers(APACHE, threads, locks)),
+        ("RocksDB", |threads, locks| same_answers(ROCKSDB, threads, locks)),
         ("pbzip2", pbzip2_bytes),
         ("x264", x264_bytes),
     ];

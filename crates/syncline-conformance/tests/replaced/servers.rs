@@ -1,5 +1,5 @@
-//! MariaDB and Apache of Debian with other locks: what they answer, and what is in the tables after,
-//! stays the same. Everything that a script starts has the locks, clients too.
+//! MariaDB, Apache and RocksDB of Debian with other locks: what they answer, and what is in the
+//! tables after, stays the same. Everything that a script starts has the locks, clients too.
 
 use std::fs;
 use std::path::Path;
@@ -81,10 +81,22 @@ END
     kill $server
     wait $server || true"#;
 
+/// What was written is found again, and every block has its checksum.
+pub const ROCKSDB: &str = r#"
+    cd "$1"; threads=$2
+    db_bench --db="$1/db" --num=4000 --threads=1 --benchmarks=fillseq >/dev/null 2>&1
+    db_bench --db="$1/db" --use_existing_db=1 --num=4000 --threads="$threads" --reads=400 \
+        --benchmarks=overwrite,readrandom,readmissing,verifychecksum,stats 2>/dev/null |
+        grep -oE '^(readrandom|readmissing) |\([0-9]+ of [0-9]+ found\)'
+    rm -rf "$1/db"
+    echo done"#;
+
 /// A server's script with so many threads.
 pub fn server(text: &str, folder: &Path, threads: usize) -> Case {
-    for program in ["/usr/sbin/mariadbd", "/usr/bin/sysbench", "/usr/sbin/apache2", "/usr/bin/ab"] {
-        installed(program);
+    const PROGRAMS: [&str; 5] =
+        ["sbin/mariadbd", "bin/sysbench", "sbin/apache2", "bin/ab", "bin/db_bench"];
+    for program in PROGRAMS {
+        installed(&format!("/usr/{program}"));
     }
     let path = std::env::var("PATH").unwrap_or_default();
     script(text, folder, threads).env("PATH", format!("{path}:/usr/sbin")).limit(300)
@@ -109,4 +121,9 @@ fn mariadb() {
 #[test]
 fn apache() {
     same_answers(APACHE, 64, "mcs-park+rw_readers");
+}
+
+#[test]
+fn rocksdb() {
+    same_answers(ROCKSDB, 8, "hmcs-park+rw_readers");
 }

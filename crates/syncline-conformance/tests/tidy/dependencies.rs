@@ -10,17 +10,18 @@ use toml::{Table, Value};
 use crate::crates;
 
 /// Nothing depends on these.
-const LAST: [&str; 6] = [
+const LAST: [&str; 7] = [
     "syncline-cli",
     "syncline-capi",
     "syncline-preload",
     "syncline-replace",
+    "syncline-inspect",
     "syncline-checkers",
     "syncline-conformance",
 ];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 13] = [
+const LIMITED: [(&str, &[&str]); 16] = [
     ("syncline", &[]),
     ("syncline-interpose", &[]),
     ("syncline-recording", &[]),
@@ -30,6 +31,9 @@ const LIMITED: [(&str, &[&str]); 13] = [
     ("syncline-capi", &["syncline"]),
     ("syncline-replace", &["syncline-interpose", "syncline"]),
     ("syncline-policy", &["syncline-analysis"]),
+    ("syncline-inspect", &["syncline-interpose", "syncline-recording", "syncline-trace"]),
+    ("syncline-trace", &["syncline-recording"]),
+    ("syncline-independence", &["syncline-recording", "syncline-trace"]),
     ("syncline-sim", &["syncline"]),
     ("syncline-study", &["syncline", "syncline-page", "syncline-probe", "syncline-sim"]),
     ("syncline-probe", &["syncline", "syncline-page", "syncline-sim"]),

@@ -1,5 +1,6 @@
 //! What is a conflict and what is not, over hand-made sections.
 
+use bytemuck::Zeroable;
 use syncline_recording::Op;
 use syncline_trace::layout::{RELEASED_BY_OTHER, SHARED, STOP_LIMIT};
 
@@ -119,4 +120,38 @@ fn the_mean_is_weighted_by_the_time_held() {
     assert_eq!(facts.overall.busy, Some(3.25));
     // The paper's own figures: 24.1 % of 15 processors are "4" (section 4.2).
     assert_eq!(syncline_independence::busy(0.241, 15).round(), 4.0);
+}
+
+/// The first call of a function binds a word that all later calls read.
+#[test]
+fn what_the_dynamic_loader_binds_is_no_data() {
+    let loader = |made: crate::hand::Made| {
+        let mut made = made.writes(0x8000, 8).reads(0x9000, 8).reads(0x8800, 8);
+        for word in &mut made.0.words {
+            if word.address != 0x8800 {
+                (word.reader, word.writer) = (0x50_0010, word.writer.min(1) * 0x50_0020);
+            }
+        }
+        made
+    };
+    let mut all = trace(vec![
+        loader(section(1)),
+        section(2).reads(0x8000, 8),
+        section(3).reads(0x8000, 8).reads(0x8800, 8),
+    ]);
+    assert_eq!(facts_of(&all).locks[0].window.conflicting, 2);
+    let mut module = syncline_recording::layout::ModuleRecord::zeroed();
+    (module.start, module.end) = (0x50_0000, 0x51_0000);
+    let path = b"/lib64/ld-linux-x86-64.so.2";
+    module.path[..path.len()].copy_from_slice(path);
+    all.modules.push(module);
+    let facts = facts_of(&all);
+    assert_eq!(facts.locks[0].window.conflicting, 0);
+    assert_eq!(facts.locks[0].sites[0].words, 2.0 / 3.0, "only what the program reads itself");
+}
+
+#[test]
+fn a_block_that_grows_where_it_is_stays_the_same() {
+    let one = |thread, size| section(thread).changes(block(0x5000, size, 1), 8);
+    assert_eq!(facts_of(&trace(vec![one(1, 64), one(2, 128)])).locks[0].window.conflicting, 1);
 }

@@ -176,10 +176,8 @@ impl Access {
                     touch(after.wrapping_add(size), at - after);
                 }
             }
-            Shape::Exchange { zero, size } => {
-                if slot(zero) & 0xff != 0 {
-                    touch(at, u64::from(size));
-                }
+            Shape::Exchange { zero, size } if slot(zero) & 0xff != 0 => {
+                touch(at, u64::from(size));
             }
             Shape::Bit { number, size } => {
                 let bits = size * 8;

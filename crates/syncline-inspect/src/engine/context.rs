@@ -40,10 +40,12 @@ const TABLE_AT: usize = HEADER + CACHE;
 const STACK_AT: usize = TABLE_AT + TABLE * 16;
 const WHOLE: usize = STACK_AT + STACK;
 
-/// [`Context::state`]: in translated code, or in the engine.
+/// [`Context::state`]: in translated code.
 pub const TRACING: u64 = 0;
 /// [`Context::state`]: in a function of this library, which the section called.
 pub const SUSPENDED: u64 = 1;
+/// [`Context::state`]: in the engine.
+pub const IN_ENGINE: u64 = 2;
 
 /// See the top of this file. Fields above `engine` are known to assembly and translated code.
 #[repr(C, align(4096))]
@@ -68,7 +70,7 @@ pub struct Context {
     pub argument: u64,
     /// The end of the engine's stack.
     pub stack: u64,
-    /// [`TRACING`] or [`SUSPENDED`].
+    /// [`TRACING`] and its like.
     pub state: u64,
     /// The stack pointer at the entry of the function of [`SUSPENDED`].
     pub suspended_at: u64,
@@ -86,8 +88,7 @@ pub struct Context {
 #[repr(C, align(64))]
 pub struct Vectors([u8; 3072]);
 
-static POOL: [AtomicPtr<Context>; MOST] =
-    [const { AtomicPtr::new(core::ptr::null_mut()) }; MOST];
+static POOL: [AtomicPtr<Context>; MOST] = [const { AtomicPtr::new(core::ptr::null_mut()) }; MOST];
 
 impl Context {
     /// Takes a context for this thread; none if all are in use or there is no memory.
@@ -171,6 +172,12 @@ impl Context {
     /// One past the log's first entry.
     pub fn log_top(&self) -> u64 {
         self.log_base + (LOG + LOG_RESERVE) as u64
+    }
+
+    /// Whether there is room in the log for an event. A block may leave less than it found, but
+    /// never less than this.
+    pub fn has_room(&self) -> bool {
+        self.log - self.log_base > LOG_RESERVE as u64 / 4
     }
 
     /// Forgets what was logged.

@@ -1,22 +1,24 @@
 //! The engine's answer to each exit of translated code.
 
-use super::context::Context;
+use super::context::{Context, IN_ENGINE, TRACING};
 use super::emit::Emitter;
 use super::exits::Exit;
 use super::system_calls::{self, Before};
-use crate::section;
+use crate::{process, section};
 
-/// Most instructions of one stretch of tracing: a section that is longer is stopped, since
-/// others wait for its end.
-const LONGEST: u64 = 20_000_000;
-/// Most words of a section's address set.
-const LARGEST: usize = 1 << 20;
+/// Most instructions of one stretch of tracing within a budget: some milliseconds, in which
+/// others wait for the section's end. A section that is longer is stopped.
+const LONGEST: u64 = 1_000_000;
+/// The same where all is traced, whatever it costs.
+const LONGEST_WITHOUT_BUDGET: u64 = 100_000_000;
 
 /// Called by [`enter`](super::enter::enter); sets where to go on.
 pub unsafe extern "C" fn dispatch(context: &mut Context) {
+    context.state = IN_ENGINE;
     syncline_interpose::preserving_errno(|| {
         context.next = go_on(context);
     });
+    context.state = TRACING;
 }
 
 fn go_on(context: &mut Context) -> u64 {
@@ -40,9 +42,10 @@ fn go_on(context: &mut Context) -> u64 {
         Exit::Full => {
             let start = context.engine().blocks[argument].start;
             context.drain();
-            let sections = &context.engine().sections;
-            let largest = sections.open.iter().map(|o| o.words.len()).max().unwrap_or(0);
-            if sections.instructions > LONGEST || largest > LARGEST {
+            let instructions = context.engine().sections.instructions;
+            let budget = process::current().map_or(0, |p| p.options.budget);
+            let longest = if budget == 0 { LONGEST_WITHOUT_BUDGET } else { LONGEST };
+            if instructions > longest {
                 return stop(context, start, syncline_trace::layout::STOP_LIMIT);
             }
             context.translation(start)

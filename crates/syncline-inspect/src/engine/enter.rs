@@ -5,8 +5,8 @@
 //! back: it restores flags, stack pointer and instruction pointer at once, and code that was
 //! written meanwhile is fetched anew.
 
-use core::arch::x86_64::{__cpuid_count, _xgetbv};
 use core::arch::naked_asm;
+use core::arch::x86_64::{__cpuid_count, _xgetbv};
 use core::mem::offset_of;
 
 use super::context::Context;

@@ -30,6 +30,8 @@ mod system_calls;
 mod translate;
 pub mod words;
 
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use iced_x86::{Encoder, InstructionInfoFactory};
 use syncline_trace::layout::ObjectRecord;
 
@@ -49,10 +51,10 @@ pub struct Engine {
     pub held: Vec<(u64, u32)>,
     /// A handler of the program ran in the middle and used a lock.
     pub handler_ran: bool,
-    /// When the context was taken, in ticks.
+    /// The thread's processor time when the context was taken, in nanoseconds.
     pub began: u64,
-    /// Ticks spent in system calls since then.
-    pub waited: u64,
+    /// Of its time since then, what system calls of the program took.
+    pub in_kernel: u64,
     /// Blocks of the heap that a section touched, while its record is made.
     pub objects: Vec<ObjectRecord>,
     blocks: Vec<Block>,
@@ -75,7 +77,7 @@ impl Engine {
             held: Vec::new(),
             handler_ran: false,
             began: 0,
-            waited: 0,
+            in_kernel: 0,
             objects: Vec::new(),
             blocks: Vec::new(),
             index: Index::new(),
@@ -86,6 +88,21 @@ impl Engine {
             encoder: Encoder::new(64),
             pending: None,
         }
+    }
+}
+
+/// Makes the first context and what the decoder needs, which takes a millisecond that no section
+/// should take longer for.
+pub fn warm_up(thread: u32) {
+    /// Goes into the cache and is never run.
+    extern "C" fn nothing() {}
+    static WARM: AtomicBool = AtomicBool::new(false);
+    if WARM.swap(true, Relaxed) {
+        return;
+    }
+    if let Some(context) = Context::take(thread) {
+        let _ = context.translate(nothing as *const () as u64);
+        context.give_back();
     }
 }
 
@@ -109,17 +126,22 @@ impl Context {
 
     /// Reads what was logged.
     pub fn drain(&mut self) {
+        self.drain_but(false);
+    }
+
+    /// Reads what was logged, but for the last entry if that block was interrupted in the middle:
+    /// which of its words are there is not known.
+    pub fn drain_but(&mut self, interrupted: bool) {
         let (top, bottom) = (self.log_top(), self.log);
         let engine = self.engine();
         // SAFETY: the log of this context, made by its blocks.
-        unsafe { engine.sections.replay(&engine.blocks, top, bottom) };
+        unsafe { engine.sections.replay(&engine.blocks, top, bottom, interrupted) };
         self.empty_log();
     }
 
-    /// Logs an event. There is always room for some: the reserve is larger than a block.
+    /// Logs an event.
     pub fn happened(&mut self, event: Event) {
-        const ROOM: u64 = 64;
-        if self.log - (self.log_top() - context::LOG as u64 - ROOM) < 4 * ROOM {
+        if !self.has_room() {
             self.drain();
         }
         let events = &mut self.engine().sections.events;
@@ -143,25 +165,35 @@ impl Context {
             self.drain();
             self.recycle();
         }
-        let context = (&raw const *self).addr() as u64;
-        let engine = self.engine();
-        let mut emit = Emitter { context, at: engine.at };
         let host = if library::contains(target) {
+            let mut emit = self.emitter();
             let host = emit.at;
-            engine.exits.call_library(&mut emit, target);
-            engine.at = emit.at;
+            self.engine().exits.call_library(&mut emit, target);
+            self.engine().at = emit.at;
             host
         } else {
-            let id = engine.blocks.len() as u32;
-            let mut translator = Translator::new(emit, &mut engine.factory, &mut engine.encoder);
-            let block = translator.block(target, id, &mut engine.exits);
-            engine.at = translator.emit.at;
-            let host = block.host;
-            engine.blocks.push(block);
-            host
+            self.translate(target)
         };
-        engine.index.insert(target, host);
+        self.engine().index.insert(target, host);
         self.table()[usize::from(target as u16)] = [target, host];
+        host
+    }
+
+    fn emitter(&mut self) -> Emitter {
+        let context = (&raw const *self).addr() as u64;
+        Emitter { context, at: self.engine().at }
+    }
+
+    /// Translates the block at an address, for which there is room.
+    fn translate(&mut self, target: u64) -> u64 {
+        let emit = self.emitter();
+        let engine = self.engine();
+        let id = engine.blocks.len() as u32;
+        let mut translator = Translator::new(emit, &mut engine.factory, &mut engine.encoder);
+        let block = translator.block(target, id, &mut engine.exits);
+        engine.at = translator.emit.at;
+        let host = block.host;
+        engine.blocks.push(block);
         host
     }
 

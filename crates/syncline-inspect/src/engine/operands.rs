@@ -174,8 +174,14 @@ fn extent(instruction: &Instruction, memory: &UsedMemory) -> Result<Extent, Unkn
             Extent::Masked(Mask::ByteSigns(number(vector(2)), false), By::Elements(1, 16))
         }
         M::Maskmovq => Extent::Masked(Mask::ByteSigns(number(vector(2)), true), By::Elements(1, 8)),
-        M::Xsave | M::Xsave64 | M::Xsavec | M::Xsavec64 | M::Xsaveopt | M::Xsaveopt64
-        | M::Xrstor | M::Xrstor64 => Extent::Plain(enter::xsave_bytes()),
+        M::Xsave
+        | M::Xsave64
+        | M::Xsavec
+        | M::Xsavec64
+        | M::Xsaveopt
+        | M::Xsaveopt64
+        | M::Xrstor
+        | M::Xrstor64 => Extent::Plain(enter::xsave_bytes()),
         M::Xlatb => return Err(Unknown),
         _ if memory.index().is_vector_register() => gather(instruction, memory)?,
         _ if instruction.has_op_mask() => masked(instruction, size, element)?,
@@ -228,8 +234,19 @@ fn masked(instruction: &Instruction, size: u32, element: u32) -> Result<Extent, 
     } else if instruction.is_broadcast() || starts(&["Vbroadcast", "Vpbroadcast"]) {
         By::IfAny(size, widest / element)
     } else if starts(&[
-        "Vperm", "Vpermi", "Vpshuf", "Vshuf", "Vunpck", "Vpunpck", "Valign", "Vpalign", "Vinsert",
-        "Vpmadd", "Vdbpsad", "Vpmultishift", "Vpack",
+        "Vperm",
+        "Vpermi",
+        "Vpshuf",
+        "Vshuf",
+        "Vunpck",
+        "Vpunpck",
+        "Valign",
+        "Vpalign",
+        "Vinsert",
+        "Vpmadd",
+        "Vdbpsad",
+        "Vpmultishift",
+        "Vpack",
     ]) {
         // A masked result may depend on any of the elements: all are read.
         return Ok(Extent::Plain(size));

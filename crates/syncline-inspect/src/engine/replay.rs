@@ -4,7 +4,7 @@
 //! end of a section, in the order in which they happened. A section that lies in another has a
 //! record of its own, and what it did is part of both.
 
-use syncline_trace::layout::{SectionRecord, StepRecord, SystemCallRecord};
+use syncline_trace::layout::{STOP_LIMIT, STOP_NONE, SectionRecord, StepRecord, SystemCallRecord};
 
 use super::block::Block;
 use super::words::Words;
@@ -111,11 +111,11 @@ impl Sections {
         }
     }
 
-    /// Reads the log from its top down to `bottom`.
+    /// Reads the log from its top down to `bottom`; of the last block if `but_last` nothing.
     ///
     /// # Safety
     /// The log lies there, made by these blocks.
-    pub unsafe fn replay(&mut self, blocks: &[Block], top: u64, bottom: u64) {
+    pub unsafe fn replay(&mut self, blocks: &[Block], top: u64, bottom: u64, but_last: bool) {
         let mut at = top;
         while at > bottom {
             // SAFETY: each entry ends in its number, and its words lie below.
@@ -130,6 +130,9 @@ impl Sections {
             let block = &blocks[number as usize];
             let slots = block.slots as usize;
             at -= 8 * (slots as u64 + 1);
+            if but_last && at == bottom {
+                break;
+            }
             // SAFETY: as above.
             let slots = unsafe { core::slice::from_raw_parts(at as *const u64, slots) };
             self.ran(number, block, slots);
@@ -178,7 +181,10 @@ impl Sections {
                 let record = &mut open.record;
                 record.released = end.released;
                 record.flags |= end.flags;
-                record.stopped = end.stopped;
+                record.stopped = match end.stopped {
+                    STOP_NONE if open.words.is_cut => STOP_LIMIT,
+                    stopped => stopped,
+                };
                 record.allocations = end.heap.0.wrapping_sub(record.allocations);
                 record.frees = end.heap.1.wrapping_sub(record.frees);
                 open.fold(blocks);

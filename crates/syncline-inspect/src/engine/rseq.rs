@@ -60,7 +60,7 @@ fn takes_descriptor(instruction: &Instruction) -> bool {
     }
     let at = instruction.ip_rel_memory_address();
     let last = at + (size_of::<Descriptor>() - 8) as u64;
-    if at % 8 != 0 || !is_readable(at) || !is_readable(last) {
+    if !at.is_multiple_of(8) || !is_readable(at) || !is_readable(last) {
         return false;
     }
     // SAFETY: aligned, and both ends can be read.

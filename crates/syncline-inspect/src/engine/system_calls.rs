@@ -12,6 +12,7 @@ use crate::clock;
 pub struct Pending {
     number: u64,
     arguments: [u64; 6],
+    /// When it was made, in the thread's own time.
     made: u64,
 }
 
@@ -52,12 +53,18 @@ fn effects(number: i64) -> &'static [Effect] {
             &[(1, WRITTEN, Result(1))]
         }
         libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_sendto => &[(1, READ, Result(1))],
-        libc::SYS_readv | libc::SYS_preadv => &[(1, READ, Argument(2, 16)), (1, WRITTEN, Vector(2))],
-        libc::SYS_writev | libc::SYS_pwritev => &[(1, READ, Argument(2, 16)), (1, READ, Vector(2))],
-        libc::SYS_open | libc::SYS_access | libc::SYS_unlink | libc::SYS_mkdir
-        | libc::SYS_rmdir | libc::SYS_chdir | libc::SYS_chmod | libc::SYS_truncate => {
-            &[(0, READ, Text)]
+        libc::SYS_readv | libc::SYS_preadv => {
+            &[(1, READ, Argument(2, 16)), (1, WRITTEN, Vector(2))]
         }
+        libc::SYS_writev | libc::SYS_pwritev => &[(1, READ, Argument(2, 16)), (1, READ, Vector(2))],
+        libc::SYS_open
+        | libc::SYS_access
+        | libc::SYS_unlink
+        | libc::SYS_mkdir
+        | libc::SYS_rmdir
+        | libc::SYS_chdir
+        | libc::SYS_chmod
+        | libc::SYS_truncate => &[(0, READ, Text)],
         libc::SYS_rename => &[(0, READ, Text), (1, READ, Text)],
         libc::SYS_openat | libc::SYS_unlinkat | libc::SYS_mkdirat | libc::SYS_faccessat => {
             &[(1, READ, Text)]
@@ -115,11 +122,15 @@ pub fn before(context: &mut Context) -> Before {
         }
         libc::SYS_clone | libc::SYS_fork | libc::SYS_vfork => return Before::Stop(STOP_FORK),
         // No way back, or one that the translated code doesn't know.
-        libc::SYS_execve | libc::SYS_execveat | libc::SYS_exit | libc::SYS_exit_group
-        | libc::SYS_rt_sigreturn | libc::SYS_arch_prctl => return Before::Stop(STOP_OTHER),
+        libc::SYS_execve
+        | libc::SYS_execveat
+        | libc::SYS_exit
+        | libc::SYS_exit_group
+        | libc::SYS_rt_sigreturn
+        | libc::SYS_arch_prctl => return Before::Stop(STOP_OTHER),
         _ => {}
     }
-    context.engine().pending = Some(Pending { number, arguments, made: clock::now() });
+    context.engine().pending = Some(Pending { number, arguments, made: clock::of_thread() });
     Before::Native
 }
 
@@ -127,7 +138,7 @@ pub fn before(context: &mut Context) -> Before {
 pub fn after(context: &mut Context, by: u64) {
     let result = context.registers[0] as i64;
     let Some(call) = context.engine().pending.take() else { return };
-    context.engine().waited += clock::now().saturating_sub(call.made);
+    context.engine().in_kernel += clock::of_thread().saturating_sub(call.made);
     const LARGEST_ERROR: i64 = 4095;
     if (-LARGEST_ERROR..0).contains(&result) {
         return;

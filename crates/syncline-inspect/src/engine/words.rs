@@ -5,8 +5,14 @@ use syncline_trace::layout::{NONE, WordRecord};
 /// Places of the index at first.
 const SMALLEST: usize = 256;
 
+/// Most words of a set: 1 MiB of memory. A section that fills whole buffers says nothing by more of
+/// them, and costs as much as a thousand others.
+const LARGEST: usize = 1 << 17;
+
 /// See the top of this file.
 pub struct Words {
+    /// Something was left out, since it would have become too large.
+    pub is_cut: bool,
     /// Open addressing: place in `records` plus 1, or 0.
     index: Vec<u32>,
     records: Vec<WordRecord>,
@@ -17,7 +23,7 @@ pub struct Words {
 impl Words {
     /// An empty set.
     pub fn new() -> Words {
-        Words { index: vec![0; SMALLEST], records: Vec::new(), last: 0 }
+        Words { is_cut: false, index: vec![0; SMALLEST], records: Vec::new(), last: 0 }
     }
 
     /// Its words.
@@ -25,14 +31,10 @@ impl Words {
         &mut self.records
     }
 
-    /// How many words it has.
-    pub fn len(&self) -> usize {
-        self.records.len()
-    }
-
     /// Empties it.
     pub fn clear(&mut self) {
         self.records.clear();
+        self.is_cut = false;
         self.last = 0;
         if self.index.len() > 4 * SMALLEST {
             self.index = vec![0; SMALLEST];
@@ -44,6 +46,10 @@ impl Words {
     /// Adds `bytes` bytes from `address` on.
     #[inline]
     pub fn touch(&mut self, address: u64, bytes: u64, read: bool, write: bool, by: u64) {
+        if self.records.len() as u64 + bytes / 8 >= LARGEST as u64 {
+            self.is_cut = true;
+            return;
+        }
         let end = address.wrapping_add(bytes);
         let mut at = address;
         while at != end {

@@ -63,9 +63,7 @@ mod imp {
         caller: Caller,
     ) -> c_int {
         // SAFETY: the program's own call.
-        unsafe {
-            lock(Op::MutexTimedlock, mutex, caller, || real::mtx_timedlock(mutex, deadline))
-        }
+        unsafe { lock(Op::MutexTimedlock, mutex, caller, || real::mtx_timedlock(mutex, deadline)) }
     }
 
     pub unsafe extern "C-unwind" fn mtx_trylock(mutex: *mut c_void, caller: Caller) -> c_int {

@@ -5,6 +5,7 @@ mod cond;
 mod jump;
 mod mutex;
 mod rwlock;
+mod sandbox;
 mod spin;
 
 use syncline_recording::Op;

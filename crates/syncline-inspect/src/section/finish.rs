@@ -26,12 +26,12 @@ pub fn finish(context: &mut Context) {
             };
             thread.writer.section(&section.record, &contents);
         }
-        let spent = clock::now().saturating_sub(context.engine().began);
-        thread.process.add_cost(spent.saturating_sub(context.engine().waited));
+        let spent = clock::of_thread().saturating_sub(context.engine().began);
+        thread.process.add_cost(spent.saturating_sub(context.engine().in_kernel));
         thread.busy = was_busy;
     }
     let engine = context.engine();
-    engine.waited = 0;
+    engine.in_kernel = 0;
     engine.sections.clear_done();
     engine.sections.open.clear();
     context.give_back();

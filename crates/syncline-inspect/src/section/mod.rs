@@ -8,27 +8,21 @@
 //! - something is being traced, but this call comes from elsewhere, which can only be a handler
 //!   of a signal that interrupted it: it is passed on, and not followed.
 
+mod call;
+mod choose;
 mod finish;
 
 use syncline_trace::layout::{
-    AFTER_WAIT, BEFORE_WAIT, HANDLER, NONE, STOP_JUMP, SHARED, SectionRecord, WAITED,
+    AFTER_WAIT, HANDLER, NONE, SHARED, STOP_JUMP, STOP_OTHER, SectionRecord, WAITED,
 };
 
-use crate::engine::context::{Context, SUSPENDED, TRACING};
+use crate::engine::context::{Context, IN_ENGINE, SUSPENDED, TRACING};
 use crate::engine::replay::{End, Event};
 use crate::thread::Thread;
-use crate::{clock, heap, thread, tls};
+use crate::{clock, heap, process, tls};
 
 /// The stack pointer at the entry of an interposed function: the return address lies there.
 pub type Caller = *mut u64;
-
-/// One acquisition in so many has its time held measured.
-const TIMED: u32 = 32;
-/// Where the budget allows, the next section to trace is up to twice so many acquisitions away:
-/// at random, lest it keep step with the program.
-const GAP: u32 = 8;
-/// As [`GAP`] where the budget is used up.
-const LONG_GAP: u32 = 128;
 
 /// A call of an interposed function.
 pub enum Call {
@@ -69,7 +63,10 @@ pub unsafe fn enter(caller: Caller) -> Call {
         unsafe { *caller = context.target };
         return Call::Traced(context);
     }
-    context.engine().handler_ran = true;
+    // In a function of this library it may also be the program's own allocator that locks.
+    if context.state != SUSPENDED {
+        context.engine().handler_ran = true;
+    }
     Call::Foreign
 }
 
@@ -83,149 +80,11 @@ pub unsafe fn return_address(caller: *const u64) -> u64 {
     unsafe {
         match (tls::context() as *const Context).as_ref() {
             Some(context)
-                if context.state == SUSPENDED
-                    && context.suspended_at == caller.addr() as u64 =>
+                if context.state == SUSPENDED && context.suspended_at == caller.addr() as u64 =>
             {
                 context.target
             }
             _ => *caller,
-        }
-    }
-}
-
-impl Call {
-    /// Ends the interposed function: what is being traced goes on behind it.
-    ///
-    /// # Safety
-    /// As for [`enter`], with the same caller.
-    #[inline]
-    pub unsafe fn leave(self, caller: Caller) {
-        if let Call::Traced(context) = self {
-            // SAFETY: by this function's own condition.
-            unsafe { context.resume(caller) };
-        }
-    }
-
-    /// Counts an acquisition, and begins its section if it is to be traced.
-    ///
-    /// # Safety
-    /// As for [`enter`], with the same caller.
-    #[inline]
-    pub unsafe fn acquired(&mut self, by: Acquired, caller: Caller) {
-        // SAFETY: by this function's own condition.
-        unsafe { self.acquired_after(by, caller, false, false) };
-    }
-
-    /// As [`Call::acquired`]; perhaps where a wait for a condition ended, and perhaps because the
-    /// part before it was traced.
-    ///
-    /// # Safety
-    /// As for [`enter`], with the same caller.
-    pub unsafe fn acquired_after(
-        &mut self,
-        by: Acquired,
-        caller: Caller,
-        waited_for_condition: bool,
-        must: bool,
-    ) {
-        if matches!(self, Call::Foreign) {
-            return;
-        }
-        let Some(thread) = thread::current() else { return };
-        if thread.busy {
-            return;
-        }
-        thread.busy = true;
-        // SAFETY: by this function's own condition.
-        let site = unsafe { *caller };
-        let row = thread.row(by.lock as u64, site, by.op as u32);
-        if !waited_for_condition {
-            thread.acquired(row, by.waited);
-        }
-        match self {
-            Call::Traced(context) => {
-                let depth = context.engine().held.iter_mut().find(|h| h.0 == by.lock as u64);
-                match depth {
-                    Some((_, depth)) => *depth += 1,
-                    None => begin(context, thread, by, site, row, waited_for_condition),
-                }
-            }
-            _ => {
-                if thread.is_selected(row) && (must || is_chosen(thread)) {
-                    if let Some(context) = start(thread, caller) {
-                        begin(context, thread, by, site, row, waited_for_condition);
-                        *self = Call::Traced(context);
-                    }
-                } else if thread.timed.is_none() && thread.random(TIMED) == 0 {
-                    thread.timed = Some((by.lock as u64, clock::now(), row));
-                }
-            }
-        }
-        thread.busy = false;
-    }
-
-    /// A lock is about to be released. The section, if it was traced and nothing else is, is to be
-    /// finished after the release.
-    #[inline]
-    pub fn releasing(&mut self, lock: usize) -> Option<&'static mut Context> {
-        match self {
-            Call::Foreign => None,
-            Call::Plain => {
-                // SAFETY: this thread's own, and never freed.
-                let thread = unsafe { (tls::thread() as *mut Thread).as_mut() };
-                if let Some(thread) = thread
-                    && let Some((timed, since, row)) = thread.timed
-                    && timed == lock as u64
-                    && !thread.busy
-                {
-                    thread.held(row, clock::now().saturating_sub(since));
-                    thread.timed = None;
-                }
-                None
-            }
-            Call::Traced(context) => {
-                let released = clock::now();
-                let held = &mut context.engine().held;
-                let place = held.iter().rposition(|h| h.0 == lock as u64)?;
-                held[place].1 -= 1;
-                if held[place].1 > 0 {
-                    return None;
-                }
-                end(context, lock as u64, released, 0, 0);
-                self.detach()
-            }
-        }
-    }
-
-    /// A wait for a condition is about to release a mutex, however often it is held. Whether its
-    /// section was traced.
-    ///
-    /// What was traced is finished at once: after the wait others wait for it again.
-    pub fn waiting(&mut self, lock: usize) -> bool {
-        let Call::Traced(context) = self else {
-            let _ = self.releasing(lock);
-            return false;
-        };
-        let held = context.engine().held.iter().any(|h| h.0 == lock as u64);
-        if held {
-            end(context, lock as u64, clock::now(), BEFORE_WAIT, 0);
-            if let Some(context) = self.detach() {
-                finish(context);
-            }
-        }
-        held
-    }
-
-    /// Takes the context from the thread if nothing is traced in it any more.
-    fn detach(&mut self) -> Option<&'static mut Context> {
-        let Call::Traced(context) = self else { return None };
-        if !context.engine().held.is_empty() {
-            return None;
-        }
-        tls::set_context(0);
-        match core::mem::replace(self, Call::Plain) {
-            Call::Traced(context) => Some(context),
-            _ => None,
         }
     }
 }
@@ -255,44 +114,33 @@ pub unsafe fn jumping(caller: Caller) {
     match unsafe { enter(caller) } {
         Call::Traced(context) => stopped(context, STOP_JUMP),
         Call::Foreign => {
-            // From a handler: what it interrupted does not go on. The context may have been
-            // interrupted in the middle of anything, and is not used again.
-            tls::set_context(0);
+            // From a handler: what it interrupted does not go on.
+            // SAFETY: `enter` has just found it.
+            let context = unsafe { &mut *(tls::context() as *mut Context) };
+            let state = context.state;
+            if state == IN_ENGINE {
+                // In the middle of anything: this context is not used again.
+                tls::set_context(0);
+                return;
+            }
+            context.drain_but(state == TRACING);
+            stopped(context, STOP_JUMP);
         }
         Call::Plain => {}
     }
 }
 
-/// Whether the next section is to be traced.
-fn is_chosen(thread: &mut Thread) -> bool {
-    let process = thread.process;
-    if process.options.budget == 0 {
-        return true;
+/// The program is about to take system calls away from itself, which tracing needs: it is left alone
+/// from here on.
+///
+/// # Safety
+/// As for [`enter`].
+pub unsafe fn leaving_alone(caller: Caller, why: &str) {
+    // SAFETY: by this function's own condition.
+    if let Call::Traced(context) = unsafe { enter(caller) } {
+        stopped(context, STOP_OTHER);
     }
-    thread.countdown -= 1;
-    if thread.countdown > 0 {
-        return false;
-    }
-    let may = process.may_trace(clock::now());
-    thread.countdown = 1 + thread.random(2 * if may { GAP } else { LONG_GAP });
-    may
-}
-
-/// Takes a context for this thread.
-fn start(thread: &mut Thread, caller: Caller) -> Option<&'static mut Context> {
-    let context =
-        syncline_interpose::preserving_errno(|| {
-            thread.learn_stack(caller.addr() as u64);
-            Context::take(thread.tid)
-        })?;
-    let engine = context.engine();
-    engine.sections.stack = thread.stack;
-    engine.sections.fs = tls::fs_base();
-    engine.handler_ran = false;
-    engine.began = clock::now();
-    context.state = TRACING;
-    tls::set_context((&raw mut *context).addr());
-    Some(context)
+    process::leave_alone(why);
 }
 
 fn begin(
@@ -322,9 +170,9 @@ fn begin(
         flags: flag(by.waited > 0, WAITED) | flag(by.shared, SHARED) | flag(after_wait, AFTER_WAIT),
         stopped: 0,
         op: by.op as u32,
-        // SAFETY: a record is plain numbers.
         allocations: heap.0,
         frees: heap.1,
+        // SAFETY: a record is plain numbers.
         ..unsafe { core::mem::zeroed() }
     };
     context.engine().held.push((by.lock as u64, 1));

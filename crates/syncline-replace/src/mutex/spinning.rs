@@ -10,7 +10,7 @@ use core::ffi::c_int;
 use libc::EBUSY;
 use syncline::memory::Memory;
 
-use super::{Mutex, Ops, real};
+use super::{Kind, Mutex, Ops, real};
 use crate::memory::Own;
 
 /// With a pause after each some 5 to 10 microseconds, which is what a sleep and a wake-up cost.
@@ -25,7 +25,10 @@ impl Ops {
 ///
 /// The program's own call.
 unsafe fn lock(mutex: *const Mutex) -> c_int {
-    for _ in 0..LOOKS {
+    // SAFETY: our caller's promise. In a robust mutex and its like the kernel takes part, and a try
+    // is not the beginning of a wait.
+    let looks = if unsafe { (*mutex).kind() } == Kind::Left { 0 } else { LOOKS };
+    for _ in 0..looks {
         // SAFETY: our caller's promise. An owner that may not have it again is told so below.
         match unsafe { real::pthread_mutex_trylock(mutex) } {
             EBUSY => Own::pause(1),

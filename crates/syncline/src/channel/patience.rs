@@ -14,14 +14,17 @@ use core::time::Duration;
 use crate::memory::Memory;
 use crate::wait::Wait;
 
-/// The longest pause between two looks, in those of [`Memory::pause`]: a message that is under
-/// way is there within one or two.
+/// The longest pause between two looks, in those of [`Memory::pause`]: a receiver that looks more
+/// often takes the line from a sender that fills it.
 const LONGEST_PAUSE: u32 = 16;
 /// Letting others run takes longer than this only if somebody did: the system call alone takes
 /// less than half of it, and two switches of threads take more.
 const SOMEBODY_RAN: Duration = Duration::from_nanos(800);
+/// Who is waited for and waits for us in turn gives the processor back sooner. Whoever keeps it for
+/// longer has work of his own; who yields to him again waits longer than who sleeps and is woken.
+const SOMEBODY_ELSE_RAN: Duration = Duration::from_micros(100);
 /// The most looks before others are let run, as a part of [`Memory::PATIENCE`] (native: 25 looks,
-/// about two microseconds).
+/// some microseconds).
 const PART_LOOKING: u32 = 4;
 /// How often others are let run in vain before a sleep, likewise (native: 50 times). That is about
 /// as long as falling asleep and being woken takes a few times.
@@ -62,7 +65,7 @@ impl Patience {
             }
             M::pause(looks.min(LONGEST_PAUSE));
         }
-        let mut worn = 0;
+        let mut worn = 0_u32;
         loop {
             if let Some(found) = look() {
                 return Some(found);
@@ -75,9 +78,13 @@ impl Patience {
                 return None;
             }
             M::yield_now();
-            let somebody_ran = M::now().saturating_sub(before) > SOMEBODY_RAN;
-            worn = u32::saturating_add(worn, if somebody_ran { WELL_USED } else { IN_VAIN });
-            self.learn(somebody_ran);
+            let took = M::now().saturating_sub(before);
+            worn = worn.saturating_add(match took {
+                _ if took > SOMEBODY_ELSE_RAN => u32::MAX,
+                _ if took > SOMEBODY_RAN => WELL_USED,
+                _ => IN_VAIN,
+            });
+            self.learn(took > SOMEBODY_RAN);
         }
     }
 

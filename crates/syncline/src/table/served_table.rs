@@ -67,6 +67,9 @@ pub struct TableClient<V, W: Wait = Park, M: Memory = Native> {
     servers: Vec<Client<TablePart<V, M>, W, M>>,
 }
 
+/// The servers of a table, and its clients.
+type Crew<V, W, M> = (Vec<TableServer<V, W, M>>, Vec<TableClient<V, W, M>>);
+
 impl<V: Send, M: Memory> ServedTable<V, M> {
     /// An empty table with so many buckets, each with room for so many keys before it has to
     /// allocate, shared out evenly to so many servers.
@@ -95,10 +98,7 @@ impl<V: Send, M: Memory> ServedTable<V, M> {
     /// # Panics
     ///
     /// If there are no clients.
-    pub fn serve<W: Wait>(
-        self,
-        clients: usize,
-    ) -> (Vec<TableServer<V, W, M>>, Vec<TableClient<V, W, M>>) {
+    pub fn serve<W: Wait>(self, clients: usize) -> Crew<V, W, M> {
         assert!(clients > 0, "a served table needs at least one client");
         let mut asking: Vec<_> =
             (0..clients).map(|_| TableClient { servers: Vec::new() }).collect();

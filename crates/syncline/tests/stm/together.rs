@@ -126,6 +126,14 @@ fn lock_servers_have_room_for_so_many_sessions() {
     assert!(text.contains("belongs to another engine"), "{text}");
 }
 
+#[test]
+fn an_engine_without_sessions_or_servers_is_refused() {
+    for (sessions, servers) in [(0, 1), (1, 0)] {
+        let text = panics(|| drop(<Served>::new(sessions, servers)));
+        assert!(text.contains("needs a session and a server"), "{text}");
+    }
+}
+
 /// A transaction that reads a thousand cells ends, although others change them all the time.
 #[test]
 fn a_long_transaction_is_not_starved_by_short_ones() {

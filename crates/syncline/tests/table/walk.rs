@@ -90,7 +90,7 @@ fn with_another<R>(
 /// Whatever is taken out while a reader is on its way, the others are found: those behind move
 /// forward, also past the reader.
 fn found_while_others_go<P: Storage<Key, u32> + 'static>() {
-    for keys in 2..32 {
+    for keys in 2..24 {
         for comparisons in 0..keys {
             for gone in 0..keys - 1 {
                 let sought = keys - 1;
@@ -112,7 +112,7 @@ fn found_while_others_go<P: Storage<Key, u32> + 'static>() {
 
 /// The bucket is split, more than once, while a reader is in it.
 fn found_while_the_table_grows<P: Storage<Key, u32> + 'static>() {
-    for keys in (1..200).step_by(3) {
+    for keys in (1..200).step_by(13) {
         for sought in 0..keys {
             let table: Rc<HashTable<Key, u32, Lower, P>> = Rc::default();
             (0..keys).for_each(|key| drop(table.insert(Key(key), key + 100)));
@@ -120,7 +120,7 @@ fn found_while_the_table_grows<P: Storage<Key, u32> + 'static>() {
             let found = with_another(
                 sought % 3,
                 || table.get(&Key(sought)).map(|value| *value),
-                move || (keys..8 * keys).for_each(|key| drop(other.insert(Key(key), key + 100))),
+                move || (keys..4 * keys).for_each(|key| drop(other.insert(Key(key), key + 100))),
             );
             assert_eq!(found, Some(sought + 100), "{sought} of {keys}");
         }
@@ -156,7 +156,7 @@ fn who_comes_and_goes_is_found_or_not_and_nobody_else() {
     let found = with_another(
         0,
         || flat.get(&Key(1)).map(|value| *value),
-        move || drop(other.insert(Key(1), 3)),
+        move || assert!(other.insert(Key(1), 3).is_some()),
     );
     assert_eq!(found, Some(1), "it was there when the reader looked");
 }

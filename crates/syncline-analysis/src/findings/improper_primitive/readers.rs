@@ -82,7 +82,7 @@ impl<'a> Readers<'a> {
                 count("locks", family.locks.len() as u64),
             ],
             advice: "Let readers in together: a lock for readers and writers \
-                     (pthread_rwlock_t, Syncline's `rw_compact-park`), taken to read here. \
+                     (pthread_rwlock_t, Syncline's `rw_compact`), taken to read here. \
                      Where changes are rare, a pointer to a table that is replaced as a whole \
                      needs no lock to read."
                 .to_owned(),

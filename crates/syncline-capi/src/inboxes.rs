@@ -1,0 +1,177 @@
+//! Receivers of several senders, as C sees them: as for [`channels`](crate::channels), one for each
+//! of a few sizes of messages, whose type is forgotten.
+
+use std::ffi::{c_int, c_void};
+
+use libc::timespec;
+use syncline::channel::Inbox;
+
+use crate::boundary::{Outcome, Refusal, at, boundary};
+use crate::channels::{End, MOST, Message, Receive, SenderOfC, of_size};
+use crate::deadline;
+
+/// An inbox whose messages' type is forgotten.
+trait Receiving {
+    fn connect(&mut self, bytes: usize) -> Result<(usize, *mut SenderOfC), Refusal>;
+
+    /// Writes the next message to this address, and returns its sender's slot.
+    ///
+    /// # Safety
+    ///
+    /// There is room for as many bytes as the messages have.
+    unsafe fn receive(
+        &mut self,
+        message: *mut u8,
+        bytes: usize,
+        how: Receive,
+    ) -> Result<usize, Refusal>;
+}
+
+impl<const WORDS: usize> Receiving for Inbox<Message<WORDS>> {
+    fn connect(&mut self, bytes: usize) -> Result<(usize, *mut SenderOfC), Refusal> {
+        let (slot, sender) = Inbox::connect(self).map_err(|_| Refusal::NotNow)?;
+        Ok((slot, End::new(Box::new(sender) as _, bytes)))
+    }
+
+    unsafe fn receive(
+        &mut self,
+        message: *mut u8,
+        bytes: usize,
+        how: Receive,
+    ) -> Result<usize, Refusal> {
+        let (slot, received) = how.by(self, Self::try_recv, Self::recv, Self::recv_until)?;
+        // SAFETY: our caller's promise; that many bytes were sent.
+        unsafe { received.read(message, bytes) };
+        Ok(slot)
+    }
+}
+
+/// `syncline_inbox_t`.
+type InboxOfC = End<dyn Receiving>;
+
+fn of_words<const WORDS: usize>(bytes: usize, slots: usize, capacity: usize) -> *mut InboxOfC {
+    End::new(Box::new(Inbox::<Message<WORDS>>::new(slots, capacity)) as _, bytes)
+}
+
+fn create(bytes: usize, slots: usize, capacity: usize) -> Result<*mut InboxOfC, Refusal> {
+    if !(1..=MOST).contains(&capacity) || !(1..=MOST).contains(&slots) {
+        return Err(Refusal::Invalid);
+    }
+    Ok(of_size!(bytes, of_words)(bytes, slots, capacity))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_inbox_create(
+    size: usize,
+    senders: usize,
+    capacity: usize,
+    inbox: *mut *mut InboxOfC,
+) -> c_int {
+    boundary(|| {
+        if inbox.is_null() {
+            return Err(Refusal::Invalid);
+        }
+        let made = create(size, senders, capacity)?;
+        // SAFETY: C's caller gives a place for it.
+        unsafe { inbox.write(made) };
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_inbox_connect(
+    inbox: *const InboxOfC,
+    sender: *mut *mut SenderOfC,
+    slot: *mut usize,
+) -> c_int {
+    boundary(|| {
+        if sender.is_null() {
+            return Err(Refusal::Invalid);
+        }
+        // SAFETY: C's caller gives an inbox.
+        unsafe { at(inbox) }?.with(|end, bytes| {
+            let (place, made) = end.connect(bytes)?;
+            // SAFETY: C's caller gives places for them, or none for the slot.
+            unsafe {
+                sender.write(made);
+                write(slot, place);
+            }
+            Ok(())
+        })
+    })
+}
+
+/// Writes a slot's number, if it is asked for.
+///
+/// # Safety
+///
+/// The address is null, or there is room for it.
+unsafe fn write(slot: *mut usize, number: usize) {
+    if !slot.is_null() {
+        // SAFETY: our caller's promise.
+        unsafe { slot.write(number) };
+    }
+}
+
+/// Receives, in one way or other.
+///
+/// # Safety
+///
+/// As the header says.
+unsafe fn receive(
+    inbox: *const InboxOfC,
+    message: *mut c_void,
+    slot: *mut usize,
+    how: impl FnOnce() -> Result<Receive, Refusal>,
+) -> c_int {
+    let act = |end: &mut (dyn Receiving + 'static), bytes: usize, how: Receive| -> Outcome {
+        // SAFETY: C's caller gives room for a message of the inbox's size, and for the slot.
+        unsafe { write(slot, end.receive(message.cast(), bytes, how)?) };
+        Ok(())
+    };
+    boundary(|| {
+        if message.is_null() {
+            return Err(Refusal::Invalid);
+        }
+        let how = how()?;
+        // SAFETY: C's caller gives an inbox.
+        unsafe { at(inbox) }?.with(|end, bytes| act(end, bytes, how))
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_inbox_recv(
+    inbox: *const InboxOfC,
+    message: *mut c_void,
+    slot: *mut usize,
+) -> c_int {
+    // SAFETY: the contract is the same.
+    unsafe { receive(inbox, message, slot, || Ok(Receive::Waiting)) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_inbox_tryrecv(
+    inbox: *const InboxOfC,
+    message: *mut c_void,
+    slot: *mut usize,
+) -> c_int {
+    // SAFETY: the contract is the same.
+    unsafe { receive(inbox, message, slot, || Ok(Receive::Now)) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_inbox_timedrecv(
+    inbox: *const InboxOfC,
+    message: *mut c_void,
+    slot: *mut usize,
+    deadline: *const timespec,
+) -> c_int {
+    // SAFETY: the contract is the same; C's caller gives a time.
+    unsafe { receive(inbox, message, slot, || deadline::read(deadline).map(Receive::Until)) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_inbox_destroy(inbox: *mut InboxOfC) -> c_int {
+    // SAFETY: C's caller gives an inbox, which it uses no more.
+    boundary(|| unsafe { End::destroy(inbox) })
+}

@@ -1,0 +1,175 @@
+//! What `syncline inspect` says of locks whose sections are known: a program with one lock for
+//! each advice, run by the command, and its report read back.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+use syncline_conformance::{Outcome, Program, inspect_library, run_limited, scratch, syncline};
+
+/// Under a loaded machine, with every section traced.
+const LONGEST: std::time::Duration = std::time::Duration::from_secs(120);
+
+fn inspect(folder: &Path, words: &[&str]) -> Outcome {
+    inspect_library();
+    let mut command = Command::new(syncline());
+    command.arg("inspect").args(words).current_dir(folder);
+    run_limited(&mut command, LONGEST)
+}
+
+fn program() -> String {
+    Program::compile("inspected.c").path().to_str().expect("a path").to_owned()
+}
+
+/// The line of the program with this mark.
+fn line(mark: &str) -> String {
+    let source = include_str!("../../programs/inspected.c");
+    let number = source.lines().position(|line| line.contains(&format!("/* {mark} */")));
+    format!("inspected.c:{}", number.expect("a mark") + 1)
+}
+
+/// The report on one run of the program, every section traced; what each test needs of it.
+fn report() -> &'static Value {
+    static REPORT: OnceLock<Value> = OnceLock::new();
+    REPORT.get_or_init(|| {
+        let folder = scratch();
+        let run = inspect(folder.path(), &["--budget", "0", "--trace-only", "--", &program()]);
+        run.assert_status(0);
+        // Two changes in each of 600 rounds of four threads.
+        assert_eq!(text(&run.stdout), "4800\n", "the program's output is its own");
+        let run = inspect(folder.path(), &["--json", "--read", "syncline-trace"]);
+        run.assert_status(0);
+        let report: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+        assert_eq!(report["schema"], "syncline-inspect/1");
+        report["processes"][0].clone()
+    })
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn lock(name: &str) -> &'static Value {
+    let locks = report()["locks"].as_array().expect("locks");
+    let named = |lock: &&Value| lock["name"].as_str().is_some_and(|n| n.starts_with(name));
+    locks.iter().find(named).unwrap_or_else(|| panic!("no {name} in {locks:#?}"))
+}
+
+fn advice(lock: &Value) -> &str {
+    lock["advice"][0]["what"].as_str().expect("an advice")
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+#[test]
+fn a_table_under_one_lock_is_64_pieces_and_to_be_sharded() {
+    let lock = lock("table_lock");
+    assert_eq!((&lock["acquisitions"], &lock["traced"]), (&2400.into(), &2400.into()));
+    assert_eq!(lock["threads"], 4);
+    assert_eq!(lock["pieces"], 64, "{lock:#}");
+    assert_eq!(advice(lock), "shard");
+    // Two threads meet in one of 64 entries by chance: 1 / 64, with what chance leaves open.
+    let conflicting = number(&lock["window"]["conflicting"]);
+    assert!((0.01..0.025).contains(&conflicting), "{conflicting}");
+    // An entry's two words, and the table's that says where it is.
+    let site = &lock["sites"][0];
+    assert_eq!((number(&site["words"]), number(&site["words_written"])), (3.0, 2.0), "{site:#}");
+    assert_eq!(number(&site["bytes"]), 24.0);
+}
+
+#[test]
+fn a_shared_counter_beside_the_table_is_to_be_split_off() {
+    let lock = lock("counted_lock");
+    assert_eq!(number(&lock["window"]["conflicting"]), 1.0);
+    assert_eq!(lock["pieces"], 1);
+    assert_eq!(lock["pieces_without_first_cause"], 64);
+    assert_eq!(advice(lock), "split_field");
+    let cause = &lock["causes"][0];
+    let field = cause["field"].as_str().expect("a field");
+    assert!(field.starts_with("all_changes"), "{cause:#}");
+    assert_eq!(number(&cause["share"]), 1.0);
+    let written = cause["written_at"].as_str().expect("a line");
+    assert!(written.contains(&line("COUNTER")), "{written}");
+    // The others are the entries', by what allocated them.
+    let field = lock["causes"][1]["field"].as_str().expect("a field");
+    assert!(field.contains("of blocks of 64 bytes") && field.contains(&line("COUNTED")), "{field}");
+}
+
+#[test]
+fn data_of_one_thread_needs_no_lock() {
+    let lock = lock("local_lock");
+    assert_eq!(number(&lock["window"]["conflicting"]), 0.0);
+    assert_eq!(advice(lock), "nothing_shared", "{lock:#}");
+    assert_eq!(number(&lock["sites"][0]["words_shared"]), 0.0);
+}
+
+#[test]
+fn a_long_section_names_the_lines_that_touch_nothing_shared() {
+    let lock = lock("long_lock");
+    let site = &lock["sites"][0];
+    let instructions = number(&site["instructions"]["mean"]);
+    assert!((10_000.0..40_000.0).contains(&instructions), "{instructions}");
+    assert!(number(&site["shared_share"]) < 0.01);
+    let lines: Vec<&str> = site["unshared_lines"]
+        .as_array()
+        .expect("lines")
+        .iter()
+        .map(|line| line["place"].as_str().expect("a place"))
+        .collect();
+    assert!(lines.iter().take(4).any(|place| place.contains(&line("LONG"))), "{lines:?}");
+    let said = lock["advice"].as_array().expect("advice");
+    assert!(said.iter().any(|advice| advice["what"] == "shorten"), "{said:#?}");
+}
+
+#[test]
+fn output_in_a_section_is_marked() {
+    let lock = lock("printing_lock");
+    let site = &lock["sites"][0];
+    assert_eq!(site["doing_io"], site["traced"]);
+    assert_eq!(site["system_calls"][0][0], "write");
+    assert_eq!(lock["advice"][0]["io"], true);
+}
+
+#[test]
+fn all_locks_together_have_a_mean_and_the_text_says_it_all() {
+    let report = report();
+    let mean = number(&report["independence"]);
+    assert!((0.0..=1.0).contains(&mean));
+    let busy = number(&report["processors_busy_of_15"]);
+    assert!((busy - (1.0 + 14.0 * mean)).abs() < 1e-9);
+
+    let folder = scratch();
+    let run =
+        inspect(folder.path(), &["--lock", "counted_lock", "--budget", "0", "--", &program()]);
+    run.assert_status(0);
+    let text = text(&run.stdout);
+    for said in ["4800\n", "split all_changes", "in 64 pieces", "longest held locks, window of 128"]
+    {
+        assert!(text.contains(said), "no {said:?} in\n{text}");
+    }
+    assert!(!text.contains("table_lock"), "another lock than the one that was named:\n{text}");
+}
+
+#[test]
+fn what_can_not_be_done_is_said_with_what_to_do() {
+    let folder = scratch();
+    let program = program();
+    for (words, status, said) in [
+        (&["--site", "no_such_place", "--", &program][..], 125, "nothing in the program has this"),
+        (&["--from", "none", "--", &program], 125, "`syncline record -- PROGRAM`"),
+        (&["--read", "none"], 1, "`syncline inspect -- PROGRAM` makes a trace"),
+        (&["--", "./no-such-program"], 127, "can't find"),
+        (&["--trace-only", "--", "false"], 1, "syncline: traced"),
+    ] {
+        let run = inspect(folder.path(), words);
+        run.assert_status(status);
+        let errors = text(&run.stderr);
+        assert!(errors.contains(said), "{words:?}: {errors}");
+    }
+    fs::create_dir(folder.path().join("empty")).expect("a folder");
+    inspect(folder.path(), &["--read", "empty"]).assert_status(1);
+}

@@ -1,0 +1,188 @@
+//! Translates a basic block of the program.
+//!
+//! ```text
+//!   entry      the program's code is compared with what was translated: all of its bytes
+//!              room in the log, the block's number, its entry's place
+//!   body       each instruction as it is (operands relative to the instruction pointer are
+//!              rewritten), before it what notes its addresses, where they aren't known already
+//!   end        the jump, call or return is done by hand; then on to the next block
+//! ```
+//!
+//! What is added uses two registers that the block doesn't, saved at its entry and restored at
+//! its end; where it uses all, two are saved around each use. No flag is changed and no stack is
+//! used, so the program's red zone is safe, and a signal's handler may run between any two
+//! instructions.
+
+mod copy;
+mod decode;
+mod ends;
+mod notes;
+
+use core::mem::offset_of;
+
+use iced_x86::{Encoder, InstructionInfoFactory};
+
+use super::block::{Access, Block};
+use super::context::{Context, LOG_ROOM, spill_offset};
+use super::emit::{Emitter, RAX, RCX, Reg};
+use super::exits::{self, Exit};
+use decode::{End, is_jump};
+
+/// The log's entry and the cache have room for so many bytes of any block.
+pub const BLOCK_ROOM: u64 = 48 << 10;
+
+/// What the engine adds to the program's code in one block.
+pub struct Translator<'a> {
+    /// Where code goes.
+    pub emit: Emitter,
+    /// What is asked of the library that knows the instructions.
+    pub factory: &'a mut InstructionInfoFactory,
+    /// What encodes.
+    pub encoder: &'a mut Encoder,
+    accesses: Vec<Access>,
+    slots: u16,
+    /// The register that has the entry's address, and one to work with; or none.
+    free: Option<(Reg, Reg)>,
+    /// What is noted after the instruction: register's or flag's value to a slot.
+    after: Vec<(Option<Reg>, u16)>,
+    step: u16,
+}
+
+impl<'a> Translator<'a> {
+    /// Prepares to write at a place of a context's cache.
+    pub fn new(
+        emit: Emitter,
+        factory: &'a mut InstructionInfoFactory,
+        encoder: &'a mut Encoder,
+    ) -> Translator<'a> {
+        Translator {
+            emit,
+            factory,
+            encoder,
+            accesses: Vec::new(),
+            slots: 0,
+            free: None,
+            after: Vec::new(),
+            step: 0,
+        }
+    }
+
+    /// Translates the block at an address of the program.
+    pub fn block(&mut self, start: u64, id: u32, exits: &mut exits::Exits) -> Block {
+        let (decoded, end) = self.decode(start, exits.rseq());
+        let length = decoded.last().map_or(0, |d| d.instruction.next_ip() - start);
+        self.free = self.free_registers(&decoded);
+        let (host, slot_count) = self.entry(start, length as u32, id, exits);
+        for (step, one) in decoded.iter().enumerate() {
+            self.step = step as u16;
+            let is_last = step + 1 == decoded.len();
+            one.operands.iter().for_each(|operand| self.note(&one.instruction, operand));
+            let by_hand = !matches!(end, End::Direct(_) | End::Stop(_)) || is_jump(one);
+            if !(is_last && by_hand) {
+                self.copy(start, one);
+            }
+            self.note_after();
+        }
+        let last = decoded.last().map(|d| &d.instruction);
+        self.end(&end, start + length, last, exits);
+        // Now the number of slots is known.
+        let size = 8 * (i32::from(self.slots) + 1);
+        slot_count.set(size);
+        let memory_steps = decoded.iter().filter(|d| !d.operands.is_empty()).count();
+        let steps = decoded.iter().map(|d| (d.instruction.ip() - start) as u16).collect();
+        Block {
+            start,
+            slots: u32::from(self.slots),
+            host,
+            steps,
+            memory_steps: memory_steps as u32,
+            accesses: core::mem::take(&mut self.accesses).into_boxed_slice(),
+        }
+    }
+
+    fn entry(&mut self, start: u64, length: u32, id: u32, exits: &exits::Exits) -> (u64, Patch) {
+        let e = &mut self.emit;
+        // What to do when something is wrong: before the entry, so that its address is known.
+        let stale = e.at;
+        exits.leave_from_entry(e, Exit::Stale, id);
+        let full = e.at;
+        exits.leave_from_entry(e, Exit::Full, id);
+        let entry = e.at;
+        e.store_field(spill_offset(RAX), RAX);
+        e.store_field(spill_offset(RCX), RCX);
+        compare(e, start, length, stale);
+        e.load_byte_field_to_rcx(LOG_ROOM);
+        // jrcxz to the jump; over it.
+        e.bytes(&[0xe3, 2, 0xeb, 5]);
+        e.jump(full);
+        e.load_field(RAX, offset_of!(Context, log));
+        e.lea(RAX, RAX, 0);
+        let lea = e.at - 4;
+        e.store_field(offset_of!(Context, log), RAX);
+        e.store_value(RAX, 0, id);
+        let number = e.at - 8;
+        let (log, work) = self.free.unwrap_or((RCX, RCX));
+        if self.free.is_some() {
+            if log != RAX && log != RCX {
+                e.store_field(spill_offset(log), log);
+            }
+            if work != RAX && work != RCX {
+                e.store_field(spill_offset(work), work);
+            }
+            if log != RAX {
+                e.copy(log, RAX);
+            }
+        }
+        let keeps = |r: Reg| self.free.is_some() && (log == r || work == r);
+        if !keeps(RAX) {
+            e.load_field(RAX, spill_offset(RAX));
+        }
+        if !keeps(RCX) {
+            e.load_field(RCX, spill_offset(RCX));
+        }
+        (entry, Patch { lea, number })
+    }
+}
+
+/// Where the entry's size is to be put when it is known.
+struct Patch {
+    lea: u64,
+    number: u64,
+}
+
+impl Patch {
+    fn set(&self, size: i32) {
+        let write = |at: u64, value: i32| {
+            // SAFETY: places in code that was just written.
+            unsafe { (at as *mut i32).write_unaligned(value) };
+        };
+        write(self.lea, -size);
+        write(self.number, size - 8);
+    }
+}
+
+/// Compares the program's code with what it is now; rax and rcx are saved.
+fn compare(e: &mut Emitter, start: u64, length: u32, stale: u64) {
+    let mut done = 0;
+    while done < length {
+        let left = length - done;
+        // The last piece overlaps the one before, if there is one.
+        let size = if left >= 8 { 8 } else { 1 << left.ilog2() };
+        let size = if done >= 8 { 8 } else { size };
+        let at = if done + size > length { length - size } else { done };
+        let from = start + u64::from(at);
+        // SAFETY: code that was decoded.
+        let now = unsafe {
+            let mut bytes = [0; 8];
+            let count = size as usize;
+            core::ptr::copy_nonoverlapping(from as *const u8, bytes.as_mut_ptr(), count);
+            u64::from_le_bytes(bytes)
+        };
+        e.set(RAX, from);
+        e.load_rax_small(size, 0);
+        e.set(RCX, !now);
+        e.difference_to_rcx();
+        e.jump_unless_rcx_zero(stale);
+        done = at + size;
+    }
+}

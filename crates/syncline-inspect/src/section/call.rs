@@ -1,0 +1,148 @@
+//! What an interposed function does with a call: counts it, begins and ends sections.
+
+use core::cell::Cell;
+
+use syncline_trace::layout::BEFORE_WAIT;
+
+use super::{Acquired, Call, Caller, begin, choose, end, finish};
+use crate::engine::context::Context;
+use crate::{clock, thread, tls};
+
+impl Call {
+    /// Ends the interposed function: what is being traced goes on behind it.
+    ///
+    /// # Safety
+    /// As for [`enter`], with the same caller.
+    #[inline]
+    pub unsafe fn leave(self, caller: Caller) {
+        if let Call::Traced(context) = self {
+            // SAFETY: by this function's own condition.
+            unsafe { context.resume(caller) };
+        }
+    }
+
+    /// Counts an acquisition, and begins its section if it is to be traced.
+    ///
+    /// # Safety
+    /// As for [`enter`], with the same caller.
+    #[inline]
+    pub unsafe fn acquired(&mut self, by: Acquired, caller: Caller) {
+        // SAFETY: by this function's own condition.
+        unsafe { self.acquired_after(by, caller, false, false) };
+    }
+
+    /// As [`Call::acquired`]; perhaps where a wait for a condition ended, and perhaps because the
+    /// part before it was traced.
+    ///
+    /// # Safety
+    /// As for [`enter`], with the same caller.
+    pub unsafe fn acquired_after(
+        &mut self,
+        by: Acquired,
+        caller: Caller,
+        waited_for_condition: bool,
+        must: bool,
+    ) {
+        if matches!(self, Call::Foreign) {
+            return;
+        }
+        let Some(thread) = thread::current() else { return };
+        if thread.busy {
+            return;
+        }
+        thread.busy = true;
+        // SAFETY: by this function's own condition.
+        let site = unsafe { *caller };
+        let row = thread.row(by.lock as u64, site, by.op as u32);
+        if !waited_for_condition {
+            thread.acquired(row, by.waited);
+        }
+        let rare = Cell::new(thread.is_rare(row));
+        match self {
+            Call::Traced(context) => {
+                let depth = context.engine().held.iter_mut().find(|h| h.0 == by.lock as u64);
+                match depth {
+                    Some((_, depth)) => *depth += 1,
+                    None => begin(context, thread, by, site, row, waited_for_condition),
+                }
+            }
+            _ => {
+                if thread.is_selected(row) && (must || choose::is_chosen(thread, site, &rare)) {
+                    if let Some(context) = choose::start(thread, caller) {
+                        begin(context, thread, by, site, row, waited_for_condition);
+                        *self = Call::Traced(context);
+                    }
+                } else if thread.is_time_for_a_clock() {
+                    thread.timed = Some((by.lock as u64, clock::now(), row));
+                }
+                if !rare.get() {
+                    thread.not_rare(row);
+                }
+            }
+        }
+        thread.busy = false;
+    }
+
+    /// A lock is about to be released. The section, if it was traced and nothing else is, is to be
+    /// finished after the release.
+    #[inline]
+    pub fn releasing(&mut self, lock: usize) -> Option<&'static mut Context> {
+        match self {
+            Call::Foreign => None,
+            Call::Plain => {
+                if let Some(thread) = thread::existing()
+                    && let Some((timed, since, row)) = thread.timed
+                    && timed == lock as u64
+                    && !thread.busy
+                {
+                    thread.held(row, clock::now().saturating_sub(since));
+                    thread.timed = None;
+                }
+                None
+            }
+            Call::Traced(context) => {
+                let released = clock::now();
+                let held = &mut context.engine().held;
+                let place = held.iter().rposition(|h| h.0 == lock as u64)?;
+                held[place].1 -= 1;
+                if held[place].1 > 0 {
+                    return None;
+                }
+                end(context, lock as u64, released, 0, 0);
+                self.detach()
+            }
+        }
+    }
+
+    /// A wait for a condition is about to release a mutex, however often it is held. Whether its
+    /// section was traced.
+    ///
+    /// What was traced is finished at once: after the wait others wait for it again.
+    pub fn waiting(&mut self, lock: usize) -> bool {
+        let Call::Traced(context) = self else {
+            let _ = self.releasing(lock);
+            return false;
+        };
+        let held = context.engine().held.iter().any(|h| h.0 == lock as u64);
+        if held {
+            end(context, lock as u64, clock::now(), BEFORE_WAIT, 0);
+            if let Some(context) = self.detach() {
+                finish(context);
+            }
+        }
+        held
+    }
+
+    /// Takes the context from the thread if nothing is traced in it any more.
+    fn detach(&mut self) -> Option<&'static mut Context> {
+        let Call::Traced(context) = self else { return None };
+        if !context.engine().held.is_empty() {
+            return None;
+        }
+        tls::set_context(0);
+        match core::mem::replace(self, Call::Plain) {
+            Call::Traced(context) => Some(context),
+            _ => None,
+        }
+    }
+}

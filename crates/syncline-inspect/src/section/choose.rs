@@ -1,0 +1,70 @@
+//! Which sections are traced.
+
+use core::cell::Cell;
+use core::sync::atomic::Ordering::Relaxed;
+
+use super::Caller;
+use crate::engine::context::{Context, TRACING};
+use crate::thread::Thread;
+use crate::{clock, tls};
+
+/// Where the budget allows, the next section to trace is up to twice so many acquisitions away:
+/// at random, lest it keep step with the program.
+const GAP: u32 = 8;
+/// As [`GAP`] where the budget is used up.
+const LONG_GAP: u32 = 128;
+
+/// So many sections of a call site are traced as soon as the budget allows: a site that is rarely
+/// reached would hardly be met at random.
+const FIRST: u32 = 32;
+/// Once a site has had so many, it is passed over the more often the more it has had, and leaves the
+/// budget to others: analysis looks at windows of a hundred sections, and memory is not endless.
+const MANY: u32 = 4096;
+
+/// Whether the next section, of this call site, is to be traced. `is_rare` says that the site may
+/// have had fewer than [`FIRST`], and is cleared when it has had more.
+#[inline]
+pub fn is_chosen(thread: &mut Thread, site: u64, is_rare: &Cell<bool>) -> bool {
+    if thread.process.options.budget == 0 {
+        return true;
+    }
+    thread.countdown -= 1;
+    if thread.countdown > 0 && !(thread.may_trace && is_rare.get()) {
+        return false;
+    }
+    ask(thread, site, is_rare)
+}
+
+#[cold]
+fn ask(thread: &mut Thread, site: u64, is_rare: &Cell<bool>) -> bool {
+    let process = thread.process;
+    let traced = process.traced_at(site);
+    let before = traced.load(Relaxed);
+    is_rare.set(before < FIRST);
+    if before >= FIRST && thread.countdown > 0 {
+        return false;
+    }
+    thread.may_trace = process.may_trace(clock::now());
+    thread.countdown = 1 + thread.random(2 * if thread.may_trace { GAP } else { LONG_GAP });
+    let chosen = thread.may_trace && (before < MANY || thread.random(before) < MANY);
+    if chosen {
+        traced.fetch_add(1, Relaxed);
+    }
+    chosen
+}
+
+/// Takes a context for this thread.
+pub fn start(thread: &mut Thread, caller: Caller) -> Option<&'static mut Context> {
+    let context = syncline_interpose::preserving_errno(|| {
+        thread.learn_stack(caller.addr() as u64);
+        Context::take(thread.tid)
+    })?;
+    let engine = context.engine();
+    engine.sections.stack = thread.stack;
+    engine.sections.fs = tls::fs_base();
+    engine.handler_ran = false;
+    engine.began = clock::of_thread();
+    context.state = TRACING;
+    tls::set_context((&raw mut *context).addr());
+    Some(context)
+}
