@@ -42,7 +42,8 @@ fn every_lock_of_the_catalogue_runs_here_and_simulated() {
     for contender in contenders::all::<Elsewhere<'_>>() {
         for threads in [1, 7, 48] {
             let outcome = (contender.throughput)(&elsewhere, &load(threads, 1, 200e-6));
-            assert!(outcome.per_second > 1e4, "{} {threads}: {outcome:?}", contender.name);
+            // The least is a lock in one word under 48 writers: an acquisition in 200 microseconds.
+            assert!(outcome.per_second > 1e3, "{} {threads}: {outcome:?}", contender.name);
         }
     }
     let here = Here::new();

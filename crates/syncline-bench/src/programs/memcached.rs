@@ -31,12 +31,7 @@ impl<'a> Programs<'a> {
     }
 }
 
-fn once(
-    programs: Programs,
-    side: Side,
-    server: &Path,
-    client: &Path,
-) -> anyhow::Result<Vec<f64>> {
+fn once(programs: Programs, side: Side, server: &Path, client: &Path) -> anyhow::Result<Vec<f64>> {
     let lab = programs.lab;
     let address = free_address()?;
     let mut command = programs.wrapper.command(side, NAME, server)?;

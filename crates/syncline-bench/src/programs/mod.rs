@@ -84,11 +84,7 @@ impl<'a> Programs<'a> {
     }
 
     /// A case of a program, with the measures that all of them have.
-    fn case(
-        self,
-        name: &str,
-        once: impl FnMut(Side) -> anyhow::Result<Vec<f64>> + 'a,
-    ) -> Case<'a> {
+    fn case(self, name: &str, once: impl FnMut(Side) -> anyhow::Result<Vec<f64>> + 'a) -> Case<'a> {
         let ratio = |label, aim| Measure { label, change: Change::Ratio, aim };
         let Aims { time, memory } = self.aims;
         Case {

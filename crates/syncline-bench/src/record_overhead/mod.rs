@@ -67,8 +67,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
 
     let mut rows = compare::run(cases)?;
     let mean = |measure: &str| {
-        let of_programs =
-            |row: &&Row| row.section == PROGRAMS && row.measure.label == measure;
+        let of_programs = |row: &&Row| row.section == PROGRAMS && row.measure.label == measure;
         Row::mean("geometric mean", &rows.iter().filter(of_programs).collect::<Vec<_>>())
     };
     let means = [programs::WALL, programs::CPU, programs::PEAK].map(mean);

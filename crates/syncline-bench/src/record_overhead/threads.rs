@@ -8,8 +8,8 @@
 use crate::compare::{Case, Change, Measure};
 use crate::lab::Lab;
 use crate::process;
-use crate::record_overhead::pair::figures;
 use crate::programs::Wrapper;
+use crate::record_overhead::pair::figures;
 use crate::recorder::Recorder;
 
 pub const SECTION: &str = "Two threads";

@@ -17,8 +17,13 @@ pub fn build_what_is_measured() {
     };
     let mut cargo = Command::new(env!("CARGO"));
     cargo.arg("build");
-    let packages =
-        ["syncline-cli", "syncline-preload", "syncline-inspect", "syncline-replace", "syncline-capi"];
+    let packages = [
+        "syncline-cli",
+        "syncline-preload",
+        "syncline-inspect",
+        "syncline-replace",
+        "syncline-capi",
+    ];
     for package in packages {
         cargo.args(["--package", package]);
     }

@@ -59,9 +59,7 @@ mod single;
 pub use bell::Bell;
 pub use duplex::{Disconnected, Duplex, duplex};
 pub use ends::{Receiver, Sender};
-pub use errors::{
-    NoSlot, RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError,
-};
+pub use errors::{NoSlot, RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 pub use inbox::Inbox;
 pub use raw::{Look, RawChannel};
 pub use ring::Ring;
