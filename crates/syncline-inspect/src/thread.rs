@@ -112,7 +112,9 @@ fn begin(process: &'static Process) -> Option<&'static mut Thread> {
         }
     }
     at_end(me);
+    // Still busy: a handler that traced now would wait for what this very thread is making.
     syncline_interpose::preserving_errno(|| crate::engine::warm_up(thread.tid));
+    thread.busy = false;
     Some(thread)
 }
 
@@ -167,7 +169,7 @@ impl Thread {
             process,
             stack: (0, 0),
             tid,
-            busy: false,
+            busy: true,
             countdown: 1,
             may_trace: true,
             clock_in: 1,
