@@ -7,7 +7,8 @@
 //! the same bytes read and written, and each instruction executed equally often.
 //!
 //! Not compared is what the C library and the stack hold: they lie elsewhere under valgrind, and
-//! the library takes other paths on the processor that valgrind imitates.
+//! the library takes other paths on the processor that valgrind imitates. Lackey lists a string
+//! instruction once for each repetition; here it counts once, as for the processor.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -119,6 +120,7 @@ fn seen_by_lackey(program: &Program, shape: &str, site: u64) -> Vec<Section> {
 fn read_log(log: &Path, parts: &Parts, site: u64) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut inside = false;
+    let mut latest = 0;
     for line in BufReader::new(File::open(log).unwrap()).lines() {
         let line = line.unwrap();
         let Some((kind @ ("I" | "L" | "S" | "M"), place)) = line.trim().split_once(' ') else {
@@ -133,8 +135,12 @@ fn read_log(log: &Path, parts: &Parts, site: u64) -> Vec<Section> {
         }
         inside &= kind == "I" || !parts.lock.contains(&address);
         let Some(section) = sections.last_mut().filter(|_| inside) else { continue };
+        let repeated = kind == "I" && address == latest;
+        if kind == "I" {
+            latest = address;
+        }
         match kind {
-            "I" if parts.code.contains(&address) => {
+            "I" if parts.code.contains(&address) && !repeated => {
                 *section.executed.entry(address).or_default() += 1;
             }
             "I" => {}

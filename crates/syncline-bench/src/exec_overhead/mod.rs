@@ -35,8 +35,8 @@ const WALL: &str = "ms";
 const LOCKS: u32 = 300_000;
 /// By this name a program looks for the shared library.
 const INSTALLED: &str = "libsyncline.so.0.1";
-/// The literature's figure: V. Trigonakis' and others' libraries that interpose cost up to 5 %
-/// (H. Guiroux, R. Lachaize and V. Quéma, "Multicore Locks: The Case Is Not Closed Yet", ATC 2016).
+/// The literature's figure for a library that interposes (H. Guiroux, R. Lachaize and V. Quéma,
+/// "Multicore Locks: The Case Is Not Closed Yet", ATC 2016).
 const AIM: f64 = 1.05;
 
 /// The last line of output.

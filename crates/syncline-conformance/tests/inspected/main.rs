@@ -75,10 +75,12 @@ fn a_table_under_one_lock_is_64_pieces_and_to_be_sharded() {
     // Two threads meet in one of 64 entries by chance: 1 / 64, with what chance leaves open.
     let conflicting = number(&lock["window"]["conflicting"]);
     assert!((0.01..0.025).contains(&conflicting), "{conflicting}");
-    // An entry's two words, and the table's that says where it is.
+    // An entry's two words, and the table's that says where it is. In one section the loader was
+    // asked for a function: on the way there the program reads two words of its own.
     let site = &lock["sites"][0];
-    assert_eq!((number(&site["words"]), number(&site["words_written"])), (3.0, 2.0), "{site:#}");
-    assert_eq!(number(&site["bytes"]), 24.0);
+    assert_eq!(number(&site["words_written"]), 2.0, "{site:#}");
+    assert!((3.0..=3.0 + 2.0 / 2400.0).contains(&number(&site["words"])), "{site:#}");
+    assert!((24.0..=24.0 + 16.0 / 2400.0).contains(&number(&site["bytes"])), "{site:#}");
 }
 
 #[test]
