@@ -104,7 +104,7 @@ fn processes() {
 /// An allocator of the program's own, which locks: our memory must not come from it.
 #[test]
 fn allocators_that_lock() {
-    same("own_malloc.c", &["gate", "mcs-yield", "clh_timed-park"]);
+    same("own_malloc.c", &["gate", "ttas-yield", "mcs-park", "clh_timed-park"]);
 }
 
 /// What can't be replaced keeps the C library's bytes, all of them, whatever takes others' place.
