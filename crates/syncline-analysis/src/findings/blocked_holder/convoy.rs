@@ -6,7 +6,7 @@ use syncline_recording::Primitive;
 use super::draft;
 use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::{FEWEST_TAKEN, mean_held, share_of_run};
-use crate::model::{Finding, Process, Remedy, Rule, Site};
+use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};
 
 /// The least share of the acquisitions that wait in a convoy.
 const CONVOY_CONTENTION: f64 = 0.5;
@@ -17,15 +17,17 @@ const HAND_OVER_FLOOR: f64 = 0.05;
 pub fn find(process: &Process, site: usize) -> Option<Finding> {
     let Site { ref figures, op, threads, .. } = process.sites[site];
     let spins = op.primitive() == Primitive::Spinlock;
-    // All threads but one may wait at a time; while they do, the lock is held, or it is on
-    // its way.
+    // All threads but one may wait at a time; while they do, the lock is held, here or at other
+    // places, or it is on its way.
     let wanted = figures.waited / threads.saturating_sub(1).max(1) as f64;
-    let on_its_way = (wanted - figures.held).max(0.0);
+    let used = |lock: &&Lock| lock.sites.iter().any(|use_| use_.site == site);
+    let held: f64 = process.locks.iter().filter(used).map(|lock| lock.figures.held).sum();
+    let on_its_way = (wanted - held).max(0.0);
     let applies = !spins
         && process.sites[site].locks == 1
         && figures.contention >= CONVOY_CONTENTION
         && figures.waits >= FEWEST_TAKEN
-        && on_its_way >= figures.held
+        && on_its_way >= held
         && share_of_run(process, on_its_way) >= HAND_OVER_FLOOR;
     applies.then(|| Finding {
         title: "A lock is handed from one sleeping thread to the next".to_owned(),
@@ -45,7 +47,7 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
         remedy: Remedy::CheaperCalls {
             sites: vec![site],
             seconds_per_call: 0.0,
-            waits_left: (figures.held / wanted.max(1e-12)).clamp(0.0, 1.0),
+            waits_left: (held / wanted.max(1e-12)).clamp(0.0, 1.0),
         },
         ..draft(process, site, Rule::Convoy)
     })
@@ -56,6 +58,7 @@ mod tests {
     use syncline_recording::Op;
 
     use crate::findings::blocked_holder::testing::{found, taken};
+    use crate::findings::testing::Use;
     use crate::model::Rule;
 
     #[test]
@@ -65,5 +68,14 @@ mod tests {
         assert!(chain(4_900, 20.0, 1.0).is_empty(), "others get it at once");
         assert!(chain(8_000, 20.0, 3.4).is_empty(), "it is held for half of the time");
         assert!(chain(8_000, 1.4, 0.01).is_empty(), "4.6 % of the run");
+    }
+
+    #[test]
+    fn who_waits_for_holders_of_another_place_is_in_no_convoy() {
+        let mut drawn = taken(Op::RwlockWrite, 8_000, 20.0, 0.1);
+        assert_eq!(found(&drawn), [Rule::Convoy]);
+        let readers = drawn.site(Op::RwlockRead, "find at routes.c:46");
+        drawn.uses(0, readers, Use { calls: 900_000, held: 6.0, ..Use::default() });
+        assert!(!found(&drawn).contains(&Rule::Convoy), "readers hold it");
     }
 }
