@@ -19,7 +19,7 @@ mod locking;
 use serde::Serialize;
 
 use crate::Size;
-use crate::compare::{self, Row};
+use crate::compare::{self, Case, Row};
 use crate::lab::Lab;
 use crate::programs::{Aims, Programs, WALL};
 use crate::statistics::geometric_mean;
@@ -59,10 +59,16 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     let lab = Lab::new(size)?;
     let full = Inspector::find(&lab, Budget::Unlimited)?;
     let budget = Inspector::find(&lab, Budget::Default)?;
+    // A full trace takes ten times as long as a run within the budget.
+    let sides: [(&Inspector, &'static str, Aims, usize); 2] = [
+        (&full, FULL, FULL_AIMS, size.pick(1, 1, 5)),
+        (&budget, BUDGET, BUDGET_AIMS, size.pick(1, 3, 15)),
+    ];
     let mut cases = Vec::new();
-    for (wrapper, section, aims) in [(&full, FULL, FULL_AIMS), (&budget, BUDGET, BUDGET_AIMS)] {
-        cases.extend(locking::cases(&lab, wrapper, section, aims)?);
-        cases.extend(Programs { lab: &lab, wrapper, section, aims }.cases()?);
+    for (wrapper, section, aims, pairs) in sides {
+        let mut of_section = locking::cases(&lab, wrapper, section, aims)?;
+        of_section.extend(Programs { lab: &lab, wrapper, section, aims }.cases()?);
+        cases.extend(of_section.into_iter().map(|case| Case { pairs, ..case }));
     }
     cases.push(lackey::case(&lab, LACKEY)?);
 
