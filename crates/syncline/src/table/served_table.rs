@@ -28,10 +28,11 @@ use crate::wait::{Park, Wait};
 ///
 /// ```
 /// use syncline::table::ServedTable;
+/// use syncline::wait::Park;
 ///
 /// let mut table: ServedTable<&str> = ServedTable::new(512, 12, 1);
 /// table.put(7, "seven");
-/// let (servers, mut clients) = table.serve(2);
+/// let (servers, mut clients) = table.serve::<Park>(2);
 /// std::thread::scope(|scope| {
 ///     for server in servers {
 ///         scope.spawn(|| server.run());
