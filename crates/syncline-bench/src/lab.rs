@@ -69,6 +69,20 @@ pub fn executables() -> anyhow::Result<PathBuf> {
     Ok(folder.to_owned())
 }
 
+/// The folder of this executable, if these files are there, which the packages make.
+pub fn built(files: &[&str], packages: &str) -> anyhow::Result<PathBuf> {
+    let folder = executables()?;
+    for name in files {
+        anyhow::ensure!(
+            folder.join(name).is_file(),
+            "{name} is not in {}; build it with the same profile as this benchmark: cargo build \
+             [--release] {packages}",
+            folder.display()
+        );
+    }
+    Ok(folder)
+}
+
 /// The first of these programs that is on the search path.
 pub fn find_program(names: &[&str], package: &str) -> anyhow::Result<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();

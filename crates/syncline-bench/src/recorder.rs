@@ -9,7 +9,7 @@ use anyhow::Context;
 use syncline_recording::{Class, ProcessFile, process_files};
 
 use crate::compare::Side;
-use crate::lab::{Lab, executables};
+use crate::lab::{Lab, built};
 use crate::programs::Wrapper;
 
 pub struct Recorder {
@@ -20,15 +20,8 @@ pub struct Recorder {
 impl Recorder {
     /// Finds `syncline` and its preload library beside this executable.
     pub fn find(lab: &Lab) -> anyhow::Result<Recorder> {
-        let folder = executables()?;
-        for name in ["syncline", "libsyncline_preload.so"] {
-            anyhow::ensure!(
-                folder.join(name).is_file(),
-                "{name} is not in {}; build it with the same profile as this benchmark: \
-                 cargo build [--release] -p syncline-cli -p syncline-preload",
-                folder.display()
-            );
-        }
+        let files = ["syncline", "libsyncline_preload.so"];
+        let folder = built(&files, "-p syncline-cli -p syncline-preload")?;
         Ok(Recorder { syncline: folder.join("syncline"), recordings: lab.path("recordings") })
     }
 

@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use crate::Size;
 use crate::compare::{self, Case, Change, Measure, Row, Side};
-use crate::lab::{Lab, executables};
+use crate::lab::{Lab, built};
 use crate::process;
 use crate::record_overhead::figures;
 use crate::statistics::median;
@@ -90,15 +90,8 @@ struct Programs<'a> {
 
 impl Programs<'_> {
     fn build(lab: &Lab) -> anyhow::Result<Programs<'_>> {
-        let folder = executables()?;
-        for name in ["syncline", "libsyncline_replace.so", "libsyncline_c.so", "libsyncline_c.a"] {
-            anyhow::ensure!(
-                folder.join(name).is_file(),
-                "{name} is not in {}; build it with the same profile as this benchmark: cargo \
-                 build [--release] -p syncline-cli -p syncline-replace -p syncline-capi",
-                folder.display()
-            );
-        }
+        let files = ["syncline", "libsyncline_replace.so", "libsyncline_c.so", "libsyncline_c.a"];
+        let folder = built(&files, "-p syncline-cli -p syncline-replace -p syncline-capi")?;
         let compiled = |name: &str, text: &str| -> anyhow::Result<Compiled> {
             let with = |library: &str| built_with_the_lock(lab, &folder.join(library), name, text);
             let (shared, linked) = (with("libsyncline_c.so")?, with("libsyncline_c.a")?);

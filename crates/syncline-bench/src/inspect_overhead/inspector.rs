@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::compare::Side;
-use crate::lab::{Lab, executables};
+use crate::lab::{Lab, built};
 use crate::programs::Wrapper;
 
 /// How much tracing may cost.
@@ -27,15 +27,8 @@ pub struct Inspector {
 impl Inspector {
     /// Finds `syncline` and the library that traces beside this executable.
     pub fn find(lab: &Lab, budget: Budget) -> anyhow::Result<Inspector> {
-        let folder = executables()?;
-        for name in ["syncline", "libsyncline_inspect.so"] {
-            anyhow::ensure!(
-                folder.join(name).is_file(),
-                "{name} is not in {}; build it with the same profile as this benchmark: \
-                 cargo build [--release] -p syncline-cli -p syncline-inspect",
-                folder.display()
-            );
-        }
+        let files = ["syncline", "libsyncline_inspect.so"];
+        let folder = built(&files, "-p syncline-cli -p syncline-inspect")?;
         Ok(Inspector { syncline: folder.join("syncline"), trace: lab.path("trace"), budget })
     }
 }
