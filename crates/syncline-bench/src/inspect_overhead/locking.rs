@@ -15,7 +15,7 @@ pub fn cases<'a>(
     section: &'static str,
     aims: Aims,
 ) -> anyhow::Result<Vec<Case<'a>>> {
-    let percent: u32 = lab.size.pick(1, 4, 40);
+    let percent: u32 = lab.size.pick(1, 2, 40);
     let mut cases = Vec::new();
     for name in NAMES {
         let program = workloads::named(name)?.compile(lab)?;

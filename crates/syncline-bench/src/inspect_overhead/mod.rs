@@ -62,7 +62,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     // A full trace takes ten times as long as a run within the budget.
     let sides: [(&Inspector, &'static str, Aims, usize); 2] = [
         (&full, FULL, FULL_AIMS, size.pick(1, 1, 5)),
-        (&budget, BUDGET, BUDGET_AIMS, size.pick(1, 3, 15)),
+        (&budget, BUDGET, BUDGET_AIMS, size.pick(1, 2, 15)),
     ];
     let mut cases = Vec::new();
     for (wrapper, section, aims, pairs) in sides {
