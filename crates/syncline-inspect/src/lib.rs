@@ -30,7 +30,6 @@ mod heap;
 mod interpose;
 mod options;
 mod process;
-mod real;
 mod section;
 mod select;
 mod thread;

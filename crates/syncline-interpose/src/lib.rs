@@ -1,21 +1,27 @@
-//! What every preloaded library of Syncline needs to stand in front of the C library's functions.
+//! What preloaded libraries of Syncline need to stand in front of the C library's functions.
 //!
 //! ```text
 //!   entry!         exports a function, and says where the program called it from
 //!   real!          the function that the program meant, behind ours
 //!   thread_words!  words of a thread that take two moves to reach, and never an allocation
+//!   ProcessFile    the process's file, where the library writes down what it sees
 //! ```
 //!
 //! None of it allocates, takes a lock or changes `errno`, so that it may run in a signal
 //! handler, before the program's constructors and after a fork.
 
 #![no_std]
-#![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
 
+mod build_id;
 mod entry;
 mod errno;
+mod process_file;
 mod real;
 mod words;
 
+pub use build_id::build_id;
 pub use errno::preserving_errno;
+pub use process_file::{ProcessFile, describe_program, populate};
 pub use real::{Symbol, fail};
+pub use real::{pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_unlock};

@@ -1,4 +1,5 @@
-//! The functions that the program meant to call.
+//! The functions that the program meant to call. For the three that matter most, libc has a
+//! second name, so they need no look-up at all.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr::{null, null_mut};
@@ -136,4 +137,17 @@ macro_rules! real {
             }
         )*
     };
+}
+
+// An object file names a version behind an @.
+unsafe extern "C-unwind" {
+    /// The C library's own `pthread_mutex_lock`.
+    #[link_name = "__pthread_mutex_lock@GLIBC_2.2.5"]
+    pub fn pthread_mutex_lock(mutex: *mut c_void) -> c_int;
+    /// The C library's own `pthread_mutex_trylock`.
+    #[link_name = "__pthread_mutex_trylock@GLIBC_2.2.5"]
+    pub fn pthread_mutex_trylock(mutex: *mut c_void) -> c_int;
+    /// The C library's own `pthread_mutex_unlock`.
+    #[link_name = "__pthread_mutex_unlock@GLIBC_2.2.5"]
+    pub fn pthread_mutex_unlock(mutex: *mut c_void) -> c_int;
 }

@@ -36,7 +36,6 @@ mod clock;
 mod count;
 mod interpose;
 mod options;
-mod real;
 mod recorder;
 mod thread;
 mod tls;

@@ -71,6 +71,17 @@ pub struct Region {
     pub dropped: u32,
 }
 
+impl Region {
+    /// An empty region of so many records from `next` on, which it moves behind the region, to a
+    /// page's start.
+    pub fn after<T>(next: &mut u64, capacity: u32) -> Region {
+        let record_size = size_of::<T>() as u32;
+        let offset = *next;
+        *next += (u64::from(capacity) * u64::from(record_size)).next_multiple_of(4096);
+        Region { offset, record_size, capacity, count: 0, dropped: 0 }
+    }
+}
+
 /// The first page.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]

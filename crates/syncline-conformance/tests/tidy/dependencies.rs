@@ -32,7 +32,7 @@ const LIMITED: [(&str, &[&str]); 16] = [
     ("syncline-replace", &["syncline-interpose", "syncline"]),
     ("syncline-policy", &["syncline-analysis"]),
     ("syncline-inspect", &["syncline-interpose", "syncline-recording", "syncline-trace"]),
-    ("syncline-trace", &["syncline-recording"]),
+    ("syncline-trace", &["syncline-interpose", "syncline-recording"]),
     ("syncline-independence", &["syncline-recording", "syncline-trace"]),
     ("syncline-sim", &["syncline"]),
     ("syncline-study", &["syncline", "syncline-page", "syncline-probe", "syncline-sim"]),

@@ -6,52 +6,44 @@
 
 use core::ffi::{c_int, c_void};
 
+use syncline_interpose::{entry, real};
+
 use super::{index, words};
 use crate::section::return_address;
 
-syncline_interpose::entry! {
-    fn malloc(size: usize) -> *mut c_void;
-    fn calloc(count: usize, size: usize) -> *mut c_void;
-    fn realloc(block: *mut c_void, size: usize) -> *mut c_void;
-    fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void;
-    fn free(block: *mut c_void);
-    fn posix_memalign(block: *mut *mut c_void, alignment: usize, size: usize) -> c_int;
-    fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void;
-    fn memalign(alignment: usize, size: usize) -> *mut c_void;
-    fn _Znwm(size: usize) -> *mut c_void;
-    fn _Znam(size: usize) -> *mut c_void;
-    fn _ZnwmRKSt9nothrow_t(size: usize, tag: *const c_void) -> *mut c_void;
-    fn _ZnamRKSt9nothrow_t(size: usize, tag: *const c_void) -> *mut c_void;
-    fn _ZnwmSt11align_val_t(size: usize, alignment: usize) -> *mut c_void;
-    fn _ZnamSt11align_val_t(size: usize, alignment: usize) -> *mut c_void;
+macro_rules! functions {
+    ($list:ident) => {
+        $list! {
+            fn malloc(size: usize) -> *mut c_void;
+            fn calloc(count: usize, size: usize) -> *mut c_void;
+            fn realloc(block: *mut c_void, size: usize) -> *mut c_void;
+            fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void;
+            fn free(block: *mut c_void);
+            fn posix_memalign(block: *mut *mut c_void, alignment: usize, size: usize) -> c_int;
+            fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void;
+            fn memalign(alignment: usize, size: usize) -> *mut c_void;
+            fn _Znwm(size: usize) -> *mut c_void;
+            fn _Znam(size: usize) -> *mut c_void;
+            fn _ZnwmRKSt9nothrow_t(size: usize, tag: *const c_void) -> *mut c_void;
+            fn _ZnamRKSt9nothrow_t(size: usize, tag: *const c_void) -> *mut c_void;
+            fn _ZnwmSt11align_val_t(size: usize, alignment: usize) -> *mut c_void;
+            fn _ZnamSt11align_val_t(size: usize, alignment: usize) -> *mut c_void;
+        }
+    };
 }
+
+functions!(entry);
 
 #[allow(non_snake_case, reason = "the names are C++'s")]
 mod real {
-    use core::ffi::{c_int, c_void};
-
-    syncline_interpose::real! {
-        fn malloc(size: usize) -> *mut c_void;
-        fn calloc(count: usize, size: usize) -> *mut c_void;
-        fn realloc(block: *mut c_void, size: usize) -> *mut c_void;
-        fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void;
-        fn free(block: *mut c_void);
-        fn posix_memalign(block: *mut *mut c_void, alignment: usize, size: usize) -> c_int;
-        fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void;
-        fn memalign(alignment: usize, size: usize) -> *mut c_void;
-        fn _Znwm(size: usize) -> *mut c_void;
-        fn _Znam(size: usize) -> *mut c_void;
-        fn _ZnwmRKSt9nothrow_t(size: usize, tag: *const c_void) -> *mut c_void;
-        fn _ZnamRKSt9nothrow_t(size: usize, tag: *const c_void) -> *mut c_void;
-        fn _ZnwmSt11align_val_t(size: usize, alignment: usize) -> *mut c_void;
-        fn _ZnamSt11align_val_t(size: usize, alignment: usize) -> *mut c_void;
-    }
+    use super::*;
+    functions!(real);
 }
 
 /// Who called: operator new's caller, if that is who called us.
 ///
 /// # Safety
-/// `caller` is the stack pointer that [`entry!`](syncline_interpose::entry) passes.
+/// `caller` is the stack pointer that [`entry!`] passes.
 unsafe fn site(caller: *const u64) -> u64 {
     match words::caller_of_new() {
         // SAFETY: by this function's own condition.

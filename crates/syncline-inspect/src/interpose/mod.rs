@@ -8,6 +8,8 @@ mod rwlock;
 mod sandbox;
 mod spin;
 
+use core::ffi::c_int;
+
 use syncline_recording::Op;
 
 use crate::clock;
@@ -19,6 +21,13 @@ enum Got {
     Yes,
     /// It is not.
     No,
+}
+
+impl Got {
+    /// What a function says that returns 0 where it acquires, and else an error.
+    fn if_zero(result: c_int) -> Got {
+        if result == 0 { Got::Yes } else { Got::No }
+    }
 }
 
 /// Acquires: tries first, which tells whether it had to wait.

@@ -19,7 +19,7 @@ entry! {
 
 mod real {
     use super::*;
-    pub use crate::real::{pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_unlock};
+    pub use syncline_interpose::{pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_unlock};
 
     syncline_interpose::real! {
         fn pthread_mutex_timedlock(mutex: *mut c_void, deadline: *const timespec) -> c_int;

@@ -35,10 +35,6 @@ mod imp {
     use crate::interpose::{Got, acquire, release};
     use crate::section::Caller;
 
-    fn got(result: c_int) -> Got {
-        if result == 0 { Got::Yes } else { Got::No }
-    }
-
     /// Locks for reading or writing, by a call that may wait. One with a deadline is not tried
     /// before: it refuses a deadline that is none even where the lock is free.
     unsafe fn lock(
@@ -61,7 +57,7 @@ mod imp {
             let timed = matches!(op, Op::RwlockTimedRead | Op::RwlockTimedWrite);
             let attempt: Option<&dyn Fn() -> Option<c_int>> =
                 if timed { None } else { Some(&attempt) };
-            acquire((op, lock.addr(), shared), caller, attempt, || 0, block, got)
+            acquire((op, lock.addr(), shared), caller, attempt, || 0, block, Got::if_zero)
         }
     }
 
@@ -98,7 +94,7 @@ mod imp {
         // SAFETY: the program's own call.
         unsafe {
             let block = || real::pthread_rwlock_tryrdlock(lock);
-            acquire((Op::RwlockTryRead, lock.addr(), true), caller, None, || 0, block, got)
+            acquire((Op::RwlockTryRead, lock.addr(), true), caller, None, || 0, block, Got::if_zero)
         }
     }
 
@@ -109,7 +105,14 @@ mod imp {
         // SAFETY: the program's own call.
         unsafe {
             let block = || real::pthread_rwlock_trywrlock(lock);
-            acquire((Op::RwlockTryWrite, lock.addr(), false), caller, None, || 0, block, got)
+            acquire(
+                (Op::RwlockTryWrite, lock.addr(), false),
+                caller,
+                None,
+                || 0,
+                block,
+                Got::if_zero,
+            )
         }
     }
 

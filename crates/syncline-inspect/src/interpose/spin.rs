@@ -28,16 +28,19 @@ mod imp {
     use crate::interpose::{Got, acquire, release};
     use crate::section::Caller;
 
-    fn got(result: c_int) -> Got {
-        if result == 0 { Got::Yes } else { Got::No }
-    }
-
     pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
             let attempt = || (real::pthread_spin_trylock(lock) == 0).then_some(0);
             let block = || real::pthread_spin_lock(lock);
-            acquire((Op::SpinLock, lock.addr(), false), caller, Some(&attempt), || 0, block, got)
+            acquire(
+                (Op::SpinLock, lock.addr(), false),
+                caller,
+                Some(&attempt),
+                || 0,
+                block,
+                Got::if_zero,
+            )
         }
     }
 
@@ -48,7 +51,7 @@ mod imp {
         // SAFETY: the program's own call.
         unsafe {
             let block = || real::pthread_spin_trylock(lock);
-            acquire((Op::SpinTrylock, lock.addr(), false), caller, None, || 0, block, got)
+            acquire((Op::SpinTrylock, lock.addr(), false), caller, None, || 0, block, Got::if_zero)
         }
     }
 

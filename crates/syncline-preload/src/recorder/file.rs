@@ -4,11 +4,12 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use rustix::mm::{Advice, madvise};
+use syncline_interpose::populate;
 use syncline_recording::layout::{
     Header, ModuleRecord, Region, Row, StackRecord, ThreadRecord, UNIT,
 };
 
-use crate::recorder::room::{Watermark, populate};
+use crate::recorder::room::Watermark;
 use crate::recorder::shelf::Shelf;
 
 /// The mapped file and how far it is real.

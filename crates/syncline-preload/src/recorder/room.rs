@@ -1,24 +1,11 @@
 //! Room in the file, claimed before it is written to.
 //!
-//! The file is sparse. A store into a page that the file system then can't provide would
-//! end the program with SIGBUS, so pages are made real first, with a call that reports an
-//! error instead (`MADV_POPULATE_WRITE`, Linux 5.14; on older kernels a full disk is not
-//! noticed in time). Room is claimed in steps, so that the call is rare.
+//! Pages are made real before, with a call that says so if there is no room ([`populate`]).
+//! Room is claimed in steps, so that the call is rare.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::io::Errno;
-use rustix::mm::{Advice, madvise};
-
-/// Makes the pages of `[start, end)` real. False if the file system has no room.
-pub fn populate(start: *mut u8, end: *mut u8) -> bool {
-    const PAGE: usize = 4096;
-    let first = start as usize & !(PAGE - 1);
-    let last = (end as usize).next_multiple_of(PAGE);
-    // SAFETY: the range lies within the mapped file; the call changes no byte of it.
-    let result = unsafe { madvise(first as *mut _, last - first, Advice::LinuxPopulateWrite) };
-    matches!(result, Ok(()) | Err(Errno::INVAL))
-}
+use syncline_interpose::populate;
 
 /// How far a run of bytes in the file is real, from its start.
 pub struct Watermark {

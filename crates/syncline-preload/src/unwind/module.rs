@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use bytemuck::Zeroable;
 use framehop::{ExplicitModuleSectionInfo, Module};
+use syncline_interpose::build_id;
 use syncline_recording::layout::ModuleRecord;
 
 use crate::recorder::Recorder;
@@ -18,7 +19,6 @@ use alloc::string::String;
 const PT_LOAD: u32 = 1;
 const PT_NOTE: u32 = 4;
 const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
-const NT_GNU_BUILD_ID: u32 = 3;
 
 type Phdr = libc::Elf64_Phdr;
 
@@ -215,19 +215,7 @@ impl Object {
         self.phdrs.iter().filter(|p| p.p_type == PT_NOTE).find_map(|p| {
             let start = (self.bias + p.p_vaddr) as *const u8;
             // SAFETY: the segment is mapped as the program header says.
-            let mut notes = unsafe { slice::from_raw_parts(start, p.p_memsz as usize) };
-            while notes.len() >= 12 {
-                let word = |i: usize| {
-                    u32::from_ne_bytes(notes[i..i + 4].try_into().unwrap_or_default()) as usize
-                };
-                let (name, size, kind) = (word(0).next_multiple_of(4), word(4), word(8));
-                let rest = notes.get(12 + name..)?;
-                if kind as u32 == NT_GNU_BUILD_ID && notes.get(12..16) == Some(b"GNU\0") {
-                    return rest.get(..size);
-                }
-                notes = rest.get(size.next_multiple_of(4)..)?;
-            }
-            None
+            build_id(unsafe { slice::from_raw_parts(start, p.p_memsz as usize) })
         })
     }
 }

@@ -4,24 +4,11 @@ use core::ops::Range;
 use core::ptr::{null_mut, slice_from_raw_parts_mut};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use rustix::io::Errno;
-use rustix::mm::{Advice, madvise};
+use syncline_interpose::populate;
 use syncline_recording::layout::{ModuleRecord, Region};
 
 use super::append::Writer;
 use crate::layout::{CHUNK, Header, ThreadRecord};
-
-/// Makes the pages of `[start, end)` real. False if the file system has no room: a store would
-/// then end the program with SIGBUS. (`MADV_POPULATE_WRITE`, Linux 5.14; on older kernels a full
-/// disk is not noticed in time.)
-pub fn populate(start: *mut u8, end: *mut u8) -> bool {
-    const PAGE: usize = 4096;
-    let first = start as usize & !(PAGE - 1);
-    let last = (end as usize).next_multiple_of(PAGE);
-    // SAFETY: the range lies within the mapped file; the call changes no byte of it.
-    let result = unsafe { madvise(first as *mut _, last - first, Advice::LinuxPopulateWrite) };
-    matches!(result, Ok(()) | Err(Errno::INVAL))
-}
 
 /// A process's file, mapped for the rest of the process's life. Copies are the same file.
 #[derive(Clone, Copy, Debug)]

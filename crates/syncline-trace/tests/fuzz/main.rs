@@ -5,6 +5,7 @@
 //! names the seed.
 
 mod damage;
+#[path = "../../../syncline-recording/tests/fuzz/memory.rs"]
 mod memory;
 mod sample;
 
