@@ -4,6 +4,7 @@
 //!   entry!         exports a function, and says where the program called it from
 //!   real!          the function that the program meant, behind ours
 //!   thread_words!  words of a thread that take two moves to reach, and never an allocation
+//!   Object         a loaded library or program: where it lies, and which build it is
 //!   ProcessFile    the process's file, where the library writes down what it sees
 //! ```
 //!
@@ -16,12 +17,13 @@
 mod build_id;
 mod entry;
 mod errno;
+mod object;
 mod process_file;
 mod real;
 mod words;
 
-pub use build_id::build_id;
 pub use errno::preserving_errno;
+pub use object::{Object, ProgramHeader, for_each_loaded};
 pub use process_file::{ProcessFile, describe_program, populate};
 pub use real::{Symbol, fail};
 pub use real::{pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_unlock};

@@ -169,6 +169,19 @@ pub struct ModuleRecord {
     pub path: [u8; 448],
 }
 
+impl ModuleRecord {
+    /// An object that lies from `start` to `end`. A path or a build id that is too long is cut.
+    pub fn new((start, end): (u64, u64), bias: u64, path: &[u8], build_id: &[u8]) -> ModuleRecord {
+        let mut record = ModuleRecord { start, end, bias, ..Zeroable::zeroed() };
+        let length = path.len().min(record.path.len() - 1);
+        record.path[..length].copy_from_slice(&path[..length]);
+        let length = build_id.len().min(record.build_id.len());
+        record.build_id[..length].copy_from_slice(&build_id[..length]);
+        record.build_id_len = length as u32;
+        record
+    }
+}
+
 /// A thread, or several with the same start function one after the other.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]

@@ -16,11 +16,12 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use framehop::x86_64::UnwinderX86_64;
 use framehop::{FrameAddress, MustNotAllocateDuringUnwind, Unwinder};
+use syncline_interpose::{Object, for_each_loaded};
 use syncline_recording::layout::STACK_FRAMES;
 
 use crate::recorder::Recorder;
 use crate::tls;
-use crate::unwind::module::{Known, Object};
+use crate::unwind::module::Known;
 use crate::unwind::tools::{Cache, Registers};
 
 extern crate alloc;
@@ -82,7 +83,7 @@ pub fn begin(recorder: &Recorder) {
         return;
     }
     let mut first = Snapshot { unwinder: UnwinderX86_64::new(), modules: Vec::new() };
-    module::for_each_loaded(|object| first.add(recorder, object));
+    for_each_loaded(|object| first.add(recorder, object));
     SNAPSHOT.store(Box::into_raw(Box::new(first)), Ordering::Release);
 }
 
@@ -97,9 +98,9 @@ impl Snapshot {
             self.unwinder.remove_module(gone.start());
             recorder.modules_changed();
         }
-        let known = object.remember(recorder);
+        let known = Known::of(&object, recorder);
         known.write(recorder);
-        self.unwinder.add_module(object.framehop());
+        self.unwinder.add_module(module::framehop(&object));
         self.modules.push(known);
     }
 }

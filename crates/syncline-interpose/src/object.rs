@@ -1,0 +1,129 @@
+//! The objects that are loaded: the program and its libraries.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::slice;
+
+use crate::build_id::build_id;
+
+const PT_LOAD: u32 = 1;
+const PT_NOTE: u32 = 4;
+const PAGE: u64 = 4096;
+
+/// An object's program header.
+pub type ProgramHeader = libc::Elf64_Phdr;
+
+/// A loaded ELF object, as the loader knows it. Only valid while it stays loaded.
+#[derive(Clone, Copy)]
+pub struct Object {
+    /// Its first address, at a page's start.
+    pub start: u64,
+    /// One past its last address.
+    pub end: u64,
+    /// What to subtract from an address to get the one in the file.
+    pub bias: u64,
+    headers: &'static [ProgramHeader],
+    name: *const c_char,
+}
+
+impl Object {
+    /// One that lies from `start` to `end`.
+    ///
+    /// # Safety
+    /// The headers are the object's own, and the name is null or ends in a zero byte. Both stay
+    /// for as long as this value and its copies are looked at.
+    pub unsafe fn new(
+        (start, end): (u64, u64),
+        bias: u64,
+        headers: &'static [ProgramHeader],
+        name: *const c_char,
+    ) -> Object {
+        Object { start, end, bias, headers, name }
+    }
+
+    /// The program headers of a kind, such as `PT_LOAD`.
+    pub fn headers(&self, kind: u32) -> impl Iterator<Item = &'static ProgramHeader> + use<> {
+        self.headers.iter().filter(move |header| header.p_type == kind)
+    }
+
+    /// A segment's bytes in memory.
+    pub fn bytes(&self, segment: &ProgramHeader) -> &'static [u8] {
+        let start = (self.bias + segment.p_vaddr) as *const u8;
+        // SAFETY: the segment is mapped as the program header says, which is the object's own.
+        unsafe { slice::from_raw_parts(start, segment.p_memsz as usize) }
+    }
+
+    /// The path by which it was loaded; empty for the program.
+    pub fn path(&self) -> &'static [u8] {
+        if self.name.is_null() {
+            return b"";
+        }
+        // SAFETY: the name ends in a zero byte and stays, by the condition of `new`.
+        unsafe { CStr::from_ptr(self.name) }.to_bytes()
+    }
+
+    /// Which build it is, if it says so.
+    pub fn build_id(&self) -> Option<&'static [u8]> {
+        self.headers(PT_NOTE).find_map(|segment| build_id(self.bytes(segment)))
+    }
+}
+
+/// All objects that are loaded now. Takes the loader's lock: not where a program locks.
+pub fn for_each_loaded<F: FnMut(Object)>(mut each: F) {
+    // SAFETY: `visit` gets the type that it expects, and only during this call.
+    unsafe { libc::dl_iterate_phdr(Some(visit::<F>), (&raw mut each).cast()) };
+}
+
+unsafe extern "C" fn visit<F: FnMut(Object)>(
+    info: *mut libc::dl_phdr_info,
+    _: usize,
+    each: *mut c_void,
+) -> c_int {
+    // SAFETY: the loader passes a valid record; `each` is the caller's.
+    let (info, each) = unsafe { (&*info, &mut *each.cast::<F>()) };
+    if info.dlpi_phdr.is_null() {
+        return 0;
+    }
+    // SAFETY: an object's program headers stay for as long as it does.
+    let headers = unsafe { slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+    let loads = || headers.iter().filter(|header| header.p_type == PT_LOAD);
+    let first = loads().map(|header| header.p_vaddr & !(PAGE - 1)).min();
+    let last = loads().map(|header| header.p_vaddr + header.p_memsz).max();
+    if let (Some(first), Some(last)) = (first, last) {
+        let bias = info.dlpi_addr;
+        // SAFETY: the loader's name and headers of the object that it visits.
+        each(unsafe { Object::new((bias + first, bias + last), bias, headers, info.dlpi_name) });
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::{fs, string::String, vec::Vec};
+
+    use super::{Object, for_each_loaded};
+
+    /// The kernel's list of what is mapped names the same objects at the same places.
+    #[test]
+    fn what_is_loaded_is_where_the_kernel_has_it() {
+        let mut objects: Vec<Object> = Vec::new();
+        for_each_loaded(|object| objects.push(object));
+        let maps = fs::read_to_string("/proc/self/maps").expect("a list");
+        let first_of = |path: &str| {
+            let line = maps.lines().find(|line| line.ends_with(path)).expect("mapped");
+            u64::from_str_radix(line.split('-').next().expect("an address"), 16).expect("hex")
+        };
+        let libc = objects.iter().find(|object| object.path().ends_with(b"libc.so.6"));
+        let libc = libc.expect("the C library");
+        let path = String::from_utf8_lossy(libc.path());
+        let path = fs::canonicalize(&*path).expect("a file");
+        assert_eq!(libc.start, first_of(path.to_str().expect("UTF-8")));
+        assert!(libc.build_id().is_some_and(|id| id.len() >= 8), "Debian's have one");
+
+        let program = objects.iter().find(|object| object.path().is_empty()).expect("ourselves");
+        let here = super::visit::<fn(Object)> as *const () as u64;
+        assert!((program.start..program.end).contains(&here));
+        let own = fs::read_link("/proc/self/exe").expect("a link");
+        assert_eq!(program.start, first_of(own.to_str().expect("UTF-8")));
+    }
+}
