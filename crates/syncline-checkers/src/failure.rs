@@ -3,9 +3,9 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
-use crate::{Bounds, model};
+use crate::{Bounds, model, randomly};
 
 std::thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
@@ -29,10 +29,29 @@ fn quietly<R>(what: impl FnOnce() -> R) -> R {
 }
 
 /// Why a case fails, if it does.
-pub fn failure(timed: bool, case: impl Fn() + Copy + Send + Sync + 'static) -> Option<String> {
+pub fn failure(timed: bool, case: impl Fn() + Send + Sync + 'static) -> Option<String> {
+    failure_of(timed, Arc::new(case))
+}
+
+/// The same, compiled once and not for each mutant.
+fn failure_of(timed: bool, case: Arc<dyn Fn() + Send + Sync>) -> Option<String> {
     let bounds = Bounds { preemptions: Some(3), executions: Some(20_000), timed };
-    let failed: Box<dyn Any + Send> =
-        quietly(|| catch_unwind(AssertUnwindSafe(|| model(bounds, case)))).err()?;
+    failure_in(move || {
+        model(bounds, move || case());
+    })
+}
+
+/// Why a case fails under the randomized checker, if it does: for those that take more steps than
+/// loom gets through.
+pub fn random_failure(case: impl Fn() + Send + Sync + 'static) -> Option<String> {
+    failure_in(move || randomly(RANDOM_EXECUTIONS, case))
+}
+
+/// Executions under each scheduler in which a failure has to show.
+const RANDOM_EXECUTIONS: usize = 3_000;
+
+fn failure_in(check: impl FnOnce()) -> Option<String> {
+    let failed: Box<dyn Any + Send> = quietly(|| catch_unwind(AssertUnwindSafe(check))).err()?;
     let text = failed.downcast_ref::<String>().map(String::as_str);
     let text = text.or(failed.downcast_ref::<&str>().copied()).unwrap_or("a panic");
     Some(text.lines().next().unwrap_or_default().to_owned())

@@ -3,6 +3,7 @@
 //! [`Loom`] explores executions one by one, with C11's weak orderings, as far as its bounds go;
 //! [`Shuttle`] draws executions at random, sequentially consistent, and so takes larger cases.
 
+pub mod cases;
 mod engine;
 mod failure;
 mod loom;
@@ -10,6 +11,6 @@ mod nodes;
 mod shuttle;
 
 pub use engine::Engine;
-pub use failure::failure;
-pub use loom::{Bounds, Explored, Loom, model};
+pub use failure::{failure, random_failure};
+pub use loom::{Bounds, Executions, Explored, Loom, model};
 pub use shuttle::{Shuttle, randomly};

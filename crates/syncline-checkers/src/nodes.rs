@@ -19,21 +19,24 @@ impl Nodes {
     /// A place for a node, never used before in this execution.
     pub(super) fn place<T>(&mut self) -> NonNull<T> {
         // A node without fields has an address of its own too.
-        let layout = Layout::new::<(T, u64)>().pad_to_align();
+        self.place_for(Layout::new::<(T, u64)>().pad_to_align()).cast()
+    }
+
+    fn place_for(&mut self, layout: Layout) -> NonNull<u8> {
         // SAFETY: the size is not zero.
         let place = NonNull::new(unsafe { alloc(layout) });
         let place = place.unwrap_or_else(|| handle_alloc_error(layout));
         self.0.insert(place.addr().get(), Node { place, layout, alive: true });
-        place.cast()
+        place
     }
 
     /// Whether a node may be followed: it is alive, or is none of ours.
-    pub(super) fn may_be_followed<T>(&self, node: NonNull<T>) -> bool {
+    pub(super) fn may_be_followed(&self, node: NonNull<()>) -> bool {
         self.0.get(&node.addr().get()).is_none_or(|node| node.alive)
     }
 
     /// Marks a node as dead; its place stays.
-    pub(super) fn kill<T>(&mut self, node: NonNull<T>) {
+    pub(super) fn kill(&mut self, node: NonNull<()>) {
         let node = self.0.get_mut(&node.addr().get()).expect("a node that was allocated is freed");
         assert!(node.alive, "a node was freed twice");
         node.alive = false;

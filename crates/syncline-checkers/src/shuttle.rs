@@ -40,18 +40,21 @@ const SEED: u64 = 1991;
 const PCT_DEPTH: usize = 3;
 
 /// Runs a case so many times under each of the two schedulers. Panics if it fails.
-pub fn randomly(executions: usize, case: impl Fn() + Clone + Send + Sync + 'static) {
+pub fn randomly(executions: usize, case: impl Fn() + Send + Sync + 'static) {
+    draw(executions, Arc::new(case));
+}
+
+/// The same, compiled once and not for each case.
+fn draw(executions: usize, case: Arc<dyn Fn() + Send + Sync>) {
     let mut config = Config::new();
     config.max_steps = MaxSteps::FailAfter(LONGEST);
     config.failure_persistence = shuttle::FailurePersistence::None;
     config.silence_warnings = true;
-    let run = {
-        move || {
-            CURRENT.set(Execution::default());
-            case();
-            let alive = with(|e| e.nodes.alive());
-            assert!(alive == 0, "{alive} nodes were never freed");
-        }
+    let run = move || {
+        CURRENT.set(Execution::default());
+        case();
+        let alive = with(|e| e.nodes.alive());
+        assert!(alive == 0, "{alive} nodes were never freed");
     };
     let random = RandomScheduler::new_from_seed(SEED, executions);
     Runner::new(random, config.clone()).run(run.clone());
@@ -99,22 +102,26 @@ fn asleep() -> bool {
     with(|e| e.sleepers.iter().any(|sleeper| sleeper.thread.id() == me))
 }
 
+/// As [`Engine::run`]; compiled once.
+fn run_all(threads: usize, body: &Arc<dyn Fn(usize) + Send + Sync>) {
+    let others: Vec<_> = (1..threads)
+        .map(|thread| {
+            let body = Arc::clone(body);
+            shuttle::thread::spawn(move || {
+                NUMBER.with(|number| number.set(thread));
+                body(thread);
+            })
+        })
+        .collect();
+    body(0);
+    for thread in others {
+        thread.join().expect("a thread ends");
+    }
+}
+
 impl Engine for Shuttle {
     fn run(threads: usize, body: impl Fn(usize) + Send + Sync + 'static) {
-        let body = Arc::new(body);
-        let others: Vec<_> = (1..threads)
-            .map(|thread| {
-                let body = Arc::clone(&body);
-                shuttle::thread::spawn(move || {
-                    NUMBER.with(|number| number.set(thread));
-                    body(thread);
-                })
-            })
-            .collect();
-        body(0);
-        for thread in others {
-            thread.join().expect("a thread ends");
-        }
+        run_all(threads, &(Arc::new(body) as Arc<_>));
     }
 
     fn wait_for_waiter(thread: usize) {
@@ -152,7 +159,7 @@ unsafe impl Memory for Shuttle {
     }
 
     unsafe fn follow<'a, T: 'a>(node: ShuttleRef<T>) -> &'a T {
-        let alive = with(|e| e.nodes.may_be_followed(node.0));
+        let alive = with(|e| e.nodes.may_be_followed(node.0.cast()));
         assert!(alive, "a reference to a freed node was followed");
         // SAFETY: alive by the caller's promise, and if it is ours, as was just checked.
         unsafe { node.0.as_ref() }
@@ -171,7 +178,7 @@ unsafe impl Memory for Shuttle {
         if panicking() {
             return;
         }
-        with(|e| e.nodes.kill(node.0));
+        with(|e| e.nodes.kill(node.0.cast()));
         // SAFETY: it was written in `allocate`, and was not yet freed; the place stays.
         unsafe { node.0.drop_in_place() };
     }

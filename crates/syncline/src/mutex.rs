@@ -29,6 +29,23 @@ use crate::owner::Owner;
 /// Locking has Acquire ordering, and dropping the guard Release. There is no poisoning: a panic
 /// releases the lock, and the next holder finds the value as the panic left it. A thread that
 /// locks again what it holds waits forever; debug builds panic instead.
+///
+/// What isn't held can't be released, since that takes the guard; and what is held can't be
+/// dropped:
+///
+/// ```compile_fail,E0505
+/// let mutex = syncline::Mutex::<u64>::new(0);
+/// let guard = mutex.lock();
+/// drop(mutex);
+/// drop(guard);
+/// ```
+///
+/// ```compile_fail,E0382
+/// let mutex = syncline::Mutex::<u64>::new(0);
+/// let guard = mutex.lock();
+/// drop(guard);
+/// drop(guard);
+/// ```
 #[derive(Default)]
 pub struct Mutex<T: ?Sized, L = Gate> {
     lock: L,

@@ -34,6 +34,15 @@ use crate::owner::Owner;
 /// A thread that locks again what it holds may wait forever. With a lock that lets waiting
 /// writers go before new readers this is so for two shares, too. Debug builds panic if a thread
 /// locks what it holds for writing.
+///
+/// What isn't held can't be released, since that takes a guard; and what is held can't be dropped:
+///
+/// ```compile_fail,E0505
+/// let lock = syncline::RwLock::<u64>::new(0);
+/// let guard = lock.read();
+/// drop(lock);
+/// drop(guard);
+/// ```
 #[derive(Default)]
 pub struct RwLock<T: ?Sized, L = CompactRw> {
     lock: L,

@@ -46,17 +46,6 @@ fn a_panic_releases_the_lock_and_poisons_nothing() {
 }
 
 #[test]
-#[cfg(debug_assertions)]
-fn locking_again_what_one_holds_panics() {
-    let mutex: Mutex<u32, syncline::lock::Ticket> = Mutex::new(1);
-    let guard = mutex.lock();
-    let again = catch_unwind(AssertUnwindSafe(|| drop(mutex.lock())));
-    assert!(again.is_err());
-    drop(guard);
-    assert_eq!(*mutex.lock(), 1);
-}
-
-#[test]
 fn a_held_lock_is_not_taken_by_trying() {
     fn check<L: syncline::lock::TimedLock>() {
         let mutex: Mutex<u32, L> = Mutex::from(1);

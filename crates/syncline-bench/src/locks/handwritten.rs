@@ -1,8 +1,20 @@
-//! Six locks written down plainly over `core::sync::atomic`, as one writes them who needs one
-//! lock and no library. The library's native forms must be as quick: being generic over a memory
-//! and a waiting policy is to cost nothing. [`super::instructions`] compares the same pairs.
+//! Locks written down plainly over `core::sync::atomic`, as one writes them who needs one lock and
+//! no library. The library's native forms must be as quick: being generic over a memory and a
+//! waiting policy is to cost nothing. The six of this file are timed; [`super::instructions`]
+//! compares what is run for these and for those below.
 //!
 //! Each has the same words and the same orderings as the library's lock of that name.
+
+#[cfg(all(test, target_arch = "x86_64", target_os = "linux", not(debug_assertions)))]
+pub mod near;
+#[cfg(all(test, target_arch = "x86_64", target_os = "linux", not(debug_assertions)))]
+pub mod preferences;
+#[cfg(all(test, target_arch = "x86_64", target_os = "linux", not(debug_assertions)))]
+pub mod queues;
+#[cfg(all(test, target_arch = "x86_64", target_os = "linux", not(debug_assertions)))]
+pub mod shared;
+#[cfg(all(test, target_arch = "x86_64", target_os = "linux", not(debug_assertions)))]
+pub mod trees;
 
 use std::hint::spin_loop;
 use std::ptr;
@@ -65,16 +77,26 @@ impl Lock for Ttas {
 
     #[inline(always)]
     fn with<R: Send>(&self, _: &mut (), section: impl FnOnce() -> R + Send) -> R {
-        if self.0.compare_exchange(FREE, HELD, Acquire, Relaxed).is_err() {
-            self.contend();
-        }
+        self.acquire();
         let result = section();
-        self.0.store(FREE, Release);
+        self.release();
         result
     }
 }
 
 impl Ttas {
+    #[inline(always)]
+    fn acquire(&self) {
+        if self.0.compare_exchange(FREE, HELD, Acquire, Relaxed).is_err() {
+            self.contend();
+        }
+    }
+
+    #[inline(always)]
+    fn release(&self) {
+        self.0.store(FREE, Release);
+    }
+
     #[cold]
     fn contend(&self) {
         loop {
@@ -99,14 +121,26 @@ impl Lock for Ticket {
 
     #[inline(always)]
     fn with<R: Send>(&self, _: &mut (), section: impl FnOnce() -> R + Send) -> R {
+        self.acquire();
+        let result = section();
+        self.release();
+        result
+    }
+}
+
+impl Ticket {
+    #[inline(always)]
+    fn acquire(&self) {
         let mine = self.next.fetch_add(2, Relaxed);
         while self.serving.load(Acquire) != mine {
             spin_loop();
         }
-        let result = section();
+    }
+
+    #[inline(always)]
+    fn release(&self) {
         // Read again, as by a release that is called without the ticket.
         self.serving.store(self.serving.load(Relaxed).wrapping_add(2), Release);
-        result
     }
 }
 
@@ -126,7 +160,16 @@ impl Lock for Mcs {
 
     #[inline(always)]
     fn with<R: Send>(&self, node: &mut Node, section: impl FnOnce() -> R + Send) -> R {
-        let node = &*node;
+        self.acquire(node);
+        let result = section();
+        self.release(node);
+        result
+    }
+}
+
+impl Mcs {
+    #[inline(always)]
+    fn acquire(&self, node: &Node) {
         let ours = ptr::from_ref(node).cast_mut();
         node.next.store(ptr::null_mut(), Relaxed);
         node.granted.store(0, Relaxed);
@@ -138,11 +181,15 @@ impl Lock for Mcs {
                 spin_loop();
             }
         }
-        let result = section();
+    }
+
+    #[inline(always)]
+    fn release(&self, node: &Node) {
+        let ours = ptr::from_ref(node).cast_mut();
         let mut next = node.next.load(Acquire);
         if next.is_null() {
             if self.tail.compare_exchange(ours, ptr::null_mut(), Release, Relaxed).is_ok() {
-                return result;
+                return;
             }
             while next.is_null() {
                 spin_loop();
@@ -151,7 +198,6 @@ impl Lock for Mcs {
         }
         // SAFETY: our successor's node stays until we have handed over.
         unsafe { &*next }.granted.store(2, Release);
-        result
     }
 }
 
@@ -171,7 +217,7 @@ impl Lock for Futex {
         }
         let result = section();
         if self.0.swap(FREE, Release) == CONTENDED {
-            self.futex(libc::FUTEX_WAKE, 1);
+            Self::wake(&self.0);
         }
         result
     }
@@ -181,16 +227,30 @@ impl Futex {
     #[cold]
     fn contend(&self) {
         while self.0.swap(CONTENDED, Acquire) != FREE {
-            self.futex(libc::FUTEX_WAIT, CONTENDED);
+            Self::wait(&self.0, CONTENDED);
         }
     }
 
     #[cold]
-    fn futex(&self, operation: i32, value: u32) {
+    fn wake(word: &AtomicU32) {
+        Self::call(word, libc::FUTEX_WAKE, 1);
+    }
+
+    #[cfg(all(test, target_arch = "x86_64", target_os = "linux", not(debug_assertions)))]
+    fn wake_all(word: &AtomicU32) {
+        Self::call(word, libc::FUTEX_WAKE, i32::MAX as u32);
+    }
+
+    /// Sleeps while the word has this value.
+    fn wait(word: &AtomicU32, value: u32) {
+        Self::call(word, libc::FUTEX_WAIT, value);
+    }
+
+    fn call(word: &AtomicU32, operation: i32, value: u32) {
         let operation = operation | libc::FUTEX_PRIVATE_FLAG;
         let no_deadline = ptr::null::<libc::timespec>();
         // SAFETY: the kernel only reads the word; whatever it answers, callers look again.
-        unsafe { libc::syscall(libc::SYS_futex, self.0.as_ptr(), operation, value, no_deadline) };
+        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, no_deadline) };
     }
 }
 

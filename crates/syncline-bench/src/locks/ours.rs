@@ -126,7 +126,7 @@ fn contender<L: Lock + 'static>(form: &str, lock: &str, node_bytes: usize) -> Co
         _ if L::SHARED => Kind::SpinningShared,
         // The others stand behind a gate.
         Waiting::Parks => Kind::Blocking,
-        _ if entry.timed && node_bytes > 0 => Kind::TimedQueue,
+        _ if entry.timed && node_bytes > 0 && !entry.about.numa => Kind::TimedQueue,
         _ => kind(lock, node_bytes),
     };
     let has_turns = matches!(entry.about.order, Order::Fifo | Order::FifoInGroup);

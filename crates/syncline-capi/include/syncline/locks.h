@@ -198,6 +198,21 @@ int syncline_cohort_ttas_mcs_timedwait(syncline_cohort_ttas_mcs_t *lock, synclin
                                        const struct timespec *deadline);
 int syncline_cohort_ttas_mcs_destroy(syncline_cohort_ttas_mcs_t *lock);
 
+/* cohort_timed: as cohort_ttas_mcs; who gives up marks its node, and the holder skips it.
+   Waiters get it in no order. Keeps the lock among near processors. Very many waiters on
+   few sockets, some of which give up. 896 bytes. Source: Dice, Marathe and Shavit 2012,
+   3.6; He, Scherer and Scott 2005. */
+typedef struct syncline_cohort_timed { SYNCLINE_ALIGNED(128) uint64_t opaque[112]; } syncline_cohort_timed_t;
+#define SYNCLINE_COHORT_TIMED_INIT {{0}}
+int syncline_cohort_timed_lock(syncline_cohort_timed_t *lock);
+int syncline_cohort_timed_trylock(syncline_cohort_timed_t *lock);
+int syncline_cohort_timed_timedlock(syncline_cohort_timed_t *lock, const struct timespec *deadline);
+int syncline_cohort_timed_unlock(syncline_cohort_timed_t *lock);
+int syncline_cohort_timed_wait(syncline_cohort_timed_t *lock, syncline_cond_t *cond);
+int syncline_cohort_timed_timedwait(syncline_cohort_timed_t *lock, syncline_cond_t *cond,
+                                    const struct timespec *deadline);
+int syncline_cohort_timed_destroy(syncline_cohort_timed_t *lock);
+
 /* hmcs: a tree of MCS queues; the lock goes to the nearest waiter. Served in order, but
    newcomers may overtake for a bounded time. Keeps the lock among near processors. Very
    many waiters on a machine of several levels. 2944 bytes. Source: Chabbi, Fagan and
@@ -211,6 +226,21 @@ int syncline_hmcs_wait(syncline_hmcs_t *lock, syncline_cond_t *cond);
 int syncline_hmcs_timedwait(syncline_hmcs_t *lock, syncline_cond_t *cond,
                             const struct timespec *deadline);
 int syncline_hmcs_destroy(syncline_hmcs_t *lock);
+
+/* hmcs_timed: as HMCS; who gives up marks its node, and the next one climbs in its place.
+   Served in order, but newcomers may overtake for a bounded time. Keeps the lock among near
+   processors. As hmcs, when some waiters give up. 2944 bytes. Source: Chabbi, Amer, Wen and
+   Liu 2017. */
+typedef struct syncline_hmcs_timed { SYNCLINE_ALIGNED(128) uint64_t opaque[368]; } syncline_hmcs_timed_t;
+#define SYNCLINE_HMCS_TIMED_INIT {{0}}
+int syncline_hmcs_timed_lock(syncline_hmcs_timed_t *lock);
+int syncline_hmcs_timed_trylock(syncline_hmcs_timed_t *lock);
+int syncline_hmcs_timed_timedlock(syncline_hmcs_timed_t *lock, const struct timespec *deadline);
+int syncline_hmcs_timed_unlock(syncline_hmcs_timed_t *lock);
+int syncline_hmcs_timed_wait(syncline_hmcs_timed_t *lock, syncline_cond_t *cond);
+int syncline_hmcs_timed_timedwait(syncline_hmcs_timed_t *lock, syncline_cond_t *cond,
+                                  const struct timespec *deadline);
+int syncline_hmcs_timed_destroy(syncline_hmcs_timed_t *lock);
 
 /* hclh: near waiters queue together, and are spliced into one queue. Served in order, but
    newcomers may overtake for a bounded time. Keeps the lock among near processors. Very
@@ -240,7 +270,9 @@ SYNCLINE_LAYOUT(syncline_gate_t, 40, 8);
 SYNCLINE_LAYOUT(syncline_hticket_t, 896, 128);
 SYNCLINE_LAYOUT(syncline_cohort_mcs_t, 896, 128);
 SYNCLINE_LAYOUT(syncline_cohort_ttas_mcs_t, 896, 128);
+SYNCLINE_LAYOUT(syncline_cohort_timed_t, 896, 128);
 SYNCLINE_LAYOUT(syncline_hmcs_t, 2944, 128);
+SYNCLINE_LAYOUT(syncline_hmcs_timed_t, 2944, 128);
 SYNCLINE_LAYOUT(syncline_hclh_t, 896, 128);
 
 #endif /* SYNCLINE_LOCKS_H */

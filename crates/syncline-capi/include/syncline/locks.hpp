@@ -76,11 +76,23 @@ SYNCLINE_TRY_LOCK(cohort_mcs)
 /// Shavit 2012.
 SYNCLINE_TRY_LOCK(cohort_ttas_mcs)
 
+/// cohort_timed: as cohort_ttas_mcs; who gives up marks its node, and the holder skips
+/// it. Waiters get it in no order. Keeps the lock among near processors. Very many
+/// waiters on few sockets, some of which give up. 896 bytes. Source: Dice, Marathe and
+/// Shavit 2012, 3.6; He, Scherer and Scott 2005.
+SYNCLINE_TIMED_LOCK(cohort_timed)
+
 /// hmcs: a tree of MCS queues; the lock goes to the nearest waiter. Served in order, but
 /// newcomers may overtake for a bounded time. Keeps the lock among near processors. Very
 /// many waiters on a machine of several levels. 2944 bytes. Source: Chabbi, Fagan and
 /// Mellor-Crummey 2015.
 SYNCLINE_TRY_LOCK(hmcs)
+
+/// hmcs_timed: as HMCS; who gives up marks its node, and the next one climbs in its
+/// place. Served in order, but newcomers may overtake for a bounded time. Keeps the lock
+/// among near processors. As hmcs, when some waiters give up. 2944 bytes. Source: Chabbi,
+/// Amer, Wen and Liu 2017.
+SYNCLINE_TIMED_LOCK(hmcs_timed)
 
 /// hclh: near waiters queue together, and are spliced into one queue. Served in order,
 /// but newcomers may overtake for a bounded time. Keeps the lock among near processors.

@@ -193,15 +193,17 @@ impl Execution {
     // Nodes.
 
     pub(super) fn allocate<T>() -> NonNull<T> {
-        let life = Rc::new(UnsafeCell::new(()));
-        with(|e| {
-            let place = e.nodes.place::<T>();
-            e.lives.insert(place.addr().get(), life);
-            place
-        })
+        let place = with(|e| e.nodes.place::<T>());
+        Self::begin_life(place.addr().get());
+        place
     }
 
-    pub(super) fn follow<T>(node: NonNull<T>) {
+    fn begin_life(place: usize) {
+        let life = Rc::new(UnsafeCell::new(()));
+        with(|e| e.lives.insert(place, life));
+    }
+
+    pub(super) fn follow(node: NonNull<()>) {
         let life = with(|e| {
             assert!(e.nodes.may_be_followed(node), "a reference to a freed node was followed");
             e.lives.get(&node.addr().get()).cloned()
@@ -211,7 +213,7 @@ impl Execution {
         }
     }
 
-    pub(super) fn free<T>(node: NonNull<T>) {
+    pub(super) fn free(node: NonNull<()>) {
         let life = with(|e| {
             e.nodes.kill(node);
             e.lives.get(&node.addr().get()).cloned()

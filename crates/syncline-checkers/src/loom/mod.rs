@@ -75,11 +75,40 @@ pub struct Explored {
     pub time: Duration,
 }
 
+/// So many executions of a case at most, for cases that are run each time: a test prints how far
+/// that was.
+#[derive(Clone, Copy, Debug)]
+pub struct Executions(pub usize);
+
+impl Executions {
+    /// Explores executions with so many preemptions.
+    pub fn explore(self, preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
+        self.run(preemptions, false, Arc::new(case));
+    }
+
+    /// The same while deadlines may pass.
+    pub fn explore_timed(self, preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
+        self.run(preemptions, true, Arc::new(case));
+    }
+
+    fn run(self, preemptions: usize, timed: bool, case: Arc<dyn Fn() + Send + Sync>) {
+        let (preemptions, executions) = (Some(preemptions), Some(self.0));
+        let explored = model_of(Bounds { preemptions, executions, timed }, case);
+        let all = if explored.complete { "all" } else { "cut short" };
+        println!("{} executions, {all}", explored.executions);
+    }
+}
+
 /// Branches in one execution, beyond which it counts as endless.
 const LONGEST: usize = 3000;
 
 /// Explores the executions of a case. Panics in the first that fails.
 pub fn model(bounds: Bounds, case: impl Fn() + Send + Sync + 'static) -> Explored {
+    model_of(bounds, Arc::new(case))
+}
+
+/// The same, compiled once and not for each case: there are a thousand of them.
+fn model_of(bounds: Bounds, case: Arc<dyn Fn() + Send + Sync>) -> Explored {
     let start = Instant::now();
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = bounds.preemptions;
@@ -106,24 +135,28 @@ pub fn model(bounds: Bounds, case: impl Fn() + Send + Sync + 'static) -> Explore
     Explored { executions, complete, time }
 }
 
+/// As [`Loom::run`]; compiled once.
+fn run_all(threads: usize, body: &Arc<dyn Fn(usize) + Send + Sync>) {
+    let others: Vec<_> = (1..threads)
+        .map(|thread| {
+            let body = Arc::clone(body);
+            loom::thread::spawn(move || {
+                Execution::introduce(thread);
+                body(thread);
+            })
+        })
+        .collect();
+    Execution::introduce(0);
+    body(0);
+    for thread in others {
+        thread.join().expect("a thread ends");
+    }
+}
+
 impl Loom {
     /// Runs threads, the first on the caller's, and waits for their end.
     pub fn run(threads: usize, body: impl Fn(usize) + Send + Sync + 'static) {
-        let body = Arc::new(body);
-        let others: Vec<_> = (1..threads)
-            .map(|thread| {
-                let body = Arc::clone(&body);
-                loom::thread::spawn(move || {
-                    Execution::introduce(thread);
-                    body(thread);
-                })
-            })
-            .collect();
-        Execution::introduce(0);
-        body(0);
-        for thread in others {
-            thread.join().expect("a thread ends");
-        }
+        run_all(threads, &(Arc::new(body) as Arc<_>));
     }
 
     /// Waits until a thread waits; used while a scene is set up.
@@ -160,7 +193,7 @@ unsafe impl Memory for Loom {
     }
 
     unsafe fn follow<'a, T: 'a>(node: LoomRef<T>) -> &'a T {
-        Execution::follow(node.0);
+        Execution::follow(node.0.cast());
         // SAFETY: alive by the caller's promise, and if it is ours, as was just checked.
         unsafe { node.0.as_ref() }
     }
@@ -178,7 +211,7 @@ unsafe impl Memory for Loom {
         if panicking() {
             return;
         }
-        Execution::free(node.0);
+        Execution::free(node.0.cast());
         // SAFETY: it was written in `allocate`, and was not yet freed. The place stays, and words
         // in it still know that they are dead.
         unsafe { node.0.drop_in_place() };

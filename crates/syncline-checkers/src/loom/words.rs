@@ -121,13 +121,58 @@ impl<T> fmt::Debug for LoomRef<T> {
 
 /// A reference to a node, or to none.
 pub struct LoomLink<T> {
-    id: usize,
+    address: AddressLink,
     refers: PhantomData<*mut T>,
+}
+
+/// The same without the node's type, so that its code is there once and not for each type.
+#[derive(Debug)]
+struct AddressLink(usize);
+
+impl Default for AddressLink {
+    fn default() -> Self {
+        Self(Execution::new_link())
+    }
+}
+
+impl Drop for AddressLink {
+    fn drop(&mut self) {
+        if !panicking() {
+            Execution::end_of_link(self.0);
+        }
+    }
+}
+
+impl AddressLink {
+    fn load(&self, order: Ordering) -> *mut () {
+        // Locks look for nodes that they have to free. A failed execution frees none, and has no
+        // thread any more that could look.
+        if panicking() {
+            return ptr::null_mut();
+        }
+        Execution::access_link(self.0).load(order)
+    }
+    fn store(&self, node: *mut (), order: Ordering) {
+        Execution::moved_on();
+        Execution::access_link(self.0).store(node, order);
+    }
+    fn swap(&self, node: *mut (), order: Ordering) -> *mut () {
+        Execution::moved_on();
+        Execution::access_link(self.0).swap(node, order)
+    }
+    fn exchange(&self, old: *mut (), new: *mut (), order: Ordering) -> bool {
+        let link = Execution::access_link(self.0);
+        let changed = link.compare_exchange(old, new, order, Relaxed).is_ok();
+        if changed {
+            Execution::moved_on();
+        }
+        changed
+    }
 }
 
 impl<T> fmt::Debug for LoomLink<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("LoomLink").field(&self.id).finish()
+        f.debug_tuple("LoomLink").field(&self.address.0).finish()
     }
 }
 
@@ -138,15 +183,7 @@ unsafe impl<T> Sync for LoomLink<T> {}
 
 impl<T> Default for LoomLink<T> {
     fn default() -> Self {
-        Self { id: Execution::new_link(), refers: PhantomData }
-    }
-}
-
-impl<T> Drop for LoomLink<T> {
-    fn drop(&mut self) {
-        if !panicking() {
-            Execution::end_of_link(self.id);
-        }
+        Self { address: AddressLink::default(), refers: PhantomData }
     }
 }
 
@@ -160,27 +197,15 @@ fn reference<T>(pointer: *mut ()) -> Option<LoomRef<T>> {
 
 impl<T> Link<LoomRef<T>> for LoomLink<T> {
     fn load(&self, order: Ordering) -> Option<LoomRef<T>> {
-        // Locks look for nodes that they have to free. A failed execution frees none, and has no
-        // thread any more that could look.
-        if panicking() {
-            return None;
-        }
-        reference(Execution::access_link(self.id).load(order))
+        reference(self.address.load(order))
     }
     fn store(&self, node: Option<LoomRef<T>>, order: Ordering) {
-        Execution::moved_on();
-        Execution::access_link(self.id).store(pointer(node), order);
+        self.address.store(pointer(node), order);
     }
     fn swap(&self, node: Option<LoomRef<T>>, order: Ordering) -> Option<LoomRef<T>> {
-        Execution::moved_on();
-        reference(Execution::access_link(self.id).swap(pointer(node), order))
+        reference(self.address.swap(pointer(node), order))
     }
     fn exchange(&self, old: Option<LoomRef<T>>, new: Option<LoomRef<T>>, order: Ordering) -> bool {
-        let link = Execution::access_link(self.id);
-        let changed = link.compare_exchange(pointer(old), pointer(new), order, Relaxed).is_ok();
-        if changed {
-            Execution::moved_on();
-        }
-        changed
+        self.address.exchange(pointer(old), pointer(new), order)
     }
 }

@@ -1,29 +1,15 @@
 //! Each channel under loom; the bounds stand beside the cases.
 
-use syncline_checkers::{Bounds, model};
+use syncline_checkers::Executions;
 
-const EXECUTIONS: usize = 6_000;
-
-/// Explores executions with so many preemptions.
-fn explore(preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
-    let executions = Some(EXECUTIONS);
-    let bounds = Bounds { preemptions: Some(preemptions), executions, timed: false };
-    println!("{:?}", model(bounds, case));
-}
-
-/// The same while deadlines may pass.
-fn explore_timed(preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
-    let executions = Some(EXECUTIONS);
-    let bounds = Bounds { preemptions: Some(preemptions), executions, timed: true };
-    println!("{:?}", model(bounds, case));
-}
+const UP_TO: Executions = Executions(6_000);
 
 macro_rules! cases {
     ($($name:ident: $explore:ident($preemptions:literal), $case:ident($($argument:expr),*);)*) => {
         $(#[test]
         fn $name() {
             let case = || crate::cases::$case::<Channel>($($argument),*);
-            crate::loom::$explore($preemptions, case);
+            crate::loom::UP_TO.$explore($preemptions, case);
         })*
     };
 }

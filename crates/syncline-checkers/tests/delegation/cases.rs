@@ -12,10 +12,10 @@ use syncline::memory::{Data, Memory};
 use syncline_checkers::Engine;
 
 /// Plain data that a thread and its sections use in turns.
-struct Slate<M: Memory>(Arc<M::Data<u32>>);
+pub struct Slate<M: Memory>(Arc<M::Data<u32>>);
 
 impl<M: Memory> Slate<M> {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self(Arc::new(Data::new(0)))
     }
 
@@ -24,7 +24,7 @@ impl<M: Memory> Slate<M> {
     }
 
     /// Adds one to what must be this number.
-    fn add_one_to(&self, before: u32) {
+    pub fn add_one_to(&self, before: u32) {
         // SAFETY: it is our turn, and the checkers see to it.
         unsafe {
             self.0.with(|mark| {

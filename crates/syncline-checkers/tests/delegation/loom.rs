@@ -1,6 +1,6 @@
-//! Each delegation lock under loom; the bounds stand beside the cases.
+//! Each delegation lock, and the server, under loom; the bounds stand beside the cases.
 //!
-//! [`EXECUTIONS`] are all there are for CC-Synch and HQD, but for one case. QD has up to 80,000
+//! [`UP_TO`] are all there are for CC-Synch and HQD, but for one case. QD has up to 80,000
 //! within the bounds on preemptions, which take half a minute for each case; raise the constant
 //! to see them all.
 //!
@@ -8,17 +8,13 @@
 //! `open`). Without it two writes of the slot have no order in C11, but each read finds the one
 //! that the lock needs among those that loom offers.
 
+use syncline::delegation::Server;
 use syncline::wait::{Park, Spin};
-use syncline_checkers::{Bounds, Loom, model};
+use syncline_checkers::{Executions, Loom};
 
-const EXECUTIONS: usize = 4_000;
+use crate::servers::{refused, served};
 
-/// Explores executions with so many preemptions.
-fn explore(preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
-    let executions = Some(EXECUTIONS);
-    let bounds = Bounds { preemptions: Some(preemptions), executions, timed: false };
-    println!("{:?}", model(bounds, case));
-}
+const UP_TO: Executions = Executions(4_000);
 
 macro_rules! lock {
     ($name:ident, $Lock:ident, $($feature:ident)*) => {
@@ -41,7 +37,7 @@ macro_rules! tests {
     ($($name:ident: explore($preemptions:literal), $case:ident($($argument:expr),*);)*) => {
         $(#[test]
         fn $name() {
-            crate::loom::explore($preemptions, || crate::cases::$case::<Lock>($($argument),*));
+            crate::loom::UP_TO.explore($preemptions, || crate::cases::$case::<Lock>($($argument),*));
         })*
     };
 }
@@ -75,3 +71,26 @@ macro_rules! claim {
 }
 
 syncline::for_each_delegation!(lock);
+
+#[test]
+fn served_to_one() {
+    UP_TO.explore(3, || served::<Server<u32, Spin, Loom>>(1, 3));
+    UP_TO.explore(3, || served::<Server<u32, Park, Loom>>(1, 3));
+}
+
+#[test]
+fn served_to_two() {
+    UP_TO.explore(2, || served::<Server<u32, Spin, Loom>>(2, 1));
+    UP_TO.explore(2, || served::<Server<u32, Park, Loom>>(2, 1));
+}
+
+#[test]
+fn refused_to_one() {
+    UP_TO.explore(3, || refused::<Server<u32, Spin, Loom>>(1));
+    UP_TO.explore(3, || refused::<Server<u32, Park, Loom>>(1));
+}
+
+#[test]
+fn refused_to_two() {
+    UP_TO.explore(2, || refused::<Server<u32, Park, Loom>>(2));
+}

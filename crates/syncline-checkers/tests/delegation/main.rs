@@ -1,9 +1,13 @@
-//! Every delegation lock of the catalogue, under checkers; and mutants of them.
+//! Every delegation lock of the catalogue, and the server, under checkers; and mutants of them.
+
+// Some of the mutants are texts of the library, which is made without std.
+extern crate alloc;
 
 mod broken;
 mod cases;
 mod loom;
 mod mutants;
+mod servers;
 mod shuttle;
 
 /// The locks with queues and groups so small that checkers reach their ends.

@@ -1,7 +1,10 @@
-//! Each delegation lock under shuttle, with more threads and rounds than loom can take.
+//! Each delegation lock, and the server, under shuttle, with more threads and rounds than loom can take.
 
+use syncline::delegation::Server;
 use syncline::wait::{Park, Spin};
 use syncline_checkers::{Shuttle, randomly};
+
+use crate::servers::{refused, served};
 
 macro_rules! lock {
     ($name:ident, $Lock:ident, $($feature:ident)*) => {
@@ -37,3 +40,14 @@ macro_rules! tests {
 }
 
 syncline::for_each_delegation!(lock);
+
+#[test]
+fn served_to_four() {
+    randomly(600, || served::<Server<u32, Spin, Shuttle>>(4, 4));
+    randomly(600, || served::<Server<u32, Park, Shuttle>>(4, 4));
+}
+
+#[test]
+fn refused_to_four() {
+    randomly(600, || refused::<Server<u32, Park, Shuttle>>(4));
+}

@@ -26,7 +26,7 @@ macro_rules! cases {
         #[ignore = "takes up to hours"]
         fn writers() {
             crate::exhaustive::explore($name, $policy, "writers", || {
-                crate::cases::exclusion::<Lock>(3, 1);
+                syncline_checkers::cases::exclusion::<Lock>(3, 1);
             });
         }
     };
@@ -36,7 +36,7 @@ macro_rules! cases {
         #[ignore = "takes up to hours"]
         fn readers() {
             crate::exhaustive::explore($name, $policy, "a writer and readers", || {
-                crate::cases::sharing::<Lock>(1, 2, 1);
+                syncline_checkers::cases::sharing::<Lock>(1, 2, 1);
             });
         }
     };

@@ -4,19 +4,9 @@
 //! and time, in which they differ, is not modelled.
 
 use syncline::wait::{Park, Spin};
-use syncline_checkers::{Bounds, Explored, Loom, model};
+use syncline_checkers::{Executions, Loom};
 
-/// Explores executions with so many preemptions.
-fn explore(preemptions: usize, case: impl Fn() + Send + Sync + 'static) -> Explored {
-    let bounds = Bounds { preemptions: Some(preemptions), executions: Some(6_000), timed: false };
-    model(bounds, case)
-}
-
-/// The same while deadlines may pass.
-fn explore_timed(preemptions: usize, case: impl Fn() + Send + Sync + 'static) -> Explored {
-    let bounds = Bounds { preemptions: Some(preemptions), executions: Some(6_000), timed: true };
-    model(bounds, case)
-}
+const UP_TO: Executions = Executions(6_000);
 
 macro_rules! lock {
     ($name:ident, $Lock:ident, $kind:ident $($feature:ident)*) => {
@@ -39,10 +29,8 @@ macro_rules! tests {
     ($($name:ident: $explore:ident($preemptions:literal), $case:ident($($argument:expr),*);)*) => {
         $(#[test]
         fn $name() {
-            let case = || crate::cases::$case::<Lock>($($argument),*);
-            let explored = crate::loom::$explore($preemptions, case);
-            let all = if explored.complete { "all" } else { "cut short" };
-            println!("{} executions, {all}", explored.executions);
+            let case = || syncline_checkers::cases::$case::<Lock>($($argument),*);
+            crate::loom::UP_TO.$explore($preemptions, case);
         })*
     };
 }
@@ -70,6 +58,7 @@ macro_rules! capability {
             timed_twice: explore_timed(3), timed(2, 2);
             leaver: explore_timed(3), leaver(4);
             leavers: explore_timed(3), leavers(3);
+            first_leaves: explore_timed(3), first_leaves(3);
             woken_in_vain: explore_timed(3), woken_in_vain();
         }
     };

@@ -28,7 +28,7 @@ macro_rules! lock {
 macro_rules! cases {
     ($($case:ident($($argument:expr),*);)*) => {
         $(crate::shuttle::randomly(crate::shuttle::EXECUTIONS, || {
-            crate::cases::$case::<Lock>($($argument),*);
+            syncline_checkers::cases::$case::<Lock>($($argument),*);
         });)*
     };
 }
@@ -41,7 +41,7 @@ macro_rules! capability {
         cases! { tries(5, 3); }
     };
     (timed exclusive) => {
-        cases! { timed(5, 3); leaver(6); leavers(6); woken_in_vain(); }
+        cases! { timed(5, 3); leaver(6); leavers(6); first_leaves(6); woken_in_vain(); }
     };
     (fifo exclusive) => {
         cases! { fifo(6); }

@@ -7,6 +7,7 @@ use core::ptr;
 use bytemuck::Zeroable;
 
 use super::frame::Frame;
+use super::inside::expect_outside;
 use super::request::{Request, Task};
 use super::{Pending, Qd, RawDelegation};
 use crate::memory::{Data, Memory, Native};
@@ -54,9 +55,11 @@ impl<T, D: RawDelegation> Delegated<T, D> {
     ///
     /// # Panics
     ///
-    /// As the section does.
+    /// As the section does. In debug builds, if it is called by a section of this lock.
     #[inline]
+    #[track_caller]
     pub fn with<R: Send>(&self, section: impl FnOnce(&mut T) -> R + Send) -> R {
+        expect_outside(&raw const self.value);
         let frame = Frame::<T, _, R, D::Memory>::new(&self.value, section);
         let request = Request::new(attached(&frame));
         // SAFETY: both stay on this stack until `run` returns.
@@ -70,11 +73,17 @@ impl<T, D: RawDelegation> Delegated<T, D> {
     ///
     /// Up to about ten words of captured variables, or of result, need no memory from the
     /// allocator.
+    ///
+    /// # Panics
+    ///
+    /// In debug builds, if it is called by a section of this lock.
     #[inline]
+    #[track_caller]
     pub fn delegate<R: Send + 'static>(
         &self,
         section: impl FnOnce(&mut T) -> R + Send + 'static,
     ) -> Pending<R, D> {
+        expect_outside(&raw const self.value);
         let pending = Pending::new(&self.value, section);
         // SAFETY: the request stays until it is completed and the pending result taken or given
         // up, the value until all calls have returned and so all sections have run.

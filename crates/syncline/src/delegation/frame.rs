@@ -2,11 +2,9 @@
 
 use core::mem;
 
-use super::panics::{Panic, catch};
+use super::inside::inside;
+use super::panics::{Outcome, catch};
 use crate::memory::{Data, Memory};
-
-/// How a section ended.
-pub(super) type Outcome<R> = Result<R, Panic>;
 
 /// A section of type `F`, to be run on a value of type `T`, and the place of its result.
 pub(super) struct Frame<T, F, R, M: Memory> {
@@ -37,7 +35,9 @@ impl<T, F: FnOnce(&mut T) -> R, R, M: Memory> Frame<T, F, R, M> {
         let stage = unsafe { self.stage.with(|stage| mem::replace(&mut *stage, Stage::Running)) };
         let Stage::Waiting(section) = stage else { unreachable!("a section runs once") };
         // SAFETY: the value is ours.
-        let outcome = unsafe { (*self.value).with(|value| catch(|| section(&mut *value))) };
+        let outcome = unsafe {
+            (*self.value).with(|value| inside(self.value, || catch(|| section(&mut *value))))
+        };
         // SAFETY: the frame is ours.
         unsafe { self.stage.with(|stage| *stage = Stage::Ended(outcome)) };
     }

@@ -19,7 +19,8 @@
 //! **Which thread runs a section:** any that is inside a call to this lock. So a section must be
 //! `Send`, and its thread-local variables, its thread's name and its recursive locks are the
 //! helper's. A section must not call its own lock, nor wait for a [`Pending`] of it: it would
-//! wait for itself, also where the helper is another thread. Whatever a section waits for, its
+//! wait for itself, also where the helper is another thread. (Debug builds panic in
+//! [`Delegated`]'s calls by the thread that runs a section of it.) Whatever a section waits for, its
 //! helper waits for, and with the helper all whose sections it has taken on.
 //!
 //! **Order:** each section runs exactly once; those of one thread in the order of its calls
@@ -49,9 +50,11 @@ pub mod cc_synch;
 mod delegated;
 mod frame;
 pub mod hqd;
+mod inside;
 #[doc(hidden)]
 pub mod line;
-mod panics;
+#[doc(hidden)]
+pub mod panics;
 mod pending;
 pub mod qd;
 mod queue;

@@ -2,9 +2,12 @@
 //! would never be completed.
 
 #[cfg(feature = "std")]
-pub(super) use caught::{Panic, catch};
+pub use caught::{Panic, catch};
 #[cfg(not(feature = "std"))]
-pub(super) use fatal::{Panic, catch};
+pub use fatal::{Panic, catch};
+
+/// How a section ended.
+pub type Outcome<R> = Result<R, Panic>;
 
 #[cfg(feature = "std")]
 mod caught {
@@ -13,18 +16,18 @@ mod caught {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
     /// A panic on its way to the thread that waits for the section.
-    pub(in super::super) struct Panic(Box<dyn Any + Send>);
+    pub struct Panic(Box<dyn Any + Send>);
 
     impl Panic {
         /// Goes on with the panic in this thread.
-        pub(in super::super) fn resume(self) -> ! {
+        pub fn resume(self) -> ! {
             resume_unwind(self.0)
         }
     }
 
     /// Runs a function; the error is its panic.
     #[inline]
-    pub(in super::super) fn catch<R>(function: impl FnOnce() -> R) -> Result<R, Panic> {
+    pub fn catch<R>(function: impl FnOnce() -> R) -> Result<R, Panic> {
         // What the function leaves broken is seen by whoever shares it, as without a panic's
         // poison; the documentation says so.
         catch_unwind(AssertUnwindSafe(function)).map_err(Panic)
@@ -36,10 +39,11 @@ mod fatal {
     use core::mem;
 
     /// There is none.
-    pub(in super::super) enum Panic {}
+    pub enum Panic {}
 
     impl Panic {
-        pub(in super::super) fn resume(self) -> ! {
+        /// Can't be called.
+        pub fn resume(self) -> ! {
             match self {}
         }
     }
@@ -55,7 +59,7 @@ mod fatal {
 
     /// Runs a function, and aborts if it panics.
     #[inline]
-    pub(in super::super) fn catch<R>(function: impl FnOnce() -> R) -> Result<R, Panic> {
+    pub fn catch<R>(function: impl FnOnce() -> R) -> Result<R, Panic> {
         let abort = Abort;
         let result = function();
         mem::forget(abort);

@@ -12,8 +12,8 @@ use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ptr;
 
 use super::RawDelegation;
-use super::frame::{Frame, Outcome};
-use super::panics::catch;
+use super::frame::Frame;
+use super::panics::{Outcome, catch};
 use super::request::{Request, Task};
 use crate::memory::{Data, Memory};
 

@@ -19,8 +19,7 @@ use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ptr;
 
-use super::frame::Outcome;
-use super::panics::catch;
+use super::panics::{Outcome, catch};
 use crate::channel::{self, Disconnected, Inbox, NoSlot, Receiver, Sender, Single};
 use crate::memory::{Memory, Native};
 use crate::wait::{Park, Wait};

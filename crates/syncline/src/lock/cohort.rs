@@ -7,18 +7,30 @@
 //! one any that is [`Contended`]. Cohorts are both, so that trees can be built. On a machine of
 //! one group it costs two locks and gains nothing.
 //!
+//! Waiters can give up if those of both locks can. Then the global lock must not be left to a
+//! group whose waiters are all about to go, or nobody would release it: so it is left together
+//! with the local lock, by [`Contended::release_to_waiter`], which says whether the local lock has
+//! got to somebody. Whoever gives up the global lock releases the local one, and the next of its
+//! group waits for the global lock anew.
+//!
 //! Source: Dice, Marathe and Shavit, "Lock Cohorting: A General Technique for Designing NUMA
-//! Locks" (PPoPP 2012); the hierarchical ticket lock of SSYNC (SOSP'13), section 4.1.
+//! Locks" (PPoPP 2012), section 3.6 for the abortable ones; the hierarchical ticket lock of SSYNC
+//! (SOSP'13), section 4.1. The paper's abortable cohorts have the spinlock or Scott's CLH lock as
+//! the local one, and a flag by which a waiter that goes takes back that it is there
+//! (A-C-BO-BO, A-C-BO-CLH). Here the local one is the MCS lock of He, Scherer and Scott, in which
+//! a waiter goes by the very exchange by which it would be handed the lock: it needs no flag.
 
 use core::array;
 use core::cell::Cell;
 use core::fmt;
 use core::sync::atomic::Ordering::Relaxed;
+use core::time::Duration;
 
 use bytemuck::Zeroable;
 
 use super::ticket::Approach;
-use super::{About, Clh, Contended, Described, Mcs, Order, RawLock, Tas, Ticket, TryLock, Ttas};
+use super::{About, Clh, Contended, Described, Mcs, Order, RawLock, Tas, Ticket};
+use super::{TimedLock, TimedMcs, TryLock, Ttas};
 use crate::memory::{Lazy, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
@@ -51,6 +63,8 @@ unsafe impl<W: Wait, M: Memory, A: Approach> ThreadOblivious for Ticket<W, M, A>
 unsafe impl<W: Wait, M: Memory> ThreadOblivious for Mcs<W, M> {}
 // SAFETY: a node is references to places, which any thread may use and free.
 unsafe impl<W: Wait, M: Memory> ThreadOblivious for Clh<W, M> {}
+// SAFETY: as above.
+unsafe impl<W: Wait, M: Memory> ThreadOblivious for TimedMcs<W, M> {}
 // SAFETY: a node is a local lock's and a number.
 unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> ThreadOblivious
     for Cohort<G, L, GROUPS, LEVEL>
@@ -68,6 +82,9 @@ pub type CohortMcs<W = Park, M = Native> = Cohort<Mcs<W, M>, Mcs<W, M>>;
 
 /// A spinlock with back-off among MCS locks: few compete for the spinlock, and it is quick.
 pub type CohortTtasMcs<W = Park, M = Native> = Cohort<Ttas<W, M>, Mcs<W, M>>;
+
+/// A spinlock with back-off among MCS locks, all of which can be given up.
+pub type TimedCohort<W = Park, M = Native> = Cohort<Ttas<W, M>, TimedMcs<W, M>>;
 
 /// What a group has in common.
 struct Group<G: ThreadOblivious, L> {
@@ -155,10 +172,53 @@ where
     }
 }
 
+impl<G: ThreadOblivious, L: Contended<Memory = G::Memory>> Group<G, L> {
+    /// Leaves both locks to a waiter of the group, if there is one whose turn it is.
+    ///
+    /// # Safety
+    ///
+    /// Both locks are held, the local one with this node.
+    #[inline]
+    unsafe fn pass(&self, node: &L::Node) -> bool {
+        // Relaxed, here and below: the local lock orders it.
+        let passes = self.passes.load(Relaxed);
+        // SAFETY: our caller holds the local lock.
+        if passes >= G::Memory::BATCH || !unsafe { self.local.is_contended(node) } {
+            return false;
+        }
+        self.passes.store(passes + 1, Relaxed);
+        // SAFETY: as above.
+        unsafe { self.local.release_to_waiter(node) }
+    }
+}
+
+impl<G, L, const GROUPS: usize, const LEVEL: usize> Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious,
+    L: Contended<Memory = G::Memory>,
+{
+    /// Takes the global lock for the group unless it has it, or releases the local one.
+    ///
+    /// # Safety
+    ///
+    /// The local lock is held with this node.
+    #[inline]
+    unsafe fn climb(&self, node: &Node<L>, take: impl FnOnce(&G, &G::Node) -> bool) -> bool {
+        let group = self.group(node);
+        // Relaxed: the local lock orders it. SAFETY: we hold that, so the global one's node is
+        // ours.
+        if group.passes.load(Relaxed) != 0 || take(&self.global, unsafe { group.node.get() }) {
+            return true;
+        }
+        // SAFETY: we hold it.
+        unsafe { group.local.release(&node.local) };
+        false
+    }
+}
+
 // SAFETY: who holds a local lock holds the global lock, or is about to acquire it. The order of
-// holders is carried by the local lock within a group, by the global one between them. Who
-// leaves the global lock to the group has seen a waiter that will acquire the local lock, since
-// none has a deadline.
+// holders is carried by the local lock within a group, by the global one between them. Whoever
+// leaves the global lock to the group has handed the local lock to a waiter that acquires it.
 unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> RawLock for Cohort<G, L, GROUPS, LEVEL>
 where
     G: ThreadOblivious,
@@ -172,7 +232,7 @@ where
         let group = self.enter(node);
         // SAFETY: the node is our caller's.
         unsafe { group.local.acquire(&node.local) };
-        // Relaxed, here and below: the local lock orders it.
+        // Relaxed: the local lock orders it.
         if group.passes.load(Relaxed) == 0 {
             // SAFETY: we hold the local lock, so the node is free.
             unsafe { self.global.acquire(group.node.get()) };
@@ -182,17 +242,15 @@ where
     #[inline]
     unsafe fn release(&self, node: &Node<L>) {
         let group = self.group(node);
-        let passes = group.passes.load(Relaxed);
-        // SAFETY: our caller holds the local lock.
-        if passes < G::Memory::BATCH && unsafe { group.local.is_contended(&node.local) } {
-            group.passes.store(passes + 1, Relaxed);
-        } else {
+        // SAFETY: our caller holds both locks, the global one with the group's node.
+        unsafe {
+            if group.pass(&node.local) {
+                return;
+            }
             group.passes.store(0, Relaxed);
-            // SAFETY: our group has acquired it with this node.
-            unsafe { self.global.release(group.node.get()) };
+            self.global.release(group.node.get());
+            group.local.release(&node.local);
         }
-        // SAFETY: as above.
-        unsafe { group.local.release(&node.local) };
     }
 }
 
@@ -205,25 +263,32 @@ where
     #[inline]
     unsafe fn try_acquire(&self, node: &Node<L>) -> bool {
         let group = self.enter(node);
-        // SAFETY: the node is our caller's.
-        if !unsafe { group.local.try_acquire(&node.local) } {
-            return false;
+        // SAFETY: the nodes are our caller's, and those of a lock that we hold.
+        unsafe {
+            group.local.try_acquire(&node.local)
+                && self.climb(node, |global, node| global.try_acquire(node))
         }
-        // Relaxed: as in `acquire`.
-        if group.passes.load(Relaxed) != 0 {
-            return true;
-        }
-        // SAFETY: we hold the local lock, so the node is free.
-        let taken = unsafe { self.global.try_acquire(group.node.get()) };
-        if !taken {
-            // SAFETY: we hold it.
-            unsafe { group.local.release(&node.local) };
-        }
-        taken
     }
 }
 
-// SAFETY: who waits for either lock goes on waiting until it has it.
+// SAFETY: as above.
+unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> TimedLock for Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious + TimedLock,
+    L: Contended<Memory = G::Memory> + TimedLock,
+{
+    #[inline]
+    unsafe fn acquire_until(&self, node: &Node<L>, deadline: Duration) -> bool {
+        let group = self.enter(node);
+        // SAFETY: as in `try_acquire`.
+        unsafe {
+            group.local.acquire_until(&node.local, deadline)
+                && self.climb(node, |global, node| global.acquire_until(node, deadline))
+        }
+    }
+}
+
+// SAFETY: a waiter of the group gets both locks, and one of another group has its local one.
 unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> Contended for Cohort<G, L, GROUPS, LEVEL>
 where
     G: ThreadOblivious + Contended,
@@ -235,6 +300,24 @@ where
         // SAFETY: our caller holds both, with these nodes.
         unsafe {
             group.local.is_contended(&node.local) || self.global.is_contended(group.node.get())
+        }
+    }
+
+    unsafe fn release_to_waiter(&self, node: &Node<L>) -> bool {
+        let group = self.group(node);
+        // SAFETY: our caller holds both, with these nodes.
+        unsafe {
+            if group.pass(&node.local) {
+                return true;
+            }
+            group.passes.store(0, Relaxed);
+            if self.global.release_to_waiter(group.node.get()) {
+                group.local.release(&node.local);
+                return true;
+            }
+            // No other group waits for its turn.
+            group.passes.store(1, Relaxed);
+            group.local.release_to_waiter(&node.local)
         }
     }
 }
@@ -266,5 +349,15 @@ impl<W: Wait, M: Memory> Described for CohortTtasMcs<W, M> {
         numa: true,
         advice: "very many waiters on few sockets, when those need not take turns",
         source: "Dice, Marathe and Shavit 2012",
+    };
+}
+
+impl<W: Wait, M: Memory> Described for TimedCohort<W, M> {
+    const ABOUT: About = About {
+        idea: "as cohort_ttas_mcs; who gives up marks its node, and the holder skips it",
+        order: Order::Any,
+        numa: true,
+        advice: "very many waiters on few sockets, some of which give up",
+        source: "Dice, Marathe and Shavit 2012, 3.6; He, Scherer and Scott 2005",
     };
 }

@@ -48,6 +48,16 @@ pub struct Form {
     pub bytes: usize,
 }
 
+impl Form {
+    /// Whether this form of a lock can take the place of POSIX' locks. Those can be tried, and so
+    /// can every lock behind a gate, where parking forms stand. And their objects have no room for
+    /// a node of each reader.
+    pub fn replaces_posix(&self, entry: &Entry) -> bool {
+        let parks = self.name == self.lock || self.name.ends_with("-park");
+        parks || entry.can_try && !(entry.shared && entry.node_bytes != 0)
+    }
+}
+
 macro_rules! entry {
     ($list:ident $name:ident, $type:ident, $($feature:ident)*) => {
         $list.push(Entry {

@@ -48,6 +48,17 @@ impl<P: Default, M: Memory> Handle<P, M> {
         unsafe { self.0.with(|places| (*places).enqueued.unwrap_unchecked()) }
     }
 
+    /// The acquisition goes on at another place, which so is the handle's.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses the handle meanwhile; the place that it had enqueued is no more its own.
+    #[inline]
+    pub unsafe fn stay_at(&self, place: M::Ref<P>) {
+        // SAFETY: the handle is the caller's alone, and no reference to its data escapes.
+        unsafe { self.0.with(|places| (*places).enqueued = Some(place)) }
+    }
+
     /// Keeps a place that is out of the queue, to be used again, or frees it.
     ///
     /// # Safety

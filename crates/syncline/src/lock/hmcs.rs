@@ -20,12 +20,10 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
+use super::tree::{above, smallest_group};
 use super::{About, Described, Order, RawLock, TryLock};
 use crate::memory::{Lazy, Link, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
-
-/// How many groups a group is divided into; of more, several share a queue.
-const FAN_OUT: usize = 4;
 
 const WAITING: u32 = 0;
 /// The lock is held, and this thread's group was the first to get it. Grows by [`STEP`] each
@@ -41,8 +39,7 @@ const CLIMB: u32 = u32::MAX - 1;
 /// for two levels, 21 for three.
 #[derive(Debug)]
 pub struct Hmcs<W: Wait = Park, M: Memory = Native, const QUEUES: usize = 21> {
-    /// The machine's queue, then those of level 0, then those of level 1. The parts of the group
-    /// at place `i` are at places `FAN_OUT * i + 1` and following.
+    /// In the order of `tree.rs`.
     queues: [Padded<Queue<M>>; QUEUES],
     wait: PhantomData<W>,
 }
@@ -82,37 +79,7 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>, const QUEUES: usize> Zeroable fo
 {
 }
 
-/// How many levels a tree of so many queues has below the machine's.
-const fn levels(queues: usize) -> usize {
-    let (mut levels, mut all, mut lowest) = (0, 1, 1);
-    while all < queues {
-        levels += 1;
-        lowest *= FAN_OUT;
-        all += lowest;
-    }
-    assert!(all == queues, "a tree of whole levels");
-    levels
-}
-
-/// The place of the group that a group is part of.
-const fn above(place: usize) -> usize {
-    (place - 1) / FAN_OUT
-}
-
 impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
-    /// The place of the smallest group that this thread is in. A level that divides nothing here
-    /// is left out; should threads disagree about that, they meet in a queue above.
-    #[inline]
-    fn place() -> usize {
-        let mut place = 0;
-        for level in 0..const { levels(QUEUES) } {
-            if M::is_divided(level) {
-                place = place * FAN_OUT + 1 + M::group(level) % FAN_OUT;
-            }
-        }
-        place
-    }
-
     /// A group's place in the queue above, for the first of its own queue.
     #[inline]
     fn entry_of(&self, place: usize) -> &Entry<M> {
@@ -120,6 +87,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         unsafe { self.queues[place].entry.get() }
     }
 
+    #[inline]
     fn acquire_at(&self, place: usize, entry: &Entry<M>) {
         // Relaxed: the swap publishes them.
         entry.next.store(None, Relaxed);
@@ -144,6 +112,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         }
     }
 
+    #[inline]
     fn release_at(&self, place: usize, entry: &Entry<M>) {
         if place == 0 {
             return self.leave(place, entry, GRANTED);
@@ -163,6 +132,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
     }
 
     /// Leaves a queue, and tells the one behind, if any, how it goes on.
+    #[inline]
     fn leave(&self, place: usize, entry: &Entry<M>, status: u32) {
         if let Some(next) = self.successor(place, entry) {
             // SAFETY: the successor's entry stays until we have handed over to it.
@@ -171,6 +141,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
     }
 
     /// The entry behind this one, or none once the queue is empty.
+    #[inline]
     fn successor(&self, place: usize, entry: &Entry<M>) -> Option<M::Ref<Entry<M>>> {
         // Acquire: pairs with the Release of the successor's link.
         let next = entry.next.load(Acquire);
@@ -208,8 +179,9 @@ unsafe impl<W: Wait, M: Memory, const QUEUES: usize> RawLock for Hmcs<W, M, QUEU
 
     #[inline]
     unsafe fn acquire(&self, node: &Node<M>) {
-        node.place.set(Self::place());
-        self.acquire_at(node.place.get(), &node.entry);
+        let place = smallest_group::<M, QUEUES>();
+        node.place.set(place);
+        self.acquire_at(place, &node.entry);
     }
 
     #[inline]
@@ -223,8 +195,9 @@ unsafe impl<W: Wait, M: Memory, const QUEUES: usize> RawLock for Hmcs<W, M, QUEU
 unsafe impl<W: Wait, M: Memory, const QUEUES: usize> TryLock for Hmcs<W, M, QUEUES> {
     #[inline]
     unsafe fn try_acquire(&self, node: &Node<M>) -> bool {
-        node.place.set(Self::place());
-        self.try_acquire_at(node.place.get(), &node.entry)
+        let place = smallest_group::<M, QUEUES>();
+        node.place.set(place);
+        self.try_acquire_at(place, &node.entry)
     }
 }
 

@@ -20,6 +20,7 @@ pub mod gate;
 pub mod handle;
 pub mod hclh;
 pub mod hmcs;
+pub mod hmcs_timed;
 pub mod mcs;
 pub mod mcs_timed;
 #[cfg(all(test, feature = "std"))]
@@ -34,18 +35,23 @@ pub mod rw_readers;
 pub mod rw_writers;
 pub mod tas;
 pub mod ticket;
+#[doc(hidden)]
+pub mod timed_queue;
+#[doc(hidden)]
+pub mod tree;
 pub mod ttas;
 
 pub use about::{About, Described, Order};
 pub use anderson::Anderson;
 pub use clh::Clh;
 pub use clh_timed::TimedClh;
-pub use cohort::{Cohort, CohortMcs, CohortTtasMcs, HierarchicalTicket};
+pub use cohort::{Cohort, CohortMcs, CohortTtasMcs, HierarchicalTicket, TimedCohort};
 pub use forms::{Entry, Form, catalogue, forms};
 pub use futex::Futex;
 pub use gate::{Gate, GatedMcs};
 pub use hclh::Hclh;
 pub use hmcs::Hmcs;
+pub use hmcs_timed::TimedHmcs;
 pub use mcs::Mcs;
 pub use mcs_timed::TimedMcs;
 pub use rw_compact::CompactRw;
@@ -130,13 +136,31 @@ pub unsafe trait TimedLock: TryLock {
 ///
 /// As for [`RawLock`].
 pub unsafe trait Contended: RawLock {
-    /// Whether somebody waits for the lock, to the holder's knowledge: `false` may be outdated,
-    /// `true` stays true while the lock is held.
+    /// Whether somebody waits for the lock, to the holder's knowledge: `false` may be outdated;
+    /// `true` stays true while the lock is held, unless waiters can give up.
     ///
     /// # Safety
     ///
     /// The lock is held, and was acquired with this node.
     unsafe fn is_contended(&self, node: &Self::Node) -> bool;
+
+    /// Releases the lock if it so gets to somebody who waits for it, to the holder's knowledge,
+    /// and says whether it does. Otherwise the lock is still held, with the same node.
+    ///
+    /// # Safety
+    ///
+    /// The lock is held, and was acquired with this node.
+    #[inline]
+    unsafe fn release_to_waiter(&self, node: &Self::Node) -> bool {
+        // SAFETY: our caller's promise.
+        unsafe {
+            let contended = self.is_contended(node);
+            if contended {
+                self.release(node);
+            }
+            contended
+        }
+    }
 }
 
 /// A lock that one thread holds alone, or several threads share.
@@ -218,7 +242,9 @@ macro_rules! for_each_lock {
         $each! { $($what)? hticket, HierarchicalTicket, exclusive try near }
         $each! { $($what)? cohort_mcs, CohortMcs, exclusive try near }
         $each! { $($what)? cohort_ttas_mcs, CohortTtasMcs, exclusive try near }
+        $each! { $($what)? cohort_timed, TimedCohort, exclusive try timed near }
         $each! { $($what)? hmcs, Hmcs, exclusive try near }
+        $each! { $($what)? hmcs_timed, TimedHmcs, exclusive try timed near }
         $each! { $($what)? hclh, Hclh, exclusive near }
         $each! { $($what)? rw_fair, FairRw, shared fifo }
         $each! { $($what)? rw_readers, ReadersFirst, shared try queued }

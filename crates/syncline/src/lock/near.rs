@@ -9,7 +9,7 @@ use bytemuck::Zeroable;
 
 use super::{
     Clh, Cohort, CohortMcs, CohortTtasMcs, Hclh, HierarchicalTicket, Hmcs, Mcs, RawLock, Tas,
-    Ticket, TryLock,
+    Ticket, TimedCohort, TimedHmcs, TimedLock, TimedMcs, TryLock, Ttas,
 };
 use crate::memory::{Data, Grouped, Memory};
 use crate::wait::{Park, Spin, Wait, Yield};
@@ -67,7 +67,9 @@ fn zeros_are_a_free_lock() {
     check::<HierarchicalTicket>();
     check::<CohortMcs>();
     check::<CohortTtasMcs>();
+    check::<TimedCohort>();
     check::<Hmcs>();
+    check::<TimedHmcs>();
     check::<Hclh>();
 }
 
@@ -77,12 +79,15 @@ fn near_waiters_come_first_but_not_for_ever() {
     let near = [0, 0, 0, 1, 1, 0, 0];
     assert_eq!(served::<HierarchicalTicket<Park, Grouped>>(&come), near);
     assert_eq!(served::<CohortMcs<Park, Grouped>>(&come), near);
+    assert_eq!(served::<Cohort<TimedMcs<Park, Grouped>, TimedMcs<Park, Grouped>>>(&come), near);
     assert_eq!(served::<Hmcs<Park, Grouped, 5>>(&come), near);
     assert_eq!(served::<Hmcs<Park, Grouped, 1>>(&come), come);
+    assert_eq!(served::<TimedHmcs<Park, Grouped, 5>>(&come), near);
+    assert_eq!(served::<TimedHmcs<Park, Grouped, 1>>(&come), come);
 }
 
 /// Threads of several groups count under a lock, and change their group from time to time, also
-/// while they hold it. One that is past its turn tries the lock, if it can be tried.
+/// while they hold it. One that is past its turn tries the lock, if it can be tried or given up.
 fn count<L: RawLock>(threads: usize, rounds: usize, try_acquire: fn(&L, &L::Node) -> bool) {
     let lock = L::default();
     let counter = Counter::new(0);
@@ -122,11 +127,23 @@ fn tried<L: TryLock>(lock: &L, node: &L::Node) -> bool {
     unsafe { lock.try_acquire(node) }
 }
 
+/// Gives up soon, so that many do.
+fn timed<L: TimedLock<Memory = Grouped>>(lock: &L, node: &L::Node) -> bool {
+    // SAFETY: the node is our caller's, and stays.
+    unsafe { lock.acquire_until(node, Grouped::now() + Duration::from_micros(50)) }
+}
+
 /// A cohort of sockets, each a cohort of clusters.
 type Tree<W> = Cohort<Mcs<W, Grouped>, Cohort<Ticket<W, Grouped>, Mcs<W, Grouped>, 4, 1>, 2>;
 
 /// Clusters of cores, with a cohort of sockets among them.
 type Upside<W> = Cohort<Cohort<Clh<W, Grouped>, Mcs<W, Grouped>, 2>, Ticket<W, Grouped>, 4, 1>;
+
+/// The same of locks that can be given up: sockets of clusters, and clusters among sockets.
+type TimedTree<W> = Cohort<Ttas<W, Grouped>, TimedGroups<W, 1>, 2>;
+type TimedUpside<W> = Cohort<TimedGroups<W, 0>, TimedMcs<W, Grouped>, 4, 1>;
+type TimedGroups<W, const LEVEL: usize> =
+    Cohort<TimedMcs<W, Grouped>, TimedMcs<W, Grouped>, 4, LEVEL>;
 
 fn count_all<W: Wait>(threads: usize, rounds: usize) {
     count::<HierarchicalTicket<W, Grouped>>(threads, rounds, tried);
@@ -138,6 +155,12 @@ fn count_all<W: Wait>(threads: usize, rounds: usize) {
     count::<Hmcs<W, Grouped>>(threads, rounds, tried);
     count::<Hmcs<W, Grouped, 1>>(threads, rounds, tried);
     count::<Hmcs<W, Grouped, 5>>(threads, rounds, tried);
+    count::<TimedCohort<W, Grouped>>(threads, rounds, timed);
+    count::<TimedTree<W>>(threads, rounds, timed);
+    count::<TimedUpside<W>>(threads, rounds, timed);
+    count::<TimedHmcs<W, Grouped>>(threads, rounds, timed);
+    count::<TimedHmcs<W, Grouped, 1>>(threads, rounds, timed);
+    count::<TimedHmcs<W, Grouped, 5>>(threads, rounds, timed);
     count::<Hclh<W, Grouped>>(threads, rounds, never);
     count::<Hclh<W, Grouped, 2, 1>>(threads, rounds, never);
 }

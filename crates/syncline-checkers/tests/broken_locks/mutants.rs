@@ -30,7 +30,7 @@ macro_rules! reject {
         $crate::mutants::reject!(@false, $Lock, near(4))
     };
     (timed, $Lock:ty) => {
-        $crate::mutants::reject!(@true, $Lock, timed(2, 2), timed(3, 1), leaver(4), leavers(3), woken_in_vain())
+        $crate::mutants::reject!(@true, $Lock, timed(2, 2), timed(3, 1), leaver(4), leavers(3), first_leaves(3), woken_in_vain())
     };
     (sharing, $Lock:ty) => {
         $crate::mutants::reject!(@false, $Lock,
@@ -51,7 +51,7 @@ macro_rules! reject {
     (@$timed:literal, $Lock:ty, $($case:ident($($argument:expr),*)),*) => {
         let mut why = None;
         $(if why.is_none() {
-            let case = || $crate::cases::$case::<$Lock>($($argument),*);
+            let case = || syncline_checkers::cases::$case::<$Lock>($($argument),*);
             why = $crate::mutants::failure($timed, case);
         })*
         println!("{}", why.expect("the mutant survived"));

@@ -1,15 +1,17 @@
-//! The cases: what a lock must do, as a small function over any lock in any checker's memory.
+//! The locks' cases: what a lock must do, as a small function over any lock in any checker's memory.
 //!
 //! The plain counter under the lock is the main witness. The checkers report two accesses to it
 //! without an order, and at the end it must have the value of all increments.
 
+pub mod condvar;
 mod shared;
 
 use std::sync::Arc;
 
 use syncline::lock::{RawLock, TimedLock, TryLock};
 use syncline::memory::{Data, Memory, Pooled};
-use syncline_checkers::Engine;
+
+use crate::Engine;
 
 pub use self::shared::*;
 
@@ -193,6 +195,21 @@ where
     });
     assert!(scene.try_once(), "a free lock was refused");
     assert!(scene.count() > 1);
+}
+
+/// The first thread has a deadline, and may leave when it is the first of a group in which the
+/// third is behind it, or has the lock when that gives up.
+pub fn first_leaves<L>(threads: usize)
+where
+    L: TimedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(threads, |scene, thread| match thread {
+        0 => drop(scene.until_soon()),
+        _ => scene.exclusively(),
+    });
+    assert!(scene.try_once(), "a free lock was refused");
+    assert!(scene.count() >= threads as u32);
 }
 
 /// The first thread comes twice, the second until a deadline, the third once: where waiters can

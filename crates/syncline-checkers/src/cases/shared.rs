@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use syncline::lock::{Described, Order, RawSharedLock, TimedSharedLock, TrySharedLock};
 use syncline::memory::{Memory, Pooled};
-use syncline_checkers::Engine;
 
 use super::Scene;
+use crate::Engine;
 
 /// The first threads write, the others read.
 pub fn sharing<L>(writers: usize, readers: usize, rounds: u32)

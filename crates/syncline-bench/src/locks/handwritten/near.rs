@@ -1,0 +1,201 @@
+//! Locks that prefer near waiters, written down plainly. Which group of near processors a thread
+//! is in is asked of the library, as there is nothing in core that knows it. For
+//! [`super::super::instructions`] only.
+
+use std::cell::Cell;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicPtr, AtomicU32};
+
+use syncline::memory::{Memory, Native};
+
+use super::super::arena::Lock;
+use super::queues::{FIRST, Place, Places, TimedMcs};
+use super::{Mcs, Node, Ticket, Ttas};
+
+pub const GROUPS: usize = 4;
+/// How often in a row a group may have the lock while others wait.
+pub const BATCH: u32 = 64;
+
+/// On lines of its own.
+#[derive(Default)]
+#[repr(align(128))]
+pub struct Line<T>(pub T);
+
+/// A ticket lock for each socket, and one among the sockets.
+#[derive(Default)]
+pub struct HierarchicalTicket {
+    global: Line<Ticket>,
+    groups: [Line<TicketGroup>; GROUPS],
+}
+
+#[derive(Default)]
+struct TicketGroup {
+    local: Ticket,
+    passes: AtomicU32,
+}
+
+impl Lock for HierarchicalTicket {
+    type Thread = Cell<usize>;
+
+    #[inline(always)]
+    fn with<R: Send>(&self, place: &mut Cell<usize>, section: impl FnOnce() -> R + Send) -> R {
+        place.set(Native::group(0) % GROUPS);
+        let group = &self.groups[place.get()].0;
+        group.local.acquire();
+        if group.passes.load(Relaxed) == 0 {
+            self.global.0.acquire();
+        }
+        let result = section();
+        let group = &self.groups[place.get()].0;
+        let passes = group.passes.load(Relaxed);
+        let served = group.local.serving.load(Relaxed) & !1;
+        if passes < BATCH && group.local.next.load(Relaxed) != served.wrapping_add(2) {
+            group.passes.store(passes + 1, Relaxed);
+        } else {
+            group.passes.store(0, Relaxed);
+            self.global.0.release();
+        }
+        group.local.release();
+        result
+    }
+}
+
+/// The same of MCS locks.
+#[derive(Default)]
+pub struct CohortMcs {
+    global: Line<Mcs>,
+    groups: [Line<McsGroup>; GROUPS],
+}
+
+#[derive(Default)]
+struct McsGroup {
+    local: Mcs,
+    passes: AtomicU32,
+    /// For the global lock; used by who holds the local one.
+    node: AtomicPtr<Node>,
+}
+
+impl McsGroup {
+    #[inline(always)]
+    fn node(&self) -> &Node {
+        let mut node = self.node.load(Relaxed);
+        if node.is_null() {
+            node = fresh();
+            self.node.store(node, Relaxed);
+        }
+        // SAFETY: it is never freed.
+        unsafe { &*node }
+    }
+}
+
+#[cold]
+pub fn fresh<T: Default>() -> *mut T {
+    Box::leak(Box::default())
+}
+
+#[derive(Default)]
+pub struct Near {
+    node: Node,
+    group: Cell<usize>,
+}
+
+impl Lock for CohortMcs {
+    type Thread = Near;
+
+    #[inline(always)]
+    fn with<R: Send>(&self, near: &mut Near, section: impl FnOnce() -> R + Send) -> R {
+        near.group.set(Native::group(0) % GROUPS);
+        let group = &self.groups[near.group.get()].0;
+        group.local.acquire(&near.node);
+        if group.passes.load(Relaxed) == 0 {
+            self.global.0.acquire(group.node());
+        }
+        let result = section();
+        let group = &self.groups[near.group.get()].0;
+        let passes = group.passes.load(Relaxed);
+        if passes < BATCH && !near.node.next.load(Relaxed).is_null() {
+            group.passes.store(passes + 1, Relaxed);
+        } else {
+            group.passes.store(0, Relaxed);
+            self.global.0.release(group.node());
+        }
+        group.local.release(&near.node);
+        result
+    }
+}
+
+/// An MCS lock for each socket, and a spinlock among the sockets.
+#[derive(Default)]
+pub struct CohortTtasMcs {
+    global: Line<Ttas>,
+    groups: [Line<McsGroup>; GROUPS],
+}
+
+impl Lock for CohortTtasMcs {
+    type Thread = Near;
+
+    #[inline(always)]
+    fn with<R: Send>(&self, near: &mut Near, section: impl FnOnce() -> R + Send) -> R {
+        near.group.set(Native::group(0) % GROUPS);
+        let group = &self.groups[near.group.get()].0;
+        group.local.acquire(&near.node);
+        if group.passes.load(Relaxed) == 0 {
+            self.global.0.acquire();
+        }
+        let result = section();
+        let group = &self.groups[near.group.get()].0;
+        let passes = group.passes.load(Relaxed);
+        if passes < BATCH && !near.node.next.load(Relaxed).is_null() {
+            group.passes.store(passes + 1, Relaxed);
+        } else {
+            group.passes.store(0, Relaxed);
+            self.global.0.release();
+        }
+        group.local.release(&near.node);
+        result
+    }
+}
+
+/// The same of locks that can be given up; here nobody does.
+#[derive(Default)]
+pub struct TimedCohort {
+    global: Line<Ttas>,
+    groups: [Line<TimedGroup>; GROUPS],
+}
+
+#[derive(Default)]
+struct TimedGroup {
+    local: TimedMcs,
+    passes: AtomicU32,
+}
+
+impl Lock for TimedCohort {
+    type Thread = (Places<Place>, Cell<usize>);
+
+    #[inline(always)]
+    fn with<R: Send>(
+        &self,
+        (places, near): &mut Self::Thread,
+        section: impl FnOnce() -> R + Send,
+    ) -> R {
+        near.set(Native::group(0) % GROUPS);
+        let group = &self.groups[near.get()].0;
+        group.local.acquire(places);
+        if group.passes.load(Relaxed) == 0 {
+            self.global.0.acquire();
+        }
+        let result = section();
+        let group = &self.groups[near.get()].0;
+        let passes = group.passes.load(Relaxed);
+        if passes < BATCH && group.local.is_followed(places) {
+            group.passes.store(passes + 1, Relaxed);
+            if group.local.pass(places, FIRST) {
+                return result;
+            }
+        }
+        group.passes.store(0, Relaxed);
+        self.global.0.release();
+        group.local.release(places);
+        result
+    }
+}

@@ -1,0 +1,244 @@
+//! Locks that readers share, written down plainly. For [`super::super::instructions`] only.
+
+use std::hint::spin_loop;
+use std::ptr;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicPtr, AtomicU32};
+
+use super::super::arena::Lock;
+use super::Futex;
+
+const WAITING: u32 = 0;
+const GRANTED: u32 = 2;
+
+/// The lock in one word, whose waiters sleep.
+#[derive(Default)]
+pub struct CompactRw(AtomicU32);
+
+const SLEEPS: u32 = 1;
+const ONE_WRITES: u32 = 1 << 1;
+const ONE_READS: u32 = 1 << 13;
+
+impl Lock for CompactRw {
+    const SHARED: bool = true;
+
+    type Thread = ();
+
+    #[inline(always)]
+    fn with<R: Send>(&self, _: &mut (), section: impl FnOnce() -> R + Send) -> R {
+        if self.0.compare_exchange(0, ONE_WRITES, Acquire, Relaxed).is_err() {
+            self.contend(|value| value & !SLEEPS == 0, ONE_WRITES);
+        }
+        let result = section();
+        if self.0.compare_exchange(ONE_WRITES, 0, Release, Relaxed).is_err() {
+            self.leave(ONE_WRITES);
+        }
+        result
+    }
+
+    #[inline(always)]
+    fn share<R: Send>(&self, _: &mut (), section: impl FnOnce() -> R + Send) -> R {
+        if self.0.compare_exchange(0, ONE_READS, Acquire, Relaxed).is_err() {
+            self.contend(|value| value & ONE_WRITES == 0, ONE_READS);
+        }
+        let result = section();
+        let rest = self.0.fetch_sub(ONE_READS, Release) - ONE_READS;
+        if rest & SLEEPS != 0 && rest < ONE_READS {
+            self.leave(0);
+        }
+        result
+    }
+}
+
+impl CompactRw {
+    #[cold]
+    fn contend(&self, may_enter: impl Fn(u32) -> bool, share: u32) {
+        loop {
+            let value = self.0.load(Relaxed);
+            let enters = may_enter(value);
+            let new = if enters { value + share } else { value | SLEEPS };
+            let changed = self.0.compare_exchange(value, new, Acquire, Relaxed).is_ok();
+            if changed && enters {
+                return;
+            }
+            if changed {
+                Futex::wait(&self.0, new);
+            }
+        }
+    }
+
+    /// Takes the mark with a share, and wakes all who sleep.
+    #[cold]
+    fn leave(&self, share: u32) {
+        self.0.fetch_sub(share, Release);
+        if self.0.fetch_and(!SLEEPS, Relaxed) & SLEEPS != 0 {
+            Futex::wake_all(&self.0);
+        }
+    }
+}
+
+/// Readers and writers in one queue.
+#[derive(Default)]
+pub struct FairRw {
+    tail: AtomicPtr<Place>,
+    first: AtomicPtr<Place>,
+    readers: AtomicU32,
+}
+
+#[derive(Default)]
+pub struct Place {
+    next: AtomicPtr<Place>,
+    gate: AtomicU32,
+    state: AtomicU32,
+}
+
+const OPEN: u32 = 1;
+const READER_BEHIND: u32 = 2;
+const WRITER_BEHIND: u32 = 4;
+const WRITER: u32 = 1;
+const READER: u32 = 2;
+
+impl Place {
+    fn wait(&self) {
+        while self.gate.load(Acquire) != GRANTED {
+            spin_loop();
+        }
+    }
+
+    fn linked(&self) -> *mut Place {
+        loop {
+            let next = self.next.load(Acquire);
+            if !next.is_null() {
+                return next;
+            }
+            spin_loop();
+        }
+    }
+
+    /// # Safety
+    ///
+    /// It waits.
+    unsafe fn grant(place: *mut Place) {
+        // SAFETY: it stays until this.
+        unsafe { &*place }.gate.store(GRANTED, Release);
+    }
+}
+
+impl Lock for FairRw {
+    const SHARED: bool = true;
+
+    type Thread = (Place, Place);
+
+    #[inline(always)]
+    fn with<R: Send>(
+        &self,
+        (place, _): &mut Self::Thread,
+        section: impl FnOnce() -> R + Send,
+    ) -> R {
+        self.acquire(place);
+        let result = section();
+        if let Some(next) = self.behind(place) {
+            if place.state.load(Relaxed) & READER_BEHIND != 0 {
+                self.readers.fetch_add(READER, Relaxed);
+            }
+            // SAFETY: it is behind us.
+            unsafe { Place::grant(next) };
+        }
+        result
+    }
+
+    #[inline(always)]
+    fn share<R: Send>(
+        &self,
+        (_, place): &mut Self::Thread,
+        section: impl FnOnce() -> R + Send,
+    ) -> R {
+        self.acquire_shared(place);
+        let result = section();
+        let mut leaving = READER;
+        if let Some(next) = self.behind(place)
+            && place.state.load(Relaxed) & WRITER_BEHIND != 0
+        {
+            self.first.store(next, Relaxed);
+            leaving -= WRITER;
+        }
+        if self.readers.fetch_sub(leaving, AcqRel).wrapping_sub(leaving) == WRITER {
+            self.wake_writer();
+        }
+        result
+    }
+}
+
+impl FairRw {
+    #[inline(always)]
+    fn enqueue(&self, place: &Place) -> *mut Place {
+        place.next.store(ptr::null_mut(), Relaxed);
+        place.gate.store(WAITING, Relaxed);
+        place.state.store(0, Relaxed);
+        self.tail.swap(ptr::from_ref(place).cast_mut(), AcqRel)
+    }
+
+    #[inline(always)]
+    fn acquire(&self, place: &Place) {
+        let ours = ptr::from_ref(place).cast_mut();
+        let previous = self.enqueue(place);
+        if !previous.is_null() {
+            // SAFETY: it stays until it has seen our link.
+            let previous = unsafe { &*previous };
+            previous.state.fetch_or(WRITER_BEHIND, Relaxed);
+            previous.next.store(ours, Release);
+        } else if self.readers.load(Acquire) == 0 {
+            return;
+        } else {
+            self.first.store(ours, Relaxed);
+            if self.readers.fetch_add(WRITER, AcqRel) == 0 {
+                self.readers.store(0, Relaxed);
+                return;
+            }
+        }
+        place.wait();
+    }
+
+    #[inline(always)]
+    fn acquire_shared(&self, place: &Place) {
+        let previous = self.enqueue(place);
+        if previous.is_null() {
+            self.readers.fetch_add(READER, Relaxed);
+        } else {
+            // SAFETY: it stays until it has seen our link.
+            let previous = unsafe { &*previous };
+            let open = previous.state.fetch_or(READER_BEHIND, AcqRel) & OPEN != 0;
+            if open {
+                self.readers.fetch_add(READER, Relaxed);
+            }
+            previous.next.store(ptr::from_ref(place).cast_mut(), Release);
+            if !open {
+                place.wait();
+            }
+        }
+        if place.state.fetch_or(OPEN, AcqRel) & READER_BEHIND != 0 {
+            let next = place.linked();
+            self.readers.fetch_add(READER, Relaxed);
+            // SAFETY: it is behind us.
+            unsafe { Place::grant(next) };
+        }
+    }
+
+    #[inline(always)]
+    fn behind(&self, place: &Place) -> Option<*mut Place> {
+        let ours = ptr::from_ref(place).cast_mut();
+        if place.next.load(Relaxed).is_null()
+            && self.tail.compare_exchange(ours, ptr::null_mut(), Release, Relaxed).is_ok()
+        {
+            return None;
+        }
+        Some(place.linked())
+    }
+
+    #[cold]
+    fn wake_writer(&self) {
+        self.readers.store(0, Relaxed);
+        // SAFETY: a writer that is noted waits.
+        unsafe { Place::grant(self.first.load(Relaxed)) };
+    }
+}

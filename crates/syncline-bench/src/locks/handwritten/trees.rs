@@ -1,0 +1,317 @@
+//! Locks with a queue for each group of near processors, written down plainly. For
+//! [`super::super::instructions`] only.
+
+use std::cell::Cell;
+use std::hint::spin_loop;
+use std::ptr;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicPtr, AtomicU32};
+
+use syncline::memory::{Memory, Native};
+
+use super::super::arena::Lock;
+use super::near::{BATCH, GROUPS, Line, fresh};
+use super::queues::{FIRST, Place, Places, TimedMcs};
+
+/// Groups in a tree of two levels below the machine.
+const TREE: usize = 21;
+
+/// The place of the smallest group that this thread is in.
+#[inline(always)]
+fn smallest_group() -> usize {
+    let mut place = 0;
+    for level in 0..2 {
+        if Native::is_divided(level) {
+            place = place * GROUPS + 1 + Native::group(level) % GROUPS;
+        }
+    }
+    place
+}
+
+const WAITING: u32 = 0;
+const GRANTED: u32 = 2;
+/// The group doesn't have the lock.
+const CLIMB: u32 = u32::MAX - 1;
+
+/// A tree of MCS queues.
+#[derive(Default)]
+pub struct Hmcs([Line<Queue>; TREE]);
+
+#[derive(Default)]
+struct Queue {
+    tail: AtomicPtr<Entry>,
+    /// The group's in the queue above.
+    entry: AtomicPtr<Entry>,
+}
+
+#[derive(Default)]
+struct Entry {
+    next: AtomicPtr<Entry>,
+    status: AtomicU32,
+}
+
+#[derive(Default)]
+pub struct Leaf {
+    entry: Entry,
+    place: Cell<usize>,
+}
+
+impl Lock for Hmcs {
+    type Thread = Leaf;
+
+    #[inline(always)]
+    fn with<R: Send>(&self, leaf: &mut Leaf, section: impl FnOnce() -> R + Send) -> R {
+        let place = smallest_group();
+        leaf.place.set(place);
+        self.acquire(place, &leaf.entry);
+        let result = section();
+        self.release(leaf.place.get(), &leaf.entry);
+        result
+    }
+}
+
+impl Hmcs {
+    fn above(&self, place: usize) -> (usize, &Entry) {
+        let mut entry = self.0[place].0.entry.load(Relaxed);
+        if entry.is_null() {
+            entry = fresh();
+            self.0[place].0.entry.store(entry, Relaxed);
+        }
+        // SAFETY: it is never freed.
+        ((place - 1) / GROUPS, unsafe { &*entry })
+    }
+
+    fn acquire(&self, place: usize, entry: &Entry) {
+        let ours = ptr::from_ref(entry).cast_mut();
+        entry.next.store(ptr::null_mut(), Relaxed);
+        entry.status.store(WAITING, Relaxed);
+        let previous = self.0[place].0.tail.swap(ours, AcqRel);
+        if !previous.is_null() {
+            // SAFETY: the entry before ours stays until it has seen our link.
+            unsafe { &*previous }.next.store(ours, Release);
+            while entry.status.load(Acquire) == WAITING {
+                spin_loop();
+            }
+            if entry.status.load(Relaxed) != CLIMB {
+                return;
+            }
+        }
+        entry.status.store(GRANTED, Relaxed);
+        if place > 0 {
+            let (place, entry) = self.above(place);
+            self.acquire(place, entry);
+        }
+    }
+
+    fn release(&self, place: usize, entry: &Entry) {
+        if place == 0 {
+            return self.leave(place, entry, GRANTED);
+        }
+        let status = entry.status.load(Relaxed);
+        let next = entry.next.load(Acquire);
+        if status < GRANTED + BATCH * 2 && !next.is_null() {
+            // SAFETY: the one behind stays until it is granted the lock.
+            return unsafe { &*next }.status.store(status + 2, Release);
+        }
+        let (above, group) = self.above(place);
+        self.release(above, group);
+        self.leave(place, entry, CLIMB);
+    }
+
+    fn leave(&self, place: usize, entry: &Entry, status: u32) {
+        let ours = ptr::from_ref(entry).cast_mut();
+        let mut next = entry.next.load(Acquire);
+        if next.is_null() {
+            let tail = &self.0[place].0.tail;
+            if tail.compare_exchange(ours, ptr::null_mut(), Release, Relaxed).is_ok() {
+                return;
+            }
+            while next.is_null() {
+                spin_loop();
+                next = entry.next.load(Acquire);
+            }
+        }
+        // SAFETY: the one behind stays until it is granted something.
+        unsafe { &*next }.status.store(status, Release);
+    }
+}
+
+/// The same of queues that can be left; here none is.
+#[derive(Default)]
+pub struct TimedHmcs([Line<TimedQueue>; TREE]);
+
+#[derive(Default)]
+struct TimedQueue {
+    queue: TimedMcs,
+    /// The group's places in the queue above.
+    places: AtomicPtr<Places<Place>>,
+}
+
+/// Granted: to be the first of a group that has the lock, and only the first.
+const HELD: u32 = FIRST + 2;
+
+#[derive(Default)]
+pub struct TimedLeaf {
+    places: Places<Place>,
+    group: Cell<usize>,
+}
+
+impl Lock for TimedHmcs {
+    type Thread = TimedLeaf;
+
+    #[inline(always)]
+    fn with<R: Send>(&self, leaf: &mut TimedLeaf, section: impl FnOnce() -> R + Send) -> R {
+        let group = smallest_group();
+        leaf.group.set(group);
+        self.acquire(group, &leaf.places);
+        let result = section();
+        self.release(leaf.group.get(), &leaf.places);
+        result
+    }
+}
+
+impl TimedHmcs {
+    #[inline]
+    fn above(&self, group: usize) -> (usize, &Places<Place>) {
+        let mut places = self.0[group].0.places.load(Relaxed);
+        if places.is_null() {
+            places = fresh();
+            self.0[group].0.places.store(places, Relaxed);
+        }
+        // SAFETY: it is never freed.
+        ((group - 1) / GROUPS, unsafe { &*places })
+    }
+
+    fn acquire(&self, group: usize, places: &Places<Place>) {
+        let mut granted = self.0[group].0.queue.join(places);
+        if granted == FIRST {
+            if group > 0 {
+                let (group, places) = self.above(group);
+                self.acquire(group, places);
+            }
+            granted = HELD;
+        }
+        TimedMcs::note(places).store(granted, Relaxed);
+    }
+
+    fn release(&self, group: usize, places: &Places<Place>) {
+        let queue = &self.0[group].0.queue;
+        if group == 0 {
+            return queue.leave(places, HELD);
+        }
+        let granted = TimedMcs::note(places).load(Relaxed);
+        if granted < HELD + BATCH * 2 && queue.pass(places, granted + 2) {
+            return;
+        }
+        let (above, group_places) = self.above(group);
+        self.release(above, group_places);
+        queue.leave(places, FIRST);
+    }
+}
+
+/// A queue for each socket, each of which is spliced into one of all.
+#[derive(Default)]
+pub struct Hclh {
+    global: Line<AtomicPtr<Splice>>,
+    groups: [Line<Cluster>; GROUPS],
+}
+
+#[derive(Default)]
+struct Cluster {
+    tail: AtomicPtr<Splice>,
+    crowded: AtomicU32,
+}
+
+/// A place in a group's queue, and then in the queue of all.
+#[derive(Default)]
+pub struct Splice {
+    local: AtomicU32,
+    global: AtomicU32,
+    left: AtomicU32,
+}
+
+const SPLICED: u32 = 4;
+/// How long the first of a group lets others gather, in transfers of a line.
+const GATHERING: u32 = 8;
+
+impl Lock for Hclh {
+    type Thread = Places<Splice>;
+
+    #[inline(always)]
+    fn with<R: Send>(&self, places: &mut Places<Splice>, section: impl FnOnce() -> R + Send) -> R {
+        self.acquire(places);
+        let result = section();
+        // SAFETY: ours until it is released.
+        let place = unsafe { &*places.enqueued() };
+        if place.local.load(Relaxed) == SPLICED {
+            place.global.store(GRANTED, Release);
+        } else {
+            place.local.store(GRANTED, Release);
+        }
+        result
+    }
+}
+
+impl Hclh {
+    #[inline(always)]
+    fn acquire(&self, places: &Places<Splice>) {
+        let group = &self.groups[Native::group(0) % GROUPS].0;
+        let mine = places.take();
+        // SAFETY: ours until it is released; those before ours until we have left them.
+        unsafe {
+            (*mine).local.store(WAITING, Relaxed);
+            (*mine).global.store(WAITING, Relaxed);
+            (*mine).left.store(0, Relaxed);
+            let before = group.tail.swap(mine, AcqRel);
+            if !before.is_null() {
+                while (*before).local.load(Acquire) == WAITING {
+                    spin_loop();
+                }
+                if (*before).local.load(Relaxed) != SPLICED {
+                    return places.keep(before);
+                }
+            }
+            let previous = self.splice(group);
+            if !before.is_null() && before != previous {
+                Self::leave(places, before);
+            }
+            if !previous.is_null() {
+                let state = &(*previous).global;
+                group.crowded.store(u32::from(state.load(Relaxed) != GRANTED), Relaxed);
+                while state.load(Acquire) != GRANTED {
+                    spin_loop();
+                }
+                if before == previous {
+                    places.keep(previous);
+                } else {
+                    Self::leave(places, previous);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn splice(&self, group: &Cluster) -> *mut Splice {
+        if group.crowded.load(Relaxed) != 0 {
+            Native::delay(GATHERING);
+        }
+        let last = group.tail.load(Acquire);
+        assert!(!last.is_null(), "our place, or one behind it");
+        let previous = self.global.0.swap(last, AcqRel);
+        // SAFETY: its thread waits for us, or is us.
+        unsafe { (*last).local.store(SPLICED, Release) };
+        previous
+    }
+
+    /// # Safety
+    ///
+    /// The caller was behind the place, in one of the queues.
+    #[inline(always)]
+    unsafe fn leave(places: &Places<Splice>, place: *mut Splice) {
+        // SAFETY: it stays until both have left.
+        let left = unsafe { &(*place).left };
+        if left.load(Acquire) != 0 || left.swap(1, AcqRel) != 0 {
+            places.keep(place);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The condition variable's cases, over any lock.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use syncline::Condvar;
+use syncline::lock::RawLock;
+use syncline::memory::{Data, Memory, Pooled};
+
+use crate::Engine;
+
+/// A condition variable, right or broken.
+pub trait Condition<M: Memory>: Default + Send + Sync + 'static {
+    /// Releases the lock, waits, and acquires the lock again.
+    ///
+    /// # Safety
+    ///
+    /// The lock is held, and was acquired with this node.
+    unsafe fn wait<L: RawLock<Memory = M>>(
+        &self,
+        lock: &L,
+        node: &L::Node,
+        deadline: Option<Duration>,
+    );
+    /// Wakes one of those that wait.
+    fn notify_one(&self);
+    /// Wakes all that wait.
+    fn notify_all(&self);
+}
+
+/// Makes a type with these methods a [`Condition`](cases::condvar::Condition).
+#[macro_export]
+macro_rules! condition {
+    ($Condvar:ident) => {
+        impl<M: syncline::memory::Memory> $crate::cases::condvar::Condition<M> for $Condvar<M> {
+            unsafe fn wait<L: syncline::lock::RawLock<Memory = M>>(
+                &self,
+                lock: &L,
+                node: &L::Node,
+                deadline: Option<core::time::Duration>,
+            ) {
+                // SAFETY: our caller's promise.
+                unsafe { self.wait_raw(lock, node, deadline) }
+            }
+            fn notify_one(&self) {
+                $Condvar::notify_one(self);
+            }
+            fn notify_all(&self) {
+                $Condvar::notify_all(self);
+            }
+        }
+    };
+}
+
+condition!(Condvar);
+
+/// A store of tokens.
+struct Store<C, L: RawLock> {
+    lock: L,
+    filled: C,
+    tokens: <L::Memory as Memory>::Data<u32>,
+}
+
+impl<L: RawLock<Memory: Engine> + 'static, C: Condition<L::Memory>> Store<C, L> {
+    /// Runs so many takers, then one thread that puts something in.
+    fn play(takers: usize, put: impl Fn(&Self) + Send + Sync + 'static) {
+        let tokens = Data::new(0);
+        let store = Arc::new(Self { lock: L::default(), filled: C::default(), tokens });
+        let shared = Arc::clone(&store);
+        L::Memory::run(
+            takers + 1,
+            move |thread| {
+                if thread < takers { shared.take() } else { put(&shared) }
+            },
+        );
+        assert_eq!(L::Memory::read(&store.tokens), 0, "tokens are left");
+    }
+
+    fn with<R>(&self, act: impl FnOnce(&L::Node) -> R) -> R {
+        let node = Pooled::<L::Node, L::Memory>::new();
+        // SAFETY: the node stays until the release.
+        unsafe {
+            self.lock.acquire(&node);
+            let result = act(&node);
+            self.lock.release(&node);
+            result
+        }
+    }
+
+    /// Waits for a token and takes it.
+    fn take(&self) {
+        self.with(|node| {
+            while L::Memory::read(&self.tokens) == 0 {
+                // SAFETY: the lock is held with this node.
+                unsafe { self.filled.wait(&self.lock, node, None) };
+            }
+            self.add(u32::MAX);
+        });
+    }
+
+    /// For the lock's holder.
+    fn add(&self, tokens: u32) {
+        // SAFETY: the lock is held, and the checkers see to it.
+        unsafe { self.tokens.with(|all| *all = (*all).wrapping_add(tokens)) };
+    }
+}
+
+/// Tokens come one by one, each with a notification after the release.
+pub fn one<C, L>(takers: usize)
+where
+    L: RawLock<Memory: Engine> + 'static,
+    C: Condition<L::Memory>,
+{
+    let put = move |store: &Store<C, L>| {
+        for _ in 0..takers {
+            store.with(|_| store.add(1));
+            store.filled.notify_one();
+        }
+    };
+    Store::play(takers, put);
+}
+
+/// All tokens come at once, with one notification by the lock's holder.
+pub fn all<C, L>(takers: usize)
+where
+    L: RawLock<Memory: Engine> + 'static,
+    C: Condition<L::Memory>,
+{
+    let put = move |store: &Store<C, L>| {
+        store.with(|_| {
+            store.add(takers as u32);
+            store.filled.notify_all();
+        });
+    };
+    Store::play(takers, put);
+}
+
+/// The token comes after a wait that only its deadline ends.
+pub fn until<C, L>()
+where
+    L: RawLock<Memory: Engine> + 'static,
+    C: Condition<L::Memory>,
+{
+    let wait = |store: &Store<C, L>| {
+        store.with(|node| {
+            // SAFETY: the lock is held with this node.
+            unsafe { store.filled.wait(&store.lock, node, Some(L::Memory::soon())) };
+            store.add(1);
+        });
+        store.filled.notify_one();
+    };
+    Store::play(1, wait);
+}

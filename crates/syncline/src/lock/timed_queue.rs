@@ -1,0 +1,226 @@
+//! The queue of MCS locks whose waiters can give up.
+//!
+//! Waiters are linked and each watches its own place. Both a waiter that gives up and whoever
+//! hands over to it exchange the place's state, and whoever comes second finds what the other has
+//! done: the waiter finds that it was granted something after all, or the one before it finds
+//! that the waiter has left. Then that one frees the place and goes on to the next. So of a grant
+//! it is known at once whether it has come to somebody, and nobody waits for anybody.
+//!
+//! ```text
+//!   WAITING -> LEFT         by its owner, whose place it is no more
+//!   WAITING -> FIRST, ...   by the one before it; even numbers from FIRST on are the lock's own
+//!   LEFT    -> FIRST, ...   likewise, who so finds that it has been left
+//! ```
+
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::time::Duration;
+
+use bytemuck::Zeroable;
+
+use super::handle::Handle;
+use crate::memory::{Link, Memory, Word};
+use crate::wait::{PARKED, Wait};
+
+const WAITING: u32 = 0;
+const LEFT: u32 = 2;
+/// Granted: to be the first of the queue.
+pub const FIRST: u32 = 4;
+
+/// The queue's tail.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Queue<M: Memory>(M::Link<Place<M>>);
+
+/// A place in the queue. Once left it belongs to the first, who finds it.
+#[derive(Debug, Default)]
+pub struct Place<M: Memory> {
+    next: M::Link<Self>,
+    state: M::Word,
+}
+
+// SAFETY: a link and nothing else, so it may be zero when its links may.
+unsafe impl<M: Memory> Zeroable for Queue<M> where M::Link<Place<M>>: Zeroable {}
+
+impl<M: Memory> Queue<M> {
+    /// A place that may be put into the queue.
+    ///
+    /// # Safety
+    ///
+    /// The handle is the caller's alone.
+    #[inline]
+    unsafe fn place(handle: &Handle<Place<M>, M>) -> M::Ref<Place<M>> {
+        // SAFETY: our caller's promise, and what the handle gives is ours until it is enqueued.
+        unsafe {
+            let mine = handle.take();
+            let place = M::follow::<Place<M>>(mine);
+            // Relaxed: the swap or exchange that enqueues it publishes them.
+            place.next.store(None, Relaxed);
+            place.state.store(WAITING, Relaxed);
+            mine
+        }
+    }
+
+    /// Joins the queue and waits to be its first. Returns what was granted, which is [`FIRST`] if
+    /// nobody was there, or none if the deadline passed.
+    ///
+    /// # Safety
+    ///
+    /// The handle is the caller's alone, until it has left the queue.
+    #[inline]
+    pub unsafe fn join<W: Wait>(
+        &self,
+        handle: &Handle<Place<M>, M>,
+        deadline: Option<Duration>,
+    ) -> Option<u32> {
+        // SAFETY: our caller's promise.
+        let mine = unsafe { Self::place(handle) };
+        // AcqRel: pairs with the Release of the last first one's exchange, and publishes our
+        // place to the swap of the one behind us.
+        let Some(previous) = self.0.swap(Some(mine), AcqRel) else { return Some(FIRST) };
+        // SAFETY: ours stays until we have left it or the queue, the one before ours until a
+        // first one has seen our link, whether its owner has left or not.
+        let (place, before) =
+            unsafe { (M::follow::<Place<M>>(mine), M::follow::<Place<M>>(previous)) };
+        // Release: pairs with the Acquire in `behind`: our place is initialised.
+        before.next.store(Some(mine), Release);
+        if W::wait::<M>(&place.state, 0, deadline, |state| state >= FIRST).is_some() {
+            // Relaxed: we have just waited for it.
+            return Some(place.state.load(Relaxed));
+        }
+        // Acquire: pairs with the Release of `replace`, if we were granted something after all.
+        // Release: pairs with its Acquire, since the place is then the first one's to free.
+        let granted = place.state.swap(LEFT, AcqRel) & !PARKED;
+        (granted >= FIRST).then_some(granted)
+    }
+
+    /// Joins the queue if nobody is there.
+    ///
+    /// # Safety
+    ///
+    /// As for [`join`](Self::join).
+    #[inline]
+    pub unsafe fn try_join(&self, handle: &Handle<Place<M>, M>) -> bool {
+        // SAFETY: our caller's promise, and a place that is not enqueued is ours.
+        unsafe {
+            let mine = Self::place(handle);
+            // AcqRel: as the swap in `join`.
+            let joined = self.0.exchange(None, Some(mine), AcqRel);
+            if !joined {
+                handle.keep(mine);
+            }
+            joined
+        }
+    }
+
+    /// Leaves the queue, and grants this to the one behind, if there is one.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the queue's first, with this handle.
+    #[inline]
+    pub unsafe fn leave<W: Wait>(&self, handle: &Handle<Place<M>, M>, granted: u32) {
+        // SAFETY: the caller's place is its own, and so is each that it finds left.
+        unsafe {
+            let mut mine = handle.enqueued();
+            let Some(mut next) = self.behind::<W>(mine) else { return handle.keep(mine) };
+            while !Self::grant::<W>(handle, mine, next, granted) {
+                mine = next;
+                let Some(one) = self.behind::<W>(mine) else { return handle.keep(mine) };
+                next = one;
+            }
+        }
+    }
+
+    /// Leaves the queue if this can be granted to somebody, and says whether it was.
+    ///
+    /// # Safety
+    ///
+    /// As for [`leave`](Self::leave).
+    #[inline]
+    pub unsafe fn pass<W: Wait>(&self, handle: &Handle<Place<M>, M>, granted: u32) -> bool {
+        // SAFETY: as in `leave`.
+        unsafe {
+            let mut mine = handle.enqueued();
+            // Acquire: pairs with the Release of the link.
+            while let Some(next) = M::follow::<Place<M>>(mine).next.load(Acquire) {
+                if Self::grant::<W>(handle, mine, next, granted) {
+                    return true;
+                }
+                mine = next;
+                handle.stay_at(mine);
+            }
+            false
+        }
+    }
+
+    /// A word for the first one's own use.
+    ///
+    /// # Safety
+    ///
+    /// As for [`leave`](Self::leave); for as long as the caller is.
+    #[inline]
+    pub unsafe fn note<'a>(handle: &Handle<Place<M>, M>) -> &'a M::Word {
+        // SAFETY: the caller's place is its own, and nobody else uses its state any more.
+        unsafe { &M::follow::<Place<M>>(handle.enqueued()).state }
+    }
+
+    /// Whether somebody is behind the first, who may have given up.
+    ///
+    /// # Safety
+    ///
+    /// As for [`leave`](Self::leave).
+    #[inline]
+    pub unsafe fn is_followed(handle: &Handle<Place<M>, M>) -> bool {
+        // SAFETY: the caller's place is its own. Relaxed: a hint.
+        unsafe { M::follow::<Place<M>>(handle.enqueued()).next.load(Relaxed).is_some() }
+    }
+
+    /// Gives up a place, and grants this to the next one. If that was left, it is the caller's.
+    ///
+    /// # Safety
+    ///
+    /// `mine` is the caller's and first, `next` is behind it.
+    #[inline]
+    unsafe fn grant<W: Wait>(
+        handle: &Handle<Place<M>, M>,
+        mine: M::Ref<Place<M>>,
+        next: M::Ref<Place<M>>,
+        granted: u32,
+    ) -> bool {
+        // SAFETY: the next place stays until we have granted this to it. Nobody uses ours any
+        // more, since the next one is linked.
+        unsafe {
+            let left = W::replace::<M>(&M::follow::<Place<M>>(next).state, granted) == LEFT;
+            handle.keep(mine);
+            !left
+        }
+    }
+
+    /// The place behind the first one, or none once the queue is empty.
+    ///
+    /// # Safety
+    ///
+    /// `mine` is the caller's and first.
+    #[inline]
+    unsafe fn behind<W: Wait>(&self, mine: M::Ref<Place<M>>) -> Option<M::Ref<Place<M>>> {
+        // SAFETY: our caller's promise.
+        let place = unsafe { M::follow::<Place<M>>(mine) };
+        // Acquire: pairs with the Release of the link.
+        let next = place.next.load(Acquire);
+        // Release: pairs with the Acquire of the next swap or exchange.
+        if next.is_some() || self.0.exchange(Some(mine), None, Release) {
+            return next;
+        }
+        // Somebody has swapped its place in, and is about to link it.
+        let mut looks = 1;
+        loop {
+            W::pause::<M>(looks);
+            // Acquire: as above.
+            let next = place.next.load(Acquire);
+            if next.is_some() {
+                return next;
+            }
+            looks += 1;
+        }
+    }
+}
