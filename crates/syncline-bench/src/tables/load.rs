@@ -3,6 +3,8 @@
 use std::hint::black_box;
 
 use fastrand::Rng;
+use syncline::table::TableClient;
+use syncline::wait::Park;
 
 use super::peers::Map;
 
@@ -65,13 +67,28 @@ pub fn key(number: u64) -> u64 {
 }
 
 impl Step {
+    /// What it says, and its key.
+    #[inline(always)]
+    fn parts(self) -> (u32, u64) {
+        (self.0 & !KEY, key(u64::from(self.0 & KEY)))
+    }
+
+    /// Has the server of the key run it.
+    pub fn ask<V: Value>(self, client: &mut TableClient<V, Park>) {
+        let result = match self.parts() {
+            (PUT, key) => client.put(key, V::of(key)),
+            (REMOVE, key) => client.remove(key),
+            (_, key) => client.get(key),
+        };
+        let _ = black_box(result.expect("it is served"));
+    }
+
     #[inline(always)]
     pub fn run<V: Value, M: Map<V>>(self, map: &M) {
-        let key = key(u64::from(self.0 & KEY));
-        let result = match self.0 & !KEY {
-            PUT => map.put(key, V::of(key)),
-            REMOVE => map.remove(key),
-            _ => map.get(key),
+        let result = match self.parts() {
+            (PUT, key) => map.put(key, V::of(key)),
+            (REMOVE, key) => map.remove(key),
+            (_, key) => map.get(key),
         };
         black_box(result);
     }

@@ -1,6 +1,7 @@
 //! The library's hash tables beside others, on as many threads as there are processors.
 //!
-//! - The paper's mix (SSYNC, section 6.3): 512 and 12 buckets, 12 and 48 keys in each, 64 bytes.
+//! - The paper's mix (SSYNC, section 6.3): 512 and 12 buckets, 12 and 48 keys in each, 64 bytes;
+//!   also with the paper's own tables, over locks and over messages.
 //! - Standard mixes over several sizes and skews, 64-bit keys and values; and filling an empty
 //!   table.
 //! - Memory for an entry.
@@ -9,6 +10,7 @@
 
 mod load;
 mod peers;
+mod served;
 
 use std::sync::Barrier;
 use std::thread;
@@ -20,6 +22,7 @@ use serde::Serialize;
 
 use self::load::{MIXES, PAPER, Skew, Step, Value, key, numbers, stream};
 use self::peers::{Contender, Running, contenders, paper_table};
+use self::served::served_table;
 use crate::rounds::{self, Once};
 use crate::statistics::Spread;
 use crate::{Size, heap};
@@ -112,6 +115,7 @@ impl Bench {
         let entries = BUCKETS * keys;
         let mut all = contenders::<[u64; 8]>();
         all.insert(0, paper_table::<[u64; 8], BUCKETS>());
+        all.insert(1, served_table::<[u64; 8], BUCKETS>());
         let filled = fill(&all, entries);
         let mut random = Rng::with_seed(entries as u64);
         let streams: Vec<_> = (0..self.threads)
@@ -176,7 +180,7 @@ impl Bench {
             .map(|(_, _, table)| -> Once<[f64; 2]> {
                 Box::new(move || {
                     let run = |table: &dyn Running<V>, steps: &Vec<Step>| table.run(steps);
-                    Ok(timed(&**table, streams, run).speeds(steps))
+                    Ok(timed(&**table, streams, run).speeds(steps / table.share()))
                 })
             })
             .collect();

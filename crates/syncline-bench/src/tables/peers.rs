@@ -30,14 +30,21 @@ pub trait Running<V>: Sync {
     /// Runs the steps of a stream once.
     fn run(&self, stream: &[super::load::Step]);
     fn fill(&self, keys: &mut dyn Iterator<Item = u64>);
+    /// One in so many steps is run.
+    fn share(&self) -> usize {
+        1
+    }
 }
 
-impl<V: super::load::Value, M: Map<V>> Running<V> for M {
+/// A table that the threads use themselves.
+struct Direct<M>(M);
+
+impl<V: super::load::Value, M: Map<V>> Running<V> for Direct<M> {
     fn run(&self, stream: &[super::load::Step]) {
-        stream.iter().for_each(|step| step.run(self));
+        stream.iter().for_each(|step| step.run(&self.0));
     }
     fn fill(&self, keys: &mut dyn Iterator<Item = u64>) {
-        keys.for_each(|key| _ = self.put(key, V::of(key)));
+        keys.for_each(|key| _ = self.0.put(key, V::of(key)));
     }
 }
 
@@ -164,7 +171,7 @@ impl<V: Copy + Send + Sync> Map<V> for Sharded<V> {
 /// A table that hashes keys itself.
 macro_rules! contender {
     ($name:literal, $ours:literal, $make:expr) => {
-        Contender { name: $name, ours: $ours, make: |capacity| Box::new($make(capacity)) }
+        Contender { name: $name, ours: $ours, make: |capacity| Box::new(Direct($make(capacity))) }
     };
 }
 

@@ -44,21 +44,32 @@ impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Alone<E
 /// An engine with so many lock servers.
 pub struct WithServers<W, M, const SERVERS: usize>(PhantomData<(W, M)>);
 
-impl<W: Wait, M: Checker + LongMemory, const SERVERS: usize> Setup for WithServers<W, M, SERVERS> {
-    type Engine = Served<W, M>;
+/// Makes a type the [`Setup`] of an engine with so many lock servers, which may be a mutant.
+macro_rules! with_servers {
+    ([$($generics:tt)*] $Setup:ty, $Engine:ty, $servers:expr) => {
+        impl<$($generics)*> $crate::cases::Setup for $Setup {
+            type Engine = $Engine;
 
-    fn start(sessions: usize) -> (Served<W, M>, Vec<Helper>) {
-        let (engine, servers) = Served::new(sessions, SERVERS);
-        let helpers = servers.into_iter().map(|server| {
-            let helper: Helper = Box::new(|| server.serve());
-            helper
-        });
-        (engine, helpers.collect())
-    }
+            fn start(sessions: usize) -> ($Engine, Vec<$crate::cases::Helper>) {
+                let (engine, servers) = <$Engine>::new(sessions, $servers);
+                let helpers = servers.into_iter().map(|server| {
+                    let helper: $crate::cases::Helper = Box::new(|| server.serve());
+                    helper
+                });
+                (engine, helpers.collect())
+            }
 
-    fn end(engine: &Served<W, M>) {
-        engine.close();
-    }
+            fn end(engine: &$Engine) {
+                engine.close();
+            }
+        }
+    };
+}
+pub(crate) use with_servers;
+
+with_servers! {
+    [W: Wait, M: Checker + LongMemory, const SERVERS: usize]
+    WithServers<W, M, SERVERS>, Served<W, M>, SERVERS
 }
 
 type Cell<S> = TCell<u32, <<S as Setup>::Engine as Engine>::Memory>;

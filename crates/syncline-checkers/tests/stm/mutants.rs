@@ -1,7 +1,12 @@
 //! The checkers are checked: each mutant of `broken/stm/` must be rejected by the case that its
 //! list names.
 
-pub use syncline_checkers::failure;
+pub use syncline_checkers::{failure, random_failure};
+
+/// Why a case fails under loom, if it does.
+pub fn loom_failure(case: impl Fn() + Send + Sync + 'static) -> Option<String> {
+    failure(false, case)
+}
 
 /// Requires that one of the cases fails.
 macro_rules! reject {
@@ -29,11 +34,33 @@ macro_rules! reject {
             @$Engine, recorded(2, 1, OwnThread), recorded(2, 2, OwnThread), recorded(3, 1, OwnThread)
         );
     }};
+    (served_counted, $Engine:ty) => {
+        $crate::mutants::reject!(@served $Engine, counted(2, 2), counted(3, 2))
+    };
+    (served_opaque, $Engine:ty) => {
+        $crate::mutants::reject!(@served $Engine, opaque(2), opaque(3), recorded(3, 2, Real))
+    };
+    (served_awaited, $Engine:ty) => {
+        $crate::mutants::reject!(@served $Engine, awaited(2))
+    };
+    (@served $Engine:ty, $($case:ident($($argument:expr),*)),*) => {
+        use $crate::history::Time::Real;
+        use syncline_checkers::Shuttle;
+        /// With one lock server.
+        struct WithServer;
+        $crate::cases::with_servers! { [] WithServer, $Engine, 1 }
+        $crate::mutants::reject!(@setup random_failure, WithServer, $($case($($argument),*)),*)
+    };
     (@$Engine:ty, $($case:ident($($argument:expr),*)),*) => {
+        $crate::mutants::reject!(
+            @setup loom_failure, $crate::cases::Alone<$Engine>, $($case($($argument),*)),*
+        )
+    };
+    (@setup $failure:ident, $Setup:ty, $($case:ident($($argument:expr),*)),*) => {
         let mut why = None;
         $(if why.is_none() {
-            let case = || $crate::cases::$case::<$crate::cases::Alone<$Engine>>($($argument),*);
-            why = $crate::mutants::failure(false, case);
+            let case = || $crate::cases::$case::<$Setup>($($argument),*);
+            why = $crate::mutants::$failure(case);
         })*
         println!("{}", why.expect("the mutant survived"));
     };

@@ -8,9 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use syncline::lock::RawLock;
 use syncline::memory::{Long, LongMemory, Memory};
+use syncline::table::LockTable;
 use syncline::table::version::{Seen, Version};
-use syncline::table::{LockTable, ServedTable, TableClient, TableServer};
-use syncline::wait::Wait;
 use syncline_checkers::Engine;
 
 /// A table with locks, or a mutant of it.
@@ -75,40 +74,6 @@ pub fn one_key<T: Buckets>(threads: usize) {
     assert_eq!(table.get(7), None);
     returned.sort_unstable();
     assert_eq!(returned, (0..threads as u64).collect::<Vec<_>>());
-}
-
-/// What becomes of a served table's threads.
-enum Part<W: Wait, M: Engine> {
-    Serves(TableServer<u64, W, M>),
-    Asks(TableClient<u64, W, M>),
-}
-
-/// The same with a table that is served: threads ask for one key, which is some server's, and for
-/// one of their own.
-pub fn served<W: Wait, M: Engine>(servers: usize, clients: usize) {
-    let (serving, asking) = ServedTable::<u64, M>::new(servers, 1, servers).serve::<W>(clients);
-    let serving = serving.into_iter().map(Part::Serves);
-    let parts = serving.chain(asking.into_iter().map(Part::Asks));
-    let parts: Vec<_> = parts.map(|part| Mutex::new(Some(part))).collect();
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let returned = Arc::clone(&seen);
-    let left = Arc::new(Mutex::new(0));
-    let counted = Arc::clone(&left);
-    M::run(servers + clients, move |thread| {
-        match parts[thread].lock().expect("no panics").take().expect("it is there") {
-            Part::Serves(server) => *counted.lock().expect("no panics") += server.run().len(),
-            Part::Asks(mut client) => {
-                let own = 100 + thread as u64;
-                let old = client.put(7, own).expect("it is served");
-                seen.lock().expect("no panics").extend(old);
-                assert_eq!(client.put(own, own), Ok(None));
-                assert_eq!(client.get(own), Ok(Some(own)));
-            }
-        }
-    });
-    // Each client has left its own key, and one value under the other; the rest came back.
-    assert_eq!(*left.lock().expect("no panics"), clients + 1);
-    assert_eq!(returned.lock().expect("no panics").len(), clients - 1);
 }
 
 /// A version, or a mutant of it.

@@ -1,12 +1,13 @@
 //! The tables under loom; the bounds stand beside the cases.
 
 use syncline::lock::{Mcs, Ttas};
-use syncline::table::LockTable;
 use syncline::table::version::Version;
+use syncline::table::{LockTable, TableClient};
 use syncline::wait::{Park, Spin};
 use syncline_checkers::{Bounds, Loom, model};
 
-use crate::cases::{one_key, own_keys, served, whole};
+use crate::cases::{one_key, own_keys, whole};
+use crate::served::served;
 
 const EXECUTIONS: usize = 20_000;
 
@@ -61,11 +62,16 @@ fn two_writers_and_a_reader() {
 
 #[test]
 fn served_to_one() {
-    explore(Some(3), || served::<Spin, Loom>(1, 1));
-    explore(Some(3), || served::<Park, Loom>(1, 1));
+    explore(Some(3), || served::<TableClient<u64, Spin, Loom>>(1, 1));
+    explore(Some(3), || served::<TableClient<u64, Park, Loom>>(1, 1));
 }
 
 #[test]
 fn served_to_two() {
-    explore(Some(2), || served::<Park, Loom>(1, 2));
+    explore(Some(2), || served::<TableClient<u64, Park, Loom>>(1, 2));
+}
+
+#[test]
+fn served_by_two() {
+    explore(Some(2), || served::<TableClient<u64, Park, Loom>>(2, 1));
 }

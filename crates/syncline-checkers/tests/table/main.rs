@@ -1,4 +1,4 @@
-//! The paper's table under checkers, the versions by which the other tables' readers read, and
+//! The paper's tables under checkers, the versions by which the other tables' readers read, and
 //! mutants of them.
 
 // Some of the mutants are texts of the library, which is made without std.
@@ -8,4 +8,5 @@ mod broken;
 mod cases;
 mod loom;
 mod mutants;
+mod served;
 mod shuttle;

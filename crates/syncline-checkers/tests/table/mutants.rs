@@ -17,6 +17,14 @@ macro_rules! reject {
         $crate::cases::versioned! { [] $Version, Seen, Loom }
         $crate::mutants::reject!(@whole, $Version)
     };
+    (served, $Table:ty, $Server:ty, $Client:ty) => {
+        $crate::served::asks! { [] $Table, $Server, $Client, Loom }
+        let why = [(1, 1), (2, 1), (1, 2)].into_iter().find_map(|(servers, clients)| {
+            let case = move || $crate::served::served::<$Client>(servers, clients);
+            $crate::mutants::failure(false, case)
+        });
+        println!("{}", why.expect("the mutant survived"));
+    };
     (@$case:ident, $Type:ty) => {
         let why = [2, 3].into_iter().find_map(|threads| match threads {
             2 => $crate::mutants::failure(false, || $crate::cases::$case::<$Type>(2)),

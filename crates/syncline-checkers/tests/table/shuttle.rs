@@ -1,12 +1,13 @@
 //! The tables under shuttle, with more threads than loom can take.
 
 use syncline::lock::{Mcs, Ttas};
-use syncline::table::LockTable;
 use syncline::table::version::Version;
+use syncline::table::{LockTable, TableClient};
 use syncline::wait::{Park, Spin};
 use syncline_checkers::{Shuttle, randomly};
 
-use crate::cases::{one_key, own_keys, served, whole};
+use crate::cases::{one_key, own_keys, whole};
+use crate::served::served;
 
 const EXECUTIONS: usize = 600;
 
@@ -29,6 +30,6 @@ fn four_writers_and_a_reader() {
 
 #[test]
 fn served_to_three_by_two() {
-    randomly(EXECUTIONS, || served::<Spin, Shuttle>(2, 3));
-    randomly(EXECUTIONS, || served::<Park, Shuttle>(2, 3));
+    randomly(EXECUTIONS, || served::<TableClient<u64, Spin, Shuttle>>(2, 3));
+    randomly(EXECUTIONS, || served::<TableClient<u64, Park, Shuttle>>(2, 3));
 }

@@ -48,6 +48,10 @@ use crate::wait::{Park, Wait};
 /// The bit of a stamp by which a commit has it.
 const LOCKED: u64 = 1 << 63;
 
+/// Accesses of failed attempts after which a transaction asks for a turn, however few they were:
+/// a long one that nearly always meets a conflict wastes more by trying than its turn costs others.
+const WASTED: usize = 256;
+
 /// The engine for shared memory. `TRIES` is how often a transaction fails before it asks for a
 /// turn: most conflicts are over by then.
 pub struct Shared<W: Wait = Park, M: LongMemory = Native, const TRIES: u32 = 8> {
@@ -68,6 +72,8 @@ pub struct Thread<M: LongMemory> {
     /// The stamps of all cells that were read.
     reads: Vec<NonNull<M::Long>>,
     failures: u32,
+    /// What attempts have cost since, in accesses.
+    wasted: usize,
     /// What the thread's transactions have cost so far that have succeeded, in accesses.
     spent: u64,
     turn: Option<Turn>,
@@ -212,7 +218,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32> Shared<W, M, TRIES> {
     fn succeeded(&self, thread: &mut Thread<M>, written: usize) {
         let cost = (thread.reads.len() + written) as u64 + 1;
         thread.spent += cost;
-        thread.failures = 0;
+        (thread.failures, thread.wasted) = (0, 0);
         if let Some(turn) = thread.turn.take() {
             self.turns.leave(&turn, cost);
         }
@@ -226,7 +232,8 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32> Engine for Shared<W, M, TR
 
     fn enter(&self) -> Thread<M> {
         let Self { base, .. } = *self;
-        Thread { base, moment: 0, reads: Vec::new(), failures: 0, spent: 0, turn: None }
+        let (reads, turn) = (Vec::new(), None);
+        Thread { base, moment: 0, reads, failures: 0, wasted: 0, spent: 0, turn }
     }
 
     fn fresh_stamp(&self) -> u64 {
@@ -303,7 +310,9 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32> Engine for Shared<W, M, TR
     #[cold]
     fn give_way(&self, thread: &mut Thread<M>) {
         thread.failures += 1;
-        if thread.failures >= TRIES && thread.turn.is_none() {
+        thread.wasted += thread.reads.len();
+        let enough = thread.failures >= TRIES || thread.wasted >= WASTED;
+        if enough && thread.turn.is_none() {
             thread.turn = Some(self.turns.take(thread.spent));
         } else {
             W::pause::<M>(thread.failures);
@@ -318,7 +327,7 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32> Engine for Shared<W, M, TR
     }
 
     fn leave(&self, thread: &mut Thread<M>) {
-        thread.failures = 0;
+        (thread.failures, thread.wasted) = (0, 0);
         if let Some(turn) = thread.turn.take() {
             self.turns.leave(&turn, 1);
         }

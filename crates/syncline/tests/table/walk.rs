@@ -3,9 +3,12 @@
 //! A key's `Eq` runs while a reader looks through its bucket, which is not locked then. So a writer
 //! can be let in at that very point, by the key itself: no chance is needed, and no thread.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::rc::Rc;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use syncline::table::{Boxed, Flat, FlatTable, HashTable, Storage, Table};
 
@@ -159,4 +162,52 @@ fn who_comes_and_goes_is_found_or_not_and_nobody_else() {
         move || assert!(other.insert(Key(1), 3).is_some()),
     );
     assert_eq!(found, Some(1), "it was there when the reader looked");
+}
+
+/// After each comparison, as long as it returns that it did something.
+fn always(act: Rc<dyn Fn() -> bool>) {
+    let once = move || {
+        if act() {
+            always(Rc::clone(&act));
+        }
+    };
+    MEANWHILE.set(Some((0, Rc::new(once))));
+}
+
+/// More than a reader can be disturbed before it locks the bucket.
+const OFTEN: u32 = 1000;
+/// How long a writer that is asked to disturb may take, or else it is taken to be locked out. One
+/// that is only slow makes this test see less, and not fail.
+const SLOW: Duration = Duration::from_millis(300);
+
+/// A writer changes the bucket between the reader's look at one key and that at the next.
+#[test]
+fn a_reader_that_is_always_disturbed_gets_through() {
+    let table: Arc<FlatTable<Key, u32, Equal>> = Arc::default();
+    for key in 1..=2 {
+        table.insert(Key(key), key);
+    }
+    let ((ask, asked), (answer, answered)) = (mpsc::channel(), mpsc::channel());
+    let other = Arc::clone(&table);
+    let writer = thread::spawn(move || {
+        for value in asked {
+            other.insert(Key(1), value);
+            answer.send(()).expect("the reader is there");
+        }
+    });
+    let disturbed = Rc::new(Cell::new(0));
+    let count = Rc::clone(&disturbed);
+    let sender = ask.clone();
+    always(Rc::new(move || {
+        count.set(count.get() + 1);
+        assert!(count.get() < OFTEN, "the reader never gets through");
+        sender.send(count.get()).expect("the writer is there");
+        answered.recv_timeout(SLOW).is_ok()
+    }));
+    assert_eq!(table.get(&Key(2)).map(|value| *value), Some(2));
+    MEANWHILE.take();
+    drop(ask);
+    assert!(disturbed.get() > 1);
+    // The last answer finds nobody, if the writer was locked out until now.
+    let _ = writer.join();
 }

@@ -10,21 +10,24 @@
 //! a reader may look at any bucket that it ever came to know; whether it was the right one, the
 //! version says.
 
-use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
+use std::alloc::{Layout, handle_alloc_error};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use atomic_maybe_uninit::raw::{AtomicLoad, AtomicStore};
 
+use super::pages;
 use super::tags::{MOST, Tags};
 use super::version::Version;
-use crate::memory::Native;
+use crate::memory::{Memory, Native};
 
 /// Buckets begin at cache lines.
 const LINE: usize = 64;
+/// The largest bucket of which all lines are fetched at once: one line in two is needed then.
+const FETCHED: usize = 4 * LINE;
 /// Fewest slots of a bucket.
 const FEWEST: usize = 6;
 /// See `version`.
@@ -84,14 +87,14 @@ impl<R> Bucket<R> {
     pub(super) fn layout(count: usize) -> Layout {
         let bytes = count.checked_mul(Self::SIZE);
         let layout = bytes.and_then(|bytes| Layout::from_size_align(bytes, LINE).ok());
-        layout.expect("the table has more entries than can be addressed")
+        pages::layout(layout.expect("the table has more entries than can be addressed"))
     }
 
     /// So many buckets that were never used.
     pub(super) fn allocate(count: usize) -> NonNull<Head> {
         let layout = Self::layout(count);
         // SAFETY: a bucket has a size.
-        let memory = unsafe { alloc_zeroed(layout) };
+        let memory = unsafe { pages::allocate(layout) };
         NonNull::new(memory.cast()).unwrap_or_else(|| handle_alloc_error(layout))
     }
 
@@ -103,6 +106,26 @@ impl<R> Bucket<R> {
     #[inline]
     pub(super) unsafe fn at(head: NonNull<Head>) -> Self {
         Self { head, slots: PhantomData }
+    }
+
+    /// The lines of a bucket that is so small that all are worth asking for.
+    #[inline]
+    fn lines<'a>(self) -> impl Iterator<Item = &'a AtomicU32> {
+        let count = if Self::SIZE <= FETCHED { Self::SIZE / LINE } else { 0 };
+        // SAFETY: within the bucket's memory, all of which is atomic.
+        (0..count).map(move |line| unsafe { self.head.cast().byte_add(line * LINE).as_ref() })
+    }
+
+    /// Asks for its lines at once, before it is known which slot is needed.
+    #[inline]
+    pub(super) fn fetch(self) {
+        self.lines().skip(1).for_each(Native::prefetch);
+    }
+
+    /// The same to write. A lock keeps whatever comes after it from being fetched before.
+    #[inline]
+    pub(super) fn fetch_for_write(self) {
+        self.lines().for_each(Native::prefetch_for_write);
     }
 
     pub(super) fn address(self) -> NonNull<Head> {
@@ -130,7 +153,8 @@ impl<R> Bucket<R> {
     #[inline]
     fn set_tag(self, slot: usize, tag: u8) {
         // Relaxed: only whoever has the lock writes.
-        let tags = Tags([0, 1].map(|word| self.head().tags[word].load(Relaxed)));
+        let [first, second] = &self.head().tags;
+        let tags = Tags([first.load(Relaxed), second.load(Relaxed)]);
         self.head().tags[slot / 8].store(tags.replaced(slot, tag), WRITE);
     }
 

@@ -99,7 +99,13 @@ impl<R> Directory<R> {
     /// or was another bucket's validated depth.
     #[inline]
     pub(super) fn bucket(&self, at: usize) -> Bucket<R> {
-        let segment = usize::BITS - (at >> self.first_bits).leading_zeros();
+        // In a table that has not grown the segment does not follow from the number, so that the
+        // bucket's memory is asked for some cycles earlier. Relaxed: it is only that.
+        let first = self.bits.load(Relaxed) == self.first_bits && at >> self.first_bits == 0;
+        let segment = match first {
+            true => 0,
+            false => usize::BITS - (at >> self.first_bits).leading_zeros(),
+        };
         // Acquire: pairs with the Release in `grow`.
         let start = self.segments[segment as usize].load(Acquire);
         let head = start.wrapping_byte_add(at.wrapping_mul(Bucket::<R>::SIZE));

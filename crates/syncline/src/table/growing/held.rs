@@ -78,6 +78,11 @@ impl<'t, R: Copy> Held<'t, R> {
         self.home
     }
 
+    /// What its version says as long as it is held.
+    pub(super) fn seen(&self) -> Seen {
+        self.seen.locked()
+    }
+
     /// Exchanges an entry for one with an equal key.
     #[inline]
     pub(super) fn replace(&mut self, place: &Place<R>, raw: R) {

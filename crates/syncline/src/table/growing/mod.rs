@@ -14,6 +14,7 @@ mod entry;
 mod held;
 mod iter;
 mod operations;
+mod pages;
 mod reference;
 mod storage;
 mod table;

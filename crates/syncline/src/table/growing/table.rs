@@ -142,12 +142,17 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
     {
         let mut at = hash as usize & mask(self.directory.bits());
         let mut looks = 0;
+        let mut held = None;
         'again: loop {
-            if looks > PATIENCE {
-                return self.find_locked(hash, key);
+            // One way for both, with one return: what is found is then never in memory in between.
+            if looks > PATIENCE && held.is_none() {
+                held = Some(self.lock_leaf(hash as usize));
             }
-            let home = self.directory.bucket(at);
-            let Some(seen) = home.version().look() else {
+            let home = held.as_ref().map_or_else(|| self.directory.bucket(at), Held::home);
+            home.fetch();
+            let seen =
+                held.as_ref().map_or_else(|| home.version().look(), |held| Some(held.seen()));
+            let Some(seen) = seen else {
                 looks += 1;
                 wait::<Native>(looks);
                 continue;
@@ -158,7 +163,7 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
                 Some(depth) => hash as usize & mask(depth),
                 None => Directory::<P::Raw>::parent(at),
             };
-            if right != at {
+            if right != at && held.is_none() {
                 if unchanged() {
                     at = right;
                 }
@@ -189,24 +194,15 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
         }
     }
 
-    /// As `find`, when there are always writers.
-    #[cold]
-    fn find_locked<Q>(&self, hash: u64, key: &Q) -> Option<P::Raw>
-    where
-        K: Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
-        let held = self.lock_leaf(hash as usize);
-        held.find(tag(hash), Self::is(key)).map(|(_, raw)| raw)
-    }
-
     /// Locks the bucket of a hash, to write.
     #[inline]
     pub(super) fn lock(&self, hash: u64) -> Held<'_, P::Raw> {
         let mut at = hash as usize & mask(self.directory.bits());
         let mut looks = 0;
         loop {
-            let Some(held) = Held::try_new(&self.directory, self.directory.bucket(at)) else {
+            let bucket = self.directory.bucket(at);
+            bucket.fetch_for_write();
+            let Some(held) = Held::try_new(&self.directory, bucket) else {
                 looks += 1;
                 wait::<Native>(looks);
                 continue;

@@ -44,6 +44,13 @@ pub struct Version<M: LongMemory> {
 #[derive(Clone, Copy, Debug)]
 pub struct Seen(u64);
 
+impl Seen {
+    /// What the word holds while the writer that has seen this has the lock.
+    pub fn locked(self) -> Self {
+        Self(self.0 | LOCKED)
+    }
+}
+
 impl<M: LongMemory> Version<M> {
     /// How words that the version protects are read, at least.
     pub const READ: Ordering = Acquire;
