@@ -33,6 +33,8 @@ pub fn describe(measurement: &Measurement) -> Description {
         "columns_at": if columns.is_empty() { vec![0.0] } else { places(&columns) },
         "distances": layout.distances(),
         "local": local(measurement),
+        "levels": levels(measurement),
+        "store_buffer": measurement.subject.store_buffer,
         "reads_take_over": !measurement.taken_over().is_empty(),
         "measured": measurement,
     });
@@ -50,12 +52,15 @@ fn names<'m>(measurement: &'m Measurement, columns: &[(usize, f64)]) -> Vec<&'m 
     }
 }
 
+fn whole(cycles: f64) -> u32 {
+    cycles.round().max(1.0) as u32
+}
+
 fn places(columns: &[(usize, f64)]) -> Vec<f64> {
     columns.iter().map(|&(_, at)| at).collect()
 }
 
 fn local(measurement: &Measurement) -> Value {
-    let whole = |cycles: f64| cycles.round().max(1.0) as u32;
     let own = |access| measurement.own(access).map(|summary| summary.median);
     let atomics: Vec<f64> = ACCESSES[2..].iter().filter_map(|&access| own(access)).collect();
     let atomic = median(&atomics).unwrap_or(0.0);
@@ -68,6 +73,26 @@ fn local(measurement: &Measurement) -> Value {
         }
     }
     local
+}
+
+/// The levels of caches whose size and cost are known, each larger and slower than the one before.
+/// Nothing if there is but one.
+fn levels(measurement: &Measurement) -> Vec<Value> {
+    let (caches, found) = (measurement.subject.caches, &measurement.local);
+    let own = measurement.own(Access::Load);
+    let mut levels: Vec<(usize, u32)> = Vec::new();
+    for (bytes, cycles) in
+        [(caches.l1, own), (caches.l2, found.l2.as_ref()), (caches.llc, found.llc.as_ref())]
+    {
+        let Some(cycles) = cycles.map(|summary| whole(summary.median)) else { continue };
+        if levels.last().is_none_or(|last| last.0 < bytes && last.1 < cycles) && bytes > 0 {
+            levels.push((bytes, cycles));
+        }
+    }
+    if levels.len() < 2 {
+        return Vec::new();
+    }
+    levels.into_iter().map(|(bytes, cycles)| json!({ "bytes": bytes, "cycles": cycles })).collect()
 }
 
 /// The rows of an operation.

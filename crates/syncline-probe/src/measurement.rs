@@ -51,6 +51,8 @@ pub struct Subject {
     pub places: Vec<Place>,
     /// Sizes of a hardware thread's caches.
     pub caches: Caches,
+    /// Stores that may wait in a thread's buffer, by manuals; none where it is not known.
+    pub store_buffer: Option<usize>,
     /// Cycles of the processor in a second, while it was measured.
     pub hertz: f64,
     /// Ticks of the clock in a second.

@@ -205,6 +205,8 @@ fn a_written_description_gives_its_table_back() {
         let second = measured(&written(&first));
         assert_eq!(cells(&first), cells(&second), "{name}");
         assert_eq!(first.subject.hertz, second.subject.hertz, "{name}");
+        let (of, again) = (&machine.description, written(&first).description);
+        assert_eq!((&of.levels, of.store_buffer), (&again.levels, again.store_buffer), "{name}");
         let local = machine.description.local;
         for (a, b) in first.local.own.iter().zip(&second.local.own) {
             // What goes out has no cost of its own in a description.

@@ -2,13 +2,16 @@
 //! that it takes there.
 //!
 //! One run uses one thread of the real machine, and an access takes effect at one moment of
-//! simulated time: so all accesses are ordered, as if every one were sequentially consistent.
-//! What orderings cost is part of the tables, which were measured with fences.
+//! simulated time. Where threads have store buffers, a store that is not sequentially consistent
+//! may do so after later loads of its thread, as on x86 and SPARC (total store order); all other
+//! accesses are ordered as if every one were sequentially consistent. What an atomic operation
+//! costs is part of the tables, which were measured with fences.
 //!
 //! Outside of a simulation an access takes no time: locks can be made before a run, and
 //! counters read after it.
 
 mod change;
+mod held;
 mod long;
 
 use std::cell::{Cell, UnsafeCell};
@@ -19,8 +22,8 @@ use std::time::Duration;
 
 use syncline::memory::{Address, Data, Link, Memory, Padded, Word};
 
-use self::change::change;
-use crate::engine::{LINE, act, with};
+use self::change::{change, forget, load, seen, store};
+use crate::engine::{LINE, act, act_after, fence, with};
 use crate::machine::Access;
 
 pub use self::long::SimulatedLong;
@@ -68,11 +71,14 @@ unsafe impl Memory for Simulated {
     }
 
     fn yield_now() {
+        fence();
         act(|engine| engine.yield_processor());
     }
 
     fn park(word: &SimulatedWord, expected: u32, key: u32, deadline: Option<Duration>) {
-        if word.value.get() != expected {
+        // The kernel is called: what was stored before is stored.
+        fence();
+        if seen(&word.value) != expected {
             return;
         }
         let deadline = deadline.map(|deadline| deadline.as_secs_f64());
@@ -81,6 +87,7 @@ unsafe impl Memory for Simulated {
     }
 
     fn unpark(address: Address, key: Option<u32>, count: u32) {
+        fence();
         with(|engine| engine.unpark(address.0, key, count));
     }
 
@@ -94,7 +101,7 @@ unsafe impl Memory for Simulated {
 
     fn prefetch_for_write(word: &SimulatedWord) {
         // Fetching it costs what writing costs; nothing is changed.
-        act(|engine| engine.prefetch(word.at()));
+        act_after(|engine| engine.wait_for_line(word.at()), |engine| engine.prefetch(word.at()));
     }
 }
 
@@ -111,6 +118,12 @@ unsafe impl Send for SimulatedWord {}
 // SAFETY: as above.
 unsafe impl Sync for SimulatedWord {}
 
+impl Drop for SimulatedWord {
+    fn drop(&mut self) {
+        forget(&self.value);
+    }
+}
+
 impl SimulatedWord {
     #[inline]
     fn at(&self) -> usize {
@@ -125,11 +138,10 @@ impl SimulatedWord {
 
 impl Word for SimulatedWord {
     fn load(&self, _: Ordering) -> u32 {
-        act(|engine| engine.access(Access::Load, self.at()));
-        self.value.get()
+        load(&self.value)
     }
-    fn store(&self, value: u32, _: Ordering) {
-        self.change(Access::Store, |_| value);
+    fn store(&self, value: u32, order: Ordering) {
+        store(&self.value, value, order);
     }
     fn swap(&self, value: u32, _: Ordering) -> u32 {
         self.change(Access::Swap, |_| value)
@@ -177,21 +189,18 @@ impl<T> Debug for SimulatedLink<T> {
     }
 }
 
-impl<T> SimulatedLink<T> {
-    #[inline]
-    fn access(&self, access: Access) {
-        act(|engine| engine.access(access, from_ref(self).addr()));
+impl<T> Drop for SimulatedLink<T> {
+    fn drop(&mut self) {
+        forget(&self.node);
     }
 }
 
 impl<T> Link<NonNull<T>> for SimulatedLink<T> {
     fn load(&self, _: Ordering) -> Option<NonNull<T>> {
-        self.access(Access::Load);
-        self.node.get()
+        load(&self.node)
     }
-    fn store(&self, node: Option<NonNull<T>>, _: Ordering) {
-        self.access(Access::Store);
-        self.node.set(node);
+    fn store(&self, node: Option<NonNull<T>>, order: Ordering) {
+        store(&self.node, node, order);
     }
     fn swap(&self, node: Option<NonNull<T>>, _: Ordering) -> Option<NonNull<T>> {
         change(&self.node, Access::Swap, |_| node)
@@ -222,7 +231,10 @@ impl<T> SimulatedData<T> {
         while at < from + bytes {
             let end = (at / LINE * LINE + LINE).min(from + bytes);
             let words = (end - at).div_ceil(size_of::<u64>()) as u64;
-            act(|engine| engine.access_words(access, at, words));
+            act_after(
+                |engine| engine.wait_for_line(at),
+                |engine| engine.access_words(access, at, words),
+            );
             at = end;
         }
     }

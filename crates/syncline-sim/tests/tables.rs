@@ -36,6 +36,8 @@ fn measured(
             Access::TestAndSet => drop(line.fetch_or(1, Relaxed)),
             Access::Swap => drop(line.swap(1, Relaxed)),
         }
+        // A store is done when it has taken effect.
+        engine::fence();
         cycles.set(engine::now() - began);
     });
     engine.run(vec![(by, body)]);

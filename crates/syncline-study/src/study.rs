@@ -28,7 +28,7 @@ pub fn plans(ids: &[String]) -> Vec<&'static Plan> {
 pub fn claimed(lab: &Lab, mut step: impl FnMut(&Plan, &Target)) -> Book {
     let ids = ROWS.iter().filter_map(|row| match row.check {
         Check::Figures(ids, _) => Some(ids),
-        Check::NotBuilt(_) => None,
+        Check::NotBuilt(_) | Check::Elsewhere(..) => None,
     });
     let ids: Vec<String> = ids.flatten().map(|&id| id.to_owned()).collect();
     let named = |name: &str| Target::named(name).expect("it comes along");

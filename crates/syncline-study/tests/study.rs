@@ -10,6 +10,7 @@ use syncline_study::stress::contenders::{self, Contender};
 use syncline_study::stress::hardware_table;
 use syncline_study::stress::messages::{self, Fetched, Way};
 use syncline_study::stress::table::{self, Shape};
+use syncline_study::stress::transactions::{self, Bank};
 use syncline_study::stress::uncontended::Turns;
 use syncline_study::stress::{Homes, Load, Outcome, Pause};
 use syncline_study::target::Target;
@@ -101,6 +102,24 @@ fn messages_arrive_here_too() {
     let shape = Shape { buckets: 12, keys: 12 };
     let served = busy(|| table::served(&here, shape, &load(2, 1, 0.01)));
     assert!((0.0..=100.0).contains(&served.success_percent), "{served:?}");
+}
+
+/// The stress test itself sees that audits find what they must, and that no money is lost.
+#[test]
+fn transactions_run_here_and_simulated() {
+    let (here, machine) = (Here::new(), simulated("xeon"));
+    let elsewhere = Elsewhere(&machine);
+    for bank in [Bank { branches: 128, audits: 0 }, Bank { branches: 2, audits: 80 }] {
+        let kinds = [transactions::shared, transactions::served, transactions::locked];
+        for run in kinds {
+            let outcome = run(&elsewhere, bank, &load(12, 1, 100e-6));
+            assert!(outcome.per_second > 1e4, "{bank:?}: {outcome:?}");
+        }
+        let kinds = [transactions::shared, transactions::served, transactions::locked];
+        for run in kinds {
+            busy(|| run(&here, bank, &load(2, 1, 0.01)));
+        }
+    }
 }
 
 #[test]

@@ -17,8 +17,9 @@ impl Timed for Simulated {
         engine::now()
     }
 
-    /// An access has taken effect when it returns.
-    fn settle() {}
+    fn settle() {
+        engine::fence();
+    }
 
     fn evict(word: &Self::Word) {
         engine::flush(word.address().0);

@@ -177,6 +177,7 @@ impl<'b, B: Bench> Probe<'b, B> {
             processors: topology.threads.iter().map(|place| place.processor).collect(),
             places: topology.threads.clone(),
             caches: topology.caches,
+            store_buffer: self.bench.surroundings().store_buffer,
             hertz: median(&self.frequencies()).unwrap_or(self.bench.ticks_per_second()),
             ticks_per_second: self.bench.ticks_per_second(),
             clock_cycles: median(&clock).unwrap_or(0.0),

@@ -47,6 +47,7 @@ mod tests {
             processors: (0..4).collect(),
             places: (0..4).map(place).collect(),
             caches: Caches { l1: 48 << 10, l2: 2 << 20, llc: 0 },
+            store_buffer: None,
             hertz: 1e9,
             ticks_per_second: 1e9,
             clock_cycles: 0.0,

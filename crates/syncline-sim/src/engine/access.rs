@@ -1,7 +1,7 @@
 //! What an access does: it finds its line, is served when the line is free, and lets those go on
 //! who watch the line.
 
-use super::{Engine, Then};
+use super::{Engine, Then, ThreadId};
 use crate::line::Line;
 use crate::machine::{Access, Homes, State};
 
@@ -90,34 +90,71 @@ impl Engine<'_> {
     /// An access to so many words of a line, which comes with the instructions for each of them.
     pub(crate) fn access_words(&mut self, access: Access, address: usize, words: u64) -> Then {
         self.accesses += 1;
-        self.words = words;
+        self.words_of_access = words;
         let number = self.line_of(address);
         if self.machine.is_uncached() {
             return self.access_memory(access, number);
         }
         let cache = self.look(access, number);
-        let line = &mut self.lines[number as usize];
-        if let Some(cycles) = self.machine.local(access)
-            && line.suits(access, cache)
-        {
-            let level = self.levels.touch(cache, number);
-            if let Some(farther) = self.machine.farther(level) {
-                line.access(self.machine, access, cache);
-                let leaves = self.now + u64::from(self.machine.quickest());
-                return self.access_here(access, number, u64::from(cycles + farther), leaves);
-            }
-        } else if !self.machine.private_lines().is_empty() {
-            self.levels.touch(cache, number);
+        if let Some(cycles) = self.find(access, number, cache) {
+            let leaves = self.now + u64::from(self.machine.quickest());
+            return self.access_here(access, number, cycles, leaves);
         }
         if let Some(cycles) = self.machine.again(access)
             && let Some(leaves) = self.still_here(access, number, u64::from(cycles))
         {
             return self.access_here(access, number, u64::from(cycles), leaves);
         }
-        let line = &self.lines[number as usize];
-        let cycles = line.cycles(self.machine, access, cache);
-        let occupied = line.occupied(self.machine, access, cache, cycles);
-        self.serve(access, number, cycles.into(), occupied.into())
+        let done = self.serve(access, number, cache);
+        let leaves = done + u64::from(self.machine.quickest());
+        self.finish(access, number, done, leaves, access != Access::Load)
+    }
+
+    /// An access by a cache, whatever its thread does meanwhile, and when it is done.
+    pub(super) fn reach_line(&mut self, access: Access, number: u32, cache: usize) -> u64 {
+        match self.find(access, number, cache) {
+            Some(cycles) => self.now + cycles,
+            None => self.serve(access, number, cache),
+        }
+    }
+
+    /// Cycles of an access to a line that the cache has as it needs it.
+    #[inline]
+    fn find(&mut self, access: Access, number: u32, cache: usize) -> Option<u64> {
+        let line = &mut self.lines[number as usize];
+        if let Some(cycles) = self.machine.local(access)
+            && line.suits(access, cache)
+        {
+            let level = self.levels.touch(cache, number);
+            let farther = self.machine.farther(level)?;
+            line.access(self.machine, access, cache);
+            return Some(u64::from(cycles + farther));
+        }
+        if !self.machine.private_lines().is_empty() {
+            self.levels.touch(cache, number);
+        }
+        None
+    }
+
+    /// Whether a store by the current thread finds its line where it needs it: in the first level,
+    /// or among what it has just used.
+    #[inline]
+    pub(super) fn is_at_hand(&mut self, number: u32) -> bool {
+        let Some(cycles) = self.machine.again(Access::Store) else { return false };
+        let cache = self.threads[self.current as usize].cache as usize;
+        if self.machine.local(Access::Store).is_some()
+            && self.lines[number as usize].suits(Access::Store, cache)
+        {
+            return self.levels.touch(cache, number) == 0;
+        }
+        self.still_here(Access::Store, number, u64::from(cycles)).is_some()
+    }
+
+    /// A thread that goes on now has this line, and may write to it.
+    pub(super) fn keep(&mut self, thread: ThreadId, line: u32) {
+        let leaves = self.now + u64::from(self.machine.quickest());
+        let kept = Kept { line, written: true, at: self.now, leaves };
+        self.threads[thread as usize].kept = Some(kept);
     }
 
     /// An access to a line that the thread's cache has, until it leaves. Loads and stores at once after
@@ -152,12 +189,12 @@ impl Engine<'_> {
 
     /// Cycles of the instructions that come with an access by the current thread.
     #[inline]
-    fn instructions(&self) -> u64 {
+    pub(super) fn instructions(&self) -> u64 {
         if !self.with_instructions {
             return 0;
         }
         let cache = self.threads[self.current as usize].cache as usize;
-        self.words * self.machine.instructions(self.running[cache])
+        self.words_of_access * self.machine.instructions(self.running[cache])
     }
 
     /// Until when a line that somebody else has asked for is here all the same: the current thread
@@ -195,18 +232,17 @@ impl Engine<'_> {
         thread.cache as usize
     }
 
-    /// Lets an access go out that takes so many cycles from when the line is free, and keeps it
-    /// for so many.
+    /// Lets an access by a cache go out, which begins when the line is free, and says when it is
+    /// done.
     #[inline]
-    fn serve(&mut self, access: Access, number: u32, cycles: u64, occupied: u64) -> Then {
-        let cache = self.threads[self.current as usize].cache as usize;
+    fn serve(&mut self, access: Access, number: u32, cache: usize) -> u64 {
         let line = &mut self.lines[number as usize];
+        let cycles = line.cycles(self.machine, access, cache);
+        let occupied = line.occupied(self.machine, access, cache, cycles);
         let begins = line.free_at.max(self.now);
-        let done = begins + cycles;
-        line.free_at = begins + occupied;
+        line.free_at = begins + u64::from(occupied);
         line.access(self.machine, access, cache);
-        let leaves = done + u64::from(self.machine.quickest());
-        self.finish(access, number, done, leaves, access != Access::Load)
+        begins + u64::from(cycles)
     }
 
     /// Lets those go on who watch a line, when what is being written can be seen; until then

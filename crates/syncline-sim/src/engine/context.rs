@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use super::{Engine, Then};
+use super::{Engine, Then, Until};
 use crate::machine::State;
 
 thread_local! {
@@ -58,6 +58,34 @@ pub(crate) fn wait(then: Then) {
     if let Then::Suspend(yielder) = then {
         // SAFETY: it is the yielder of the coroutine that runs this, and lives as long.
         unsafe { (*yielder).suspend(()) }
+    }
+}
+
+/// The same, once the running simulated thread has waited for what `first` says: that is asked until
+/// there is nothing to wait for.
+#[inline]
+pub(crate) fn act_after(
+    first: impl Fn(&mut Engine<'static>) -> Option<Then>,
+    request: impl Fn(&mut Engine<'static>) -> Then,
+) {
+    loop {
+        let step = with(|engine| match first(engine) {
+            Some(then) => (then, true),
+            None => (request(engine), false),
+        });
+        let Some((then, again)) = step else { return };
+        wait(then);
+        if !again {
+            return;
+        }
+    }
+}
+
+/// Waits until the stores of the running simulated thread have taken effect for all, as by a
+/// memory fence; nothing outside of a simulation.
+pub fn fence() {
+    while let Some(Some(then)) = with(|engine| engine.wait_until(Until::Empty)) {
+        wait(then);
     }
 }
 

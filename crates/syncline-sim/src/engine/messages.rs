@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::context::{act, with};
+use super::context::{act, fence, with};
 use super::{Engine, Then, ThreadId};
 use crate::machine::{Machine, Messages};
 
@@ -39,6 +39,7 @@ impl Inboxes {
 /// Outside of a simulation, if the machine has no messages or no such hardware thread, or if the
 /// message is empty or has more words than an inbox has room for.
 pub fn send(to: usize, message: &[u64]) {
+    fence();
     let mut sent = false;
     while !sent {
         act(|engine| {

@@ -8,6 +8,7 @@
 //! Most accesses need no switch: nobody else has anything to do before they are done.
 
 mod access;
+mod buffer;
 mod context;
 mod messages;
 mod processor;
@@ -26,8 +27,10 @@ use crate::levels::Levels;
 use crate::line::Line;
 use crate::machine::Machine;
 pub use access::LINE;
-pub(crate) use context::{act, wait, with};
-pub use context::{delay, flush, now};
+use buffer::Words;
+pub(crate) use buffer::{Storing, Until};
+pub(crate) use context::{act, act_after, wait, with};
+pub use context::{delay, fence, flush, now};
 use messages::Inboxes;
 pub use messages::{receive, send};
 use processor::Processor;
@@ -65,6 +68,7 @@ pub struct Engine<'m> {
     sleepers: Sleepers,
     shared: Shared,
     inboxes: Inboxes,
+    words: Words,
     lines: Vec<Line>,
     levels: Levels,
     by_address: FxHashMap<usize, u32>,
@@ -72,7 +76,7 @@ pub struct Engine<'m> {
     random: u64,
     accesses: u64,
     /// Words of the access that is being made.
-    words: u64,
+    words_of_access: u64,
     /// Whether accesses come with instructions.
     with_instructions: bool,
     /// Threads that run on each core.
@@ -94,6 +98,8 @@ enum Whom {
     Thread(ThreadId, u32),
     /// The slice of whoever runs on a hardware thread is over.
     Slice(u32),
+    /// The first stores of a thread's buffer take effect.
+    Buffer(ThreadId),
 }
 
 /// What the current thread does once the machine has done its part.
@@ -130,13 +136,14 @@ impl<'m> Engine<'m> {
             sleepers: Sleepers::default(),
             shared: Shared::of(machine),
             inboxes: Inboxes::of(machine),
+            words: Words::default(),
             lines: Vec::new(),
             levels: Levels::of(machine),
             by_address: FxHashMap::default(),
             latest_line: None,
             random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             accesses: 0,
-            words: 1,
+            words_of_access: 1,
             with_instructions: true,
             running: vec![0; machine.caches()],
         }

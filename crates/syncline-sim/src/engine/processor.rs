@@ -155,6 +155,10 @@ impl Engine<'_> {
                 }
                 Some(thread)
             }
+            Whom::Buffer(thread) => {
+                self.take_effect(thread);
+                None
+            }
             Whom::Slice(place) => {
                 let processor = &mut self.processors[place as usize];
                 let over = processor.slice_ends <= self.now;

@@ -3,6 +3,7 @@
 use corosensei::Yielder;
 
 use super::access::Kept;
+use super::buffer::Buffer;
 
 /// A simulated thread.
 pub struct Thread {
@@ -25,6 +26,8 @@ pub struct Thread {
     pub writes_to: Option<u32>,
     /// The line that it has used last.
     pub kept: Option<Kept>,
+    /// Its stores that have not taken effect.
+    pub buffer: Buffer,
     /// When the instructions of its latest access were over, and how long they took.
     pub instructions: (u64, u64),
     /// It has asked for the time: its waits may have deadlines.
@@ -47,6 +50,7 @@ impl Thread {
             looks_at: None,
             writes_to: None,
             kept: None,
+            buffer: Buffer::default(),
             instructions: (0, 0),
             asked_time: false,
             done: false,

@@ -24,21 +24,34 @@ pub fn check(d: &Description) -> Result<(), String> {
 const MOST_BYTES: usize = 16 << 20;
 /// The most levels.
 const MOST_LEVELS: usize = 4;
+/// The most stores of a buffer; real ones have a hundred at most.
+const MOST_STORES: usize = 1024;
 
 fn cores(d: &Description) -> Result<(), String> {
     let ascending =
         d.levels.windows(2).all(|l| l[0].bytes < l[1].bytes && l[0].cycles < l[1].cycles);
     let own = d.levels.len().saturating_sub(1);
-    let sound = d.levels[..own].iter().all(|level| (LINE..=MOST_BYTES).contains(&level.bytes));
+    let sound = d.levels[..own].iter().all(|level| (LINE..=MOST_BYTES).contains(&level.bytes))
+        && d.levels.iter().all(|level| f64::from(level.cycles) < MOST_CYCLES);
     let near = d.levels.first().is_none_or(|level| level.cycles == d.local.load);
     if !ascending || !sound || !near || d.levels.len() > MOST_LEVELS {
         return Err(format!(
             "levels: up to {MOST_LEVELS}, larger and slower from one to the next, the first as \
-             local.load has it, and up to {MOST_BYTES} bytes each but for the last"
+             local.load has it, up to {MOST_CYCLES} cycles, and up to {MOST_BYTES} bytes each but \
+             for the last"
         ));
     }
     if d.protocol == Protocol::Uncached && !d.levels.is_empty() {
         return Err("levels: there are no caches where protocol is uncached".to_owned());
+    }
+    match d.store_buffer {
+        Some(_) if d.protocol == Protocol::Uncached => {
+            return Err("store_buffer: not simulated where protocol is uncached".to_owned());
+        }
+        Some(stores) if !(1..=MOST_STORES).contains(&stores) => {
+            return Err(format!("store_buffer: from 1 to {MOST_STORES} stores"));
+        }
+        _ => {}
     }
     let counted = |i: &Instructions| (0.0..=1e6).contains(&i.cycles) && i.threads > 0;
     match &d.instructions {
@@ -239,6 +252,10 @@ mod tests {
         refused("opteron", |d| d.levels[0].cycles = 4, "levels: up to 4");
         refused("opteron", |d| d.levels[1].bytes = 1 << 40, "levels: up to 4");
         refused("opteron", |d| d.levels[0].bytes = 0, "levels: up to 4");
+        refused("opteron", |d| d.levels[2].cycles = u32::MAX, "levels: up to 4");
+        refused("opteron", |d| d.store_buffer = Some(0), "store_buffer: from 1");
+        refused("opteron", |d| d.store_buffer = Some(1 << 40), "store_buffer: from 1");
+        refused("scc", |d| d.store_buffer = Some(1), "store_buffer: not simulated");
         refused("opteron", |d| d.levels.swap(1, 2), "levels: up to 4");
         refused("scc", |d| d.levels.push(Level { bytes: 64, cycles: 1 }), "levels: there are no");
         refused("xeon", |d| d.instructions.as_mut().unwrap().threads = 0, "instructions");

@@ -236,6 +236,12 @@ impl Machine {
         }
     }
 
+    /// Stores that may wait in a thread's buffer while it goes on.
+    #[inline]
+    pub(crate) fn store_buffer(&self) -> usize {
+        self.description.store_buffer.unwrap_or(0)
+    }
+
     /// Cycles of an access at once after another to the same line: where stores go out, those to
     /// one line leave the store buffer together. None for atomic operations, which are
     /// part of no burst.

@@ -1,28 +1,87 @@
-//! An atomic change of a word. Most machines have an instruction for it; where test-and-set
-//! registers are the only atomic operation, the word is loaded and stored while the register that
-//! guards its line is taken, as MPI's windows do it on the SCC.
+//! Looking at a word, storing to it, and changing it atomically.
+//!
+//! Most machines have an instruction for atomic changes; where test-and-set registers are the only
+//! atomic operation, the word is loaded and stored while the register that guards its line is
+//! taken, as MPI's windows do it on the SCC.
 
 use std::cell::Cell;
 use std::ptr::from_ref;
+use std::sync::atomic::Ordering;
 
-use crate::engine::{act, release, take, wait, with};
+use super::held::Held;
+use crate::engine::{Storing, act, act_after, fence, release, take, wait, with};
 use crate::machine::Access;
+
+/// What a word holds, when the look takes place.
+#[inline]
+pub fn load<T: Held>(cell: &Cell<T>) -> T {
+    let address = from_ref(cell).addr();
+    act_after(
+        |engine| engine.wait_for_line(address),
+        |engine| engine.access(Access::Load, address),
+    );
+    seen(cell)
+}
+
+/// What a word holds for those who look at it now.
+#[inline]
+pub fn seen<T: Held>(cell: &Cell<T>) -> T {
+    let visible = with(|engine| engine.visible(from_ref(cell).addr()).copied());
+    visible.flatten().map_or_else(|| cell.get(), T::of)
+}
+
+fn put<T: Held>(cell: &Cell<T>, value: T) {
+    let hidden = with(|engine| match engine.visible(from_ref(cell).addr()) {
+        Some(visible) => {
+            *visible = value.bits();
+            true
+        }
+        None => false,
+    });
+    if hidden != Some(true) {
+        cell.set(value);
+    }
+}
+
+/// Stores to a word: the thread goes on meanwhile where there are store buffers, unless all have to
+/// agree on its place in the order.
+#[inline]
+pub fn store<T: Held>(cell: &Cell<T>, value: T, order: Ordering) {
+    if order == Ordering::SeqCst {
+        change(cell, Access::Store, |_| value);
+        return;
+    }
+    let address = from_ref(cell).addr();
+    loop {
+        match with(|engine| engine.store(address, cell.get().bits(), value.bits())) {
+            Some(Storing::Wait(then)) => wait(then),
+            Some(Storing::Buffered(then)) => {
+                cell.set(value);
+                return wait(then);
+            }
+            Some(Storing::Now) | None => break,
+        }
+    }
+    change(cell, Access::Store, |_| value);
+}
 
 /// Changes a word, and gives what it held.
 #[inline]
-pub fn change<T: Copy + PartialEq>(cell: &Cell<T>, access: Access, to: impl Fn(T) -> T) -> T {
+pub fn change<T: Held>(cell: &Cell<T>, access: Access, to: impl Fn(T) -> T) -> T {
+    fence();
     match with(|engine| engine.atomic(access, from_ref(cell).addr())) {
         None => {}
         Some(Some(then)) => wait(then),
         Some(None) => return by_register(cell, to),
     }
-    let old = cell.get();
-    cell.set(to(old));
+    let old = seen(cell);
+    put(cell, to(old));
     old
 }
 
+/// On machines without store buffers.
 #[cold]
-fn by_register<T: Copy + PartialEq>(cell: &Cell<T>, to: impl Fn(T) -> T) -> T {
+fn by_register<T: Held>(cell: &Cell<T>, to: impl Fn(T) -> T) -> T {
     let address = from_ref(cell).addr();
     take(address);
     act(|engine| engine.access(Access::Load, address));
@@ -34,4 +93,10 @@ fn by_register<T: Copy + PartialEq>(cell: &Cell<T>, to: impl Fn(T) -> T) -> T {
     }
     release(address);
     old
+}
+
+/// A word is gone.
+#[inline]
+pub fn forget<T>(cell: &Cell<T>) {
+    with(|engine| engine.forget(from_ref(cell).addr()));
 }

@@ -1,13 +1,12 @@
 //! Words of 64 bits: an access costs what one to a [`SimulatedWord`](super::SimulatedWord) costs.
 
 use std::cell::Cell;
-use std::ptr::from_ref;
 use std::sync::atomic::Ordering;
 
 use syncline::memory::{Long, LongMemory};
 
-use super::{Simulated, change};
-use crate::engine::act;
+use super::Simulated;
+use super::change::{change, forget, load, store};
 use crate::machine::Access;
 
 /// A shared word of 64 bits.
@@ -27,6 +26,12 @@ unsafe impl LongMemory for Simulated {
     type Long = SimulatedLong;
 }
 
+impl Drop for SimulatedLong {
+    fn drop(&mut self) {
+        forget(&self.value);
+    }
+}
+
 impl SimulatedLong {
     fn change(&self, access: Access, to: impl Fn(u64) -> u64) -> u64 {
         change(&self.value, access, to)
@@ -35,11 +40,10 @@ impl SimulatedLong {
 
 impl Long for SimulatedLong {
     fn load(&self, _: Ordering) -> u64 {
-        act(|engine| engine.access(Access::Load, from_ref(self).addr()));
-        self.value.get()
+        load(&self.value)
     }
-    fn store(&self, value: u64, _: Ordering) {
-        self.change(Access::Store, |_| value);
+    fn store(&self, value: u64, order: Ordering) {
+        store(&self.value, value, order);
     }
     fn fetch_add(&self, value: u64, _: Ordering) -> u64 {
         self.change(Access::FetchAndIncrement, |old| old.wrapping_add(value))

@@ -16,6 +16,8 @@ pub struct Summary {
     pub hold: usize,
     /// A part does not.
     pub miss: usize,
+    /// They are measured on real programs.
+    pub elsewhere: usize,
     /// There is nothing to check them on yet.
     pub not_built: usize,
 }
@@ -23,7 +25,7 @@ pub struct Summary {
 /// Each row with its parts; none where there is nothing to check it on.
 pub fn outcomes(book: &Book) -> Vec<(&'static Row, Option<Vec<Part>>)> {
     let check = |row: &'static Row| match row.check {
-        Check::NotBuilt(_) => (row, None),
+        Check::NotBuilt(_) | Check::Elsewhere(..) => (row, None),
         Check::Figures(_, check) => (row, Some(check(book))),
     };
     ROWS.iter().map(check).collect()
@@ -35,6 +37,7 @@ fn holds(parts: &[Part]) -> bool {
 
 fn verdict(row: &Row, parts: Option<&[Part]>) -> &'static str {
     match (&row.check, parts) {
+        (Check::Elsewhere(..), _) => "elsewhere",
         (Check::NotBuilt(_), _) | (_, None) => "not built",
         (_, Some(parts)) if holds(parts) => "holds",
         _ => "misses",
@@ -50,6 +53,7 @@ impl Summary {
             match verdict(row, parts.as_deref()) {
                 "holds" => summary.hold += 1,
                 "misses" => summary.miss += 1,
+                "elsewhere" => summary.elsewhere += 1,
                 _ => summary.not_built += 1,
             }
         }
@@ -63,9 +67,11 @@ pub fn table(book: &Book) -> String {
     for (row, parts) in outcomes(book) {
         let verdict = verdict(row, parts.as_deref());
         let _ = writeln!(text, "{:<4} {verdict:<10} {:<13} {}", row.id, row.place, row.says);
-        if let Check::NotBuilt(missing) = row.check {
-            let _ = writeln!(text, "{:16}needs {missing}", "");
-        }
+        let _ = match row.check {
+            Check::NotBuilt(missing) => writeln!(text, "{:16}needs {missing}", ""),
+            Check::Elsewhere(found, holds) => writeln!(text, "{:16}{holds}: {found}", ""),
+            Check::Figures(..) => Ok(()),
+        };
         for part in parts.unwrap_or_default() {
             let mark = if part.holds { " " } else { "*" };
             let _ = writeln!(
@@ -88,6 +94,12 @@ pub fn markdown(book: &Book) -> String {
         let verdict = verdict(row, parts.as_deref());
         let Row { id, place, within, says, .. } = row;
         let _ = writeln!(text, "| {id} | {place} | {says} | {within} | {verdict} |");
+    }
+    text.push_str("\nRows that are measured elsewhere, on real programs:\n\n");
+    for (row, _) in &outcomes {
+        if let Check::Elsewhere(found, holds) = row.check {
+            let _ = writeln!(text, "- **{}** ({holds}): {found}", row.id);
+        }
     }
     text.push_str("\nEach part of the rows that are checked:\n\n");
     text.push_str("| id | part | ours | paper | |\n|---|---|---|---|---|\n");

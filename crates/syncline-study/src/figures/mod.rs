@@ -9,6 +9,7 @@ pub mod table;
 pub mod tables;
 mod throughput;
 mod ticket;
+pub mod transactions;
 pub mod uncontended;
 pub mod words;
 
@@ -38,7 +39,7 @@ pub struct Plan {
 }
 
 /// All of them, in the order of the papers.
-pub const PLANS: [Plan; 14] = [
+pub const PLANS: [Plan; 15] = [
     tables::REMOTE,
     tables::LOCAL,
     ticket::PLAN,
@@ -52,6 +53,7 @@ pub const PLANS: [Plan; 14] = [
     messages::SERVER,
     table::PLAN,
     table::UNPINNED,
+    transactions::PLAN,
     placement::PLAN,
 ];
 

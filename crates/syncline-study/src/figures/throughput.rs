@@ -1,7 +1,7 @@
 //! Figures 5 and 7: acquisitions with one lock for all, and with 512 locks.
 
 use super::words::{list, number};
-use super::{Plan, contenders, load, over_threads};
+use super::{Plan, WINDOW, contenders, load, over_threads};
 use crate::figure::{Kind, Panel};
 use crate::lab::Lab;
 use crate::on;
@@ -38,7 +38,11 @@ fn measure<W: World>(lab: &Lab, world: &W, count: usize) -> Panel {
         &contenders,
         |c| c.name,
         |contender, threads, seed| {
-            let load = load::<W>(lab, threads, count, seed);
+            let mut load = load::<W>(lab, threads, count, seed);
+            if count == 1 {
+                // Back-offs that grow, and groups of waiters that form, take a while.
+                (load.warm_up, load.measured) = lab.whole_window::<W>(WINDOW);
+            }
             (contender.throughput)(world, &load).per_second / 1e6
         },
     )

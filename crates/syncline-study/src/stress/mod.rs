@@ -7,6 +7,7 @@ pub mod hardware_table;
 pub mod messages;
 pub mod table;
 pub mod throughput;
+pub mod transactions;
 pub mod uncontended;
 
 use std::ops::Range;

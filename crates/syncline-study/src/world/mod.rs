@@ -11,7 +11,7 @@ pub use here::Here;
 
 use std::ops::Range;
 
-use syncline::memory::Memory;
+use syncline::memory::LongMemory;
 
 /// What a thread of a test does; it is given the watch of the run.
 pub type Body<'a, W> = Box<dyn FnOnce(&<W as World>::Watch) + Send + 'a>;
@@ -19,7 +19,7 @@ pub type Body<'a, W> = Box<dyn FnOnce(&<W as World>::Watch) + Send + 'a>;
 /// A machine that threads run on.
 pub trait World: Sync {
     /// Its memory.
-    type Memory: Memory;
+    type Memory: LongMemory;
     /// Tells the threads of a run how far it is.
     type Watch: Watch;
     /// Whether its seconds are simulated ones: a fraction of a millisecond tells as much there as

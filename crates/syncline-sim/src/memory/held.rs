@@ -1,0 +1,38 @@
+//! What a word holds, as the engine keeps it: bits.
+
+use std::ptr::{NonNull, with_exposed_provenance_mut};
+
+/// What can be in a word, a long word or a link.
+pub trait Held: Copy + PartialEq {
+    /// As bits.
+    fn bits(self) -> u64;
+    /// Of bits that it was made of.
+    fn of(bits: u64) -> Self;
+}
+
+impl Held for u32 {
+    fn bits(self) -> u64 {
+        self.into()
+    }
+    fn of(bits: u64) -> u32 {
+        bits as u32
+    }
+}
+
+impl Held for u64 {
+    fn bits(self) -> u64 {
+        self
+    }
+    fn of(bits: u64) -> u64 {
+        bits
+    }
+}
+
+impl<T> Held for Option<NonNull<T>> {
+    fn bits(self) -> u64 {
+        self.map_or(0, |node| node.as_ptr().expose_provenance() as u64)
+    }
+    fn of(bits: u64) -> Self {
+        NonNull::new(with_exposed_provenance_mut(bits as usize))
+    }
+}

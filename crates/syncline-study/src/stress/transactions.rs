@@ -1,0 +1,260 @@
+//! A bank's transactions under load (SSYNC, section 4.3: TM2C): over an engine in shared memory,
+//! over lock servers that are asked by message, and under one lock for all.
+//!
+//! The bank has branches of eight accounts. A transfer moves money between two accounts of a
+//! branch; an audit adds up a branch, and has to find what it always had.
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+
+use syncline::lock::{Mcs, RawLock};
+use syncline::memory::{Long, LongMemory, Padded};
+use syncline::stm::{Engine, Served, Session, Shared, TCell};
+use syncline::wait::Spin;
+
+use super::table::Crew;
+use super::{Load, Outcome, Tally, outcome};
+use crate::world::{Body, Phase, Watch, World};
+
+/// Accounts of a branch.
+const ACCOUNTS: usize = 8;
+/// What each has at first.
+const FUNDS: u64 = 1_000;
+
+/// How large a bank is, and what is done to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bank {
+    /// Branches: many for low contention, few for high.
+    pub branches: usize,
+    /// Transactions of a hundred that are audits; the others are transfers.
+    pub audits: u8,
+}
+
+/// What a thread does.
+enum Transaction {
+    /// Between two accounts, by their places in the bank.
+    Transfer(usize, usize),
+    /// The account with which a branch begins.
+    Audit(usize),
+}
+
+impl Bank {
+    fn accounts(self) -> usize {
+        self.branches * ACCOUNTS
+    }
+
+    fn next(self, chance: &mut fastrand::Rng) -> Transaction {
+        let branch = chance.usize(0..self.branches) * ACCOUNTS;
+        if chance.u8(0..100) < self.audits {
+            return Transaction::Audit(branch);
+        }
+        let (from, step) = (chance.usize(0..ACCOUNTS), chance.usize(1..ACCOUNTS));
+        Transaction::Transfer(branch + from, branch + (from + step) % ACCOUNTS)
+    }
+}
+
+/// Runs a thread's transactions.
+trait Teller {
+    /// Moves one unit, if it is there.
+    fn transfer(&mut self, from: usize, to: usize);
+    /// What accounts from this one on have together.
+    fn audit(&mut self, first: usize) -> u64;
+}
+
+/// On an engine.
+struct Transacting<'a, E: Engine> {
+    cells: &'a [TCell<u64, E::Memory>],
+    session: Session<'a, E>,
+}
+
+impl<E: Engine> Teller for Transacting<'_, E> {
+    fn transfer(&mut self, from: usize, to: usize) {
+        let (from, to) = (&self.cells[from], &self.cells[to]);
+        self.session.atomically(|tx| {
+            if let Some(left) = from.get(tx)?.checked_sub(1) {
+                from.set(tx, left);
+                let before = to.get(tx)?;
+                to.set(tx, before + 1);
+            }
+            Ok(())
+        });
+    }
+
+    fn audit(&mut self, first: usize) -> u64 {
+        let branch = &self.cells[first..first + ACCOUNTS];
+        self.session.atomically(|tx| {
+            let mut sum = 0;
+            for account in branch {
+                sum += account.get(tx)?;
+            }
+            Ok(sum)
+        })
+    }
+}
+
+/// Under one lock.
+struct Locking<'a, L: RawLock<Memory: LongMemory>> {
+    lock: &'a L,
+    words: &'a [<L::Memory as LongMemory>::Long],
+    node: Padded<L::Node>,
+}
+
+impl<L: RawLock<Memory: LongMemory>> Locking<'_, L> {
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        // SAFETY: the node stays in place, and whoever releases has acquired.
+        unsafe { self.lock.acquire(&self.node) };
+        let result = section();
+        // SAFETY: as above.
+        unsafe { self.lock.release(&self.node) };
+        result
+    }
+}
+
+impl<L: RawLock<Memory: LongMemory>> Teller for Locking<'_, L> {
+    fn transfer(&mut self, from: usize, to: usize) {
+        let (from, to) = (&self.words[from], &self.words[to]);
+        // Relaxed: the lock orders them.
+        self.with(|| {
+            if let Some(left) = from.load(Relaxed).checked_sub(1) {
+                from.store(left, Relaxed);
+                to.store(to.load(Relaxed) + 1, Relaxed);
+            }
+        });
+    }
+
+    fn audit(&mut self, first: usize) -> u64 {
+        let branch = &self.words[first..first + ACCOUNTS];
+        // Relaxed: as above.
+        self.with(|| branch.iter().map(|word| word.load(Relaxed)).sum())
+    }
+}
+
+/// Runs transactions until the end.
+///
+/// # Panics
+/// If an audit finds what can't be.
+fn work<W: World>(
+    bank: Bank,
+    teller: &mut impl Teller,
+    watch: &W::Watch,
+    mut chance: fastrand::Rng,
+) -> Tally {
+    let mut counted = Tally::default();
+    loop {
+        match bank.next(&mut chance) {
+            Transaction::Transfer(from, to) => teller.transfer(from, to),
+            Transaction::Audit(first) => {
+                let sum = teller.audit(first);
+                assert_eq!(sum, ACCOUNTS as u64 * FUNDS, "an audit saw half of a transfer");
+            }
+        }
+        match watch.phase() {
+            Phase::WarmUp => {}
+            Phase::Measured => counted.note(true, 0),
+            Phase::Over => return counted,
+        }
+    }
+}
+
+/// Runs tellers at these places, and others beside them.
+///
+/// # Panics
+/// As [`work`].
+fn run<W: World, T: Teller>(
+    world: &W,
+    bank: Bank,
+    load: &Load,
+    places: &[usize],
+    hire: impl Fn() -> T + Sync,
+    retire: impl Fn() + Sync,
+    others: Vec<(usize, Body<'_, W>)>,
+) -> Outcome {
+    let mut tallies = vec![Tally::default(); places.len()];
+    let mut threads: Vec<(usize, Body<'_, W>)> = others;
+    let (hire, retire) = (&hire, &retire);
+    for (number, (&place, tally)) in places.iter().zip(&mut tallies).enumerate() {
+        let chance = load.chance(number);
+        let body: Body<'_, W> = Box::new(move |watch| {
+            let mut teller = hire();
+            *tally = work::<W>(bank, &mut teller, watch, chance);
+            drop(teller);
+            retire();
+        });
+        threads.push((place, body));
+    }
+    let seconds = world.run(&load.course(Vec::new()), threads);
+    outcome(&tallies, seconds, 0)
+}
+
+/// That no money was made or lost.
+fn check(bank: Bank, left: u64) {
+    assert_eq!(left, bank.accounts() as u64 * FUNDS, "money was made or lost");
+}
+
+/// Transactions on an engine.
+fn on_engine<'a, W: World, E: Engine<Memory = W::Memory>>(
+    world: &W,
+    bank: Bank,
+    load: &Load,
+    places: &[usize],
+    engine: &'a E,
+    retire: impl Fn() + Sync,
+    others: Vec<(usize, Body<'a, W>)>,
+) -> Outcome {
+    let cells: Vec<_> = (0..bank.accounts()).map(|_| engine.cell(FUNDS)).collect();
+    let hire = || Transacting { cells: &cells, session: Session::new(engine) };
+    let outcome = run(world, bank, load, places, hire, retire, others);
+    check(bank, cells.into_iter().map(TCell::into_inner).sum());
+    outcome
+}
+
+/// Transactions over shared memory.
+///
+/// # Panics
+/// If an audit finds what can't be, or money was made or lost.
+pub fn shared<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
+    let engine = Shared::<Spin, W::Memory>::default();
+    let places = world.places(load.threads, load.placement);
+    on_engine(world, bank, load, &places, &engine, || {}, Vec::new())
+}
+
+/// Transactions over lock servers: the first thread and every third one is a server. With a single
+/// thread there is a second one.
+///
+/// # Panics
+/// As [`shared`].
+pub fn served<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
+    let places = world.places(load.threads.max(2), load.placement);
+    let crew = Crew::of(&places);
+    let clients = crew.clients.len();
+    let (engine, servers) = Served::<Spin, W::Memory>::new(clients, crew.servers.len());
+    let serving = crew.servers.iter().zip(servers).map(|(&place, server)| {
+        let body: Body<'_, W> = Box::new(move |_| server.serve());
+        (place, body)
+    });
+    let left = AtomicUsize::new(clients);
+    // AcqRel: who is last comes after the others, whose sessions have ended.
+    let retire = || {
+        if left.fetch_sub(1, AcqRel) == 1 {
+            engine.close();
+        }
+    };
+    on_engine(world, bank, load, &crew.clients, &engine, retire, serving.collect())
+}
+
+/// The same work under one MCS lock.
+///
+/// # Panics
+/// As [`shared`].
+pub fn locked<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
+    let lock = Padded::<Mcs<Spin, W::Memory>>::default();
+    let words: Vec<<W::Memory as LongMemory>::Long> =
+        (0..bank.accounts()).map(|_| Default::default()).collect();
+    // Relaxed: nobody else is there.
+    words.iter().for_each(|word| word.store(FUNDS, Relaxed));
+    let places = world.places(load.threads, load.placement);
+    let hire = || Locking { lock: &*lock, words: &words, node: Padded::default() };
+    let outcome = run(world, bank, load, &places, hire, || {}, Vec::new());
+    check(bank, words.iter().map(|word| word.load(Relaxed)).sum());
+    outcome
+}
