@@ -28,6 +28,7 @@ pub mod diff;
 pub mod export;
 mod findings;
 mod gain;
+mod inspections;
 mod live;
 pub mod locate;
 pub mod model;
@@ -38,6 +39,7 @@ pub mod symbols;
 mod words;
 
 pub use analysis::Analysis;
+pub use inspections::{InFile, Inspections};
 pub use live::{Live, LockRates, Rates, ThreadWait};
 pub use options::{Options, Progress, Thresholds};
 pub use syncline_recording::Error;

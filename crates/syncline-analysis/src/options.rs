@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::inspections::Inspections;
+
 /// From where on a lock or a call site is called contended, or busy.
 ///
 /// The values by default are those of SyncPerf (section 4.1), found by experience there.
@@ -29,6 +31,8 @@ pub struct Options {
     /// Folders with separate debug files, as distributions install them: a file is looked
     /// for under `.build-id` there, and by its name.
     pub debug_dirs: Vec<PathBuf>,
+    /// What is known of critical sections from a trace of them; nothing if there is none.
+    pub inspections: Inspections,
 }
 
 impl Default for Options {
@@ -36,6 +40,7 @@ impl Default for Options {
         Options {
             thresholds: Thresholds::default(),
             debug_dirs: vec![PathBuf::from("/usr/lib/debug")],
+            inspections: Inspections::default(),
         }
     }
 }

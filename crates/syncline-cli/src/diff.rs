@@ -9,13 +9,15 @@ use syncline_analysis::{Analysis, Options, diff, report};
 
 use crate::args;
 use crate::failure::{Failure, REPORT_FAILED};
-use crate::report::{Bar, style};
+use crate::report::{Bar, inspections, style};
 
 /// Compares.
 pub fn run(args: &args::Diff) -> Result<ExitCode, Failure> {
     let read = |recording: &Path| {
+        let inspections =
+            inspections(recording, None).map_err(|error| Failure::new(REPORT_FAILED, error))?;
         let mut bar = Bar::new();
-        let options = Options::default();
+        let options = Options { inspections, ..Options::default() };
         Analysis::load_with_progress(recording, &options, &mut |at| bar.show(&at))
             .map_err(|error| Failure::unreadable(recording, error))
     };

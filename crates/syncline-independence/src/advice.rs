@@ -10,6 +10,9 @@ use crate::section::SiteFacts;
 
 /// Fewer pairs of sections say nothing: a share of 0 in 100 is known to be under 3 %.
 const ENOUGH_PAIRS: u64 = 100;
+/// Sections that were too long to be traced to their end, and so can't be compared, are long beyond
+/// doubt; a few show what they do for so many instructions.
+const ENOUGH_CUT: u64 = 4;
 /// From this share of independent pairs on, waiting is mostly needless.
 const INDEPENDENT: f64 = 0.8;
 /// A field is worth splitting off when that leaves at least this share of pairs independent.
@@ -32,6 +35,8 @@ const UNRELATED: f64 = 0.9;
 pub enum Advice {
     /// No traced section touched anything that another thread touched.
     NothingShared,
+    /// All that sections write, they write by atomic instructions.
+    AlreadyAtomic,
     /// Sections touch one shared word: one atomic operation does the same.
     UseAtomic,
     /// The data is in many pieces that have nothing to do with each other.
@@ -86,7 +91,12 @@ pub fn advise(lock: &LockFacts, thread_seconds: f64) -> Vec<Proposal> {
     };
     let Some(independence) = lock.independence().filter(|_| lock.window.pairs >= ENOUGH_PAIRS)
     else {
-        return vec![proposal(Advice::TooFewSections, 0.0)];
+        // How long sections are, and what they are about, takes fewer of them.
+        let cut: u64 = lock.sites.iter().map(|site| site.cut).sum();
+        let share = unrelated(lock).filter(|_| cut >= ENOUGH_CUT && lock.threads > 1);
+        let shorten = share.map(|share| proposal(Advice::Shorten { share }, share));
+        let too_few = proposal(Advice::TooFewSections, 0.0);
+        return shorten.into_iter().chain([too_few]).collect();
     };
     // What really waited for each other, where that was often enough.
     let needless = match lock.waited_for.pairs >= ENOUGH_PAIRS {
@@ -96,7 +106,7 @@ pub fn advise(lock: &LockFacts, thread_seconds: f64) -> Vec<Proposal> {
     let mut proposals = Vec::new();
     if let Some(advice) = by_data(lock, independence) {
         let share = match advice {
-            Advice::NothingShared | Advice::UseAtomic => 1.0,
+            Advice::NothingShared | Advice::AlreadyAtomic | Advice::UseAtomic => 1.0,
             Advice::SplitField { independence_without, .. } => independence_without,
             _ => needless,
         };
@@ -118,8 +128,12 @@ fn by_data(lock: &LockFacts, independence: f64) -> Option<Advice> {
     // For output to come in order is what such a lock is for, whatever data is touched.
     let for_io = 2 * sum(|site| site.doing_io) >= lock.traced;
     let locks = lock.locks as u64;
-    if shared_max == 0 {
+    if shared_max == 0 && would_have_met(lock) {
         return (!for_io).then_some(Advice::NothingShared);
+    }
+    let plainly = sum(|site| site.plainly_writing);
+    if plainly == 0 && sum(|site| site.writing) > 0 && !for_io && !lock.shared_mode {
+        return Some(Advice::AlreadyAtomic);
     }
     let many = |pieces: u64| pieces >= MANY_PIECES * locks;
     if shared_max == 1 && !many(lock.groups.groups) && only_memory(lock) && !is_long(lock) {
@@ -146,6 +160,13 @@ fn by_data(lock: &LockFacts, independence: f64) -> Option<Advice> {
     Some(advice)
 }
 
+/// Whether threads that share the data would have met in it: most sections came to data that
+/// another section came to as well. Of a large table a small sample meets no entry twice.
+fn would_have_met(lock: &LockFacts) -> bool {
+    let alone = lock.groups.groups - lock.groups.met_again;
+    2 * alone <= lock.groups.sections
+}
+
 /// The share of pairs that conflict on nothing but the most frequent cause, or on nothing; none
 /// if that cause is not what most conflicts are about.
 fn independence_without_first(lock: &LockFacts) -> Option<f64> {
@@ -160,12 +181,16 @@ fn only_memory(lock: &LockFacts) -> bool {
 }
 
 fn is_long(lock: &LockFacts) -> bool {
-    lock.sites.iter().any(|site| site.instructions.median >= LONG)
+    lock.sites.iter().any(is_long_at)
+}
+
+fn is_long_at(site: &SiteFacts) -> bool {
+    site.instructions.median >= LONG || 2 * site.cut >= site.traced && site.cut > 0
 }
 
 /// The share of instructions that touch nothing shared, if sections are long and that is most.
 fn unrelated(lock: &LockFacts) -> Option<f64> {
-    let long = || lock.sites.iter().filter(|site| site.instructions.median >= LONG);
+    let long = || lock.sites.iter().filter(|site| is_long_at(site));
     let total: u64 = long().map(|site| site.total_instructions).sum();
     let all: u64 = lock.sites.iter().map(|site| site.total_instructions).sum();
     let beside: f64 = long().map(|s| s.unshared_share() * s.total_instructions as f64).sum();

@@ -198,7 +198,12 @@ mod tests {
     use super::*;
 
     fn set(thread: u32, shared: bool, accesses: &[(u32, u8, u8)]) -> Set {
-        let access = |&(place, read, written): &(u32, u8, u8)| Access { place, read, written };
+        let access = |&(place, read, written): &(u32, u8, u8)| Access {
+            place,
+            read,
+            written,
+            atomic: false,
+        };
         Set { section: 0, thread, shared, accesses: accesses.iter().map(access).collect() }
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use syncline_trace::layout::STOP_NONE;
+use syncline_trace::layout::{STOP_LIMIT, STOP_NONE};
 use syncline_trace::{Section, Trace};
 
 use crate::conflict::ratio;
@@ -83,6 +83,8 @@ pub struct SiteFacts {
     pub shared_max: u64,
     /// Sections that wrote outside of their stack.
     pub writing: u64,
+    /// Of those, how many wrote there by other than atomic instructions.
+    pub plainly_writing: u64,
     /// Sections that allocated or freed memory.
     pub allocating: u64,
     /// System calls, with how many sections made them.
@@ -93,6 +95,8 @@ pub struct SiteFacts {
     pub doing_io: u64,
     /// Sections in which tracing stopped.
     pub stopped: u64,
+    /// Of those, how many since they were too long to be traced to their end.
+    pub cut: u64,
     /// The instructions, those that were executed most first.
     pub steps: Vec<StepFacts>,
 }
@@ -164,6 +168,7 @@ fn one(
         let section = &trace.sections[number];
         let record = &section.record;
         facts.stopped += u64::from(record.stopped != STOP_NONE);
+        facts.cut += u64::from(record.stopped == STOP_LIMIT);
         facts.total_instructions += record.instructions;
         facts.memory_instructions += record.memory_instructions;
         facts.allocating += u64::from(record.allocations != 0 || record.frees != 0);
@@ -188,6 +193,7 @@ fn one(
         let of_others = || accesses().filter(|a| is_shared(a.place));
         facts.shared_max = facts.shared_max.max(of_others().count() as u64);
         facts.writing += u64::from(accesses().any(|a| a.written != 0));
+        facts.plainly_writing += u64::from(accesses().any(|a| a.written != 0 && !a.atomic));
     }
     for sum in [
         &mut facts.words,

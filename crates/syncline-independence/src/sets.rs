@@ -5,7 +5,8 @@
 //! changes and which no other synchronization would need (Syncchar, section 3).
 //!
 //! So is what the dynamic loader does, when a function is called for the first time in a section:
-//! the word that it binds is written once in the program's life, and read by all who call.
+//! the word that it binds is written once in the program's life, and read by all who call. Such
+//! words, which are only read to jump to where they say, are left out in any case.
 //!
 //! A place in memory is an address and which of the heap's blocks it lay in: after a block was
 //! freed and its memory used again, the same address is another place. So is a lock.
@@ -13,7 +14,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use syncline_recording::{Op, Primitive};
-use syncline_trace::layout::{NONE, ObjectRecord, RELEASED_BY_OTHER, STOP_NONE};
+use syncline_trace::layout::{
+    NONE, ObjectRecord, PLAINLY_READ, PLAINLY_WRITTEN, RELEASED_BY_OTHER, STOP_NONE,
+};
 use syncline_trace::{Section, Trace};
 
 /// Eight bytes of memory.
@@ -34,6 +37,8 @@ pub struct Access {
     pub read: u8,
     /// Bytes written.
     pub written: u8,
+    /// Whether only atomic instructions wrote to it, if any did.
+    pub atomic: bool,
 }
 
 /// One execution of a section, and its address set.
@@ -154,12 +159,16 @@ impl Places {
             }
             let keep = !hidden.get(&word.address).copied().unwrap_or(0);
             let (read, written) = (word.read & keep, word.written & keep);
-            if read | written == 0 {
+            // The linkage table, which nothing changes once a function is bound.
+            let links = word.flags & PLAINLY_READ == 0 && written == 0;
+            if read | written == 0 || links {
                 continue;
             }
             let object = (word.object != NONE).then(|| section.objects.get(word.object as usize));
             let place = Place { address: word.address, object: object.flatten().copied() };
-            accesses.push(Access { place: self.number(place, section.thread), read, written });
+            let place = self.number(place, section.thread);
+            let atomic = word.flags & PLAINLY_WRITTEN == 0;
+            accesses.push(Access { place, read, written, atomic });
         }
         accesses.sort_by_key(|access| access.place);
         // A damaged file may have a word twice.
@@ -168,6 +177,7 @@ impl Places {
             if same {
                 kept.read |= next.read;
                 kept.written |= next.written;
+                kept.atomic &= next.atomic;
             }
             same
         });

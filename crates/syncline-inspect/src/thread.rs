@@ -1,6 +1,5 @@
 //! What is kept for a thread: its writer, its stack, and counts of its acquisitions.
 
-use core::cell::Cell;
 use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -11,33 +10,15 @@ use syncline_trace::writer::Writer;
 use crate::process::Process;
 use crate::{clock, select, tls};
 
-/// Places for (lock, call site). When so many are in use they are written out and given up.
-const ROWS: usize = 2048;
+mod rows;
+
+use rows::{ROWS, Row};
+
 /// Places that are looked at for one.
 const PROBES: usize = 16;
 
 /// One acquisition in so many has its time held measured.
 const TIMED: u32 = 32;
-
-/// Acquisitions of a lock at a call site.
-#[derive(Default)]
-pub struct Row {
-    /// What will be written: everything but the thread's owner only reads it at the end.
-    pub lock: AtomicU64,
-    /// Return address.
-    pub site: AtomicU64,
-    acquisitions: AtomicU64,
-    contended: AtomicU64,
-    traced: AtomicU64,
-    waited: AtomicU64,
-    held: AtomicU64,
-    held_samples: AtomicU64,
-    op: AtomicU32,
-    /// Whether its sections are to be traced.
-    pub selected: Cell<bool>,
-    /// Whether its site has had few, as far as is known.
-    rare: Cell<bool>,
-}
 
 /// A thread.
 pub struct Thread {
@@ -53,6 +34,10 @@ pub struct Thread {
     pub busy: bool,
     /// Acquisitions to let pass before the budget is asked.
     pub countdown: u32,
+    /// How many those were at first.
+    pub gap: u32,
+    /// Calls of the allocator when it was last asked, wrapping around.
+    pub allocator: u32,
     /// What it said last.
     pub may_trace: bool,
     /// Acquisitions to let pass before one has its time held measured.
@@ -60,7 +45,7 @@ pub struct Thread {
     /// The lock whose time held is being measured, since when, and its row.
     pub timed: Option<(u64, u64, usize)>,
     random: u64,
-    rows: Box<[Row]>,
+    rows: &'static [Row],
     next: *mut Thread,
 }
 
@@ -98,6 +83,7 @@ fn begin(process: &'static Process) -> Option<&'static mut Thread> {
     }
     let before = tls::thread();
     tls::set_thread(BEGINNING);
+    let began = clock::of_thread();
     let thread = syncline_interpose::preserving_errno(|| Thread::new(process));
     tls::set_thread(thread.as_ref().map_or(before, |t| (&raw const **t).addr()));
     let thread = Box::leak(thread?);
@@ -114,6 +100,7 @@ fn begin(process: &'static Process) -> Option<&'static mut Thread> {
     at_end(me);
     // Still busy: a handler that traced now would wait for what this very thread is making.
     syncline_interpose::preserving_errno(|| crate::engine::warm_up(thread.tid));
+    process.add_besides(clock::of_thread().saturating_sub(began));
     thread.busy = false;
     Some(thread)
 }
@@ -126,6 +113,10 @@ fn at_end(thread: *mut Thread) {
             let thread = &mut *thread.cast::<Thread>();
             thread.flush();
             thread.name_and_end(clock::now());
+            // What later destructors lock is not counted: another thread may have the table now.
+            thread.busy = true;
+            thread.timed = None;
+            rows::give_back(core::mem::take(&mut thread.rows));
         }
     }
     // SAFETY: plain calls. If two threads make a key at once, one key stays unused.
@@ -171,11 +162,13 @@ impl Thread {
             tid,
             busy: true,
             countdown: 1,
+            gap: 1,
+            allocator: 0,
             may_trace: true,
             clock_in: 1,
             timed: None,
             random: clock::now() | 1,
-            rows: (0..ROWS).map(|_| Row::default()).collect(),
+            rows: rows::take()?,
             next: null_mut(),
         }))
     }
@@ -206,7 +199,7 @@ impl Thread {
             }
         }
         self.flush();
-        for row in &self.rows {
+        for row in self.rows {
             row.lock.store(0, Ordering::Relaxed);
         }
         self.timed = None;
@@ -216,6 +209,8 @@ impl Thread {
     #[cold]
     fn new_row(&mut self, place: usize, lock: u64, site: u64, op: u32) -> usize {
         let row = &self.rows[place];
+        // What was added since its last owner's counts were written belongs to no lock.
+        row.counts().into_iter().for_each(|count| count.store(0, Ordering::Relaxed));
         row.site.store(site, Ordering::Relaxed);
         row.op.store(op, Ordering::Relaxed);
         row.rare.set(true);
@@ -274,7 +269,7 @@ impl Thread {
 
     /// Writes what was counted since the last time.
     pub fn flush(&mut self) {
-        for row in &self.rows {
+        for row in self.rows {
             let take = |cell: &AtomicU64| cell.swap(0, Ordering::Relaxed);
             let lock = row.lock.load(Ordering::Acquire);
             let acquisitions = take(&row.acquisitions);

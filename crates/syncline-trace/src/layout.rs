@@ -25,7 +25,7 @@ use syncline_recording::layout::Region;
 /// The first eight bytes of a file.
 pub const MAGIC: [u8; 8] = *b"SYNTRACE";
 /// The version of this layout. A reader takes no other.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Bytes from the start of the file to the first region.
 pub const HEADER_SIZE: usize = 4096;
 /// Chunks begin at multiples of this many bytes of the arena, and are multiples of it.
@@ -231,6 +231,11 @@ pub struct ObjectRecord {
     pub serial: u64,
 }
 
+/// [`WordRecord::flags`]: an instruction that is not atomic wrote to it, or the kernel did.
+pub const PLAINLY_WRITTEN: u16 = 1;
+/// [`WordRecord::flags`]: something else read it than jumps and calls to where it says.
+pub const PLAINLY_READ: u16 = 2;
+
 /// Eight bytes of memory that a section touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -247,8 +252,8 @@ pub struct WordRecord {
     pub read: u8,
     /// Bytes that were written.
     pub written: u8,
-    /// Not used.
-    pub reserved: u16,
+    /// [`PLAINLY_WRITTEN`] and [`PLAINLY_READ`]
+    pub flags: u16,
 }
 
 /// An instruction that a section executed.

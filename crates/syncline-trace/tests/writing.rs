@@ -48,7 +48,7 @@ fn words(number: u64) -> Vec<WordRecord> {
         object: NONE,
         read: n as u8,
         written: !n as u8,
-        reserved: 0,
+        flags: 0,
     };
     (0..number).map(word).collect()
 }

@@ -89,6 +89,7 @@ impl Context<'_> {
         let (known, symbols) = stacks.with_symbols();
         section::fill(&mut sites, known, symbols);
         let (stacks, frames, modules) = stacks.into_tables();
+        self.options.inspections.fill(&mut sites, &stacks, &modules);
         let mut process = Process {
             pid: file.header.pid,
             parent: file.header.parent,

@@ -119,6 +119,7 @@ impl Sum {
                 .then(|| Quadrant::of(figures.contention, figures.calls_per_second, thresholds)),
             figures,
             section: None,
+            inspected: None,
         }
     }
 }

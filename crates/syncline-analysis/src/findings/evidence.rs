@@ -1,6 +1,6 @@
 //! Numbers of a finding, each with its unit.
 
-use crate::model::{Evidence, OpenQuestion, Unit};
+use crate::model::{Evidence, Inspected, OpenQuestion, Unit};
 
 /// So many things.
 pub fn count(what: &str, number: u64) -> Evidence {
@@ -31,7 +31,23 @@ fn number_of(what: &str, value: f64, unit: Unit) -> Evidence {
     Evidence { what: what.to_owned(), value, unit }
 }
 
+/// What a trace has to say of its sections: how many there are, and of how many threads.
+pub fn traced(inspected: &Inspected) -> Vec<Evidence> {
+    let mut evidence = vec![
+        count("sections traced here", inspected.sections),
+        count("threads in traced sections", inspected.threads as u64),
+    ];
+    if let Some(independent) = inspected.independent {
+        evidence.push(share("pairs of traced sections that are independent", independent));
+    }
+    evidence
+}
+
+/// The command that answers what the instructions of critical sections do; who knows the recording
+/// and its program's command line completes it.
+pub const INSPECT: &str = "syncline inspect";
+
 /// A question about what the instructions of critical sections do.
 pub fn ask_inspect(question: &str) -> Option<OpenQuestion> {
-    Some(OpenQuestion { question: question.to_owned(), command: "syncline inspect".to_owned() })
+    Some(OpenQuestion { question: question.to_owned(), command: INSPECT.to_owned() })
 }

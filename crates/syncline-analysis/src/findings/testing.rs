@@ -18,8 +18,8 @@ use std::ops::{Deref, DerefMut};
 use syncline_recording::{Class, Op, Primitive};
 
 use crate::model::{
-    Blocker, Figures, Frame, Kind, Lock, Nesting, Outer, Process, Quadrant, QuadrantCounts,
-    Section, Site, SiteUse, Stack, State, Thread, Timeline, Waiting,
+    Blocker, Figures, Frame, Inspected, Kind, Lock, Nesting, Outer, Process, Quadrant,
+    QuadrantCounts, Section, Site, SiteUse, Stack, State, Thread, Timeline, Waiting,
 };
 use crate::options::Thresholds;
 pub use sections::one_word;
@@ -166,6 +166,7 @@ impl Drawn {
             figures: Figures::default(),
             quadrant: None,
             section: None,
+            inspected: None,
         });
         self.sites.len() - 1
     }
@@ -255,6 +256,11 @@ impl Drawn {
     /// What the instructions of a site's critical section do.
     pub fn section(&mut self, site: usize, section: Section) {
         self.sites[site].section = Some(section);
+    }
+
+    /// What a trace says of a site.
+    pub fn inspected(&mut self, site: usize, inspected: Inspected) {
+        self.sites[site].inspected = Some(inspected);
     }
 }
 

@@ -1,7 +1,10 @@
-//! What a critical section touches, which decides what it needs: from the static reading of
-//! its instructions, where there is one.
+//! What a critical section touches, which decides what it needs: from the reading of its
+//! instructions, and from a trace of it, where there is one.
+//!
+//! Instructions tell what a section may touch, a trace what it touched, and which of that threads
+//! share. So of both the one counts that asks for less.
 
-use crate::model::{Process, Section};
+use crate::model::{Data, Inspected, Process, Section, Site};
 
 /// Instructions of a section that only changes one word: what loads it, computes and stores
 /// it, and computes the two addresses.
@@ -9,6 +12,8 @@ const ONE_WORD_INSTRUCTIONS: usize = 16;
 /// Instructions of a section that is over before a waiter has gone to sleep: some tens of
 /// nanoseconds.
 const FEW_INSTRUCTIONS: usize = 48;
+/// Traced sections that say what all of a place do: what one in thirty does is among them.
+const ENOUGH_SECTIONS: u64 = 100;
 
 /// What a section touches, what asks for least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,6 +62,31 @@ impl Touches {
         })
     }
 
+    /// What traced sections touched; none if that is not enough to tell.
+    pub fn of_inspected(inspected: &Inspected) -> Option<Touches> {
+        match inspected.data {
+            Data::Local => Some(Touches::Nothing),
+            Data::Atomic => Some(Touches::Atomics),
+            Data::OneWord => Some(Touches::OneWord),
+            Data::Unknown => None,
+            _ if inspected.sections < ENOUGH_SECTIONS => None,
+            _ if inspected.writing == 0 => Some(Touches::ReadsOnly),
+            _ if inspected.calling == 0
+                && inspected.most_instructions <= FEW_INSTRUCTIONS as u64 =>
+            {
+                Some(Touches::FewWords)
+            }
+            _ => Some(Touches::More),
+        }
+    }
+
+    /// What the sections of a site touch, as far as anything is known of them.
+    pub fn of_site(site: &Site) -> Option<Touches> {
+        let read = site.section.as_ref().and_then(Touches::of);
+        let traced = site.inspected.as_ref().and_then(Touches::of_inspected);
+        read.into_iter().chain(traced).min()
+    }
+
     /// What all sections at these sites touch together, where every site counts that makes
     /// at least `least` of the calls; none if one of them is not known.
     pub fn of_all(process: &Process, sites: &[usize], least: f64) -> Option<Touches> {
@@ -64,7 +94,7 @@ impl Touches {
         let all: f64 = sites.iter().map(calls).sum();
         let mut most = None;
         for site in sites.iter().filter(|site| calls(site) >= least * all) {
-            let touches = Touches::of(process.sites[*site].section.as_ref()?)?;
+            let touches = Touches::of_site(&process.sites[*site])?;
             most = most.max(Some(touches));
         }
         most

@@ -12,6 +12,7 @@ mod blocking;
 mod figures;
 mod finding;
 mod hex;
+mod inspected;
 mod lock;
 mod nesting;
 mod note;
@@ -28,6 +29,7 @@ pub use figures::{Bucket, Figures, Histogram, HolderTime, Kind, Waiting};
 pub use finding::{
     Category, Evidence, Finding, Gain, Group, Method, OpenQuestion, Remedy, Rule, Unit,
 };
+pub use inspected::{Data, Inspected};
 pub use lock::{Lock, SiteUse};
 pub use nesting::{Nesting, Outer};
 pub use note::Note;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use syncline_recording::Op;
 
-use super::{Figures, Kind, Quadrant, Section};
+use super::{Figures, Inspected, Kind, Quadrant, Section};
 
 /// A place in the source that does one operation, added up over all locks and all threads:
 /// many thousand quiet locks that one line takes are one busy site.
@@ -34,6 +34,8 @@ pub struct Site {
     /// What its critical section does, where the program's file could be read and it could
     /// be followed.
     pub section: Option<Section>,
+    /// What a trace says of its critical sections, where there is one.
+    pub inspected: Option<Inspected>,
 }
 
 /// What was done at a call site by one way to get there.

@@ -44,11 +44,12 @@ pub struct Inspect {
     #[arg(short, long, value_name = "N", default_value_t = Options::WINDOW, value_parser = parse_window)]
     pub window: usize,
 
-    /// Folder to write the trace to
+    /// Folder to write the trace to [default: syncline-trace; with --from, RECORDING/trace]
     ///
     /// A trace that is already there is moved to DIR.old, and replaces an older one of that name.
-    #[arg(short, long, value_name = "DIR", default_value = DEFAULT_TRACE)]
-    pub output: PathBuf,
+    /// `syncline report RECORDING` uses the trace in the recording's folder.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
 
     /// Largest size of one process's trace, such as 512M or 2G
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = parse_size)]
@@ -77,7 +78,7 @@ pub struct Inspect {
 }
 
 /// Where traces are written if nothing else is said.
-const DEFAULT_TRACE: &str = "syncline-trace";
+pub const DEFAULT_TRACE: &str = "syncline-trace";
 
 /// Reads a share of a hundred, as thousandths.
 fn parse_budget(text: &str) -> Result<u32, String> {

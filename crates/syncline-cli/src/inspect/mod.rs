@@ -11,7 +11,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{BufWriter, Write, stderr, stdout};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
@@ -24,10 +24,11 @@ use crate::failure::{Failure, RECORD_FAILED, REPORT_FAILED};
 use crate::record::{
     Clock, Folder, exit_code, find_library, find_program, largest_file, preload, run_in,
 };
+use crate::report::trace_of;
 use crate::words::{counted, size};
 use crate::writers::Writers;
 use args::Inspect;
-use names::Named;
+pub use names::Named;
 
 /// The library that traces.
 const LIBRARY: &str = "libsyncline_inspect.so";
@@ -44,7 +45,8 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
     let library = find_library(LIBRARY, OVERRIDE)?;
     let wanted = choose::wanted(args, &program)?;
     let max_size = largest_file(args.max_size)?;
-    let folder = Folder::create(&args.output)?;
+    let output = output(args);
+    let folder = Folder::create(&output)?;
     let clock = Clock::choose();
     let variables: [(&'static str, OsString); 7] = [
         ("LD_PRELOAD", preload(&library, env::var_os("LD_PRELOAD").as_deref())),
@@ -56,22 +58,29 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
         ("SYNCLINE_INSPECT_SITES", wanted.into()),
     ];
     let ending = run_in(&folder, &program, &args.command, variables)?;
-    tidy(&folder, &args.output);
+    tidy(&folder, &output, args.from.as_deref());
     if !args.trace_only {
-        report(args, &args.output)?;
+        report(args, &output)?;
     }
     Ok(exit_code(ending))
 }
 
+/// Where the trace goes: what belongs to a recording lies in its folder.
+fn output(args: &Inspect) -> PathBuf {
+    let of_recording = || args.from.as_deref().map(trace_of);
+    args.output.clone().or_else(of_recording).unwrap_or_else(|| args::DEFAULT_TRACE.into())
+}
+
 /// Cuts off what the files could have grown into, and says on standard error what there is.
-fn tidy(folder: &Folder, shown: &Path) {
+fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) {
     let writers = Writers::of(folder.path());
     let files = trace_files(folder.path()).unwrap_or_default();
-    let mut bytes = 0;
+    let (mut bytes, mut dropped) = (0, 0);
     for path in &files {
         let Ok(header) = Trace::header_of(path) else { continue };
         let used = header.arena_offset.saturating_add(header.arena_used);
         bytes += used;
+        dropped += header.dropped;
         // A file that is still written to must keep its size, or its process would die.
         if !writers.has(path, header.pid)
             && let Ok(file) = OpenOptions::new().write(true).open(path)
@@ -85,12 +94,33 @@ fn tidy(folder: &Folder, shown: &Path) {
         folder.close();
     }
     let processes = counted(files.len() as u64, "process", "processes");
+    if dropped > 0 {
+        let records = counted(dropped, "record", "records");
+        // As below.
+        let _ = writeln!(
+            stderr(),
+            "syncline: {records} found no room, and tracing stopped there; give more with --max-size"
+        );
+    }
     // Standard error may be closed; the trace is complete all the same.
     let _ = writeln!(
         stderr(),
-        "syncline: traced {processes} to {} ({}); `syncline inspect --read {0}` shows it again",
+        "syncline: traced {processes} to {} ({}); `syncline inspect --read {0}` shows it again{}",
         shown.display(),
-        size(bytes)
+        size(bytes),
+        match recording {
+            None => String::new(),
+            Some(path) if trace_of(path) == shown => {
+                format!(", and `syncline report {}` uses it", path.display())
+            }
+            Some(path) => {
+                format!(
+                    ", and `syncline report --trace {} {}` uses it",
+                    shown.display(),
+                    path.display()
+                )
+            }
+        }
     );
 }
 

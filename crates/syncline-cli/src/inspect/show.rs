@@ -37,7 +37,10 @@ pub fn text(report: &Report) -> String {
     );
     if report.dropped > 0 {
         let dropped = count(report.dropped);
-        let _ = writeln!(text, "  {dropped} records found no room: give more with --max-size");
+        let _ = writeln!(
+            text,
+            "  tracing stopped where {dropped} records found no room: give more with --max-size"
+        );
     }
     text.push_str(&all_locks(report));
     // What there is most to win by comes first.
@@ -227,6 +230,9 @@ fn advice(proposal: &Proposal, lock: &Lock) -> String {
         Advice::NothingShared => {
             "no traced section touched what another thread touched: the lock may not be needed"
                 .into()
+        }
+        Advice::AlreadyAtomic => {
+            "sections write by atomic instructions only: the lock may not be needed".into()
         }
         Advice::UseAtomic => "one shared word is all it guards: use an atomic operation".into(),
         Advice::Shard { pieces } => {

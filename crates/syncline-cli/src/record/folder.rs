@@ -166,6 +166,12 @@ fn remove(folder: &Path) -> Result<(), Failure> {
     let mut files = process_files(folder).unwrap_or_default();
     files.extend(trace_files(folder).unwrap_or_default());
     files.extend(["session.json", "session.json.next"].map(|name| folder.join(name)));
+    // Traces of this recording, as `syncline inspect --from` left them.
+    for trace in ["trace", "trace.old"].map(|name| folder.join(name)) {
+        if trace.is_dir() {
+            remove(&trace)?;
+        }
+    }
     for file in files {
         match fs::remove_file(&file) {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(failed("remove", &file, e)),
@@ -202,6 +208,25 @@ fn not_ours(path: &Path) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_recording_goes_with_its_traces_and_with_nothing_else() {
+        let all = tempfile::tempdir().expect("a folder");
+        let make = |extra: &str| {
+            let folder = all.path().join("recording.old");
+            fs::create_dir_all(folder.join("trace")).expect("a folder");
+            for file in ["session.json", "1.syncline", "trace/session.json", "trace/1.trace"] {
+                fs::write(folder.join(file), "").expect("a file");
+            }
+            fs::write(folder.join(extra), "").expect("a file");
+            folder
+        };
+        let ours = make("trace/2.trace");
+        assert!(remove(&ours).is_ok() && !ours.exists());
+        let foreign = make("trace/notes.txt");
+        assert!(remove(&foreign).is_err());
+        assert!(foreign.join("trace/notes.txt").exists());
+    }
 
     #[test]
     fn the_old_name_keeps_the_folder() {

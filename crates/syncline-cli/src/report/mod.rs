@@ -1,5 +1,6 @@
 //! `syncline report`: reads a recording and shows what it says, as text, JSON or a page.
 
+mod inspected;
 mod progress;
 
 use std::fs::File;
@@ -14,6 +15,7 @@ use syncline_analysis::{Analysis, Options, Thresholds};
 
 use crate::args;
 use crate::failure::Failure;
+pub use inspected::{inspections, trace_of};
 pub use progress::Bar;
 
 /// Columns of a report that goes to a file or a pipe.
@@ -28,11 +30,17 @@ pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
 fn show(args: &args::Report) -> Result<()> {
     let thresholds =
         Thresholds { contention: args.contention / 100.0, acquisitions_per_second: args.rate };
-    let options = Options { thresholds, ..Options::default() };
+    let inspections = inspections(&args.recording, args.trace.as_deref())?;
+    let options = Options { thresholds, inspections, ..Options::default() };
     let mut bar = Bar::new();
-    let analysis =
+    let mut analysis =
         Analysis::load_with_progress(&args.recording, &options, &mut |at| bar.show(&at))?;
     drop(bar);
+    inspected::complete_commands(&mut analysis, &args.recording);
+    if !options.inspections.is_empty() && !uses_trace(&analysis) {
+        // Standard error may be closed; the report is what it would be without a trace.
+        let _ = writeln!(stderr(), "syncline: the trace is of other call sites, or another build");
+    }
     if let Some(path) = &args.html {
         return page(&analysis, path);
     }
@@ -43,6 +51,12 @@ fn show(args: &args::Report) -> Result<()> {
         report::terminal(&analysis, &mut out, &style(args.tables))?;
     }
     Ok(out.flush()?)
+}
+
+/// Whether any call site is one of the trace's.
+fn uses_trace(analysis: &Analysis) -> bool {
+    let mut sites = analysis.processes.iter().flat_map(|process| &process.sites);
+    sites.any(|site| site.inspected.is_some())
 }
 
 fn page(analysis: &Analysis, path: &Path) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Hand-written sections, whose sets are known by construction: equal, to the byte.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use syncline_conformance::{Case, Program};
 use syncline_trace::layout::{HANDLER, STOP_FORK, STOP_NONE};
@@ -58,6 +58,11 @@ fn sets_are_equal() {
         let section = section.unwrap_or_else(|| panic!("{} was not traced", case.name));
         *place += 1;
         Set::of(section).assert_equal(&case.set, &case.name);
+        // An instruction may be part of several blocks, and has one record all the same.
+        let times: u64 = section.steps.iter().map(|step| u64::from(step.times)).sum();
+        assert_eq!(times, section.record.instructions, "{}", case.name);
+        let places: BTreeSet<u64> = section.steps.iter().map(|step| step.address).collect();
+        assert_eq!(places.len(), section.steps.len(), "{}", case.name);
         let stopped = if case.name == "fork" { STOP_FORK } else { STOP_NONE };
         assert_eq!(section.record.stopped, stopped, "{}", case.name);
         let handled = section.record.flags & HANDLER != 0;

@@ -89,6 +89,44 @@ fn memcached() {
     assert!(trace.sections.iter().any(|s| !s.objects.is_empty()), "no block of the heap");
 }
 
+/// What a server answers while it is traced is what it answers alone. The tables of its own are made
+/// without, since that takes longest and is nobody's question.
+#[test]
+fn mariadb() {
+    const STEPS: &str = r#"
+        PATH=$PATH:/usr/sbin
+        cd "$1"; rm -rf data
+        (unset LD_PRELOAD; mariadb-install-db --no-defaults --force --datadir="$1/data" \
+            --user=root --auth-root-authentication-method=normal --skip-test-db) >install.log 2>&1
+        mariadbd --no-defaults --datadir="$1/data" --socket="$1/socket" --user=root \
+            --skip-networking --innodb-buffer-pool-size=32M --innodb-log-file-size=16M \
+            --innodb-flush-log-at-trx-commit=2 --pid-file="$1/pid" 2>server.log &
+        sql() { env -u LD_PRELOAD mariadb --no-defaults -uroot -N -S "$1/socket" -e "$2"; }
+        tries=0
+        until sql "$1" 'select 1' >/dev/null 2>&1; do
+            tries=$((tries + 1)); test $tries -lt 600; sleep 0.1
+        done
+        sql "$1" 'create database shop; use shop; create table items
+            (id int primary key auto_increment, k int not null, c char(60) not null, key (k));
+            insert into items (k, c) select seq * 37 % 500, md5(seq) from seq_1_to_1000'
+        clients=
+        for client in 0 1 2 3; do
+            rows="id > $client * 250 and id <= ($client + 1) * 250"
+            sql "$1" "set session transaction isolation level read committed; use shop;
+                update items set k = k + 1000 where $rows;
+                delete from items where $rows and k % 10 = 3" &
+            clients="$clients $!"
+        done
+        for client in $clients; do wait $client; done
+        sql "$1" 'checksum table shop.items; select count(*), sum(k) from shop.items;
+            check table shop.items; shutdown'
+        wait"#;
+    let folder = scratch();
+    // The default budget. The server's start alone is millions of instructions in sections.
+    let traces = same(STEPS, folder.path(), 100);
+    of(&traces, "mariadbd", 100);
+}
+
 fn connect(socket: &Path) -> BufReader<UnixStream> {
     let deadline = Instant::now() + Duration::from_secs(40);
     loop {

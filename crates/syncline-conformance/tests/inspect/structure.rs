@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syncline_conformance::{Case, Outcome, Program};
 use syncline_recording::Op;
 use syncline_trace::layout::{
-    AFTER_WAIT, BEFORE_WAIT, SHARED, STOP_CLONE, STOP_JUMP, STOP_LIMIT, STOP_NONE,
+    AFTER_WAIT, BEFORE_WAIT, HANDLER, SHARED, STOP_CLONE, STOP_JUMP, STOP_LIMIT, STOP_NONE,
 };
 use syncline_trace::{Section, Trace};
 
@@ -85,6 +85,28 @@ fn begins_and_ends() {
     let last = of("thrown").pop().expect("a section after the jump");
     assert_eq!(written(last, address["words"]), [23]);
     assert_eq!(last.record.stopped, STOP_NONE);
+}
+
+/// What a handler of a signal does while a section is traced is not the section's, wherever it
+/// interrupts it.
+#[test]
+fn handlers_are_told_from_the_section() {
+    let program = Program::compile("inspect_handlers.c");
+    let plain = Case::new(&program).plain();
+    let traced = trace(program.path(), [""; 0]);
+    assert_eq!(plain.behaviour(), traced.outcome.behaviour());
+    let address = addresses(&traced.outcome);
+    let sections = by_lock(&traced.traces[0]);
+    let of = |name: &str| -> Vec<&Section> { sections[&address[name]].clone() };
+    let wrote = |name: &str| -> Vec<Vec<u64>> {
+        of(name).iter().map(|s| written(s, address["words"])).collect()
+    };
+    assert_eq!(wrote("outer"), [vec![0, 1, 2], vec![3, 4, 5, 6]]);
+    assert_eq!(of("inner").last().map(|s| written(s, address["words"])), Some(vec![1]));
+    assert_eq!(wrote("called"), [vec![4, 5]]);
+    assert!(of("outer").iter().all(|s| s.record.stopped == STOP_NONE));
+    let handled = of("outer").iter().map(|s| s.record.flags & HANDLER != 0).collect::<Vec<_>>();
+    assert_eq!(handled, [false, true], "it calls while libc waits, and between instructions");
 }
 
 /// Only the sections of certain locks and call sites.

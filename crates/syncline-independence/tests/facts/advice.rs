@@ -1,6 +1,7 @@
 //! Locks made for one advice each: the workloads' kinds, in small.
 
 use syncline_independence::{Advice, LockFacts, Proposal, advise};
+use syncline_trace::layout::STOP_LIMIT;
 
 use crate::hand::{LOCK, Made, block, counted, facts_of, section, trace};
 
@@ -56,6 +57,57 @@ fn a_counter_alone_is_atomic_and_private_data_needs_no_lock() {
     let lock = facts(|thread, _| section(thread).writes(0x5000 + 4096 * u64::from(thread), 64));
     assert_eq!(first(&lock).advice, Advice::NothingShared);
     assert_eq!(first(&lock).saves_at_most, 2.0);
+}
+
+#[test]
+fn atomic_counters_are_told_from_plain_ones() {
+    let atomic = |thread, n| section(thread).adds_atomically(0x5000 + 8 * (n % 3));
+    assert_eq!(first(&facts(atomic)).advice, Advice::AlreadyAtomic);
+    let beside = |thread, n: u64| atomic(thread, n).writes(0x6000, if n == 7 { 8 } else { 0 });
+    assert_ne!(first(&facts(beside)).advice, Advice::AlreadyAtomic, "a plain store, once");
+}
+
+#[test]
+fn words_that_say_where_functions_are_share_nothing_unless_they_are_written() {
+    let linked = |thread, _| section(thread).calls_by(0x3fd8);
+    assert_eq!(first(&facts(linked)).advice, Advice::NothingShared);
+    let counter = |thread, n| linked(thread, n).reads(0x5000, 8).writes(0x5000, 8);
+    assert_eq!(first(&facts(counter)).advice, Advice::UseAtomic);
+    let hooked =
+        |thread, n: u64| linked(thread, n).writes(0x3fd8, if n.is_multiple_of(2) { 8 } else { 0 });
+    assert_ne!(first(&facts(hooked)).advice, Advice::NothingShared);
+}
+
+#[test]
+fn of_data_that_no_section_met_twice_nothing_is_said_to_be_private() {
+    let large = block(0x10_0000_0000, 400 * 64, 1);
+    let once = facts(|thread, n| section(thread).changes(large, 64 * n));
+    assert_eq!(first(&once).advice, Advice::UseOptimistic);
+    let local = facts(|thread, _| section(thread).step(0x40_1000, 5, None));
+    assert_eq!(first(&local).advice, Advice::NothingShared, "nothing outside of the stack");
+}
+
+/// Within a budget a section of a million instructions is traced in part: no set to compare, but
+/// what it does for so long is known.
+#[test]
+fn sections_that_are_too_long_to_be_traced_are_to_be_shortened() {
+    let shared = 0x5000;
+    let sections = |threads: u64| {
+        let one = |n: u64| {
+            section(1 + (n % threads) as u32)
+                .reads(shared, 8)
+                .step(0x40_1000, 1, Some((shared, shared + 7)))
+                .step(0x40_2000, 1_000_000, None)
+                .with(|r| r.stopped = STOP_LIMIT)
+        };
+        facts_of(&trace((0..8).map(one).collect())).locks.remove(0)
+    };
+    let Advice::Shorten { share } = first(&sections(2)).advice else {
+        panic!("{:?}", advise(&sections(2), 4.0));
+    };
+    assert!(share > 0.99, "{share}");
+    assert_eq!(advise(&sections(2), 4.0)[1].advice, Advice::TooFewSections);
+    assert_eq!(first(&sections(1)).advice, Advice::TooFewSections, "one thread shares nothing");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use bytemuck::Zeroable;
 use syncline_independence::{Facts, Options, facts};
 use syncline_recording::Op;
 use syncline_trace::layout::{
-    CountRecord, Header, NONE, ObjectRecord, SectionRecord, StepRecord, SystemCallRecord,
-    ThreadRecord, WAITED, WordRecord,
+    CountRecord, Header, NONE, ObjectRecord, PLAINLY_READ, PLAINLY_WRITTEN, SectionRecord,
+    StepRecord, SystemCallRecord, ThreadRecord, WAITED, WordRecord,
 };
 use syncline_trace::{Section, Thread, Trace};
 
@@ -83,11 +83,30 @@ impl Made {
                 false => (&mut word.read, &mut word.reader),
             };
             *mask |= 1 << (byte & 7);
+            word.flags |= if write { PLAINLY_WRITTEN } else { PLAINLY_READ };
             *instruction = SITE + if write { 0x20 } else { 0x10 };
         }
         self.0.words = words.into();
         self.0.objects = objects.into();
         self
+    }
+
+    /// Calls a function by way of a word of memory.
+    pub fn calls_by(self, address: u64) -> Made {
+        let mut made = self.touches(address, 8, None, false);
+        for word in made.0.words.iter_mut().filter(|word| word.address == address) {
+            word.flags &= !PLAINLY_READ;
+        }
+        made
+    }
+
+    /// Adds to a word of memory by an atomic instruction.
+    pub fn adds_atomically(self, address: u64) -> Made {
+        let mut made = self.touches(address, 8, None, false).touches(address, 8, None, true);
+        for word in made.0.words.iter_mut().filter(|word| word.address == address) {
+            word.flags &= !PLAINLY_WRITTEN;
+        }
+        made
     }
 
     /// Executes an instruction, which may access memory in a range outside of the stack.

@@ -36,6 +36,52 @@ fn the_own_stack_and_all_known_locks_are_no_data() {
     assert_eq!(facts.locks[0].window.conflicting, 1);
 }
 
+/// A thread's stack is often that of one which has ended: the same addresses, and not the same data.
+#[test]
+fn one_stack_that_two_threads_had_in_turn_is_each_ones_own() {
+    let on_stack = |thread| section(thread).reads(stack(1) + 64, 8).writes(stack(1) + 64, 8);
+    let mut all = trace(vec![on_stack(2), on_stack(3)]);
+    let conflicting = |all: &syncline_trace::Trace| facts_of(all).locks[0].window.conflicting;
+    assert_eq!(conflicting(&all), 1, "both write to thread 1's");
+    for thread in &mut all.threads {
+        (thread.record.stack_low, thread.record.stack_high) = (stack(1), stack(2));
+    }
+    assert_eq!(conflicting(&all), 0);
+    assert_eq!(facts_of(&all).locks[0].sites[0].words, 0.0);
+    // One past the stack's last byte, and the byte before its first, are others' data.
+    for address in [stack(2), stack(1) - 8] {
+        let beside = |thread| section(thread).writes(address, 8);
+        let mut all = trace(vec![beside(1), beside(2)]);
+        for thread in &mut all.threads {
+            (thread.record.stack_low, thread.record.stack_high) = (stack(1), stack(2));
+        }
+        assert_eq!(conflicting(&all), 1, "{address:#x}");
+    }
+}
+
+/// All bytes of a lock are hidden, and those beside it are not: as large as the C library's types.
+#[test]
+fn a_lock_is_as_large_as_its_type() {
+    for (op, size) in [
+        (Op::MutexLock, size_of::<libc::pthread_mutex_t>()),
+        (Op::RwlockWrite, size_of::<libc::pthread_rwlock_t>()),
+        (Op::SpinLock, size_of::<libc::pthread_spinlock_t>()),
+        (Op::SemWait, size_of::<libc::sem_t>()),
+    ] {
+        let lock = 0x40_0000;
+        let size = size as u64;
+        let around = |thread| {
+            section(thread).with(|r| (r.lock, r.op) = (lock, op as u32)).writes(lock - 8, size + 16)
+        };
+        let facts = facts_of(&trace(vec![around(1), around(2)]));
+        let causes = &facts.locks[0].causes;
+        let bytes: u32 = causes.iter().map(|cause| cause.bytes.count_ones()).sum();
+        assert_eq!(bytes, 16, "{op:?}: {causes:#x?}");
+        let before = Field::Fixed { address: lock - 8 };
+        assert!(causes.iter().any(|cause| cause.field == before && cause.bytes == 0xff), "{op:?}");
+    }
+}
+
 #[test]
 fn memory_that_was_freed_and_used_again_is_another_object() {
     let one = |thread, serial| section(thread).changes(block(0x5000, 64, serial), 8);
@@ -68,6 +114,21 @@ fn what_has_no_whole_set_or_two_owners_is_not_compared() {
     // 4 and 5 with 1, and not with each other.
     assert_eq!((lock.traced, lock.compared, lock.window.pairs), (5, 3, 2));
     assert_eq!((lock.handed_over, lock.sites[0].stopped, lock.shared_mode), (1, 1, true));
+}
+
+/// A file has the sections of one thread behind those of another; what counts is who held the lock
+/// before whom.
+#[test]
+fn sections_are_compared_in_the_order_in_which_they_held_the_lock() {
+    let writing = |thread| section(thread).writes(0x5000, 8);
+    let mut all = trace(vec![writing(1), writing(1), writing(2), writing(2)]);
+    let options = Options { window: 1, processors: 4 };
+    let pairs = |all: &syncline_trace::Trace| facts(all, &options).locks[0].window.conflicting;
+    assert_eq!(pairs(&all), 1, "one after the other");
+    for (section, order) in all.sections.iter_mut().zip([0, 2, 1, 3]) {
+        section.record.order = order;
+    }
+    assert_eq!(pairs(&all), 3, "in turn");
 }
 
 #[test]

@@ -28,6 +28,10 @@ pub struct Access {
     pub read: bool,
     /// Whether it writes.
     pub write: bool,
+    /// Whether the processor does it as one step: a locked instruction.
+    pub atomic: bool,
+    /// Whether it is a jump or a call to where the operand says.
+    pub jump: bool,
     /// Whether the thread's base is to be added.
     pub in_fs: bool,
     /// The first address, before that.

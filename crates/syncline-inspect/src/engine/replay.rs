@@ -7,7 +7,7 @@
 use syncline_trace::layout::{STOP_LIMIT, STOP_NONE, SectionRecord, StepRecord, SystemCallRecord};
 
 use super::block::Block;
-use super::words::Words;
+use super::words::{How, Words};
 
 /// Entries with this number are events; their one word is the event's place.
 pub const EVENT: u32 = 0x4000_0000;
@@ -155,7 +155,8 @@ impl Sections {
                     if bytes == 0 {
                         return;
                     }
-                    words.touch(address, bytes, read, write, by);
+                    let how = How { read, write, atomic: access.atomic, jump: access.jump };
+                    words.touch(address, bytes, how, by);
                     if address.wrapping_sub(stack.0) >= stack.1.wrapping_sub(stack.0) {
                         let touched = &mut ran.steps[step];
                         touched.accesses += 1;
@@ -192,8 +193,9 @@ impl Sections {
                 self.done.push(open);
             }
             Event::Kernel { address, bytes, write, by } => {
+                let how = How { read: !write, write, atomic: false, jump: false };
                 for open in &mut self.open {
-                    open.words.touch(address, bytes, !write, write, by);
+                    open.words.touch(address, bytes, how, by);
                 }
             }
             Event::SystemCall(number) => {

@@ -1,6 +1,6 @@
 //! An address set: words of eight bytes, with the bytes that were read and written.
 
-use syncline_trace::layout::{NONE, WordRecord};
+use syncline_trace::layout::{NONE, PLAINLY_READ, PLAINLY_WRITTEN, WordRecord};
 
 /// Places of the index at first.
 const SMALLEST: usize = 256;
@@ -8,6 +8,19 @@ const SMALLEST: usize = 256;
 /// Most words of a set: 1 MiB of memory. A section that fills whole buffers says nothing by more of
 /// them, and costs as much as a thousand others.
 const LARGEST: usize = 1 << 17;
+
+/// How memory is accessed.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// It is read.
+    pub read: bool,
+    /// It is written.
+    pub write: bool,
+    /// By an atomic instruction: one that the processor locks.
+    pub atomic: bool,
+    /// By a jump or a call to where it says.
+    pub jump: bool,
+}
 
 /// See the top of this file.
 pub struct Words {
@@ -45,7 +58,7 @@ impl Words {
 
     /// Adds `bytes` bytes from `address` on.
     #[inline]
-    pub fn touch(&mut self, address: u64, bytes: u64, read: bool, write: bool, by: u64) {
+    pub fn touch(&mut self, address: u64, bytes: u64, how: How, by: u64) {
         if self.records.len() as u64 + bytes / 8 >= LARGEST as u64 {
             self.is_cut = true;
             return;
@@ -57,14 +70,16 @@ impl Words {
             let count = (8 - (at - word)).min(end.wrapping_sub(at));
             let mask = (((1u32 << count) - 1) << (at - word)) as u8;
             let record = self.record(word);
-            if read {
+            if how.read {
                 record.read |= mask;
+                record.flags |= if how.jump { 0 } else { PLAINLY_READ };
                 if record.reader == 0 {
                     record.reader = by;
                 }
             }
-            if write {
+            if how.write {
                 record.written |= mask;
+                record.flags |= if how.atomic { 0 } else { PLAINLY_WRITTEN };
                 if record.writer == 0 {
                     record.writer = by;
                 }
@@ -102,7 +117,7 @@ impl Words {
             object: NONE,
             read: 0,
             written: 0,
-            reserved: 0,
+            flags: 0,
         });
         self.index[place] = self.records.len() as u32;
         if self.records.len() * 2 > self.index.len() {

@@ -30,7 +30,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::interpose::{Got, acquire, release, wait};
+    use crate::interpose::{Got, UNTRIED, acquire, release, wait};
     use crate::section::Caller;
 
     const THRD_SUCCESS: c_int = 0;
@@ -48,7 +48,7 @@ mod imp {
         // SAFETY: the program's own call.
         unsafe {
             let attempt = || (real::mtx_trylock(mutex) == THRD_SUCCESS).then_some(THRD_SUCCESS);
-            acquire((op, mutex.addr(), false), caller, Some(&attempt), || 0, block, got)
+            acquire((op, mutex.addr(), false), caller, Some(attempt), || 0, block, got)
         }
     }
 
@@ -70,7 +70,7 @@ mod imp {
         // SAFETY: the program's own call.
         unsafe {
             let block = || real::mtx_trylock(mutex);
-            acquire((Op::MutexTrylock, mutex.addr(), false), caller, None, || 0, block, got)
+            acquire((Op::MutexTrylock, mutex.addr(), false), caller, UNTRIED, || 0, block, got)
         }
     }
 

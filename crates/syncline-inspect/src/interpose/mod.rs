@@ -30,14 +30,18 @@ impl Got {
     }
 }
 
+/// What can't be tried.
+const UNTRIED: Option<fn() -> Option<c_int>> = None;
+
 /// Acquires: tries first, which tells whether it had to wait.
 ///
 /// # Safety
 /// The calls are the program's own; `caller` is the entry's.
+#[inline(always)]
 unsafe fn acquire<R: Copy>(
     (op, lock, shared): (Op, usize, bool),
     caller: Caller,
-    attempt: Option<&dyn Fn() -> Option<R>>,
+    attempt: Option<impl FnOnce() -> Option<R>>,
     holder: impl FnOnce() -> u32,
     block: impl FnOnce() -> R,
     got: impl FnOnce(R) -> Got,
@@ -45,6 +49,7 @@ unsafe fn acquire<R: Copy>(
     // SAFETY: by this function's own condition.
     unsafe {
         let mut call = enter(caller);
+        let tries = attempt.is_some();
         let at_once = attempt.and_then(|attempt| attempt());
         let (result, waited, holder) = match at_once {
             Some(result) => (result, 0, 0),
@@ -55,7 +60,7 @@ unsafe fn acquire<R: Copy>(
             }
         };
         // What can't be tried is taken for not waited for.
-        let waited = if attempt.is_some() { waited } else { 0 };
+        let waited = if tries { waited } else { 0 };
         if let Got::Yes = got(result) {
             call.acquired(Acquired { lock, op, shared, waited, holder }, caller);
         }
@@ -68,6 +73,7 @@ unsafe fn acquire<R: Copy>(
 ///
 /// # Safety
 /// As for [`acquire`].
+#[inline(always)]
 unsafe fn release<R>(lock: usize, caller: Caller, really: impl FnOnce() -> R) -> R {
     // SAFETY: by this function's own condition.
     unsafe {

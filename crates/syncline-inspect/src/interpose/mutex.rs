@@ -32,7 +32,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::interpose::{Got, acquire, release};
+    use crate::interpose::{Got, UNTRIED, acquire, release};
     use crate::section::Caller;
 
     /// Places in a mutex that static initialisers have made part of the ABI.
@@ -68,8 +68,7 @@ mod imp {
         let holder = || unsafe { mutex.byte_add(OWNER).cast::<u32>().read_volatile() };
         // SAFETY: as above.
         unsafe {
-            let attempt: Option<&dyn Fn() -> Option<c_int>> =
-                if is_special(mutex) { None } else { Some(&attempt) };
+            let attempt = (!is_special(mutex)).then_some(attempt);
             acquire((op, mutex.addr(), false), caller, attempt, holder, block, got)
         }
     }
@@ -90,7 +89,7 @@ mod imp {
         // SAFETY: the program's own call.
         unsafe {
             let block = || real::pthread_mutex_trylock(mutex);
-            acquire(what, caller, None, || 0, block, got)
+            acquire(what, caller, UNTRIED, || 0, block, got)
         }
     }
 
@@ -117,7 +116,7 @@ mod imp {
             let block = || real::pthread_mutex_clocklock(mutex, clock, deadline);
             if clock != libc::CLOCK_REALTIME && clock != libc::CLOCK_MONOTONIC {
                 let what = (Op::MutexTimedlock, mutex.addr(), false);
-                return acquire(what, caller, None, || 0, block, got);
+                return acquire(what, caller, UNTRIED, || 0, block, got);
             }
             lock(Op::MutexTimedlock, mutex, caller, block)
         }

@@ -32,7 +32,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::interpose::{Got, acquire, release};
+    use crate::interpose::{Got, UNTRIED, acquire, release};
     use crate::section::Caller;
 
     /// Locks for reading or writing, by a call that may wait. One with a deadline is not tried
@@ -55,8 +55,7 @@ mod imp {
                 (tried == 0).then_some(0)
             };
             let timed = matches!(op, Op::RwlockTimedRead | Op::RwlockTimedWrite);
-            let attempt: Option<&dyn Fn() -> Option<c_int>> =
-                if timed { None } else { Some(&attempt) };
+            let attempt = (!timed).then_some(attempt);
             acquire((op, lock.addr(), shared), caller, attempt, || 0, block, Got::if_zero)
         }
     }
@@ -94,7 +93,14 @@ mod imp {
         // SAFETY: the program's own call.
         unsafe {
             let block = || real::pthread_rwlock_tryrdlock(lock);
-            acquire((Op::RwlockTryRead, lock.addr(), true), caller, None, || 0, block, Got::if_zero)
+            acquire(
+                (Op::RwlockTryRead, lock.addr(), true),
+                caller,
+                UNTRIED,
+                || 0,
+                block,
+                Got::if_zero,
+            )
         }
     }
 
@@ -108,7 +114,7 @@ mod imp {
             acquire(
                 (Op::RwlockTryWrite, lock.addr(), false),
                 caller,
-                None,
+                UNTRIED,
                 || 0,
                 block,
                 Got::if_zero,

@@ -25,7 +25,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::interpose::{Got, acquire, release};
+    use crate::interpose::{Got, UNTRIED, acquire, release};
     use crate::section::Caller;
 
     pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut c_void, caller: Caller) -> c_int {
@@ -36,7 +36,7 @@ mod imp {
             acquire(
                 (Op::SpinLock, lock.addr(), false),
                 caller,
-                Some(&attempt),
+                Some(attempt),
                 || 0,
                 block,
                 Got::if_zero,
@@ -51,7 +51,14 @@ mod imp {
         // SAFETY: the program's own call.
         unsafe {
             let block = || real::pthread_spin_trylock(lock);
-            acquire((Op::SpinTrylock, lock.addr(), false), caller, None, || 0, block, Got::if_zero)
+            acquire(
+                (Op::SpinTrylock, lock.addr(), false),
+                caller,
+                UNTRIED,
+                || 0,
+                block,
+                Got::if_zero,
+            )
         }
     }
 

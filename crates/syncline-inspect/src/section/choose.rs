@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use super::Caller;
 use crate::engine::context::{Context, TRACING};
 use crate::thread::Thread;
-use crate::{clock, tls};
+use crate::{clock, heap, tls};
 
 /// Where the budget allows, the next section to trace is up to twice so many acquisitions away:
 /// at random, lest it keep step with the program.
@@ -26,7 +26,7 @@ const MANY: u32 = 4096;
 #[inline]
 pub fn is_chosen(thread: &mut Thread, site: u64, is_rare: &Cell<bool>) -> bool {
     if thread.process.options.budget == 0 {
-        return true;
+        return thread.process.has_room();
     }
     thread.countdown -= 1;
     if thread.countdown > 0 && !(thread.may_trace && is_rare.get()) {
@@ -44,9 +44,15 @@ fn ask(thread: &mut Thread, site: u64, is_rare: &Cell<bool>) -> bool {
     if before >= FIRST && thread.countdown > 0 {
         return false;
     }
+    let (allocations, frees) = heap::thread_counts();
+    let allocator = allocations.wrapping_add(frees);
+    process.passed_by(thread.gap - thread.countdown, allocator.wrapping_sub(thread.allocator));
+    thread.allocator = allocator;
     thread.may_trace = process.may_trace(clock::now());
-    thread.countdown = 1 + thread.random(2 * if thread.may_trace { GAP } else { LONG_GAP });
-    let chosen = thread.may_trace && (before < MANY || thread.random(before) < MANY);
+    thread.gap = 1 + thread.random(2 * if thread.may_trace { GAP } else { LONG_GAP });
+    thread.countdown = thread.gap;
+    let room = process.has_room();
+    let chosen = room && thread.may_trace && (before < MANY || thread.random(before) < MANY);
     if chosen {
         traced.fetch_add(1, Relaxed);
     }
@@ -55,6 +61,7 @@ fn ask(thread: &mut Thread, site: u64, is_rare: &Cell<bool>) -> bool {
 
 /// Takes a context for this thread.
 pub fn start(thread: &mut Thread, caller: Caller) -> Option<&'static mut Context> {
+    let began = clock::of_thread();
     let context = syncline_interpose::preserving_errno(|| {
         thread.learn_stack(caller.addr() as u64);
         Context::take(thread.tid)
@@ -63,7 +70,7 @@ pub fn start(thread: &mut Thread, caller: Caller) -> Option<&'static mut Context
     engine.sections.stack = thread.stack;
     engine.sections.fs = tls::fs_base();
     engine.handler_ran = false;
-    engine.began = clock::of_thread();
+    engine.began = began;
     context.state = TRACING;
     tls::set_context((&raw mut *context).addr());
     Some(context)

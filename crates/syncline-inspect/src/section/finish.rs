@@ -24,7 +24,9 @@ pub fn finish(context: &mut Context) {
                 steps: &section.steps,
                 system_calls: &section.calls,
             };
-            thread.writer.section(&section.record, &contents);
+            if !thread.writer.section(&section.record, &contents) {
+                thread.process.file_is_full();
+            }
         }
         let spent = clock::of_thread().saturating_sub(context.engine().began);
         thread.process.add_cost(spent.saturating_sub(context.engine().in_kernel));

@@ -110,7 +110,8 @@ impl Writer {
             self.file.count_dropped();
             return false;
         };
-        if self.chunk.len() - self.used < length && !self.next_chunk(length) {
+        let for_sections = kind == RECORD_SECTION;
+        if self.chunk.len() - self.used < length && !self.next_chunk(length, for_sections) {
             self.file.count_dropped();
             return false;
         }
@@ -137,8 +138,8 @@ impl Writer {
         self.used += bytes.len();
     }
 
-    fn next_chunk(&mut self, length: usize) -> bool {
-        let chunk = self.file.chunk((length + size_of::<ChunkHeader>()) as u64);
+    fn next_chunk(&mut self, length: usize, for_sections: bool) -> bool {
+        let chunk = self.file.chunk((length + size_of::<ChunkHeader>()) as u64, for_sections);
         if chunk.is_null() {
             return false;
         }

@@ -10,6 +10,10 @@ use syncline_recording::layout::{ModuleRecord, Region};
 use super::append::Writer;
 use crate::layout::{CHUNK, Header, ThreadRecord};
 
+/// This part of the room, as a divisor, is kept for counts: they are few and small, and without them
+/// nothing would say of how many acquisitions the sections are a sample.
+const KEPT: u64 = 16;
+
 /// A process's file, mapped for the rest of the process's life. Copies are the same file.
 #[derive(Clone, Copy, Debug)]
 pub struct File {
@@ -150,8 +154,8 @@ impl File {
     }
 
     /// Hands out a chunk of at least so many bytes, real and zero; null and empty if there is no
-    /// room.
-    pub(super) fn chunk(self, bytes: u64) -> *mut [u8] {
+    /// room. What is left for counts, sections don't get.
+    pub(super) fn chunk(self, bytes: u64, for_sections: bool) -> *mut [u8] {
         let none = slice_from_raw_parts_mut(null_mut(), 0);
         let size = bytes.next_multiple_of(CHUNK);
         // SAFETY: these words are only touched atomically; the others stay as they are.
@@ -168,7 +172,8 @@ impl File {
             return none;
         }
         let claimed = used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
-            used.checked_add(size).filter(|&end| end <= capacity)
+            let kept = if for_sections { capacity / KEPT } else { 0 };
+            used.checked_add(size).filter(|&end| end <= capacity - kept)
         });
         let Ok(start) = claimed else { return none };
         let start = self.at(offset + start);

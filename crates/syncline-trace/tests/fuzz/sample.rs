@@ -55,7 +55,7 @@ pub fn words(number: usize) -> Vec<WordRecord> {
         object: if n == 0 { 0 } else { NONE },
         read: 0xff,
         written: if n == 0 { 0x0f } else { 0 },
-        reserved: 0,
+        flags: 0,
     };
     (0..number as u64).map(word).collect()
 }

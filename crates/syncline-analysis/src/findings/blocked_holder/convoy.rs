@@ -23,7 +23,10 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
     let used = |lock: &&Lock| lock.sites.iter().any(|use_| use_.site == site);
     let held: f64 = process.locks.iter().filter(used).map(|lock| lock.figures.held).sum();
     let on_its_way = (wanted - held).max(0.0);
+    // What a trace shows is the cause, and how the lock is handed on its consequence.
+    let traced = process.sites[site].inspected.as_ref();
     let applies = !spins
+        && !traced.is_some_and(|inspected| inspected.too_long)
         && process.sites[site].locks == 1
         && figures.contention >= CONVOY_CONTENTION
         && figures.waits >= FEWEST_TAKEN
@@ -59,7 +62,7 @@ mod tests {
 
     use crate::findings::blocked_holder::testing::{found, taken};
     use crate::findings::testing::Use;
-    use crate::model::Rule;
+    use crate::model::{Inspected, Rule};
 
     #[test]
     fn a_convoy_waits_for_a_lock_that_nobody_holds() {
@@ -68,6 +71,17 @@ mod tests {
         assert!(chain(4_900, 20.0, 1.0).is_empty(), "others get it at once");
         assert!(chain(8_000, 20.0, 3.4).is_empty(), "it is held for half of the time");
         assert!(chain(8_000, 1.4, 0.01).is_empty(), "4.6 % of the run");
+    }
+
+    #[test]
+    fn a_section_that_a_trace_calls_too_long_is_the_cause_and_no_convoy() {
+        let mut drawn = taken(Op::MutexLock, 8_000, 20.0, 1.0);
+        let site = drawn.sites.len() - 1;
+        let traced = |too_long| Inspected { too_long, ..Inspected::default() };
+        drawn.inspected(site, traced(false));
+        assert_eq!(found(&drawn), [Rule::Convoy]);
+        drawn.inspected(site, traced(true));
+        assert!(found(&drawn).is_empty());
     }
 
     #[test]

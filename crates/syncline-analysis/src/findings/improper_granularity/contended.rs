@@ -4,7 +4,10 @@
 //!
 //! How long the lock is held, and what its sections call, tells the two apart: a section of
 //! many microseconds has something in it that could be outside; one of a moment has not, so
-//! there are too many of them at one lock. Which data they touch only a closer look shows.
+//! there are too many of them at one lock. Which data they touch a trace of them shows
+//! (`traced`), where there is one.
+
+mod traced;
 
 use crate::findings::evidence::{ask_inspect, count, rate, seconds, share};
 use crate::findings::family::{
@@ -123,6 +126,9 @@ impl<'a> Hot<'a> {
             return None;
         }
         let longest = self.longest();
+        if let Some(inspected) = self.inspected() {
+            return self.by_trace(longest, inspected);
+        }
         let section = self.section(longest);
         let calls: Vec<&str> = section.map(movable_calls).unwrap_or_default();
         let long = self.mean_held() >= LONG

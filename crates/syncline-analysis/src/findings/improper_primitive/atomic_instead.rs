@@ -1,10 +1,10 @@
 //! Sections that only read, or read and change, one word. An atomic instruction does the
 //! same, and nobody has to wait for anybody (SyncPerf, Table 1, row 1).
 //!
-//! The rule speaks only where the instructions of the sections were read: nothing that is
-//! counted tells one word from two.
+//! The rule speaks only where the instructions of the sections were read, or the sections were
+//! traced: nothing that is counted tells one word from two.
 
-use crate::findings::evidence::{ask_inspect, count, rate, share};
+use crate::findings::evidence::{ask_inspect, count, rate, share, traced};
 use crate::findings::family::{COST_FLOOR, FEWEST_TAKEN, Family, WAITED_FLOOR};
 use crate::findings::touches::Touches;
 use crate::model::{Category, Finding, Process, Remedy, Rule};
@@ -37,7 +37,16 @@ fn worth_it(family: &Family) -> bool {
 
 fn finding(process: &Process, family: &Family) -> Finding {
     let site = family.main_site();
-    let instructions = site.section.as_ref().map_or(0, |section| section.instructions);
+    let mut evidence = vec![
+        rate("acquisitions", family.calls_per_second()),
+        share("contention", family.contention()),
+        count("locks", family.locks.len() as u64),
+    ];
+    if let Some(section) = &site.section {
+        evidence.push(count("instructions of the section", section.instructions as u64));
+    }
+    evidence.extend(site.inspected.as_ref().map_or_else(Vec::new, traced));
+    evidence.push(share("time in the calls themselves, about", family.cost()));
     let all = Touches::of_all(process, &family.sites, 0.0);
     let others = if all == Some(Touches::OneWord) {
         None
@@ -54,13 +63,7 @@ fn finding(process: &Process, family: &Family) -> Finding {
         place: site.place.clone(),
         sites: family.sites.clone(),
         locks: family.few_locks(),
-        evidence: vec![
-            rate("acquisitions", family.calls_per_second()),
-            share("contention", family.contention()),
-            count("locks", family.locks.len() as u64),
-            count("instructions of the section", instructions as u64),
-            share("time in the calls themselves, about", family.cost()),
-        ],
+        evidence,
         advice: "Make the word atomic, and replace the section by one atomic instruction \
                  (fetch_add, exchange, or a compare-and-swap loop where the value is no \
                  integer). Every other access to the word must become atomic as well."

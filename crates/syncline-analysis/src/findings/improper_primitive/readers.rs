@@ -105,13 +105,15 @@ fn only_reads(process: &Process, site: usize) -> bool {
     let site = &process.sites[site];
     let alone = site.op.class() != Class::Wait
         && ![RwlockRead, RwlockTimedRead, RwlockTryRead].contains(&site.op);
-    let section = site.section.as_ref();
-    let reads = section.is_some_and(|section| match Touches::of(section) {
+    let section = site.section.as_ref().filter(|section| section.complete);
+    let reads = section.map(|section| match Touches::of(section) {
         Some(Touches::ReadsOnly) => true,
         Some(Touches::OneWord) => section.writes == 0,
         _ => false,
     });
-    alone && reads
+    // Instructions tell of a rare write as well; a trace is the next best.
+    let traced = || site.inspected.as_ref().and_then(Touches::of_inspected);
+    alone && reads.unwrap_or_else(|| traced() == Some(Touches::ReadsOnly))
 }
 
 /// The share of the waiting at these sites that was for one of them, as far as it is known

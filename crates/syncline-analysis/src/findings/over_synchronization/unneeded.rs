@@ -1,9 +1,10 @@
 //! Sections that need no lock, since what they do is atomic already, or touches nothing that
 //! others can reach (SyncPerf, Table 1, rows 8 and 9).
 //!
-//! Both are read from the sections' instructions, of all places that take the lock.
+//! Both are read from the sections' instructions, or seen in a trace of them, of all places that
+//! take the lock.
 
-use crate::findings::evidence::{ask_inspect, count, rate, seconds, share};
+use crate::findings::evidence::{ask_inspect, count, rate, seconds, share, traced};
 use crate::findings::family::{COST_FLOOR, FEWEST_TAKEN, Family, WAITED_FLOOR};
 use crate::findings::touches::Touches;
 use crate::model::{Category, Finding, Process, Remedy, Rule};
@@ -30,14 +31,33 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
 }
 
 fn local_data(process: &Process, family: &Family) -> Finding {
+    // What a function's own instructions show is sure; what threads shared was only seen.
+    let sure = is_read(process, family, Touches::Nothing);
+    let (title, why) = match sure {
+        true => (
+            "A lock around what no other thread can reach",
+            "the section touches the function's own variables only",
+        ),
+        false => (
+            "A lock around what no other thread was seen to touch",
+            "no traced section touched what another thread touched. Make sure that none can",
+        ),
+    };
     Finding {
         rule: Rule::LocalDataOnly,
-        title: "A lock around what no other thread can reach".to_owned(),
-        advice: "Remove the lock: the section touches the function's own variables only. (If it \
-                 is there to wait for who holds it, say so, or wait for a condition.)"
-            .to_owned(),
+        title: title.to_owned(),
+        advice: format!(
+            "Remove the lock: {why}. (If it is there to wait for who holds it, say so, or wait \
+             for a condition.)"
+        ),
         ..common(process, family, Touches::Nothing)
     }
+}
+
+/// Whether the instructions alone say that the sections touch no more than this.
+fn is_read(process: &Process, family: &Family, most: Touches) -> bool {
+    let main = family.sites.iter().map(|&site| process.sites[site].section.as_ref());
+    main.flatten().filter_map(Touches::of).any(|touches| touches <= most)
 }
 
 fn already_atomic(process: &Process, family: &Family) -> Finding {
@@ -53,8 +73,18 @@ fn already_atomic(process: &Process, family: &Family) -> Finding {
 
 fn common(process: &Process, family: &Family, touches: Touches) -> Finding {
     let site = family.main_site();
-    let instructions = site.section.as_ref().map_or(0, |section| section.instructions);
-    let atomics = site.section.as_ref().map_or(0, |section| section.atomics);
+    let mut evidence = vec![
+        rate("acquisitions", family.calls_per_second()),
+        share("contention", family.contention()),
+        seconds("time waited", family.waited()),
+    ];
+    if let Some(section) = &site.section {
+        evidence.push(count("instructions of the section", section.instructions as u64));
+        evidence.push(count("of these, atomic ones", section.atomics as u64));
+    }
+    evidence.extend(site.inspected.as_ref().map_or_else(Vec::new, traced));
+    evidence.push(count("locks", family.locks.len() as u64));
+    evidence.push(share("time in the calls themselves, about", family.cost()));
     let all = Touches::of_all(process, &family.sites, 0.0);
     Finding {
         rule: Rule::LocalDataOnly,
@@ -63,15 +93,7 @@ fn common(process: &Process, family: &Family, touches: Touches) -> Finding {
         place: site.place.clone(),
         sites: family.sites.clone(),
         locks: family.few_locks(),
-        evidence: vec![
-            rate("acquisitions", family.calls_per_second()),
-            share("contention", family.contention()),
-            seconds("time waited", family.waited()),
-            count("instructions of the section", instructions as u64),
-            count("of these, atomic ones", atomics as u64),
-            count("locks", family.locks.len() as u64),
-            share("time in the calls themselves, about", family.cost()),
-        ],
+        evidence,
         advice: String::new(),
         open_question: if all.is_some_and(|all| all <= touches) {
             None
@@ -94,7 +116,7 @@ mod tests {
 
     use super::*;
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
-    use crate::model::Section;
+    use crate::model::{Data, Inspected, Section};
 
     /// A lock that is taken so often in a second around such a section.
     fn lock(calls_per_second: u64, section: Section) -> (Drawn, usize) {
@@ -134,6 +156,27 @@ mod tests {
         assert!(rules(&lock(65_445, also_plain).0).is_empty());
         let calls = Section { calls: vec!["log".to_owned()], ..sections::nothing() };
         assert!(rules(&lock(65_445, calls).0).is_empty());
+    }
+
+    #[test]
+    fn a_trace_shows_what_reading_does_not() {
+        let (mut drawn, site) = lock(65_445, sections::calling(&["format"]));
+        assert!(rules(&drawn).is_empty());
+        let traced = |data| Inspected { sections: 500, data, ..Inspected::default() };
+        drawn.inspected(site, traced(Data::Atomic));
+        assert_eq!(rules(&drawn), [Rule::AlreadyExclusive]);
+        drawn.inspected(site, traced(Data::Dependent));
+        assert!(rules(&drawn).is_empty());
+        drawn.inspected(site, traced(Data::Local));
+        let found = find(&drawn, &Thresholds::default()).remove(0);
+        assert_eq!(found.rule, Rule::LocalDataOnly);
+        assert!(found.advice.contains("no traced section"), "{}", found.advice);
+        assert!(
+            found.evidence.iter().any(|e| e.what == "sections traced here" && e.value == 500.0)
+        );
+        drawn.section(site, sections::nothing());
+        let found = find(&drawn, &Thresholds::default()).remove(0);
+        assert!(found.advice.contains("own variables only"), "surer: {}", found.advice);
     }
 
     #[test]

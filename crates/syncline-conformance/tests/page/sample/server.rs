@@ -154,6 +154,7 @@ fn site(
         figures: figures(waited, contention, rate),
         quadrant: Some(quadrant),
         section: None,
+        inspected: None,
     }
 }
 

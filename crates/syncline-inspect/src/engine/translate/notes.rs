@@ -3,7 +3,7 @@
 
 use core::mem::offset_of;
 
-use iced_x86::{EncodingKind, Instruction, MemoryOperand, Register};
+use iced_x86::{EncodingKind, FlowControl, Instruction, MemoryOperand, Mnemonic, Register};
 
 use super::Translator;
 use crate::engine::block::{Access, Address, Shape};
@@ -77,7 +77,12 @@ impl Translator<'_> {
             }
         };
         let Operand { read, write, in_fs, .. } = *operand;
-        self.accesses.push(Access { step: self.step, read, write, in_fs, address, shape });
+        // An exchange with memory is locked without saying so.
+        let atomic = instruction.has_lock_prefix() || instruction.mnemonic() == Mnemonic::Xchg;
+        let flow = instruction.flow_control();
+        let jump = matches!(flow, FlowControl::IndirectBranch | FlowControl::IndirectCall);
+        let step = self.step;
+        self.accesses.push(Access { step, read, write, atomic, jump, in_fs, address, shape });
     }
 
     /// Notes what is to be known after the instruction.

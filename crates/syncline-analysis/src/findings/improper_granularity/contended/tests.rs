@@ -4,6 +4,7 @@ use syncline_recording::{Op, Primitive};
 
 use super::*;
 use crate::findings::testing::{Drawn, Use, one_word, process, sections};
+use crate::model::{Data, Inspected};
 
 /// A lock taken so often in ten seconds, so often in vain, with so much waiting, and
 /// held so long each time.
@@ -92,4 +93,51 @@ fn one_hot_lock_among_quiet_ones_is_found_alone() {
     }
     let findings = find(&drawn, &Thresholds::default());
     assert_eq!(findings[0].locks, [0]);
+}
+
+/// What 1,000 traced sections say.
+fn traced(data: Data) -> Inspected {
+    Inspected { sections: 1_000, writing: 1_000, threads: 4, data, ..Inspected::default() }
+}
+
+#[test]
+fn a_trace_tells_too_much_data_from_too_long_a_section() {
+    let (mut drawn, site) = contended(70_000.0, 0.4, 20e-6);
+    assert_eq!(rules(&drawn), [Rule::TooLongSection], "by its time held alone");
+    let pieces = Inspected { pieces: 512, ..traced(Data::Pieces) };
+    drawn.inspected(site, pieces.clone());
+    let found = find(&drawn, &Thresholds::default()).remove(0);
+    assert_eq!(found.rule, Rule::TooMuchData);
+    assert!(found.advice.contains("512 pieces") && found.open_question.is_none(), "{found:?}");
+    let field = Data::OneField { field: "count".to_owned(), independent_without: 0.9 };
+    drawn.inspected(site, traced(field.clone()));
+    let found = find(&drawn, &Thresholds::default()).remove(0);
+    assert_eq!(found.rule, Rule::TooMuchData);
+    assert!(found.advice.contains("Split count off"), "{}", found.advice);
+    assert!(matches!(found.remedy, Remedy::SplitLock { parts, .. } if (parts - 10.0).abs() < 1e-9));
+
+    let (mut drawn, site) = contended(70_000.0, 0.4, 0.5e-6);
+    assert_eq!(rules(&drawn), [Rule::TooMuchData], "by its time held alone");
+    let lines = vec!["random.c:5".to_owned()];
+    let long = Inspected { too_long: true, unshared: 0.95, unshared_lines: lines, ..traced(field) };
+    drawn.inspected(site, long);
+    let found = find(&drawn, &Thresholds::default()).remove(0);
+    assert_eq!(found.rule, Rule::TooLongSection);
+    assert!(found.advice.contains("random.c:5"), "{}", found.advice);
+    assert!(matches!(found.remedy, Remedy::ShortenSections { to, .. } if (to - 0.05).abs() < 1e-9));
+    // A small sample of a large table: its entries seem to be nobody else's.
+    drawn.inspected(site, Inspected { too_long: true, unshared: 0.95, ..pieces });
+    assert_eq!(rules(&drawn), [Rule::TooMuchData]);
+}
+
+#[test]
+fn sections_that_depend_on_each_other_have_no_finding_unless_they_are_long() {
+    let (mut drawn, site) = contended(70_000.0, 0.4, 0.5e-6);
+    drawn.inspected(site, traced(Data::Unknown));
+    assert_eq!(rules(&drawn), [Rule::TooMuchData], "as without a trace");
+    drawn.inspected(site, traced(Data::Dependent));
+    assert!(rules(&drawn).is_empty());
+    let (mut drawn, site) = contended(70_000.0, 0.4, 20e-6);
+    drawn.inspected(site, traced(Data::Dependent));
+    assert_eq!(rules(&drawn), [Rule::TooLongSection]);
 }

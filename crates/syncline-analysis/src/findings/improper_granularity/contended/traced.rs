@@ -1,0 +1,136 @@
+//! Contended locks whose sections were traced: the trace tells a lock over too much data from
+//! sections that are too long, and both from sections that depend on each other, which are what
+//! a lock is for.
+
+use super::{Hot, LONG};
+use crate::findings::evidence::{count, share, traced};
+use crate::model::{Data, Finding, Inspected, Remedy};
+
+/// Lines that an advice names.
+const NAMED: usize = 3;
+
+impl<'a> Hot<'a> {
+    /// What a trace says of these locks, by the place with most waiting of which it says
+    /// something.
+    pub(super) fn inspected(&self) -> Option<&'a Inspected> {
+        let known =
+            self.sites.iter().filter_map(|&site| self.process.sites[site].inspected.as_ref());
+        let says = |i: &&Inspected| i.data != Data::Unknown || i.too_long;
+        known.into_iter().find(says)
+    }
+
+    /// The place whose sections a trace calls too long, and what it says of them.
+    fn traced_too_long(&self) -> Option<(usize, &'a Inspected)> {
+        let known = |&site: &usize| Some((site, self.process.sites[site].inspected.as_ref()?));
+        self.sites.iter().filter_map(known).find(|(_, inspected)| inspected.too_long)
+    }
+
+    /// The finding where the data is known; none if the lock is as it has to be.
+    pub(super) fn by_trace(self, longest: usize, inspected: &Inspected) -> Option<Finding> {
+        // More locks first: a large table's entries look unshared in a small sample.
+        if inspected.data == Data::Pieces {
+            return Some(self.with_pieces(inspected));
+        }
+        if let Some((site, long)) = self.traced_too_long() {
+            return Some(self.with_long_sections(site, long));
+        }
+        match &inspected.data {
+            Data::OneField { field, independent_without } => {
+                Some(self.with_one_field(inspected, field, *independent_without))
+            }
+            Data::MostlyIndependent { mostly_read } => {
+                Some(self.mostly_independent(inspected, *mostly_read))
+            }
+            _ if self.mean_held() >= LONG => {
+                let mut finding = self.too_long(longest, &[]);
+                finding.evidence.extend(traced(inspected));
+                finding.advice =
+                    "The section is long, and its instructions are about shared data: \
+                                  do less in it, or take the lock less often."
+                        .to_owned();
+                finding.open_question = None;
+                Some(finding)
+            }
+            _ => None,
+        }
+    }
+
+    fn with_pieces(self, inspected: &Inspected) -> Finding {
+        let pieces = inspected.pieces;
+        let mut finding = self.too_much(true);
+        finding.title = "One lock over data in many pieces".to_owned();
+        finding.evidence.extend(traced(inspected));
+        finding.evidence.push(count("pieces of data that traced sections are about", pieces));
+        finding.advice = format!(
+            "Split the lock: its sections are about {pieces} pieces of data that have nothing to \
+             do with each other. A lock for each bucket, shard or object, each on a cache line of \
+             its own."
+        );
+        limit_parts(&mut finding, pieces as f64);
+        finding.open_question = None;
+        finding
+    }
+
+    fn with_one_field(self, inspected: &Inspected, field: &str, without: f64) -> Finding {
+        let mut finding = self.too_much(true);
+        finding.title = "One field keeps independent sections apart".to_owned();
+        finding.evidence.extend(traced(inspected));
+        finding.evidence.push(share("the same without the field", without));
+        finding.advice = format!(
+            "Split {field} off: an atomic, or one for each thread that is added up when it is \
+             read. What is left can have several locks."
+        );
+        // A thread waits for those sections that are left in its way.
+        limit_parts(&mut finding, 1.0 / (1.0 - without).max(f64::MIN_POSITIVE));
+        finding.open_question = None;
+        finding
+    }
+
+    fn mostly_independent(self, inspected: &Inspected, mostly_read: bool) -> Finding {
+        let mut finding = self.too_much(true);
+        finding.title = "A lock over sections that are mostly independent".to_owned();
+        finding.evidence.extend(traced(inspected));
+        finding.advice = match mostly_read {
+            true => "Sections mostly read: use a lock for readers and writers, or a sequence lock.",
+            false => {
+                "Sections seldom meet in the data, though it is of one piece: use transactions \
+                 (`syncline::stm`) or an optimistic lock."
+            }
+        }
+        .to_owned();
+        let independent = inspected.independent.unwrap_or(0.0);
+        limit_parts(&mut finding, 1.0 / (1.0 - independent).max(f64::MIN_POSITIVE));
+        finding.open_question = None;
+        finding
+    }
+
+    fn with_long_sections(self, site: usize, inspected: &Inspected) -> Finding {
+        let mut finding = self.too_long(site, &[]);
+        finding.evidence.extend(traced(inspected));
+        finding
+            .evidence
+            .push(count("instructions of a section, the median", inspected.instructions));
+        finding.evidence.push(share("of these, about nothing shared", inspected.unshared));
+        let lines: Vec<&str> =
+            inspected.unshared_lines.iter().take(NAMED).map(String::as_str).collect();
+        let lines = match lines.as_slice() {
+            [] => String::new(),
+            lines => format!(": {}", lines.join(", ")),
+        };
+        finding.advice = format!(
+            "Compute before or after the section what touches nothing shared{lines}. Keep in it \
+             only what needs the lock."
+        );
+        finding.open_question = None;
+        finding.remedy =
+            Remedy::ShortenSections { sites: vec![site], to: 1.0 - inspected.unshared };
+        finding
+    }
+}
+
+/// More locks than that bring nothing.
+fn limit_parts(finding: &mut Finding, most: f64) {
+    if let Remedy::SplitLock { parts, .. } = &mut finding.remedy {
+        *parts = parts.min(most).max(1.0);
+    }
+}

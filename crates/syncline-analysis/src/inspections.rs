@@ -1,0 +1,99 @@
+//! What was traced of a program's critical sections, by call site: plain data that somebody else
+//! has made of a trace. It is matched to a recording by the place in the file that the call has,
+//! so it may come from another run of the same program.
+
+use std::collections::HashMap;
+
+use crate::model::{Inspected, Module, Site, Stack};
+
+/// A call site in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct InFile {
+    /// The file's name without its folders.
+    pub name: String,
+    /// Its build-id in hexadecimal; empty if it has none.
+    pub build_id: String,
+    /// The return address, as in the file's own symbols.
+    pub address: u64,
+}
+
+/// What is known of call sites.
+#[derive(Clone, Debug, Default)]
+pub struct Inspections(HashMap<InFile, Inspected>);
+
+impl Inspections {
+    /// Adds what is known of a site. Of two that speak of one site the one stays that has traced
+    /// more sections.
+    pub fn add(&mut self, site: InFile, inspected: Inspected) {
+        let known = self.0.entry(site).or_default();
+        if known.sections < inspected.sections {
+            *known = inspected;
+        }
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Gives each call site what is known of it: of several ways to get there, that with most
+    /// sections.
+    pub(crate) fn fill(&self, sites: &mut [Site], stacks: &[Stack], modules: &[Module]) {
+        if self.is_empty() {
+            return;
+        }
+        for site in sites {
+            let known = site.stacks.iter().filter_map(|&stack| {
+                let &address = stacks.get(stack)?.addresses.first()?;
+                self.0.get(&in_file(modules, address)?)
+            });
+            site.inspected = known.max_by_key(|inspected| inspected.sections).cloned();
+        }
+    }
+}
+
+/// A return address of a process, as a place in a file.
+fn in_file(modules: &[Module], address: u64) -> Option<InFile> {
+    let call = address.wrapping_sub(1);
+    let module = modules.iter().find(|m| (m.start..m.end).contains(&call))?;
+    Some(InFile {
+        name: module.name().to_owned(),
+        build_id: module.build_id.clone(),
+        address: address.wrapping_sub(module.bias),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::testing::process;
+
+    fn module(start: u64, build_id: &str) -> Module {
+        Module {
+            path: "/opt/app".into(),
+            build_id: build_id.into(),
+            start,
+            end: start + 0x1000,
+            bias: start,
+            symbols: None,
+        }
+    }
+
+    #[test]
+    fn a_site_is_found_at_another_address_of_the_same_file_and_not_of_another_build() {
+        let mut inspections = Inspections::default();
+        let at = |address| InFile { name: "app".into(), build_id: "b1".into(), address };
+        let of = |sections| Inspected { sections, ..Inspected::default() };
+        inspections.add(at(0x20), of(5));
+        inspections.add(at(0x20), of(3));
+        let mut drawn = process(1.0, 1);
+        let site = drawn.site(syncline_recording::Op::MutexLock, "push at queue.c:1");
+        drawn.stacks.push(Stack { addresses: vec![0x7000_0020], ..Stack::default() });
+        drawn.sites[site].stacks = vec![drawn.stacks.len() - 1];
+        let stacks = drawn.stacks.clone();
+        inspections.fill(&mut drawn.sites, &stacks, &[module(0x7000_0000, "b1")]);
+        assert_eq!(drawn.sites[site].inspected, Some(of(5)));
+        inspections.fill(&mut drawn.sites, &stacks, &[module(0x7000_0000, "b2")]);
+        assert_eq!(drawn.sites[site].inspected, None);
+    }
+}

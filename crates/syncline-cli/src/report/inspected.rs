@@ -1,0 +1,166 @@
+//! What `syncline inspect` has traced, for the findings of a recording: the trace that lies in
+//! the recording's folder, or another one that is named.
+
+use std::io::{Write, stderr};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use syncline_analysis::model::{Data, Inspected};
+use syncline_analysis::{Analysis, InFile, Inspections};
+use syncline_independence::{Advice, Lock, LockFacts, Options, Proposal, facts, named};
+use syncline_trace::{Trace, trace_files};
+
+use crate::inspect::Named;
+
+/// The folder of a recording's own trace, in the recording's folder.
+const TRACE: &str = "trace";
+/// What findings say where the recording's name and its program's are to be filled in.
+const COMMAND: &str = "syncline inspect";
+
+/// Where the trace of a recording lies, or would: in its folder.
+pub fn trace_of(recording: &Path) -> PathBuf {
+    let folder = match recording.parent() {
+        Some(parent) if recording.is_file() => parent,
+        _ => recording,
+    };
+    folder.join(TRACE)
+}
+
+/// What is known of the sections of a recording: from the trace that was named, or else from that
+/// in its folder, if there is one.
+///
+/// # Errors
+/// If the trace that was named can't be read. One in the folder that can't is passed over, which
+/// standard error says.
+pub fn inspections(recording: &Path, named: Option<&Path>) -> Result<Inspections> {
+    if let Some(folder) = named {
+        let inspections = read(folder)?;
+        anyhow::ensure!(!inspections.is_empty(), "there is no trace in {}", folder.display());
+        return Ok(inspections);
+    }
+    let folder = trace_of(recording);
+    if !folder.is_dir() {
+        return Ok(Inspections::default());
+    }
+    Ok(read(&folder).unwrap_or_else(|error| {
+        // Standard error may be closed; the report is what it would be without a trace.
+        let _ = writeln!(stderr(), "syncline: {} is not used: {error}", folder.display());
+        Inspections::default()
+    }))
+}
+
+/// What the traces of a folder say of each call site.
+fn read(folder: &Path) -> Result<Inspections> {
+    let mut inspections = Inspections::default();
+    let options = Options { window: Options::WINDOW, processors: 1 };
+    for path in trace_files(folder)? {
+        let trace = Trace::open(&path)?;
+        let facts = facts(&trace, &options);
+        let report = named(&trace, &facts, &options, &mut Named::of(&trace));
+        for (facts, lock) in facts.locks.iter().zip(&report.locks) {
+            add(&trace, facts, lock, &mut inspections);
+        }
+    }
+    Ok(inspections)
+}
+
+fn add(trace: &Trace, facts: &LockFacts, lock: &Lock, inspections: &mut Inspections) {
+    let unshared = |n: usize| {
+        let site = &facts.sites[n];
+        site.unshared_share() * site.total_instructions as f64
+    };
+    let most = (0..facts.sites.len()).max_by(|&a, &b| unshared(a).total_cmp(&unshared(b)));
+    let shorten = |proposal: &Proposal| matches!(proposal.advice, Advice::Shorten { .. });
+    let too_long = lock.advice.iter().any(shorten);
+    for (number, (facts_of_site, site)) in facts.sites.iter().zip(&lock.sites).enumerate() {
+        let Some(place) = in_file(trace, facts_of_site.site) else { continue };
+        let inspected = Inspected {
+            sections: facts_of_site.traced,
+            writing: facts_of_site.writing,
+            calling: facts_of_site.calling.max(facts_of_site.allocating),
+            instructions: facts_of_site.instructions.median,
+            most_instructions: facts_of_site.instructions.max,
+            unshared: facts_of_site.unshared_share(),
+            unshared_lines: site.unshared_lines.iter().map(|line| line.place.clone()).collect(),
+            threads: facts.threads,
+            independent: facts.independence(),
+            pieces: facts.groups.groups,
+            data: data(lock),
+            too_long: too_long && most == Some(number),
+        };
+        inspections.add(place, inspected);
+    }
+}
+
+/// What the data says, without what the length of the sections says.
+fn data(lock: &Lock) -> Data {
+    let of_data = |p: &&Proposal| !matches!(p.advice, Advice::Shorten { .. });
+    match lock.advice.iter().find(of_data).map(|proposal| proposal.advice) {
+        Some(Advice::NothingShared) => Data::Local,
+        Some(Advice::AlreadyAtomic) => Data::Atomic,
+        Some(Advice::UseAtomic) => Data::OneWord,
+        Some(Advice::Shard { .. }) => Data::Pieces,
+        Some(Advice::SplitField { independence_without, .. }) => Data::OneField {
+            field: lock.causes.first().map_or_else(String::new, |cause| cause.field.clone()),
+            independent_without: independence_without,
+        },
+        Some(Advice::LetReadersShare) => Data::MostlyIndependent { mostly_read: true },
+        Some(Advice::UseOptimistic) => Data::MostlyIndependent { mostly_read: false },
+        Some(Advice::TooFewSections) => Data::Unknown,
+        Some(Advice::Leave | Advice::Shorten { .. }) | None => Data::Dependent,
+    }
+}
+
+/// A return address as a place in a file.
+fn in_file(trace: &Trace, address: u64) -> Option<InFile> {
+    let call = address.wrapping_sub(1);
+    let module = trace.modules.iter().find(|m| (m.start..m.end).contains(&call))?;
+    let path = module.path();
+    Some(InFile {
+        name: path.rsplit('/').next().unwrap_or(&path).to_owned(),
+        build_id: module.build_id().iter().map(|byte| format!("{byte:02x}")).collect(),
+        address: address.wrapping_sub(module.bias),
+    })
+}
+
+/// Completes the commands that findings name: this recording, and the program that it is of.
+pub fn complete_commands(analysis: &mut Analysis, recording: &Path) {
+    let whole = analysis.session.as_ref().map(|session| session.command.as_slice());
+    for process in &mut analysis.processes {
+        let program = whole.unwrap_or(&process.arguments);
+        if program.is_empty() {
+            continue;
+        }
+        let recording = recording.to_string_lossy();
+        let words = ["--from", &recording, "--"].map(str::to_owned);
+        let words = words.iter().chain(program).map(|word| quoted(word));
+        let command = format!("{COMMAND} {}", words.collect::<Vec<_>>().join(" "));
+        for question in process.findings.iter_mut().filter_map(|f| f.open_question.as_mut()) {
+            if question.command == COMMAND {
+                question.command.clone_from(&command);
+            }
+        }
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_only_where_a_shell_would_take_them_apart() {
+        assert_eq!(quoted("./app"), "./app");
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}
