@@ -23,6 +23,7 @@ mod statistics;
 mod stm;
 mod table;
 mod tables;
+mod tuning;
 
 use std::process::ExitCode;
 
@@ -77,6 +78,12 @@ const BENCHMARKS: &[Benchmark] = &[
         about: "time and memory that `syncline exec` adds to a program built with the lock",
         fields: exec_overhead::FIELDS,
         run: exec_overhead::run,
+    },
+    Benchmark {
+        name: "tune",
+        about: "whether `syncline tune` finds the known locks, and gains what is predicted",
+        fields: tuning::FIELDS,
+        run: tuning::run,
     },
     Benchmark {
         name: "locks",

@@ -16,6 +16,7 @@ const BENCHMARKS: &[(&str, &[&str])] = &[
     ("record-overhead", &["pair_added_ns", "grid_ratio", "programs_ratio", "memory_ratio"]),
     ("inspect-overhead", &["full_ratio", "budget_ratio", "lackey_ratio"]),
     ("exec-overhead", &["exec_ratio", "bytes_per_lock"]),
+    ("tune", &["workloads", "found", "gain_error_median"]),
     (
         "locks",
         &[

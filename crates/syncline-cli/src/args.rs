@@ -155,6 +155,13 @@ pub struct Report {
     #[arg(long, value_name = "FILE", conflicts_with = "tables")]
     pub html: Option<PathBuf>,
 
+    /// Use this trace of critical sections, as `syncline inspect` wrote it
+    ///
+    /// Without it that is used which `syncline inspect --from RECORDING` left in the recording's
+    /// folder, if there is one.
+    #[arg(long, value_name = "DIR")]
+    pub trace: Option<PathBuf>,
+
     /// From which share of acquisitions that waited a lock is called contended
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent)]
     pub contention: f64,

@@ -94,8 +94,7 @@ fn choose_once() {
         generation::prepare();
     }
     if !policy.is_empty() {
-        policy::start(policy);
-        MUTEXES.set(&mutex::Ops::BY_POLICY);
+        MUTEXES.set(policy::start(policy));
         SPINLOCKS.set(&spin::Ops::BY_POLICY);
         RWLOCKS.set(&rwlock::Ops::BY_POLICY);
         return;
@@ -105,6 +104,9 @@ fn choose_once() {
     SPINLOCKS.set(set.spinlocks.unwrap_or(&spin::Ops::LEFT));
     RWLOCKS.set(set.rwlocks.unwrap_or(&rwlock::Ops::LEFT));
 }
+
+/// The name that leaves all to the C library.
+pub const LIBC: &[u8] = b"libc";
 
 /// Locks for each kind of object, as far as they were named.
 #[derive(Default)]
@@ -118,7 +120,7 @@ pub struct Set {
 /// but that mutexes spin before they sleep.
 pub fn set(names: &[u8]) -> Set {
     let mut set = Set::default();
-    if names == b"libc" {
+    if names == LIBC {
         set.mutexes = Some(&mutex::Ops::LEFT);
         set.spinlocks = Some(&spin::Ops::LEFT);
         set.rwlocks = Some(&rwlock::Ops::LEFT);

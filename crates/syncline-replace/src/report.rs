@@ -111,9 +111,10 @@ fn compose(text: &mut Text) -> fmt::Result {
     write!(
         text,
         "syncline: process {process} with {names}: initialised and replaced: {} mutexes, \
-         {} rwlocks, {} spinlocks (and static ones, which are not counted)\n\
+         {} rwlocks, {} spinlocks\n\
+         syncline: static ones are replaced as well, and not counted\n\
          syncline: left to the C library: {} mutexes and {} rwlocks shared between processes, \
-         {} robust mutexes, {} with a priority protocol, {} spinlocks; \
+         {} robust mutexes,\nsyncline: {} with a priority protocol, {} spinlocks; \
          acquired {} times, and {} times for want of room\n",
         made(&c.mutexes),
         made(&c.rwlocks),

@@ -103,6 +103,19 @@ impl<const WORDS: usize> Slot<WORDS> {
         }
     }
 
+    /// The lock, if there is one already.
+    #[inline(always)]
+    pub fn at_hand<L: RawLock>(&self) -> Option<&L> {
+        if Self::is_inside::<L>() {
+            // SAFETY: as in `get`.
+            return Some(unsafe { &*ptr::from_ref(self).cast::<L>() });
+        }
+        // Acquire: as in `get`.
+        let pointer = self.0[0].load(Acquire);
+        // SAFETY: as in `get`.
+        (pointer > LEFT).then(|| unsafe { &*(pointer as *const L) })
+    }
+
     #[cold]
     fn make<L: RawLock>(&self, large: &Large) -> Option<&L> {
         let new = large.create::<L>();

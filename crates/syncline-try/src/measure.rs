@@ -1,4 +1,7 @@
-//! What is compared: a time, or a number that the program prints.
+//! What is compared: a time, a number that the program prints, or one that a command makes of that.
+
+use std::io::{self, Seek, Write};
+use std::process::{Command, Output};
 
 use regex::bytes::Regex;
 use thiserror::Error;
@@ -19,12 +22,28 @@ pub enum Measure {
         /// Whether a smaller number is better.
         less: bool,
     },
+    /// The number that a command of the shell prints, which reads the output.
+    Made {
+        /// The command.
+        command: String,
+        /// Whether a smaller number is better.
+        less: bool,
+    },
 }
 
-/// The output has no such number.
-#[derive(Debug, Error, PartialEq, Eq)]
-#[error("printed nothing that `{0}` finds a number above zero in")]
-pub struct NotANumber(String);
+/// There is no such number.
+#[derive(Debug, Error)]
+pub enum NotANumber {
+    /// Not in the output.
+    #[error("printed nothing that `{0}` finds a number above zero in")]
+    Printed(String),
+    /// The command printed something else.
+    #[error("`{0}` made no number above zero of what it printed, but: {1}")]
+    Made(String, String),
+    /// The command could not be run.
+    #[error("`{0}` could not be run: {1}")]
+    NotRun(String, io::Error),
+}
 
 impl Measure {
     /// The value of a run: seconds, or the number.
@@ -39,11 +58,18 @@ impl Measure {
                 let found = pattern.captures_iter(&sample.output).last();
                 let number = found.and_then(|groups| {
                     let text = groups.get(1).or(groups.get(0))?;
-                    std::str::from_utf8(text.as_bytes()).ok()?.trim().parse().ok()
+                    number(text.as_bytes())
                 });
-                number
-                    .filter(|number: &f64| number.is_finite() && *number > 0.0)
-                    .ok_or_else(|| NotANumber(pattern.to_string()))
+                number.ok_or_else(|| NotANumber::Printed(pattern.to_string()))
+            }
+            Measure::Made { command, .. } => {
+                let made = made(command, &sample.output)
+                    .map_err(|error| NotANumber::NotRun(command.clone(), error))?;
+                number(&made.stdout).ok_or_else(|| {
+                    let all = [made.stdout, made.stderr].concat();
+                    let text = String::from_utf8_lossy(&all).trim().to_owned();
+                    NotANumber::Made(command.clone(), text)
+                })
             }
         }
     }
@@ -51,26 +77,61 @@ impl Measure {
     /// How many times better the second value is than the first.
     pub fn gain(&self, before: f64, after: f64) -> f64 {
         match self {
-            Measure::Printed { less: false, .. } => after / before,
+            Measure::Printed { less: false, .. } | Measure::Made { less: false, .. } => {
+                after / before
+            }
             _ => before / after,
         }
     }
+}
+
+/// A number above zero, which ratios can be made of.
+fn number(text: &[u8]) -> Option<f64> {
+    let number: f64 = std::str::from_utf8(text).ok()?.trim().parse().ok()?;
+    (number.is_finite() && number > 0.0).then_some(number)
+}
+
+/// What a command prints that reads the output, from a file, so that nobody waits for the other.
+fn made(command: &str, output: &[u8]) -> io::Result<Output> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(output)?;
+    file.rewind()?;
+    Command::new("/bin/sh").args(["-c", command]).stdin(file).output()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn sample(output: &str) -> Sample {
+        Sample { seconds: 1.0, processor_seconds: 1.0, output: output.into() }
+    }
+
     fn printed(pattern: &str, output: &str) -> Result<f64, NotANumber> {
         let pattern = Regex::new(pattern).unwrap();
-        let sample = Sample { seconds: 1.0, processor_seconds: 1.0, output: output.into() };
-        Measure::Printed { pattern, less: false }.of(&sample)
+        Measure::Printed { pattern, less: false }.of(&sample(output))
+    }
+
+    #[test]
+    fn a_command_makes_a_number_of_the_output() {
+        let made = |command: &str, output: &str| {
+            Measure::Made { command: command.into(), less: true }.of(&sample(output))
+        };
+        let long = "1 and some more\n".repeat(100_000);
+        assert_eq!(made("wc -l", &long).unwrap(), 100_000.0);
+        assert_eq!(made("head -n 1 | cut -c1", &long).unwrap(), 1.0, "it need not read all");
+        let error = made("cat", "much").unwrap_err().to_string();
+        assert!(error.contains("`cat` made no number") && error.contains("much"), "{error}");
+        let error = made("no-such-program", "1").unwrap_err().to_string();
+        assert!(error.contains("not found"), "{error}");
+        let less = Measure::Made { command: String::new(), less: true };
+        assert_eq!(less.gain(3.0, 2.0), 1.5);
     }
 
     #[test]
     fn the_last_number_counts() {
-        assert_eq!(printed(r"ops: (\d+)", "ops: 12\nops: 345 per second\n"), Ok(345.0));
-        assert_eq!(printed(r"[0-9.]+", "1.5\n2.5\n"), Ok(2.5));
+        assert_eq!(printed(r"ops: (\d+)", "ops: 12\nops: 345 per second\n").unwrap(), 345.0);
+        assert_eq!(printed(r"[0-9.]+", "1.5\n2.5\n").unwrap(), 2.5);
         assert!(printed(r"ops: (\w+)", "ops: many").is_err());
         assert!(printed(r"ops: (\d+)", "ops: 0").is_err(), "no ratio to nothing");
     }

@@ -55,13 +55,29 @@ pub fn markdown(outcomes: &[Outcome]) -> String {
             also.join(", "),
         );
     }
-    text += &format!("\n{}\n", sound_variants(outcomes));
+    text += &format!("\n{}\n\n{}\n", differences(outcomes), sound_variants(outcomes));
     for outcome in outcomes {
         for (alarm, runs) in distinct(outcome.false_alarms.iter().flatten()) {
             text += &format!("- {}: {alarm}, in {runs} of {}\n", variant(outcome), outcome.runs);
         }
     }
     text
+}
+
+/// By how much predicted gains differ from measured ones.
+fn differences(outcomes: &[Outcome]) -> String {
+    let mut errors: Vec<f64> = outcomes.iter().filter_map(Outcome::gain_error).collect();
+    errors.sort_by(f64::total_cmp);
+    let below = |part: f64| {
+        let at = (part * errors.len() as f64).ceil() as usize;
+        errors.get(at.saturating_sub(1)).map_or("-".to_owned(), |&error| percent(error))
+    };
+    format!(
+        "Predicted and measured gain differ by {} of the time or less for half of them, and by {} \
+         or less for three in four.",
+        below(0.5),
+        below(0.75)
+    )
 }
 
 /// Of how many variants without a problem something was said.

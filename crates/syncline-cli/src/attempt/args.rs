@@ -49,11 +49,15 @@ pub struct Measuring {
     /// Compare a number that the program prints: the group of this regular expression, or all of it
     ///
     /// The last match counts. More is better. Under a load the number is one that the load prints.
-    #[arg(long, value_name = "REGEX", conflicts_with = "cpu")]
+    #[arg(long, value_name = "REGEX", conflicts_with = "cpu", group = "figure")]
     pub metric: Option<Regex>,
 
+    /// Compare a number that this command of the shell makes of what the program, or load, prints
+    #[arg(long, value_name = "COMMAND", conflicts_with = "cpu", group = "figure")]
+    pub metric_command: Option<String>,
+
     /// Of that number, less is better
-    #[arg(long, requires = "metric")]
+    #[arg(long, requires = "figure")]
     pub less_is_better: bool,
 
     /// Compare processor time, not the time that passes
@@ -83,12 +87,12 @@ pub struct Measuring {
 impl Measuring {
     /// What is compared.
     pub fn measure(&self) -> Measure {
-        match &self.metric {
-            Some(pattern) => {
-                Measure::Printed { pattern: pattern.clone(), less: self.less_is_better }
-            }
-            None if self.cpu => Measure::Processor,
-            None => Measure::Wall,
+        let less = self.less_is_better;
+        match (&self.metric, &self.metric_command) {
+            (Some(pattern), _) => Measure::Printed { pattern: pattern.clone(), less },
+            (None, Some(command)) => Measure::Made { command: command.clone(), less },
+            (None, None) if self.cpu => Measure::Processor,
+            (None, None) => Measure::Wall,
         }
     }
 

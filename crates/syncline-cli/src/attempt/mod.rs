@@ -5,13 +5,15 @@ pub mod args;
 pub mod show;
 
 use std::ffi::OsString;
+use std::fmt;
 use std::io::{self, Write, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 use syncline_policy::{Files, Plan, Policy, Remark, Rule, Subject, Why};
@@ -48,13 +50,7 @@ pub fn run(args: &Try) -> Result<ExitCode, Failure> {
     };
     let interrupted = notice_interrupts().map_err(|e| Failure::new(RECORD_FAILED, e))?;
     let bar = progress_bar(args.runs * (1 + experiment.others.len()));
-    let outcome = experiment.run(
-        |name| {
-            bar.set_message(name.to_owned());
-            bar.inc(1);
-        },
-        || interrupted.load(Relaxed),
-    );
+    let outcome = experiment.run(|name| begin(&bar, name), || interrupted.load(Relaxed));
     bar.finish_and_clear();
     let outcome = outcome.map_err(|failed| explain(&args.program.command[0], failed))?;
     let enough = fewest(MISS / experiment.others.len() as f64);
@@ -125,11 +121,28 @@ pub fn notice_interrupts() -> io::Result<Arc<AtomicBool>> {
     Ok(interrupted)
 }
 
-/// Shown on a terminal only.
+/// Shown on a terminal only. Of what is left nothing can be said before a run is done.
 pub fn progress_bar(runs: usize) -> ProgressBar {
     let bar = ProgressBar::new(runs as u64);
-    let style = ProgressStyle::with_template("run {pos} of {len} {bar:20} {eta} left: {msg}");
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    let left = |state: &ProgressState, to: &mut dyn fmt::Write| {
+        // Writing to a terminal's line never fails.
+        let _ = match state.pos() {
+            0 => to.write_str("?"),
+            _ => write!(to, "{:#}", HumanDuration(state.eta())),
+        };
+    };
+    let style = ProgressStyle::with_template("{pos} of {len} runs {bar:20} {left} left: {msg}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("left", left);
+    bar.enable_steady_tick(Duration::from_secs(1));
+    bar.with_style(style)
+}
+
+/// A run of this begins, and the one before, if there was one, is done.
+pub fn begin(bar: &ProgressBar, name: &str) {
+    if !bar.message().is_empty() {
+        bar.inc(1);
+    }
+    bar.set_message(name.to_owned());
 }
 
 /// Why the program with its own locks could not be measured.

@@ -10,13 +10,13 @@ use crate::words::counted;
 /// The table, and what is to be said below it; intervals need so many rounds.
 pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> String {
     let of = |value: f64| match experiment.measure {
-        Measure::Printed { .. } => figure(value),
+        Measure::Printed { .. } | Measure::Made { .. } => figure(value),
         _ => format!("{value:.3} s"),
     };
     let what = match &experiment.measure {
         Measure::Wall => "time",
         Measure::Processor => "processor time",
-        Measure::Printed { .. } => "figure",
+        Measure::Printed { .. } | Measure::Made { .. } => "figure",
     };
     let name = &experiment.own.name;
     let mut text = String::new();

@@ -1,8 +1,6 @@
 //! Which locks take the place of a program's: names of the catalogue, joined by `+`.
 //!
-//! A lock can be put in the C library's place if it can be tried, since POSIX' functions can try.
-//! Behind its gate every lock can. One that is shared must need no node for an acquisition, since
-//! POSIX' objects have no room for each reader's.
+//! Which of them can is the catalogue's to say ([`Form::replaces_posix`]).
 //!
 //! Two names are no locks of the catalogue: `libc`, the C library's own, and `libc-spin`, its mutexes
 //! that spin before they sleep.
@@ -11,6 +9,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use syncline::lock::{Entry, Form, catalogue, forms};
+
+/// The longest line of an error, on terminals of 100 columns.
+const LINE: usize = 90;
 
 /// What is the C library's.
 const LIBC: [&str; 2] = ["libc", "libc-spin"];
@@ -64,9 +65,10 @@ fn find(name: &str) -> Result<(Entry, Form), String> {
         Some((*entry, form))
     });
     match found {
-        None => Err(format!("there is no lock `{name}`; these are there: {}", suited(|_| true))),
-        Some((entry, form)) if !replaces(&entry, &form) => Err(format!(
-            "`{}` can't take the place of the program's locks; these of its kind can: {}",
+        None if LIBC.contains(&name) => Err(format!("`{name}` can't be joined with other locks")),
+        None => Err(format!("there is no lock `{name}`; these are there:{}", suited(|_| true))),
+        Some((entry, form)) if !form.replaces_posix(&entry) => Err(format!(
+            "`{}` can't take the place of the program's locks; these of its kind can:{}",
             form.name,
             suited(|other| other.shared == entry.shared)
         )),
@@ -74,20 +76,25 @@ fn find(name: &str) -> Result<(Entry, Form), String> {
     }
 }
 
-fn replaces(entry: &Entry, form: &Form) -> bool {
-    let parks = form.name == entry.name || form.name.ends_with("-park");
-    parks || if entry.shared { entry.node_bytes == 0 && entry.can_try } else { entry.can_try }
-}
-
-/// The names of those that can be chosen and satisfy a condition.
+/// The names of those that can be chosen and satisfy a condition, in lines.
 fn suited(condition: impl Fn(&Entry) -> bool) -> String {
     let entries = catalogue();
-    let names = forms().into_iter().filter(|form| {
-        entries
-            .iter()
-            .any(|entry| entry.name == form.lock && replaces(entry, form) && condition(entry))
-    });
-    names.map(|form| form.name).collect::<Vec<_>>().join(", ")
+    let mut text = String::new();
+    let mut line = LINE;
+    for form in forms() {
+        let entry = entries.iter().find(|entry| entry.name == form.lock);
+        if !entry.is_some_and(|entry| form.replaces_posix(entry) && condition(entry)) {
+            continue;
+        }
+        let separator = if text.is_empty() { "" } else { "," };
+        line += form.name.len() + 2;
+        let blank = if line > LINE { "\n  " } else { " " };
+        if line > LINE {
+            line = form.name.len() + 2;
+        }
+        text += &[separator, blank, form.name].concat();
+    }
+    text
 }
 
 #[cfg(test)]
@@ -111,6 +118,7 @@ mod tests {
         assert!(!refusal("rw_fair-yield").contains("gate"));
         assert!(refusal("nothing").contains("mcs-park"));
         assert!(refusal("mcs+gate").contains("same kind"));
+        assert!(refusal("libc-spin+rw_readers").contains("joined"));
         assert!(refusal("").contains("no lock"));
     }
 }

@@ -10,7 +10,7 @@ mod target;
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{Write, stderr, stdout};
+use std::io::{self, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering::Relaxed;
@@ -20,7 +20,7 @@ use syncline_analysis::{Analysis, Error, Options};
 use syncline_policy::{Files, Policy};
 use syncline_try::once;
 
-use crate::attempt::{explain, notice_interrupts, progress_bar};
+use crate::attempt::{begin, explain, notice_interrupts, progress_bar};
 use crate::exec::files;
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::record::find_program;
@@ -36,8 +36,9 @@ pub fn run(args: &Tune) -> Result<ExitCode, Failure> {
     let program = find_program(&args.program.command[0])?;
     let interrupted = notice_interrupts().map_err(|e| Failure::new(RECORD_FAILED, e))?;
     let interrupted = || interrupted.load(Relaxed);
+    check_writable(&args.output)?;
     let bar = progress_bar(1);
-    bar.set_message("recording");
+    begin(&bar, if args.from.is_some() { "reading" } else { "recording" });
     let process = match &args.from {
         Some(recording) => Some(load(recording)?),
         None => record(args, &program, interrupted)?,
@@ -59,7 +60,8 @@ pub fn run(args: &Tune) -> Result<ExitCode, Failure> {
         return say(NOTHING);
     }
     let runs = |target: &Target| args.runs * (1 + target.candidates.len());
-    bar.set_length((targets.iter().map(runs).sum::<usize>() + 2 * args.runs) as u64);
+    // The recorded run, those with candidates, and those of all that is kept.
+    bar.set_length((1 + targets.iter().map(runs).sum::<usize>() + 2 * args.runs) as u64);
     let mut command = args.program.command.clone();
     command[0] = program.clone().into();
     let mut search = Search::new(args, command, &files, targets.len() + 1);
@@ -86,14 +88,28 @@ fn say(text: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Before minutes of measuring: that the policy can be written. What is there stays as it is.
+fn check_writable(path: &Path) -> Result<(), Failure> {
+    let is_new = !path.exists();
+    let opened = fs::OpenOptions::new().append(true).create(true).open(path);
+    opened.map_err(|error| not_written(path, error))?;
+    if is_new {
+        fs::remove_file(path).map_err(|error| not_written(path, error))?;
+    }
+    Ok(())
+}
+
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(|error| {
-        let context = format!("can't write {}", path.display());
-        Failure::new(RECORD_FAILED, anyhow::Error::new(error).context(context))
-    })?;
+    fs::write(path, text).map_err(|error| not_written(path, error))?;
     // Standard error may be closed; the file is written all the same.
     let _ = writeln!(stderr(), "syncline: wrote {}", path.display());
     Ok(())
+}
+
+fn not_written(path: &Path, error: io::Error) -> Failure {
+    let context = format!("can't write {}", path.display());
+    Failure::new(RECORD_FAILED, anyhow::Error::new(error).context(context))
+        .hint("`-o FILE` names another file for the policy")
 }
 
 /// Records one run, under the load if there is one. None if it uses nothing that is recorded.
@@ -102,7 +118,7 @@ fn record(
     program: &Path,
     interrupted: impl Fn() -> bool + Copy,
 ) -> Result<Option<Process>, Failure> {
-    let failed = |e: std::io::Error| Failure::new(RECORD_FAILED, e);
+    let failed = |e: io::Error| Failure::new(RECORD_FAILED, e);
     let folder = tempfile::tempdir().map_err(failed)?;
     let recording = folder.path().join("recording");
     let mut command = Command::new(std::env::current_exe().map_err(failed)?);

@@ -8,7 +8,7 @@ use syncline_try::{Comparison, Experiment, Failed, Interval, Outcome, Variant, V
 
 use super::args::Tune;
 use super::target::Target;
-use crate::attempt::{MISS, OWN, explain, variant};
+use crate::attempt::{MISS, OWN, begin, explain, variant};
 use crate::exec::planned;
 use crate::failure::{Failure, RECORD_FAILED};
 
@@ -152,11 +152,7 @@ impl<'a> Search<'a> {
             matters: self.args.measuring.matters(),
             load: self.args.measuring.load(),
         };
-        let progress = |name: &str| {
-            bar.set_message(name.to_owned());
-            bar.inc(1);
-        };
-        Ok((experiment.run(progress, interrupted)?, enough))
+        Ok((experiment.run(|name| begin(bar, name), interrupted)?, enough))
     }
 
     fn variant(&self, name: &str, policy: &Policy) -> Result<Variant, String> {

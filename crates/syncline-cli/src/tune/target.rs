@@ -175,9 +175,10 @@ fn candidates(wanted: &[Locks], kind: &str, finding: Option<&Finding>) -> Vec<Lo
         // A spinlock's waiters take the holder's processor; any lock that sleeps lets it run.
         ("spinlock", Some(Finds::PreemptedHolder)) => &["gate", "futex", "mcs"],
         ("spinlock", _) => &["gate", "ttas-yield", "mcs"],
-        // Tiny sections: what counts is the call itself, and not to sleep.
+        // Tiny sections, hardly ever waited for: what counts is the call. One that never sleeps has
+        // no sleepers to look for when it is released.
         (_, Some(Finds::SpinlockInstead | Finds::AtomicInstead | Finds::ManyTinySections)) => {
-            &["gate", "ttas", "libc-spin"]
+            &["gate", "ttas-yield", "mcs"]
         }
         _ => &["gate", "mcs", "ttas", "libc-spin"],
     };

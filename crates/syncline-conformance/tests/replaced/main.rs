@@ -19,13 +19,10 @@ use syncline::lock::{catalogue, forms};
 /// lock.
 fn replacements(shared: bool) -> Vec<&'static str> {
     let entries = catalogue();
-    let suits = |form: &&syncline::lock::Form| {
-        let entry = entries.iter().find(|e| e.name == form.lock).expect("an entry");
-        let gated = form.name == entry.name || form.name.ends_with("-park");
-        let tried = entry.can_try && (!shared || entry.node_bytes == 0);
-        entry.shared == shared && (gated || tried)
-    };
-    forms().iter().filter(suits).map(|form| form.name).collect()
+    let entry = |lock| entries.iter().find(|entry| entry.name == lock).expect("an entry");
+    let mut forms = forms();
+    forms.retain(|form| form.replaces_posix(entry(form.lock)) && entry(form.lock).shared == shared);
+    forms.iter().map(|form| form.name).collect()
 }
 
 /// Those of them that sleep while they wait.

@@ -1,51 +1,154 @@
 //! Debian's programs under every lock that sleeps, with 1, 4 and 32 threads for each of two
-//! processors. It takes most of an hour: `./x matrix` runs it, and docs/exec.md has what came out.
+//! processors: `./x matrix` runs it, and docs/exec.md has what came out.
+//!
+//! A run that differs from the one without, or hangs, is noted, and the others go on. What each
+//! needs of the processors beside the run without is noted too, and judged by nobody. It is little
+//! disturbed by what else the machine has to do, and says whether a lock collapses: by spinning, or
+//! by switching to and fro.
 
-use std::io::Write;
+use std::io::Write as _;
+use std::panic::catch_unwind;
 use std::time::Instant;
 
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+
 use crate::programs::{memcached_answers, pbzip2_bytes, x264_bytes};
-use crate::servers::{APACHE, MARIADB, ROCKSDB, same_answers};
+use crate::servers::{APACHE, MARIADB, ROCKSDB, answers};
 use crate::{parking, replacements};
 
 const THREADS: [usize; 3] = [2, 8, 64];
+/// Runs with a program's own locks; the median is what others are compared with.
+const ALONE: usize = 3;
+/// Names of programs, separated by blanks; all of them if it isn't set.
+const CHOSEN: &str = "SYNCLINE_MATRIX";
+
+/// A program with so many threads, and with these locks or its own; what came out.
+type Run = fn(usize, Option<&str>) -> String;
+
+const PROGRAMS: [(&str, Run); 6] = [
+    ("memcached", memcached_answers),
+    ("mariadb", |threads, locks| answers(MARIADB, threads, locks)),
+    ("apache", |threads, locks| answers(APACHE, threads, locks)),
+    ("rocksdb", |threads, locks| answers(ROCKSDB, threads, locks)),
+    ("pbzip2", pbzip2_bytes),
+    ("x264", x264_bytes),
+];
 
 /// Each lock for mutexes, with each in turn of those for readers and writers that fit programs which
-/// nobody knows.
-fn pairs() -> Vec<String> {
+/// nobody knows; and the C library's own with spinning.
+fn locks() -> Vec<String> {
     let shared = ["rw_readers", "rw_compact"];
     assert!(shared.iter().all(|s| replacements(true).iter().any(|name| name.starts_with(s))));
     let exclusive = parking(false).into_iter().enumerate();
-    exclusive.map(|(at, lock)| format!("{lock}+{}", shared[at % shared.len()])).collect()
+    let pairs = exclusive.map(|(at, lock)| format!("{lock}+{}", shared[at % shared.len()]));
+    pairs.chain(["libc-spin".to_owned()]).collect()
+}
+
+fn chosen() -> Vec<(&'static str, Run)> {
+    let names = std::env::var(CHOSEN).unwrap_or_default();
+    let unknown = names.split_whitespace().find(|name| PROGRAMS.iter().all(|(p, _)| p != name));
+    assert!(unknown.is_none(), "{CHOSEN}: there is no {unknown:?}");
+    let is_wanted = |program: &str| {
+        names.trim().is_empty() || names.split_whitespace().any(|name| name == program)
+    };
+    PROGRAMS.into_iter().filter(|(program, _)| is_wanted(program)).collect()
+}
+
+/// What came out, and the processor time that it took; none if it went wrong, which has been said.
+fn timed(run: Run, threads: usize, locks: Option<&str>) -> Option<(String, f64)> {
+    let before = processor_seconds();
+    let came_out = catch_unwind(|| run(threads, locks)).ok()?;
+    Some((came_out, processor_seconds() - before))
+}
+
+/// Of all processes that this one has started and that have ended, and of theirs.
+fn processor_seconds() -> f64 {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("it is always known");
+    (usage.user_time() + usage.system_time()).num_microseconds() as f64 / 1e6
+}
+
+/// What comes out with its own locks, each time, and the median of the processor time.
+fn alone(run: Run, threads: usize, mut done: impl FnMut(f64)) -> (String, f64) {
+    let mut runs: Vec<(String, f64)> = Vec::new();
+    for _ in 0..ALONE {
+        let (came_out, took) = timed(run, threads, None).expect("it runs without");
+        done(took);
+        assert!(runs.iter().all(|(other, _)| *other == came_out), "it differs by itself");
+        runs.push((came_out, took));
+    }
+    runs.sort_by(|a, b| a.1.total_cmp(&b.1));
+    runs.swap_remove(ALONE / 2)
+}
+
+fn say(text: &str) {
+    // Standard error may be closed; what counts is asserted.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// What is done, and when the rest will be.
+struct Progress {
+    started: Instant,
+    done: usize,
+    all: usize,
+}
+
+impl Progress {
+    fn step(&mut self, what: &str) {
+        self.done += 1;
+        let each = self.started.elapsed().as_secs_f64() / self.done as f64;
+        let left = each * (self.all - self.done) as f64 / 60.0;
+        say(&format!("{:>3} of {}, {left:>3.0} min left: {what}", self.done, self.all));
+    }
 }
 
 #[test]
 #[ignore = "most of an hour; ./x matrix runs it"]
 fn every_program_under_every_lock() {
-    type Run = fn(usize, &str);
-    let programs: [(&str, Run); 6] = [
-        ("memcached", memcached_answers),
-        ("MariaDB", |threads, locks| same_answers(MARIADB, threads, locks)),
-        ("Apache", |threads, locks| same_answers(APACHE, threads, locks)),
-        ("RocksDB", |threads, locks| same_answers(ROCKSDB, threads, locks)),
-        ("pbzip2", pbzip2_bytes),
-        ("x264", x264_bytes),
-    ];
-    let started = Instant::now();
-    let mut runs = 0;
-    for (name, run) in programs {
-        for locks in pairs() {
-            for threads in THREADS {
-                run(threads, &locks);
-                runs += 1;
+    let (programs, locks) = (chosen(), locks());
+    let all = programs.len() * THREADS.len() * (ALONE + locks.len());
+    let mut progress = Progress { started: Instant::now(), done: 0, all };
+    // By lock, then by program.
+    let mut cells = vec![Vec::new(); locks.len()];
+    let mut failed = Vec::new();
+    for (program, run) in &programs {
+        let mut column = vec![Vec::new(); locks.len()];
+        for threads in THREADS {
+            let (expected, alone) = alone(*run, threads, |took| {
+                progress.step(&format!("{program}, {threads} threads, its own: {took:.1} s"));
+            });
+            for (lock, cell) in locks.iter().zip(&mut column) {
+                let came_out = timed(*run, threads, Some(lock));
+                let (said, shown) = match came_out {
+                    Some((outcome, took)) if outcome == expected => {
+                        (format!("as without, {took:.1} s"), format!("{:.1}", took / alone))
+                    }
+                    Some((outcome, _)) => (format!("DIFFERS:\n{outcome}"), "DIFFERS".to_owned()),
+                    None => ("FAILED".to_owned(), "FAILED".to_owned()),
+                };
+                let what = format!("{program}, {threads} threads, {lock}: {said}");
+                progress.step(&what);
+                if !said.starts_with("as") {
+                    failed.push(what);
+                }
+                cell.push(shown);
             }
-            // Standard error may be closed; the assertions are what counts.
-            let _ = writeln!(
-                std::io::stderr(),
-                "{name} with {locks}: as without, at {THREADS:?} threads ({} s)",
-                started.elapsed().as_secs()
-            );
         }
+        let shown = column.into_iter().map(|cell: Vec<String>| cell.join(", "));
+        cells.iter_mut().zip(shown).for_each(|(row, cell)| row.push(cell));
     }
-    let _ = writeln!(std::io::stderr(), "{runs} runs in {} s", started.elapsed().as_secs());
+    say(&table(&programs, &locks, &cells));
+    say(&format!("{all} runs in {:.0} min", progress.started.elapsed().as_secs_f64() / 60.0));
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// Processor time beside the run without, for each number of threads, as docs/exec.md has it.
+fn table(programs: &[(&str, Run)], locks: &[String], cells: &[Vec<String>]) -> String {
+    let names: Vec<&str> = programs.iter().map(|(program, _)| *program).collect();
+    let mut text = format!("\n| locks | {} |\n", names.join(" | "));
+    text += &format!("|---|{}\n", "---|".repeat(names.len()));
+    for (lock, row) in locks.iter().zip(cells) {
+        text += &format!("| {lock} | {} |\n", row.join(" | "));
+    }
+    text
 }

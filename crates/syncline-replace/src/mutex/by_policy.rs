@@ -9,8 +9,11 @@ use super::{Kind, Mutex, Ops};
 use crate::policy::{LEFT, MUTEX, MUTEXES, Moment, decide};
 
 impl Ops {
-    /// Those that look at the mutex's number.
-    pub const BY_POLICY: Ops = Ops { lock, try_lock, lock_until, unlock, destroy, is_ours, made };
+    /// Those that look at the mutex's number; it is most often the one of these.
+    pub const fn by_policy(first: &Ops) -> Ops {
+        let (lock, unlock) = first.if_first;
+        Ops { lock, try_lock, lock_until, unlock, destroy, is_ours, made, ..Ops::LEFT }
+    }
 }
 
 // SAFETY, of all blocks here: our caller's promise.
@@ -59,7 +62,20 @@ fn choose(mutex: &Mutex, moment: Moment) -> &'static Ops {
         .map_or_else(|theirs| theirs, |_| number))
 }
 
-unsafe fn lock(mutex: *const Mutex) -> c_int {
+/// # Safety
+/// As of POSIX' function.
+pub unsafe fn lock(mutex: *const Mutex) -> c_int {
+    // SAFETY: see above. Nearly all calls come with a number, and have nothing to keep meanwhile.
+    unsafe {
+        match (*mutex).choice.load(Relaxed) {
+            0 => first_lock(mutex),
+            number => (by(number).lock)(mutex),
+        }
+    }
+}
+
+#[cold]
+unsafe fn first_lock(mutex: *const Mutex) -> c_int {
     // SAFETY: see above.
     unsafe { (of(mutex).lock)(mutex) }
 }
@@ -74,7 +90,9 @@ unsafe fn lock_until(mutex: *const Mutex, clock: clockid_t, time: *const timespe
     unsafe { (of(mutex).lock_until)(mutex, clock, time) }
 }
 
-unsafe fn unlock(mutex: *const Mutex) -> c_int {
+/// # Safety
+/// As of POSIX' function.
+pub unsafe fn unlock(mutex: *const Mutex) -> c_int {
     // SAFETY: see above.
     unsafe { (of_used(mutex).unlock)(mutex) }
 }

@@ -9,7 +9,8 @@ use crate::choice::{MUTEXES, choose};
 
 impl Ops {
     /// Those that choose.
-    pub const FIRST: Ops = Ops { lock, try_lock, lock_until, unlock, destroy, is_ours, made };
+    pub const FIRST: Ops =
+        Ops { lock, try_lock, lock_until, unlock, destroy, is_ours, made, ..Ops::LEFT };
 }
 
 // SAFETY, of all blocks here: our caller's promise.

@@ -8,6 +8,7 @@ mod by_policy;
 mod first;
 mod layout;
 mod ops;
+mod plain;
 mod spinning;
 mod until;
 

@@ -2,7 +2,8 @@
 //!
 //! A normal mutex is the lock. A recursive or error-checking one notes its owner while it is
 //! held, which is exact for whoever asks about itself. A mutex that nobody holds is not released,
-//! as with the C library, which a program may be lucky with.
+//! as with the C library, which a program may be lucky with. [`plain`] has the short way of the
+//! normal ones, and comes here if something is out of the ordinary.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -11,8 +12,8 @@ use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, clockid_t, timespec
 use syncline::lock::TryLock;
 
 use super::layout::{Kind, Mutex};
-use super::real;
 use super::until::{NEVER, Until, poll};
+use super::{by_policy, plain, real};
 use crate::memory::Own;
 use crate::slot::{Large, Slot};
 use crate::tls::this_thread;
@@ -33,19 +34,22 @@ pub struct Ops {
     pub is_ours: Call,
     /// It was initialised.
     pub made: unsafe fn(*const Mutex),
+    /// `lock` and `unlock` where this lock is the first of a policy, and others are possible.
+    pub if_first: (Call, Call),
 }
 
 impl Ops {
     /// Those of a lock.
     pub const fn of<L: TryLock<Memory = Own>, U: Until<L>>() -> Ops {
         Ops {
-            lock: lock::<L>,
+            lock: plain::lock::<L>,
             try_lock: try_lock::<L>,
             lock_until: lock_until::<L, U>,
-            unlock: unlock::<L>,
+            unlock: plain::unlock::<L>,
             destroy: destroy::<L>,
             is_ours: is_ours::<L>,
             made: |_| (),
+            if_first: (plain::lock_if_first::<L>, plain::unlock_if_first::<L>),
         }
     }
 
@@ -58,6 +62,7 @@ impl Ops {
         destroy: real::pthread_mutex_destroy,
         is_ours: never,
         made: |_| (),
+        if_first: (by_policy::lock, by_policy::unlock),
     };
 }
 
@@ -135,7 +140,8 @@ fn is_owner(mutex: &Mutex) -> bool {
     mutex.owner.load(Relaxed) == this_thread()
 }
 
-unsafe fn lock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
+#[cold]
+pub unsafe fn lock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     // SAFETY: our caller's promise; `enter` gives a node that stays.
     unsafe {
         let left = || real::pthread_mutex_lock(mutex);
@@ -182,7 +188,8 @@ unsafe fn lock_until<L: TryLock<Memory = Own>, U: Until<L>>(
     }
 }
 
-unsafe fn unlock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
+#[cold]
+pub unsafe fn unlock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     // SAFETY: our caller's promise.
     let shown = unsafe { &*mutex };
     let kind = shown.kind();

@@ -13,7 +13,7 @@
 mod place;
 mod rules;
 
-use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use core::sync::atomic::{AtomicPtr, AtomicU16, Ordering::Relaxed};
 
 use place::Position;
 use rules::{Rule, What};
@@ -36,6 +36,16 @@ pub static SPINLOCKS: [Table<spin::Ops>; NUMBERS] =
 /// The locks of reader-writer locks.
 pub static RWLOCKS: [Table<rwlock::Ops>; NUMBERS] =
     [const { Table::new(&rwlock::Ops::LEFT) }; NUMBERS];
+
+/// The number of the first lock that takes the place of mutexes; 0 if there is none.
+static FIRST: AtomicU16 = AtomicU16::new(0);
+
+/// See [`FIRST`].
+#[inline(always)]
+pub fn first() -> u16 {
+    // Relaxed: it is set before the functions that ask.
+    FIRST.load(Relaxed)
+}
 
 /// The policy; null before [`start`].
 static POLICY: AtomicPtr<Policy> = AtomicPtr::new(core::ptr::null_mut());
@@ -62,8 +72,9 @@ struct Policy {
     suits: [u8; NUMBERS],
 }
 
-/// Reads the policy. The entries of the catalogue stay as they are until it returns.
-pub fn start(text: &'static [u8]) {
+/// Reads the policy, and returns the functions for mutexes under it. The entries of the catalogue
+/// stay as they are until it returns.
+pub fn start(text: &'static [u8]) -> &'static mutex::Ops {
     let mut policy = Policy { rules: &[], suits: [0; NUMBERS] };
     policy.suits[usize::from(LEFT)] = MUTEX | SPINLOCK | RWLOCK;
     for (at, names) in rules::locks(text).enumerate() {
@@ -76,6 +87,9 @@ pub fn start(text: &'static [u8]) {
         if let Some(ops) = set.mutexes {
             MUTEXES[number].set(ops);
             *kinds |= MUTEX;
+            if first() == 0 && names != choice::LIBC {
+                FIRST.store(number as u16, Relaxed);
+            }
         }
         if let Some(ops) = set.spinlocks {
             SPINLOCKS[number].set(ops);
@@ -89,6 +103,9 @@ pub fn start(text: &'static [u8]) {
     policy.rules = rules::read(text);
     place::learn_program();
     POLICY.store(rules::keep(policy), Relaxed);
+    let first = MUTEXES[usize::from(first())].get();
+    // SAFETY: it is kept for ever.
+    unsafe { &*rules::keep(mutex::Ops::by_policy(first)) }
 }
 
 /// The number of an object's lock; 0 if that can't be said before it is acquired.

@@ -1,0 +1,101 @@
+//! What `syncline tune` says, as far as it is compared.
+
+/// What it says of the place with the greatest predicted gain, which it tries first.
+#[derive(Debug, PartialEq)]
+pub struct Said {
+    /// The gain that the report predicts: how many times faster.
+    pub predicted: Option<f64>,
+    /// The lock that was kept, or else the one with the greatest gain.
+    pub lock: String,
+    /// Whether it was kept.
+    pub kept: bool,
+    /// How many times faster the program is with it.
+    pub gain: f64,
+    /// The gain's interval, if there were enough runs for one.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Said {
+    /// Reads what it prints. Without a lock that was tried there is no gain.
+    pub fn read(text: &str) -> Said {
+        let mut said = Said {
+            predicted: None,
+            lock: "nothing tried".to_owned(),
+            kept: false,
+            gain: 1.0,
+            interval: None,
+        };
+        // The report, a line for the place, and what was tried there, each paragraph by itself.
+        let place = text.split("\n\n").nth(1).unwrap_or_default();
+        for line in place.lines().filter_map(|line| line.strip_prefix("  ")) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words[..] {
+                ["predicted", gain, ..] => said.predicted = times(gain),
+                [lock, gain, ..] => {
+                    let Some(gain) = times(gain) else { continue };
+                    let kept = line.ends_with(", kept");
+                    if kept || !said.kept && (said.lock.contains(' ') || gain > said.gain) {
+                        let lock = lock.to_owned();
+                        said = Said { lock, kept, gain, interval: interval(line), ..said };
+                    }
+                }
+                _ => {}
+            }
+        }
+        said
+    }
+
+    /// The difference of predicted and measured gain, as shares of the time.
+    pub fn error(&self) -> Option<f64> {
+        Some((share(self.predicted?) - share(self.gain)).abs())
+    }
+}
+
+/// `1.25x` or `1.25x:`.
+fn times(word: &str) -> Option<f64> {
+    word.trim_end_matches(':').strip_suffix('x')?.parse().ok()
+}
+
+/// `(1.09 to 1.21)`.
+fn interval(line: &str) -> Option<(f64, f64)> {
+    let (low, high) = line.split_once('(')?.1.split_once(')')?.0.split_once(" to ")?;
+    Some((low.parse().ok()?, high.parse().ok()?))
+}
+
+/// The share of the time that goes away if a program is so many times faster.
+pub fn share(gain: f64) -> f64 {
+    1.0 - 1.0 / gain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "Recorded: 2.57 s with 3 threads, which waited 0.37 s for locks.\n\n\
+                        loops+0x0 (app)  (0.37 s waited)\n  predicted 1.25x: A mutex\n";
+
+    #[test]
+    fn what_is_kept_counts() {
+        let text = format!(
+            "{HEAD}  gate             1.11x (1.09 to 1.21)  faster, kept\n  \
+             mcs              1.30x (0.90 to 1.40)  undecided: about 41 runs would tell\n\n\
+             All that is kept, against the program's own locks: 9.00x (1.00 to 10.00)  faster\n"
+        );
+        let said = Said::read(&text);
+        assert_eq!((&*said.lock, said.kept, said.gain), ("gate", true, 1.11));
+        assert_eq!((said.predicted, said.interval), (Some(1.25), Some((1.09, 1.21))));
+        assert!((said.error().unwrap() - (0.2 - (1.0 - 1.0 / 1.11))).abs() < 1e-12);
+    }
+
+    #[test]
+    fn without_one_the_best_counts_also_a_loss() {
+        let text = format!(
+            "{HEAD}  gate             0.80x  too few runs to say\n  mcs              0.90x  too \
+             few runs to say\n\nNothing is kept: no lock is faster beyond doubt.\n"
+        );
+        let said = Said::read(&text);
+        assert_eq!((&*said.lock, said.kept, said.gain, said.interval), ("mcs", false, 0.9, None));
+        let nothing = Said::read("No lock cost this program time; nothing was tried.\n");
+        assert_eq!((nothing.gain, nothing.error()), (1.0, None));
+    }
+}

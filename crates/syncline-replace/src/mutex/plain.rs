@@ -1,0 +1,95 @@
+//! A normal mutex, which is what nearly all calls are about: by the shortest way that there is.
+//!
+//! Whatever is not so, another kind, a lock that is yet to be made, a holder of before a fork, goes
+//! on in [`ops`](super::ops), which knows all cases.
+
+use core::ffi::c_int;
+use core::sync::atomic::Ordering::Relaxed;
+
+use libc::PTHREAD_MUTEX_NORMAL;
+use syncline::lock::TryLock;
+
+use super::layout::Mutex;
+use super::{by_policy, ops};
+use crate::memory::Own;
+use crate::slot::Slot;
+use crate::{generation, policy};
+
+/// Acquires it.
+///
+/// # Safety
+///
+/// As of POSIX' function.
+#[inline(always)]
+pub unsafe fn lock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
+    // SAFETY: our caller's promise; the node stays until the release.
+    unsafe {
+        let shown = &*mutex;
+        if shown.raw_kind() != PTHREAD_MUTEX_NORMAL || generation::is_past(&shown.generation) {
+            return ops::lock::<L>(mutex);
+        }
+        let Some(lock) = shown.room.at_hand::<L>() else { return ops::lock::<L>(mutex) };
+        let node = Slot::<2>::node::<L>();
+        lock.acquire(node);
+        shown.room.hold::<L>(node);
+        // Relaxed, as in `ops`.
+        shown.generation.store(generation::now(), Relaxed);
+    }
+    0
+}
+
+/// Releases it.
+///
+/// # Safety
+///
+/// As of POSIX' function.
+#[inline(always)]
+pub unsafe fn unlock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
+    // SAFETY: our caller's promise.
+    unsafe {
+        let shown = &*mutex;
+        let held_now = shown.generation.load(Relaxed) == generation::now();
+        if shown.raw_kind() != PTHREAD_MUTEX_NORMAL || !held_now {
+            return ops::unlock::<L>(mutex);
+        }
+        let Some(lock) = shown.room.at_hand::<L>() else { return ops::unlock::<L>(mutex) };
+        shown.generation.store(0, Relaxed);
+        let node = shown.room.held::<L>();
+        lock.release(node);
+        Slot::<2>::done::<L>(node);
+    }
+    0
+}
+
+/// Acquires one that may have any lock of a policy, of which `L` is the first. That one, which is
+/// the only one where a single place was tuned, is found without a second jump.
+///
+/// # Safety
+///
+/// As of POSIX' function.
+pub unsafe fn lock_if_first<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
+    // SAFETY: our caller's promise.
+    unsafe {
+        if (*mutex).choice.load(Relaxed) == policy::first() {
+            lock::<L>(mutex)
+        } else {
+            by_policy::lock(mutex)
+        }
+    }
+}
+
+/// Releases such a one.
+///
+/// # Safety
+///
+/// As of POSIX' function.
+pub unsafe fn unlock_if_first<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
+    // SAFETY: our caller's promise.
+    unsafe {
+        if (*mutex).choice.load(Relaxed) == policy::first() {
+            unlock::<L>(mutex)
+        } else {
+            by_policy::unlock(mutex)
+        }
+    }
+}
