@@ -4,17 +4,14 @@
 //! It stands alone in its file so that no other test runs beside it: contention takes two
 //! processors. Times are not judged. But whether threads meet at a lock is itself a matter of
 //! time, and who loses the processor to another program may hide a problem or make one. So all
-//! verdicts have to be right where this test has the machine for itself, and a few of the 62
-//! may be wrong where it can be seen that it has not.
-
-mod built;
+//! verdicts have to be right where this test has the machine for itself, in one of two runs: what
+//! chance made wrong is right in the next, and a wrong rule is wrong in both. A few of the 62 may
+//! be wrong where it can be seen that others use the processors.
 
 use std::fs;
 use std::process::Command;
 
 use serde_json::Value;
-
-use built::{EXECUTABLE, build_what_is_measured};
 
 /// Problems that may be missed, and variants without one that may be blamed, on a machine
 /// that has other work.
@@ -24,9 +21,17 @@ const OTHER_WORK: f64 = 0.1;
 
 #[test]
 fn every_problem_is_found_and_nothing_else() {
-    build_what_is_measured();
+    let Err(first) = accuracy() else { return };
+    if let Err(second) = accuracy() {
+        panic!("twice:\n{first}\n{second}");
+    }
+}
+
+/// The tables of a run in which more is wrong than may be.
+fn accuracy() -> Result<(), String> {
     let before = Ticks::now();
-    let output = Command::new(EXECUTABLE).args(["accuracy", "--quick"]).output().unwrap();
+    let benchmarks = env!("CARGO_BIN_EXE_syncline-bench");
+    let output = Command::new(benchmarks).args(["accuracy", "--quick"]).output().unwrap();
     let others = Ticks::now().taken_by_others_since(&before);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
@@ -36,8 +41,8 @@ fn every_problem_is_found_and_nothing_else() {
     let count = |field: &str| summary[field].as_u64().expect(last);
     let wrong = if others >= OTHER_WORK { WRONG_AT_MOST } else { 0 };
     assert!(count("problems") >= 20, "{last}");
-    assert!(count("problems") - count("found") <= wrong, "others took {others}\n{lines}");
-    assert!(count("false_alarms") <= wrong, "others took {others}\n{lines}");
+    let right = count("problems") - count("found") <= wrong && count("false_alarms") <= wrong;
+    if right { Ok(()) } else { Err(format!("others took {others}\n{lines}")) }
 }
 
 /// Processor time so far, in the kernel's ticks.

@@ -3,13 +3,9 @@
 //! What is looked at is that each one ends well and that the last line has the fields that
 //! others rely on, each a number. No time is judged here: the figures mean nothing.
 
-mod built;
-
 use std::process::Command;
 
 use serde_json::Value;
-
-use built::{EXECUTABLE, build_what_is_measured};
 
 /// Name, and the fields of its last line.
 const BENCHMARKS: &[(&str, &[&str])] = &[
@@ -34,7 +30,6 @@ const BENCHMARKS: &[(&str, &[&str])] = &[
 
 #[test]
 fn every_benchmark_runs_and_ends_with_its_fields() {
-    build_what_is_measured();
     for (name, fields) in BENCHMARKS {
         let lines = output_of(&[name, "--smoke"]);
         let last = lines.lines().last().expect("it prints something");
@@ -55,7 +50,8 @@ fn the_list_names_every_benchmark_tested_here() {
 }
 
 fn output_of(arguments: &[&str]) -> String {
-    let output = Command::new(EXECUTABLE).args(arguments).output().unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_syncline-bench")).args(arguments).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {errors}");
     String::from_utf8(output.stdout).unwrap()

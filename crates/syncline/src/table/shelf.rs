@@ -57,10 +57,13 @@ pub(super) struct Shelf<V, M: Memory> {
 
 /// All accesses are one thread's: the bucket's lock is held, or the table is going.
 impl<V, M: Memory> Shelf<V, M> {
-    /// Room for so many keys; it grows beyond.
+    /// Room for so many keys; it grows beyond. Memory is taken for twice as many, of which the
+    /// second half is not touched before it is needed: so a bucket that has more than its share,
+    /// as chance has it, does not move while its lock is held.
     pub(super) fn new(capacity: usize) -> Self {
         let lines = capacity.div_ceil(KEYS);
-        let mut shelf = Self { keys: Vec::with_capacity(lines), values: Vec::with_capacity(lines) };
+        let most = 2 * lines + 1;
+        let mut shelf = Self { keys: Vec::with_capacity(most), values: Vec::with_capacity(most) };
         (0..lines).for_each(|_| shelf.grow());
         shelf
     }
