@@ -154,7 +154,7 @@ fn the_order_of_places_is_as_asked_for() {
 fn measured(seed: u64) -> Book {
     let lab = Lab { effort: Effort::Small, seed };
     let targets = [Target::named("tilera").expect("it comes along")];
-    let ids = ["figure-4", "figure-6", "figure-9"].map(str::to_owned);
+    let ids = ["figure-4", "figure-6", "figure-9", "figure-11"].map(str::to_owned);
     study::run(&lab, &study::plans(&ids), &targets, |_, _| {})
 }
 
