@@ -144,9 +144,9 @@ impl<V, M: Memory> Shelf<V, M> {
 
     /// How many keys there are.
     pub(super) fn len(&self) -> usize {
-        // SAFETY: nobody else accesses the keys.
         self.keys
             .iter()
+            // SAFETY: nobody else accesses the keys.
             .map(|keys| unsafe { keys.look(|keys| (*keys).taken.count_ones()) as usize })
             .sum()
     }
