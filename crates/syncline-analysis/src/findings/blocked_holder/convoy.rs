@@ -44,7 +44,7 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
         ],
         advice: "Let threads that run take the lock before those that have to be woken: a \
                  plain mutex without priority inheritance, PTHREAD_MUTEX_ADAPTIVE_NP, or one of \
-                 Syncline's parking locks that spin first (ttas_park, gate). Or take it less \
+                 Syncline's parking locks that spin first (`ttas-park`, `gate`). Or take it less \
                  often, for several steps at once."
             .to_owned(),
         remedy: Remedy::CheaperCalls {

@@ -74,7 +74,7 @@ fn spun_on(process: &Process, site: usize) -> Option<Finding> {
         .chain(crowd(process))
         .collect(),
         advice: "Take a lock that sleeps after it has spun for a while: a mutex, or one of \
-                 Syncline's parking locks (ttas_park, gate). Or run no more threads than there \
+                 Syncline's parking locks (`ttas-park`, `gate`). Or run no more threads than there \
                  are processors."
             .to_owned(),
         remedy: Remedy::NoWaits { sites: vec![site] },

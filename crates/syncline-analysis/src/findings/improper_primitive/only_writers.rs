@@ -55,7 +55,7 @@ fn finding(family: &Family, reads: f64) -> Finding {
             count("locks", family.locks.len() as u64),
             share("time in the calls themselves, about", family.cost()),
         ],
-        advice: "Use a mutex (Syncline's `gate-park`): it does the same for less. If some of \
+        advice: "Use a mutex (Syncline's `gate`): it does the same for less. If some of \
                  these sections only read, take the lock to read there instead."
             .to_owned(),
         open_question: None,

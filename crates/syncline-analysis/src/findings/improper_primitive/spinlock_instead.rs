@@ -77,7 +77,7 @@ fn finding(process: &Process, family: &Family, known: bool) -> Finding {
     }
     let lock = if crowded {
         "Threads outnumber processors, so take one that sleeps after a while: Syncline's \
-         `ttas-park` or `gate-park`."
+         `ttas-park` or `gate`."
     } else {
         "Syncline's `ttas-spin` fits, or `pthread_spinlock_t`."
     };
