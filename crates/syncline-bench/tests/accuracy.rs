@@ -5,8 +5,8 @@
 //! processors. Times are not judged. But whether threads meet at a lock is itself a matter of
 //! time, and who loses the processor to another program may hide a problem or make one. So all
 //! verdicts have to be right where this test has the machine for itself, in one of two runs: what
-//! chance made wrong is right in the next, and a wrong rule is wrong in both. A few of the 62 may
-//! be wrong where it can be seen that others use the processors.
+//! is always wrong is found, and what is wrong now and then may pass; `./x accuracy` counts that.
+//! A few of the 62 may be wrong where it can be seen that others use the processors.
 
 use std::fs;
 use std::process::Command;
