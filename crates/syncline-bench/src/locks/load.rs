@@ -1,14 +1,16 @@
 //! What the threads do with the locks, and who takes part.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::time::Duration;
 
 use super::contender::{Contender, Waiting};
-use super::processors;
+use super::{ours, processors, versus};
 use crate::Size;
 
 /// A load on one lock or more.
 pub struct Load {
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     pub threads: Threads,
     /// How many locks; a thread takes one of them at random.
     pub locks: usize,
@@ -21,7 +23,7 @@ pub struct Load {
     pub for_whom: For,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub enum Threads {
     /// Two, each on a processor of its own.
     Two,
@@ -37,15 +39,29 @@ pub enum For {
     All,
     /// Locks that can be shared.
     Shared,
+    /// The recommended locks and those that they are held against: few enough to be compared
+    /// sharply where rounds differ much.
+    Recommended,
 }
 
 pub const TWO_THREADS: &str = "Two threads, one lock, 100 ns outside";
 pub const OVERSUBSCRIBED_8: &str = "8 threads for each processor, one lock, 100 ns outside";
-pub const OVERSUBSCRIBED_32: &str = "32 threads for each processor, one lock, 100 ns outside";
+const OVERSUBSCRIBED_32: &str = "32 threads for each processor, one lock, 100 ns outside";
+
+/// Recommended locks are judged by how they do with more threads than processors, ...
+pub const OVERSUBSCRIBED: [Threads; 2] = [Threads::PerProcessor(8), Threads::PerProcessor(32)];
+/// ... and with sections of several lengths: how long the lock is held beside counting, and how
+/// long a thread stays away, as in [`Load`].
+const LENGTHS: [(&str, u32, u32); 4] = [
+    ("100 ns outside", 0, 100),
+    ("nothing outside", 0, 0),
+    ("held for 100 ns", 100, 100),
+    ("held for 1000 ns", 1000, 100),
+];
 
 pub fn two_threads() -> Load {
     Load {
-        title: TWO_THREADS,
+        title: TWO_THREADS.into(),
         threads: Threads::Two,
         locks: 1,
         section: 0,
@@ -55,22 +71,27 @@ pub fn two_threads() -> Load {
     }
 }
 
-pub fn all() -> Vec<Load> {
-    let oversubscribed = |title, threads, for_whom| Load {
-        title,
+pub fn all(size: Size) -> Vec<Load> {
+    let oversubscribed = |title: &'static str, threads, for_whom| Load {
+        title: title.into(),
         threads: Threads::PerProcessor(threads),
         for_whom,
         ..two_threads()
     };
-    let readers = |title, writes| Load { title, writes, for_whom: For::Shared, ..two_threads() };
-    vec![
-        two_threads(),
-        Load { title: "Two threads, one lock, nothing outside", outside: 0, ..two_threads() },
-        Load { title: "Two threads, one lock, held for 100 ns", section: 100, ..two_threads() },
-        Load { title: "Two threads, one lock, held for 1000 ns", section: 1000, ..two_threads() },
-        Load { title: "Two threads, 512 locks", locks: 512, outside: 0, ..two_threads() },
+    let two = |title: &'static str| Load { title: title.into(), ..two_threads() };
+    let readers = |title, writes| Load { writes, for_whom: For::Shared, ..two(title) };
+    let mut all = Vec::from_iter(of_all_lengths(Threads::Two, "one lock", For::Exclusive));
+    all.extend([
+        Load { locks: 512, outside: 0, ..two("Two threads, 512 locks") },
         oversubscribed(OVERSUBSCRIBED_8, 8, For::All),
-        oversubscribed(OVERSUBSCRIBED_32, 32, For::Exclusive),
+    ]);
+    if !matches!(size, Size::Quick) {
+        all.push(oversubscribed(OVERSUBSCRIBED_32, 32, For::Exclusive));
+    }
+    for threads in OVERSUBSCRIBED {
+        all.extend(of_all_lengths(threads, "recommended", For::Recommended));
+    }
+    all.extend([
         readers("Two threads, readers only", 0),
         readers("Two threads, 19 of 20 accesses read", 51),
         readers("Two threads, every other access reads", 512),
@@ -78,7 +99,29 @@ pub fn all() -> Vec<Load> {
             writes: 51,
             ..oversubscribed("8 threads for each processor, 19 of 20 accesses read", 8, For::Shared)
         },
-    ]
+    ]);
+    all
+}
+
+/// One lock and sections of all lengths.
+fn of_all_lengths(threads: Threads, what: &str, for_whom: For) -> impl Iterator<Item = Load> {
+    LENGTHS.into_iter().map(move |(length, section, outside)| Load {
+        title: format!("{threads}, {what}, {length}").into(),
+        threads,
+        section,
+        outside,
+        for_whom,
+        ..two_threads()
+    })
+}
+
+impl fmt::Display for Threads {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Threads::Two => f.write_str("Two threads"),
+            Threads::PerProcessor(threads) => write!(f, "{threads} threads for each processor"),
+        }
+    }
 }
 
 impl Load {
@@ -100,11 +143,24 @@ impl Load {
     /// The length of a slot. Oversubscribed, it has to hold several time slices.
     pub fn slot(&self, size: Size) -> Duration {
         let milliseconds = match self.threads {
+            _ if self.for_whom == For::Recommended => size.pick(1, 40, 500),
             Threads::Two => size.pick(1, 8, 50),
             Threads::PerProcessor(0..=8) => size.pick(1, 30, 100),
             Threads::PerProcessor(_) => size.pick(1, 40, 200),
         };
         Duration::from_millis(milliseconds)
+    }
+
+    /// How often every lock has its slot.
+    pub fn rounds(&self, size: Size) -> usize {
+        let full = if self.for_whom == For::Recommended { 13 } else { 11 };
+        size.pick(1, 5, full)
+    }
+
+    /// Whether it is one of those by which recommended locks are judged with so many threads.
+    pub fn judges(&self, threads: Threads) -> bool {
+        let for_whom = if threads == Threads::Two { For::Exclusive } else { For::Recommended };
+        self.threads == threads && self.locks == 1 && self.for_whom == for_whom
     }
 
     /// Whether it can be told how the lock does, in a slot that is repeated.
@@ -113,6 +169,10 @@ impl Load {
             For::Exclusive => !contender.kind.is_shared(),
             For::All => true,
             For::Shared => contender.kind.is_shared(),
+            For::Recommended => {
+                let names = [ours::RECOMMENDED, versus::references(false)];
+                names.iter().any(|names| names.contains(&&*contender.name))
+            }
         };
         let parks = contender.waiting == Waiting::Parks;
         let brief = !matches!(size, Size::Full);

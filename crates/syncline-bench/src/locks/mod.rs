@@ -31,7 +31,7 @@ use crate::lab::Lab;
 use crate::rounds::{self, Once};
 use crate::{Size, table};
 use contender::{Contender, Waiting};
-use load::Load;
+use load::{Load, Threads};
 use memory::Footprint;
 
 /// The last line of output: throughput of ours over that of the best peer. 1 is equal, more is
@@ -42,7 +42,7 @@ struct Summary {
     /// the fastest peer of the same kind.
     uncontended_worst_ratio: f64,
     /// Two threads, one lock: the best recommended lock against the better of pthread's and
-    /// parking_lot's mutex.
+    /// parking_lot's mutex, the geometric mean over sections of several lengths.
     contended_best_ratio: f64,
     /// The same with 8 and with 32 threads for each processor, whichever is worse.
     oversubscribed_best_ratio: f64,
@@ -60,9 +60,9 @@ pub const FIELDS: &str = "
                               worst over all locks of the catalogue, as writer and as
                               reader. The peer is of the same kind. Of a lock's forms of one
                               kind the best counts
-  contended_best_ratio        two threads that count under one lock and stay away for 100 ns
-                              on average: the best of the recommended locks (gate) over the
-                              better of parking_lot's and pthread's mutex
+  contended_best_ratio        two threads, one lock, sections of four lengths: the geometric
+                              mean over these of the ratio to the better of parking_lot's and
+                              pthread's mutex; the best of the recommended locks (gate)
   oversubscribed_best_ratio   the same with 8 and with 32 threads for each processor: the
                               smaller of both, of the lock where that is best
   oversubscribed_worst_ratio  8 threads for each processor: the worst of all locks of the
@@ -78,7 +78,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     all.extend(peers::contenders());
     all.extend(ck::contenders(&lab)?);
     let everybody: Vec<&Contender> = all.iter().chain(by_hand.iter().map(|(c, _)| c)).collect();
-    let loads = load::all();
+    let loads = load::all(size);
 
     let bar = rounds::bar(steps(&everybody, &loads, size))?;
     bar.set_message("uncontended");
@@ -86,7 +86,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     let timings = uncontended::run(&everybody, scale, uncontended_rounds(size), &bar)?;
     let mut under_load = Vec::new();
     for load in &loads {
-        bar.set_message(load.title);
+        bar.set_message(load.title.clone());
         under_load.push((load, under(load, &all, size, &bar)?));
     }
     bar.set_message("memory");
@@ -98,6 +98,9 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     table::print("by hand", "ours", &versus::handwritten(&timings, &hand_pairs));
     for (load, results) in &under_load {
         report::contended(load, results);
+    }
+    for threads in [Threads::Two].into_iter().chain(load::OVERSUBSCRIBED) {
+        report::over_lengths(threads, &judging(&under_load, threads));
     }
     report::memory(&footprints);
     report::behind(&versus::standings(&timings));
@@ -122,7 +125,7 @@ fn under<'a>(
     for &contender in &suited {
         sides.push(Box::new(move || once(contender)));
     }
-    let outcomes = rounds::run(&mut sides, contended_rounds(size), bar, step)?;
+    let outcomes = rounds::run(&mut sides, load.rounds(size), bar, step)?;
     let result = |(contender, outcomes)| versus::Result { contender, outcomes };
     let mut results: Vec<_> = suited.into_iter().zip(outcomes).map(result).collect();
     for contender in all.iter().filter(|c| load.shows_once(c, size)) {
@@ -136,17 +139,13 @@ fn uncontended_rounds(size: Size) -> usize {
     size.pick(1, 61, 301)
 }
 
-fn contended_rounds(size: Size) -> usize {
-    size.pick(1, 5, 11)
-}
-
 /// Milliseconds, roughly, that all will take.
 fn steps(everybody: &[&Contender], loads: &[Load], size: Size) -> u64 {
     let under = |load: &Load| {
         let count = |who: &dyn Fn(&Contender) -> bool| {
             everybody.iter().filter(|c| c.side != contender::Side::Handwritten && who(c)).count()
         };
-        let runs = count(&|c| load.suits(c, size)) * (contended_rounds(size) + 1)
+        let runs = count(&|c| load.suits(c, size)) * (load.rounds(size) + 1)
             + count(&|c| load.shows_once(c, size));
         runs as u64 * load.slot(size).as_millis() as u64
     };
@@ -154,24 +153,25 @@ fn steps(everybody: &[&Contender], loads: &[Load], size: Size) -> u64 {
     (accesses * (uncontended_rounds(size) + 1)) as u64 + loads.iter().map(under).sum::<u64>()
 }
 
+/// Under the loads by which recommended locks are judged with so many threads.
+fn judging<'a>(
+    under_load: &'a [(&Load, Vec<versus::Result>)],
+    threads: Threads,
+) -> Vec<&'a [versus::Result<'a>]> {
+    under_load.iter().filter(|(load, _)| load.judges(threads)).map(|(_, of)| &**of).collect()
+}
+
 fn summary(
     timings: &[uncontended::Timing],
     under_load: &[(&Load, Vec<versus::Result>)],
 ) -> Summary {
-    let under = |title: &str| {
-        let found = under_load.iter().find(|(load, _)| load.title == title);
-        &*found.expect("every load was run").1
-    };
-    let recommended = |title: &str, name: &str| {
-        let results = under(title);
-        let ours = versus::best_of(results, &[name]).expect("it takes part");
-        let peer = versus::best_of(results, versus::references(false)).expect("they take part");
-        versus::ratio(ours, peer).median
-    };
+    let over_lengths =
+        |threads, name: &str| versus::over_loads(&judging(under_load, threads), name).median;
     let best = |of: &dyn Fn(&str) -> f64| {
         ours::RECOMMENDED.iter().map(|name| of(name)).fold(0.0, f64::max)
     };
-    let oversubscribed = under(load::OVERSUBSCRIBED_8);
+    let oversubscribed = under_load.iter().find(|(load, _)| load.title == load::OVERSUBSCRIBED_8);
+    let (_, oversubscribed) = oversubscribed.expect("every load was run");
     let pthread = versus::best_of(oversubscribed, &["pthread mutex"]).expect("it takes part");
     let parking = oversubscribed
         .iter()
@@ -182,10 +182,10 @@ fn summary(
     let rounded = |ratio: f64| (ratio * 1e4).round() / 1e4;
     Summary {
         uncontended_worst_ratio: rounded(uncontended),
-        contended_best_ratio: rounded(best(&|name| recommended(load::TWO_THREADS, name))),
+        contended_best_ratio: rounded(best(&|name| over_lengths(Threads::Two, name))),
         oversubscribed_best_ratio: rounded(best(&|name| {
-            let of = |title| recommended(title, name);
-            of(load::OVERSUBSCRIBED_8).min(of(load::OVERSUBSCRIBED_32))
+            let each = load::OVERSUBSCRIBED.into_iter().map(|threads| over_lengths(threads, name));
+            each.fold(f64::INFINITY, f64::min)
         })),
         oversubscribed_worst_ratio: rounded(worst),
     }

@@ -1,7 +1,8 @@
 //! The tables for a person, 100 columns wide.
 
-use super::load::{For, Load};
+use super::load::{For, Load, Threads};
 use super::memory::Footprint;
+use super::ours;
 use super::uncontended::Access;
 use super::versus::{self, Result, Standing};
 
@@ -39,6 +40,18 @@ pub fn contended(load: &Load, results: &[Result]) {
             result.median(|outcome| outcome.jain),
             result.median(|outcome| outcome.least_share),
         );
+    }
+}
+
+/// The recommended locks over sections of all lengths.
+pub fn over_lengths(threads: Threads, loads: &[&[Result]]) {
+    println!("\n{threads}, one lock, sections of all lengths");
+    println!("  throughput over that of the better of parking_lot's and pthread's mutex");
+    println!("  {:<22}{:>14}{:>17}", "", "geometric mean", "95 % interval");
+    for name in ours::RECOMMENDED {
+        let spread = versus::over_loads(loads, name);
+        let interval = format!("{:.3} .. {:.3}", spread.low, spread.high);
+        println!("  {name:<22}{:>14.3}{interval:>17}", spread.median);
     }
 }
 

@@ -4,7 +4,7 @@ use super::contended::Outcome;
 use super::contender::{Contender, Kind, Side};
 use super::uncontended::{Access, Timing};
 use crate::compare::{Change, Measure, Row};
-use crate::statistics::{Spread, median};
+use crate::statistics::{Spread, geometric_mean, median};
 
 /// Aim: a pair takes at most this much more than the fastest peer's of the same kind.
 const AIM_UNCONTENDED: f64 = 1.03;
@@ -163,6 +163,53 @@ pub fn best_of<'a, 'b>(results: &'b [Result<'a>], names: &[&str]) -> Option<&'b 
 
 /// Throughput over another's, round by round as far as both took part.
 pub fn ratio(ours: &Result, peer: &Result) -> Spread {
+    Spread::of(&ratios(ours, peer))
+}
+
+fn ratios(ours: &Result, peer: &Result) -> Vec<f64> {
     let both = ours.outcomes.iter().zip(&peer.outcomes);
-    Spread::of(&both.map(|(ours, peer)| ours.per_second / peer.per_second).collect::<Vec<_>>())
+    both.map(|(ours, peer)| ours.per_second / peer.per_second).collect()
+}
+
+/// A lock's throughput over that of the better reference lock of each load: the geometric mean
+/// over the loads, round by round.
+pub fn over_loads(loads: &[&[Result]], name: &str) -> Spread {
+    let of_load = |results: &&[Result]| {
+        let ours = best_of(results, &[name]).expect("it takes part");
+        let peer = best_of(results, references(false)).expect("they take part");
+        ratios(ours, peer)
+    };
+    let all: Vec<Vec<f64>> = loads.iter().map(of_load).collect();
+    let rounds = all.iter().map(Vec::len).min().unwrap_or(0);
+    let round = |round: usize| geometric_mean(all.iter().map(|ratios| ratios[round]));
+    Spread::of(&(0..rounds).map(round).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ours, peers};
+    use super::*;
+
+    #[test]
+    fn each_load_counts_the_same_against_its_better_peer() {
+        let mut all = ours::contenders();
+        all.extend(peers::contenders());
+        let result = |name: &str, per_second: f64| {
+            let contender = all.iter().find(|c| c.name == name).unwrap();
+            let outcome = || Outcome { per_second, jain: 1.0, least_share: 1.0, waits: Vec::new() };
+            Result { contender, outcomes: vec![outcome(), outcome(), outcome()] }
+        };
+        let load = |gate: f64, parking_lot: f64, pthread: f64| {
+            [
+                result("gate", gate),
+                result("parking_lot mutex", parking_lot),
+                result("pthread mutex", pthread),
+            ]
+        };
+        // Twice as good, half as good, eight times as good.
+        let loads = [load(4e6, 2e6, 1e6), load(2e3, 1e3, 4e3), load(8.0, 0.5, 1.0)];
+        let over = over_loads(&loads.each_ref().map(|load| &load[..]), "gate");
+        assert!((over.median - 2.0).abs() < 1e-9, "{over:?}");
+        assert_eq!((over.low, over.high), (over.median, over.median));
+    }
 }

@@ -43,10 +43,15 @@ const CLOSED: u32 = 4;
 /// is smaller.
 const IN_VAIN: u32 = 4;
 
-/// The head loses patience so many times sooner than one that can't sleep. While it looks, nobody
-/// else may be told that the holder is off its processor; and it still sees the end of sections
-/// that are longer than falling asleep and being woken takes.
-const SOONER: u32 = 2;
+/// A newcomer looks so many times fewer than a waiter that can't sleep, and the head, whose wait
+/// may end at any release, not quite so few. Each look is a line's transfer farther from the one
+/// before: it takes the line from the holder, who needs it for the release and, where the data is
+/// beside the lock, in the section; looks closer together took up to 40 % of the throughput of a
+/// thread that comes again and again. In all the head looks for about as long as falling asleep and
+/// being woken takes, and while it looks nobody else may be told that the holder is off its
+/// processor.
+const NEWCOMER_FEWER: u32 = 8;
+const HEAD_FEWER: u32 = 6;
 
 /// A gate before the queue of the lock `Q`.
 #[derive(Debug, Default)]
@@ -85,12 +90,12 @@ impl<Q: RawLock> Gate<Q> {
             return;
         }
         // The section may be about to end; not if the head sleeps, which has waited for that.
-        for looks in 1..Q::Memory::PATIENCE / 4 {
+        for looks in 1..Q::Memory::PATIENCE / NEWCOMER_FEWER {
             // Relaxed: a hint.
             if self.word.load(Relaxed) & PARKED != 0 {
                 break;
             }
-            Q::Memory::pause(looks);
+            Q::Memory::delay(looks);
             if self.take_if(HELD | CLOSED) {
                 return;
             }
@@ -115,8 +120,8 @@ impl<Q: RawLock> Gate<Q> {
                 return true;
             }
             looks += 1;
-            if looks < Q::Memory::PATIENCE / SOONER {
-                Q::Memory::pause(looks);
+            if looks < Q::Memory::PATIENCE / HEAD_FEWER {
+                Q::Memory::delay(looks);
                 continue;
             }
             if deadline.is_some_and(|deadline| Q::Memory::now() >= deadline) {
