@@ -110,13 +110,20 @@ impl Row {
 
 /// Runs all cases, with a progress bar if standard error is a terminal.
 pub fn run(cases: Vec<Case>) -> anyhow::Result<Vec<Row>> {
+    run_showing(cases, |_| {})
+}
+
+/// The same; the rows of each case are shown as soon as they are there.
+pub fn run_showing(cases: Vec<Case>, mut show: impl FnMut(&[Row])) -> anyhow::Result<Vec<Row>> {
     let runs = cases.iter().map(|case| 2 * (case.pairs + 1)).sum::<usize>();
     let style = "{bar:30} {pos}/{len} runs, {elapsed} of about {duration}: {msg}";
     let bar = ProgressBar::new(runs as u64).with_style(ProgressStyle::with_template(style)?);
     let mut rows = Vec::new();
     for case in cases {
         bar.set_message(case.name.clone());
-        rows.extend(run_case(case, &bar)?);
+        let measured = run_case(case, &bar)?;
+        bar.suspend(|| show(&measured));
+        rows.extend(measured);
     }
     bar.finish_and_clear();
     Ok(rows)

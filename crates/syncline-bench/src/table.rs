@@ -4,17 +4,36 @@ use crate::compare::{Change, Row, Verdict};
 
 /// Prints a heading where a section begins, and one line for each row.
 pub fn print(baseline: &str, subject: &str, rows: &[Row]) {
-    let mut section = "";
-    for row in rows {
-        if row.section != section {
-            section = row.section;
-            println!("\n{section}");
-            println!(
-                "  {:<40}{baseline:>9}{subject:>9}{:>9}{:>17}{:>8}",
-                "", "change", "95 % interval", "aim"
-            );
+    Table::new(baseline, subject).print(rows);
+}
+
+/// A table that is printed piece by piece.
+pub struct Table<'a> {
+    baseline: &'a str,
+    subject: &'a str,
+    section: &'static str,
+}
+
+impl<'a> Table<'a> {
+    /// With these headings.
+    pub fn new(baseline: &'a str, subject: &'a str) -> Table<'a> {
+        Table { baseline, subject, section: "" }
+    }
+
+    /// Prints more of it.
+    pub fn print(&mut self, rows: &[Row]) {
+        let Table { baseline, subject, .. } = *self;
+        for row in rows {
+            if row.section != self.section {
+                self.section = row.section;
+                println!("\n{}", self.section);
+                println!(
+                    "  {:<40}{baseline:>9}{subject:>9}{:>9}{:>17}{:>8}",
+                    "", "change", "95 % interval", "aim"
+                );
+            }
+            println!("{}", line(row));
         }
-        println!("{}", line(row));
     }
 }
 

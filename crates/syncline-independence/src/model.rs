@@ -46,8 +46,15 @@ pub struct Report {
     pub dropped: u64,
     /// Seconds that threads ran, together.
     pub thread_seconds: f64,
-    /// Seconds that tracing cost, over all threads.
+    /// Seconds of processor time that tracing cost, over all threads.
     pub cost_seconds: f64,
+    /// Seconds that inspecting cost besides, by an estimate: its start, its threads, and what it
+    /// only counted.
+    pub besides_seconds: f64,
+    /// Seconds of processor time of the program itself, without these two.
+    pub program_seconds: f64,
+    /// What inspecting was to take of that at most, as a share; none if there was no limit.
+    pub budget: Option<f64>,
     /// Mean share of independent pairs, weighted by the time that the locks were held; none if
     /// no pair was compared.
     pub independence: Option<f64>,
@@ -63,6 +70,15 @@ pub struct Report {
     pub window: usize,
     /// The locks, those that were held longest first.
     pub locks: Vec<Lock>,
+}
+
+impl Report {
+    /// By how much inspecting has slowed the program down, as a share of its own processor time;
+    /// none if that is not known.
+    pub fn slowdown(&self) -> Option<f64> {
+        let cost = self.cost_seconds + self.besides_seconds;
+        (self.program_seconds > 0.0).then(|| cost / self.program_seconds)
+    }
 }
 
 /// Pairs of sections, compared.
@@ -202,16 +218,21 @@ pub fn named(
     options: &crate::Options,
     names: &mut dyn Names,
 ) -> Report {
-    let all = &facts.overall;
+    let (all, header) = (&facts.overall, &trace.header);
+    let [besides, processor] =
+        [header.besides_ticks, header.processor_ticks].map(|ticks| trace.seconds(ticks));
     Report {
-        pid: trace.header.pid,
+        pid: header.pid,
         command: trace.arguments(),
         left_alone: trace.left_alone(),
         acquisitions: all.acquisitions,
         traced: all.traced,
-        dropped: trace.header.dropped,
+        dropped: header.dropped,
         thread_seconds: all.thread_seconds,
         cost_seconds: all.cost,
+        besides_seconds: besides,
+        program_seconds: (processor - all.cost - besides).max(0.0),
+        budget: (header.budget_permille > 0).then(|| f64::from(header.budget_permille) / 1000.0),
         independence: all.independence,
         weighted_by_instructions: all.by_instructions,
         processors: options.processors,

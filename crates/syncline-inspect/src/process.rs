@@ -8,6 +8,11 @@ use syncline_trace::writer::{File, Start, modules};
 use crate::clock;
 use crate::options::Options;
 
+mod budget;
+
+pub use budget::MEASURED;
+use budget::{PER_PAIR, clock_cost};
+
 /// See the top of this file.
 pub struct Process {
     /// What was asked for.
@@ -16,8 +21,10 @@ pub struct Process {
     pub file: File,
     /// When tracing began, in ticks.
     pub started: u64,
-    /// What tracing has cost, in ticks.
+    /// What tracing has cost, in ticks, but for what was not saved up for.
     pub spent: AtomicU64,
+    /// All that tracing has cost, in ticks.
+    cost: AtomicU64,
     /// What inspecting has cost besides, whether anything was traced or not, in ticks.
     besides: AtomicU64,
     /// What it may have cost when that was last worked out, and when that was, in ticks.
@@ -39,15 +46,6 @@ pub struct Process {
 const THREADS: usize = 4096;
 /// Places for call sites.
 const SITES: usize = 4096;
-/// So often in a second what tracing may cost is worked out anew. It takes a system call, which in
-/// each acquisition that asks would cost more than the sections that are traced.
-const REFRESH: u64 = 1000;
-/// What an acquisition with its release costs more when it is counted and not traced, and what an
-/// allocation costs more together with its end, in nanoseconds: both as measured.
-const PER_PAIR: u64 = 10;
-/// However much of the budget these take, this part of it, as a divisor, is left for tracing: who
-/// asks for a trace wants to see something.
-const LEAST: u64 = 4;
 const LOW_HALF: u64 = 0xffff_ffff;
 
 static CURRENT: AtomicPtr<Process> = AtomicPtr::new(null_mut());
@@ -66,6 +64,7 @@ static ALONE: AtomicBool = AtomicBool::new(false);
 pub fn leave_alone(why: &str) {
     if let Some(process) = current() {
         crate::thread::flush_all(process);
+        process.tell_cost();
         process.file.leave_alone(why);
         process.file.end(clock::now());
         ALONE.store(true, Ordering::Relaxed);
@@ -138,6 +137,7 @@ fn make() -> Option<Box<Process>> {
         started,
         full: AtomicBool::new(false),
         spent: AtomicU64::new(0),
+        cost: AtomicU64::new(0),
         besides: AtomicU64::new(0),
         allowed: AtomicU64::new(0),
         allowed_at: AtomicU64::new(0),
@@ -148,71 +148,7 @@ fn make() -> Option<Box<Process>> {
     }))
 }
 
-/// What a look at a thread's processor time takes, in nanoseconds: the least of some.
-fn clock_cost() -> u64 {
-    const LOOKS: usize = 8;
-    let one = |_| {
-        let before = clock::of_thread();
-        clock::of_thread().saturating_sub(before)
-    };
-    (0..LOOKS).map(one).min().unwrap_or(0)
-}
-
 impl Process {
-    /// Whether tracing has cost less than it may. Asked between two acquisitions, so it takes no
-    /// more than the time stamp and two words, but for once in [`REFRESH`].
-    #[inline]
-    pub fn may_trace(&self, now: u64) -> bool {
-        if self.options.budget == 0 {
-            return true;
-        }
-        let at = self.allowed_at.load(Ordering::Relaxed);
-        if now.saturating_sub(at) >= self.options.ticks_per_second / REFRESH {
-            self.refresh(at, now);
-        }
-        self.spent.load(Ordering::Relaxed) < self.allowed.load(Ordering::Relaxed)
-    }
-
-    /// Works out what tracing may have cost up to now.
-    #[cold]
-    fn refresh(&self, at: u64, now: u64) {
-        /// Time that the program spent without sections must not be saved up for long.
-        const SAVED_SECONDS: u64 = 1;
-        // One thread does; the others go by what is known.
-        let (set, order) = (now.max(1), Ordering::Relaxed);
-        if self.allowed_at.compare_exchange(at, set, order, order).is_err() {
-            return;
-        }
-        let budget = u128::from(self.options.budget);
-        let part = |ticks: u64| (u128::from(ticks) * budget / 1000) as u64;
-        // Of the time that passed, or of the processor time that the program had in it if that is
-        // less: a program that others keep from the processor must not be slowed down more.
-        let passed = now.saturating_sub(self.started);
-        let total = part(passed.min(self.to_ticks(clock::of_process())));
-        let besides = self.besides.load(Ordering::Relaxed);
-        let total = total.saturating_sub(besides).max(total / LEAST);
-        let saved = part(self.options.ticks_per_second * SAVED_SECONDS);
-        let spent = self.spent.load(Ordering::Relaxed);
-        if spent + saved < total {
-            // A cost that another thread adds at this moment may be lost: one section's.
-            self.spent.store(total - saved, Ordering::Relaxed);
-        }
-        self.allowed.store(total, Ordering::Relaxed);
-    }
-
-    fn to_ticks(&self, nanoseconds: u64) -> u64 {
-        let rate = u128::from(self.options.ticks_per_second);
-        (u128::from(nanoseconds) * rate / 1_000_000_000) as u64
-    }
-
-    /// Notes what tracing a section has cost, in nanoseconds between two looks at the clock. The
-    /// looks themselves cost as much as half a small section, and half of each lies outside.
-    pub fn add_cost(&self, nanoseconds: u64) {
-        let ticks = self.to_ticks(nanoseconds + self.clock_cost);
-        self.spent.fetch_add(ticks, Ordering::Relaxed);
-        self.file.add_cost(ticks);
-    }
-
     /// Notes that a section found no room: tracing others would cost time for nothing.
     pub fn file_is_full(&self) {
         self.full.store(true, Ordering::Relaxed);
@@ -222,18 +158,6 @@ impl Process {
     #[inline]
     pub fn has_room(&self) -> bool {
         !self.full.load(Ordering::Relaxed)
-    }
-
-    /// Notes what a thread's beginning has cost, in nanoseconds.
-    pub fn add_besides(&self, nanoseconds: u64) {
-        self.besides.fetch_add(self.to_ticks(nanoseconds), Ordering::Relaxed);
-    }
-
-    /// Notes that so many acquisitions, and as many calls of the allocator, passed by untraced.
-    #[inline]
-    pub fn passed_by(&self, acquisitions: u32, allocator: u32) {
-        let pairs = u64::from(acquisitions) + u64::from(allocator / 2);
-        self.besides.fetch_add(pairs * self.ticks_per_pair, Ordering::Relaxed);
     }
 
     /// How many sections of a call site were traced within a budget.
@@ -268,6 +192,7 @@ pub extern "C" fn ends() {
     if let Some(process) = process.filter(|p| p.file.is_ours() && !alone) {
         crate::thread::flush_all(process);
         modules::note_loaded(process.file);
+        process.tell_cost();
         process.file.end(clock::now());
     }
 }

@@ -1,6 +1,6 @@
 //! Which sections are asked for: by call site or by lock, each by its place in a file.
 
-use core::ffi::{CStr, c_int, c_void};
+use syncline_interpose::for_each_loaded;
 
 use crate::options::{Options, Place};
 
@@ -13,41 +13,20 @@ pub fn is_selected(options: &Options, lock: u64, site: u64) -> bool {
 
 fn is_at(place: &Place, address: u64) -> bool {
     let Some(module) = place.module else { return place.range.contains(&address) };
-    let mut search = Search { address, module, place, found: false };
-    // SAFETY: `visit` takes what it is given.
-    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
-    search.found
-}
-
-/// Does an address lie at this place of a module?
-struct Search<'a> {
-    address: u64,
-    module: &'a str,
-    place: &'a Place,
-    found: bool,
-}
-
-unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void) -> c_int {
-    // SAFETY: the loader passes a valid record; `search` is that of `is_at`.
-    let (search, info) = unsafe { (&mut *search.cast::<Search>(), &*info) };
-    let inside = |h: &libc::Elf64_Phdr| {
-        let start = info.dlpi_addr + h.p_vaddr;
-        h.p_type == libc::PT_LOAD && (start..start + h.p_memsz).contains(&search.address)
-    };
-    // SAFETY: the record has so many headers, and a name that ends in a zero byte.
-    let (headers, name) = unsafe {
-        let headers = core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
-        (headers, CStr::from_ptr(info.dlpi_name).to_bytes())
-    };
-    if !headers.iter().any(inside) {
-        return 0;
-    }
-    // The program itself has no name there.
-    let file = name.rsplit(|&b| b == b'/').next().unwrap_or_default();
-    let is_named = if name.is_empty() { is_program(search.module) } else { false };
-    search.found = (is_named || file == search.module.as_bytes())
-        && search.place.range.contains(&(search.address - info.dlpi_addr));
-    1
+    let mut found = false;
+    for_each_loaded(|object| {
+        if (object.start..object.end).contains(&address) {
+            let path = object.path();
+            // The program itself has no name there.
+            let file = path.rsplit(|&b| b == b'/').next().unwrap_or_default();
+            let is_named = match file {
+                b"" => is_program(module),
+                file => file == module.as_bytes(),
+            };
+            found |= is_named && place.range.contains(&(address - object.bias));
+        }
+    });
+    found
 }
 
 /// Whether this process runs a file of this name.

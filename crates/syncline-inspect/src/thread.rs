@@ -12,10 +12,7 @@ use crate::{clock, select, tls};
 
 mod rows;
 
-use rows::{ROWS, Row};
-
-/// Places that are looked at for one.
-const PROBES: usize = 16;
+use rows::{More, Place, Row, Rows};
 
 /// One acquisition in so many has its time held measured.
 const TIMED: u32 = 32;
@@ -45,7 +42,7 @@ pub struct Thread {
     /// The lock whose time held is being measured, since when, and its row.
     pub timed: Option<(u64, u64, usize)>,
     random: u64,
-    rows: &'static [Row],
+    rows: Rows,
     next: *mut Thread,
 }
 
@@ -116,7 +113,7 @@ fn at_end(thread: *mut Thread) {
             // What later destructors lock is not counted: another thread may have the table now.
             thread.busy = true;
             thread.timed = None;
-            rows::give_back(core::mem::take(&mut thread.rows));
+            core::mem::replace(&mut thread.rows, Rows::none()).give_back();
         }
     }
     // SAFETY: plain calls. If two threads make a key at once, one key stays unused.
@@ -141,8 +138,13 @@ pub fn flush_all(process: &'static Process) {
     // SAFETY: threads are never freed. Those that still run may count on meanwhile: an operation
     // or two may be missing.
     while let Some(thread) = unsafe { at.as_mut() } {
-        if core::ptr::eq(thread.process, process) {
-            thread.flush();
+        // One that has ended has no rows, and has said all.
+        if core::ptr::eq(thread.process, process) && !thread.rows.is_none() {
+            // It may be writing at this moment, and so not where it writes.
+            let mut writer = thread.writer.beside();
+            for (row, more) in thread.rows.used() {
+                write_row(&mut writer, row, more);
+            }
             thread.name_and_end(0);
         }
         at = thread.next;
@@ -168,7 +170,7 @@ impl Thread {
             clock_in: 1,
             timed: None,
             random: clock::now() | 1,
-            rows: rows::take()?,
+            rows: Rows::take()?,
             next: null_mut(),
         }))
     }
@@ -185,32 +187,25 @@ impl Thread {
     /// The row of a lock and a call site.
     #[inline]
     pub fn row(&mut self, lock: u64, site: u64, op: u32) -> usize {
-        let mixed = (lock ^ site.rotate_left(20)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let first = (mixed >> 48) as usize;
-        for probe in 0..PROBES {
-            let place = (first + probe) % ROWS;
-            let row = &self.rows[place];
-            let found = (row.lock.load(Ordering::Relaxed), row.site.load(Ordering::Relaxed));
-            if found == (lock, site) {
-                return place;
-            }
-            if found.0 == 0 {
-                return self.new_row(place, lock, site, op);
-            }
+        match self.rows.find(lock, site) {
+            Place::At(place) => place,
+            Place::Free(place) | Place::Taken(place) => self.new_row(place, lock, site, op),
         }
-        self.flush();
-        for row in self.rows {
-            row.lock.store(0, Ordering::Relaxed);
-        }
-        self.timed = None;
-        self.new_row(first % ROWS, lock, site, op)
     }
 
     #[cold]
     fn new_row(&mut self, place: usize, lock: u64, site: u64, op: u32) -> usize {
-        let row = &self.rows[place];
+        let Some((row, more)) = self.rows.at(place) else { return place };
+        self.rows.use_row(place);
+        if row.lock.load(Ordering::Relaxed) != 0 {
+            write_row(&mut self.writer, row, more);
+            self.timed = self.timed.filter(|timed| timed.2 != place);
+        }
         // What was added since its last owner's counts were written belongs to no lock.
-        row.counts().into_iter().for_each(|count| count.store(0, Ordering::Relaxed));
+        row.acquisitions.store(0, Ordering::Relaxed);
+        more.counts().into_iter().for_each(|count| count.store(0, Ordering::Relaxed));
+        // No lock while it changes: the process may end meanwhile, and another thread write it.
+        row.lock.store(0, Ordering::Relaxed);
         row.site.store(site, Ordering::Relaxed);
         row.op.store(op, Ordering::Relaxed);
         row.rare.set(true);
@@ -219,19 +214,27 @@ impl Thread {
         place
     }
 
+    /// Has the row of a lock and a call site brought near.
+    #[inline]
+    pub fn prefetch(&self, lock: u64, site: u64) {
+        self.rows.prefetch(lock, site);
+    }
+
     /// Whether the sections of a row are to be traced.
     pub fn is_selected(&self, row: usize) -> bool {
-        self.rows[row].selected.get()
+        self.rows.at(row).is_some_and(|(row, _)| row.selected.get())
     }
 
     /// Whether a row's site may have had few sections traced.
     pub fn is_rare(&self, row: usize) -> bool {
-        self.rows[row].rare.get()
+        self.rows.at(row).is_some_and(|(row, _)| row.rare.get())
     }
 
     /// Its site has had enough of them.
     pub fn not_rare(&self, row: usize) {
-        self.rows[row].rare.set(false);
+        if let Some((row, _)) = self.rows.at(row) {
+            row.rare.set(false);
+        }
     }
 
     /// Whether the next hold is to be measured: at random, one in [`TIMED`].
@@ -248,46 +251,33 @@ impl Thread {
     /// Counts an acquisition that waited so long; 0 if it did not wait.
     #[inline]
     pub fn acquired(&self, row: usize, waited: u64) {
-        let row = &self.rows[row];
+        let Some((row, more)) = self.rows.at(row) else { return };
         add(&row.acquisitions, 1);
         if waited > 0 {
-            add(&row.contended, 1);
-            add(&row.waited, waited);
+            add(&more.contended, 1);
+            add(&more.waited, waited);
         }
     }
 
     /// Counts a traced section.
     pub fn traced(&self, row: usize) {
-        add(&self.rows[row].traced, 1);
+        if let Some((_, more)) = self.rows.at(row) {
+            add(&more.traced, 1);
+        }
     }
 
     /// Adds a time held.
     pub fn held(&self, row: usize, ticks: u64) {
-        add(&self.rows[row].held, ticks);
-        add(&self.rows[row].held_samples, 1);
+        if let Some((_, more)) = self.rows.at(row) {
+            add(&more.held, ticks);
+            add(&more.held_samples, 1);
+        }
     }
 
     /// Writes what was counted since the last time.
     pub fn flush(&mut self) {
-        for row in self.rows {
-            let take = |cell: &AtomicU64| cell.swap(0, Ordering::Relaxed);
-            let lock = row.lock.load(Ordering::Acquire);
-            let acquisitions = take(&row.acquisitions);
-            if lock == 0 || acquisitions == 0 {
-                continue;
-            }
-            self.writer.count(&CountRecord {
-                lock,
-                site: row.site.load(Ordering::Relaxed),
-                acquisitions,
-                contended: take(&row.contended),
-                traced: take(&row.traced),
-                waited_ticks: take(&row.waited),
-                held_ticks: take(&row.held),
-                held_samples: take(&row.held_samples),
-                op: row.op.load(Ordering::Relaxed),
-                reserved: 0,
-            });
+        for (row, more) in self.rows.used() {
+            write_row(&mut self.writer, row, more);
         }
     }
 
@@ -308,6 +298,28 @@ impl Thread {
             self.writer.set_stack(self.stack.0..self.stack.1);
         }
     }
+}
+
+/// Writes what was counted in a row since the last time.
+fn write_row(writer: &mut Writer, row: &Row, more: &More) {
+    let take = |cell: &AtomicU64| cell.swap(0, Ordering::Relaxed);
+    let lock = row.lock.load(Ordering::Acquire);
+    let acquisitions = take(&row.acquisitions);
+    if lock == 0 || acquisitions == 0 {
+        return;
+    }
+    writer.count(&CountRecord {
+        lock,
+        site: row.site.load(Ordering::Relaxed),
+        acquisitions,
+        contended: take(&more.contended),
+        traced: take(&more.traced),
+        waited_ticks: take(&more.waited),
+        held_ticks: take(&more.held),
+        held_samples: take(&more.held_samples),
+        op: row.op.load(Ordering::Relaxed),
+        reserved: 0,
+    });
 }
 
 /// Adds to a counter that only this thread writes.

@@ -9,7 +9,8 @@
 //!
 //! chunk      ChunkHeader, then records one behind the other:
 //!              RecordHeader   kind and length
-//!              SectionRecord  + objects, words, steps, system calls, each an array
+//!              SectionRecord  + objects, words, steps, system calls, each an array, in the
+//!                             form of `packed`
 //!              CountRecord
 //! ```
 //!
@@ -25,7 +26,7 @@ use syncline_recording::layout::Region;
 /// The first eight bytes of a file.
 pub const MAGIC: [u8; 8] = *b"SYNTRACE";
 /// The version of this layout. A reader takes no other.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Bytes from the start of the file to the first region.
 pub const HEADER_SIZE: usize = 4096;
 /// Chunks begin at multiples of this many bytes of the arena, and are multiples of it.
@@ -81,6 +82,12 @@ pub struct Header {
     pub disk_full: u32,
     /// Ticks that tracing cost so far, over all threads.
     pub cost_ticks: u64,
+    /// Ticks that inspecting cost besides, by an estimate: its start, its threads, and acquisitions
+    /// and allocations that it only counted.
+    pub besides_ticks: u64,
+    /// Processor time of the process with all of that, in ticks: when it ended, or when that was
+    /// last looked at.
+    pub processor_ticks: u64,
     /// Why the program was left alone, ended by a zero byte; empty if it was not.
     pub left_alone: [u8; 256],
     /// Path of the executable, ended by a zero byte.
@@ -123,7 +130,7 @@ pub struct ChunkHeader {
     pub used: u64,
 }
 
-/// [`RecordHeader::kind`]: a [`SectionRecord`] and its arrays.
+/// [`RecordHeader::kind`]: a [`SectionRecord`] and its arrays, [`packed`](crate::packed).
 pub const RECORD_SECTION: u32 = 1;
 /// [`RecordHeader::kind`]: a [`CountRecord`].
 pub const RECORD_COUNT: u32 = 2;
@@ -210,7 +217,7 @@ pub struct SectionRecord {
     pub objects: u32,
     /// Elements of the array of [`WordRecord`].
     pub words: u32,
-    /// Elements of the array of [`StepRecord`].
+    /// Elements of the array of [`StepRecord`]. (In the file one may come more than once.)
     pub steps: u32,
     /// Elements of the array of [`SystemCallRecord`].
     pub system_calls: u32,
@@ -262,10 +269,10 @@ pub struct WordRecord {
 pub struct StepRecord {
     /// Its address.
     pub address: u64,
-    /// Lowest address that it accessed outside of the thread's stack; meaningless unless
-    /// `accesses` is more than 0.
+    /// Lowest address that it accessed outside of the thread's stack; the greatest number there is
+    /// if `accesses` is 0.
     pub low: u64,
-    /// Last address that it accessed outside of the thread's stack.
+    /// Last address that it accessed outside of the thread's stack; 0 if `accesses` is 0.
     pub high: u64,
     /// How often it was executed.
     pub times: u32,

@@ -6,6 +6,7 @@
 //! `kill -9`.
 //!
 //! - [`layout`] is the file, field by field: plain structures that both sides share;
+//! - [`packed`] is how a section is written in few bytes;
 //! - [`writer`] appends to it from inside any program: no allocation, no lock, no call into
 //!   the C library but to list the loaded objects;
 //! - [`Trace`] reads a file and trusts none of its bytes: whatever they are, the answer is a
@@ -14,6 +15,7 @@
 //! This crate knows nothing of how sections are traced, nor of what is made of them.
 
 pub mod layout;
+pub mod packed;
 mod reader;
 mod records;
 pub mod writer;

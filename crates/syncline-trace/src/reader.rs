@@ -7,7 +7,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bytemuck::{AnyBitPattern, pod_read_unaligned};
 use syncline_recording::layout::ModuleRecord;
 use syncline_recording::source::Source;
 use syncline_recording::text;
@@ -17,6 +16,7 @@ use crate::layout::{
     CountRecord, Header, MAGIC, ObjectRecord, RECORD_COUNT, RECORD_SECTION, SectionRecord,
     StepRecord, SystemCallRecord, ThreadRecord, VERSION, WordRecord,
 };
+use crate::packed::{self, Arrays, Before};
 use crate::records::{self, Record};
 
 /// A thread of the file.
@@ -46,7 +46,7 @@ pub struct Section {
     pub objects: Box<[ObjectRecord]>,
     /// Its address set.
     pub words: Box<[WordRecord]>,
-    /// The instructions that it executed.
+    /// The instructions that it executed, each once, in the order of their addresses.
     pub steps: Box<[StepRecord]>,
     /// Its system calls.
     pub system_calls: Box<[SystemCallRecord]>,
@@ -84,10 +84,14 @@ impl Trace {
         let threads = records.iter().enumerate().filter(|(_, record)| record.tid != 0);
         let threads = threads.map(|(i, &record)| Thread { index: i as u32, record }).collect();
         let (mut sections, mut counts) = (Vec::new(), Vec::new());
-        records::for_each(&source, &header, |Record { thread, kind, bytes }| {
+        let mut before = Before::default();
+        records::for_each(&source, &header, |Record { thread, is_first, kind, bytes }| {
+            if is_first {
+                before = Before::default();
+            }
             match kind {
                 RECORD_SECTION => sections.push(
-                    section(thread, bytes)
+                    section(thread, bytes, &mut before)
                         .ok_or_else(|| source.damaged("a section is not as long as it says"))?,
                 ),
                 RECORD_COUNT => counts.push((
@@ -144,24 +148,9 @@ impl Trace {
     }
 }
 
-fn section(thread: u32, bytes: &[u8]) -> Option<Section> {
-    let (first, mut rest) = bytes.split_at_checked(size_of::<SectionRecord>())?;
-    let record: SectionRecord = pod_read_unaligned(first);
-    let section = Section {
-        thread,
-        objects: array(&mut rest, record.objects)?,
-        words: array(&mut rest, record.words)?,
-        steps: array(&mut rest, record.steps)?,
-        system_calls: array(&mut rest, record.system_calls)?,
-        record,
-    };
-    rest.is_empty().then_some(section)
-}
-
-fn array<T: AnyBitPattern>(rest: &mut &[u8], count: u32) -> Option<Box<[T]>> {
-    let (array, behind) = rest.split_at_checked((count as usize).checked_mul(size_of::<T>())?)?;
-    *rest = behind;
-    Some(array.chunks_exact(size_of::<T>()).map(pod_read_unaligned).collect())
+fn section(thread: u32, bytes: &[u8], before: &mut Before) -> Option<Section> {
+    let (record, Arrays { objects, words, steps, system_calls }) = packed::read(before, bytes)?;
+    Some(Section { thread, record, objects, words, steps, system_calls })
 }
 
 /// The process files of a trace, which may be a folder or one such file, in the order of their

@@ -10,6 +10,8 @@ use crate::layout::{CHUNK, CHUNK_MAGIC, ChunkHeader, Header, RecordHeader};
 pub struct Record<'a> {
     /// Index of the thread that wrote it.
     pub thread: u32,
+    /// Whether it is its chunk's first.
+    pub is_first: bool,
     /// What it is.
     pub kind: u32,
     /// It, without the record's header.
@@ -59,6 +61,7 @@ fn chunk(
     let words = ((chunk.used - header) / 8) as usize;
     let words: Vec<u64> = source.records(offset + header, words, "records")?;
     let mut rest: &[u8] = bytemuck::cast_slice(&words);
+    let mut is_first = true;
     while let Some((first, _)) = rest.split_at_checked(size_of::<RecordHeader>()) {
         let record: RecordHeader = bytemuck::pod_read_unaligned(first);
         let length = record.length as usize;
@@ -67,7 +70,8 @@ fn chunk(
             return Err(source.damaged("a record has an impossible length"));
         }
         let bytes = &rest[first.len()..length];
-        each(Record { thread: chunk.thread, kind: record.kind, bytes })?;
+        each(Record { thread: chunk.thread, is_first, kind: record.kind, bytes })?;
+        is_first = false;
         rest = &rest[length..];
     }
     Ok(chunk.size)

@@ -13,7 +13,7 @@ use syncline_trace::layout::{
 use syncline_trace::writer::{Contents, File, Start, modules};
 use syncline_trace::{Trace, trace_files};
 
-const SIZE: u64 = 64 << 20;
+const SIZE: u64 = 32 << 20;
 
 fn create(folder: &Path) -> File {
     let start = Start {
@@ -125,7 +125,8 @@ fn a_section_may_be_larger_than_a_chunk_and_the_file_may_be_full() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = create(folder.path());
     let mut writer = file.thread(1, 0..0, 0).expect("room");
-    let words = words(2 * CHUNK / size_of::<WordRecord>() as u64 + 1);
+    // Of seven bytes each.
+    let words = words(CHUNK / 3);
     let contents = Contents { words: &words, ..Contents::default() };
     let mut written = 0;
     while writer.section(&section(1, written), &contents) {
@@ -134,8 +135,128 @@ fn a_section_may_be_larger_than_a_chunk_and_the_file_may_be_full() {
     let trace = read(folder.path());
     assert_eq!(trace.sections.len() as u64, written);
     assert!(written > SIZE / (4 * CHUNK), "{written} sections in {SIZE} bytes");
+    assert!(trace.header.arena_used > 2 * CHUNK * written, "none fits into two chunks");
     assert!(trace.sections.iter().all(|s| *s.words == *words));
     assert_eq!(trace.header.dropped, 1);
+}
+
+/// Whatever a section's numbers are, they are the same when they are read.
+#[test]
+fn any_section_is_read_as_it_was_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = create(folder.path());
+    let mut random = fastrand::Rng::with_seed(1);
+    let made: Vec<_> = (0..2000).map(|_| any_section(&mut random)).collect();
+    let mut writer = file.thread(1, 0..0, 0).expect("room");
+    for (record, (objects, words, steps, calls)) in &made {
+        let contents = Contents { objects, words, steps, system_calls: calls };
+        assert!(writer.section(record, &contents));
+        // Between records of another kind.
+        let counts = if record.lock % 3 == 0 { 20 } else { 0 };
+        assert!((0..counts).all(|_| writer.count(&CountRecord::zeroed())));
+    }
+    let trace = read(folder.path());
+    assert_eq!(trace.sections.len(), made.len());
+    for (found, (record, (objects, words, steps, calls))) in trace.sections.iter().zip(&made) {
+        assert_eq!(*found.objects, **objects);
+        assert_eq!(*found.words, **words);
+        assert_eq!(*found.steps, **steps);
+        assert_eq!(*found.system_calls, **calls);
+        let mut record = *record;
+        record.objects = objects.len() as u32;
+        record.words = words.len() as u32;
+        record.steps = steps.len() as u32;
+        record.system_calls = calls.len() as u32;
+        assert_eq!(bytemuck::bytes_of(&found.record), bytemuck::bytes_of(&record));
+    }
+    assert!(trace.header.arena_used > 2 * CHUNK, "some were the first of a chunk");
+}
+
+type Arrays = (Vec<ObjectRecord>, Vec<WordRecord>, Vec<StepRecord>, Vec<SystemCallRecord>);
+
+/// One with numbers of all sizes.
+fn any_section(random: &mut fastrand::Rng) -> (SectionRecord, Arrays) {
+    fn any(random: &mut fastrand::Rng) -> u64 {
+        let bits = random.u32(0..=64);
+        if bits == 0 { 0 } else { random.u64(..) >> (64 - bits) }
+    }
+    fn list<T>(random: &mut fastrand::Rng, one: impl Fn(&mut fastrand::Rng) -> T) -> Vec<T> {
+        (0..random.usize(0..20)).map(|_| one(random)).collect()
+    }
+    let objects = list(random, |r| ObjectRecord {
+        start: any(r),
+        size: any(r),
+        site: any(r),
+        serial: any(r),
+    });
+    let words = list(random, |r| WordRecord {
+        address: any(r) & !7,
+        reader: any(r),
+        writer: any(r),
+        object: any(r) as u32,
+        read: any(r) as u8,
+        written: any(r) as u8,
+        flags: r.u16(..4),
+    });
+    let mut steps = list(random, |r| {
+        let (times, low) = (any(r) as u32, any(r));
+        let accesses = [0, times, any(r) as u32][r.usize(..3)];
+        let high = if accesses == 0 { 0 } else { any(r) };
+        let low = if accesses == 0 { u64::MAX } else { low };
+        StepRecord { address: any(r), low, high, times, accesses }
+    });
+    // Each instruction once, in their order: more of one are another test.
+    steps.sort_by_key(|step| step.address);
+    steps.dedup_by_key(|step| step.address);
+    let calls = list(random, |r| SystemCallRecord { number: any(r) as u32, times: any(r) as u32 });
+    let record = SectionRecord {
+        lock: any(random),
+        site: any(random),
+        acquired: any(random),
+        released: any(random),
+        waited: any(random),
+        order: any(random),
+        outer: any(random),
+        incarnation: any(random),
+        holder: any(random) as u32,
+        flags: any(random) as u32,
+        stopped: any(random) as u32,
+        op: any(random) as u32,
+        instructions: any(random),
+        memory_instructions: any(random),
+        allocations: any(random) as u32,
+        frees: any(random) as u32,
+        ..SectionRecord::zeroed()
+    };
+    (record, (objects, words, steps, calls))
+}
+
+/// Blocks of code overlap, so an instruction may have been part of several.
+#[test]
+fn an_instruction_that_comes_more_than_once_is_added_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = create(folder.path());
+    let mut writer = file.thread(1, 0..0, 0).expect("room");
+    let step =
+        |address, low, high, times, accesses| StepRecord { address, low, high, times, accesses };
+    let none = u64::MAX;
+    let steps = [
+        step(0x1008, none, 0, 3, 0),
+        step(0x1000, 0x500, 0x507, 1, 1),
+        step(0x1004, 0x700, 0x707, 5, 2),
+        step(0x1000, 0x400, 0x403, 2, 2),
+        step(0x1004, none, 0, 7, 0),
+    ];
+    let contents = Contents { steps: &steps, ..Contents::default() };
+    assert!(writer.section(&section(1, 1), &contents));
+    let expected = [
+        step(0x1000, 0x400, 0x507, 3, 3),
+        step(0x1004, 0x700, 0x707, 12, 2),
+        step(0x1008, none, 0, 3, 0),
+    ];
+    let trace = read(folder.path());
+    assert_eq!(*trace.sections[0].steps, expected);
+    assert_eq!(trace.sections[0].record.steps, 3);
 }
 
 /// The child of a fork writes nothing into its parent's file; a killed process leaves all that

@@ -7,7 +7,8 @@ use crate::lab::Lab;
 use crate::process;
 use crate::programs::{Aims, WALL, Wrapper};
 
-const NAMES: [&str; 3] = ["one-table-lock", "charset-lock", "long-section"];
+/// Their names.
+pub const NAMES: [&str; 3] = ["one-table-lock", "charset-lock", "long-section"];
 
 pub fn cases<'a>(
     lab: &'a Lab,
@@ -15,7 +16,7 @@ pub fn cases<'a>(
     section: &'static str,
     aims: Aims,
 ) -> anyhow::Result<Vec<Case<'a>>> {
-    let percent: u32 = lab.size.pick(1, 2, 40);
+    let percent: u32 = lab.size.pick(1, 10, 20);
     let mut cases = Vec::new();
     for name in NAMES {
         let program = workloads::named(name)?.compile(lab)?;

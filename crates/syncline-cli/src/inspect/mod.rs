@@ -6,11 +6,13 @@ mod choose;
 mod names;
 mod show;
 mod tables;
+mod wrap;
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{BufWriter, Write, stderr, stdout};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread::available_parallelism;
@@ -34,6 +36,9 @@ pub use names::Named;
 const LIBRARY: &str = "libsyncline_inspect.so";
 /// Names another library instead, for those who work on Syncline.
 const OVERRIDE: &str = "SYNCLINE_INSPECT";
+
+/// Bytes of what the file system counts in.
+const BLOCK: u64 = 512;
 
 /// Traces and reports; gives the program's own exit status if it was run.
 pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
@@ -79,7 +84,6 @@ fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) {
     for path in &files {
         let Ok(header) = Trace::header_of(path) else { continue };
         let used = header.arena_offset.saturating_add(header.arena_used);
-        bytes += used;
         dropped += header.dropped;
         // A file that is still written to must keep its size, or its process would die.
         if !writers.has(path, header.pid)
@@ -89,6 +93,8 @@ fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) {
             // Failing leaves a file that is longer than it needs to be, and takes no more space.
             let _ = file.set_len(used);
         }
+        // What it takes, and not what it could have grown to.
+        bytes += fs::metadata(path).map_or(0, |meta| BLOCK * meta.blocks());
     }
     if writers.processes().is_empty() {
         folder.close();

@@ -7,6 +7,7 @@ use syncline_analysis::report::number::{count, counted, duration, grouped, perce
 use syncline_independence::{Advice, Lock, Proposal, Report, Site};
 
 use super::tables;
+use super::wrap::wrapped;
 
 /// Locks that get a paragraph: three fill a screen.
 const DETAILED: usize = 3;
@@ -28,13 +29,12 @@ pub fn text(report: &Report) -> String {
     let share = report.traced as f64 / report.acquisitions.max(1) as f64;
     let _ = writeln!(
         text,
-        "  {} of {} acquisitions traced ({}), at a cost of {} of the threads' {}",
+        "  {} of {} acquisitions traced ({})",
         count(report.traced),
         count(report.acquisitions),
         percent(share),
-        duration(report.cost_seconds),
-        duration(report.thread_seconds),
     );
+    text.push_str(&cost(report));
     if report.dropped > 0 {
         let dropped = count(report.dropped);
         let _ = writeln!(
@@ -51,10 +51,37 @@ pub fn text(report: &Report) -> String {
         text.push('\n');
         text.push_str(&paragraph(number + 1, lock, report));
     }
+    let mut text = wrapped(&text);
     text.push('\n');
     text.push_str(&tables::contended(report));
     text.push('\n');
     text.push_str(&tables::window(report));
+    text
+}
+
+/// What inspecting has cost, and whether that is within the budget.
+fn cost(report: &Report) -> String {
+    let took = duration(report.cost_seconds + report.besides_seconds);
+    let Some(budget) = report.budget else {
+        // An estimate, of which nothing is to be taken off.
+        return format!("  inspecting took about {took} of processor time\n");
+    };
+    let Some(slowdown) = report.slowdown() else { return String::new() };
+    let mut text = format!(
+        "  inspecting took {took} of processor time: {} of the program's own {}\n",
+        percent(slowdown),
+        duration(report.program_seconds),
+    );
+    if slowdown > budget {
+        let besides = report.besides_seconds / report.program_seconds;
+        let why = if besides > budget / 2.0 {
+            format!("starting and counting alone took {}", percent(besides))
+        } else {
+            "the run was too short for the sections that were traced".to_owned()
+        };
+        // Writing to a text never fails.
+        let _ = writeln!(text, "  the budget of {} could not be kept: {why}", percent(budget));
+    }
     text
 }
 

@@ -12,7 +12,7 @@ const CONTENDED: usize = 15;
 /// Rows of Table 3.
 const HELD: usize = 10;
 /// Columns for a lock's name.
-const NAME: usize = 44;
+const NAME: usize = 40;
 
 /// The most contended locks: of those sections that waited, how many conflict with what they
 /// waited for (Table 2).

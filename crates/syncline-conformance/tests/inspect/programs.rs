@@ -1,5 +1,6 @@
 //! Real programs do the same while all of their sections are traced.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -214,4 +215,18 @@ fn a_budget() {
     assert_eq!(counted, stated.sum::<u64>());
     let sections: usize = some.traces.iter().map(|t| t.sections.len()).sum();
     assert!(sections > 0 && (sections as u64) < counted / 2, "{sections} of {counted}");
+}
+
+/// Each lock of a program that has more of them than a thread keeps counts of at a time.
+#[test]
+fn counts_of_a_hundred_thousand_locks() {
+    let program = Program::compile("many.c");
+    let run = trace_with(program.path(), ["distinct"], 1, &[]);
+    let mut counted: BTreeMap<u64, u64> = BTreeMap::new();
+    for (_, count) in run.traces.iter().flat_map(|t| &t.counts) {
+        *counted.entry(count.lock).or_default() += count.acquisitions;
+    }
+    assert_eq!(counted.values().sum::<u64>(), 500_000);
+    assert_eq!(counted.len(), 100_000);
+    assert!(counted.values().all(|&acquisitions| acquisitions == 5));
 }

@@ -25,18 +25,38 @@ fn addresses(outcome: &Outcome) -> BTreeMap<String, u64> {
     facts.map(|(name, value)| (name.to_owned(), value.parse().expect("an address"))).collect()
 }
 
+/// What a program's sections were, by the names that it prints.
+struct Run {
+    address: BTreeMap<String, u64>,
+    traces: Vec<Trace>,
+}
+
+impl Run {
+    /// Runs it with and without being traced, which must make no difference.
+    fn of(source: &str) -> Run {
+        let program = Program::compile(source);
+        let plain = Case::new(&program).plain();
+        let traced = trace(program.path(), [""; 0]);
+        assert_eq!(plain.behaviour(), traced.outcome.behaviour());
+        Run { address: addresses(&traced.outcome), traces: traced.traces }
+    }
+
+    /// The sections of a lock.
+    fn of_lock(&self, name: &str) -> Vec<&Section> {
+        by_lock(&self.traces[0])[&self.address[name]].clone()
+    }
+
+    /// The words that each of these wrote.
+    fn wrote(&self, name: &str) -> Vec<Vec<u64>> {
+        self.of_lock(name).into_iter().map(|s| written(s, self.address["words"])).collect()
+    }
+}
+
 #[test]
 fn begins_and_ends() {
-    let program = Program::compile("inspect_structure.c");
-    let plain = Case::new(&program).plain();
-    let traced = trace(program.path(), [""; 0]);
-    assert_eq!(plain.behaviour(), traced.outcome.behaviour());
-    let address = addresses(&traced.outcome);
-    let sections = by_lock(&traced.traces[0]);
-    let of = |name: &str| -> Vec<&Section> { sections[&address[name]].clone() };
-    let wrote = |name: &str| -> Vec<Vec<u64>> {
-        of(name).iter().map(|s| written(s, address["words"])).collect()
-    };
+    let run = Run::of("inspect_structure.c");
+    let address = &run.address;
+    let (of, wrote) = (|name| run.of_lock(name), |name| run.wrote(name));
 
     // The last section of `outer` is ended by the program's end.
     assert_eq!(wrote("outer"), [vec![0, 1, 2], vec![25]]);
@@ -91,16 +111,9 @@ fn begins_and_ends() {
 /// interrupts it.
 #[test]
 fn handlers_are_told_from_the_section() {
-    let program = Program::compile("inspect_handlers.c");
-    let plain = Case::new(&program).plain();
-    let traced = trace(program.path(), [""; 0]);
-    assert_eq!(plain.behaviour(), traced.outcome.behaviour());
-    let address = addresses(&traced.outcome);
-    let sections = by_lock(&traced.traces[0]);
-    let of = |name: &str| -> Vec<&Section> { sections[&address[name]].clone() };
-    let wrote = |name: &str| -> Vec<Vec<u64>> {
-        of(name).iter().map(|s| written(s, address["words"])).collect()
-    };
+    let run = Run::of("inspect_handlers.c");
+    let address = &run.address;
+    let (of, wrote) = (|name| run.of_lock(name), |name| run.wrote(name));
     assert_eq!(wrote("outer"), [vec![0, 1, 2], vec![3, 4, 5, 6]]);
     assert_eq!(of("inner").last().map(|s| written(s, address["words"])), Some(vec![1]));
     assert_eq!(wrote("called"), [vec![4, 5]]);

@@ -156,6 +156,26 @@ fn all_locks_together_have_a_mean_and_the_text_says_it_all() {
         assert!(text.contains(said), "no {said:?} in\n{text}");
     }
     assert!(!text.contains("table_lock"), "another lock than the one that was named:\n{text}");
+    let long = text.lines().find(|line| line.chars().count() > 100);
+    assert_eq!(long, None, "wider than a terminal");
+}
+
+/// What inspecting took is said, and so is that a thousandth of the time is too little for it.
+#[test]
+fn a_budget_that_could_not_be_kept_is_said() {
+    let folder = scratch();
+    let said = |budget: &str| {
+        let run = inspect(folder.path(), &["--budget", budget, "--", &program()]);
+        run.assert_status(0);
+        text(&run.stdout)
+    };
+    for (budget, kept) in [("0.1", false), ("0", true)] {
+        let text = said(budget);
+        assert!(text.contains("  inspecting took "), "{text}");
+        let complaint = "the budget of 0.1 % could not be kept";
+        assert_eq!(text.contains(complaint), !kept, "{text}");
+    }
+    assert_eq!(report()["budget"], serde_json::Value::Null, "all was traced");
 }
 
 #[test]

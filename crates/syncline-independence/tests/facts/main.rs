@@ -3,4 +3,5 @@
 mod advice;
 mod hand;
 mod independence;
+mod thresholds;
 mod tree;

@@ -6,12 +6,6 @@ use super::exits::Exit;
 use super::system_calls::{self, Before};
 use crate::{process, section};
 
-/// Most instructions of one stretch of tracing within a budget: some milliseconds, in which
-/// others wait for the section's end. A section that is longer is stopped.
-const LONGEST: u64 = 1_000_000;
-/// The same where all is traced, whatever it costs.
-const LONGEST_WITHOUT_BUDGET: u64 = 100_000_000;
-
 /// Called by [`enter`](super::enter::enter); sets where to go on.
 pub unsafe extern "C" fn dispatch(context: &mut Context) {
     context.state = IN_ENGINE;
@@ -43,9 +37,7 @@ fn go_on(context: &mut Context) -> u64 {
             let start = context.engine().blocks[argument].start;
             context.drain();
             let instructions = context.engine().sections.instructions;
-            let budget = process::current().map_or(0, |p| p.options.budget);
-            let longest = if budget == 0 { LONGEST_WITHOUT_BUDGET } else { LONGEST };
-            if instructions > longest {
+            if instructions > process::current().map_or(0, process::Process::longest) {
                 return stop(context, start, syncline_trace::layout::STOP_LIMIT);
             }
             context.translation(start)

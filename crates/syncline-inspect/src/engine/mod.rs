@@ -51,8 +51,9 @@ pub struct Engine {
     pub held: Vec<(u64, u32)>,
     /// A handler of the program ran in the middle and used a lock.
     pub handler_ran: bool,
-    /// The thread's processor time when the context was taken, in nanoseconds.
-    pub began: u64,
+    /// The thread's processor time when the context was taken, in nanoseconds; none if what this
+    /// section costs is not measured.
+    pub began: Option<u64>,
     /// Of its time since then, what system calls of the program took.
     pub in_kernel: u64,
     /// Blocks of the heap that a section touched, while its record is made.
@@ -76,7 +77,7 @@ impl Engine {
             sections: Sections::new(),
             held: Vec::new(),
             handler_ran: false,
-            began: 0,
+            began: None,
             in_kernel: 0,
             objects: Vec::new(),
             blocks: Vec::new(),

@@ -55,11 +55,13 @@ pub struct Open {
     pub record: SectionRecord,
     /// Its address set.
     pub words: Words,
-    /// Instructions of blocks that are given up.
+    /// What its instructions did; one that was part of several blocks comes several times.
     pub steps: Vec<StepRecord>,
     /// Its system calls.
     pub calls: Vec<SystemCallRecord>,
     blocks: Vec<Ran>,
+    /// The instructions of `blocks`.
+    touched: Vec<Touched>,
     /// For each block of the cache its place in `blocks` plus 1, or 0.
     places: Vec<u32>,
 }
@@ -68,7 +70,8 @@ pub struct Open {
 struct Ran {
     block: u32,
     times: u32,
-    steps: Box<[Touched]>,
+    /// Where its instructions begin in [`Open::touched`].
+    first: usize,
 }
 
 /// What one of its instructions touched outside of the stack.
@@ -147,6 +150,7 @@ impl Sections {
             let place = open.place(number, block);
             let ran = &mut open.blocks[place];
             ran.times += 1;
+            let steps = &mut open.touched[ran.first..];
             let words = &mut open.words;
             for access in &block.accesses {
                 let step = usize::from(access.step);
@@ -158,7 +162,7 @@ impl Sections {
                     let how = How { read, write, atomic: access.atomic, jump: access.jump };
                     words.touch(address, bytes, how, by);
                     if address.wrapping_sub(stack.0) >= stack.1.wrapping_sub(stack.0) {
-                        let touched = &mut ran.steps[step];
+                        let touched = &mut steps[step];
                         touched.accesses += 1;
                         touched.low = touched.low.min(address);
                         touched.high = touched.high.max(address.wrapping_add(bytes - 1));
@@ -189,7 +193,6 @@ impl Sections {
                 record.allocations = end.heap.0.wrapping_sub(record.allocations);
                 record.frees = end.heap.1.wrapping_sub(record.frees);
                 open.fold(blocks);
-                open.merge_steps();
                 self.done.push(open);
             }
             Event::Kernel { address, bytes, write, by } => {
@@ -236,6 +239,7 @@ impl Open {
             steps: Vec::new(),
             calls: Vec::new(),
             blocks: Vec::new(),
+            touched: Vec::new(),
             places: Vec::new(),
         }
     }
@@ -247,8 +251,9 @@ impl Open {
         }
         if self.places[number_index] == 0 {
             let nothing = Touched { accesses: 0, low: u64::MAX, high: 0 };
-            let steps = vec![nothing; block.steps.len()].into_boxed_slice();
-            self.blocks.push(Ran { block: number, times: 0, steps });
+            let first = self.touched.len();
+            self.touched.resize(first + block.steps.len(), nothing);
+            self.blocks.push(Ran { block: number, times: 0, first });
             self.places[number_index] = self.blocks.len() as u32;
         }
         self.places[number_index] as usize - 1
@@ -261,7 +266,7 @@ impl Open {
             let block = &blocks[ran.block as usize];
             self.record.instructions += u64::from(ran.times) * block.steps.len() as u64;
             self.record.memory_instructions += u64::from(ran.times * block.memory_steps);
-            for (step, touched) in block.steps.iter().zip(&ran.steps) {
+            for (step, touched) in block.steps.iter().zip(&self.touched[ran.first..]) {
                 self.steps.push(StepRecord {
                     address: block.start + u64::from(*step),
                     low: touched.low,
@@ -271,20 +276,6 @@ impl Open {
                 });
             }
         }
-    }
-
-    /// One record for each instruction, which may have been part of several blocks.
-    fn merge_steps(&mut self) {
-        self.steps.sort_unstable_by_key(|s| s.address);
-        self.steps.dedup_by(|later, kept| {
-            let same = later.address == kept.address;
-            if same {
-                kept.times += later.times;
-                kept.accesses += later.accesses;
-                kept.low = kept.low.min(later.low);
-                kept.high = kept.high.max(later.high);
-            }
-            same
-        });
+        self.touched.clear();
     }
 }

@@ -13,7 +13,7 @@ pub struct Pending {
     number: u64,
     arguments: [u64; 6],
     /// When it was made, in the thread's own time.
-    made: u64,
+    made: Option<u64>,
 }
 
 /// What to do with a system call.
@@ -130,7 +130,9 @@ pub fn before(context: &mut Context) -> Before {
         | libc::SYS_arch_prctl => return Before::Stop(STOP_OTHER),
         _ => {}
     }
-    context.engine().pending = Some(Pending { number, arguments, made: clock::of_thread() });
+    // Only where what tracing costs is measured.
+    let made = context.engine().began.map(|_| clock::of_thread());
+    context.engine().pending = Some(Pending { number, arguments, made });
     Before::Native
 }
 
@@ -138,7 +140,9 @@ pub fn before(context: &mut Context) -> Before {
 pub fn after(context: &mut Context, by: u64) {
     let result = context.registers[0] as i64;
     let Some(call) = context.engine().pending.take() else { return };
-    context.engine().in_kernel += clock::of_thread().saturating_sub(call.made);
+    if let Some(made) = call.made {
+        context.engine().in_kernel += clock::of_thread().saturating_sub(made);
+    }
     const LARGEST_ERROR: i64 = 4095;
     if (-LARGEST_ERROR..0).contains(&result) {
         return;

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! A block is noted where it starts, and in each further page that it reaches. An address inside
-//! a block is found by walking back to the nearest start in its page, or else through the page's
-//! word. That takes 256 steps at most, and is done for traced sections only; noting a block takes
-//! a look-up and two stores.
+//! a block is found through the page's word if that block is live, since then no other one begins
+//! between; or else by walking back to the nearest start in its page. That takes 256 steps at most,
+//! and is done for traced sections only; noting a block takes a look-up and two stores.
 //!
 //! What was freed stays noted, as freed, until another block starts at the same address. A later
 //! block may cover its start, so a live block that covers an address is preferred.
@@ -188,6 +188,10 @@ pub fn freed(start: u64) {
 /// The block that covers an address: a live one if there is one, or else the nearest freed one.
 pub fn find(address: u64) -> Option<ObjectRecord> {
     let leaf = leaf(address, false)?;
+    let reaching = reaching(leaf, address);
+    if let Some((block, true)) = reaching {
+        return Some(block);
+    }
     let mut freed = None;
     let mut at = address & !(GRANULE - 1);
     let first = address & !(PAGE - 1);
@@ -202,15 +206,15 @@ pub fn find(address: u64) -> Option<ObjectRecord> {
         }
         at -= GRANULE;
     }
+    freed.or(reaching.map(|(block, _)| block))
+}
+
+/// The block that reaches into an address's page from before, if it covers the address, and whether
+/// it is live.
+fn reaching(leaf: &Leaf, address: u64) -> Option<(ObjectRecord, bool)> {
     let start = page_of(leaf, address).load(Relaxed);
-    if start != 0
-        && let Some(leaf) = self::leaf(start, false)
-        && let Some((block, live)) = covering(leaf, start, address)
-        && (live || freed.is_none())
-    {
-        return Some(block);
-    }
-    freed
+    let leaf = (start != 0).then(|| self::leaf(start, false))??;
+    covering(leaf, start, address)
 }
 
 /// The block that starts at `start` if it covers the address, and whether it is live.

@@ -12,8 +12,8 @@ use core::ffi::c_int;
 
 use syncline_recording::Op;
 
-use crate::clock;
-use crate::section::{Acquired, Caller, enter, finish};
+use crate::section::{Acquired, Call, Caller, enter, finish};
+use crate::{clock, thread};
 
 /// What became of a call that may acquire.
 enum Got {
@@ -49,6 +49,9 @@ unsafe fn acquire<R: Copy>(
     // SAFETY: by this function's own condition.
     unsafe {
         let mut call = enter(caller);
+        if let (Call::Plain, Some(thread)) = (&call, thread::existing()) {
+            thread.prefetch(lock as u64, *caller);
+        }
         let tries = attempt.is_some();
         let at_once = attempt.and_then(|attempt| attempt());
         let (result, waited, holder) = match at_once {

@@ -5,6 +5,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use super::Caller;
 use crate::engine::context::{Context, TRACING};
+use crate::process::MEASURED;
 use crate::thread::Thread;
 use crate::{clock, heap, tls};
 
@@ -61,7 +62,10 @@ fn ask(thread: &mut Thread, site: u64, is_rare: &Cell<bool>) -> bool {
 
 /// Takes a context for this thread.
 pub fn start(thread: &mut Thread, caller: Caller) -> Option<&'static mut Context> {
-    let began = clock::of_thread();
+    // Where there is no budget to keep, what tracing costs is only told, and a look at the clock
+    // would cost as much as a small section.
+    let measured = thread.process.options.budget != 0 || thread.random(MEASURED as u32) == 0;
+    let began = measured.then(clock::of_thread);
     let context = syncline_interpose::preserving_errno(|| {
         thread.learn_stack(caller.addr() as u64);
         Context::take(thread.tid)

@@ -28,8 +28,10 @@ pub fn finish(context: &mut Context) {
                 thread.process.file_is_full();
             }
         }
-        let spent = clock::of_thread().saturating_sub(context.engine().began);
-        thread.process.add_cost(spent.saturating_sub(context.engine().in_kernel));
+        if let Some(began) = context.engine().began {
+            let spent = clock::of_thread().saturating_sub(began);
+            thread.process.add_cost(spent.saturating_sub(context.engine().in_kernel));
+        }
         thread.busy = was_busy;
     }
     let engine = context.engine();

@@ -1,33 +1,40 @@
 //! A thread's table of acquisitions by lock and call site.
 //!
-//! Tables are memory of which only what is touched becomes real: most threads touch a page or two.
-//! That of a thread that has ended goes to one that begins, so there are never more tables than
-//! there were threads at once.
+//! Tables are memory of which only what is touched becomes real: most threads touch a page or two,
+//! since locks that lie beside each other have rows beside each other. That of a thread that has
+//! ended goes to one that begins, so there are never more tables than there were threads at once.
+//!
+//! Which groups of rows were ever used is known by a bit each, so that writing them out doesn't
+//! walk over the whole table.
 
+use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use core::cell::Cell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::alloc;
 
-/// Places for (lock, call site). When so many are in use they are written out and given up.
-pub const ROWS: usize = 2048;
+/// Places for (lock, call site): servers have some ten thousand locks.
+pub const ROWS: usize = 1 << 14;
+/// Places that are looked at for a row. If others have them all, one of theirs is written out.
+pub const PROBES: usize = 8;
+/// Rows of a group: those of a page.
+const GROUP: usize = 128;
+/// A lock's address counts in units of so many bytes, as a power of 2: no lock is much smaller.
+const LOCK_BITS: u32 = 5;
 /// Tables that wait for a thread; of more, the memory stays unused.
 const SPARE: usize = 256;
 
-static FREE: [AtomicPtr<Row>; SPARE] = [const { AtomicPtr::new(core::ptr::null_mut()) }; SPARE];
+static FREE: [AtomicPtr<Table>; SPARE] = [const { AtomicPtr::new(core::ptr::null_mut()) }; SPARE];
 
-/// Acquisitions of a lock at a call site.
+/// What each acquisition of a lock at a call site needs: half a line of the cache, since a server's
+/// many locks make of it a miss.
+#[repr(align(32))]
 pub struct Row {
     /// What will be written: everything but the thread's owner only reads it at the end.
     pub lock: AtomicU64,
     /// Return address.
     pub site: AtomicU64,
     pub acquisitions: AtomicU64,
-    pub contended: AtomicU64,
-    pub traced: AtomicU64,
-    pub waited: AtomicU64,
-    pub held: AtomicU64,
-    pub held_samples: AtomicU64,
     pub op: AtomicU32,
     /// Whether its sections are to be traced.
     pub selected: Cell<bool>,
@@ -35,40 +42,155 @@ pub struct Row {
     pub rare: Cell<bool>,
 }
 
-impl Row {
+/// What few acquisitions need.
+pub struct More {
+    pub contended: AtomicU64,
+    pub traced: AtomicU64,
+    pub waited: AtomicU64,
+    pub held: AtomicU64,
+    pub held_samples: AtomicU64,
+}
+
+const _: () = assert!(size_of::<Row>() == 32);
+
+struct Table {
+    rows: [Row; ROWS],
+    more: [More; ROWS],
+}
+
+impl More {
     /// Its counts.
-    pub fn counts(&self) -> [&AtomicU64; 6] {
-        let Row { acquisitions, contended, traced, waited, held, held_samples, .. } = self;
-        [acquisitions, contended, traced, waited, held, held_samples]
+    pub fn counts(&self) -> [&AtomicU64; 5] {
+        let More { contended, traced, waited, held, held_samples } = self;
+        [contended, traced, waited, held, held_samples]
     }
 }
 
-/// An empty table; none if there is no memory.
-pub fn take() -> Option<&'static [Row]> {
+/// A thread's rows.
+#[derive(Clone, Copy)]
+pub struct Rows {
+    table: Option<&'static Table>,
+    /// Groups that were used.
+    used: [u64; ROWS / GROUP / 64],
+}
+
+/// Where a row is.
+pub enum Place {
+    /// Here.
+    At(usize),
+    /// Nowhere yet; this one is free.
+    Free(usize),
+    /// Nowhere, and there is no free one near; this one is in the way.
+    Taken(usize),
+}
+
+impl Rows {
+    /// An empty table; none if there is no memory.
+    pub fn take() -> Option<Rows> {
+        Some(Rows { table: Some(take()?), used: [0; _] })
+    }
+
+    /// A table without rows.
+    pub const fn none() -> Rows {
+        Rows { table: None, used: [0; _] }
+    }
+
+    /// Whether it is such a one.
+    pub fn is_none(&self) -> bool {
+        self.table.is_none()
+    }
+
+    /// One of them.
+    #[inline]
+    pub fn at(&self, place: usize) -> Option<(&'static Row, &'static More)> {
+        let table = self.table?;
+        Some((&table.rows[place % ROWS], &table.more[place % ROWS]))
+    }
+
+    #[inline]
+    fn first(lock: u64, site: u64) -> usize {
+        let scattered = site.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        (lock >> LOCK_BITS).wrapping_add(scattered) as usize % ROWS
+    }
+
+    /// Has the row of a lock and a site brought near, while the lock itself is.
+    #[inline]
+    pub fn prefetch(&self, lock: u64, site: u64) {
+        if let Some(table) = self.table {
+            let row = &raw const table.rows[Rows::first(lock, site)];
+            // SAFETY: a hint, which changes nothing.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(row.cast()) };
+        }
+    }
+
+    /// Looks for the row of a lock and a site. Call sites are scattered, locks are not: who takes
+    /// many in turn takes neighbours.
+    #[inline]
+    pub fn find(&self, lock: u64, site: u64) -> Place {
+        let Some(table) = self.table else { return Place::Taken(0) };
+        let first = Rows::first(lock, site);
+        for probe in 0..PROBES {
+            let place = (first + probe) % ROWS;
+            let row = &table.rows[place];
+            let found = (row.lock.load(Ordering::Relaxed), row.site.load(Ordering::Relaxed));
+            if found == (lock, site) {
+                return Place::At(place);
+            }
+            if found.0 == 0 {
+                return Place::Free(place);
+            }
+        }
+        Place::Taken(first)
+    }
+
+    /// Notes that a row is used.
+    pub fn use_row(&mut self, place: usize) {
+        let group = place / GROUP;
+        self.used[group / 64] |= 1 << (group % 64);
+    }
+
+    /// The rows of all groups that were used.
+    pub fn used(&self) -> impl Iterator<Item = (&'static Row, &'static More)> + use<> {
+        let Rows { table, used } = *self;
+        let is_used = move |place: &usize| {
+            let group = place / GROUP;
+            used[group / 64] >> (group % 64) & 1 != 0
+        };
+        let places =
+            (0..ROWS).step_by(GROUP).filter(is_used).flat_map(|first| first..first + GROUP);
+        table.into_iter().flat_map(move |table| {
+            places.clone().map(move |place| (&table.rows[place], &table.more[place]))
+        })
+    }
+
+    /// Empties the table, and keeps it for another thread.
+    pub fn give_back(self) {
+        let Some(table) = self.table else { return };
+        for (row, _) in self.used().filter(|(row, _)| row.lock.load(Ordering::Relaxed) != 0) {
+            row.lock.store(0, Ordering::Relaxed);
+        }
+        keep(table);
+    }
+}
+
+fn take() -> Option<&'static Table> {
     let spare = FREE.iter().find_map(|place| {
         let found = place.load(Ordering::Relaxed);
-        // Acquire: with the Release of `give_back`, its last owner is done with it.
+        // Acquire: with the Release of `keep`, its last owner is done with it.
         let taken = |found| {
             let (none, order) = (core::ptr::null_mut(), Ordering::Acquire);
             place.compare_exchange(found, none, order, Ordering::Relaxed).is_ok()
         };
         (!found.is_null() && taken(found)).then_some(found)
     });
-    let rows = spare.unwrap_or_else(|| alloc::map(size_of::<[Row; ROWS]>(), 4096).cast());
-    // SAFETY: zeros are an empty row; a table has so many, stays mapped, and is this thread's alone
-    // but for the words that others read at the process's end, which are atomic.
-    (!rows.is_null()).then(|| unsafe { core::slice::from_raw_parts(rows, ROWS) })
+    let rows: *mut Table = spare.unwrap_or_else(|| alloc::map(size_of::<Table>(), 4096).cast());
+    // SAFETY: zeros are an empty table, which stays mapped, and is this thread's alone but for the
+    // words that others read at the process's end, which are atomic.
+    unsafe { rows.as_ref() }
 }
 
-/// Empties a table, and keeps it for another thread.
-pub fn give_back(rows: &'static [Row]) {
-    if rows.is_empty() {
-        return;
-    }
-    for row in rows.iter().filter(|row| row.lock.load(Ordering::Relaxed) != 0) {
-        row.lock.store(0, Ordering::Relaxed);
-    }
-    let table = rows.as_ptr().cast_mut();
+fn keep(table: &'static Table) {
+    let table = core::ptr::from_ref(table).cast_mut();
     for place in &FREE {
         let (none, order) = (core::ptr::null_mut(), Ordering::Release);
         if place.compare_exchange(none, table, order, Ordering::Relaxed).is_ok() {

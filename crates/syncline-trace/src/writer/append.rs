@@ -5,26 +5,18 @@ use core::ops::Range;
 use core::ptr::{null_mut, slice_from_raw_parts_mut};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use bytemuck::{NoUninit, bytes_of, cast_slice};
+use bytemuck::bytes_of;
 
 use super::file::File;
 use crate::layout::{
-    CHUNK_MAGIC, ChunkHeader, CountRecord, ObjectRecord, RECORD_COUNT, RECORD_SECTION,
-    RecordHeader, SectionRecord, StepRecord, SystemCallRecord, ThreadRecord, WordRecord,
+    CHUNK_MAGIC, ChunkHeader, CountRecord, RECORD_COUNT, RECORD_SECTION, RecordHeader,
+    SectionRecord, ThreadRecord,
 };
+use crate::packed::{self, Before, Contents};
 
-/// The arrays of a section.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Contents<'a> {
-    /// Blocks of the heap that it touched.
-    pub objects: &'a [ObjectRecord],
-    /// Its address set, each word once, in any order.
-    pub words: &'a [WordRecord],
-    /// The instructions that it executed, each once, in any order.
-    pub steps: &'a [StepRecord],
-    /// Its system calls, each number once.
-    pub system_calls: &'a [SystemCallRecord],
-}
+/// A section that is its chunk's first takes up to so many bytes more than one that is told from
+/// another: six numbers, of which none takes more than ten bytes.
+const LONGER_IF_FIRST: usize = 60;
 
 /// Appends a thread's records to the file. Belongs to that thread; no two calls at once, so not
 /// in a signal handler that may have interrupted one.
@@ -35,6 +27,8 @@ pub struct Writer {
     index: u32,
     chunk: *mut [u8],
     used: usize,
+    /// What the next section of the chunk is told from.
+    before: Before,
     /// Not for two threads at once.
     not_sync: PhantomData<*mut ()>,
 }
@@ -42,7 +36,15 @@ pub struct Writer {
 impl Writer {
     pub(super) fn new(file: File, record: *mut ThreadRecord, index: u32) -> Writer {
         let chunk = slice_from_raw_parts_mut(null_mut(), 0);
-        Writer { file, record, index, chunk, used: 0, not_sync: PhantomData }
+        Writer {
+            file,
+            record,
+            index,
+            chunk,
+            used: 0,
+            before: Before::default(),
+            not_sync: PhantomData,
+        }
     }
 
     /// The thread's number in the file, by which [`SectionRecord::holder`] refers to it.
@@ -73,69 +75,80 @@ impl Writer {
         }
     }
 
+    /// Another writer of the same thread's records, which begins a chunk of its own: for who writes
+    /// them while the thread may be writing too.
+    pub fn beside(&self) -> Writer {
+        Writer::new(self.file, self.record, self.index)
+    }
+
     /// Appends a section. The four counts of `section` are set here.
     ///
     /// False if there is no room for it, which is counted, or in a forked child.
     pub fn section(&mut self, section: &SectionRecord, contents: &Contents<'_>) -> bool {
-        let mut section = *section;
-        section.objects = contents.objects.len() as u32;
-        section.words = contents.words.len() as u32;
-        section.steps = contents.steps.len() as u32;
-        section.system_calls = contents.system_calls.len() as u32;
-        self.append(
-            RECORD_SECTION,
-            [
-                bytes_of(&section),
-                bytes(contents.objects),
-                bytes(contents.words),
-                bytes(contents.steps),
-                bytes(contents.system_calls),
-            ],
-        )
+        if !self.file.is_ours() {
+            return false;
+        }
+        let mut before = self.before;
+        let mut length = packed::write(&mut before, section, contents, self.room());
+        if length > self.room().len() {
+            before = Before::default();
+            let most = length.saturating_add(LONGER_IF_FIRST + size_of::<RecordHeader>());
+            if !self.next_chunk(most, true) {
+                self.file.count_dropped();
+                return false;
+            }
+            length = packed::write(&mut before, section, contents, self.room());
+        }
+        if !self.finish(RECORD_SECTION, length) {
+            return false;
+        }
+        self.before = before;
+        true
     }
 
     /// Appends counts; the same lock and site may come again and adds up.
     ///
     /// False as for [`Writer::section`].
     pub fn count(&mut self, count: &CountRecord) -> bool {
-        self.append(RECORD_COUNT, [bytes_of(count)])
-    }
-
-    fn append<const N: usize>(&mut self, kind: u32, parts: [&[u8]; N]) -> bool {
         if !self.file.is_ours() {
             return false;
         }
-        let length = parts.iter().map(|p| p.len()).sum::<usize>() + size_of::<RecordHeader>();
+        let bytes = bytes_of(count);
+        let length = bytes.len() + size_of::<RecordHeader>();
+        if self.room().len() < bytes.len() && !self.next_chunk(length, false) {
+            self.file.count_dropped();
+            return false;
+        }
+        self.room()[..bytes.len()].copy_from_slice(bytes);
+        self.finish(RECORD_COUNT, bytes.len())
+    }
+
+    /// What is left of the chunk behind a record's header.
+    fn room(&mut self) -> &mut [u8] {
+        let start = self.used + size_of::<RecordHeader>();
+        let Some(length) = self.chunk.len().checked_sub(start) else { return &mut [] };
+        // SAFETY: so much of the chunk, which is this thread's own, is not used yet; it is real and
+        // was zero.
+        unsafe { core::slice::from_raw_parts_mut(self.chunk.cast::<u8>().add(start), length) }
+    }
+
+    /// Makes what was written to [`Writer::room`] a record; false if it is too long for one.
+    fn finish(&mut self, kind: u32, written: usize) -> bool {
+        // A chunk is a multiple of that long, so there is room.
+        let length = (written + size_of::<RecordHeader>()).next_multiple_of(8);
         let Ok(length_field) = u32::try_from(length) else {
             self.file.count_dropped();
             return false;
         };
-        let for_sections = kind == RECORD_SECTION;
-        if self.chunk.len() - self.used < length && !self.next_chunk(length, for_sections) {
-            self.file.count_dropped();
-            return false;
-        }
         let header = RecordHeader { kind, length: length_field };
-        let start = self.used;
-        self.put(bytes_of(&header));
-        for part in parts {
-            self.put(part);
-        }
-        debug_assert_eq!(self.used, start + length);
+        // SAFETY: there is room for it before what was written; a record begins at a multiple of 8.
+        unsafe { self.chunk.cast::<u8>().add(self.used).cast::<RecordHeader>().write(header) };
+        self.used += length;
         // SAFETY: the chunk begins with its header, and this word is only stored by this thread.
         // Release, so that who reads it (Acquire, or with a read of the file) finds the records.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.chunk.cast::<ChunkHeader>()).used) }
             .store(self.used as u64, Ordering::Release);
         true
-    }
-
-    fn put(&mut self, bytes: &[u8]) {
-        // SAFETY: `append` made sure of the room in the chunk, which is this thread's own.
-        unsafe {
-            let to = self.chunk.cast::<u8>().add(self.used);
-            core::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
-        }
-        self.used += bytes.len();
     }
 
     fn next_chunk(&mut self, length: usize, for_sections: bool) -> bool {
@@ -151,10 +164,7 @@ impl Writer {
         unsafe { chunk.cast::<ChunkHeader>().write(header) };
         self.chunk = chunk;
         self.used = used;
+        self.before = Before::default();
         true
     }
-}
-
-fn bytes<T: NoUninit>(array: &[T]) -> &[u8] {
-    cast_slice(array)
 }

@@ -25,6 +25,8 @@ mod create;
 mod file;
 pub mod modules;
 
-pub use append::{Contents, Writer};
+pub use append::Writer;
 pub use create::Start;
 pub use file::File;
+
+pub use crate::packed::Contents;

@@ -1,7 +1,7 @@
 //! A small trace with something of everything, made by hand: three chunks, of which the second
 //! was claimed and never used, and the last is cut behind its records.
 
-use bytemuck::{Pod, Zeroable, bytes_of, cast_slice};
+use bytemuck::{Pod, Zeroable, bytes_of};
 use syncline_recording::Op;
 use syncline_recording::layout::{BYTE_ORDER, ModuleRecord, Region};
 use syncline_trace::layout::{
@@ -9,6 +9,7 @@ use syncline_trace::layout::{
     RECORD_COUNT, RECORD_SECTION, RecordHeader, SectionRecord, StepRecord, SystemCallRecord,
     ThreadRecord, VERSION, WAITED, WordRecord,
 };
+use syncline_trace::packed::{self, Before, Contents};
 
 /// Threads of the sample.
 pub const THREADS: usize = 2;
@@ -62,8 +63,9 @@ pub fn words(number: usize) -> Vec<WordRecord> {
 
 fn chunk(thread: u32) -> Vec<u8> {
     let mut records = Vec::new();
+    let mut before = Before::default();
     for number in 0..SECTIONS {
-        append(&mut records, RECORD_SECTION, &section(number));
+        append(&mut records, RECORD_SECTION, &section(&mut before, number));
     }
     let count = CountRecord {
         lock: 0x7000,
@@ -87,7 +89,7 @@ fn append(records: &mut Vec<u8>, kind: u32, bytes: &[u8]) {
     records.extend(bytes);
 }
 
-fn section(number: usize) -> Vec<u8> {
+fn section(before: &mut Before, number: usize) -> Vec<u8> {
     let words = words(number);
     let record = SectionRecord {
         lock: 0x7000,
@@ -100,17 +102,17 @@ fn section(number: usize) -> Vec<u8> {
         op: Op::MutexLock as u32,
         instructions: 20,
         memory_instructions: 5,
-        objects: 1,
-        words: words.len() as u32,
-        steps: 1,
-        system_calls: 1,
         ..SectionRecord::zeroed()
     };
     let object = ObjectRecord { start: 0x5000, size: 24, site: 0x1800, serial: 1 };
     let step = StepRecord { address: 0x1010, low: 0x5000, high: 0x5007, times: 20, accesses: 5 };
     let call = SystemCallRecord { number: 1, times: 1 };
-    [bytes_of(&record), bytes_of(&object), cast_slice(&words), bytes_of(&step), bytes_of(&call)]
-        .concat()
+    let contents =
+        Contents { objects: &[object], words: &words, steps: &[step], system_calls: &[call] };
+    let mut bytes = vec![0; 4096];
+    let length = packed::write(before, &record, &contents, &mut bytes);
+    bytes.truncate(length.next_multiple_of(8));
+    bytes
 }
 
 fn put<T: Pod>(file: &mut [u8], at: usize, record: &T) {

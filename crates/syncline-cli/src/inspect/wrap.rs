@@ -1,0 +1,63 @@
+//! Lines no longer than a terminal is wide.
+
+/// Columns of a line at most.
+const WIDTH: usize = 100;
+/// What a line that goes on is indented more than its first.
+const MORE: usize = 3;
+
+/// Breaks lines that are too long: behind a comma or the like if there is one, or else at a space.
+pub fn wrapped(text: &str) -> String {
+    let mut all = String::new();
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        let mut rest = line.to_owned();
+        while let Some(place) = break_of(&rest, indent) {
+            all.push_str(rest[..place].trim_end());
+            all.push('\n');
+            rest = " ".repeat(indent + MORE) + rest[place..].trim_start();
+        }
+        all.push_str(&rest);
+        all.push('\n');
+    }
+    all
+}
+
+/// Where a line that begins behind so many spaces is to be broken; none if it is short enough, or
+/// one word.
+fn break_of(line: &str, indent: usize) -> Option<usize> {
+    let (end, _) = line.char_indices().nth(WIDTH)?;
+    let from = indent + MORE;
+    let words = line.get(from..end)?;
+    let at_pause = [", ", "; ", ": "].iter().filter_map(|pause| words.rfind(pause)).max();
+    // A pause far from the end would leave a short line and a long one.
+    let at_pause = at_pause.filter(|place| 2 * place > words.len());
+    let place = at_pause.map(|place| place + 1).or_else(|| words.trim_start().rfind(' '))?;
+    (place > 0).then_some(from + place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_go_on_below_and_short_ones_stay() {
+        let short = "1. a lock\n   at a place\n\n";
+        assert_eq!(wrapped(short), short);
+        let words = format!("   inside: {}", vec!["a word (5 %)"; 20].join(", "));
+        let text = wrapped(&words);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.len() > 1 && lines.iter().all(|line| line.chars().count() <= WIDTH));
+        assert!(lines[1..].iter().all(|line| line.starts_with("      a word")), "{text}");
+        assert!(lines[..lines.len() - 1].iter().all(|line| line.ends_with(',')), "{text}");
+        let joined = lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+        assert_eq!(joined, words.trim());
+    }
+
+    #[test]
+    fn what_can_not_be_broken_stays_whole() {
+        let word = format!("   {}\n", "µ".repeat(200));
+        assert_eq!(wrapped(&word), word);
+        let behind = format!("   at {}\n", "x".repeat(200));
+        assert_eq!(wrapped(&behind).replace("\n      ", " "), behind);
+    }
+}

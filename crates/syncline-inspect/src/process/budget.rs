@@ -1,0 +1,134 @@
+//! The budget: what tracing may cost, and what it has cost.
+
+use core::sync::atomic::Ordering;
+
+use super::Process;
+use crate::clock;
+
+/// So often in a second what tracing may cost is worked out anew. It takes a system call, which in
+/// each acquisition that asks would cost more than the sections that are traced.
+const REFRESH: u64 = 1000;
+/// What an acquisition with its release costs more when it is counted and not traced, and what an
+/// allocation costs more together with its end, in nanoseconds: both as measured.
+pub const PER_PAIR: u64 = 10;
+/// However much of the budget these take, this part of it, as a divisor, is left for tracing: who
+/// asks for a trace wants to see something.
+const LEAST: u64 = 8;
+/// This part of the budget, as a divisor, is kept back for what no clock of ours shows: what the
+/// loader does for one library more, and what the program finds no longer in the caches after a
+/// section was traced.
+const UNSEEN: u64 = 3;
+/// Most instructions of one stretch of tracing within a budget: some milliseconds, in which
+/// others wait for the section's end. A section that is longer is stopped.
+const LONGEST: u64 = 1_000_000;
+/// The same where all is traced, whatever it costs.
+const LONGEST_WITHOUT_BUDGET: u64 = 100_000_000;
+/// What an instruction takes in a section that is traced, in nanoseconds: as measured.
+const PER_INSTRUCTION: u64 = 30;
+/// One stretch takes no more than this part of all that tracing may have cost, as a divisor: the
+/// program may end soon.
+const OF_ALL: u64 = 2;
+/// Where all is traced, one section in so many, at random, has its cost measured.
+pub const MEASURED: u64 = 16;
+
+/// What a look at a thread's processor time takes, in nanoseconds: the least of some.
+pub fn clock_cost() -> u64 {
+    const LOOKS: usize = 8;
+    let one = |_| {
+        let before = clock::of_thread();
+        clock::of_thread().saturating_sub(before)
+    };
+    (0..LOOKS).map(one).min().unwrap_or(0)
+}
+
+impl Process {
+    /// Whether tracing has cost less than it may. Asked between two acquisitions, so it takes no
+    /// more than the time stamp and two words, but for once in [`REFRESH`].
+    #[inline]
+    pub fn may_trace(&self, now: u64) -> bool {
+        if self.options.budget == 0 {
+            return true;
+        }
+        let at = self.allowed_at.load(Ordering::Relaxed);
+        if now.saturating_sub(at) >= self.options.ticks_per_second / REFRESH {
+            self.refresh(at, now);
+        }
+        self.spent.load(Ordering::Relaxed) < self.allowed.load(Ordering::Relaxed)
+    }
+
+    /// Works out what tracing may have cost up to now.
+    #[cold]
+    fn refresh(&self, at: u64, now: u64) {
+        /// Time that the program spent without sections must not be saved up for long.
+        const SAVED_SECONDS: u64 = 1;
+        // One thread does; the others go by what is known.
+        let (set, order) = (now.max(1), Ordering::Relaxed);
+        if self.allowed_at.compare_exchange(at, set, order, order).is_err() {
+            return;
+        }
+        let budget = u128::from(self.options.budget);
+        let part = |ticks: u64| (u128::from(ticks) * budget / 1000) as u64;
+        // Of the time that passed, or of the processor time that the program had in it if that is
+        // less: a program that others keep from the processor must not be slowed down more. And of
+        // its own time, not of ours.
+        let passed = now.saturating_sub(self.started);
+        let besides = self.besides.load(Ordering::Relaxed);
+        let ours = besides + self.cost.load(Ordering::Relaxed);
+        let processor = self.to_ticks(clock::of_process());
+        self.file.set_processor_time(besides, processor);
+        let total = part(passed.min(processor.saturating_sub(ours)));
+        let total = total - total / UNSEEN;
+        let total = total.saturating_sub(besides).max(total / LEAST);
+        let saved = part(self.options.ticks_per_second * SAVED_SECONDS);
+        let spent = self.spent.load(Ordering::Relaxed);
+        if spent + saved < total {
+            // A cost that another thread adds at this moment may be lost: one section's.
+            self.spent.store(total - saved, Ordering::Relaxed);
+        }
+        self.allowed.store(total, Ordering::Relaxed);
+    }
+
+    /// How many instructions of one stretch are traced at most.
+    pub fn longest(&self) -> u64 {
+        if self.options.budget == 0 {
+            return LONGEST_WITHOUT_BUDGET;
+        }
+        let per_instruction = self.to_ticks(PER_INSTRUCTION * OF_ALL).max(1);
+        (self.allowed.load(Ordering::Relaxed) / per_instruction).min(LONGEST)
+    }
+
+    fn to_ticks(&self, nanoseconds: u64) -> u64 {
+        let rate = u128::from(self.options.ticks_per_second);
+        (u128::from(nanoseconds) * rate / 1_000_000_000) as u64
+    }
+
+    /// Notes what tracing a section has cost, in nanoseconds between two looks at the clock. The
+    /// looks themselves cost as much as half a small section, and half of each lies outside.
+    ///
+    /// Without a budget only some sections are measured, and each stands for others.
+    pub fn add_cost(&self, nanoseconds: u64) {
+        let ticks = self.to_ticks(nanoseconds + self.clock_cost);
+        let ticks = if self.options.budget == 0 { ticks * MEASURED } else { ticks };
+        self.spent.fetch_add(ticks, Ordering::Relaxed);
+        self.cost.fetch_add(ticks, Ordering::Relaxed);
+        self.file.add_cost(ticks);
+    }
+
+    /// Says in the file what all of it has cost up to now.
+    pub fn tell_cost(&self) {
+        let besides = self.besides.load(Ordering::Relaxed);
+        self.file.set_processor_time(besides, self.to_ticks(clock::of_process()));
+    }
+
+    /// Notes what a thread's beginning has cost, in nanoseconds.
+    pub fn add_besides(&self, nanoseconds: u64) {
+        self.besides.fetch_add(self.to_ticks(nanoseconds), Ordering::Relaxed);
+    }
+
+    /// Notes that so many acquisitions, and as many calls of the allocator, passed by untraced.
+    #[inline]
+    pub fn passed_by(&self, acquisitions: u32, allocator: u32) {
+        let pairs = u64::from(acquisitions) + u64::from(allocator / 2);
+        self.besides.fetch_add(pairs * self.ticks_per_pair, Ordering::Relaxed);
+    }
+}
