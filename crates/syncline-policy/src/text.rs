@@ -78,7 +78,8 @@ mod tests {
 
     fn parse(text: &str) -> Result<Policy, Error> {
         let check = |name: &str| match name {
-            "gate" | "mcs" => Ok(format!("{name}-park")),
+            "gate" => Ok("gate+rw_readers".to_owned()),
+            "mcs" => Ok("mcs-park".to_owned()),
             _ => Err(format!("there is no lock `{name}`")),
         };
         Policy::parse(Path::new("p.toml"), text, check)
@@ -109,7 +110,7 @@ mod tests {
         let mut read = parse(&text).unwrap();
         for rule in &mut read.rules {
             assert!(text.lines().nth(rule.line - 1).unwrap().starts_with("[[lock]]"), "{rule:?}");
-            assert_eq!(rule.locks, "gate-park");
+            assert_eq!(rule.locks, "gate+rw_readers");
             rule.locks = "gate".to_owned();
             rule.comment = vec!["1.25x (1.20 to 1.31)".to_owned()];
             rule.line = 0;

@@ -100,9 +100,9 @@ pub fn print() {
 }
 
 fn compose(text: &mut Text) -> fmt::Result {
-    let names = match options::policy() {
-        b"" => core::str::from_utf8(options::locks()).unwrap_or("?"),
-        _ => "a policy",
+    let (names, replaced) = match options::policy() {
+        b"" => (core::str::from_utf8(options::locks()).unwrap_or("?"), "initialised and replaced"),
+        _ => ("a policy", "initialised, and replaced where a rule says so"),
     };
     let made = |count: &AtomicU64| count.load(Relaxed);
     // SAFETY: always allowed.
@@ -110,9 +110,8 @@ fn compose(text: &mut Text) -> fmt::Result {
     let c = &COUNTS;
     write!(
         text,
-        "syncline: process {process} with {names}: initialised and replaced: {} mutexes, \
-         {} rwlocks, {} spinlocks\n\
-         syncline: static ones are replaced as well, and not counted\n\
+        "syncline: process {process} with {names}: {replaced}: {} mutexes, {} rwlocks, {} spinlocks\n\
+         syncline: static ones and C11's are replaced as well, and not counted\n\
          syncline: left to the C library: {} mutexes and {} rwlocks shared between processes, \
          {} robust mutexes,\nsyncline: {} with a priority protocol, {} spinlocks; \
          acquired {} times, and {} times for want of room\n",

@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::interval::{Interval, median};
 use crate::load::Load;
+use crate::looks::Looks;
 use crate::measure::Measure;
 use crate::run::{Failed, Sample, run};
+use crate::verdict::{Verdict, give_up, judge, middle};
 
 /// A variant may take so many times what the first one took at most, before it is given up: it
 /// has lost.
@@ -33,8 +34,8 @@ pub struct Experiment {
     pub own: Variant,
     /// The others.
     pub others: Vec<Variant>,
-    /// How many rounds.
-    pub rounds: usize,
+    /// After how many rounds it is looked at, and ended if all is decided.
+    pub looks: Looks,
     /// What is compared.
     pub measure: Measure,
     /// How often any of the intervals may be wrong.
@@ -63,61 +64,56 @@ pub struct Comparison {
     pub name: String,
     /// What is to be said of it.
     pub verdict: Verdict,
+    /// After so many rounds.
+    pub rounds: usize,
 }
 
-/// What is to be said of a variant. Gains are how many times better it is.
-#[derive(Debug)]
-pub enum Verdict {
-    /// Better: the interval lies above 1.
-    Better(f64, Interval),
-    /// Worse: the interval lies below 1.
-    Worse(f64, Interval),
-    /// The interval contains 1, and no difference that matters.
-    Same(f64, Interval),
-    /// The interval contains 1 and differences that matter; about so many rounds would tell.
-    Undecided(f64, Interval, usize),
-    /// Too few rounds for an interval; the median gain.
-    TooFew(f64),
-    /// It failed.
-    Failed(String),
+/// A run that begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// The variant's name.
+    pub name: &'a str,
+    /// Runs until the next look, this one among them.
+    pub left: usize,
 }
 
-/// A variant's values so far, one for each round; nothing more once it has failed.
+/// A variant's values so far, one for each round; nothing more once there is a verdict.
+#[derive(Default)]
 struct Series {
     values: Vec<f64>,
-    failed: Option<String>,
+    verdict: Option<Verdict>,
 }
 
 impl Experiment {
-    /// Runs it. `progress` is called before each run with the variant's name; `interrupted` is
-    /// asked all along, and ends the experiment with the rounds that are complete.
+    /// Runs it. `progress` is called before each run; `interrupted` is asked all along, and ends the
+    /// experiment with the rounds that are complete.
     ///
     /// # Errors
     /// If the first variant fails, or not even one round is complete.
     pub fn run(
         &self,
-        mut progress: impl FnMut(&str),
+        mut progress: impl FnMut(Step<'_>),
         interrupted: impl Fn() -> bool + Copy,
     ) -> Result<Outcome, Failed> {
-        let count = 1 + self.others.len();
-        let mut all: Vec<_> =
-            (0..count).map(|_| Series { values: Vec::new(), failed: None }).collect();
+        let miss = self.miss / self.others.len().max(1) as f64;
+        let cuts = self.looks.cuts(miss);
+        let mut all: Vec<Series> = Vec::new();
+        all.resize_with(1 + self.others.len(), Series::default);
         let mut complete = 0;
         let mut longest = None;
-        'rounds: for round in 0..self.rounds {
-            let mut order: Vec<usize> = (0..count).collect();
-            if round % 2 == 1 {
+        'rounds: while let Some(look) = self.looks.after(complete) {
+            let mut order: Vec<usize> = (0..all.len()).collect();
+            if complete % 2 == 1 {
                 order.reverse();
             }
-            for which in order {
+            order.retain(|&which| all[which].verdict.is_none());
+            for (done, &which) in order.iter().enumerate() {
                 let variant = if which == 0 { &self.own } else { &self.others[which - 1] };
-                if all[which].failed.is_some() {
-                    continue;
-                }
                 if interrupted() {
                     break 'rounds;
                 }
-                progress(&variant.name);
+                let left = (look - complete) * order.len() - done;
+                progress(Step { name: &variant.name, left });
                 // The first round begins with the first variant, so its time is known.
                 let limit = longest.map(|longest: Duration| LEAST_PATIENCE.max(longest * PATIENCE));
                 match self.run_one(variant, limit.filter(|_| which != 0), interrupted) {
@@ -130,15 +126,54 @@ impl Experiment {
                     }
                     Err(Failed::Interrupted) => break 'rounds,
                     Err(failed) if which == 0 => return Err(failed),
-                    Err(failed) => all[which].failed = Some(failed.to_string()),
+                    Err(failed) => all[which].verdict = Some(Verdict::Failed(failed.to_string())),
                 }
             }
             complete += 1;
+            if let Some(&(_, cut)) = cuts.iter().find(|&&(rounds, _)| rounds == complete) {
+                self.look(&mut all, cut, complete);
+                if all[1..].iter().all(|series| series.verdict.is_some()) {
+                    break;
+                }
+            }
         }
         if complete == 0 {
             return Err(Failed::Interrupted);
         }
-        Ok(self.outcome(all, complete))
+        // Those that were left when it was interrupted: that says what there is to say.
+        let cut = self.looks.ended(complete).cuts(miss).last().and_then(|&(_, cut)| cut);
+        Ok(self.outcome(all, cut, complete))
+    }
+
+    /// Gives verdicts where they are beyond doubt, and gives up what need not go on.
+    fn look(&self, all: &mut [Series], cut: Option<usize>, complete: usize) {
+        let (own, others) = all.split_at_mut(1);
+        let is_last = complete >= self.looks.most();
+        for series in others.iter_mut().filter(|series| series.verdict.is_none()) {
+            let verdict = self.judged(&own[0], series, cut, complete);
+            let is_open = matches!(verdict, Verdict::Undecided(..) | Verdict::TooFew(_));
+            series.verdict = (is_last || !is_open).then_some(verdict);
+        }
+        let better = self.others.iter().zip(&*others).filter_map(|(variant, series)| {
+            let Some(Verdict::Better(_, interval)) = series.verdict else { return None };
+            Some((&*variant.name, interval.median))
+        });
+        let best = better.max_by(|a, b| a.1.total_cmp(&b.1));
+        for series in others.iter_mut().filter(|series| series.verdict.is_none()) {
+            let gains = self.gains(&own[0], series);
+            let why = give_up(&gains, best, self.matters);
+            series.verdict = why.map(|why| Verdict::GivenUp(middle(&gains), why));
+        }
+    }
+
+    fn gains(&self, own: &Series, series: &Series) -> Vec<f64> {
+        let pairs = own.values.iter().zip(&series.values);
+        pairs.map(|(&own, &value)| self.measure.gain(own, value)).collect()
+    }
+
+    fn judged(&self, own: &Series, series: &Series, cut: Option<usize>, rounds: usize) -> Verdict {
+        let gains = self.gains(own, series);
+        judge(&gains[..rounds], middle(&series.values[..rounds]), cut, self.matters)
     }
 
     fn run_one(
@@ -155,22 +190,19 @@ impl Experiment {
         Ok((sample, value))
     }
 
-    fn outcome(&self, mut all: Vec<Series>, complete: usize) -> Outcome {
-        all.iter_mut().for_each(|series| series.values.truncate(complete));
+    fn outcome(&self, mut all: Vec<Series>, cut: Option<usize>, complete: usize) -> Outcome {
         let others = all.split_off(1);
-        let own = &all[0].values;
-        let miss = self.miss / others.len().max(1) as f64;
+        let own = &all[0];
         let compare = |(variant, series): (&Variant, Series)| {
-            let gains: Vec<f64> =
-                own.iter().zip(&series.values).map(|(&a, &b)| self.measure.gain(a, b)).collect();
-            let verdict = match series.failed {
-                Some(why) => Verdict::Failed(why),
-                None => judge(&gains, middle(&series.values), miss, self.matters),
+            let rounds = series.values.len().min(complete);
+            let verdict = match series.verdict {
+                Some(verdict) => verdict,
+                None => self.judged(own, &series, cut, complete),
             };
-            Comparison { name: variant.name.clone(), verdict }
+            Comparison { name: variant.name.clone(), verdict, rounds }
         };
         let others = self.others.iter().zip(others).map(compare).collect();
-        Outcome { own: middle(own), rounds: complete, others }
+        Outcome { own: middle(&own.values[..complete]), rounds: complete, others }
     }
 }
 
@@ -190,42 +222,10 @@ pub fn once(
     }
 }
 
-fn middle(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    median(&sorted)
-}
-
-/// What a variant's gains over the rounds say; `value` is its median value.
-fn judge(gains: &[f64], value: f64, miss: f64, matters: f64) -> Verdict {
-    let Some(interval) = Interval::of(gains, miss) else { return Verdict::TooFew(middle(gains)) };
-    if interval.low > 1.0 {
-        return Verdict::Better(value, interval);
-    }
-    if interval.high < 1.0 {
-        return Verdict::Worse(value, interval);
-    }
-    if interval.low >= 1.0 / (1.0 + matters) && interval.high <= 1.0 + matters {
-        return Verdict::Same(value, interval);
-    }
-    Verdict::Undecided(value, interval, enough(&interval, gains.len(), matters))
-}
-
-/// About how many rounds would tell: an interval is as wide as the root of its draws is small. It
-/// tells when it leaves out 1, or else all that matters.
-fn enough(interval: &Interval, rounds: usize, matters: f64) -> usize {
-    let median = interval.median.ln().abs();
-    let width = (interval.high / interval.median).ln().max((interval.median / interval.low).ln());
-    let matters = matters.ln_1p();
-    let narrow = median.max(matters - median).max(f64::MIN_POSITIVE);
-    let wanted = (rounds as f64 * (width / narrow).powi(2)).ceil() as usize;
-    // These did not tell, whatever the estimate says.
-    wanted.max(rounds + 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::Why;
     use regex::bytes::Regex;
     use std::cell::Cell;
 
@@ -246,7 +246,7 @@ mod tests {
             command: ["/bin/sh".into(), "-c".into(), text.into(), folder.into()].into(),
             own: variant("own", "1000"),
             others: others.iter().map(|(name, value)| variant(name, value)).collect(),
-            rounds,
+            looks: Looks::once(rounds),
             measure: Measure::Printed {
                 pattern: Regex::new(r"figure (\d+)").unwrap(),
                 less: false,
@@ -269,42 +269,35 @@ mod tests {
         assert!(matches!(verdicts[2], Verdict::Failed(why) if why.contains("status 9")));
     }
 
+    /// What is decided is not run again, and what is far from it goes on to the end.
     #[test]
-    fn no_difference_is_said_only_if_none_that_matters_is_left() {
-        // Gains that swing to both sides, by much and by little.
-        let wild = [1.3, 0.8, 1.1, 0.9, 1.05, 0.97, 1.2, 0.85, 1.01];
-        let tame = wild.map(|gain: f64| gain.powf(0.1));
-        let Verdict::Undecided(_, interval, rounds) = judge(&wild, 1.0, 0.05, 0.05) else {
-            panic!("0.85 to 1.2 leaves much open")
-        };
-        assert!((interval.low, interval.high) == (0.85, 1.2) && (50..500).contains(&rounds));
-        assert!(matches!(judge(&tame, 1.0, 0.05, 0.05), Verdict::Same(..)));
-        assert!(matches!(judge(&tame, 1.0, 0.05, 0.005), Verdict::Undecided(..)));
-        assert!(matches!(judge(&wild[..5], 1.0, 0.05, 0.05), Verdict::TooFew(_)));
-    }
+    fn it_goes_on_where_nothing_is_decided_and_only_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let others = [("fast", "1100"), ("slow", "900"), ("less", "1050"), ("bad", "fail")];
+        let mut experiment = experiment(8, &others, folder.path());
+        experiment.looks = Looks::several(8, 24);
+        let mut steps = Vec::new();
+        let outcome = experiment.run(|step| steps.push(step.left), || false).unwrap();
+        // Four variants and so many looks need more than eight rounds.
+        let needed = experiment.looks.says(0.05 / 4.0).unwrap();
+        assert!(needed > 8 && outcome.rounds == needed, "{outcome:?}");
+        assert!(matches!(outcome.others[0].verdict, Verdict::Better(..)));
+        assert!(matches!(&outcome.others[1].verdict, Verdict::GivenUp(_, Why::TooLittle)));
+        assert_eq!(
+            outcome.others.iter().map(|o| o.rounds).collect::<Vec<_>>(),
+            [needed, 8, needed, 0]
+        );
+        // Five at first, one of which fails at once; then three for each round of the next look.
+        assert_eq!(steps[..6], [40, 39, 38, 37, 36, 28]);
+        assert_eq!(steps.last(), Some(&1));
 
-    /// The estimate holds: with about so many rounds most experiments do tell.
-    #[test]
-    fn so_many_rounds_do_tell() {
-        let mut random = fastrand::Rng::with_seed(11);
-        for middle in [1.0, 1.03, 0.93] {
-            let mut draws = |n: usize| -> Vec<f64> {
-                let noise = |random: &mut fastrand::Rng| {
-                    (0..12).map(|_| random.f64() - 0.5).sum::<f64>() * 0.08
-                };
-                (0..n).map(|_| middle * noise(&mut random).exp()).collect()
-            };
-            let mut told = 0;
-            let mut asked = 0;
-            while asked < 100 {
-                if let Verdict::Undecided(_, _, rounds) = judge(&draws(12), 1.0, 0.05, 0.05) {
-                    asked += 1;
-                    let more = judge(&draws(rounds * 2), 1.0, 0.05, 0.05);
-                    told += u32::from(!matches!(more, Verdict::Undecided(..)));
-                }
-            }
-            assert!(told >= 60, "{told} of 100 at {middle}");
-        }
+        // Too few to tell anything, so it goes on to the last.
+        let folder = tempfile::tempdir().unwrap();
+        let mut few = super::tests::experiment(2, &[("fast", "1100")], folder.path());
+        few.looks = Looks::several(2, 4);
+        let outcome = few.run(|_| (), || false).unwrap();
+        assert_eq!((outcome.rounds, outcome.others[0].rounds), (4, 4));
+        assert!(matches!(outcome.others[0].verdict, Verdict::TooFew(_)), "{outcome:?}");
     }
 
     #[test]

@@ -4,18 +4,23 @@
 //! others are compared with. Each round runs every variant once, every other round backwards, and
 //! compares within the round ([`experiment`]): what the machine does meanwhile, it does to all.
 //! The outcome is the median of the rounds' ratios with an interval that assumes nothing about how
-//! they are distributed ([`interval`]). An interval around 1 is *no difference*, in so many words.
+//! they are distributed ([`interval`]). An interval around 1 is *no difference*, in so many words
+//! ([`verdict`]). An experiment may go on until it knows ([`looks`]), without being wrong more often.
 //!
 //! It does not know what a lock is, prints nothing, and reads no arguments.
 
 mod experiment;
 mod interval;
 mod load;
+mod looks;
 mod measure;
 mod run;
+mod verdict;
 
-pub use experiment::{Comparison, Experiment, Outcome, Variant, Verdict, once};
+pub use experiment::{Comparison, Experiment, Outcome, Step, Variant, once};
 pub use interval::{Interval, fewest};
 pub use load::{Load, Ready};
+pub use looks::Looks;
 pub use measure::{Measure, NotANumber};
 pub use run::{Failed, Sample};
+pub use verdict::{Verdict, Why};

@@ -78,9 +78,10 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     })?)
 }
 
-/// The size of a run in per cent, and the rounds. Three locks at one place take eight to tell.
-fn extent(size: Size) -> (u32, usize) {
-    (size.pick(5, 20, 100), size.pick(1, 8, 15))
+/// The size of a run in per cent, the rounds, and how many more where a lock is undecided. Three locks
+/// at one place take eight to tell.
+fn extent(size: Size) -> (u32, usize, usize) {
+    (size.pick(5, 20, 100), size.pick(1, 8, 10), size.pick(1, 8, 40))
 }
 
 fn row(
@@ -90,7 +91,7 @@ fn row(
     fix: &'static str,
 ) -> anyhow::Result<Row> {
     let program = workload.compile(lab)?;
-    let (percent, times) = extent(lab.size);
+    let (percent, times, most) = extent(lab.size);
     let work = ["--work".to_owned(), percent.to_string()];
     let once = |fixed: bool| -> anyhow::Result<f64> {
         let mut command = Command::new(&program);
@@ -105,7 +106,8 @@ fn row(
     let files = ["syncline", "libsyncline_replace.so", "libsyncline_preload.so"];
     let folder = built(&files, "-p syncline-cli -p syncline-replace -p syncline-preload")?;
     let mut tune = Command::new(folder.join("syncline"));
-    tune.args(["tune", "-n", &times.to_string(), "--metric", METRIC, "--less-is-better", "-o"]);
+    tune.args(["tune", "-n", &times.to_string(), "--at-most", &most.to_string()]);
+    tune.args(["--metric", METRIC, "--less-is-better", "-o"]);
     tune.arg(lab.path("policy.toml")).arg("--").arg(&program).args(&work);
     let printed = process::run(tune, lab.folder(), "tune")?.stdout;
     let said = Said::read(&std::fs::read_to_string(printed)?);

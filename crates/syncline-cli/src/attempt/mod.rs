@@ -17,7 +17,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 use syncline_policy::{Files, Plan, Policy, Remark, Rule, Subject, Why};
-use syncline_try::{Experiment, Failed, Variant, fewest};
+use syncline_try::{Experiment, Failed, Looks, Variant, fewest};
 
 use crate::exec::{Locks, Variables, files, planned, variables};
 use crate::failure::{CANNOT_RECORD, Failure, RECORD_FAILED};
@@ -41,7 +41,7 @@ pub fn run(args: &Try) -> Result<ExitCode, Failure> {
     let experiment = Experiment {
         command,
         own: variant(OWN, Vec::new()),
-        rounds: args.runs,
+        looks: Looks::once(args.runs),
         measure: args.measuring.measure(),
         miss: MISS,
         matters: args.measuring.matters(),
@@ -50,7 +50,7 @@ pub fn run(args: &Try) -> Result<ExitCode, Failure> {
     };
     let interrupted = notice_interrupts().map_err(|e| Failure::new(RECORD_FAILED, e))?;
     let bar = progress_bar(args.runs * (1 + experiment.others.len()));
-    let outcome = experiment.run(|name| begin(&bar, name), || interrupted.load(Relaxed));
+    let outcome = experiment.run(|step| begin(&bar, step.name), || interrupted.load(Relaxed));
     bar.finish_and_clear();
     let outcome = outcome.map_err(|failed| explain(&args.program.command[0], failed))?;
     let enough = fewest(MISS / experiment.others.len() as f64);

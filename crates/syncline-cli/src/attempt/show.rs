@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use syncline_try::{Comparison, Experiment, Interval, Measure, Outcome, Verdict};
+use syncline_try::{Comparison, Experiment, Interval, Measure, Outcome, Verdict, Why};
 
 use crate::args::MOST_RUNS;
 use crate::words::counted;
@@ -24,7 +24,7 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
     let _ = writeln!(text, "{:<26} {what:>14}  gain, with its interval of 95 %", "locks");
     let _ = writeln!(text, "{name:<26} {:>14}", of(outcome.own));
     let mut undecided = false;
-    for Comparison { name, verdict } in &outcome.others {
+    for Comparison { name, verdict, .. } in &outcome.others {
         let (value, said) = match verdict {
             Verdict::Better(value, interval) => (of(*value), gain(interval, "faster")),
             Verdict::Worse(value, interval) => (of(*value), gain(interval, "slower")),
@@ -34,6 +34,7 @@ pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> Strin
                 (of(*value), gain(interval, &open(*rounds)))
             }
             Verdict::TooFew(gain) => (String::new(), format!("{gain:.2}x  too few runs to say")),
+            Verdict::GivenUp(gain, why) => (String::new(), given_up(*gain, why)),
             Verdict::Failed(why) => (String::new(), why.clone()),
         };
         let _ = writeln!(text, "{name:<26} {value:>14}  {said}");
@@ -67,6 +68,14 @@ pub fn open(rounds: usize) -> String {
     match rounds {
         0..=MOST_RUNS => format!("undecided: about {rounds} runs would tell"),
         _ => "undecided: no number of runs would tell".to_owned(),
+    }
+}
+
+/// What is to be said of what was given up.
+pub fn given_up(gain: f64, why: &Why) -> String {
+    match why {
+        Why::TooLittle => format!("{gain:.2}x  given up: too little to matter"),
+        Why::Behind(other) => format!("{gain:.2}x  given up: {other} is faster, and gains as much"),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::args::{EXIT_STATUS, Program, parse_runs};
+use syncline_try::Looks;
+
+use crate::args::{EXIT_STATUS, MOST_RUNS, Program, parse_runs};
 use crate::attempt::args::Measuring;
 use crate::exec::Locks;
 
@@ -10,10 +12,11 @@ use crate::exec::Locks;
 ///
 /// Records the program, takes the locks that cost it time, and runs it with other locks in their
 /// place, one after the other, those with the greatest predicted gain first. What is faster beyond
-/// doubt is kept, and written to a policy file for `syncline exec --policy`. Ctrl-C ends it and
-/// keeps what is measured.
+/// doubt is kept, and written to a policy file for `syncline exec --policy`. What is decided is not
+/// run again; what is undecided goes on, as far as --at-most. Ctrl-C ends it and keeps what is
+/// measured.
 ///
-/// For example: `syncline tune --runs 20 -o app.toml -- ./app`
+/// For example: `syncline tune --cpu -o app.toml -- ./app`
 #[derive(clap::Args)]
 #[command(
     override_usage = "syncline tune [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
@@ -28,9 +31,13 @@ pub struct Tune {
     #[arg(long, value_name = "RECORDING")]
     pub from: Option<PathBuf>,
 
-    /// How often to run the program with each lock
+    /// How often to run the program with each lock before any of them is judged
     #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = parse_runs)]
     pub runs: usize,
+
+    /// How often to run it with a lock that is undecided [default: four times --runs]
+    #[arg(long, value_name = "N", value_parser = parse_runs)]
+    pub at_most: Option<usize>,
 
     /// The locks to try at each place [default: those that suit what was found there]
     #[arg(short, long, value_name = "LOCK,...", value_delimiter = ',')]
@@ -45,4 +52,15 @@ pub struct Tune {
 
     #[command(flatten)]
     pub program: Program,
+}
+
+/// With a lock that is undecided it is run so many times as often as before the first verdict.
+const PATIENCE: usize = 4;
+
+impl Tune {
+    /// When the locks at a place are judged.
+    pub fn looks(&self) -> Looks {
+        let most = self.at_most.unwrap_or((PATIENCE * self.runs).min(MOST_RUNS));
+        Looks::several(self.runs.min(most), most)
+    }
 }

@@ -31,6 +31,10 @@ use target::{Target, targets};
 const NOTHING: &str =
     "No lock cost this program time that another lock could save; nothing was tried.\n";
 
+/// How often the program is recorded: what threads wait differs from run to run, most of all where
+/// they outnumber the processors.
+const RECORDINGS: usize = 3;
+
 /// Tunes, writes the policy and prints what was tried.
 pub fn run(args: &Tune) -> Result<ExitCode, Failure> {
     let program = find_program(&args.program.command[0])?;
@@ -38,12 +42,18 @@ pub fn run(args: &Tune) -> Result<ExitCode, Failure> {
     let interrupted = || interrupted.load(Relaxed);
     check_writable(&args.output)?;
     let bar = progress_bar(1);
-    begin(&bar, if args.from.is_some() { "reading" } else { "recording" });
-    let process = match &args.from {
-        Some(recording) => Some(load(recording)?),
-        None => record(args, &program, interrupted)?,
-    };
-    let Some(process) = process else {
+    let mut recorded = Vec::new();
+    match &args.from {
+        Some(recording) => recorded.push(load(recording)?),
+        None => {
+            bar.set_length(RECORDINGS as u64);
+            for _ in 0..RECORDINGS {
+                begin(&bar, "recording");
+                recorded.extend(record(args, &program, interrupted)?);
+            }
+        }
+    }
+    let Some(process) = recorded.first() else {
         bar.finish_and_clear();
         return say(NOTHING);
     };
@@ -53,18 +63,15 @@ pub fn run(args: &Tune) -> Result<ExitCode, Failure> {
         false => program.clone(),
     };
     let files = files(&tuned)?;
-    let mut targets = targets(&process, &args.lock);
+    let mut targets = targets(&recorded, &args.lock);
     targets.truncate(args.places);
     if targets.is_empty() {
         bar.finish_and_clear();
         return say(NOTHING);
     }
-    let runs = |target: &Target| args.runs * (1 + target.candidates.len());
-    // The recorded run, those with candidates, and those of all that is kept.
-    bar.set_length((1 + targets.iter().map(runs).sum::<usize>() + 2 * args.runs) as u64);
     let mut command = args.program.command.clone();
     command[0] = program.clone().into();
-    let mut search = Search::new(args, command, &files, targets.len() + 1);
+    let mut search = Search::new(args, command, &files, &targets);
     search.policy = Policy {
         program: (tuned.file_name() != program.file_name())
             .then(|| tuned.to_string_lossy().into_owned()),
@@ -77,7 +84,7 @@ pub fn run(args: &Tune) -> Result<ExitCode, Failure> {
     }
     search.together(&bar, interrupted)?;
     bar.finish_and_clear();
-    let report = show::report(&search, &process);
+    let report = show::report(&search, &recorded);
     let comment = show::comment(&search, &args.program.command);
     write(&args.output, &search.policy.text(&comment))?;
     say(&report)

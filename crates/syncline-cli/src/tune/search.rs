@@ -4,7 +4,9 @@ use std::ffi::OsString;
 
 use indicatif::ProgressBar;
 use syncline_policy::{Files, Plan, Policy, Rule};
-use syncline_try::{Comparison, Experiment, Failed, Interval, Outcome, Variant, Verdict, fewest};
+use syncline_try::{
+    Comparison, Experiment, Failed, Interval, Outcome, Step, Variant, Verdict, fewest,
+};
 
 use super::args::Tune;
 use super::target::Target;
@@ -27,8 +29,10 @@ pub struct Search<'a> {
     pub total: Option<Outcome>,
     /// Whether an interrupt has ended it.
     pub interrupted: bool,
-    /// Rounds that verdicts took at least.
+    /// Rounds with which there would have been a verdict at all, where there were too few.
     pub enough: usize,
+    /// Runs that are still to come at least, after the place that is tried.
+    later: usize,
 }
 
 /// A target, and what came out.
@@ -42,13 +46,17 @@ pub struct Tried {
 }
 
 impl<'a> Search<'a> {
-    /// A search of so many experiments.
+    /// A search at these places.
     pub fn new(
         args: &'a Tune,
         command: Vec<OsString>,
         files: &'a Files,
-        experiments: usize,
+        targets: &[Target],
     ) -> Self {
+        // One experiment for each place, and one of all that is kept.
+        let experiments = targets.len() + 1;
+        let variants = |target: &Target| 1 + target.candidates.len();
+        let all = targets.iter().map(variants).sum::<usize>() + 2;
         Search {
             args,
             command,
@@ -59,6 +67,7 @@ impl<'a> Search<'a> {
             total: None,
             interrupted: false,
             enough: 0,
+            later: args.looks().first() * all,
         }
     }
 
@@ -82,11 +91,8 @@ impl<'a> Search<'a> {
         if let Ok(others) = others
             && !interrupted()
         {
-            match self.run(&self.policy, others, bar, interrupted) {
-                Ok((outcome, enough)) => {
-                    self.enough = self.enough.max(enough);
-                    tried.others = outcome.others;
-                }
+            match self.run(&self.policy.clone(), others, bar, interrupted) {
+                Ok(outcome) => tried.others = outcome.others,
                 Err(Failed::Interrupted) => {}
                 Err(failed) => return Err(failed),
             }
@@ -120,7 +126,7 @@ impl<'a> Search<'a> {
             .variant("the policy", &self.policy)
             .map_err(|what| Failure::message(RECORD_FAILED, what))?;
         match self.run(&Policy::default(), vec![kept], bar, interrupted) {
-            Ok((outcome, _)) => self.total = Some(outcome),
+            Ok(outcome) => self.total = Some(outcome),
             Err(Failed::Interrupted) => {}
             Err(failed) => return Err(explain(&self.args.program.command[0], failed)),
         }
@@ -129,30 +135,38 @@ impl<'a> Search<'a> {
     }
 
     fn run(
-        &self,
+        &mut self,
         before: &Policy,
         others: Vec<Variant>,
         bar: &ProgressBar,
         interrupted: impl Fn() -> bool + Copy,
-    ) -> Result<(Outcome, usize), Failed> {
+    ) -> Result<Outcome, Failed> {
         let own = match before.rules.is_empty() {
             true => variant(OWN, Vec::new()),
             false => self
                 .variant("what is kept", before)
                 .map_err(|what| Failed::Status("no run".to_owned(), format!(": {what}")))?,
         };
-        let enough = fewest(self.miss / others.len() as f64);
+        let looks = self.args.looks();
+        if looks.says(self.miss / others.len() as f64).is_none() {
+            self.enough = self.enough.max(fewest(self.miss / others.len() as f64));
+        }
+        self.later = self.later.saturating_sub(looks.first() * (1 + others.len()));
         let experiment = Experiment {
             command: self.command.clone(),
             own,
             others,
-            rounds: self.args.runs,
+            looks,
             measure: self.args.measuring.measure(),
             miss: self.miss,
             matters: self.args.measuring.matters(),
             load: self.args.measuring.load(),
         };
-        Ok((experiment.run(|name| begin(bar, name), interrupted)?, enough))
+        let begun = |step: Step<'_>| {
+            begin(bar, step.name);
+            bar.set_length(bar.position() + (step.left + self.later) as u64);
+        };
+        experiment.run(begun, interrupted)
     }
 
     fn variant(&self, name: &str, policy: &Policy) -> Result<Variant, String> {

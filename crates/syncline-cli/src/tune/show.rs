@@ -8,19 +8,22 @@ use syncline_try::{Comparison, Interval, Verdict};
 
 use super::search::{Search, Tried};
 use super::target::Target;
-use crate::attempt::show::{gain, open};
+use crate::attempt::show::{gain, given_up, open};
+use crate::words::counted;
 
 /// All that was tried, losers too.
-pub fn report(search: &Search<'_>, process: &Process) -> String {
+pub fn report(search: &Search<'_>, recorded: &[Process]) -> String {
     let mut text = String::new();
     // Writing to a text never fails.
-    let _ = writeln!(
-        text,
-        "Recorded: {:.2} s with {} threads, which waited {:.2} s for locks.",
-        process.seconds,
-        process.threads.len(),
-        process.waiting.locks
-    );
+    for process in recorded {
+        let _ = writeln!(
+            text,
+            "Recorded: {:.2} s with {} threads, which waited {:.2} s for locks.",
+            process.seconds,
+            process.threads.len(),
+            process.waiting.locks
+        );
+    }
     for tried in &search.tried {
         place(&mut text, tried);
     }
@@ -42,8 +45,8 @@ pub fn report(search: &Search<'_>, process: &Process) -> String {
     );
     if search.interrupted {
         text.push_str("It was interrupted; what was measured until then counts.\n");
-    } else if too_few(search) {
-        let _ = writeln!(text, "A verdict takes {} rounds: --runs {0} or more.", search.enough);
+    } else if search.enough > 0 {
+        let _ = writeln!(text, "A verdict takes {} rounds: --at-most {0} or more.", search.enough);
     }
     text
 }
@@ -59,7 +62,8 @@ fn place(text: &mut String, tried: &Tried) {
     }
     for (at, comparison) in tried.others.iter().enumerate() {
         let kept = if tried.kept == Some(at) { ", kept" } else { "" };
-        let _ = writeln!(text, "  {:<16} {}{kept}", comparison.name, said(comparison));
+        let rounds = counted(comparison.rounds as u64, "round", "rounds");
+        let _ = writeln!(text, "  {:<16} {}, {rounds}{kept}", comparison.name, said(comparison));
     }
 }
 
@@ -76,14 +80,10 @@ fn said(comparison: &Comparison) -> String {
         Verdict::Worse(_, interval) => of(interval, "slower"),
         Verdict::Same(_, interval) => of(interval, "no difference"),
         Verdict::Undecided(_, interval, rounds) => of(interval, &open(*rounds)),
+        Verdict::GivenUp(median, why) => given_up(*median, why),
         Verdict::TooFew(median) => format!("{median:.2}x  too few runs to say"),
         Verdict::Failed(why) => why.clone(),
     }
-}
-
-fn too_few(search: &Search<'_>) -> bool {
-    let others = search.tried.iter().flat_map(|tried| &tried.others);
-    others.into_iter().any(|other| matches!(other.verdict, Verdict::TooFew(_)))
 }
 
 /// What a policy says of itself.

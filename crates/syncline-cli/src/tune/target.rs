@@ -14,6 +14,8 @@ use crate::exec::Locks;
 /// Objects whose waits are less than this share of the threads' time are left as they are: no
 /// measurement would see them.
 const LEAST: f64 = 0.005;
+/// A gain that is none: so many times faster.
+const NONE: f64 = 1.0;
 
 /// Objects to give another lock.
 pub struct Target {
@@ -40,8 +42,52 @@ pub struct Predicted {
     pub gain: f64,
 }
 
-/// The targets of a process, in the order in which to try them.
-pub fn targets(process: &Process, wanted: &[Locks]) -> Vec<Target> {
+/// The targets of a program that was recorded so often, in the order in which to try them. Runs
+/// differ in what they wait, and so do predictions: the median counts, and a gain is predicted if
+/// most recordings do.
+pub fn targets(recorded: &[Process], wanted: &[Locks]) -> Vec<Target> {
+    let mut by_name: BTreeMap<String, Vec<Target>> = BTreeMap::new();
+    for process in recorded {
+        for (name, target) in found(process, wanted) {
+            by_name.entry(name).or_default().push(target);
+        }
+    }
+    let seconds: f64 = recorded.iter().map(|process| process.thread_seconds).sum();
+    let floor = LEAST * (seconds / recorded.len().max(1) as f64).max(f64::MIN_POSITIVE);
+    let all = by_name.into_values();
+    let mut targets: Vec<Target> = all.filter_map(|found| merged(found, recorded.len())).collect();
+    targets.retain(|target| target.predicted.is_some() || target.waited >= floor);
+    targets.sort_by(|a, b| {
+        let rank =
+            |target: &Target| (target.predicted.as_ref().map_or(1.0, |p| p.gain), target.waited);
+        rank(b).partial_cmp(&rank(a)).expect("gains and times are numbers")
+    });
+    targets
+}
+
+/// What several recordings say of one target; those that say nothing say that it costs nothing.
+fn merged(mut found: Vec<Target>, recordings: usize) -> Option<Target> {
+    let median = |mut values: Vec<f64>, without: f64| {
+        values.resize(recordings.max(values.len()), without);
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    let waited = median(found.iter().map(|target| target.waited).collect(), 0.0);
+    let gains = found.iter().filter_map(|target| Some(target.predicted.as_ref()?.gain)).collect();
+    let gain = median(gains, NONE);
+    let mut offsets: Vec<String> = found.iter().flat_map(|t| t.offsets.iter().cloned()).collect();
+    offsets.sort();
+    offsets.dedup();
+    // One for which a gain is predicted knows what to try.
+    let at = found.iter().position(|target| target.predicted.is_some()).unwrap_or(0);
+    let target = (at < found.len()).then(|| found.swap_remove(at))?;
+    let predicted = target.predicted.filter(|_| gain > NONE);
+    let predicted = predicted.map(|predicted| Predicted { gain, ..predicted });
+    Some(Target { waited, offsets, predicted, ..target })
+}
+
+/// The targets of one recording, by what makes them one.
+fn found(process: &Process, wanted: &[Locks]) -> BTreeMap<String, Target> {
     let mut by_name: BTreeMap<String, Target> = BTreeMap::new();
     for (at, lock) in process.locks.iter().enumerate().filter(|(_, lock)| lock.kind == Kind::Lock) {
         let Some((subject, offsets)) = subject(process, lock) else { continue };
@@ -60,11 +106,7 @@ pub fn targets(process: &Process, wanted: &[Locks]) -> Vec<Target> {
             candidates: candidates(wanted, kind(lock), best),
         });
         target.waited += lock.figures.waited;
-        for offset in offsets {
-            if !target.offsets.contains(&offset) {
-                target.offsets.push(offset);
-            }
-        }
+        target.offsets.extend(offsets);
         let predicted = best.and_then(|finding| {
             let share = finding.gain?.share.min(0.99);
             Some(Predicted { title: finding.title.clone(), gain: 1.0 / (1.0 - share) })
@@ -73,15 +115,7 @@ pub fn targets(process: &Process, wanted: &[Locks]) -> Vec<Target> {
             target.predicted = predicted;
         }
     }
-    let threads = process.thread_seconds.max(f64::MIN_POSITIVE);
-    let mut targets: Vec<Target> = by_name.into_values().collect();
-    targets.retain(|target| target.predicted.is_some() || target.waited / threads >= LEAST);
-    targets.sort_by(|a, b| {
-        let rank =
-            |target: &Target| (target.predicted.as_ref().map_or(1.0, |p| p.gain), target.waited);
-        rank(b).partial_cmp(&rank(a)).expect("gains and times are numbers")
-    });
-    targets
+    by_name
 }
 
 /// Whether another lock is a mend of what was found.
@@ -183,4 +217,35 @@ fn candidates(wanted: &[Locks], kind: &str, finding: Option<&Finding>) -> Vec<Lo
         _ => &["gate", "mcs", "ttas", "libc-spin"],
     };
     names.iter().filter_map(|name| name.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(waited: f64, gain: Option<f64>) -> Target {
+        Target {
+            subject: Subject::Object("table (app)".to_owned()),
+            offsets: vec!["app+0x12".to_owned()],
+            name: "table (app)".to_owned(),
+            waited,
+            predicted: gain.map(|gain| Predicted { title: "a finding".to_owned(), gain }),
+            candidates: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn most_recordings_decide_and_the_median_counts() {
+        let gains = |gains: &[Option<f64>], recordings| {
+            let found = gains.iter().map(|&gain| target(2.0, gain)).collect();
+            let merged = merged(found, recordings).expect("it is a target");
+            (merged.predicted.map(|predicted| predicted.gain), merged.waited)
+        };
+        assert_eq!(gains(&[Some(1.4), Some(1.1), Some(1.2)], 3), (Some(1.2), 2.0));
+        assert_eq!(gains(&[Some(1.4), Some(1.1)], 3), (Some(1.1), 2.0));
+        assert_eq!(gains(&[Some(1.4), None, None], 3), (None, 2.0));
+        assert_eq!(gains(&[Some(1.4)], 3), (None, 0.0), "two have nothing of it");
+        assert_eq!(gains(&[Some(1.4)], 1), (Some(1.4), 2.0));
+        assert!(merged(Vec::new(), 3).is_none());
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use syncline_conformance::{Case, Program, syncline};
+use syncline_conformance::{Case, Program, scratch, syncline};
 
 /// Kilobytes of memory, and of address space beyond the plain run's.
 fn memory(locks: Option<&str>) -> (u64, u64) {
@@ -38,7 +38,8 @@ fn large_locks_are_bounded() {
 
 #[test]
 fn what_is_left_to_the_c_library_is_said() {
-    let case = Case::new(&Program::compile_with("mutex_kinds.c", &["-lm"])).option("--report");
+    let program = Program::compile_with("mutex_kinds.c", &["-lm"]);
+    let case = Case::new(&program).option("--report");
     let errors = String::from_utf8_lossy(&case.replaced("gate").stderr).into_owned();
     // Of 48 combinations: 4 types, 3 protocols, robust or not, shared or not. The C library refuses
     // robust ones with a ceiling.
@@ -46,6 +47,22 @@ fn what_is_left_to_the_c_library_is_said() {
     assert!(errors.contains("16 robust mutexes"), "{errors}");
     assert!(errors.contains("4 mutexes and 0 rwlocks shared between processes"), "{errors}");
     assert!(errors.contains("16 with a priority protocol"), "{errors}");
+
+    // A policy that says the same leaves the same, and says how often that is acquired.
+    let folder = scratch();
+    let policy = folder.path().join("policy.toml");
+    std::fs::write(&policy, "version = 1\ndefault = \"gate\"\n").expect("a policy");
+    let mut command = Command::new(syncline());
+    command.args(["exec", "--report", "--policy"]).arg(&policy).arg("--");
+    let output = command.arg(program.path()).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let left = |text: &str| {
+        let (_, left) = text.split_once("left to").expect("what is left");
+        left.split_once("acquired ").map(|(objects, times)| (objects.to_owned(), times.to_owned()))
+    };
+    let ((objects, times), (same, again)) = (left(&errors).unwrap(), left(&said).unwrap());
+    assert_eq!(same, objects, "{said}");
+    assert!(!times.starts_with("0 ") && !again.starts_with("0 "), "{errors}{said}");
 }
 
 #[test]

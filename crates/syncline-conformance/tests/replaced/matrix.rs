@@ -22,6 +22,9 @@ const THREADS: [usize; 3] = [2, 8, 64];
 const ALONE: usize = 3;
 /// Names of programs, separated by blanks; all of them if it isn't set.
 const CHOSEN: &str = "SYNCLINE_MATRIX";
+/// So many minutes it goes on: over and over, and the pass that is begun then is the last. One pass
+/// if it isn't set.
+const MINUTES: &str = "SYNCLINE_MATRIX_MINUTES";
 
 /// A program with so many threads, and with these locks or its own; what came out.
 type Run = fn(usize, Option<&str>) -> String;
@@ -103,15 +106,35 @@ impl Progress {
 }
 
 #[test]
-#[ignore = "most of an hour; ./x matrix runs it"]
+#[ignore = "a quarter of an hour or more; ./x matrix runs it"]
 fn every_program_under_every_lock() {
     let (programs, locks) = (chosen(), locks());
+    let minutes = std::env::var(MINUTES).unwrap_or_default();
+    let minutes: f64 = match minutes.trim() {
+        "" => 0.0,
+        number => number.parse().unwrap_or_else(|_| panic!("{MINUTES}: {number} is no number")),
+    };
+    let started = Instant::now();
+    let elapsed = || started.elapsed().as_secs_f64() / 60.0;
+    let (mut runs, mut failed) = (0, Vec::new());
+    while runs == 0 || elapsed() < minutes {
+        runs += pass(&programs, &locks, &mut failed);
+        say(&format!(
+            "{runs} runs in {:.0} min, {} of them not as without",
+            elapsed(),
+            failed.len()
+        ));
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// All of them once; how many runs that were.
+fn pass(programs: &[(&str, Run)], locks: &[String], failed: &mut Vec<String>) -> usize {
     let all = programs.len() * THREADS.len() * (ALONE + locks.len());
     let mut progress = Progress { started: Instant::now(), done: 0, all };
     // By lock, then by program.
     let mut cells = vec![Vec::new(); locks.len()];
-    let mut failed = Vec::new();
-    for (program, run) in &programs {
+    for (program, run) in programs {
         let mut column = vec![Vec::new(); locks.len()];
         for threads in THREADS {
             let (expected, alone) = alone(*run, threads, |took| {
@@ -137,9 +160,8 @@ fn every_program_under_every_lock() {
         let shown = column.into_iter().map(|cell: Vec<String>| cell.join(", "));
         cells.iter_mut().zip(shown).for_each(|(row, cell)| row.push(cell));
     }
-    say(&table(&programs, &locks, &cells));
-    say(&format!("{all} runs in {:.0} min", progress.started.elapsed().as_secs_f64() / 60.0));
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    say(&table(programs, locks, &cells));
+    all
 }
 
 /// Processor time beside the run without, for each number of threads, as docs/exec.md has it.

@@ -7,6 +7,7 @@ use libc::{clockid_t, timespec};
 
 use super::{Kind, Mutex, Ops};
 use crate::policy::{LEFT, MUTEX, MUTEXES, Moment, decide};
+use crate::report;
 
 impl Ops {
     /// Those that look at the mutex's number; it is most often the one of these.
@@ -50,6 +51,9 @@ fn by(number: u16) -> &'static Ops {
 #[cold]
 fn choose(mutex: &Mutex, moment: Moment) -> &'static Ops {
     if mutex.kind() == Kind::Left {
+        if matches!(moment, Moment::Acquired) {
+            report::left_to_libc(true);
+        }
         return &Ops::LEFT;
     }
     let number = match decide(MUTEX, core::ptr::from_ref(mutex).addr(), moment) {

@@ -4,6 +4,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use super::{Ops, Rwlock};
 use crate::policy::{Moment, RWLOCK, RWLOCKS, decide};
+use crate::report;
 
 impl Ops {
     /// Those that look at the lock's number.
@@ -67,6 +68,9 @@ fn by(number: u16) -> &'static Ops {
 #[cold]
 fn choose(lock: &Rwlock, moment: Moment) -> &'static Ops {
     if lock.is_shared() {
+        if matches!(moment, Moment::Acquired) {
+            report::left_to_libc(true);
+        }
         return &Ops::LEFT;
     }
     let number = match decide(RWLOCK, core::ptr::from_ref(lock).addr(), moment) {
