@@ -35,6 +35,7 @@ pub fn describe(measurement: &Measurement) -> Description {
         "local": local(measurement),
         "levels": levels(measurement),
         "store_buffer": measurement.subject.store_buffer,
+        "stays": measurement.stay().map(hundredths).filter(|&share| share > 0.0),
         "reads_take_over": !measurement.taken_over().is_empty(),
         "measured": measurement,
     });
@@ -130,6 +131,11 @@ fn shared_by_all(measurement: &Measurement, access: Access) -> Option<f64> {
     let mut all = measurement.sharers.iter().filter(|shared| shared.sharers == others);
     let cycles = &all.find(|shared| shared.access == access)?.cycles;
     (measurement.layout.threads() == others + 1).then(|| tenths(cycles))
+}
+
+/// A share to a hundredth.
+fn hundredths(share: f64) -> f64 {
+    (share * 100.0).round() / 100.0
 }
 
 /// To a tenth of a cycle: no measurement is more exact.

@@ -36,6 +36,7 @@ pub mod measurement;
 mod note;
 mod plan;
 pub mod report;
+mod runs;
 mod sequence;
 mod statistic;
 mod surroundings;

@@ -6,7 +6,7 @@ use syncline_sim::machine::Protocol;
 use crate::case::{Access, State, access_name, state_name};
 use crate::layout::Layout;
 use crate::note::Note;
-use crate::statistic::Summary;
+use crate::statistic::{Summary, median};
 use crate::topology::{Caches, Place};
 
 /// What was measured. Latencies are in cycles of the processor.
@@ -20,6 +20,8 @@ pub struct Measurement {
     pub cells: Vec<Cell>,
     /// Accesses to lines that the thread itself has changed and another has read since.
     pub mine: Vec<Mine>,
+    /// For which share of the time that another thread needs to get a line it stays with who has it.
+    pub stays: Vec<Stays>,
     /// Accesses that need nobody else.
     pub local: Local,
     /// Accesses to lines that several share.
@@ -107,6 +109,15 @@ pub struct Mine {
     pub cycles: Summary,
 }
 
+/// How long a line stays with who has it, while another one's request is on its way.
+#[derive(Clone, Debug, Serialize)]
+pub struct Stays {
+    /// How far the other is, as an index.
+    pub distance: usize,
+    /// The share of the time that the other needs to get it.
+    pub share: Summary,
+}
+
 /// Accesses that need nobody else.
 #[derive(Clone, Debug, Serialize)]
 pub struct Local {
@@ -171,6 +182,19 @@ impl Measurement {
             self.mine(Access::Load, distance).is_some_and(|mine| must_ask(mine.median, own))
         };
         (0..self.distances.len()).filter(asks).collect()
+    }
+
+    /// For which share of the time that another core needs to get a line it stays with who has it, if
+    /// that was measured: the middle one of all distances between cores. Where atomic operations go
+    /// out to a cache that all have, no line stays with anybody.
+    pub fn stay(&self) -> Option<f64> {
+        let own = |access| self.own(access).map_or(0.0, |own| own.median);
+        if must_ask(own(Access::FetchAndIncrement), own(Access::Load)) {
+            return None;
+        }
+        let between_cores = |stays: &&Stays| !self.distances[stays.distance].same_core;
+        let shares = self.stays.iter().filter(between_cores).map(|stays| stays.share.median);
+        median(&shares.collect::<Vec<_>>())
     }
 
     /// Whether a description has a row for the owned state: where the machine has that state, and

@@ -33,8 +33,8 @@ pub struct Surroundings {
     pub store_buffer: Option<usize>,
 }
 
-/// Stores in the buffer of an x86-64 core: the least that Intel's and AMD's optimization manuals have
-/// since 2008, of cores for servers. More hardly matter.
+/// Stores in the buffer of an x86-64 core: Nehalem's (2008). Zen has 44, Skylake 56; more hardly
+/// matter.
 const STORES: usize = 32;
 
 impl Surroundings {

@@ -43,6 +43,19 @@ fn check(of: &Measurement, distances: &[&str], access: Access, state: State, row
 }
 
 #[test]
+fn how_long_a_line_stays_is_found_again() {
+    let stays = |name: &str| describe(&named(name)).stays;
+    assert_eq!(["opteron", "xeon", "niagara", "tilera"].map(stays), [None; 4]);
+    for share in [0.3, 0.6] {
+        let mut description = Machine::named("opteron").unwrap().description;
+        description.stays = Some(share);
+        let found = describe(&measured(&Machine::new(description).unwrap())).stays.unwrap();
+        // Increments take 20 cycles of 110 to 296 and more, and what is left over is not used.
+        assert!((share - 0.18..=share).contains(&found), "{share}: {found}");
+    }
+}
+
+#[test]
 fn opteron() {
     let of = named("opteron");
     let columns = ["same die", "same MCM", "one hop", "two hops"];

@@ -26,6 +26,14 @@ pub struct Line {
     pub written_at: u64,
     /// Threads that look at it again and again until somebody writes to it.
     pub watchers: Vec<ThreadId>,
+    /// The caches that still have it for themselves, though others have asked for it.
+    staying: Vec<Stay>,
+}
+
+/// A cache that a line is fetched from, and until when it has it.
+struct Stay {
+    cache: usize,
+    until: u64,
 }
 
 impl Line {
@@ -40,7 +48,23 @@ impl Line {
             free_at: 0,
             written_at: 0,
             watchers: Vec::new(),
+            staying: Vec::new(),
         }
+    }
+
+    /// A request for the line is on its way: who has it for itself keeps it until then.
+    pub fn stay(&mut self, now: u64, until: u64) {
+        if matches!(self.state, State::Modified | State::Exclusive) {
+            self.staying.retain(|stay| stay.until > now && stay.cache != self.owner);
+            self.staying.push(Stay { cache: self.owner, until });
+        }
+    }
+
+    /// Until when a cache keeps the line that others have asked for, if that is later than this.
+    #[inline]
+    pub fn stays_beyond(&self, cache: usize, at: u64) -> Option<u64> {
+        let mut staying = self.staying.iter();
+        staying.find(|stay| stay.cache == cache && stay.until >= at).map(|stay| stay.until)
     }
 
     /// The node of its home.
@@ -159,6 +183,7 @@ impl Line {
     /// Puts the line into a state, with its holders; the first of them is its owner. For
     /// measuring what accesses to such a line cost.
     pub fn prepare(&mut self, state: State, holders: &[usize]) {
+        self.staying.clear();
         self.state = state;
         self.owner = holders.first().copied().unwrap_or(0);
         self.holders = Caches::default();

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use syncline_sim::{Machine, machine};
 
-use crate::world::Here;
+use crate::on;
+use crate::world::{Here, Placement, World};
 
 /// A machine that can be measured.
 #[derive(Debug)]
@@ -51,6 +52,21 @@ impl Target {
             Target::Native(_) => "native",
             Target::Simulated(machine) => &machine.description.name,
         }
+    }
+
+    /// Cycles in a second.
+    pub fn hertz(&self) -> f64 {
+        on!(self, world => world.hertz())
+    }
+
+    /// Numbers of threads that are worth a measurement.
+    pub fn steps(&self) -> Vec<usize> {
+        on!(self, world => world.steps())
+    }
+
+    /// Seconds that a line needs at most to get from one of so many threads to another.
+    pub fn transfer(&self, threads: usize, order: Placement) -> f64 {
+        on!(self, world => world.transfer(&world.places(threads, order)) as f64 / world.hertz())
     }
 
     /// What it is, in a line.

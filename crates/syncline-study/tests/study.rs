@@ -47,6 +47,14 @@ fn every_lock_of_the_catalogue_runs_here_and_simulated() {
             assert!(outcome.per_second > 1e3, "{} {threads}: {outcome:?}", contender.name);
         }
     }
+    let mut description = machine.description.clone();
+    description.stays = Some(0.5);
+    let stays = Machine::new(description).expect("it is valid");
+    for contender in contenders::all::<Elsewhere<'_>>() {
+        // The test itself sees that no two threads hold a lock at a time.
+        let outcome = (contender.throughput)(&Elsewhere(&stays), &load(7, 1, 100e-6));
+        assert!(outcome.per_second > 1e3, "{}: {outcome:?}", contender.name);
+    }
     let here = Here::new();
     for contender in contenders::all::<Here>() {
         let outcome = busy(|| (contender.throughput)(&here, &load(1, 4, 0.005)));
@@ -163,6 +171,26 @@ fn the_same_seed_gives_the_same_study() {
     let book = measured(3);
     assert_eq!(book.figures, measured(3).figures);
     assert_ne!(book.figures, measured(4).figures);
+}
+
+/// Wherever the allocator puts the accounts, and whichever engine of the process it is.
+#[test]
+fn the_same_seed_gives_the_same_transactions() {
+    let machine = simulated("opteron");
+    let world = Elsewhere(&machine);
+    let measured = |seed| {
+        let load = Load { seed, ..load(12, 1, 100e-6) };
+        let bank = Bank { branches: 16, audits: 40 };
+        [transactions::shared, transactions::served, transactions::locked]
+            .map(|run| run(&world, bank, &load))
+    };
+    let first = measured(3);
+    for bytes in [24, 40, 1_000, 70_000] {
+        let in_the_way: Vec<Vec<u8>> = (0..50).map(|_| vec![1; bytes]).collect();
+        assert_eq!(first, measured(3), "{bytes}");
+        assert_eq!(in_the_way.len(), 50);
+    }
+    assert_ne!(first, measured(4));
 }
 
 #[test]

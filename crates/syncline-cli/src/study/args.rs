@@ -33,7 +33,7 @@ pub struct Study {
     pub seed: u64,
 }
 
-/// Stress locks or atomic operations
+/// Stress atomic operations, locks, channels, the hash table or transactions
 ///
 /// On this machine or on a simulated one, by the number of threads. For example:
 /// `syncline bench locks --machine opteron --locks 512 ticket mcs`
@@ -61,12 +61,50 @@ pub enum Test {
         #[arg(long, conflicts_with_all = ["locks", "threads", "pause", "placement"])]
         uncontended: bool,
     },
+    /// Threads that send messages of a line to one server
+    Channels {
+        #[command(flatten)]
+        stress: Stress,
+
+        /// Messages between two threads, by their distance, instead
+        #[arg(long, conflicts_with_all = ["threads", "pause", "placement", "memory", "latency"])]
+        between_two: bool,
+    },
+    /// Threads that use a hash table: 80 % get, 10 % put, 10 % remove
+    Table {
+        #[command(flatten)]
+        stress: Stress,
+
+        /// Buckets: many for low contention, few for high
+        #[arg(long, value_name = "N", default_value = "512", value_parser = count())]
+        buckets: u64,
+
+        /// Keys in a bucket, on average
+        #[arg(long, value_name = "N", default_value = "12", value_parser = count())]
+        keys: u64,
+    },
+    /// Threads that move money between the eight accounts of a bank's branches
+    Stm {
+        #[command(flatten)]
+        stress: Stress,
+
+        /// Branches: many for low contention, few for high
+        #[arg(long, value_name = "N", default_value = "128", value_parser = count())]
+        branches: u64,
+
+        /// Transactions of a hundred that add up a branch instead
+        #[arg(long, value_name = "PERCENT", default_value = "0",
+              value_parser = clap::value_parser!(u8).range(0..=100))]
+        audits: u8,
+    },
 }
 
 /// How a machine is loaded.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct Stress {
-    /// Which operations (cas, tas, cas-fai, swap, fai) or locks (`syncline locks`); all if none
+    /// Which operations (cas, tas, cas-fai, swap, fai), locks (`syncline locks`), channels
+    /// (one-way, round-trip, the same with -not-fetched-for-writing), locks or `servers` of the
+    /// table, or kinds of transactions (shared-memory, lock-servers, one-lock); all if none
     pub names: Vec<String>,
 
     /// `native`, or a machine by its name or the file that describes it
@@ -74,7 +112,7 @@ pub struct Stress {
     pub machine: String,
 
     /// Run the same on this machine as well, and show both with the difference: to see how well a
-    /// description of a machine foretells it
+    /// description of a machine foretells it. Pauses take as many seconds on both
     #[arg(long, value_name = "NAME")]
     pub compare: Option<String>,
 
@@ -86,12 +124,13 @@ pub struct Stress {
     #[arg(long, value_enum, default_value_t = Placement::Near)]
     pub placement: Placement,
 
-    /// Where shared memory is
-    #[arg(long, value_enum, default_value_t = Memory::First)]
-    pub memory: Memory,
+    /// Where shared memory is; without it, `first` for atomics and locks, else `machine`
+    #[arg(long, value_enum)]
+    pub memory: Option<Memory>,
 
     /// Cycles from one operation to the next, by chance around this; or `none`, or `transfer`:
-    /// as long as a line needs to get from one of the threads to another
+    /// as long as a line needs to get from one of the threads to another, which is what it is for
+    /// atomics and for one lock; else it is `none`
     #[arg(long, value_name = "CYCLES", value_parser = parse_pause)]
     pub pause: Option<Pause>,
 
@@ -134,9 +173,11 @@ pub enum Placement {
 /// Where shared memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Memory {
+    /// As the machine does it: at the node that touches it first, as a rule
+    Machine,
     /// At the node of the first thread
     First,
-    /// Lock by lock at another node; simulated machines only
+    /// Lock by lock, or line by line, at another node; simulated machines only
     Spread,
 }
 

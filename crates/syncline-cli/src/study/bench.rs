@@ -1,4 +1,4 @@
-//! `syncline bench`: stress tests of locks and of atomic operations.
+//! `syncline bench`: stress tests of atomic operations, locks, and what is built of them.
 
 use std::fmt::Write as _;
 use std::io::{Write, stdout};
@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use syncline_study::bench::{self, Comparison, Line, Request, Shown};
+use syncline_study::stress::table::Shape;
+use syncline_study::stress::transactions::Bank;
 use syncline_study::stress::{Homes, Load, Pause};
 use syncline_study::target::Target;
 use syncline_study::world;
@@ -14,7 +16,7 @@ use super::args::{Bench, Memory, Placement, Stress, Test};
 use super::{WRONG, machine};
 use crate::failure::{Failure, REPORT_FAILED};
 
-/// Acquisitions of a free lock by each thread, where they are measured and where simulated.
+/// Acquisitions of a free lock by each thread, or messages between two, where they are measured and where simulated.
 const TURNS: (u32, u32) = (20_000, 200);
 /// Seconds measured, here and of a simulated machine.
 const SECONDS: (f64, f64) = (0.1, 200e-6);
@@ -26,12 +28,14 @@ pub fn run(args: &Bench) -> Result<ExitCode, Failure> {
     let (stress, test) = match &args.test {
         Test::Atomics(stress) => (stress, "atomics"),
         Test::Locks { stress, .. } => (stress, "locks"),
+        Test::Channels { stress, .. } => (stress, "channels"),
+        Test::Table { stress, .. } => (stress, "table"),
+        Test::Stm { stress, .. } => (stress, "stm"),
     };
     let target = machine(&stress.machine)?;
-    let (lines, shown) = measure(&args.test, stress, &target)?;
     let text = if let Some(name) = &stress.compare {
         let other = machine(name)?;
-        let (others, _) = measure(&args.test, stress, &other)?;
+        let ([lines, others], shown) = measure_both(&args.test, stress, [&target, &other])?;
         let both = bench::compared(&lines, &others, shown);
         if stress.json {
             let machines = [target.name(), other.name()];
@@ -44,10 +48,12 @@ pub fn run(args: &Bench) -> Result<ExitCode, Failure> {
             comparison(test, [&target, &other], shown, &both)
         }
     } else if stress.json {
+        let (lines, shown) = measure(&args.test, stress, &target)?;
         json!({"test": test, "machine": target.name(), "shown": shown, "results": lines})
             .to_string()
             + "\n"
     } else {
+        let (lines, shown) = measure(&args.test, stress, &target)?;
         let heading = format!("{test} on {}: {}", target.title(), unit(shown));
         format!("{heading}\n\n{}", bench::table(&lines, shown))
     };
@@ -55,18 +61,92 @@ pub fn run(args: &Bench) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Measures on two machines. Where threads pause for as long as a line needs, that is what it needs on
+/// the first machine, on both: else each would be under another load.
+fn measure_both(
+    test: &Test,
+    stress: &Stress,
+    machines: [&Target; 2],
+) -> Result<([Vec<Line>; 2], Shown), Failure> {
+    let [first, second] = machines;
+    let transfers = stress.pause.unwrap_or(default_pause(test)) == Pause::Transfer;
+    if !transfers {
+        let (lines, shown) = measure(test, stress, first)?;
+        return Ok(([lines, measure(test, stress, second)?.0], shown));
+    }
+    let asked = stress.threads.iter().map(|&threads| threads as usize).collect();
+    let steps: Vec<usize> = if stress.threads.is_empty() { first.steps() } else { asked };
+    let (mut both, mut shown) = ([Vec::new(), Vec::new()], Shown::Throughput);
+    for threads in steps {
+        let seconds = first.transfer(threads, placement(stress.placement));
+        for (machine, lines) in machines.into_iter().zip(&mut both) {
+            let pause = Pause::Cycles((seconds * machine.hertz()).round() as u64);
+            let stress =
+                Stress { threads: vec![threads as u64], pause: Some(pause), ..stress.clone() };
+            let (more, of) = measure(test, &stress, machine)?;
+            lines.extend(more);
+            shown = of;
+        }
+    }
+    Ok((both, shown))
+}
+
+/// How long threads pause if nothing else is said, as the figures have it: with many locks the next one
+/// is another one anyway, and what is built of locks has its contention from elsewhere.
+fn default_pause(test: &Test) -> Pause {
+    match test {
+        Test::Atomics(_) | Test::Locks { locks: 1, uncontended: false, .. } => Pause::Transfer,
+        _ => Pause::None,
+    }
+}
+
+fn placement(placement: Placement) -> world::Placement {
+    match placement {
+        Placement::Near => world::Placement::Near,
+        Placement::Far => world::Placement::Far,
+        Placement::Anywhere => world::Placement::Anywhere,
+    }
+}
+
 fn measure(test: &Test, stress: &Stress, target: &Target) -> Result<(Vec<Line>, Shown), Failure> {
     let shown = if stress.latency { Shown::Cycles } else { Shown::Throughput };
-    let request = |locks| request(stress, target, locks);
+    let turns = here_or_there(target, TURNS);
+    let pause = stress.pause.unwrap_or(default_pause(test));
+    let request = |locks| request(stress, target, locks, pause);
+    // What is built of locks has its memory where it is made.
+    let built = || {
+        let mut request = request(1);
+        request.load.homes = homes(stress.memory.unwrap_or(Memory::Machine));
+        request
+    };
     let (lines, shown) = match *test {
         Test::Atomics(_) => (bench::atomics(target, &request(1), shown), shown),
         Test::Locks { uncontended: true, .. } => {
-            let turns = here_or_there(target, TURNS);
             (bench::uncontended(target, &request(1), turns), Shown::Cycles)
         }
         Test::Locks { locks, .. } => (bench::locks(target, &request(locks as usize), shown), shown),
+        Test::Channels { between_two: true, .. } => {
+            (bench::channels(target, &built(), Shown::Cycles, Some(turns)), Shown::Cycles)
+        }
+        Test::Channels { .. } => (bench::channels(target, &built(), shown, None), shown),
+        Test::Table { buckets, keys, .. } => {
+            let shape = Shape { buckets: buckets as usize, keys: keys as usize };
+            (bench::tables(target, &built(), shown, shape), shown)
+        }
+        Test::Stm { branches, audits, .. } => {
+            let bank = Bank { branches: branches as usize, audits };
+            (bench::transactions(target, &built(), shown, bank), shown)
+        }
     };
     Ok((lines.map_err(|error| Failure::new(WRONG, error))?, shown))
+}
+
+fn homes(memory: Memory) -> Homes {
+    match memory {
+        Memory::Machine => Homes::Machine,
+        Memory::First => Homes::First,
+        Memory::Spread => Homes::Spread,
+    }
 }
 
 fn unit(shown: Shown) -> &'static str {
@@ -78,11 +158,12 @@ fn unit(shown: Shown) -> &'static str {
 
 fn comparison(test: &str, machines: [&Target; 2], shown: Shown, both: &[Comparison]) -> String {
     let [first, second] = machines.map(Target::name);
-    let mut text = format!("{test}: {}\n\n{:<16}{:>14}", unit(shown), "", "");
+    let names = both.iter().map(|comparison| comparison.name.len() + 1).max().unwrap_or(0).max(16);
+    let mut text = format!("{test}: {}\n\n{:<names$}{:>14}", unit(shown), "", "");
     let _ = writeln!(text, "{first:>12}{second:>12}{:>12}", "difference");
     for Comparison { name, at, first, second, ratio } in both {
         let off = 100.0 * (ratio - 1.0);
-        let _ = writeln!(text, "{name:<16}{at:>14}{first:>12.2}{second:>12.2}{off:>+10.0} %");
+        let _ = writeln!(text, "{name:<names$}{at:>14}{first:>12.2}{second:>12.2}{off:>+10.0} %");
     }
     let _ = writeln!(text, "\nThe middle difference is {:.0} %.", bench::error_percent(both));
     text
@@ -95,23 +176,15 @@ fn here_or_there<T>(target: &Target, (here, there): (T, T)) -> T {
     }
 }
 
-fn request(stress: &Stress, target: &Target, locks: usize) -> Request {
+fn request(stress: &Stress, target: &Target, locks: usize, pause: Pause) -> Request {
     let measured = stress.seconds.unwrap_or(here_or_there(target, SECONDS));
     let load = Load {
         threads: 1,
-        placement: match stress.placement {
-            Placement::Near => world::Placement::Near,
-            Placement::Far => world::Placement::Far,
-            Placement::Anywhere => world::Placement::Anywhere,
-        },
+        placement: placement(stress.placement),
         locks,
         data: true,
-        // As the figures have it: with many locks the next one is another one anyway.
-        pause: stress.pause.unwrap_or(if locks == 1 { Pause::Transfer } else { Pause::None }),
-        homes: match stress.memory {
-            Memory::First => Homes::First,
-            Memory::Spread => Homes::Spread,
-        },
+        pause,
+        homes: homes(stress.memory.unwrap_or(Memory::First)),
         timed: stress.latency,
         warm_up: stress.warm_up.unwrap_or(measured * WARM_UP),
         measured,

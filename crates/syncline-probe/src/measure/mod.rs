@@ -12,7 +12,7 @@ use crate::bench::Bench;
 use crate::case::ACCESSES;
 use crate::error::Error;
 use crate::layout::Layout;
-use crate::measurement::{Cell, Distance, Measurement, Mine, Shared};
+use crate::measurement::{Cell, Distance, Measurement, Mine, Shared, Stays};
 use crate::note::{self, Facts};
 use crate::plan::{self, Crew};
 use crate::statistic::{Summary, median};
@@ -83,6 +83,7 @@ pub fn measure<B: Bench>(
     let mut probe = Probe::new(bench, effort);
     let mut cells = vec![Vec::new(); classes * CASES];
     let mut mine = vec![Vec::new(); classes * MINE.len()];
+    let mut stays = vec![Vec::new(); classes];
     let mut shared = vec![Vec::new(); numbers.len() * ACCESSES.len()];
     let mut own = local::Samples::default();
     let order = plan::nearest_first(topology, 0);
@@ -91,6 +92,7 @@ pub fn measure<B: Bench>(
             for crew in crews {
                 let mine = &mut mine[class * MINE.len()..][..MINE.len()];
                 probe.crew(crew, &mut cells[class * CASES..][..CASES], mine)?;
+                probe.stays(crew, &mut stays[class])?;
                 step();
             }
         }
@@ -116,11 +118,16 @@ pub fn measure<B: Bench>(
         let (sharers, access) = (numbers[n / ACCESSES.len()], ACCESSES[n % ACCESSES.len()]);
         Some(Shared { sharers, access, cycles: Summary::of(samples)? })
     });
+    let stays = stays
+        .iter()
+        .enumerate()
+        .filter_map(|(distance, samples)| Some(Stays { distance, share: Summary::of(samples)? }));
     let mut measurement = Measurement {
         subject: probe.subject(),
         distances: distances(bench, &crews),
         cells: summaries.collect(),
         mine: mine.collect(),
+        stays: stays.collect(),
         local: own.summary(),
         sharers: sharers.collect(),
         matrix,

@@ -6,12 +6,16 @@ use crate::error::Error;
 use crate::measure::Effort;
 use crate::measurement::Subject;
 use crate::plan::Crew;
+use crate::runs;
 use crate::sequence::{CHAIN, LAPS, PLACES, Timing, WORK, ticks};
 use crate::statistic::{median, middle_mean};
 use crate::topology::Source;
 
 /// The cases of a distance.
 pub(super) const CASES: usize = ACCESSES.len() * STATES.len();
+
+/// A sample of runs takes as long as some of the chains.
+const ROUNDS_OF_A_RUN: u32 = 6;
 
 /// What is done to a line of one's own that another has read.
 pub(super) const MINE: [Access; 2] = [Access::Load, Access::Store];
@@ -117,6 +121,15 @@ impl<'b, B: Bench> Probe<'b, B> {
         let steps = [(0, Touch::Store), (1, Touch::Load)];
         for (access, samples) in MINE.into_iter().zip(mine) {
             samples.extend(self.cycles(&lines, &crew.pair(), &steps, access, clock)?);
+        }
+        Ok(())
+    }
+
+    /// For how long a line stays with who has it: a share for each of some samples.
+    pub(super) fn stays(&self, crew: &Crew, samples: &mut Vec<f64>) -> Result<(), Error> {
+        let lines = self.bench.lines(1, crew.holder)?;
+        for _ in 0..self.effort.rounds.div_ceil(ROUNDS_OF_A_RUN) {
+            samples.extend(runs::share(self.bench, &lines, [crew.asker, crew.holder])?);
         }
         Ok(())
     }

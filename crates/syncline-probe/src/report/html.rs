@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use syncline_page::{Escaped, Page};
 
 use super::heat_map::heat_map;
-use super::number::{cycles, heading, spread};
+use super::number::{self, cycles, heading, spread};
 use super::shape::shape;
 use crate::case::{ACCESSES, Access, STATES, State, state_name};
 use crate::measurement::Measurement;
@@ -141,6 +141,9 @@ fn remote(measurement: &Measurement, distance: usize) -> String {
          distance: {}, such as processors {a} and {b}; measured: {}.",
         about.pairs, about.measured
     );
+    let stays = measurement.stays.iter().find(|stays| stays.distance == distance);
+    let stays = stays.map_or(String::new(), |of| format!(" {}", number::stays(&of.share)));
+    let remark = remark + &stays;
     section(&format!("d{distance}"), &about.name, &remark, &table(measurement, rows))
 }
 

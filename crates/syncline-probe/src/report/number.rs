@@ -18,6 +18,16 @@ pub fn spread(summary: &Summary) -> String {
     }
 }
 
+/// How long a line stays with who has it, in words.
+pub fn stays(share: &Summary) -> String {
+    let percent = |share: f64| (100.0 * share).round();
+    format!(
+        "A line stays with who has it for {} ±{} % of the time that the other needs to get it.",
+        percent(share.median),
+        percent((share.high - share.low) / 2.0)
+    )
+}
+
 /// The operations as headings.
 pub fn heading(access: Access) -> &'static str {
     match access {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::heat_map::Scale;
-use super::number::{cycles, heading, spread};
+use super::number::{self, cycles, heading, spread};
 use super::shape::shape;
 use crate::case::{ACCESSES, Access, STATES, State, state_name};
 use crate::measurement::Measurement;
@@ -122,6 +122,9 @@ fn remote(measurement: &Measurement, distance: usize, out: &mut impl Write) -> i
             let mine = |access| measurement.mine(access, distance);
             row(measurement, out, "own, read", mine)?;
         }
+    }
+    if let Some(stays) = measurement.stays.iter().find(|stays| stays.distance == distance) {
+        writeln!(out, "  {}", number::stays(&stays.share))?;
     }
     writeln!(out)
 }

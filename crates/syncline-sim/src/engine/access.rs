@@ -5,6 +5,18 @@ use super::{Engine, Then, ThreadId};
 use crate::line::Line;
 use crate::machine::{Access, Homes, State};
 
+/// Where lines are placed that come up and that nobody has given a home.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fresh {
+    /// As the machine's description has it.
+    #[default]
+    Machine,
+    /// At this node, or the nearest to it that has memory.
+    At(usize),
+    /// One node after the other.
+    InTurn,
+}
+
 /// Bytes of a line; every machine has the same.
 pub const LINE: usize = 64;
 
@@ -44,19 +56,27 @@ impl Engine<'_> {
         if line as usize == next {
             let machine = self.machine;
             let cache = self.threads.get(self.current as usize).map_or(0, |t| t.cache as usize);
-            let node = match machine.description.homes {
-                Homes::FirstTouch => machine.node_of(cache),
+            let nodes = machine.description.nodes;
+            let node = match (self.fresh, machine.description.homes) {
+                (Fresh::At(node), _) => node % nodes,
+                (Fresh::InTurn, _) => next % nodes,
+                (Fresh::Machine, Homes::FirstTouch) => machine.node_of(cache),
                 // By the order in which lines come up, so that a run does not depend on
                 // where the system has put them; scattered by a multiplicative hash.
-                Homes::Hashed => {
+                (Fresh::Machine, Homes::Hashed) => {
                     let scattered = (next as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-                    (scattered % machine.description.nodes as u64) as usize
+                    (scattered % nodes as u64) as usize
                 }
             };
             self.lines.push(Line::new(machine.memory_near(node), cache));
         }
         self.latest_line = Some((number, line));
         line
+    }
+
+    /// Says where lines are placed from now on that nobody gives a home.
+    pub fn place(&mut self, fresh: Fresh) {
+        self.fresh = fresh;
     }
 
     /// Gives the lines of these addresses their home, whoever touches them first: this node, or
@@ -105,6 +125,9 @@ impl Engine<'_> {
         {
             return self.access_here(access, number, u64::from(cycles), leaves);
         }
+        if let Some((cycles, leaves)) = self.stays(access, number, cache) {
+            return self.access_here(access, number, cycles, leaves);
+        }
         let done = self.serve(access, number, cache);
         let leaves = done + u64::from(self.machine.quickest());
         self.finish(access, number, done, leaves, access != Access::Load)
@@ -112,10 +135,20 @@ impl Engine<'_> {
 
     /// An access by a cache, whatever its thread does meanwhile, and when it is done.
     pub(super) fn reach_line(&mut self, access: Access, number: u32, cache: usize) -> u64 {
-        match self.find(access, number, cache) {
+        let here = self.find(access, number, cache);
+        match here.or_else(|| self.stays(access, number, cache).map(|(cycles, _)| cycles)) {
             Some(cycles) => self.now + cycles,
             None => self.serve(access, number, cache),
         }
+    }
+
+    /// Cycles of an access to a line that others have asked for and that is still the cache's own,
+    /// and until when it is.
+    #[inline]
+    fn stays(&self, access: Access, number: u32, cache: usize) -> Option<(u64, u64)> {
+        let cycles = u64::from(self.machine.local(access)?);
+        let line = &self.lines[number as usize];
+        line.stays_beyond(cache, self.now + cycles).map(|until| (cycles, until))
     }
 
     /// Cycles of an access to a line that the cache has as it needs it.
@@ -148,6 +181,7 @@ impl Engine<'_> {
             return self.levels.touch(cache, number) == 0;
         }
         self.still_here(Access::Store, number, u64::from(cycles)).is_some()
+            || self.stays(Access::Store, number, cache).is_some()
     }
 
     /// A thread that goes on now has this line, and may write to it.
@@ -240,6 +274,10 @@ impl Engine<'_> {
         let cycles = line.cycles(self.machine, access, cache);
         let occupied = line.occupied(self.machine, access, cache, cycles);
         let begins = line.free_at.max(self.now);
+        let stays = self.machine.stays(cycles);
+        if stays > 0 {
+            line.stay(self.now, begins + stays);
+        }
         line.free_at = begins + u64::from(occupied);
         line.access(self.machine, access, cache);
         begins + u64::from(cycles)

@@ -26,7 +26,7 @@ use rustc_hash::FxHashMap;
 use crate::levels::Levels;
 use crate::line::Line;
 use crate::machine::Machine;
-pub use access::LINE;
+pub use access::{Fresh, LINE};
 use buffer::Words;
 pub(crate) use buffer::{Storing, Until};
 pub(crate) use context::{act, act_after, wait, with};
@@ -70,6 +70,7 @@ pub struct Engine<'m> {
     inboxes: Inboxes,
     words: Words,
     lines: Vec<Line>,
+    fresh: Fresh,
     levels: Levels,
     by_address: FxHashMap<usize, u32>,
     latest_line: Option<(usize, u32)>,
@@ -138,6 +139,7 @@ impl<'m> Engine<'m> {
             inboxes: Inboxes::of(machine),
             words: Words::default(),
             lines: Vec::new(),
+            fresh: Fresh::Machine,
             levels: Levels::of(machine),
             by_address: FxHashMap::default(),
             latest_line: None,

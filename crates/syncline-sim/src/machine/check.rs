@@ -44,6 +44,9 @@ fn cores(d: &Description) -> Result<(), String> {
     if d.protocol == Protocol::Uncached && !d.levels.is_empty() {
         return Err("levels: there are no caches where protocol is uncached".to_owned());
     }
+    if d.stays.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
+        return Err("stays: a share, from 0 to 1".to_owned());
+    }
     match d.store_buffer {
         Some(_) if d.protocol == Protocol::Uncached => {
             return Err("store_buffer: not simulated where protocol is uncached".to_owned());
@@ -253,6 +256,8 @@ mod tests {
         refused("opteron", |d| d.levels[1].bytes = 1 << 40, "levels: up to 4");
         refused("opteron", |d| d.levels[0].bytes = 0, "levels: up to 4");
         refused("opteron", |d| d.levels[2].cycles = u32::MAX, "levels: up to 4");
+        refused("opteron", |d| d.stays = Some(1.1), "stays: a share");
+        refused("opteron", |d| d.stays = Some(f64::NAN), "stays: a share");
         refused("opteron", |d| d.store_buffer = Some(0), "store_buffer: from 1");
         refused("opteron", |d| d.store_buffer = Some(1 << 40), "store_buffer: from 1");
         refused("scc", |d| d.store_buffer = Some(1), "store_buffer: not simulated");

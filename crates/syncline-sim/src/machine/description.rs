@@ -58,6 +58,10 @@ pub struct Description {
     /// named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store_buffer: Option<usize>,
+    /// For which share of an access's cycles a line stays with the cache that it is fetched from,
+    /// whose threads go on using it; not at all where it is not named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stays: Option<f64>,
     /// Cycles of a load, by the line's state.
     pub load: Costs,
     /// Cycles of a store.

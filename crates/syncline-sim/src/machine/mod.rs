@@ -254,6 +254,13 @@ impl Machine {
         }
     }
 
+    /// For how many cycles of an access that takes so many a line stays with who has it: a request
+    /// has a way to go before the line leaves.
+    #[inline]
+    pub(crate) fn stays(&self, cycles: u32) -> u64 {
+        self.description.stays.map_or(0, |share| (f64::from(cycles) * share) as u64)
+    }
+
     /// Cycles that another cache's access takes at least.
     #[inline]
     pub fn quickest(&self) -> u32 {

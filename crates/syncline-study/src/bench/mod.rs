@@ -2,6 +2,7 @@
 //! came of them, as a table or as data.
 
 mod compare;
+mod programs;
 
 use std::fmt::Write as _;
 
@@ -17,6 +18,7 @@ use crate::stress::{Homes, Load, Outcome};
 use crate::target::Target;
 use crate::world::World;
 pub use compare::{Comparison, compared, error_percent};
+pub use programs::{SERVERS, channels, table as tables, transactions};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -107,21 +109,45 @@ pub fn atomics(target: &Target, request: &Request, shown: Shown) -> Result<Vec<L
 /// If a name is not known.
 pub fn uncontended(target: &Target, request: &Request, turns: u32) -> Result<Vec<Line>, Error> {
     on!(target, world => {
-        let mut lines = Vec::new();
-        for contender in chosen(world, request)? {
-            let partners = world.partners().into_iter().map(|(name, place)| (name, Some(place)));
-            for (at, partner) in [(ALONE.to_owned(), None)].into_iter().chain(partners) {
-                let cycles = |seed| {
-                    let turns = Turns { warm_up: turns / 10, measured: turns, seed };
-                    (contender.uncontended)(world, partner, &turns)
-                };
-                let outcomes = (0..request.repetitions as u64)
-                    .map(|n| Outcome { cycles: cycles(request.load.seed + n), ..Outcome::default() });
-                lines.push(line(contender.name, at, Shown::Cycles, outcomes.collect()));
-            }
-        }
-        Ok(lines)
+        let partners = world.partners().into_iter().map(|(name, place)| (name, Some(place)));
+        let places: Vec<_> = [(ALONE.to_owned(), None)].into_iter().chain(partners).collect();
+        let contenders = chosen(world, request)?;
+        let tests = contenders.iter().map(|c| (c.name, c.uncontended));
+        Ok(over_places(request, tests.collect(), &places, |test, partner, seed| {
+            test(world, *partner, &Turns { warm_up: turns / 10, measured: turns, seed })
+        }))
     })
+}
+
+/// Cycles of each test by the distance of a partner.
+fn over_distances<W: World, T>(
+    world: &W,
+    request: &Request,
+    tests: Vec<(&str, T)>,
+    cycles: impl Fn(&T, usize, u64) -> f64,
+) -> Vec<Line> {
+    over_places(request, tests, &world.partners(), |test, &partner, seed| {
+        cycles(test, partner, seed)
+    })
+}
+
+/// Cycles of each test at each place.
+fn over_places<T, P>(
+    request: &Request,
+    tests: Vec<(&str, T)>,
+    places: &[(String, P)],
+    cycles: impl Fn(&T, &P, u64) -> f64,
+) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (name, test) in &tests {
+        for (at, place) in places {
+            let seeds = (0..request.repetitions as u64).map(|n| request.load.seed + n);
+            let outcomes = seeds
+                .map(|seed| Outcome { cycles: cycles(test, place, seed), ..Outcome::default() });
+            lines.push(line(name, at.clone(), Shown::Cycles, outcomes.collect()));
+        }
+    }
+    lines
 }
 
 /// The names that are asked for, all of which must be known.
@@ -152,7 +178,7 @@ fn over_threads<W: World, T>(
     tests: Vec<(&str, T)>,
     run: impl Fn(&T, &Load) -> Outcome,
 ) -> Result<Vec<Line>, Error> {
-    if !W::SIMULATED && request.load.homes != Homes::First {
+    if !W::SIMULATED && request.load.homes == Homes::Spread {
         return Err(Error::Homes);
     }
     let steps = if request.threads.is_empty() { world.steps() } else { request.threads.clone() };
@@ -199,12 +225,13 @@ pub fn table(lines: &[Line], shown: Shown) -> String {
         }
     }
     let width = columns.iter().map(|column| column.len() + 2).max().unwrap_or(0).max(9);
-    let mut text = format!("{:<16}", "");
+    let names = rows.iter().map(|row| row.len() + 1).max().unwrap_or(0).max(16);
+    let mut text = format!("{:<names$}", "");
     for column in &columns {
         let _ = write!(text, "{column:>width$}");
     }
     for row in rows {
-        let _ = write!(text, "\n{row:<16}");
+        let _ = write!(text, "\n{row:<names$}");
         for line in lines.iter().filter(|line| line.name == row) {
             let _ = write!(text, "{:>width$}", number(shown.of(&line.outcome)));
         }

@@ -9,6 +9,7 @@ mod check;
 mod hardware;
 mod known;
 mod locks;
+mod memcached;
 mod messages;
 mod paper;
 mod placement;
@@ -84,7 +85,7 @@ pub const ROWS: [Row; 40] = [
     row("S15", "Figure 11", "-", "hash table, low contention: longer sections scale better except on Tilera; message passing below the locks; spin locks best; Xeon has the highest throughput", Figures(&["figure-11"], table::low_contention)),
     row("S16", "Figure 11", "25 %", "hash table, high contention: message passing beats locks on three of four machines; Niagara reaches 10 times one thread at 36", Figures(&["figure-11"], table::high_contention)),
     row("S17", "6.3", "-", "hash table, high contention, without pinning: 4 to 6 times lower at most on multi-sockets", Figures(&["figure-11", "figure-11-unpinned"], table::unpinned)),
-    row("S18", "6.4", "-", "Memcached, set-only: other locks than the mutex win 29 to 50 % on three of four machines; get-only: no difference", Elsewhere("`syncline try`, docs/memcached.md: no comparison is decided on two processors", "open")),
+    row("S18", "6.4, Figure 12", "-", "Memcached, set-only: other locks than the mutex win 29 to 50 % on three of four machines; get-only: no difference", Figures(&["figure-12"], memcached::check)),
     row("S19", "8", "-", "two-socket Opteron 2384 and Xeon X5660: crossing costs 1.6 and 2.7 times; the same trends", Figures(&["table-2", "figure-4", "figure-5"], two_sockets::check)),
     row("S20", "5.3", "25 %", "Opteron: message passing is up to 2.5 times faster with write-prefetch", Figures(&["figure-9"], messages::prefetch)),
     row("M1", "Table 2", "25 %", "48 processes: quartiles of lock and unlock for three schemes and three mixes", WINDOWS),

@@ -11,6 +11,7 @@ use crate::on;
 use crate::stress::hardware_messages as hardware;
 use crate::stress::messages::{self, Fetched, Plain, Way};
 use crate::stress::uncontended::Turns;
+use crate::stress::{Homes, Load, Pause};
 use crate::target::Target;
 use crate::world::World;
 
@@ -132,6 +133,7 @@ fn one_server<W: World>(lab: &Lab, world: &W) -> Option<Panel> {
         WAYS.iter().flat_map(|(_, way)| clients.iter().map(move |&n| (*way, n))).collect();
     let values = lab.measure::<W, _>(&points, |&(way, clients), seed| {
         let load = load::<W>(lab, clients + 1, 1, seed);
+        let load = Load { pause: Pause::None, homes: Homes::Machine, ..load };
         messages::one_server::<W, Fetched<W>>(world, way, &load).per_second / 1e6
     });
     let mut values = values.into_iter();

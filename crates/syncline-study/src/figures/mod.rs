@@ -2,6 +2,7 @@
 //! what came of it. A new one is a file, and a line in [`PLANS`].
 
 mod atomics;
+pub mod memcached;
 pub mod messages;
 pub mod placement;
 pub mod scalability;
@@ -39,7 +40,7 @@ pub struct Plan {
 }
 
 /// All of them, in the order of the papers.
-pub const PLANS: [Plan; 15] = [
+pub const PLANS: [Plan; 16] = [
     tables::REMOTE,
     tables::LOCAL,
     ticket::PLAN,
@@ -53,6 +54,7 @@ pub const PLANS: [Plan; 15] = [
     messages::SERVER,
     table::PLAN,
     table::UNPINNED,
+    memcached::PLAN,
     transactions::PLAN,
     placement::PLAN,
 ];

@@ -10,10 +10,10 @@ use super::{Plan, WINDOW, contenders, load};
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;
 use crate::on;
-use crate::stress::Load;
 use crate::stress::contenders::Contender;
 use crate::stress::hardware_table;
 use crate::stress::table::{self, Shape};
+use crate::stress::{Homes, Load};
 use crate::world::{Placement, World};
 
 /// The plan.
@@ -79,7 +79,7 @@ fn measure<W: World>(
     let values = lab.measure::<W, _>(&points, |&(shape, threads, kind), seed| {
         let (warm_up, measured) = lab.whole_window::<W>(WINDOW);
         let load = load::<W>(lab, threads, 2, seed);
-        let load = Load { placement, warm_up, measured, ..load };
+        let load = Load { placement, homes: Homes::Machine, warm_up, measured, ..load };
         let per_second = match (kind, hardware) {
             (Some(contender), _) => (contender.table)(world, shape, &load).per_second,
             (None, None) => table::served(world, shape, &load).per_second,

@@ -11,7 +11,7 @@ use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;
 use crate::on;
 use crate::stress::transactions::{self, Bank};
-use crate::stress::{Load, Outcome};
+use crate::stress::{Homes, Load, Outcome};
 use crate::world::World;
 
 /// The plan.
@@ -60,7 +60,8 @@ fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
         lines.iter().flat_map(|line| steps.iter().map(move |&step| (line, step))).collect();
     let values = lab.measure::<W, _>(&points, |&(&(bank, _, run), threads), seed| {
         let (warm_up, measured) = lab.whole_window::<W>(WINDOW);
-        let load = Load { warm_up, measured, ..load::<W>(lab, threads, 2, seed) };
+        let load = load::<W>(lab, threads, 2, seed);
+        let load = Load { homes: Homes::Machine, warm_up, measured, ..load };
         run(world, bank, &load).per_second / 1e6
     });
     let mut values = values.into_iter();

@@ -5,6 +5,7 @@ use syncline::lock::ticket::Eager;
 use syncline::lock::{Anderson, Cohort, Hclh, RawLock, Ticket};
 use syncline::wait::Spin;
 
+use super::memcached::{self, Request};
 use super::table::{self, Shape};
 use super::uncontended::{self, Turns};
 use super::{Load, Outcome, throughput};
@@ -20,6 +21,8 @@ pub struct Contender<W: World> {
     pub uncontended: fn(&W, Option<usize>, &Turns) -> f64,
     /// A hash table with it in each bucket: [`table`].
     pub table: fn(&W, Shape, &Load) -> Outcome,
+    /// memcached's sections with it: [`memcached`].
+    pub memcached: fn(&W, &Request, &Load) -> Outcome,
 }
 
 impl<W: World> Contender<W> {
@@ -29,6 +32,7 @@ impl<W: World> Contender<W> {
             throughput: throughput::run::<W, L>,
             uncontended: uncontended::run::<W, L>,
             table: table::run::<W, L>,
+            memcached: memcached::run::<W, L>,
         }
     }
 

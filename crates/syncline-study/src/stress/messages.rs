@@ -5,7 +5,7 @@ use syncline::channel::{self, Duplex, Exclusive, Inbox, RawChannel, Shared, Sing
 use syncline::wait::Spin;
 
 use super::uncontended::Turns;
-use super::{Load, Outcome, Tally, outcome, stagger};
+use super::{Homes, Load, Outcome, Tally, outcome, rest, stagger};
 use crate::world::{Body, Course, Phase, Placement, Watch, World};
 
 /// What fills a line beside its flags.
@@ -39,7 +39,8 @@ pub fn between_two<W: World, Q: RawChannel<Item = Message>>(
     let mut cycles = 0;
     let took = &mut cycles;
     let first = world.places(1, Placement::Near)[0];
-    let course = Course { warm_up: 0.0, measured: 0.0, seed: turns.seed, shared: Vec::new() };
+    let (shared, homes) = (Vec::new(), Homes::Machine);
+    let course = Course { warm_up: 0.0, measured: 0.0, seed: turns.seed, shared, homes };
     let turns = *turns;
     let all = turns.warm_up + turns.measured;
     let bodies: [(usize, Body<'_, W>); 2] = match way {
@@ -84,7 +85,7 @@ fn timed<W: World>(turns: &Turns, mut message: impl FnMut()) -> u64 {
 }
 
 /// Messages in a second that one server on the first hardware thread gets from clients on the
-/// others; `load.threads` counts them all.
+/// others; `load.threads` counts them all. What is timed is sending, and waiting for the answer.
 pub fn one_server<W: World, Q: RawChannel<Item = Message>>(
     world: &W,
     way: Way,
@@ -93,21 +94,32 @@ pub fn one_server<W: World, Q: RawChannel<Item = Message>>(
     let places = world.places(load.threads, load.placement);
     let clients = load.threads.saturating_sub(1);
     let mut inbox = Inbox::<Message, Q>::over(clients.max(1), 1);
-    let mut tally = Tally::default();
+    let (mut served, mut tallies) = (Tally::default(), vec![Tally::default(); clients]);
     let mut answers = Vec::new();
     let mut threads: Vec<(usize, Body<'_, W>)> = Vec::new();
-    let spread = load.spread(world, &places);
-    for (number, &place) in places.iter().enumerate().skip(1) {
+    let pause = load.pause(world, &places);
+    let spread = world.transfer(&places) * load.threads as u64;
+    for ((number, &place), tally) in places.iter().enumerate().skip(1).zip(&mut tallies) {
         let (_, mut sender) = inbox.connect().expect("there is a slot for each client");
         let (answer, mut answered) = channel::over::<Q>(1);
         answers.push(answer);
         let client: Body<'_, W> = Box::new(move |watch| {
-            stagger::<W>(&mut load.chance(number), spread);
-            while watch.phase() != Phase::Over && sender.send(MESSAGE).is_ok() {
-                if way == Way::Round && answered.recv().is_err() {
+            let mut chance = load.chance(number);
+            stagger::<W>(&mut chance, spread);
+            let mut counted = Tally::default();
+            while watch.phase() != Phase::Over {
+                let began = if load.timed { W::now() } else { 0 };
+                let sent = sender.send(MESSAGE).is_ok();
+                if !sent || way == Way::Round && answered.recv().is_err() {
                     break;
                 }
+                let took = if load.timed { W::now() - began } else { 0 };
+                if watch.phase() == Phase::Measured {
+                    counted.note(true, took);
+                }
+                rest::<W>(&mut chance, pause);
             }
+            *tally = counted;
         });
         threads.push((place, client));
     }
@@ -119,11 +131,12 @@ pub fn one_server<W: World, Q: RawChannel<Item = Message>>(
                 let _ = answers[client].send(message);
             }
             if watch.phase() == Phase::Measured {
-                tally.note(true, 0);
+                served.note(true, 0);
             }
         }
     });
     threads.insert(0, (places[0], server));
-    let seconds = world.run(&load.course(Vec::new()), threads);
-    outcome(&[tally], seconds, 0)
+    let seconds = world.run(&load.course_of_all(), threads);
+    let Outcome { cycles, fairness, .. } = outcome(&tallies, seconds, world.clock_cost());
+    Outcome { cycles, fairness, ..outcome(&[served], seconds, 0) }
 }

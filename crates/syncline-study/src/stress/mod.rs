@@ -4,6 +4,7 @@ pub mod atomics;
 pub mod contenders;
 pub mod hardware_messages;
 pub mod hardware_table;
+pub mod memcached;
 pub mod messages;
 pub mod table;
 pub mod throughput;
@@ -55,9 +56,11 @@ pub enum Pause {
 /// Where shared memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Homes {
+    /// As the machine does it: at the node that touches it first, or hashed.
+    Machine,
     /// At the node of the first thread: SSYNC's.
     First,
-    /// Lock by lock at another node.
+    /// Lock by lock, or line by line, at another node.
     Spread,
 }
 
@@ -106,14 +109,22 @@ fn outcome(tallies: &[Tally], seconds: f64, clock_cost: u64) -> Outcome {
 }
 
 impl Load {
+    /// The course of a test that shares these lines and no others.
     fn course(&self, shared: Vec<Range<usize>>) -> Course {
-        let node = |number| if self.homes == Homes::First { 0 } else { number };
+        let node = |number| if self.homes == Homes::Spread { number } else { 0 };
         let shared = shared.into_iter().enumerate().map(|(n, lines)| (lines, node(n)));
+        let shared = if self.homes == Homes::Machine { Vec::new() } else { shared.collect() };
+        Course { shared, homes: Homes::Machine, ..self.course_of_all() }
+    }
+
+    /// The course of a test that shares whatever its threads use.
+    fn course_of_all(&self) -> Course {
         Course {
             warm_up: self.warm_up,
             measured: self.measured,
             seed: self.seed,
-            shared: shared.collect(),
+            shared: Vec::new(),
+            homes: self.homes,
         }
     }
 

@@ -7,7 +7,7 @@ use syncline::lock::RawLock;
 use syncline::table::{LockTable, ServedTable, TableClient};
 use syncline::wait::Spin;
 
-use super::{Load, Outcome, Tally, outcome};
+use super::{Load, Outcome, Tally, outcome, rest};
 use crate::world::{Body, Phase, Watch, World};
 
 /// How large a table is.
@@ -87,6 +87,7 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
 ) -> Outcome {
     let table = shape.table::<L>();
     let places = world.places(load.threads, load.placement);
+    let pause = load.pause(world, &places);
     let mut tallies = vec![Tally::default(); load.threads];
     let threads = places.iter().zip(&mut tallies).enumerate().map(|(number, (&place, tally))| {
         let table = &table;
@@ -95,19 +96,22 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
             let mut counted = Tally::default();
             loop {
                 let (operation, key) = shape.next(&mut chance);
+                let began = if load.timed { W::now() } else { 0 };
                 let found = apply(table, operation, key);
+                let took = if load.timed { W::now() - began } else { 0 };
                 match watch.phase() {
                     Phase::WarmUp => {}
-                    Phase::Measured => counted.note(found, 0),
+                    Phase::Measured => counted.note(found, took),
                     Phase::Over => break,
                 }
+                rest::<W>(&mut chance, pause);
             }
             *tally = counted;
         });
         (place, body)
     });
-    let seconds = world.run(&load.course(Vec::new()), threads.collect());
-    outcome(&tallies, seconds, 0)
+    let seconds = world.run(&load.course_of_all(), threads.collect());
+    outcome(&tallies, seconds, world.clock_cost())
 }
 
 /// Threads of which one is a server.
@@ -149,6 +153,7 @@ pub fn served<W: World>(world: &W, shape: Shape, load: &Load) -> Outcome {
         table.put(key, CARRIED);
     }
     let (servers, clients) = table.serve::<Spin>(crew.clients.len());
+    let pause = load.pause(world, &places);
     let mut tallies = vec![Tally::default(); crew.clients.len()];
     let mut threads: Vec<(usize, Body<'_, W>)> = Vec::new();
     for (&place, server) in crew.servers.iter().zip(servers) {
@@ -158,33 +163,37 @@ pub fn served<W: World>(world: &W, shape: Shape, load: &Load) -> Outcome {
     let asking = crew.clients.iter().zip(clients).zip(&mut tallies).enumerate();
     for (number, ((&place, client), tally)) in asking {
         let client: Body<'_, W> = Box::new(move |watch| {
-            *tally = ask::<W>(shape, client, &mut load.chance(number), watch);
+            *tally = ask::<W>(shape, client, (load.timed, pause), load.chance(number), watch);
         });
         threads.push((place, client));
     }
-    let seconds = world.run(&load.course(Vec::new()), threads);
-    outcome(&tallies, seconds, 0)
+    let seconds = world.run(&load.course_of_all(), threads);
+    outcome(&tallies, seconds, world.clock_cost())
 }
 
 fn ask<W: World>(
     shape: Shape,
     mut client: TableClient<Carried, Spin, W::Memory>,
-    chance: &mut fastrand::Rng,
+    (timed, pause): (bool, u64),
+    mut chance: fastrand::Rng,
     watch: &W::Watch,
 ) -> Tally {
     let mut counted = Tally::default();
     loop {
-        let (operation, key) = shape.next(chance);
+        let (operation, key) = shape.next(&mut chance);
+        let began = if timed { W::now() } else { 0 };
         let answer = match operation {
             Operation::Get => client.get(key),
             Operation::Put => client.put(key, CARRIED),
             Operation::Remove => client.remove(key),
         };
         let found = answer.expect("servers stay until the clients have gone").is_some();
+        let took = if timed { W::now() - began } else { 0 };
         match watch.phase() {
             Phase::WarmUp => {}
-            Phase::Measured => counted.note(found, 0),
+            Phase::Measured => counted.note(found, took),
             Phase::Over => return counted,
         }
+        rest::<W>(&mut chance, pause);
     }
 }

@@ -1,8 +1,8 @@
 //! A bank's transactions under load (SSYNC, section 4.3: TM2C): over an engine in shared memory,
 //! over lock servers that are asked by message, and under one lock for all.
 //!
-//! The bank has branches of eight accounts. A transfer moves money between two accounts of a
-//! branch; an audit adds up a branch, and has to find what it always had.
+//! The bank has branches of eight accounts, each on lines of its own. A transfer moves money between
+//! two accounts of a branch; an audit adds up a branch, and has to find what it always had.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
@@ -13,7 +13,7 @@ use syncline::stm::{Engine, Served, Session, Shared, TCell};
 use syncline::wait::Spin;
 
 use super::table::Crew;
-use super::{Load, Outcome, Tally, outcome};
+use super::{Load, Outcome, Tally, outcome, rest};
 use crate::world::{Body, Phase, Watch, World};
 
 /// Accounts of a branch.
@@ -30,46 +30,49 @@ pub struct Bank {
     pub audits: u8,
 }
 
-/// What a thread does.
+/// The accounts of a branch. Where they begin on their lines is the same in every run.
+type Branch<A> = Padded<[A; ACCOUNTS]>;
+
+/// What a thread does in a branch.
 enum Transaction {
-    /// Between two accounts, by their places in the bank.
+    /// Between two accounts, by their places.
     Transfer(usize, usize),
-    /// The account with which a branch begins.
-    Audit(usize),
+    Audit,
 }
 
 impl Bank {
-    fn accounts(self) -> usize {
-        self.branches * ACCOUNTS
+    fn branches<A>(self, account: impl Fn() -> A) -> Vec<Branch<A>> {
+        (0..self.branches).map(|_| Padded(std::array::from_fn(|_| account()))).collect()
     }
 
-    fn next(self, chance: &mut fastrand::Rng) -> Transaction {
-        let branch = chance.usize(0..self.branches) * ACCOUNTS;
+    fn next(self, chance: &mut fastrand::Rng) -> (usize, Transaction) {
+        let branch = chance.usize(0..self.branches);
         if chance.u8(0..100) < self.audits {
-            return Transaction::Audit(branch);
+            return (branch, Transaction::Audit);
         }
         let (from, step) = (chance.usize(0..ACCOUNTS), chance.usize(1..ACCOUNTS));
-        Transaction::Transfer(branch + from, branch + (from + step) % ACCOUNTS)
+        (branch, Transaction::Transfer(from, (from + step) % ACCOUNTS))
     }
 }
 
 /// Runs a thread's transactions.
 trait Teller {
-    /// Moves one unit, if it is there.
-    fn transfer(&mut self, from: usize, to: usize);
-    /// What accounts from this one on have together.
-    fn audit(&mut self, first: usize) -> u64;
+    /// Moves one unit from one account of a branch to another, if it is there.
+    fn transfer(&mut self, branch: usize, from: usize, to: usize);
+    /// What the accounts of a branch have together.
+    fn audit(&mut self, branch: usize) -> u64;
 }
 
 /// On an engine.
 struct Transacting<'a, E: Engine> {
-    cells: &'a [TCell<u64, E::Memory>],
+    branches: &'a [Branch<TCell<u64, E::Memory>>],
     session: Session<'a, E>,
 }
 
 impl<E: Engine> Teller for Transacting<'_, E> {
-    fn transfer(&mut self, from: usize, to: usize) {
-        let (from, to) = (&self.cells[from], &self.cells[to]);
+    fn transfer(&mut self, branch: usize, from: usize, to: usize) {
+        let branch = &self.branches[branch];
+        let (from, to) = (&branch[from], &branch[to]);
         self.session.atomically(|tx| {
             if let Some(left) = from.get(tx)?.checked_sub(1) {
                 from.set(tx, left);
@@ -80,11 +83,11 @@ impl<E: Engine> Teller for Transacting<'_, E> {
         });
     }
 
-    fn audit(&mut self, first: usize) -> u64 {
-        let branch = &self.cells[first..first + ACCOUNTS];
+    fn audit(&mut self, branch: usize) -> u64 {
+        let branch = &self.branches[branch];
         self.session.atomically(|tx| {
             let mut sum = 0;
-            for account in branch {
+            for account in branch.iter() {
                 sum += account.get(tx)?;
             }
             Ok(sum)
@@ -95,7 +98,7 @@ impl<E: Engine> Teller for Transacting<'_, E> {
 /// Under one lock.
 struct Locking<'a, L: RawLock<Memory: LongMemory>> {
     lock: &'a L,
-    words: &'a [<L::Memory as LongMemory>::Long],
+    branches: &'a [Branch<<L::Memory as LongMemory>::Long>],
     node: Padded<L::Node>,
 }
 
@@ -111,8 +114,9 @@ impl<L: RawLock<Memory: LongMemory>> Locking<'_, L> {
 }
 
 impl<L: RawLock<Memory: LongMemory>> Teller for Locking<'_, L> {
-    fn transfer(&mut self, from: usize, to: usize) {
-        let (from, to) = (&self.words[from], &self.words[to]);
+    fn transfer(&mut self, branch: usize, from: usize, to: usize) {
+        let branch = &self.branches[branch];
+        let (from, to) = (&branch[from], &branch[to]);
         // Relaxed: the lock orders them.
         self.with(|| {
             if let Some(left) = from.load(Relaxed).checked_sub(1) {
@@ -122,8 +126,8 @@ impl<L: RawLock<Memory: LongMemory>> Teller for Locking<'_, L> {
         });
     }
 
-    fn audit(&mut self, first: usize) -> u64 {
-        let branch = &self.words[first..first + ACCOUNTS];
+    fn audit(&mut self, branch: usize) -> u64 {
+        let branch = &self.branches[branch];
         // Relaxed: as above.
         self.with(|| branch.iter().map(|word| word.load(Relaxed)).sum())
     }
@@ -136,23 +140,28 @@ impl<L: RawLock<Memory: LongMemory>> Teller for Locking<'_, L> {
 fn work<W: World>(
     bank: Bank,
     teller: &mut impl Teller,
-    watch: &W::Watch,
+    (timed, pause): (bool, u64),
     mut chance: fastrand::Rng,
+    watch: &W::Watch,
 ) -> Tally {
     let mut counted = Tally::default();
     loop {
-        match bank.next(&mut chance) {
-            Transaction::Transfer(from, to) => teller.transfer(from, to),
-            Transaction::Audit(first) => {
-                let sum = teller.audit(first);
+        let next = bank.next(&mut chance);
+        let began = if timed { W::now() } else { 0 };
+        match next {
+            (branch, Transaction::Transfer(from, to)) => teller.transfer(branch, from, to),
+            (branch, Transaction::Audit) => {
+                let sum = teller.audit(branch);
                 assert_eq!(sum, ACCOUNTS as u64 * FUNDS, "an audit saw half of a transfer");
             }
         }
+        let took = if timed { W::now() - began } else { 0 };
         match watch.phase() {
             Phase::WarmUp => {}
-            Phase::Measured => counted.note(true, 0),
+            Phase::Measured => counted.note(true, took),
             Phase::Over => return counted,
         }
+        rest::<W>(&mut chance, pause);
     }
 }
 
@@ -171,24 +180,25 @@ fn run<W: World, T: Teller>(
 ) -> Outcome {
     let mut tallies = vec![Tally::default(); places.len()];
     let mut threads: Vec<(usize, Body<'_, W>)> = others;
+    let pause = load.pause(world, places);
     let (hire, retire) = (&hire, &retire);
     for (number, (&place, tally)) in places.iter().zip(&mut tallies).enumerate() {
         let chance = load.chance(number);
         let body: Body<'_, W> = Box::new(move |watch| {
             let mut teller = hire();
-            *tally = work::<W>(bank, &mut teller, watch, chance);
+            *tally = work::<W>(bank, &mut teller, (load.timed, pause), chance, watch);
             drop(teller);
             retire();
         });
         threads.push((place, body));
     }
-    let seconds = world.run(&load.course(Vec::new()), threads);
-    outcome(&tallies, seconds, 0)
+    let seconds = world.run(&load.course_of_all(), threads);
+    outcome(&tallies, seconds, world.clock_cost())
 }
 
 /// That no money was made or lost.
 fn check(bank: Bank, left: u64) {
-    assert_eq!(left, bank.accounts() as u64 * FUNDS, "money was made or lost");
+    assert_eq!(left, (bank.branches * ACCOUNTS) as u64 * FUNDS, "money was made or lost");
 }
 
 /// Transactions on an engine.
@@ -201,10 +211,10 @@ fn on_engine<'a, W: World, E: Engine<Memory = W::Memory>>(
     retire: impl Fn() + Sync,
     others: Vec<(usize, Body<'a, W>)>,
 ) -> Outcome {
-    let cells: Vec<_> = (0..bank.accounts()).map(|_| engine.cell(FUNDS)).collect();
-    let hire = || Transacting { cells: &cells, session: Session::new(engine) };
+    let branches = bank.branches(|| engine.cell(FUNDS));
+    let hire = || Transacting { branches: &branches, session: Session::new(engine) };
     let outcome = run(world, bank, load, places, hire, retire, others);
-    check(bank, cells.into_iter().map(TCell::into_inner).sum());
+    check(bank, branches.into_iter().flat_map(|branch| branch.0).map(TCell::into_inner).sum());
     outcome
 }
 
@@ -213,9 +223,9 @@ fn on_engine<'a, W: World, E: Engine<Memory = W::Memory>>(
 /// # Panics
 /// If an audit finds what can't be, or money was made or lost.
 pub fn shared<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
-    let engine = Shared::<Spin, W::Memory>::default();
+    let engine = Padded(Shared::<Spin, W::Memory>::default());
     let places = world.places(load.threads, load.placement);
-    on_engine(world, bank, load, &places, &engine, || {}, Vec::new())
+    on_engine(world, bank, load, &places, &engine.0, || {}, Vec::new())
 }
 
 /// Transactions over lock servers: the first thread and every third one is a server. With a single
@@ -228,6 +238,7 @@ pub fn served<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
     let crew = Crew::of(&places);
     let clients = crew.clients.len();
     let (engine, servers) = Served::<Spin, W::Memory>::new(clients, crew.servers.len());
+    let engine = Padded(engine);
     let serving = crew.servers.iter().zip(servers).map(|(&place, server)| {
         let body: Body<'_, W> = Box::new(move |_| server.serve());
         (place, body)
@@ -239,7 +250,7 @@ pub fn served<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
             engine.close();
         }
     };
-    on_engine(world, bank, load, &crew.clients, &engine, retire, serving.collect())
+    on_engine(world, bank, load, &crew.clients, &engine.0, retire, serving.collect())
 }
 
 /// The same work under one MCS lock.
@@ -248,13 +259,17 @@ pub fn served<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
 /// As [`shared`].
 pub fn locked<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
     let lock = Padded::<Mcs<Spin, W::Memory>>::default();
-    let words: Vec<<W::Memory as LongMemory>::Long> =
-        (0..bank.accounts()).map(|_| Default::default()).collect();
-    // Relaxed: nobody else is there.
-    words.iter().for_each(|word| word.store(FUNDS, Relaxed));
+    let account = || {
+        let word = <W::Memory as LongMemory>::Long::default();
+        // Relaxed: nobody else is there.
+        word.store(FUNDS, Relaxed);
+        word
+    };
+    let branches = bank.branches(account);
     let places = world.places(load.threads, load.placement);
-    let hire = || Locking { lock: &*lock, words: &words, node: Padded::default() };
+    let hire = || Locking { lock: &*lock, branches: &branches, node: Padded::default() };
     let outcome = run(world, bank, load, &places, hire, || {}, Vec::new());
-    check(bank, words.iter().map(|word| word.load(Relaxed)).sum());
+    let accounts = branches.iter().flat_map(|branch| branch.iter());
+    check(bank, accounts.map(|word| word.load(Relaxed)).sum());
     outcome
 }

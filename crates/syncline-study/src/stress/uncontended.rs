@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use syncline::lock::RawLock;
 use syncline::memory::{Memory, Padded, Word};
 
-use super::lines;
+use super::{Homes, lines};
 use crate::world::{Body, Course, World};
 
 /// How a run goes.
@@ -62,7 +62,8 @@ pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
         (place, body)
     });
     let shared = vec![(lines(&lock), 0), (lines(&turn), 0)];
-    let course = Course { warm_up: 0.0, measured: 0.0, seed: turns.seed, shared };
+    let homes = Homes::Machine;
+    let course = Course { warm_up: 0.0, measured: 0.0, seed: turns.seed, shared, homes };
     world.run(&course, threads.collect());
     let acquisitions = f64::from(turns.measured) * f64::from(count);
     let average = cycles.iter().sum::<u64>() as f64 / acquisitions;

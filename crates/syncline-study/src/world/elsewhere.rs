@@ -1,10 +1,11 @@
 //! A simulated machine as a [`World`]: its clock stands still while the test itself thinks.
 
-use syncline_sim::engine::{self, Engine};
+use syncline_sim::engine::{self, Engine, Fresh};
 use syncline_sim::machine::{Access, Protocol, State};
 use syncline_sim::{Machine, Simulated};
 
 use super::{ANYWHERE, Body, Course, Phase, Placement, Watch, World};
+use crate::stress::Homes;
 
 /// From so many cores on a node is a socket, whose end is worth a measurement.
 const SOCKET: usize = 4;
@@ -123,6 +124,11 @@ impl World for Elsewhere<'_> {
         let (from, measured) = (cycles(course.warm_up), cycles(course.measured));
         let interval = Interval { from, to: from + measured };
         let mut engine = Engine::new(self.0, course.seed);
+        engine.place(match course.homes {
+            Homes::Machine => Fresh::Machine,
+            Homes::First => Fresh::At(0),
+            Homes::Spread => Fresh::InTurn,
+        });
         for (lines, node) in &course.shared {
             engine.home(lines.clone(), node % self.0.description.nodes);
         }

@@ -13,6 +13,8 @@ use std::ops::Range;
 
 use syncline::memory::LongMemory;
 
+use crate::stress::Homes;
+
 /// What a thread of a test does; it is given the watch of the run.
 pub type Body<'a, W> = Box<dyn FnOnce(&<W as World>::Watch) + Send + 'a>;
 
@@ -103,6 +105,8 @@ pub struct Course {
     /// The lines that the threads share, each block with the number of the node that it is
     /// placed at. On this machine, memory is where the system has put it.
     pub shared: Vec<(Range<usize>, usize)>,
+    /// Where all other lines are placed.
+    pub homes: Homes,
 }
 
 /// In which order hardware threads are used.

@@ -1,8 +1,9 @@
 //! The engine of lock servers: TM2C, by messages.
 //!
 //! A transaction asks a [server](Server) for each cell that it reads, and when it commits for each
-//! cell that it writes; which server that is follows from the cell's address. Servers know who
-//! reads what, so they see each conflict when it comes up, and settle it ([FairCM](super::holds)).
+//! cell that it writes; which server that is follows from the cell's number, which it was given when
+//! it was made, so that it is the same in every run. Servers know who reads what, so they see each
+//! conflict when it comes up, and settle it ([FairCM](super::holds)).
 //! The threads of the program share only the values; all else is messages. That is for machines
 //! whose caches are not coherent or where sharing is dear, and later for several machines.
 //!
@@ -21,9 +22,10 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::mem::take;
 use core::ptr::NonNull;
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-use super::engine::{Engine, foreign, new_range};
+use super::engine::{Engine, STAMPS, foreign, new_range};
 use super::guarded::Guarded;
 use super::holds::Holder;
 use super::server::{Answers, COMMITS, RUNNING, Request, Requests, Server, Statuses, status};
@@ -61,7 +63,11 @@ pub struct Served<W: Wait = Park, M: LongMemory = Native> {
     /// The clients that no session uses, or none if the engine is closed.
     seats: Seats<W, M>,
     sleepers: Sleepers<W, M>,
-    stamp: u64,
+    /// The stamp of the first cell.
+    base: u64,
+    /// The number of the next cell. Cells that are so many apart that they have one number are
+    /// held together, which does no harm.
+    next: AtomicU64,
 }
 
 type Seats<W, M> = Guarded<Option<Vec<Client<W, M>>>, Mcs<W, M>>;
@@ -118,14 +124,19 @@ impl<W: Wait, M: LongMemory> Served<W, M> {
             spent: 0,
         });
         let seats = Guarded::new(Some(clients.collect()));
-        let engine = Self { statuses, seats, sleepers: Sleepers::new(), stamp: new_range() };
-        (engine, servers)
+        let (sleepers, base, next) = (Sleepers::new(), new_range(), AtomicU64::new(0));
+        (Self { statuses, seats, sleepers, base, next }, servers)
     }
 
     /// Lets the servers end once the sessions that there are have ended; no new ones can begin.
     pub fn close(&self) {
         // Dropped outside of the lock.
         drop(self.seats.with(Option::take));
+    }
+
+    /// The number of a cell with this stamp.
+    fn number(&self, stamp: u64) -> usize {
+        stamp.wrapping_sub(self.base) as usize
     }
 
     fn holds_all(&self, client: &Client<W, M>) -> bool {
@@ -152,12 +163,10 @@ impl<W: Wait, M: LongMemory> Link<W, M> {
 }
 
 impl<W: Wait, M: LongMemory> Client<W, M> {
-    /// Asks for a cell.
-    fn hold(&mut self, at: NonNull<M::Long>, writes: bool) -> Result<()> {
+    /// Asks for the cell with this number.
+    fn hold(&mut self, cell: usize, writes: bool) -> Result<()> {
         let Self { number: client, attempt, spent, .. } = *self;
-        let cell = at.addr().get();
-        // The lowest bits of addresses are equal.
-        let server = (cell >> 4) % self.servers.len();
+        let server = cell % self.servers.len();
         let link = &mut self.servers[server];
         link.used = true;
         let who = Holder { client, attempt, spent };
@@ -222,11 +231,12 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
     }
 
     fn fresh_stamp(&self) -> u64 {
-        self.stamp
+        // Relaxed: only the number counts.
+        self.base + self.next.fetch_add(1, Relaxed) % STAMPS
     }
 
     fn owns(&self, stamp: u64) -> bool {
-        stamp == self.stamp
+        stamp.wrapping_sub(self.base) < STAMPS
     }
 
     fn begin(&self, place: &mut Place<W, M>) {
@@ -244,12 +254,13 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
         load: impl Fn() -> R,
     ) -> Result<R> {
         // SAFETY: our caller's promise.
-        if !self.owns(unsafe { at.as_ref() }.load(Acquire)) {
+        let stamp = unsafe { at.as_ref() }.load(Acquire);
+        if !self.owns(stamp) {
             foreign();
         }
         place.reads.push(at);
         let client = place.client();
-        client.hold(at, false)?;
+        client.hold(self.number(stamp), false)?;
         let value = load();
         if self.holds_all(client) { Ok(value) } else { Err(Stop::CONFLICT) }
     }
@@ -257,7 +268,8 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
     fn commit(&self, place: &mut Place<W, M>, writes: &mut Writes<M>) -> Result<()> {
         let client = place.client();
         for write in writes.entries() {
-            client.hold(write.stamp, true)?;
+            // Relaxed: a cell's stamp never changes here.
+            client.hold(self.number(write.stamp().load(Relaxed)), true)?;
         }
         if !self.keep_all(client) {
             return Err(Stop::CONFLICT);

@@ -39,7 +39,7 @@ pub type Statuses<M> = Arc<[Padded<<M as LongMemory>::Long>]>;
 pub enum Request {
     /// A cell, which is answered.
     Hold {
-        /// Which.
+        /// Its number.
         cell: usize,
         /// Whether to write it.
         writes: bool,

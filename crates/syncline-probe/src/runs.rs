@@ -1,0 +1,85 @@
+//! For how long a line stays with who has it, while another thread's request is on its way.
+//!
+//! Two threads increment one word as fast as they can. Where a line left its owner as soon as another
+//! one wants it, each increment would fetch it. On real machines the owner goes on until the request
+//! has come to it, so increments come in runs, which a thread sees by the values that it is given. A
+//! run and the next begin as far apart as a line needs to get to and fro; of that, the line is used
+//! for what a run's increments take, as many as are not the first, by a thread that is alone.
+
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+
+use syncline::memory::{Memory, Padded, Word};
+
+use crate::bench::{Bench, Lines, Timed};
+use crate::error::Error;
+
+/// Increments of a sample: some hundreds of runs at least, a fraction of a millisecond.
+const INCREMENTS: u32 = 10_000;
+
+/// What a thread saw.
+#[derive(Clone, Copy)]
+struct Seen {
+    increments: u32,
+    runs: u32,
+    ticks: u64,
+}
+
+/// The share of the time between the beginnings of two runs for which the line is used again.
+///
+/// # Errors
+/// If there is no thread at one of the places.
+pub fn share<B: Bench>(
+    bench: &B,
+    lines: &Lines<B::Memory>,
+    pair: [usize; 2],
+) -> Result<Option<f64>, Error> {
+    let alone = seen(bench, lines, &pair[..1])?;
+    let both = seen(bench, lines, &pair)?;
+    let sum = |field: fn(&Seen) -> u32| f64::from(both.iter().map(field).sum::<u32>());
+    let (increments, runs) = (sum(|seen| seen.increments), sum(|seen| seen.runs));
+    let each = alone[0].ticks as f64 / f64::from(alone[0].increments);
+    let ticks = both.iter().map(|seen| seen.ticks).max().unwrap_or(0) as f64;
+    let used = (increments - runs) * each / ticks;
+    Ok((ticks > 0.0).then_some(used.clamp(0.0, 1.0)))
+}
+
+fn seen<B: Bench>(
+    bench: &B,
+    lines: &Lines<B::Memory>,
+    places: &[usize],
+) -> Result<Vec<Seen>, Error> {
+    let ready = Padded::<<B::Memory as Memory>::Word>::default();
+    let all = Mutex::new(Vec::new());
+    lines.region[0].store(0, Relaxed);
+    bench.run(lines, places, &|_| {
+        // AcqRel and Acquire: all begin after all have come.
+        ready.fetch_add(1, AcqRel);
+        let mut looks = 0;
+        while ready.load(Acquire) < places.len() as u32 {
+            looks += 1;
+            B::Memory::pause(looks);
+        }
+        let seen = increment::<B::Memory>(&lines.region[0]);
+        all.lock().expect("no thread panics with it").push(seen);
+    })?;
+    Ok(all.into_inner().expect("no thread panics with it"))
+}
+
+/// Increments until all threads together have done so often enough.
+fn increment<M: Timed>(word: &M::Word) -> Seen {
+    let (mut increments, mut runs) = (0, 0);
+    let mut next = u32::MAX;
+    let start = M::ticks();
+    loop {
+        // Relaxed: the word guards nothing.
+        let value = word.fetch_add(1, Relaxed);
+        if value >= INCREMENTS {
+            break;
+        }
+        increments += 1;
+        runs += u32::from(value != next);
+        next = value + 1;
+    }
+    Seen { increments, runs, ticks: M::ticks().saturating_sub(start) }
+}

@@ -1,0 +1,217 @@
+//! memcached's locks under load (SSYNC, section 6.4): which sections a request goes through, and for how
+//! long, was measured with `syncline record` on the real program (`data/memcached.json`); here threads do
+//! the same with any lock, and nothing in place of all the rest but wait.
+//!
+//! What a section does to its data is one line that goes from holder to holder, and the time that it
+//! was measured to take. What memcached's own maintenance thread does for each set, the thread does
+//! that sets.
+
+use std::sync::LazyLock;
+use std::sync::atomic::Ordering::Relaxed;
+
+use serde::Deserialize;
+use syncline::lock::RawLock;
+use syncline::memory::{Memory, Padded, Word};
+
+use super::{Load, Outcome, Tally, outcome, rest};
+use crate::world::{Body, Phase, Watch, World};
+
+/// What was measured.
+#[derive(Debug, Deserialize)]
+pub struct Recorded {
+    /// Cycles in a second, where it was.
+    hertz: f64,
+    /// Of a request that sets.
+    pub set: Request,
+    /// Of one that gets.
+    pub get: Request,
+}
+
+/// What a request takes.
+#[derive(Debug, Deserialize)]
+pub struct Request {
+    /// Nanoseconds of a processor, with the kernel's part.
+    cpu_ns: f64,
+    sections: Vec<Section>,
+}
+
+/// A section.
+#[derive(Debug, Deserialize)]
+struct Section {
+    lock: Which,
+    /// How often a request comes by.
+    times: f64,
+    /// Nanoseconds for which the lock is held.
+    held_ns: f64,
+    /// The sections within it.
+    #[serde(default)]
+    inside: Vec<Section>,
+}
+
+/// Which lock a section takes.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Which {
+    /// One that all threads share.
+    Shared(String),
+    /// By chance, one of so many.
+    Items(usize),
+    /// One that no other thread takes.
+    Own,
+}
+
+/// What was recorded, as the file has it.
+pub static RECORDED: LazyLock<Recorded> = LazyLock::new(|| {
+    let text = include_str!("../../data/memcached.json");
+    serde_json::from_str(text).expect("a test reads it")
+});
+
+/// A lock and a line of what it protects.
+struct Cell<L: RawLock> {
+    lock: Padded<L>,
+    data: Padded<<L::Memory as Memory>::Word>,
+}
+
+impl<L: RawLock> Default for Cell<L> {
+    fn default() -> Self {
+        Cell { lock: Padded::default(), data: Padded::default() }
+    }
+}
+
+/// The locks of a server.
+struct Server<L: RawLock> {
+    /// By the names of those that all share.
+    shared: Vec<(String, Cell<L>)>,
+    items: Vec<Cell<L>>,
+    own: Vec<Cell<L>>,
+}
+
+impl Request {
+    /// All sections, the inner ones too.
+    fn all(&self) -> Vec<&Section> {
+        let mut all: Vec<&Section> = self.sections.iter().collect();
+        let mut next = 0;
+        while let Some(section) = all.get(next) {
+            all.extend(&section.inside);
+            next += 1;
+        }
+        all
+    }
+
+    /// Cycles outside of all sections.
+    fn outside(&self) -> u64 {
+        let held = self.sections.iter().map(|section| section.times * section.held_ns);
+        cycles(self.cpu_ns - held.sum::<f64>())
+    }
+
+    fn server<L: RawLock>(&self, threads: usize) -> Server<L> {
+        let mut server = Server { shared: Vec::new(), items: Vec::new(), own: Vec::new() };
+        server.own.resize_with(threads, Cell::default);
+        for section in self.all() {
+            match &section.lock {
+                Which::Shared(name) if server.shared.iter().all(|(known, _)| known != name) => {
+                    server.shared.push((name.clone(), Cell::default()));
+                }
+                Which::Items(count) if server.items.len() < *count => {
+                    server.items.resize_with(*count, Cell::default);
+                }
+                _ => {}
+            }
+        }
+        server
+    }
+}
+
+impl Section {
+    /// Cycles within this section and outside of those inside.
+    fn alone(&self) -> u64 {
+        let inside = self.inside.iter().map(|section| section.times * section.held_ns);
+        cycles(self.held_ns - inside.sum::<f64>())
+    }
+
+    /// Goes through it, as often as a request does.
+    fn pass<W: World, L: RawLock<Memory = W::Memory>>(
+        &self,
+        server: &Server<L>,
+        thread: usize,
+        chance: &mut fastrand::Rng,
+    ) {
+        let more = chance.f64() < self.times.fract();
+        for _ in 0..self.times as u32 + u32::from(more) {
+            let cell = match &self.lock {
+                Which::Shared(name) => {
+                    let found = server.shared.iter().find(|(known, _)| known == name);
+                    found.map_or(&server.own[thread], |(_, cell)| cell)
+                }
+                Which::Items(count) => &server.items[chance.usize(..*count)],
+                Which::Own => &server.own[thread],
+            };
+            let node = Padded::<L::Node>::default();
+            // SAFETY: the node stays in place, and whoever releases has acquired.
+            unsafe { cell.lock.acquire(&node) };
+            // Relaxed: the lock orders them. Two steps, so that a lock that fails shows.
+            cell.data.store(cell.data.load(Relaxed).wrapping_add(1), Relaxed);
+            W::delay(self.alone());
+            self.inside.iter().for_each(|section| section.pass::<W, L>(server, thread, chance));
+            // SAFETY: as above.
+            unsafe { cell.lock.release(&node) };
+        }
+    }
+}
+
+/// Cycles where it was measured; they are taken to be as many elsewhere.
+fn cycles(ns: f64) -> u64 {
+    (ns.max(0.0) * RECORDED.hertz / 1e9) as u64
+}
+
+/// Requests in a second, by threads that do nothing else.
+pub fn run<W: World, L: RawLock<Memory = W::Memory>>(
+    world: &W,
+    request: &Request,
+    load: &Load,
+) -> Outcome {
+    let places = world.places(load.threads, load.placement);
+    let server = request.server::<L>(load.threads);
+    let outside = request.outside();
+    let mut tallies = vec![Tally::default(); load.threads];
+    let threads = places.iter().zip(&mut tallies).enumerate().map(|(number, (&place, tally))| {
+        let server = &server;
+        let body: Body<'_, W> = Box::new(move |watch| {
+            let mut chance = load.chance(number);
+            let mut counted = Tally::default();
+            loop {
+                rest::<W>(&mut chance, outside);
+                let sections = &request.sections;
+                sections.iter().for_each(|s| s.pass::<W, L>(server, number, &mut chance));
+                match watch.phase() {
+                    Phase::WarmUp => {}
+                    Phase::Measured => counted.note(true, 0),
+                    Phase::Over => break,
+                }
+            }
+            *tally = counted;
+        });
+        (place, body)
+    });
+    let seconds = world.run(&load.course_of_all(), threads.collect());
+    outcome(&tallies, seconds, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_takes_global_locks_and_a_get_takes_none() {
+        let shared = |request: &Request| {
+            let all = request.all();
+            all.iter().filter(|section| matches!(section.lock, Which::Shared(_))).count()
+        };
+        assert_eq!((shared(&RECORDED.set), shared(&RECORDED.get)), (5, 0));
+        let outside = RECORDED.set.outside() as f64 / RECORDED.hertz * 1e9;
+        // 57 + 911 + 38 + 5 * 42 + 0.82 * 171 of 12,200 ns.
+        assert!((outside - 10_844.0).abs() < 1.0, "{outside}");
+        let item = &RECORDED.set.sections[1];
+        assert_eq!(item.alone(), ((911.0 - 92.0 - 51.0 - 22.0) * 3.69) as u64);
+    }
+}
