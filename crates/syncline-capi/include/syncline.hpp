@@ -37,6 +37,7 @@
 #include <condition_variable>
 #include <cerrno>
 #include <exception>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <optional>

@@ -4,6 +4,8 @@
 //! each of a few sizes, and a message travels in the least of them that holds it; none larger than
 //! a kilobyte, for which C sends a pointer.
 //!
+//! How ends wait is a type, too, so that there is one of each for every policy.
+//!
 //! An end belongs to one thread at a time. Two that use one at once are told so, since each end
 //! notes that it is in use.
 
@@ -16,8 +18,10 @@ use std::time::Duration;
 
 use libc::timespec;
 use syncline::channel::{
-    self, Receiver, RecvError, RecvTimeoutError, Sender, TryRecvError, TrySendError,
+    self, Receiver, RecvError, RecvTimeoutError, Ring, SendError, Sender, TryRecvError,
+    TrySendError,
 };
+use syncline::wait::Wait;
 
 use crate::boundary::{Outcome, Refusal, at, boundary};
 use crate::deadline;
@@ -36,6 +40,14 @@ pub(crate) trait SendingEnd {
     ///
     /// It has as many bytes as the channel's messages.
     unsafe fn send(&mut self, message: *const u8, bytes: usize, wait: bool) -> Outcome;
+
+    /// Sends so many messages, which are one behind the other; returns how many were sent before
+    /// the receiver was gone.
+    ///
+    /// # Safety
+    ///
+    /// As for [`send`](Self::send), for each of them.
+    unsafe fn send_all(&mut self, messages: *const u8, bytes: usize, count: usize) -> usize;
 }
 
 trait ReceivingEnd {
@@ -47,7 +59,10 @@ trait ReceivingEnd {
     unsafe fn receive(&mut self, message: *mut u8, bytes: usize, how: Receive) -> Outcome;
 }
 
-/// How a receiver waits.
+/// A channel of these messages, whose ends wait so.
+pub(crate) type Queue<const WORDS: usize, W> = Ring<Message<WORDS>, W>;
+
+/// Whether and how a receiver waits.
 #[derive(Clone, Copy)]
 pub(crate) enum Receive {
     /// Not at all.
@@ -81,11 +96,10 @@ impl Receive {
     }
 }
 
-impl<const WORDS: usize> SendingEnd for Sender<Message<WORDS>> {
+impl<const WORDS: usize, W: Wait> SendingEnd for Sender<Message<WORDS>, Queue<WORDS, W>> {
     unsafe fn send(&mut self, message: *const u8, bytes: usize, wait: bool) -> Outcome {
-        let mut copy = Message(MaybeUninit::uninit());
-        // SAFETY: our caller's promise, and such a message has room for as many.
-        unsafe { copy.0.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(message, bytes) };
+        // SAFETY: our caller's promise.
+        let copy = unsafe { Message::copy(message, bytes) };
         if wait {
             return Sender::send(self, copy).map_err(|_| Refusal::Disconnected);
         }
@@ -94,9 +108,23 @@ impl<const WORDS: usize> SendingEnd for Sender<Message<WORDS>> {
             TrySendError::Disconnected(_) => Refusal::Disconnected,
         })
     }
+
+    unsafe fn send_all(&mut self, messages: *const u8, bytes: usize, count: usize) -> usize {
+        let mut taken = 0;
+        let copies = (0..count).map(|number| {
+            taken = number + 1;
+            // SAFETY: our caller's promise.
+            unsafe { Message::copy(messages.add(number * bytes), bytes) }
+        });
+        match Sender::send_all(self, copies) {
+            Ok(()) => count,
+            // The last that was taken comes back.
+            Err(SendError(_)) => taken - 1,
+        }
+    }
 }
 
-impl<const WORDS: usize> ReceivingEnd for Receiver<Message<WORDS>> {
+impl<const WORDS: usize, W: Wait> ReceivingEnd for Receiver<Message<WORDS>, Queue<WORDS, W>> {
     unsafe fn receive(&mut self, message: *mut u8, bytes: usize, how: Receive) -> Outcome {
         let received = how.by(self, Self::try_recv, Self::recv, Self::recv_until)?;
         // SAFETY: our caller's promise; that many bytes were sent.
@@ -106,6 +134,18 @@ impl<const WORDS: usize> ReceivingEnd for Receiver<Message<WORDS>> {
 }
 
 impl<const WORDS: usize> Message<WORDS> {
+    /// The message at this address.
+    ///
+    /// # Safety
+    ///
+    /// There are so many bytes, and such a message has room for them.
+    unsafe fn copy(message: *const u8, bytes: usize) -> Self {
+        let mut copy = Self(MaybeUninit::uninit());
+        // SAFETY: our caller's promise.
+        unsafe { copy.0.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(message, bytes) };
+        copy
+    }
+
     /// Writes the message to this address.
     ///
     /// # Safety
@@ -166,36 +206,54 @@ impl<E: ?Sized> End<E> {
 type Ends = (*mut SenderOfC, *mut ReceiverOfC);
 
 /// A channel of messages of so many words.
-fn of_words<const WORDS: usize>(bytes: usize, capacity: usize) -> Ends {
-    let (sender, receiver) = channel::bounded::<Message<WORDS>>(capacity);
+fn of_words<const WORDS: usize, W: Wait>(bytes: usize, capacity: usize) -> Ends {
+    let (sender, receiver) = channel::over::<Queue<WORDS, W>>(capacity);
     (End::new(Box::new(sender) as _, bytes), End::new(Box::new(receiver) as _, bytes))
 }
 
 /// The function for messages of so many bytes, of those that are generic over their words; refuses
 /// other sizes.
 macro_rules! of_size {
-    ($bytes:expr, $of_words:ident) => {
+    ($bytes:expr, $of_words:ident, $Wait:ty) => {
         // Up to 56 bytes share lines; beyond, sizes that fill lines.
         match $bytes.div_ceil(size_of::<u64>()) {
-            1 => $of_words::<1>,
-            2 => $of_words::<2>,
-            3 => $of_words::<3>,
-            4..=7 => $of_words::<7>,
-            8..=15 => $of_words::<15>,
-            16..=31 => $of_words::<31>,
-            32..=63 => $of_words::<63>,
-            64..=127 => $of_words::<127>,
+            1 => $of_words::<1, $Wait>,
+            2 => $of_words::<2, $Wait>,
+            3 => $of_words::<3, $Wait>,
+            4..=7 => $of_words::<7, $Wait>,
+            8..=15 => $of_words::<15, $Wait>,
+            16..=31 => $of_words::<31, $Wait>,
+            32..=63 => $of_words::<63, $Wait>,
+            64..=127 => $of_words::<127, $Wait>,
             _ => return Err(Refusal::Invalid),
         }
     };
 }
 pub(crate) use of_size;
 
-fn create(bytes: usize, capacity: usize) -> Result<Ends, Refusal> {
+/// Calls a function that is generic over how ends wait, by C's number for it.
+macro_rules! by_policy {
+    ($waiting:expr, $create:ident($($argument:expr),*)) => {
+        match $waiting {
+            $crate::channels::PARK => $create::<syncline::wait::Park>($($argument),*),
+            $crate::channels::YIELD => $create::<syncline::wait::Yield>($($argument),*),
+            $crate::channels::SPIN => $create::<syncline::wait::Spin>($($argument),*),
+            _ => Err(Refusal::Invalid),
+        }
+    };
+}
+pub(crate) use by_policy;
+
+/// `SYNCLINE_PARK` of C, and the others.
+pub(crate) const PARK: c_int = 0;
+pub(crate) const YIELD: c_int = 1;
+pub(crate) const SPIN: c_int = 2;
+
+fn create<W: Wait>(bytes: usize, capacity: usize) -> Result<Ends, Refusal> {
     if capacity == 0 || capacity > MOST {
         return Err(Refusal::Invalid);
     }
-    Ok(of_size!(bytes, of_words)(bytes, capacity))
+    Ok(of_size!(bytes, of_words, W)(bytes, capacity))
 }
 
 #[unsafe(no_mangle)]
@@ -205,11 +263,23 @@ unsafe extern "C" fn syncline_channel_create(
     sender: *mut *mut SenderOfC,
     receiver: *mut *mut ReceiverOfC,
 ) -> c_int {
+    // SAFETY: the contract is the same.
+    unsafe { syncline_channel_create_waiting(size, capacity, PARK, sender, receiver) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_channel_create_waiting(
+    size: usize,
+    capacity: usize,
+    waiting: c_int,
+    sender: *mut *mut SenderOfC,
+    receiver: *mut *mut ReceiverOfC,
+) -> c_int {
     boundary(|| {
         if sender.is_null() || receiver.is_null() {
             return Err(Refusal::Invalid);
         }
-        let ends = create(size, capacity)?;
+        let ends = by_policy!(waiting, create(size, capacity))?;
         // SAFETY: C's caller gives places for them.
         unsafe {
             sender.write(ends.0);
@@ -273,6 +343,32 @@ unsafe extern "C" fn syncline_sender_trysend(
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_sender_sendall(
+    sender: *const SenderOfC,
+    messages: *const c_void,
+    count: usize,
+    sent: *mut usize,
+) -> c_int {
+    boundary(|| {
+        if messages.is_null() {
+            return Err(Refusal::Invalid);
+        }
+        // SAFETY: C's caller gives a sender.
+        unsafe { at(sender) }?.with(|end, bytes| {
+            // SAFETY: C's caller gives as many messages of the channel's size, and a place for
+            // their number or none.
+            unsafe {
+                let number = end.send_all(messages.cast(), bytes, count);
+                if !sent.is_null() {
+                    sent.write(number);
+                }
+                if number < count { Err(Refusal::Disconnected) } else { Ok(()) }
+            }
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn syncline_sender_destroy(sender: *mut SenderOfC) -> c_int {
     // SAFETY: C's caller gives a sender, which it uses no more.
     boundary(|| unsafe { End::destroy(sender) })
@@ -304,6 +400,34 @@ unsafe extern "C" fn syncline_receiver_timedrecv(
 ) -> c_int {
     // SAFETY: the contract is the same; C's caller gives a time.
     unsafe { receive(receiver, message, || deadline::read(deadline).map(Receive::Until)) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_receiver_recvsome(
+    receiver: *const ReceiverOfC,
+    messages: *mut c_void,
+    most: usize,
+    received: *mut usize,
+) -> c_int {
+    boundary(|| {
+        if messages.is_null() || received.is_null() || most == 0 {
+            return Err(Refusal::Invalid);
+        }
+        // SAFETY: C's caller gives a receiver, room for as many messages of the channel's size, and
+        // a place for their number.
+        unsafe {
+            at(receiver)?.with(|end, bytes| {
+                let place = |number: usize| messages.cast::<u8>().add(number * bytes);
+                end.receive(place(0), bytes, Receive::Waiting)?;
+                let mut number = 1;
+                while number < most && end.receive(place(number), bytes, Receive::Now).is_ok() {
+                    number += 1;
+                }
+                received.write(number);
+                Ok(())
+            })
+        }
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -2,12 +2,14 @@
 //! of a few sizes of messages, whose type is forgotten.
 
 use std::ffi::{c_int, c_void};
+use std::slice;
 
 use libc::timespec;
-use syncline::channel::Inbox;
+use syncline::channel::{Inbox, RecvError};
+use syncline::wait::Wait;
 
 use crate::boundary::{Outcome, Refusal, at, boundary};
-use crate::channels::{End, MOST, Message, Receive, SenderOfC, of_size};
+use crate::channels::{End, MOST, Message, PARK, Queue, Receive, SenderOfC, by_policy, of_size};
 use crate::deadline;
 
 /// An inbox whose messages' type is forgotten.
@@ -25,9 +27,21 @@ trait Receiving {
         bytes: usize,
         how: Receive,
     ) -> Result<usize, Refusal>;
+
+    /// Waits for a message from one of these slots, and does the same.
+    ///
+    /// # Safety
+    ///
+    /// As for [`receive`](Self::receive).
+    unsafe fn receive_from(
+        &mut self,
+        slots: &[usize],
+        message: *mut u8,
+        bytes: usize,
+    ) -> Result<usize, Refusal>;
 }
 
-impl<const WORDS: usize> Receiving for Inbox<Message<WORDS>> {
+impl<const WORDS: usize, W: Wait> Receiving for Inbox<Message<WORDS>, Queue<WORDS, W>> {
     fn connect(&mut self, bytes: usize) -> Result<(usize, *mut SenderOfC), Refusal> {
         let (slot, sender) = Inbox::connect(self).map_err(|_| Refusal::NotNow)?;
         Ok((slot, End::new(Box::new(sender) as _, bytes)))
@@ -44,20 +58,39 @@ impl<const WORDS: usize> Receiving for Inbox<Message<WORDS>> {
         unsafe { received.read(message, bytes) };
         Ok(slot)
     }
+
+    unsafe fn receive_from(
+        &mut self,
+        slots: &[usize],
+        message: *mut u8,
+        bytes: usize,
+    ) -> Result<usize, Refusal> {
+        if slots.iter().any(|&slot| slot >= self.slots()) {
+            return Err(Refusal::Invalid);
+        }
+        let (slot, received) = self.recv_from(slots).map_err(|RecvError| Refusal::Disconnected)?;
+        // SAFETY: our caller's promise; that many bytes were sent.
+        unsafe { received.read(message, bytes) };
+        Ok(slot)
+    }
 }
 
 /// `syncline_inbox_t`.
 type InboxOfC = End<dyn Receiving>;
 
-fn of_words<const WORDS: usize>(bytes: usize, slots: usize, capacity: usize) -> *mut InboxOfC {
-    End::new(Box::new(Inbox::<Message<WORDS>>::new(slots, capacity)) as _, bytes)
+fn of_words<const WORDS: usize, W: Wait>(
+    bytes: usize,
+    slots: usize,
+    capacity: usize,
+) -> *mut InboxOfC {
+    End::new(Box::new(Inbox::<_, Queue<WORDS, W>>::over(slots, capacity)) as _, bytes)
 }
 
-fn create(bytes: usize, slots: usize, capacity: usize) -> Result<*mut InboxOfC, Refusal> {
+fn create<W: Wait>(bytes: usize, slots: usize, capacity: usize) -> Result<*mut InboxOfC, Refusal> {
     if !(1..=MOST).contains(&capacity) || !(1..=MOST).contains(&slots) {
         return Err(Refusal::Invalid);
     }
-    Ok(of_size!(bytes, of_words)(bytes, slots, capacity))
+    Ok(of_size!(bytes, of_words, W)(bytes, slots, capacity))
 }
 
 #[unsafe(no_mangle)]
@@ -67,11 +100,23 @@ unsafe extern "C" fn syncline_inbox_create(
     capacity: usize,
     inbox: *mut *mut InboxOfC,
 ) -> c_int {
+    // SAFETY: the contract is the same.
+    unsafe { syncline_inbox_create_waiting(size, senders, capacity, PARK, inbox) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_inbox_create_waiting(
+    size: usize,
+    senders: usize,
+    capacity: usize,
+    waiting: c_int,
+    inbox: *mut *mut InboxOfC,
+) -> c_int {
     boundary(|| {
         if inbox.is_null() {
             return Err(Refusal::Invalid);
         }
-        let made = create(size, senders, capacity)?;
+        let made = by_policy!(waiting, create(size, senders, capacity))?;
         // SAFETY: C's caller gives a place for it.
         unsafe { inbox.write(made) };
         Ok(())
@@ -168,6 +213,29 @@ unsafe extern "C" fn syncline_inbox_timedrecv(
 ) -> c_int {
     // SAFETY: the contract is the same; C's caller gives a time.
     unsafe { receive(inbox, message, slot, || deadline::read(deadline).map(Receive::Until)) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syncline_inbox_recvfrom(
+    inbox: *const InboxOfC,
+    slots: *const usize,
+    count: usize,
+    message: *mut c_void,
+    slot: *mut usize,
+) -> c_int {
+    boundary(|| {
+        if slots.is_null() || !slots.is_aligned() || count == 0 || message.is_null() {
+            return Err(Refusal::Invalid);
+        }
+        // SAFETY: C's caller gives so many numbers.
+        let slots = unsafe { slice::from_raw_parts(slots, count) };
+        // SAFETY: C's caller gives an inbox.
+        unsafe { at(inbox) }?.with(|end, bytes| {
+            // SAFETY: C's caller gives room for a message of the inbox's size, and for the slot.
+            unsafe { write(slot, end.receive_from(slots, message.cast(), bytes)?) };
+            Ok(())
+        })
+    })
 }
 
 #[unsafe(no_mangle)]

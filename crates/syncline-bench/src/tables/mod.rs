@@ -6,9 +6,14 @@
 //!   table.
 //! - Memory for an entry.
 //!
-//! All tables of a case run one after the other in each round, on the same streams of steps.
+//! All tables of a case run one after the other in each round, on the same streams of steps. Where
+//! a table happens to lie in memory makes as much of a difference as the table does, and stays the
+//! same in all rounds. So the best of ours and the best peer run on in [pairs](pairs), from time to
+//! time with new tables, and the ratio comes from these.
 
 mod load;
+mod memory;
+mod pairs;
 mod peers;
 mod served;
 
@@ -23,9 +28,10 @@ use serde::Serialize;
 use self::load::{MIXES, PAPER, Skew, Step, Value, key, numbers, stream};
 use self::peers::{Contender, Running, contenders, paper_table};
 use self::served::served_table;
+use crate::Size;
+use crate::locks::processors;
 use crate::rounds::{self, Once};
-use crate::statistics::Spread;
-use crate::{Size, heap};
+use crate::statistics::{Spread, median};
 
 /// The last line of output: throughput of ours over that of the best peer.
 #[derive(Serialize)]
@@ -36,8 +42,8 @@ struct Summary {
 
 /// The same for `--help`.
 pub const FIELDS: &str = "
-  Ratios are throughput of our best table over that of the best peer in the same rounds: 1 is
-  equal, more is better. Each is the median over the rounds.
+  Ratios are throughput of our best table over that of the best peer, which run in turn: 1 is
+  equal, more is better. Each is the median over the pairs of runs.
 
   paper_mix_ratio       the paper's mix of operations: the worst of its four configurations
   standard_worst_ratio  the worst of all other cases
@@ -53,13 +59,14 @@ const STEPS: [usize; 3] = [2_000, 150_000, 1_000_000];
 pub fn run(size: Size) -> anyhow::Result<String> {
     let bench = Bench {
         steps: size.pick(STEPS[0], STEPS[1], STEPS[2]),
-        rounds: size.pick(1, 5, 15),
+        rounds: size.pick(1, 3, 9),
+        pairs: size.pick(1, 15, 61),
         threads: thread::available_parallelism().map_or(2, |n| n.get()),
     };
     println!(
         "{} threads; million operations a second: median of {} rounds, with its 95 % interval.\n\
-         The ratio is our best table's to the best peer's.",
-        bench.threads, bench.rounds
+         The ratio is our best table's to the best peer's, in {} pairs of runs.",
+        bench.threads, bench.rounds, bench.pairs
     );
     let paper = [
         bench.paper::<512>(12)?,
@@ -74,7 +81,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
         standard.extend(bench.standard(entries)?);
     }
     standard.push(bench.filling(size.pick(1_000, 200_000, 1_000_000))?);
-    memory(size.pick(1_000, 100_000, 1_000_000));
+    memory::print(size.pick(1_000, 100_000, 1_000_000));
     println!();
     let worst = |ratios: &[f64]| ratios.iter().copied().fold(f64::INFINITY, f64::min);
     let rounded = |ratio: f64| (ratio * 1e4).round() / 1e4;
@@ -104,11 +111,26 @@ impl Times {
 struct Bench {
     steps: usize,
     rounds: usize,
+    pairs: usize,
     threads: usize,
 }
 
-/// A table that is filled, by its name.
-type Filled<V> = (&'static str, bool, Box<dyn Running<V>>);
+/// A table that is filled, and how to make another.
+struct Filled<V> {
+    contender: Contender<V>,
+    entries: usize,
+    table: Box<dyn Running<V>>,
+}
+
+impl<V: Value> Filled<V> {
+    /// Fills it with every second key of twice as many, so that a mix that puts as often as it
+    /// removes keeps the size.
+    fn new(contender: Contender<V>, entries: usize) -> Self {
+        let table = (contender.make)(entries);
+        table.fill(&mut (0..entries as u64).map(|number| key(2 * number)));
+        Self { contender, entries, table }
+    }
+}
 
 impl Bench {
     fn paper<const BUCKETS: usize>(&self, keys: usize) -> anyhow::Result<f64> {
@@ -116,7 +138,7 @@ impl Bench {
         let mut all = contenders::<[u64; 8]>();
         all.insert(0, paper_table::<[u64; 8], BUCKETS>());
         all.insert(1, served_table::<[u64; 8], BUCKETS>());
-        let filled = fill(&all, entries);
+        let filled = fill(all, entries);
         let mut random = Rng::with_seed(entries as u64);
         let streams: Vec<_> = (0..self.threads)
             .map(|_| {
@@ -129,7 +151,7 @@ impl Bench {
     }
 
     fn standard(&self, entries: usize) -> anyhow::Result<Vec<f64>> {
-        let filled = fill(&contenders::<u64>(), entries);
+        let filled = fill(contenders::<u64>(), entries);
         let mut ratios = Vec::new();
         for (skew, name) in [(Skew::Uniform, "uniform"), (Skew::Zipf, "Zipf 0.99")] {
             let mut random = Rng::with_seed(entries as u64);
@@ -157,14 +179,15 @@ impl Bench {
                 .collect();
             timed(&*table, &shares, |table, share| table.fill(&mut share.clone().map(key)))
         };
+        let once = |contender: &Contender<u64>| fill(contender).speeds(entries);
         let sides = all
             .iter()
-            .map(|contender| -> Once<[f64; 2]> {
-                Box::new(move || Ok(fill(contender).speeds(entries)))
-            })
+            .map(|contender| -> Once<[f64; 2]> { Box::new(move || Ok(once(contender))) })
             .collect();
         let names: Vec<_> = all.iter().map(|contender| (contender.name, contender.ours)).collect();
-        self.print(&format!("filling, {entries} entries"), &names, sides)
+        let [ours, peer] = self.print(&format!("filling, {entries} entries"), &names, sides)?;
+        let pairs = pairs::run(self.pairs, |side| once(&all[[ours, peer][side]]));
+        Ok(pairs::print(&pairs))
     }
 
     /// All tables on the same streams, in turn.
@@ -175,50 +198,52 @@ impl Bench {
         streams: &[Vec<Step>],
     ) -> anyhow::Result<f64> {
         let steps: usize = streams.iter().map(Vec::len).sum();
+        let run = |table: &dyn Running<V>, steps: &Vec<Step>| table.run(steps);
+        let once =
+            |table: &dyn Running<V>| timed(table, streams, run).speeds(steps / table.share());
         let sides = filled
             .iter()
-            .map(|(_, _, table)| -> Once<[f64; 2]> {
-                Box::new(move || {
-                    let run = |table: &dyn Running<V>, steps: &Vec<Step>| table.run(steps);
-                    Ok(timed(&**table, streams, run).speeds(steps / table.share()))
-                })
-            })
+            .map(|filled| -> Once<[f64; 2]> { Box::new(|| Ok(once(&*filled.table))) })
             .collect();
-        let names: Vec<_> = filled.iter().map(|(name, ours, _)| (*name, *ours)).collect();
-        self.print(title, &names, sides)
+        let names: Vec<_> =
+            filled.iter().map(|of| (of.contender.name, of.contender.ours)).collect();
+        let best = self.print(title, &names, sides)?;
+        let both = best.map(|at| &filled[at]);
+        let mut again = both.map(|_| None);
+        let pairs = pairs::run_anew(self.pairs, |side, anew| {
+            let Filled { contender, entries, table } = both[side];
+            if anew {
+                // The one before is given back first, so that memory is not always the next.
+                again[side] = None;
+                again[side] = Some(Filled::new(*contender, *entries));
+                // The first run makes room, and finds the lines that it needs.
+                once(&*again[side].as_ref().expect("just made").table);
+            }
+            once(again[side].as_ref().map_or(&**table, |filled| &*filled.table))
+        });
+        Ok(pairs::print(&pairs))
     }
 
-    /// Runs the rounds, prints them, and returns our best table's ratio to the best peer.
+    /// Runs the rounds, prints them, and returns which are our best table and the best peer.
     fn print(
         &self,
         title: &str,
         names: &[(&str, bool)],
         mut sides: Vec<Once<[f64; 2]>>,
-    ) -> anyhow::Result<f64> {
+    ) -> anyhow::Result<[usize; 2]> {
         let results = rounds::run(&mut sides, self.rounds, &ProgressBar::hidden(), 1)?;
         println!("\n{title}");
-        let [wall, _] = [("", 0), (", processor time", 1)].map(|(by, at)| {
-            let speeds: Vec<Vec<f64>> = results
-                .iter()
-                .map(|rounds| rounds.iter().map(|speeds| speeds[at]).collect())
-                .collect();
-            if at == 0 {
-                names.iter().zip(&speeds).for_each(|((name, _), speeds)| line(name, speeds, 1e6));
-            }
-            let [ours, peer] = [true, false].map(|ours| best(names, &speeds, ours));
-            let ratios: Vec<f64> = ours.iter().zip(peer).map(|(ours, peer)| ours / peer).collect();
-            line(&format!("ratio{by}"), &ratios, 1.0);
-            Spread::of(&ratios).median
-        });
-        Ok(wall)
+        let speeds: Vec<Vec<f64>> =
+            results.iter().map(|rounds| rounds.iter().map(|[wall, _]| *wall).collect()).collect();
+        names.iter().zip(&speeds).for_each(|((name, _), speeds)| line(name, speeds, 1e6));
+        Ok([true, false].map(|ours| best(names, &speeds, ours)))
     }
 }
 
-/// The speeds of the best table of ours, or of the others.
-fn best<'s>(names: &[(&str, bool)], speeds: &'s [Vec<f64>], ours: bool) -> &'s [f64] {
-    let median = |speeds: &&Vec<f64>| Spread::of(speeds).median;
-    let of_side = names.iter().zip(speeds).filter(|((_, is_ours), _)| *is_ours == ours);
-    let best = of_side.map(|(_, speeds)| speeds).max_by(|a, b| median(a).total_cmp(&median(b)));
+/// The place of the best table of ours, or of the others.
+fn best(names: &[(&str, bool)], speeds: &[Vec<f64>], ours: bool) -> usize {
+    let of_side = (0..names.len()).filter(|&at| names[at].1 == ours);
+    let best = of_side.max_by(|&a, &b| median(&speeds[a]).total_cmp(&median(&speeds[b])));
     best.expect("there are tables of both")
 }
 
@@ -228,15 +253,8 @@ fn line(name: &str, values: &[f64], unit: f64) {
     println!("  {name:<24}{median:>9.2}   {low:.2} .. {high:.2}");
 }
 
-/// Every second key of twice as many, so that a mix that puts as often as it removes keeps the
-/// size.
-fn fill<V: Value>(all: &[Contender<V>], entries: usize) -> Vec<Filled<V>> {
-    let fill = |contender: &Contender<V>| {
-        let table = (contender.make)(entries);
-        table.fill(&mut (0..entries as u64).map(|number| key(2 * number)));
-        (contender.name, contender.ours, table)
-    };
-    all.iter().map(fill).collect()
+fn fill<V: Value>(all: Vec<Contender<V>>, entries: usize) -> Vec<Filled<V>> {
+    all.into_iter().map(|contender| Filled::new(contender, entries)).collect()
 }
 
 /// The seconds from when the first thread begins until the last is through with its part. They
@@ -247,7 +265,8 @@ fn timed<V, P: Sync>(
     work: impl Fn(&dyn Running<V>, &P) + Sync,
 ) -> Times {
     let barrier = Barrier::new(parts.len());
-    let run = |part| {
+    let run = |thread, part| {
+        processors::keep_apart(thread);
         barrier.wait();
         let (began, spent) = (Instant::now(), processor_seconds());
         work(table, part);
@@ -255,7 +274,8 @@ fn timed<V, P: Sync>(
     };
     let times: Vec<_> = thread::scope(|scope| {
         let run = &run;
-        let threads: Vec<_> = parts.iter().map(|part| scope.spawn(move || run(part))).collect();
+        let threads: Vec<_> =
+            (0..).zip(parts).map(|(thread, part)| scope.spawn(move || run(thread, part))).collect();
         threads.into_iter().map(|thread| thread.join().expect("a table panics")).collect()
     });
     let began = times.iter().map(|times| times.0).min();
@@ -272,16 +292,4 @@ fn processor_seconds() -> f64 {
     // SAFETY: the clock is one that Linux has, and the result goes to a place of ours.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
-}
-
-/// Bytes for an entry of 16, from empty tables.
-fn memory(entries: usize) {
-    println!("\nbytes for an entry of two 64-bit numbers, {entries} entries put in one by one");
-    for contender in contenders::<u64>() {
-        let before = heap::in_use();
-        let table = (contender.make)(0);
-        table.fill(&mut (0..entries as u64).map(key));
-        let bytes = heap::in_use().wrapping_sub(before) as f64 / entries as f64;
-        println!("  {:<22}{bytes:>9.1}", contender.name);
-    }
 }

@@ -19,6 +19,7 @@ pub trait Map<V>: Send + Sync {
 }
 
 /// A maker of empty tables with room for so many entries.
+#[derive(Clone, Copy)]
 pub struct Contender<V> {
     pub name: &'static str,
     pub ours: bool,

@@ -11,9 +11,17 @@
 typedef struct syncline_sender syncline_sender_t;
 typedef struct syncline_receiver syncline_receiver_t;
 
+/* How the ends of a channel wait. */
+enum syncline_waiting { SYNCLINE_PARK = 0, SYNCLINE_YIELD = 1, SYNCLINE_SPIN = 2 };
+
 /* Makes a channel for messages of `size` bytes, 1 to 1016, with room for `capacity` of them at
  * least. Messages are copied; of larger things send pointers. Up to 56 bytes travel in one cache
- * line, several messages together if they fit. Who waits sleeps after a while.
+ * line, several messages together if they fit. Who waits sleeps after a while, or as `waiting` says:
+ *
+ *     SYNCLINE_PARK   looks for some microseconds, lets others run, then sleeps
+ *     SYNCLINE_YIELD  looks, and lets others run in between: where there may be more threads than
+ *                     processors, and none is to sleep
+ *     SYNCLINE_SPIN   looks only: the quickest, if each thread has a processor of its own
  *
  *     syncline_sender_t *sender;
  *     syncline_receiver_t *receiver;
@@ -29,13 +37,21 @@ typedef struct syncline_receiver syncline_receiver_t;
  * sees. Destroying an end disconnects: a receiver still gets all that was sent; what nobody
  * receives is forgotten.
  *
- *     create     EINVAL     a size or capacity out of range; the capacity is 1 to 2^28
+ *     create     EINVAL     a size or capacity out of range, or an unknown way to wait; the
+ *                           capacity is 1 to 2^28
  *     send       waits for room
  *                EPIPE      the receiver is destroyed
+ *     sendall    sends `count` messages, an array, waiting for room as needed; the receiver hears
+ *                of several at once, which is quicker than one by one. `sent`, if it is not null,
+ *                is set to how many were sent, also if it fails
+ *                EPIPE      as for send
  *     trysend    EAGAIN     there is no room now
  *                EPIPE      as for send
  *     recv       waits for a message
  *                EPIPE      the sender is destroyed, and all its messages were received
+ *     recvsome   waits for a message, and takes with it those that are there, `most` in all, to
+ *                an array; `received` is set to how many
+ *                EPIPE      as for recv;  EINVAL  `most` is 0
  *     tryrecv    EAGAIN     there is no message now
  *                EPIPE      as for recv
  *     timedrecv  ETIMEDOUT  none came before the deadline, an absolute time on CLOCK_MONOTONIC
@@ -44,10 +60,16 @@ typedef struct syncline_receiver syncline_receiver_t;
  *                EBUSY      another thread is using this end */
 int syncline_channel_create(size_t size, size_t capacity, syncline_sender_t **sender,
                             syncline_receiver_t **receiver);
+int syncline_channel_create_waiting(size_t size, size_t capacity, int waiting,
+                                    syncline_sender_t **sender, syncline_receiver_t **receiver);
 int syncline_sender_send(syncline_sender_t *sender, const void *message);
 int syncline_sender_trysend(syncline_sender_t *sender, const void *message);
+int syncline_sender_sendall(syncline_sender_t *sender, const void *messages, size_t count,
+                            size_t *sent);
 int syncline_sender_destroy(syncline_sender_t *sender);
 int syncline_receiver_recv(syncline_receiver_t *receiver, void *message);
+int syncline_receiver_recvsome(syncline_receiver_t *receiver, void *messages, size_t most,
+                               size_t *received);
 int syncline_receiver_tryrecv(syncline_receiver_t *receiver, void *message);
 int syncline_receiver_timedrecv(syncline_receiver_t *receiver, void *message,
                                 const struct timespec *deadline);
@@ -65,10 +87,16 @@ typedef struct syncline_inbox syncline_inbox_t;
  *     create     EINVAL     as for channels, or no senders
  *     connect    EAGAIN     all slots are taken
  *     recv       EPIPE      all senders are destroyed, or there was none, and all was received
+ *     recvfrom   waits for a message from one of `count` slots, which are looked at in this order
+ *                EPIPE      as for recv, of these;  EINVAL  no slots, or not the inbox's
  *     tryrecv, timedrecv, all: as for channels */
 int syncline_inbox_create(size_t size, size_t senders, size_t capacity, syncline_inbox_t **inbox);
+int syncline_inbox_create_waiting(size_t size, size_t senders, size_t capacity, int waiting,
+                                  syncline_inbox_t **inbox);
 int syncline_inbox_connect(syncline_inbox_t *inbox, syncline_sender_t **sender, size_t *slot);
 int syncline_inbox_recv(syncline_inbox_t *inbox, void *message, size_t *slot);
+int syncline_inbox_recvfrom(syncline_inbox_t *inbox, const size_t *slots, size_t count,
+                            void *message, size_t *slot);
 int syncline_inbox_tryrecv(syncline_inbox_t *inbox, void *message, size_t *slot);
 int syncline_inbox_timedrecv(syncline_inbox_t *inbox, void *message, size_t *slot,
                              const struct timespec *deadline);

@@ -30,6 +30,9 @@ using owned = std::unique_ptr<Handle, destroyer<Handle, destroy>>;
 
 } // namespace detail
 
+// How the ends of a channel wait: see channels.h.
+enum class waiting { park = SYNCLINE_PARK, yield = SYNCLINE_YIELD, spin = SYNCLINE_SPIN };
+
 template <class T>
 class sender {
     static_assert(std::is_trivially_copyable_v<T>, "messages are copied as bytes");
@@ -46,6 +49,14 @@ public:
     // False if there is no room now; throws EPIPE if the receiver is gone.
     bool try_send(const T& message) {
         return detail::unless(EAGAIN, syncline_sender_trysend(end_.get(), &message));
+    }
+
+    // Sends an array, quicker than one by one; returns how many were sent: less than all if the
+    // receiver is gone.
+    std::size_t send_all(const T* messages, std::size_t count) {
+        std::size_t sent = 0;
+        detail::unless(EPIPE, syncline_sender_sendall(end_.get(), messages, count, &sent));
+        return sent;
     }
 
 private:
@@ -78,6 +89,14 @@ public:
             EPIPE, [&](T* message) { return syncline_receiver_recv(end_.get(), message); });
     }
 
+    // Waits for a message, and takes with it those that are there, so many at most; returns how
+    // many: 0 if the sender is gone and all was received.
+    std::size_t recv_some(T* messages, std::size_t most) {
+        std::size_t received = 0;
+        detail::unless(EPIPE, syncline_receiver_recvsome(end_.get(), messages, most, &received));
+        return received;
+    }
+
     // Nothing if there is no message now; throws EPIPE if there will be none.
     std::optional<T> try_recv() {
         return detail::received<T>(
@@ -99,10 +118,11 @@ private:
 
 // A channel with room for so many messages at least.
 template <class T>
-std::pair<sender<T>, receiver<T>> channel(std::size_t capacity) {
+std::pair<sender<T>, receiver<T>> channel(std::size_t capacity, waiting how = waiting::park) {
     syncline_sender_t* in;
     syncline_receiver_t* out;
-    detail::expect(syncline_channel_create(sizeof(T), capacity, &in, &out));
+    detail::expect(syncline_channel_create_waiting(
+        sizeof(T), capacity, static_cast<int>(how), &in, &out));
     return {sender<T>(in), receiver<T>(out)};
 }
 
@@ -114,9 +134,10 @@ class inbox {
 public:
     using received = std::pair<std::size_t, T>;
 
-    inbox(std::size_t senders, std::size_t capacity) {
+    inbox(std::size_t senders, std::size_t capacity, waiting how = waiting::park) {
         syncline_inbox_t* made;
-        detail::expect(syncline_inbox_create(sizeof(T), senders, capacity, &made));
+        detail::expect(syncline_inbox_create_waiting(
+            sizeof(T), senders, capacity, static_cast<int>(how), &made));
         inbox_.reset(made);
     }
 
@@ -133,6 +154,16 @@ public:
         return of(EPIPE, [&](T* message, std::size_t* slot) {
             return syncline_inbox_recv(inbox_.get(), message, slot);
         });
+    }
+
+    // The same, of senders of these numbers only, which are looked at in this order.
+    std::optional<received> recv_from(const std::size_t* senders, std::size_t count) {
+        return of(EPIPE, [&](T* message, std::size_t* slot) {
+            return syncline_inbox_recvfrom(inbox_.get(), senders, count, message, slot);
+        });
+    }
+    std::optional<received> recv_from(std::initializer_list<std::size_t> senders) {
+        return recv_from(senders.begin(), senders.size());
     }
 
     std::optional<received> try_recv() {

@@ -133,6 +133,84 @@ static void test_deadlines(void) {
     EXPECT(0, syncline_receiver_destroy(receiver));
 }
 
+enum { BATCH = 37 };
+
+static void *send_batches(void *unused) {
+    unsigned char *messages = malloc(BATCH * size);
+    for (int i = 0; i < MESSAGES; i += BATCH) {
+        int count = MESSAGES - i < BATCH ? MESSAGES - i : BATCH;
+        for (int j = 0; j < count; j++) {
+            for (size_t k = 0; k < size; k++) {
+                messages[(size_t)j * size + k] = (unsigned char)((i + j) * 7 + (int)k);
+            }
+        }
+        size_t sent = 0;
+        EXPECT(0, syncline_sender_sendall(sender, messages, (size_t)count, &sent));
+        EXPECT(count, (int)sent);
+    }
+    free(messages);
+    EXPECT(0, syncline_sender_destroy(sender));
+    return unused;
+}
+
+/* Batches of other sizes on both ends, however the ends wait. */
+static void test_batches(size_t bytes, int waiting) {
+    size = bytes;
+    EXPECT(0, syncline_channel_create_waiting(size, 20, waiting, &sender, &receiver));
+    pthread_t thread;
+    EXPECT(0, pthread_create(&thread, NULL, send_batches, NULL));
+    enum { MOST = 11 };
+    unsigned char *messages = malloc(MOST * size + 1), expected[LARGEST];
+    messages[MOST * size] = 0xa5;
+    int next = 0, error;
+    size_t count;
+    while ((error = syncline_receiver_recvsome(receiver, messages, MOST, &count)) == 0) {
+        EXPECT(1, count >= 1 && count <= MOST);
+        for (size_t j = 0; j < count; j++) {
+            fill(expected, next++);
+            EXPECT(0, memcmp(messages + j * size, expected, size));
+        }
+    }
+    EXPECT(EPIPE, error);
+    EXPECT(MESSAGES, next);
+    EXPECT(0xa5, messages[MOST * size]);
+    free(messages);
+    EXPECT(0, pthread_join(thread, NULL));
+    EXPECT(0, syncline_receiver_destroy(receiver));
+}
+
+static void *take_three_and_leave(void *unused) {
+    int message;
+    for (int i = 0; i < 3; i++) EXPECT(0, syncline_receiver_recv(receiver, &message));
+    EXPECT(0, syncline_receiver_destroy(receiver));
+    return unused;
+}
+
+static void test_mistakes_of_batches(void) {
+    int messages[1000] = {0};
+    size_t count = 7;
+    EXPECT(EINVAL, syncline_channel_create_waiting(4, 1, 3, &sender, &receiver));
+    EXPECT(EINVAL, syncline_channel_create_waiting(4, 1, -1, &sender, &receiver));
+    EXPECT(0, syncline_channel_create_waiting(4, 8, SYNCLINE_YIELD, &sender, &receiver));
+    EXPECT(EINVAL, syncline_sender_sendall(NULL, messages, 1, &count));
+    EXPECT(EINVAL, syncline_sender_sendall(sender, NULL, 1, &count));
+    EXPECT(EINVAL, syncline_receiver_recvsome(receiver, messages, 0, &count));
+    EXPECT(EINVAL, syncline_receiver_recvsome(receiver, messages, 1, NULL));
+    EXPECT(EINVAL, syncline_receiver_recvsome(receiver, NULL, 1, &count));
+    EXPECT(7, (int)count);
+    EXPECT(0, syncline_sender_sendall(sender, messages, 0, &count));
+    EXPECT(0, (int)count);
+    EXPECT(0, syncline_sender_sendall(sender, messages, 2, NULL));
+
+    /* A receiver that goes in the middle of a batch. */
+    pthread_t thread;
+    EXPECT(0, pthread_create(&thread, NULL, take_three_and_leave, NULL));
+    EXPECT(EPIPE, syncline_sender_sendall(sender, messages, 1000, &count));
+    EXPECT(1, count >= 1 && count < 1000);
+    EXPECT(0, pthread_join(thread, NULL));
+    EXPECT(0, syncline_sender_destroy(sender));
+}
+
 enum { SENDERS = 3, CALLS = 500 };
 
 static void *send_to_inbox(void *end) {
@@ -175,6 +253,34 @@ static void test_inbox(size_t bytes) {
         EXPECT(0, pthread_join(threads[i], NULL));
         EXPECT(MESSAGES, next[i]);
     }
+    EXPECT(0, syncline_inbox_destroy(inbox));
+}
+
+/* Of three senders two are chosen, and what the third has sent waits. */
+static void test_chosen(int waiting) {
+    syncline_inbox_t *inbox;
+    syncline_sender_t *ends[SENDERS];
+    EXPECT(EINVAL, syncline_inbox_create_waiting(sizeof(int), SENDERS, 4, 9, &inbox));
+    EXPECT(0, syncline_inbox_create_waiting(sizeof(int), SENDERS, 4, waiting, &inbox));
+    for (int i = 0; i < SENDERS; i++) EXPECT(0, syncline_inbox_connect(inbox, &ends[i], NULL));
+    for (int i = SENDERS; i-- > 0;) EXPECT(0, syncline_sender_send(ends[i], &i));
+    const size_t chosen[] = {2, 1}, wrong[] = {0, SENDERS};
+    int message;
+    size_t slot;
+    EXPECT(EINVAL, syncline_inbox_recvfrom(inbox, wrong, 2, &message, &slot));
+    EXPECT(EINVAL, syncline_inbox_recvfrom(inbox, chosen, 0, &message, &slot));
+    EXPECT(EINVAL, syncline_inbox_recvfrom(inbox, NULL, 1, &message, &slot));
+    EXPECT(EINVAL, syncline_inbox_recvfrom(inbox, chosen, 1, NULL, &slot));
+    for (int expected = 2; expected >= 1; expected--) {
+        EXPECT(0, syncline_inbox_recvfrom(inbox, chosen, 2, &message, &slot));
+        EXPECT(expected, message);
+        EXPECT(expected, (int)slot);
+        EXPECT(0, syncline_sender_destroy(ends[expected]));
+    }
+    EXPECT(EPIPE, syncline_inbox_recvfrom(inbox, chosen, 2, &message, NULL));
+    EXPECT(0, syncline_inbox_recv(inbox, &message, &slot));
+    EXPECT(0, message);
+    EXPECT(0, syncline_sender_destroy(ends[0]));
     EXPECT(0, syncline_inbox_destroy(inbox));
 }
 
@@ -222,6 +328,12 @@ int main(void) {
         test_stream(sizes[i], 1);
         test_stream(sizes[i], 100);
     }
+    for (int waiting = SYNCLINE_PARK; waiting <= SYNCLINE_SPIN; waiting++) {
+        test_batches(8, waiting);
+        test_batches(LARGEST, waiting);
+        test_chosen(waiting);
+    }
+    test_mistakes_of_batches();
     test_mistakes();
     test_deadlines();
     test_inbox(8);

@@ -171,6 +171,21 @@ void test_channels() {
     EXPECT(other.send(7) && one.try_send(8));
     auto sum = inbox.recv()->second + inbox.recv()->second;
     EXPECT(sum == 15);
+    EXPECT(one.send(9) && other.send(10));
+    auto chosen = inbox.recv_from({1});
+    EXPECT(chosen && chosen->first == 1 && chosen->second == 10);
+    EXPECT(error_of([&] { inbox.recv_from({2}); }) == EINVAL);
+
+    for (auto how : {syncline::waiting::park, syncline::waiting::yield, syncline::waiting::spin}) {
+        auto [batches, many] = syncline::channel<long>(16, how);
+        const long numbers[] = {0, 1, 2, 3, 4, 5, 6};
+        EXPECT(batches.send_all(numbers, 7) == 7);
+        long got[7];
+        EXPECT(many.recv_some(got, 4) == 4 && many.recv_some(got + 4, 7) == 3);
+        for (long i = 0; i < 7; i++) EXPECT(got[i] == i);
+        { auto gone = std::move(many); }
+        EXPECT(batches.send_all(numbers, 7) == 0);
+    }
 
     syncline::server server(1);
     std::thread asking([client = server.connect()]() mutable {

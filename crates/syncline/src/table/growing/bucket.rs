@@ -28,6 +28,9 @@ use crate::memory::{Memory, Native};
 const LINE: usize = 64;
 /// The largest bucket of which all lines are fetched at once: one line in two is needed then.
 const FETCHED: usize = 4 * LINE;
+/// Tables of fewer bytes are in a core's own cache. Lines come from there so soon that to ask ahead
+/// gains nothing, and each that is asked for in vain is taken from whoever has just written to it.
+const NEAR: usize = 1 << 20;
 /// Fewest slots of a bucket.
 const FEWEST: usize = 6;
 /// See `version`.
@@ -84,10 +87,10 @@ impl<R> Bucket<R> {
     /// # Panics
     ///
     /// If it is more than can be addressed.
-    pub(super) fn layout(count: usize) -> Layout {
+    fn layout(count: usize) -> Layout {
         let bytes = count.checked_mul(Self::SIZE);
         let layout = bytes.and_then(|bytes| Layout::from_size_align(bytes, LINE).ok());
-        pages::layout(layout.expect("the table has more entries than can be addressed"))
+        layout.expect("the table has more entries than can be addressed")
     }
 
     /// So many buckets that were never used.
@@ -96,6 +99,16 @@ impl<R> Bucket<R> {
         // SAFETY: a bucket has a size.
         let memory = unsafe { pages::allocate(layout) };
         NonNull::new(memory.cast()).unwrap_or_else(|| handle_alloc_error(layout))
+    }
+
+    /// Gives the memory of buckets back.
+    ///
+    /// # Safety
+    ///
+    /// There are so many, from [`allocate`](Self::allocate), and nobody uses them any more.
+    pub(super) unsafe fn free(first: *mut Head, count: usize) {
+        // SAFETY: our caller's promise.
+        unsafe { pages::free(first.cast(), Self::layout(count)) };
     }
 
     /// The bucket at an address.
@@ -108,12 +121,19 @@ impl<R> Bucket<R> {
         Self { head, slots: PhantomData }
     }
 
-    /// The lines of a bucket that is so small that all are worth asking for.
+    /// Whether the lines of a bucket are worth asking for at once, if there are two to the power of
+    /// so many: all are if it is small, and none if the table is.
+    #[inline]
+    pub(super) fn worth_fetching(bits: u32) -> bool {
+        Self::SIZE <= FETCHED && bits > (NEAR / Self::SIZE).ilog2()
+    }
+
+    /// All its lines.
     #[inline]
     fn lines<'a>(self) -> impl Iterator<Item = &'a AtomicU32> {
-        let count = if Self::SIZE <= FETCHED { Self::SIZE / LINE } else { 0 };
         // SAFETY: within the bucket's memory, all of which is atomic.
-        (0..count).map(move |line| unsafe { self.head.cast().byte_add(line * LINE).as_ref() })
+        (0..Self::SIZE / LINE)
+            .map(move |line| unsafe { self.head.cast().byte_add(line * LINE).as_ref() })
     }
 
     /// Asks for its lines at once, before it is known which slot is needed.

@@ -11,7 +11,6 @@
 //! Source: Litwin, "Linear Hashing" (1980), for growing by splitting; Fagin and others,
 //! "Extendible Hashing" (1979), for depths.
 
-use std::alloc::dealloc;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -177,13 +176,13 @@ impl<R> Drop for Directory<R> {
             let start = *start.get_mut();
             if !start.is_null() {
                 let memory: *mut Head = start.wrapping_byte_add(before * Bucket::<R>::SIZE);
-                // SAFETY: allocated with this layout, and nobody uses it any more.
-                unsafe { dealloc(memory.cast(), Bucket::<R>::layout(count)) };
+                // SAFETY: as many were allocated, and nobody uses them any more.
+                unsafe { Bucket::<R>::free(memory, count) };
             }
         }
         for bucket in self.rare.made.get_mut().drain(..) {
             // SAFETY: as above.
-            unsafe { dealloc(bucket.as_ptr().cast(), Bucket::<R>::layout(1)) };
+            unsafe { Bucket::<R>::free(bucket.as_ptr(), 1) };
         }
     }
 }

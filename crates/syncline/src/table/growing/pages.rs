@@ -5,46 +5,98 @@
 //! as the access; in a virtual machine more. Linux maps 2 MiB at once where it is asked to, and the
 //! translations of large tables then fit. Where it isn't Linux, or says no, all works as before.
 
-use std::alloc::{Layout, alloc, alloc_zeroed};
+//!
+//! Large memory comes from the kernel itself, which zeroes it as it is first touched; to zero it here
+//! would be the second time.
+
+use std::alloc::Layout;
 use std::ptr;
 
 /// A large page of x86-64, and of others with small pages of 4 KiB.
 const LARGE: usize = 2 << 20;
 
-/// The layout to allocate with, and to give back with: memory of a large page or more begins at
-/// one.
-pub(super) fn layout(layout: Layout) -> Layout {
-    match layout.size() {
-        0..LARGE => layout,
-        _ => layout.align_to(LARGE).unwrap_or(layout),
-    }
-}
-
 /// Allocates zeros; null if there is no memory.
 ///
 /// # Safety
 ///
-/// The layout is one of [`layout`], and its size is not zero.
+/// The layout's size is not zero.
 pub(super) unsafe fn allocate(layout: Layout) -> *mut u8 {
-    if layout.align() < LARGE {
+    match layout.size() {
         // SAFETY: our caller's promise.
-        return unsafe { alloc_zeroed(layout) };
+        0..LARGE => unsafe { std::alloc::alloc_zeroed(layout) },
+        size => large::allocate(size, layout),
     }
-    // SAFETY: our caller's promise.
-    let memory = unsafe { alloc(layout) };
-    if !memory.is_null() {
-        ask_for_large_pages(memory, layout.size());
-        // SAFETY: it was just allocated.
-        unsafe { ptr::write_bytes(memory, 0, layout.size()) };
+}
+
+/// Gives back what was allocated.
+///
+/// # Safety
+///
+/// It comes from [`allocate`], by this layout, and nobody uses it any more.
+pub(super) unsafe fn free(memory: *mut u8, layout: Layout) {
+    match layout.size() {
+        // SAFETY: our caller's promise.
+        0..LARGE => unsafe { std::alloc::dealloc(memory, layout) },
+        // SAFETY: likewise.
+        size => unsafe { large::free(memory, size, layout) },
     }
-    memory
 }
 
 #[cfg(target_os = "linux")]
-fn ask_for_large_pages(memory: *mut u8, bytes: usize) {
-    // SAFETY: whole large pages of ours. It is advice: nothing is to be done if it fails.
-    unsafe { libc::madvise(memory.cast(), bytes & !(LARGE - 1), libc::MADV_HUGEPAGE) };
+mod large {
+    use std::alloc::Layout;
+
+    use super::{LARGE, ptr};
+
+    /// The memory begins at a large page, and the rest of its last page is the table's, too.
+    pub(super) fn allocate(size: usize, _: Layout) -> *mut u8 {
+        let size = size.next_multiple_of(LARGE);
+        // Room to begin at a large page.
+        let Some(room) = size.checked_add(LARGE) else { return ptr::null_mut() };
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: new memory, wherever there is some.
+        let start = unsafe { libc::mmap(ptr::null_mut(), room, protection, flags, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return ptr::null_mut();
+        }
+        let before = start.align_offset(LARGE);
+        let memory = start.wrapping_byte_add(before);
+        // SAFETY: parts of what was just mapped, in whole pages. Advice that is not taken changes
+        // nothing.
+        unsafe {
+            if before > 0 {
+                libc::munmap(start, before);
+            }
+            libc::munmap(memory.byte_add(size), LARGE - before);
+            libc::madvise(memory, size, libc::MADV_HUGEPAGE);
+        }
+        memory.cast()
+    }
+
+    /// # Safety
+    ///
+    /// As for [`free`](super::free).
+    pub(super) unsafe fn free(memory: *mut u8, size: usize, _: Layout) {
+        // SAFETY: our caller's promise; so much was mapped.
+        unsafe { libc::munmap(memory.cast(), size.next_multiple_of(LARGE)) };
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn ask_for_large_pages(_: *mut u8, _: usize) {}
+mod large {
+    use std::alloc::Layout;
+
+    pub(super) fn allocate(_: usize, layout: Layout) -> *mut u8 {
+        // SAFETY: the size is not zero.
+        unsafe { std::alloc::alloc_zeroed(layout) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`free`](super::free).
+    pub(super) unsafe fn free(memory: *mut u8, _: usize, layout: Layout) {
+        // SAFETY: our caller's promise.
+        unsafe { std::alloc::dealloc(memory, layout) }
+    }
+}

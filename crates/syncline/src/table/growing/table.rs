@@ -14,7 +14,7 @@ use super::directory::{Directory, mask};
 use super::held::Held;
 use super::reference::Ref;
 use super::storage::{Boxed, Flat, Storage};
-use super::tags::tag;
+use super::tags::{Tags, tag};
 use super::version::wait;
 use crate::memory::Native;
 
@@ -117,6 +117,16 @@ impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
     }
 }
 
+/// The bucket that has the keys with this hash, as the tags of one say that may have been split, or
+/// never used. Apart, since nearly all buckets are as deep as there are bits.
+#[cold]
+fn right<R>(tags: Tags, hash: u64, at: usize) -> usize {
+    match tags.depth() {
+        Some(depth) => hash as usize & mask(depth),
+        None => Directory::<R>::parent(at),
+    }
+}
+
 impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
     #[inline]
     pub(super) fn hash<Q: Hash + ?Sized>(&self, key: &Q) -> u64 {
@@ -140,7 +150,10 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
         K: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        let mut at = hash as usize & mask(self.directory.bits());
+        let bits = self.directory.bits();
+        let mut at = hash as usize & mask(bits);
+        // If the first one is as deep as nearly all are, it is the right one.
+        let mut expected = bits;
         let mut looks = 0;
         let mut held = None;
         'again: loop {
@@ -149,7 +162,9 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
                 held = Some(self.lock_leaf(hash as usize));
             }
             let home = held.as_ref().map_or_else(|| self.directory.bucket(at), Held::home);
-            home.fetch();
+            if Bucket::<P::Raw>::worth_fetching(bits) {
+                home.fetch();
+            }
             let seen =
                 held.as_ref().map_or_else(|| home.version().look(), |held| Some(held.seen()));
             let Some(seen) = seen else {
@@ -159,15 +174,14 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
             };
             let unchanged = || home.version().unchanged(seen);
             let mut tags = home.tags();
-            let right = match tags.depth() {
-                Some(depth) => hash as usize & mask(depth),
-                None => Directory::<P::Raw>::parent(at),
-            };
-            if right != at && held.is_none() {
-                if unchanged() {
-                    at = right;
+            if tags.depth() != Some(expected) && held.is_none() {
+                let right = right::<P::Raw>(tags, hash, at);
+                if right != at {
+                    if unchanged() {
+                        (at, expected) = (right, u32::MAX);
+                    }
+                    continue;
                 }
-                continue;
             }
             let mut bucket = home;
             loop {
@@ -197,11 +211,26 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
     /// Locks the bucket of a hash, to write.
     #[inline]
     pub(super) fn lock(&self, hash: u64) -> Held<'_, P::Raw> {
+        let bits = self.directory.bits();
+        let bucket = self.directory.bucket(hash as usize & mask(bits));
+        if Bucket::<P::Raw>::worth_fetching(bits) {
+            bucket.fetch_for_write();
+        }
+        if let Some(held) = Held::try_new(&self.directory, bucket)
+            && held.depth() == Some(bits)
+        {
+            return held;
+        }
+        self.lock_later(hash)
+    }
+
+    /// The same where the bucket is not free, or not the one that has the keys, or to be split.
+    #[cold]
+    fn lock_later(&self, hash: u64) -> Held<'_, P::Raw> {
         let mut at = hash as usize & mask(self.directory.bits());
         let mut looks = 0;
         loop {
             let bucket = self.directory.bucket(at);
-            bucket.fetch_for_write();
             let Some(held) = Held::try_new(&self.directory, bucket) else {
                 looks += 1;
                 wait::<Native>(looks);

@@ -1,0 +1,51 @@
+//! What a table takes for an entry.
+
+use std::fs;
+
+use super::load::key;
+use super::peers::contenders;
+use crate::heap;
+
+/// Bytes for an entry of 16, from empty tables.
+pub fn print(entries: usize) {
+    println!("\nbytes for an entry of two 64-bit numbers, {entries} entries put in one by one");
+    for contender in contenders::<u64>() {
+        let before = in_use();
+        let table = (contender.make)(0);
+        table.fill(&mut (0..entries as u64).map(key));
+        let bytes = in_use().saturating_sub(before) as f64 / entries as f64;
+        println!("  {:<22}{bytes:>9.1}", contender.name);
+    }
+}
+
+/// What is allocated, and what is mapped with advice to use large pages, as our large tables are.
+fn in_use() -> usize {
+    heap::in_use() + mapped(&fs::read_to_string("/proc/self/smaps").unwrap_or_default())
+}
+
+/// Bytes of the mappings that have this advice, by the kernel's list: each with its size before its
+/// flags.
+fn mapped(list: &str) -> usize {
+    let (mut kilobytes, mut size) = (0, 0);
+    for line in list.lines() {
+        if let Some(number) = line.strip_prefix("Size:") {
+            size = number.trim().trim_end_matches(" kB").parse().unwrap_or(0);
+        } else if line.starts_with("VmFlags:") && line.split(' ').any(|flag| flag == "hg") {
+            kilobytes += size;
+        }
+    }
+    kilobytes * 1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mapped;
+
+    #[test]
+    fn mappings_for_large_pages_are_counted() {
+        let list = "7f00-7f40 rw-p 0 00:00 0\nSize:               4096 kB\nRss: 8 kB\n\
+                    VmFlags: rd wr mr mw me ac hg sd \n7f50-7f51 rw-p 0 00:00 0\n\
+                    Size:                  4 kB\nVmFlags: rd wr mr mw me ac sd \n";
+        assert_eq!(mapped(list), 4 << 20);
+    }
+}
