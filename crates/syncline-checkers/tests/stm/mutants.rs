@@ -37,6 +37,9 @@ macro_rules! reject {
     (served_counted, $Engine:ty) => {
         $crate::mutants::reject!(@served $Engine, counted(2, 2), counted(3, 2))
     };
+    (served_skewed, $Engine:ty) => {
+        $crate::mutants::reject!(@served $Engine, skewed(), counted(2, 2), counted(3, 2))
+    };
     (served_opaque, $Engine:ty) => {
         $crate::mutants::reject!(@served $Engine, opaque(2), opaque(3), recorded(3, 2, Real))
     };
