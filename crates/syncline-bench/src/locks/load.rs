@@ -145,7 +145,7 @@ impl Load {
         let milliseconds = match self.threads {
             _ if self.for_whom == For::Recommended => size.pick(1, 40, 500),
             Threads::Two => size.pick(1, 8, 50),
-            Threads::PerProcessor(0..=8) => size.pick(1, 30, 100),
+            Threads::PerProcessor(0..=8) => size.pick(1, 24, 100),
             Threads::PerProcessor(_) => size.pick(1, 40, 200),
         };
         Duration::from_millis(milliseconds)
