@@ -20,9 +20,13 @@ pub fn check(book: &Book) -> Vec<Part> {
         gains.iter().map(one).collect::<Vec<_>>().join(", ")
     };
     let [set, get] = LOADS.map(gains);
+    // What the paper says is of all four.
+    if set.len() < MACHINES.len() || get.len() < MACHINES.len() {
+        return Vec::new();
+    }
     let (least, most, machines) = WON;
     let won = set.iter().filter(|(_, gain)| (least..=most).contains(gain)).count();
-    let same = get.len() == MACHINES.len() && get.iter().all(|(_, gain)| gain.abs() <= SAME);
+    let same = get.iter().all(|(_, gain)| gain.abs() <= SAME);
     vec![
         that("sets: other locks win", won >= machines, told(&set), "29 to 50 % on three of four"),
         that("gets: no difference", same, told(&get), "none"),
