@@ -5,6 +5,7 @@ use super::check::{Part, SAME, median, near, that};
 use crate::figure::{Book, Panel};
 use crate::figures::words::number;
 use crate::stress::contenders::EAGER;
+use crate::study::MACHINES;
 
 /// S4: "far below" is this share at most.
 const FAR_BELOW: f64 = 2.0 / 3.0;
@@ -90,7 +91,7 @@ const SIMPLE: [&str; 4] = ["tas", "ttas", "ticket", "futex"];
 /// S9
 pub fn many(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
-    for machine in ["opteron", "xeon", "niagara", "tilera"] {
+    for machine in MACHINES {
         let Some(panel) = book.panel("figure-7", machine) else { continue };
         let all = panel.last();
         if machine == "xeon" {

@@ -9,6 +9,7 @@ use crate::figures::NINE;
 use crate::figures::scalability::{LOCKS, THREADS, name};
 use crate::figures::uncontended::ALONE;
 use crate::figures::words::number;
+use crate::study::MACHINES;
 
 /// S10: "poorly" is less than this many times one thread, however many there are.
 const POORLY: f64 = 2.0;
@@ -92,9 +93,8 @@ fn level(panel: &Panel, value: impl Fn(&Series) -> Option<f64>) -> BTreeSet<&str
 
 /// S11
 pub fn none_is_best(book: &Book) -> Vec<Part> {
-    let machines = ["opteron", "xeon", "niagara", "tilera"];
     let by_machine: Vec<(&str, Vec<BTreeSet<&str>>)> =
-        machines.map(|machine| (machine, winners(book, machine))).into();
+        MACHINES.map(|machine| (machine, winners(book, machine))).into();
     if by_machine.iter().any(|(_, workloads)| workloads.is_empty()) {
         return Vec::new();
     }

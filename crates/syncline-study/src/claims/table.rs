@@ -5,8 +5,8 @@ use crate::figure::{Book, Panel};
 use crate::figures::scalability::THREADS;
 use crate::figures::table::{SERVED, SHAPES, name};
 use crate::figures::words::number;
+use crate::study::MACHINES;
 
-const MACHINES: [&str; 4] = ["opteron", "xeon", "niagara", "tilera"];
 /// Locks that are one or two words, on which waiters spin.
 const SPIN: [&str; 3] = ["tas", "ttas", "ticket"];
 
