@@ -3,6 +3,7 @@
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
 use std::hash::{Hash, Hasher};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -92,7 +93,9 @@ fn key(compiler: &Command) -> u64 {
     hasher.finish()
 }
 
-/// Builds under a name of its own, and renames: tests run side by side.
+/// Builds under a name of its own, and gives the result its name unless another test, at the
+/// same time, was first: what a test runs already must not be replaced under it, or its modules
+/// would be files that are gone.
 fn build(mut compiler: Command, path: &Path) {
     static BUILDS: AtomicU32 = AtomicU32::new(0);
     let number = BUILDS.fetch_add(1, Ordering::Relaxed);
@@ -100,5 +103,8 @@ fn build(mut compiler: Command, path: &Path) {
     compiler.arg("-o").arg(&draft);
     let made = run_limited(&mut compiler, LONGEST_COMPILATION);
     assert!(made.status == 0, "{compiler:?}:\n{}", String::from_utf8_lossy(&made.stderr));
-    fs::rename(&draft, path).expect("a compiled program");
+    match fs::hard_link(&draft, path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => panic!("{path:?}: {error}"),
+        _ => fs::remove_file(&draft).expect("the draft"),
+    }
 }
