@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use syncline_conformance::{Case, run_limited};
+use syncline_conformance::{Case, Outcome, run_limited};
 
 use crate::{assert_locks, eventually, installed, serve_both};
 
@@ -31,7 +31,7 @@ fn apache(module: &str) {
         fs::write(folder.join("pages/page.txt"), page()).expect("a page");
         let port = free_port();
         fs::write(folder.join("conf"), configuration(folder, module, port)).expect("a file");
-        fs::write(folder.join("port"), port.to_string()).expect("a file");
+        fs::write(folder.join("port"), format!("{port}\n")).expect("a file");
         Case::new(&program).args(["-D", "FOREGROUND", "-f"]).arg(folder.join("conf"))
     };
     let recording = serve_both(server, client);
@@ -60,25 +60,33 @@ fn configuration(folder: &Path, module: &str, port: u16) -> String {
 }
 
 fn client(folder: &Path) -> Vec<String> {
-    let port = eventually("the port", || fs::read_to_string(folder.join("port")).ok());
+    let port = eventually("the port", || whole_line(&folder.join("port")));
     let url = format!("http://127.0.0.1:{port}/page.txt");
-    eventually("Apache", || (load(&url, 1).0 == 0).then_some(()));
-    let (status, text) = load(&url, 3000);
-    assert_eq!(status, 0);
+    eventually("Apache", || (load(&url, 1).status == 0).then_some(()));
+    let outcome = load(&url, 3000);
+    let log = fs::read_to_string(folder.join("errors")).unwrap_or_default();
+    // Shown if something is wrong.
+    eprintln!("Apache says:\n{log}");
+    outcome.assert_status(0);
+    let text = String::from_utf8_lossy(&outcome.stdout);
     let wanted = ["Complete requests", "Failed requests", "Non-2xx", "HTML transferred"];
     let answers = text.lines().filter(|line| wanted.iter().any(|w| line.starts_with(w)));
     let answers: Vec<String> = answers.map(str::to_owned).collect();
-    assert!(answers[0].ends_with("3000") && answers[1].ends_with(" 0"), "{answers:?}");
+    assert!(answers[0].ends_with("3000") && answers[1].ends_with(" 0"), "{text}");
     let pid = fs::read_to_string(folder.join("pid")).expect("its process number");
     kill(Pid::from_raw(pid.trim().parse().expect("a number")), Signal::SIGTERM).expect("a signal");
     answers
 }
 
-/// Status and output of `ab` with so many requests, eight at a time.
-fn load(url: &str, requests: u32) -> (i32, String) {
+/// The file's line; none as long as it is being written.
+fn whole_line(file: &Path) -> Option<String> {
+    Some(fs::read_to_string(file).ok()?.strip_suffix('\n')?.to_owned())
+}
+
+/// Runs `ab` with so many requests, eight at a time.
+fn load(url: &str, requests: u32) -> Outcome {
     let (requests, at_once) = (requests.to_string(), requests.min(8).to_string());
     let mut command = Command::new("/usr/bin/ab");
     command.args(["-q", "-n", &requests, "-c", &at_once, url]);
-    let outcome = run_limited(&mut command, Duration::from_secs(20));
-    (outcome.status, String::from_utf8_lossy(&outcome.stdout).into_owned())
+    run_limited(&mut command, Duration::from_secs(20))
 }
