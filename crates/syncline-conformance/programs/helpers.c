@@ -5,26 +5,42 @@
 #include <fcntl.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 
 enum { TICKS = 20, READS = 20 };
 
 static pthread_mutex_t of_timer = PTHREAD_MUTEX_INITIALIZER, of_reads = PTHREAD_MUTEX_INITIALIZER;
 static sem_t done;
-static int ticks;
+static atomic_int ticks;
+// Posts that have returned: a thread of libc's can't be joined.
+static atomic_int posted;
+
+static void post(void) {
+    sem_post(&done);
+    posted++;
+}
 
 static void on_tick(union sigval value) {
     (void)value;
+    // Ticks that were under way when the timer was stopped come at any later time.
+    if (++ticks > TICKS)
+        return;
     pthread_mutex_lock(&of_timer);
-    if (++ticks == TICKS)
-        sem_post(&done);
     pthread_mutex_unlock(&of_timer);
+    post();
 }
 
 static void on_read(union sigval value) {
     pthread_mutex_lock(&of_reads);
     (*(int *)value.sival_ptr)++;
     pthread_mutex_unlock(&of_reads);
-    sem_post(&done);
+    post();
+}
+
+static void await(int posts) {
+    for (int i = 0; i < posts; i++)
+        while (sem_wait(&done))
+            continue;
 }
 
 static void timer(void) {
@@ -33,14 +49,8 @@ static void timer(void) {
     timer_t timer;
     REQUIRE(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
     REQUIRE(timer_settime(timer, 0, &every, NULL) == 0);
-    while (sem_wait(&done))
-        continue;
+    await(TICKS);
     timer_settime(timer, 0, &never, NULL);
-    // Ticks that were under way.
-    sleep_ms(50);
-    pthread_mutex_lock(&of_timer);
-    expect("MutexLock", &of_timer, ticks + 1);
-    pthread_mutex_unlock(&of_timer);
 }
 
 static void reads(void) {
@@ -56,9 +66,7 @@ static void reads(void) {
         requests[i].aio_sigevent.sigev_value.sival_ptr = &count;
         REQUIRE(aio_read(&requests[i]) == 0);
     }
-    for (int i = 0; i < READS; i++)
-        while (sem_wait(&done))
-            continue;
+    await(READS);
     say("%d reads", count);
     expect("MutexLock", &of_reads, READS);
 }
@@ -67,10 +75,11 @@ int main(void) {
     sem_init(&done, 0, 0);
     timer();
     reads();
-    // The last callback may not have returned.
-    sleep_ms(50);
-    expect("SemWait", &done, READS + 1);
-    expect("SemPost", &done, READS + 1);
+    while (posted < TICKS + READS)
+        sleep_ms(1);
+    expect("MutexLock", &of_timer, TICKS);
+    expect("SemWait", &done, TICKS + READS);
+    expect("SemPost", &done, TICKS + READS);
     expect("SemInit", &done, 1);
     _exit(0);
 }
