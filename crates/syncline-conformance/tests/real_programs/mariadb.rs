@@ -9,12 +9,15 @@ use syncline_conformance::run_limited;
 
 use crate::{assert_locks, eventually, installed, script, serve_both};
 
+/// A server that starts removes what others left behind in the folder for temporary tables, so
+/// each has one of its own.
 const SERVER: &str = "
+    export TMPDIR=\"$1/temporary\"; mkdir \"$TMPDIR\"
     mariadb-install-db --no-defaults --force --datadir=\"$1/data\" --user=root \
-        --auth-root-authentication-method=normal --skip-test-db >\"$1/install.log\" 2>&1
+        --auth-root-authentication-method=normal --skip-test-db >&2
     exec mariadbd --no-defaults --datadir=\"$1/data\" --socket=\"$1/socket\" --user=root \
         --skip-networking --innodb-buffer-pool-size=64M --innodb-log-file-size=32M \
-        --innodb-flush-log-at-trx-commit=2 --pid-file=\"$1/pid\" 2>\"$1/server.log\"";
+        --innodb-flush-log-at-trx-commit=2 --pid-file=\"$1/pid\"";
 
 const TABLE: &str =
     "--tables=2 --table-size=2000 --rand-seed=7 --db-driver=mysql --mysql-user=root";

@@ -9,9 +9,11 @@ use syncline_conformance::{Case, scratch};
 use crate::programs::{behaviour, installed, script};
 
 /// The server starts on fresh tables; one client's work is the same each time; then several work
-/// at once, and the number of rows stays.
+/// at once, and the number of rows stays. Its folder for temporary tables is its own: a server that
+/// starts removes what it finds there, be it another's.
 pub const MARIADB: &str = r#"
     cd "$1"; threads=$2; rm -rf data
+    export TMPDIR="$1/temporary"; mkdir -p "$TMPDIR"
     mariadb-install-db --no-defaults --force --datadir="$1/data" --user=root \
         --auth-root-authentication-method=normal --skip-test-db >install.log 2>&1
     mariadbd --no-defaults --datadir="$1/data" --socket="$1/socket" --user=root \
