@@ -2,7 +2,7 @@
 //! give up root's privileges after their start.
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -15,26 +15,25 @@ use crate::{assert_locks, eventually, installed, serve_both};
 
 #[test]
 fn apache_with_the_event_module() {
-    apache("event");
+    apache("event", 20_081);
 }
 
 #[test]
 fn apache_with_the_worker_module() {
-    apache("worker");
+    apache("worker", 20_082);
 }
 
-fn apache(module: &str) {
+fn apache(module: &str, port: u16) {
     let program = installed("/usr/sbin/apache2", "apache2-bin");
     installed("/usr/bin/ab", "apache2-utils");
+    let address = format!("{}:{port}", own_address());
     let server = |folder: &Path| {
         fs::create_dir(folder.join("pages")).expect("a folder");
         fs::write(folder.join("pages/page.txt"), page()).expect("a page");
-        let port = free_port();
-        fs::write(folder.join("conf"), configuration(folder, module, port)).expect("a file");
-        fs::write(folder.join("port"), format!("{port}\n")).expect("a file");
+        fs::write(folder.join("conf"), configuration(folder, module, &address)).expect("a file");
         Case::new(&program).args(["-D", "FOREGROUND", "-f"]).arg(folder.join("conf"))
     };
-    let recording = serve_both(server, client);
+    let recording = serve_both(server, |folder| client(folder, &address));
     assert_locks(&recording, "apache2", 1000);
 }
 
@@ -42,15 +41,17 @@ fn page() -> String {
     (0..2000).map(|n| format!("line {n}\n")).collect()
 }
 
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("its address").port()
+/// An address of this machine that only this process listens at: on the usual one, a client of
+/// any other program may have been given the port.
+fn own_address() -> Ipv4Addr {
+    let [_, upper, middle, lower] = std::process::id().to_be_bytes();
+    Ipv4Addr::new(127, 100 + upper, middle, lower)
 }
 
-fn configuration(folder: &Path, module: &str, port: u16) -> String {
+fn configuration(folder: &Path, module: &str, address: &str) -> String {
     let folder = folder.display();
     format!(
-        "ServerRoot {folder}\nServerName localhost\nListen 127.0.0.1:{port}\nPidFile {folder}/pid\n\
+        "ServerRoot {folder}\nServerName localhost\nListen {address}\nPidFile {folder}/pid\n\
          ErrorLog {folder}/errors\nDocumentRoot {folder}/pages\nUser nobody\nGroup nogroup\n\
          LoadModule mpm_{module}_module /usr/lib/apache2/modules/mod_mpm_{module}.so\n\
          LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so\n\
@@ -59,9 +60,8 @@ fn configuration(folder: &Path, module: &str, port: u16) -> String {
     )
 }
 
-fn client(folder: &Path) -> Vec<String> {
-    let port = eventually("the port", || whole_line(&folder.join("port")));
-    let url = format!("http://127.0.0.1:{port}/page.txt");
+fn client(folder: &Path, address: &str) -> Vec<String> {
+    let url = format!("http://{address}/page.txt");
     eventually("Apache", || (load(&url, 1).status == 0).then_some(()));
     let outcome = load(&url, 3000);
     let log = fs::read_to_string(folder.join("errors")).unwrap_or_default();
@@ -76,11 +76,6 @@ fn client(folder: &Path) -> Vec<String> {
     let pid = fs::read_to_string(folder.join("pid")).expect("its process number");
     kill(Pid::from_raw(pid.trim().parse().expect("a number")), Signal::SIGTERM).expect("a signal");
     answers
-}
-
-/// The file's line; none as long as it is being written.
-fn whole_line(file: &Path) -> Option<String> {
-    Some(fs::read_to_string(file).ok()?.strip_suffix('\n')?.to_owned())
 }
 
 /// Runs `ab` with so many requests, eight at a time.

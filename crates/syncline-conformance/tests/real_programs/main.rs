@@ -1,7 +1,7 @@
 //! Real programs of Debian do the same with and without recording.
 //!
-//! `./x setup` installs their packages. Servers listen on unix sockets, or on 127.0.0.1
-//! where their clients can't do that.
+//! `./x setup` installs their packages. Servers listen on unix sockets, or on an address of their
+//! own where their clients can't do that.
 
 mod apache;
 mod mariadb;
