@@ -36,6 +36,8 @@ struct List {
     within: Option<String>,
     /// Private files of the library's that the lock uses, as they are.
     with: Vec<String>,
+    /// The folder of the file, if all of it belongs together: it is taken as a whole.
+    whole: Option<String>,
     /// The lock in it, which may say where its policy `W` goes, or the waiting policy, or the
     /// condition variable.
     item: String,
@@ -62,6 +64,11 @@ fn modules(folder: &str) -> String {
         for mutant in &list.mutants {
             let broken = replaced(&source, mutant)
                 .unwrap_or_else(|error| panic!("{}: {}: {error}", path.display(), mutant.name));
+            if let Some(folder) = &list.whole {
+                let text = whole(folder, &list.file, &broken);
+                write_module(&mut code, &stem, &list, mutant, &text);
+                continue;
+            }
             let broken = outside(&broken, &list.file);
             let mut used: Vec<_> =
                 list.with.iter().map(|file| (file.as_str(), outside(&read(file), file))).collect();
@@ -103,6 +110,8 @@ fn parse(path: &Path, text: &str) -> List {
             list.within = Some(file.to_owned());
         } else if let Some(file) = line.strip_prefix("with: ") {
             list.with.push(file.to_owned());
+        } else if let Some(folder) = line.strip_prefix("whole: ") {
+            list.whole = Some(folder.to_owned());
         } else if let Some(item) = line.strip_prefix("breaks: ") {
             list.item = item.to_owned();
         } else if let Some(name) = line.strip_prefix("mutant: ") {
@@ -155,9 +164,29 @@ fn replaced(text: &str, mutant: &Mutant) -> Result<String, String> {
     ))
 }
 
+/// The text of a folder's `mod.rs`, with its modules in it, of which one is broken.
+fn whole(folder: &str, file: &str, broken: &str) -> String {
+    let text = plain(&read(&format!("{folder}/mod.rs")));
+    let modules = text.lines().map(|line| {
+        let declared = line.trim_end_matches(';').rsplit_once("mod ");
+        let Some((visible, name)) = declared.filter(|_| line.ends_with(';')) else {
+            return format!("{line}\n");
+        };
+        let module = format!("{folder}/{name}.rs");
+        let text = if module == file { broken.to_owned() } else { read(&module) };
+        format!("{visible}mod {name} {{\n{}\n}}\n", plain(&text))
+    });
+    modules.collect()
+}
+
 /// The text as it reads outside of the library's crate.
 fn outside(text: &str, file: &str) -> String {
     let parent = file.split_once('/').map_or("", |(parent, _)| parent);
+    plain(text).replace("pub(super)", "pub").replace("super::", &format!("syncline::{parent}::"))
+}
+
+/// The text without tests and inner comments, and what is the crate's is the library's.
+fn plain(text: &str) -> String {
     let body = text.split("#[cfg(test)]").next().unwrap_or_default();
     body.lines()
         .map(|line| match line.trim_start().strip_prefix("//!") {
@@ -166,9 +195,7 @@ fn outside(text: &str, file: &str) -> String {
         })
         .collect::<String>()
         .replace("pub(crate)", "pub")
-        .replace("pub(super)", "pub")
         .replace("crate::", "syncline::")
-        .replace("super::", &format!("syncline::{parent}::"))
 }
 
 /// The text of a lock with files that it uses, broken or not, as its modules.

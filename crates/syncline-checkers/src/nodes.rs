@@ -5,6 +5,10 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::collections::HashMap;
 use std::ptr::NonNull;
 
+/// Slots of a table's bucket: so few that buckets behind others, splitting and growing are reached
+/// with a handful of keys, and more than one.
+pub(super) const SLOTS: usize = 2;
+
 /// The nodes of one execution, by address.
 #[derive(Default)]
 pub(super) struct Nodes(HashMap<usize, Node>);
@@ -22,7 +26,8 @@ impl Nodes {
         self.place_for(Layout::new::<(T, u64)>().pad_to_align()).cast()
     }
 
-    fn place_for(&mut self, layout: Layout) -> NonNull<u8> {
+    /// A place of this layout, likewise.
+    pub(super) fn place_for(&mut self, layout: Layout) -> NonNull<u8> {
         // SAFETY: the size is not zero.
         let place = NonNull::new(unsafe { alloc(layout) });
         let place = place.unwrap_or_else(|| handle_alloc_error(layout));

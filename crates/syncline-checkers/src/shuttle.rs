@@ -6,6 +6,7 @@
 //! points, and so reaches deep interleavings. Sleeping is the kernel's, as over
 //! [`Loom`](crate::Loom); the clock advances whenever somebody looks at it.
 
+mod blocks;
 mod long;
 mod words;
 

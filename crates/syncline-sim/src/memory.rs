@@ -10,6 +10,7 @@
 //! Outside of a simulation an access takes no time: locks can be made before a run, and
 //! counters read after it.
 
+mod blocks;
 mod change;
 mod held;
 mod long;
@@ -102,6 +103,15 @@ unsafe impl Memory for Simulated {
     fn prefetch_for_write(word: &SimulatedWord) {
         // Fetching it costs what writing costs; nothing is changed.
         act_after(|engine| engine.wait_for_line(word.at()), |engine| engine.prefetch(word.at()));
+    }
+
+    /// A machine here has no way to interrupt other threads, so both sides pay.
+    fn light_barrier() {
+        fence();
+    }
+
+    fn heavy_barrier() {
+        fence();
     }
 }
 

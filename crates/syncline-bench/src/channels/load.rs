@@ -1,15 +1,22 @@
 //! What the channels are used for: streams, round trips, and a server with clients. Each returns
 //! messages in a second.
 
+use std::hint::spin_loop;
 use std::sync::Barrier;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use syncline::memory::Padded;
 
 use super::contender::{Contender, Line};
 use crate::locks::processors;
 
 /// Room of a stream's channel, in messages.
 const ROOM: usize = 1024;
+/// Looks, far longer than a transfer takes.
+const MANY_LOOKS: u32 = 1000;
 /// Messages that are sent in one go.
 const BATCH: u64 = 64;
 
@@ -40,6 +47,24 @@ fn run(
         receiving.join().expect("it ends")
     });
     messages as f64 / elapsed.as_secs_f64()
+}
+
+/// A line that goes back and forth between two threads, each of which writes it in turn: what the
+/// machine itself can do. Returns the times that it goes over in a second.
+pub fn transfers(count: u64) -> f64 {
+    let line = Padded(AtomicU64::new(0));
+    let play = |own: u64| {
+        for turn in (own..count).step_by(2) {
+            let mut looks = 0_u32;
+            while line.load(Acquire) != turn {
+                looks += 1;
+                // The other one may have no processor.
+                if looks.is_multiple_of(MANY_LOOKS) { thread::yield_now() } else { spin_loop() }
+            }
+            line.store(turn + 1, Release);
+        }
+    };
+    run(count, vec![Box::new(|| play(0))], || play(1))
 }
 
 /// One number after the other, as fast as they go.

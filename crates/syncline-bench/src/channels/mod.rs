@@ -33,12 +33,23 @@ struct Line {
     throughput_ratio: f64,
 }
 
-/// One kind of channel in a load.
+/// One kind of channel in a load, or what runs beside them.
 struct Side {
     name: &'static str,
-    sleeps: bool,
+    /// None if it is no channel.
+    sleeps: Option<bool>,
     run: fn(u64) -> f64,
 }
+
+/// The line's transfers are measured in each round, by so many: enough that the threads' start
+/// doesn't count.
+const TRANSFERS: u64 = 40_000;
+const LINE: Side = Side { name: "a line alone", sleeps: None, run: |_| load::transfers(TRANSFERS) };
+
+/// How far the two processors are from each other, by a transfer's time in nanoseconds. Where a
+/// hypervisor moves them, that changes from one round to another.
+const DISTANCES: [(&str, f64, f64); 3] =
+    [("of one core", 0.0, 25.0), ("of one socket", 25.0, 100.0), ("farther", 100.0, f64::INFINITY)];
 
 struct Load {
     name: &'static str,
@@ -53,7 +64,7 @@ macro_rules! load {
     ($name:literal, $part:literal, $throughput:literal, $parks:ident $yields:ident,
      |$C:ident| $run:expr) => {{
         fn side<$C: Contender>() -> Side {
-            Side { name: $C::NAME, sleeps: $C::SLEEPS, run: $run }
+            Side { name: $C::NAME, sleeps: Some($C::SLEEPS), run: $run }
         }
         let sides = vec![
             side::<$parks>(),
@@ -63,6 +74,7 @@ macro_rules! load {
             side::<Kanal>(),
             side::<$yields>(),
             side::<Rtrb>(),
+            LINE,
         ];
         Load { name: $name, part: $part, throughput: $throughput, sides }
     }};
@@ -94,13 +106,31 @@ impl Outcome {
     /// The best of the peers, and our results over its, round by round: those that sleep or those
     /// that don't.
     fn versus(&self, sleep: bool) -> (&'static str, Spread) {
+        let (peer, ratios) = self.ratios(sleep);
+        (peer, Spread::of(&ratios))
+    }
+
+    fn ratios(&self, sleep: bool) -> (&'static str, Vec<f64>) {
         let sides = || self.load.sides.iter().zip(&self.results);
-        let mut alike = sides().filter(|(side, _)| side.sleeps == sleep);
+        let mut alike = sides().filter(|(side, _)| side.sleeps == Some(sleep));
         let (_, ours) = alike.next().expect("ours comes first");
         let best = alike.max_by(|one, other| median(one.1).total_cmp(&median(other.1)));
         let (peer, theirs) = best.expect("there are peers");
-        let ratios: Vec<_> = ours.iter().zip(theirs).map(|(ours, peer)| ours / peer).collect();
-        (peer.name, Spread::of(&ratios))
+        (peer.name, ours.iter().zip(theirs).map(|(ours, peer)| ours / peer).collect())
+    }
+
+    /// The same for the rounds in which a line's transfer took so many nanoseconds, and how many
+    /// there were.
+    fn ratio_where(&self, sleep: bool, least: f64, below: f64) -> Option<(f64, usize)> {
+        let line = self.load.sides.iter().position(|side| side.sleeps.is_none());
+        let transfers = &self.results[line.expect("it is measured in each load")];
+        let taken = transfers.iter().map(|rate| 1e9 / rate);
+        let rounds = self.ratios(sleep).1.into_iter().zip(taken);
+        let ratios: Vec<f64> = rounds
+            .filter(|&(_, time)| time >= least && time < below)
+            .map(|(ratio, _)| ratio)
+            .collect();
+        (!ratios.is_empty()).then(|| (median(&ratios), ratios.len()))
     }
 }
 
@@ -158,6 +188,21 @@ fn print(outcomes: &[Outcome]) {
             let how = if sleep { "park" } else { "yield" };
             let name = outcome.load.name;
             println!("  {name:<28}{how:<7}{peer:<14}{median:>6.2}   {low:.2} to {high:.2}");
+        }
+    }
+    println!("\nThe same by where the two processors were, and in how many rounds\n");
+    print!("  {:<35}", "");
+    println!("{}", DISTANCES.map(|(name, ..)| format!("{name:>18}")).concat());
+    for outcome in outcomes {
+        for sleep in [true, false] {
+            let how = if sleep { "park" } else { "yield" };
+            print!("  {:<28}{how:<7}", outcome.load.name);
+            for (_, least, below) in DISTANCES {
+                let ratio = outcome.ratio_where(sleep, least, below);
+                let text = ratio.map(|(ratio, rounds)| format!("{ratio:.2} ({rounds})"));
+                print!("{:>18}", text.unwrap_or_default());
+            }
+            println!();
         }
     }
 }

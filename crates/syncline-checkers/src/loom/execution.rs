@@ -4,6 +4,7 @@
 //! only at accesses to its own atomics and when a thread lets others run. So the table needs no
 //! lock, and what is done to it between two such points is one step.
 
+use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ptr::NonNull;
@@ -194,6 +195,13 @@ impl Execution {
 
     pub(super) fn allocate<T>() -> NonNull<T> {
         let place = with(|e| e.nodes.place::<T>());
+        Self::begin_life(place.addr().get());
+        place
+    }
+
+    /// A place for a row of blocks; the first stands for all.
+    pub(super) fn allocate_row(layout: Layout) -> NonNull<u8> {
+        let place = with(|e| e.nodes.place_for(layout));
         Self::begin_life(place.addr().get());
         place
     }

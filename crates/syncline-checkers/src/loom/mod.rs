@@ -14,6 +14,8 @@
 //!
 //! What this memory adds:
 //!
+//! - **Barriers**, light and heavy, are loom's fences, both. That is a little more than is promised:
+//!   two light ones order each other here.
 //! - **Waiting.** Whoever pauses lets others run. From a thread's second look in vain on, loom is
 //!   told not to branch any more in this execution (`skip_branch`): a further look in vain
 //!   changes nothing, and there is another execution in which the thread came later. Safety stays
@@ -34,16 +36,19 @@
 //! **The bound on preemptions** leaves out executions in which threads are switched more often
 //! than that where they could have gone on; switches at waits are free.
 
+mod blocks;
 mod execution;
 mod long;
 mod words;
 
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{self, SeqCst};
 use std::thread::panicking;
 use std::time::{Duration, Instant};
 
+use loom::sync::atomic::fence;
 use syncline::memory::{Address, Data, Memory};
 
 use self::execution::Execution;
@@ -246,6 +251,14 @@ unsafe impl Memory for Loom {
     }
 
     fn prefetch_for_write(_: &LoomWord) {}
+
+    fn light_barrier() {
+        fence(SeqCst);
+    }
+
+    fn heavy_barrier() {
+        fence(SeqCst);
+    }
 }
 
 /// Ordinary data; loom reports accesses without an order.

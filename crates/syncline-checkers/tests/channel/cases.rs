@@ -144,6 +144,19 @@ pub fn batch<Q: Checked>(capacity: usize, messages: u64) {
     );
 }
 
+/// The same to a receiver that waits already, by a sender that then waits for room.
+pub fn batch_to_a_waiter<Q: Checked>(capacity: usize, messages: u64) {
+    pair::<Q>(
+        capacity,
+        move |mut sender, token| {
+            Q::Memory::wait_for_waiter(1);
+            let notes = (0..messages).map(|number| Q::Item::new(number, token));
+            assert!(sender.send_all(notes).is_ok());
+        },
+        move |mut receiver| assert!(receiver.iter().map(Numbered::number).eq(0..messages)),
+    );
+}
+
 /// Nobody waits: what was sent arrives or is dropped.
 pub fn tries<Q: Checked>(capacity: usize, messages: u64) {
     pair::<Q>(

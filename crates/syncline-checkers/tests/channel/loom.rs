@@ -27,6 +27,7 @@ macro_rules! channel {
                 streams_of_five: explore(3), stream(1, 5);
                 batches: explore(3), batch(1, 5);
                 batches_of_two_units: explore(3), batch(3, 7);
+                batches_to_a_waiter: explore(3), batch_to_a_waiter(1, 5);
                 tries: explore(4), tries(1, 3);
                 left_by_receiver: explore(4), left_by_receiver(1, 0);
                 left_by_receiver_later: explore(3), left_by_receiver(1, 2);

@@ -11,6 +11,9 @@ macro_rules! reject {
     (batch, $Channel:ty) => {
         $crate::mutants::reject!(@$Channel, batch(3, 3))
     };
+    (batch_to_a_waiter, $Channel:ty) => {
+        $crate::mutants::reject!(@$Channel, batch_to_a_waiter(1, 5))
+    };
     (left_by_receiver, $Channel:ty) => {
         $crate::mutants::reject!(@$Channel, left_by_receiver(1, 0))
     };

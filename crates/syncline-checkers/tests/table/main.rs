@@ -6,6 +6,7 @@ extern crate alloc;
 
 mod broken;
 mod cases;
+mod growing;
 mod loom;
 mod mutants;
 mod served;

@@ -1,7 +1,7 @@
 //! The checkers are checked: each mutant of `broken/table/` must be rejected by the case that its
 //! list names.
 
-pub use syncline_checkers::failure;
+pub use syncline_checkers::{failure, random_failure};
 
 /// Requires that one of the cases fails.
 macro_rules! reject {
@@ -25,12 +25,25 @@ macro_rules! reject {
         });
         println!("{}", why.expect("the mutant survived"));
     };
+    (drawn, $Table:ty) => {
+        $crate::growing::grows! { [] $Table, syncline_checkers::Shuttle }
+        let why = $crate::mutants::random_failure($crate::growing::recorded::<$Table>);
+        println!("{}", why.expect("the mutant survived"));
+    };
+    (@grows $case:ident, $Table:ty) => {
+        $crate::growing::grows! { [] $Table, Loom }
+        let why = $crate::mutants::failure(false, $crate::growing::$case::<$Table>);
+        println!("{}", why.expect("the mutant survived"));
+    };
     (@$case:ident, $Type:ty) => {
         let why = [2, 3].into_iter().find_map(|threads| match threads {
             2 => $crate::mutants::failure(false, || $crate::cases::$case::<$Type>(2)),
             _ => $crate::mutants::failure(false, || $crate::cases::$case::<$Type>(3)),
         });
         println!("{}", why.expect("the mutant survived"));
+    };
+    ($case:ident, $Table:ty) => {
+        $crate::mutants::reject!(@grows $case, $Table)
     };
 }
 pub(crate) use reject;

@@ -21,7 +21,10 @@ type Memory<Q> = <Q as RawChannel>::Memory;
 /// What the two ends share.
 pub struct Channel<Q: RawChannel> {
     queue: Q,
-    bell: Option<Counted<Bell<Memory<Q>>, Memory<Q>>>,
+    /// The receiver's bell, or that of its inbox.
+    receivers: Counted<Bell<Memory<Q>>, Memory<Q>>,
+    /// The sender's bell.
+    senders: Bell<Memory<Q>>,
     /// The notes of a receiver that is gone.
     left: <Memory<Q> as crate::memory::Memory>::Data<Q::Reader>,
 }
@@ -63,19 +66,19 @@ pub struct Receiver<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
     patience: Patience,
 }
 
-/// A channel, whose receiver has this bell if any.
+/// A channel, whose receiver has this bell.
 ///
 /// # Panics
 ///
 /// If the capacity is 0, or too large.
 pub fn with_bell<T: Send, Q: RawChannel<Item = T>>(
     capacity: usize,
-    bell: Option<Counted<Bell<Q::Memory>, Q::Memory>>,
+    receivers: Counted<Bell<Q::Memory>, Q::Memory>,
 ) -> (Sender<T, Q>, Receiver<T, Q>) {
     assert!(capacity > 0, "a channel needs room for a message at least: its capacity is 0");
     let queue = Q::with_capacity(capacity);
     let left = Data::new(Q::Reader::default());
-    let channel = Counted::new(Channel { queue, bell, left });
+    let channel = Counted::new(Channel { queue, receivers, senders: Bell::default(), left });
     let patience = Patience::default();
     let receiver = Receiver { channel: channel.share(), reader: Q::Reader::default(), patience };
     (Sender { channel, writer: Q::Writer::default(), patience }, receiver)
@@ -136,12 +139,12 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
                 return Err(SendError(first));
             }
             let Sender { channel, writer, .. } = &mut *sender.0;
-            let Channel { queue, bell, .. } = &**channel;
+            let Channel { queue, receivers, .. } = &**channel;
             let mut room = queue.together(writer);
             let mut next = Some(first);
             while let Some(message) = next {
                 // SAFETY: see above; there is room.
-                unsafe { queue.write(writer, message, bell.as_deref()) };
+                unsafe { queue.write(writer, message, receivers) };
                 room -= 1;
                 next = if room > 0 { messages.next() } else { None };
             }
@@ -164,13 +167,13 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
     /// Waits for room.
     #[inline]
     fn wait(&mut self) -> Look {
-        let Channel { queue, bell, .. } = &*self.channel;
+        let Channel { queue, receivers, senders, .. } = &*self.channel;
         // SAFETY: see above; what was written is published before the wait.
         unsafe {
             match queue.room(&self.writer) {
                 Look::NotYet => {
-                    queue.publish(&mut self.writer, bell.as_deref());
-                    queue.wait_for_room(&self.writer, &mut self.patience)
+                    queue.publish(&mut self.writer, receivers);
+                    queue.wait_for_room(&self.writer, &mut self.patience, senders)
                 }
                 look => look,
             }
@@ -180,9 +183,9 @@ impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
     /// Sends a message for which there is room.
     #[inline]
     fn put(&mut self, message: T) {
-        let Channel { queue, bell, .. } = &*self.channel;
+        let Channel { queue, receivers, .. } = &*self.channel;
         // SAFETY: see above; there is room. `send_all` has published what it wrote.
-        unsafe { queue.send(&mut self.writer, message, bell.as_deref()) };
+        unsafe { queue.send(&mut self.writer, message, receivers) };
     }
 }
 
@@ -193,15 +196,15 @@ impl<T: Send, Q: RawChannel<Item = T>> Drop for Publish<'_, T, Q> {
     fn drop(&mut self) {
         let Sender { channel, writer, .. } = &mut *self.0;
         // SAFETY: see above.
-        unsafe { channel.queue.publish(writer, channel.bell.as_deref()) };
+        unsafe { channel.queue.publish(writer, &channel.receivers) };
     }
 }
 
 impl<T: Send, Q: RawChannel<Item = T>> Drop for Sender<T, Q> {
     fn drop(&mut self) {
-        let Channel { queue, bell, .. } = &*self.channel;
+        let Channel { queue, receivers, .. } = &*self.channel;
         // SAFETY: see above.
-        unsafe { queue.close_writer(&mut self.writer, bell.as_deref()) };
+        unsafe { queue.close_writer(&mut self.writer, receivers) };
     }
 }
 
@@ -247,8 +250,9 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
 
     /// Waits until there is a message, the sender is gone, or the deadline has passed.
     fn wait(&mut self, deadline: Option<Duration>) -> Look {
-        // SAFETY: see above. Only an inbox has a bell, and it doesn't wait here.
-        unsafe { self.channel.queue.wait(&mut self.reader, &mut self.patience, deadline) }
+        let Channel { queue, receivers, .. } = &*self.channel;
+        // SAFETY: see above. An inbox doesn't wait here.
+        unsafe { queue.wait(&mut self.reader, &mut self.patience, deadline, receivers) }
     }
 
     /// Takes a message if there is one.
@@ -281,19 +285,13 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
     /// Takes a message that is there.
     #[inline]
     fn take(&mut self) -> T {
-        let queue = &self.channel.queue;
+        let Channel { queue, senders, .. } = &*self.channel;
         // SAFETY: see above; there is a message.
         unsafe {
             let message = queue.take(&mut self.reader);
-            queue.release(&mut self.reader);
+            queue.release(&mut self.reader, senders);
             message
         }
-    }
-
-    /// The flag of the next message.
-    #[doc(hidden)]
-    pub fn watched(&self) -> &<Q::Memory as crate::memory::Memory>::Word {
-        self.channel.queue.watched(&self.reader)
     }
 }
 
@@ -313,7 +311,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Drop for Receiver<T, Q> {
         // Closing comes first, so that a sender that is quick can't keep us here.
         // SAFETY: see above.
         unsafe {
-            channel.queue.close_reader(reader);
+            channel.queue.close_reader(reader, &channel.senders);
             drain(&channel.queue, reader);
         }
     }

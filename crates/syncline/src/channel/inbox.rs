@@ -12,7 +12,7 @@ use core::time::Duration;
 
 use super::counted::Counted;
 use super::ends::with_bell;
-use super::news::mark;
+use super::news::sleep;
 use super::patience::Patience;
 use super::{
     Bell, Look, NoSlot, RawChannel, Receiver, RecvError, RecvTimeoutError, Ring, Sender,
@@ -69,7 +69,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
             })
         });
         let slot = free.ok_or(NoSlot(self.slots.len()))?;
-        let (sender, receiver) = with_bell(self.capacity, Some(self.bell.share()));
+        let (sender, receiver) = with_bell(self.capacity, self.bell.share());
         self.slots[slot] = Some(receiver);
         Ok((slot, sender))
     }
@@ -194,10 +194,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
     ) -> Option<Found<T>> {
         let bell = self.bell.share();
         let mut found = None;
-        bell.sleep(deadline, || {
-            for receiver in self.slots.iter().flatten() {
-                mark::<Q::Memory>(receiver.watched());
-            }
+        sleep(&*bell, deadline, || {
             found = look(self).some();
             found.is_some()
         });

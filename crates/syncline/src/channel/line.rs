@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Each flag has one writer, so setting one is an ordinary store and nobody's news are lost. Its
-//! number counts in steps of [`STEP`]: bit 0 is the waiting policy's, and bit 1 says that its
-//! writer is [`GONE`]. Numbers wrap around; two that are compared are less than 2^29 messages
-//! apart.
+//! number counts in steps of [`STEP`]: bit 0 stays clear, as words have it that are waited for by a
+//! policy, and bit 1 says that its writer is [`GONE`]. Numbers wrap around; two that are compared
+//! are less than 2^29 messages apart.
 //!
 //! As many messages share a line as fit; one that doesn't fit goes over several lines, the first
 //! of which has the flags. Either is a *unit*.

@@ -1,7 +1,7 @@
 //! Channels: messages between two threads, one cache line's transfer each.
 //!
 //! A channel leads from one sender to one receiver; that is what lets its words have one writer
-//! each, and a message cost no atomic read-modify-write but what waking a sleeper needs. A
+//! each, and a message cost no atomic read-modify-write. A
 //! receiver of several senders has a channel from each of them, and is an [`Inbox`]; who asks and
 //! is answered has a channel each way, a [`Duplex`].
 //!
@@ -23,9 +23,10 @@
 //! | [`Single`] | one message | round trips: the sender waits until the one before was taken |
 //!
 //! `channel::over::<Single<u64, Spin>>(1)` makes one of another kind. Policies are those of
-//! [`wait`](crate::wait): [`Park`](crate::wait::Park), the default, sleeps after a while, for
-//! which each message costs an atomic exchange; [`Spin`](crate::wait::Spin) and
-//! [`Yield`](crate::wait::Yield) cost an ordinary store, and a processor while they wait.
+//! [`wait`](crate::wait): [`Park`](crate::wait::Park), the default, sleeps after a while;
+//! [`Spin`](crate::wait::Spin) and [`Yield`](crate::wait::Yield) keep a processor while they wait.
+//! A message is an ordinary store under all of them, and under `Park` a look whether somebody
+//! sleeps, into the own cache.
 //!
 //! **Messages** of up to 56 bytes travel in a line, by value; several together if they fit.
 //! Larger ones take several lines.
@@ -65,6 +66,8 @@ pub use raw::{Look, RawChannel};
 pub use ring::Ring;
 pub use single::{Exclusive, Fetch, Shared, Single};
 
+use counted::Counted;
+
 /// A channel with room for so many messages at least, whose ends sleep after a while of waiting.
 ///
 /// # Panics
@@ -81,5 +84,5 @@ pub fn bounded<T: Send>(capacity: usize) -> (Sender<T>, Receiver<T>) {
 ///
 /// If the capacity is 0, or more than 2^28.
 pub fn over<Q: RawChannel>(capacity: usize) -> (Sender<Q::Item, Q>, Receiver<Q::Item, Q>) {
-    ends::with_bell(capacity, None)
+    ends::with_bell(capacity, Counted::new(Bell::default()))
 }

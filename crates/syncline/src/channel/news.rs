@@ -1,41 +1,84 @@
 //! How an end hears of the other: waiting for a flag, and writing one that is waited for.
+//!
+//! An end that falls asleep says so on its bell, and who writes a flag looks at the bell after it:
+//!
+//! ```text
+//!   who sleeps                          who writes
+//!     the bell says ASLEEP                the flag has news
+//!     heavy barrier                       light barrier
+//!     looks at the flag, sleeps           looks at the bell, rings
+//! ```
+//!
+//! No wake-up is lost: each side stores, has a barrier and looks at what the other one stores, so
+//! one of them sees the other. Either the sleeper finds the news, or it is rung for. Messages are
+//! many and sleeps few, so the sleeper pays for both barriers ([`Memory::heavy_barrier`]): to its
+//! sender a message is a store and a look into the own cache, and does not wait until the line has
+//! arrived, as an atomic exchange or a fence would.
+//!
+//! Source: looking for sleepers after a store and a barrier is what Dekker's mutual exclusion and
+//! event counts do; the barrier of two unequal sides is that of user-space RCU (Desnoyers et al.,
+//! "User-Level Implementations of Read-Copy Update", IEEE TPDS 2012).
 
 use core::cell::Cell;
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;
 
 use super::patience::Patience;
 use super::{Bell, Look};
 use crate::memory::{Memory, Word};
-use crate::wait::{PARKED, Wait};
+use crate::wait::Wait;
 
-/// Writes a flag, with Release ordering, and wakes who waits for it: on its bell, if it has one,
-/// or else on the flag.
-#[inline]
-pub fn post<W: Wait, M: Memory>(flag: &M::Word, value: u32, bell: Option<&Bell<M>>) {
-    match bell {
-        // AcqRel: Release, as above; Acquire pairs with `mark`, so that the bell says ASLEEP.
-        Some(bell) if W::SLEEPS => {
-            if flag.swap(value, AcqRel) & PARKED != 0 {
-                bell.ring();
-            }
+const AWAKE: u32 = 0;
+const ASLEEP: u32 = 2;
+
+/// Writes a flag, with Release ordering, and wakes who waits for it on this bell.
+#[inline(always)]
+pub fn post<W: Wait, M: Memory>(flag: &M::Word, value: u32, bell: &Bell<M>) {
+    // Release: pairs with the Acquire of whoever looks at the flag.
+    flag.store(value, Release);
+    if W::SLEEPS {
+        M::light_barrier();
+        // Relaxed: the barrier orders it behind the flag.
+        if bell.state.load(Relaxed) == ASLEEP {
+            ring(bell);
         }
-        _ => W::hand_over::<M>(flag, value),
     }
 }
 
-/// Marks a flag, so that its writer rings.
-pub fn mark<M: Memory>(flag: &M::Word) {
-    // AcqRel: pairs with the swap in `post`. If that came before, a look at the flag sees it;
-    // otherwise it finds the mark, and then what we wrote to the bell.
-    flag.fetch_or(PARKED, AcqRel);
+#[cold]
+fn ring<M: Memory>(bell: &Bell<M>) {
+    let address = bell.state.address();
+    // Relaxed: the flag carries the message. One of those who ring wakes the sleeper.
+    if bell.state.swap(AWAKE, Relaxed) == ASLEEP {
+        M::unpark(address, Some(0), 1);
+    }
+}
+
+/// Sleeps until somebody rings or the deadline has passed, unless there is news already. To be
+/// called again if there is none afterwards.
+#[cold]
+pub fn sleep<M: Memory>(
+    bell: &Bell<M>,
+    deadline: Option<Duration>,
+    is_there_news: impl FnOnce() -> bool,
+) {
+    // Relaxed: the barrier orders it before the look. Swaps, both, so that they have their place in
+    // the word's order among late rings, also to a checker.
+    bell.state.swap(ASLEEP, Relaxed);
+    M::heavy_barrier();
+    if !is_there_news() {
+        M::park(&bell.state, ASLEEP, 0, deadline);
+    }
+    // Relaxed: who rings in vain after this finds us awake, or wakes nobody.
+    bell.state.swap(AWAKE, Relaxed);
 }
 
 /// Waits until a flag's value is not [`Look::NotYet`], or the deadline has passed, with `fetch`
-/// before each look. Only one thread waits for a flag.
+/// before each look. The bell is the caller's, and known to whoever writes the flag.
 #[inline]
 pub fn wait_fetching<W: Wait, M: Memory>(
     flag: &M::Word,
+    bell: &Bell<M>,
     patience: &mut Patience,
     deadline: Option<Duration>,
     fetch: impl Fn(&M::Word),
@@ -52,27 +95,15 @@ pub fn wait_fetching<W: Wait, M: Memory>(
     }
     let watched = patience.watch::<W, M, ()>(deadline, || {
         fetch(flag);
-        // Acquire: pairs with the Release of `post` and of `hand_over`.
-        done(W::unmarked(flag.load(Acquire))).then_some(())
+        // Acquire: pairs with the Release of `post`.
+        done(flag.load(Acquire)).then_some(())
     });
     if watched.is_none() && W::SLEEPS {
-        sleep::<M>(flag, deadline, done);
+        // Acquire: as above.
+        let is_there_news = || done(flag.load(Acquire));
+        while !is_there_news() && deadline.is_none_or(|deadline| M::now() < deadline) {
+            sleep(bell, deadline, is_there_news);
+        }
     }
     found.get()
-}
-
-/// Sleeps until it is done, or the deadline has passed.
-#[cold]
-fn sleep<M: Memory>(flag: &M::Word, deadline: Option<Duration>, done: impl Fn(u32) -> bool) {
-    loop {
-        // Acquire: as above.
-        let value = flag.load(Acquire);
-        if done(value & !PARKED) || deadline.is_some_and(|deadline| M::now() >= deadline) {
-            return;
-        }
-        // Relaxed: it publishes nothing but itself, and the kernel looks at the flag again.
-        if value & PARKED != 0 || flag.exchange(value, value | PARKED, Relaxed).is_ok() {
-            M::park(flag, value | PARKED, 0, deadline);
-        }
-    }
 }

@@ -64,8 +64,13 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// As said above; all that was written is published.
-    unsafe fn wait_for_room(&self, writer: &Self::Writer, patience: &mut Patience) -> Look;
+    /// As said above; all that was written is published. The bell is the sender's.
+    unsafe fn wait_for_room(
+        &self,
+        writer: &Self::Writer,
+        patience: &mut Patience,
+        bell: &Bell<Self::Memory>,
+    ) -> Look;
 
     /// For how many messages there is room, if there is for one.
     fn together(&self, _: &Self::Writer) -> usize {
@@ -76,12 +81,12 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// As said above; there is room. The bell is the receiver's, if it has one.
+    /// As said above; there is room. The bell is the receiver's.
     unsafe fn write(
         &self,
         writer: &mut Self::Writer,
         message: Self::Item,
-        bell: Option<&Bell<Self::Memory>>,
+        bell: &Bell<Self::Memory>,
     );
 
     /// Writes a message and publishes it.
@@ -93,7 +98,7 @@ pub unsafe trait RawChannel: Send + Sync {
         &self,
         writer: &mut Self::Writer,
         message: Self::Item,
-        bell: Option<&Bell<Self::Memory>>,
+        bell: &Bell<Self::Memory>,
     );
 
     /// Lets the receiver see all messages.
@@ -101,14 +106,14 @@ pub unsafe trait RawChannel: Send + Sync {
     /// # Safety
     ///
     /// As for [`write`](Self::write).
-    unsafe fn publish(&self, writer: &mut Self::Writer, bell: Option<&Bell<Self::Memory>>);
+    unsafe fn publish(&self, writer: &mut Self::Writer, bell: &Bell<Self::Memory>);
 
     /// The sender goes. Publishes what it has written.
     ///
     /// # Safety
     ///
     /// As for [`write`](Self::write).
-    unsafe fn close_writer(&self, writer: &mut Self::Writer, bell: Option<&Bell<Self::Memory>>);
+    unsafe fn close_writer(&self, writer: &mut Self::Writer, bell: &Bell<Self::Memory>);
 
     /// Whether there is a message.
     ///
@@ -122,12 +127,13 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// As said above; the receiver has no bell.
+    /// As said above; the bell is the receiver's, and no inbox's.
     unsafe fn wait(
         &self,
         reader: &mut Self::Reader,
         patience: &mut Patience,
         deadline: Option<Duration>,
+        bell: &Bell<Self::Memory>,
     ) -> Look;
 
     /// Takes a message.
@@ -141,16 +147,13 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// As said above; not after `close_reader`.
-    unsafe fn release(&self, reader: &mut Self::Reader);
+    /// As said above; not after `close_reader`. The bell is the sender's.
+    unsafe fn release(&self, reader: &mut Self::Reader, bell: &Bell<Self::Memory>);
 
     /// The receiver goes.
     ///
     /// # Safety
     ///
-    /// As said above.
-    unsafe fn close_reader(&self, reader: &Self::Reader);
-
-    /// The flag that tells of the next message.
-    fn watched(&self, reader: &Self::Reader) -> &<Self::Memory as Memory>::Word;
+    /// As said above. The bell is the sender's.
+    unsafe fn close_reader(&self, reader: &Self::Reader, bell: &Bell<Self::Memory>);
 }

@@ -173,9 +173,14 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
     }
 
     #[cold]
-    unsafe fn wait_for_room(&self, writer: &Writer, patience: &mut Patience) -> Look {
+    unsafe fn wait_for_room(
+        &self,
+        writer: &Writer,
+        patience: &mut Patience,
+        bell: &Bell<M>,
+    ) -> Look {
         let room = |taken| self.room_by(taken, &writer.place);
-        wait_fetching::<W, M>(&self.taken, patience, None, |_| (), room)
+        wait_fetching::<W, M>(&self.taken, bell, patience, None, |_| (), room)
     }
 
     #[inline(always)]
@@ -185,7 +190,7 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
     }
 
     #[inline]
-    unsafe fn write(&self, writer: &mut Writer, message: T, bell: Option<&Bell<M>>) {
+    unsafe fn write(&self, writer: &mut Writer, message: T, bell: &Bell<M>) {
         let unit = writer.place.unit;
         // SAFETY: there is room, so the slot is empty and ours.
         unsafe { self.units.write(unit, writer.place.slot, message) };
@@ -205,7 +210,7 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
     }
 
     #[inline]
-    unsafe fn send(&self, writer: &mut Writer, message: T, bell: Option<&Bell<M>>) {
+    unsafe fn send(&self, writer: &mut Writer, message: T, bell: &Bell<M>) {
         debug_assert!(!writer.unpublished);
         let Place { unit, slot, .. } = writer.place;
         // SAFETY: there is room, so the slot is empty and ours.
@@ -216,7 +221,7 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
     }
 
     #[inline]
-    unsafe fn publish(&self, writer: &mut Writer, bell: Option<&Bell<M>>) {
+    unsafe fn publish(&self, writer: &mut Writer, bell: &Bell<M>) {
         if writer.unpublished {
             let flag = &self.units.flags(writer.first).sent;
             post::<W, M>(flag, writer.place.number, bell);
@@ -225,7 +230,7 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
         }
     }
 
-    unsafe fn close_writer(&self, writer: &mut Writer, bell: Option<&Bell<M>>) {
+    unsafe fn close_writer(&self, writer: &mut Writer, bell: &Bell<M>) {
         // SAFETY: our caller's promise.
         unsafe { self.publish(writer, bell) };
         let Place { unit, number, .. } = writer.place;
@@ -254,10 +259,11 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
         reader: &mut Reader,
         patience: &mut Patience,
         deadline: Option<Duration>,
+        bell: &Bell<M>,
     ) -> Look {
         let sent = &self.units.flags(reader.unit).sent;
         let message = |sent| Self::message_by(sent, reader);
-        wait_fetching::<W, M>(sent, patience, deadline, |_| (), message);
+        wait_fetching::<W, M>(sent, bell, patience, deadline, |_| (), message);
         // SAFETY: our caller's promise. It finds again what the wait has found, or more.
         unsafe { self.look(reader) }
     }
@@ -278,19 +284,15 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
     }
 
     #[inline]
-    unsafe fn release(&self, reader: &mut Reader) {
+    unsafe fn release(&self, reader: &mut Reader, bell: &Bell<M>) {
         if reader.slot == 0 && reader.emptied >= self.part {
             reader.emptied = 0;
-            W::hand_over::<M>(&self.taken, reader.number);
+            post::<W, M>(&self.taken, reader.number, bell);
         }
     }
 
-    unsafe fn close_reader(&self, reader: &Reader) {
-        W::hand_over::<M>(&self.taken, reader.number_of_next() | GONE);
-    }
-
-    fn watched(&self, reader: &Reader) -> &M::Word {
-        &self.units.flags(reader.unit).sent
+    unsafe fn close_reader(&self, reader: &Reader, bell: &Bell<M>) {
+        post::<W, M>(&self.taken, reader.number_of_next() | GONE, bell);
     }
 }
 
@@ -306,6 +308,7 @@ mod tests {
         const BEFORE: u32 = 0_u32.wrapping_sub(10 * STEP);
         type Numbers = Ring<u64, Spin>;
         let ring = Numbers::with_capacity(20);
+        let bell = Bell::default();
         let size = (ring.units.count() * per_unit::<u64>()) as u32;
         // As if all but ten of the numbers had been used.
         ring.taken.store(BEFORE, Relaxed);
@@ -322,19 +325,19 @@ mod tests {
                 assert_eq!(ring.look(&mut reader), Look::NotYet);
                 let mut sent = 0;
                 while ring.room(&writer) == Look::Ready {
-                    ring.write(&mut writer, turn * 100 + sent, None);
-                    ring.publish(&mut writer, None);
+                    ring.write(&mut writer, turn * 100 + sent, &bell);
+                    ring.publish(&mut writer, &bell);
                     sent += 1;
                 }
                 assert!(sent >= 20, "{sent} in turn {turn}");
                 for number in 0..sent {
                     assert_eq!(ring.look(&mut reader), Look::Ready, "{number} in turn {turn}");
                     assert_eq!(ring.take(&mut reader), turn * 100 + number);
-                    ring.release(&mut reader);
+                    ring.release(&mut reader, &bell);
                 }
             }
             assert!(number(writer.place.number) < BEFORE);
-            ring.close_writer(&mut writer, None);
+            ring.close_writer(&mut writer, &bell);
             assert_eq!(ring.look(&mut reader), Look::Gone);
         }
     }

@@ -109,14 +109,14 @@ unsafe impl<T: Send, W: Wait, M: Memory, F: Fetch> RawChannel for Single<T, W, M
     }
 
     #[inline]
-    unsafe fn wait_for_room(&self, place: &Place, patience: &mut Patience) -> Look {
+    unsafe fn wait_for_room(&self, place: &Place, patience: &mut Patience, bell: &Bell<M>) -> Look {
         let taken = &self.flags().taken;
         let room = |taken| Self::room_by(taken, place);
-        wait_fetching::<W, M>(taken, patience, None, F::fetch::<M>, room)
+        wait_fetching::<W, M>(taken, bell, patience, None, F::fetch::<M>, room)
     }
 
     #[inline]
-    unsafe fn write(&self, place: &mut Place, message: T, bell: Option<&Bell<M>>) {
+    unsafe fn write(&self, place: &mut Place, message: T, bell: &Bell<M>) {
         // SAFETY: there is room, so the slot is empty and ours.
         unsafe { self.unit.write(0, 0, message) };
         place.number = place.number.wrapping_add(STEP);
@@ -124,15 +124,15 @@ unsafe impl<T: Send, W: Wait, M: Memory, F: Fetch> RawChannel for Single<T, W, M
     }
 
     #[inline]
-    unsafe fn send(&self, place: &mut Place, message: T, bell: Option<&Bell<M>>) {
+    unsafe fn send(&self, place: &mut Place, message: T, bell: &Bell<M>) {
         // SAFETY: our caller's promise.
         unsafe { self.write(place, message, bell) };
     }
 
     #[inline(always)]
-    unsafe fn publish(&self, _: &mut Place, _: Option<&Bell<M>>) {}
+    unsafe fn publish(&self, _: &mut Place, _: &Bell<M>) {}
 
-    unsafe fn close_writer(&self, place: &mut Place, bell: Option<&Bell<M>>) {
+    unsafe fn close_writer(&self, place: &mut Place, bell: &Bell<M>) {
         post::<W, M>(&self.flags().sent, place.number | GONE, bell);
     }
 
@@ -150,10 +150,11 @@ unsafe impl<T: Send, W: Wait, M: Memory, F: Fetch> RawChannel for Single<T, W, M
         place: &mut Place,
         patience: &mut Patience,
         deadline: Option<Duration>,
+        bell: &Bell<M>,
     ) -> Look {
         let sent = &self.flags().sent;
         let message = |sent| Self::message_by(sent, place);
-        wait_fetching::<W, M>(sent, patience, deadline, F::fetch::<M>, message)
+        wait_fetching::<W, M>(sent, bell, patience, deadline, F::fetch::<M>, message)
     }
 
     #[inline]
@@ -164,15 +165,11 @@ unsafe impl<T: Send, W: Wait, M: Memory, F: Fetch> RawChannel for Single<T, W, M
     }
 
     #[inline]
-    unsafe fn release(&self, place: &mut Place) {
-        W::hand_over::<M>(&self.flags().taken, place.number);
+    unsafe fn release(&self, place: &mut Place, bell: &Bell<M>) {
+        post::<W, M>(&self.flags().taken, place.number, bell);
     }
 
-    unsafe fn close_reader(&self, place: &Place) {
-        W::hand_over::<M>(&self.flags().taken, place.number | GONE);
-    }
-
-    fn watched(&self, _: &Place) -> &M::Word {
-        &self.flags().sent
+    unsafe fn close_reader(&self, place: &Place, bell: &Bell<M>) {
+        post::<W, M>(&self.flags().taken, place.number | GONE, bell);
     }
 }

@@ -9,8 +9,12 @@
 //! written so that this means "free". A lock can therefore stand in zeroed memory, be a `static`,
 //! and be initialised in C by `{0}`.
 //!
-//! A new memory implements the four traits here; nothing else in the library knows it.
+//! A new memory implements the four traits here, and more for what needs more: `LongMemory` for
+//! versions and transactions, `Blocks` for the tables that grow. Nothing else in the library knows it.
 
+mod barrier;
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
+mod blocks;
 mod group;
 #[cfg(all(test, feature = "std"))]
 mod grouped;
@@ -25,6 +29,11 @@ mod pool;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod topology;
 
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
+#[doc(hidden)]
+pub use blocks::objects;
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
+pub use blocks::{BlockHead, Blocks, Words};
 #[cfg(all(test, feature = "std"))]
 pub(crate) use grouped::Grouped;
 pub use lazy::Lazy;
@@ -35,7 +44,8 @@ pub use node::Pooled;
 pub use padded::Padded;
 
 use core::fmt::Debug;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::Ordering::{self, SeqCst};
+use core::sync::atomic::fence;
 use core::time::Duration;
 
 /// A shared memory and the threads that use it.
@@ -119,6 +129,23 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
 
     /// Fetches the word's line for reading, if the machine can, and goes on meanwhile.
     fn prefetch(_: &Self::Word) {}
+
+    /// The side of a barrier that is free, or nearly so; the other one is
+    /// [`heavy_barrier`](Self::heavy_barrier).
+    ///
+    /// A thread that stores, has a light barrier and then loads, and one that stores, has a heavy
+    /// one and then loads: one of them sees what the other has stored. Two light barriers promise
+    /// nothing to each other.
+    #[inline]
+    fn light_barrier() {
+        fence(SeqCst);
+    }
+
+    /// The side of a barrier that pays for both. It may be a system call that interrupts all other
+    /// threads of the process: for what is rare, such as falling asleep.
+    fn heavy_barrier() {
+        fence(SeqCst);
+    }
 }
 
 /// Says which word, to [`Memory::unpark`], even when the word is gone.

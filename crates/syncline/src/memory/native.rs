@@ -8,7 +8,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering, Ordering::Relaxed};
 use core::time::Duration;
 
-use super::{Address, Data, Link, Memory, Word, group, place, pool};
+use super::{Address, Data, Link, Memory, Word, barrier, group, place, pool};
 
 /// The processor's own memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -127,6 +127,15 @@ unsafe impl Memory for Native {
         }
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let _ = word;
+    }
+
+    #[inline(always)]
+    fn light_barrier() {
+        barrier::light();
+    }
+
+    fn heavy_barrier() {
+        barrier::heavy();
     }
 }
 

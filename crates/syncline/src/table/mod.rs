@@ -18,9 +18,11 @@ mod served_table;
 mod shelf;
 
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
-#[doc(hidden)]
-pub use growing::version;
+pub use growing::{
+    Boxed, Buckets, Entry, Flat, FlatTable, HashTable, Head, Iter, Ref, Storage, Table,
+};
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
-pub use growing::{Boxed, Entry, Flat, FlatTable, HashTable, Iter, Ref, Storage, Table};
+#[doc(hidden)]
+pub use growing::{Keep, version};
 pub use lock_table::LockTable;
 pub use served_table::{ServedTable, TableClient, TablePart, TableServer};

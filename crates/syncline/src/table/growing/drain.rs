@@ -3,12 +3,16 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, Buckets};
 use super::storage::Storage;
 use super::table::HashTable;
 
 /// Drops all entries; the first panic goes on when all are dropped.
-pub(super) fn drain<K, V, S, P: Storage<K, V>>(table: &mut HashTable<K, V, S, P>) {
+pub(super) fn drain<K, V, S, P, M>(table: &mut HashTable<K, V, S, P, M>)
+where
+    P: Storage<K, V>,
+    M: Buckets<P::Raw>,
+{
     if !P::OWNS {
         return;
     }
@@ -16,7 +20,7 @@ pub(super) fn drain<K, V, S, P: Storage<K, V>>(table: &mut HashTable<K, V, S, P>
     for at in 0..1 << table.directory.bits() {
         let mut next = Some(table.directory.bucket(at));
         while let Some(bucket) = next {
-            for slot in bucket.tags().taken(Bucket::<P::Raw>::SLOTS) {
+            for slot in bucket.tags().taken(Bucket::<P::Raw, M>::SLOTS) {
                 // SAFETY: nobody else uses the table any more, and the slot is taken.
                 let raw = unsafe { bucket.get(slot) };
                 // SAFETY: as above; each slot is visited once.

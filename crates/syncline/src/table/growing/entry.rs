@@ -4,33 +4,35 @@ use std::fmt;
 use std::mem;
 use std::vec::Vec;
 
-use super::held::{Held, Place};
+use super::bucket::Buckets;
+use super::held::{Found, Held};
 use super::reference::Ref;
 use super::storage::Storage;
 use super::table::HashTable;
 use super::tags::tag;
+use crate::memory::Native;
 
 /// A key's place, locked as long as this lives: see [`HashTable::entry`].
 ///
 /// Whoever has one must not use the table otherwise: its bucket may be the one that is locked.
-pub struct Entry<'t, K, V, S, P: Storage<K, V>> {
+pub struct Entry<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw> = Native> {
     // The lock is let go before the key is dropped.
-    held: Held<'t, P::Raw>,
-    table: &'t HashTable<K, V, S, P>,
-    found: Option<(Place<P::Raw>, P::Raw)>,
+    held: Held<'t, P::Raw, M>,
+    table: &'t HashTable<K, V, S, P, M>,
+    found: Option<Found<P::Raw, M>>,
     key: K,
     hash: u64,
     /// What was exchanged, to be dropped when the lock is let go.
-    retired: Retired<'t, K, V, S, P>,
+    retired: Retired<'t, K, V, S, P, M>,
 }
 
 /// Entries that were taken out.
-struct Retired<'t, K, V, S, P: Storage<K, V>> {
-    table: &'t HashTable<K, V, S, P>,
+struct Retired<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> {
+    table: &'t HashTable<K, V, S, P, M>,
     all: Vec<P::Raw>,
 }
 
-impl<K, V, S, P: Storage<K, V>> Retired<'_, K, V, S, P> {
+impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Retired<'_, K, V, S, P, M> {
     fn add(&mut self, raw: P::Raw) {
         if P::OWNS {
             self.all.push(raw);
@@ -38,7 +40,7 @@ impl<K, V, S, P: Storage<K, V>> Retired<'_, K, V, S, P> {
     }
 }
 
-impl<K, V, S, P: Storage<K, V>> Drop for Retired<'_, K, V, S, P> {
+impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Drop for Retired<'_, K, V, S, P, M> {
     #[inline]
     fn drop(&mut self) {
         for raw in self.all.drain(..) {
@@ -48,14 +50,14 @@ impl<K, V, S, P: Storage<K, V>> Drop for Retired<'_, K, V, S, P> {
     }
 }
 
-impl<'t, K, V, S, P: Storage<K, V>> Entry<'t, K, V, S, P> {
+impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Entry<'t, K, V, S, P, M> {
     #[inline]
     pub(super) fn new(
-        table: &'t HashTable<K, V, S, P>,
-        held: Held<'t, P::Raw>,
+        table: &'t HashTable<K, V, S, P, M>,
+        held: Held<'t, P::Raw, M>,
         key: K,
         hash: u64,
-        found: Option<(Place<P::Raw>, P::Raw)>,
+        found: Option<Found<P::Raw, M>>,
     ) -> Self {
         Self { held, table, found, key, hash, retired: Retired { table, all: Vec::new() } }
     }
@@ -146,7 +148,13 @@ impl<'t, K, V, S, P: Storage<K, V>> Entry<'t, K, V, S, P> {
     }
 }
 
-impl<K: fmt::Debug, V: fmt::Debug, S, P: Storage<K, V>> fmt::Debug for Entry<'_, K, V, S, P> {
+impl<K, V, S, P, M> fmt::Debug for Entry<'_, K, V, S, P, M>
+where
+    K: fmt::Debug,
+    V: fmt::Debug,
+    P: Storage<K, V>,
+    M: Buckets<P::Raw>,
+{
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry").field("key", &self.key).field("value", &self.get()).finish()
     }

@@ -2,36 +2,39 @@
 
 use std::vec::Vec;
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, Buckets};
 use super::directory::Directory;
 use super::tags::Slots;
 use super::version::Seen;
 
 /// Where an entry is: the home bucket or one behind it, and the slot.
-pub(super) struct Place<R> {
-    bucket: Bucket<R>,
+pub(super) struct Place<R: Copy, M: Buckets<R>> {
+    bucket: Bucket<R, M>,
     slot: usize,
 }
 
+/// An entry, and where it is.
+pub(super) type Found<R, M> = (Place<R, M>, R);
+
 /// A locked home bucket; it is let go when this is dropped.
-pub(super) struct Held<'t, R> {
-    directory: &'t Directory<R>,
-    home: Bucket<R>,
+pub(super) struct Held<'t, R: Copy, M: Buckets<R>> {
+    directory: &'t Directory<R, M>,
+    home: Bucket<R, M>,
     seen: Seen,
     changed: bool,
 }
 
-impl<R> Drop for Held<'_, R> {
+impl<R: Copy, M: Buckets<R>> Drop for Held<'_, R, M> {
     #[inline]
     fn drop(&mut self) {
         self.home.version().unlock(self.seen, self.changed);
     }
 }
 
-impl<'t, R: Copy> Held<'t, R> {
+impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
     /// Locks a bucket if it is free.
     #[inline]
-    pub(super) fn try_new(directory: &'t Directory<R>, home: Bucket<R>) -> Option<Self> {
+    pub(super) fn try_new(directory: &'t Directory<R, M>, home: Bucket<R, M>) -> Option<Self> {
         let seen = home.version().try_lock()?;
         Some(Self { directory, home, seen, changed: false })
     }
@@ -43,15 +46,15 @@ impl<'t, R: Copy> Held<'t, R> {
     }
 
     #[inline]
-    fn chain(&self) -> impl Iterator<Item = Bucket<R>> + use<R> {
+    fn chain(&self) -> impl Iterator<Item = Bucket<R, M>> + use<R, M> {
         std::iter::successors(Some(self.home), |bucket| bucket.next())
     }
 
     /// The entry with this tag that a function says is the one.
     #[inline]
-    pub(super) fn find(&self, tag: u8, is: impl Fn(&R) -> bool) -> Option<(Place<R>, R)> {
+    pub(super) fn find(&self, tag: u8, is: impl Fn(&R) -> bool) -> Option<Found<R, M>> {
         for bucket in self.chain() {
-            for slot in bucket.tags().with(tag, Bucket::<R>::SLOTS) {
+            for slot in bucket.tags().with(tag, Bucket::<R, M>::SLOTS) {
                 // SAFETY: the bucket is locked, and only taken slots have tags.
                 let raw = unsafe { bucket.get(slot) };
                 if is(&raw) {
@@ -63,10 +66,10 @@ impl<'t, R: Copy> Held<'t, R> {
     }
 
     /// All entries, and where they are.
-    pub(super) fn places(&self) -> Vec<(Place<R>, R)> {
-        let mut places = Vec::with_capacity(Bucket::<R>::SLOTS);
+    pub(super) fn places(&self) -> Vec<Found<R, M>> {
+        let mut places = Vec::with_capacity(Bucket::<R, M>::SLOTS);
         for bucket in self.chain() {
-            let taken = bucket.tags().taken(Bucket::<R>::SLOTS);
+            let taken = bucket.tags().taken(Bucket::<R, M>::SLOTS);
             // SAFETY: the bucket is locked, and the slots are taken.
             places.extend(taken.map(|slot| (Place { bucket, slot }, unsafe { bucket.get(slot) })));
         }
@@ -74,7 +77,7 @@ impl<'t, R: Copy> Held<'t, R> {
     }
 
     /// The home bucket itself.
-    pub(super) fn home(&self) -> Bucket<R> {
+    pub(super) fn home(&self) -> Bucket<R, M> {
         self.home
     }
 
@@ -85,7 +88,7 @@ impl<'t, R: Copy> Held<'t, R> {
 
     /// Exchanges an entry for one with an equal key.
     #[inline]
-    pub(super) fn replace(&mut self, place: &Place<R>, raw: R) {
+    pub(super) fn replace(&mut self, place: &Place<R, M>, raw: R) {
         self.changed = true;
         // SAFETY: the bucket is locked.
         unsafe { place.bucket.set(place.slot, raw) };
@@ -112,17 +115,17 @@ impl<'t, R: Copy> Held<'t, R> {
         // SAFETY: it is a bucket of the table's, and belongs to this home now. Readers that still
         // know it from another find that one changed.
         unsafe {
-            let bucket = Bucket::at(self.directory.behind());
+            let bucket = Bucket::<R, M>::at(self.directory.behind());
             bucket.begin(0);
-            bucket.set_next(next.map(Bucket::address));
+            bucket.set_next(next.map(Bucket::place));
             bucket.put(tag, raw);
-            self.home.set_next(Some(bucket.address()));
+            self.home.set_next(Some(bucket.place()));
         }
     }
 
     /// Takes an entry out.
     #[inline]
-    pub(super) fn remove(&mut self, place: &Place<R>) {
+    pub(super) fn remove(&mut self, place: &Place<R, M>) {
         self.changed = true;
         // SAFETY: the bucket is locked.
         unsafe { place.bucket.vacate(place.slot) };
@@ -133,10 +136,10 @@ impl<'t, R: Copy> Held<'t, R> {
 
     /// Fills a bucket's vacant slot from the first behind, and gives that back once it is empty.
     #[cold]
-    fn fill(&mut self, bucket: Bucket<R>) {
+    fn fill(&mut self, bucket: Bucket<R, M>) {
         let Some(behind) = self.home.next() else { return };
-        let last = behind.tags().taken(Bucket::<R>::SLOTS).last();
-        if let Some(last) = last.filter(|_| bucket.address() != behind.address()) {
+        let last = behind.tags().taken(Bucket::<R, M>::SLOTS).last();
+        if let Some(last) = last.filter(|_| bucket.place() != behind.place()) {
             // SAFETY: the buckets are locked with their home, and the slot is taken.
             unsafe {
                 let raw = behind.get(last);
@@ -144,9 +147,9 @@ impl<'t, R: Copy> Held<'t, R> {
                 behind.vacate(last);
             }
         }
-        if behind.tags().taken(Bucket::<R>::SLOTS).next().is_none() {
+        if behind.tags().taken(Bucket::<R, M>::SLOTS).next().is_none() {
             // SAFETY: the home is locked.
-            unsafe { self.home.set_next(behind.next().map(Bucket::address)) };
+            unsafe { self.home.set_next(behind.next().map(Bucket::place)) };
             self.directory.spare(behind);
         }
     }
@@ -171,7 +174,7 @@ impl<'t, R: Copy> Held<'t, R> {
         }
         let tags = self.home.tags();
         let mut leaving = Slots::NONE;
-        for slot in tags.taken(Bucket::<R>::SLOTS) {
+        for slot in tags.taken(Bucket::<R, M>::SLOTS) {
             // SAFETY: the bucket is locked, and the slot is taken.
             if goes(&unsafe { self.home.get(slot) }) {
                 leaving.add(slot);
@@ -191,7 +194,7 @@ impl<'t, R: Copy> Held<'t, R> {
     }
 
     /// Takes an entry out, and leaves the buckets behind as they are, until [`tidy`](Self::tidy).
-    pub(super) fn vacate(&mut self, place: &Place<R>) {
+    pub(super) fn vacate(&mut self, place: &Place<R, M>) {
         self.changed = true;
         // SAFETY: the bucket is locked.
         unsafe { place.bucket.vacate(place.slot) };
@@ -202,7 +205,7 @@ impl<'t, R: Copy> Held<'t, R> {
         if self.home.next().is_none() || !self.changed {
             return;
         }
-        let tag = |place: &Place<R>| place.bucket.tags().at(place.slot);
+        let tag = |place: &Place<R, M>| place.bucket.tags().at(place.slot);
         let entries: Vec<_> =
             self.places().into_iter().map(|(place, raw)| (tag(&place), raw)).collect();
         self.begin(self.depth().unwrap_or_default());

@@ -8,7 +8,7 @@
 use std::iter;
 use std::vec::Vec;
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, Buckets};
 use super::directory::{Directory, mask};
 use super::reference::Ref;
 use super::storage::Storage;
@@ -16,9 +16,6 @@ use super::table::HashTable;
 use super::tags::Tags;
 use super::version::wait;
 use crate::memory::Native;
-
-/// Reads of a bucket in vain after which it is locked.
-const PATIENCE: u32 = 100;
 
 /// Where the bucket begins that comes after the one that has all hashes with so many last bits.
 #[inline]
@@ -28,8 +25,8 @@ pub(super) fn after(ending: usize, depth: u32) -> Option<usize> {
 }
 
 /// All entries of a table: see [`HashTable::iter`].
-pub struct Iter<'t, K, V, S, P: Storage<K, V>> {
-    table: &'t HashTable<K, V, S, P>,
+pub struct Iter<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw> = Native> {
+    table: &'t HashTable<K, V, S, P, M>,
     /// What was found in the latest bucket, and is still to come.
     found: Vec<P::Raw>,
     next: Option<usize>,
@@ -37,13 +34,13 @@ pub struct Iter<'t, K, V, S, P: Storage<K, V>> {
     _pin: P::Pin<'t>,
 }
 
-impl<'t, K, V, S, P: Storage<K, V>> Iter<'t, K, V, S, P> {
-    pub(super) fn new(table: &'t HashTable<K, V, S, P>) -> Self {
+impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Iter<'t, K, V, S, P, M> {
+    pub(super) fn new(table: &'t HashTable<K, V, S, P, M>) -> Self {
         Self { table, found: Vec::new(), next: Some(0), _pin: table.storage.pin() }
     }
 }
 
-impl<'t, K, V, S, P: Storage<K, V>> Iterator for Iter<'t, K, V, S, P> {
+impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Iterator for Iter<'t, K, V, S, P, M> {
     type Item = Ref<'t, K, V, P>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -58,22 +55,24 @@ impl<'t, K, V, S, P: Storage<K, V>> Iterator for Iter<'t, K, V, S, P> {
     }
 }
 
-impl<'t, K, V, S, P: Storage<K, V>> IntoIterator for &'t HashTable<K, V, S, P> {
+impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> IntoIterator
+    for &'t HashTable<K, V, S, P, M>
+{
     type Item = Ref<'t, K, V, P>;
-    type IntoIter = Iter<'t, K, V, S, P>;
+    type IntoIter = Iter<'t, K, V, S, P, M>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
 }
 
-impl<K, V, S, P: Storage<K, V>> std::fmt::Debug for Iter<'_, K, V, S, P> {
+impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> std::fmt::Debug for Iter<'_, K, V, S, P, M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Iter").finish_non_exhaustive()
     }
 }
 
-impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
+impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     /// The number of entries in each bucket.
     pub(super) fn buckets(&self) -> impl Iterator<Item = usize> {
         let mut next = Some(0);
@@ -82,7 +81,7 @@ impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
             let mut count = 0;
             let depth = self.visit(ending, |visited| match visited {
                 None => count = 0,
-                Some((_, tags)) => count += tags.taken(Bucket::<P::Raw>::SLOTS).len(),
+                Some((_, tags)) => count += tags.taken(Bucket::<P::Raw, M>::SLOTS).len(),
             });
             next = after(ending, depth);
             Some(count)
@@ -91,11 +90,11 @@ impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
 
     /// Adds a bucket's entries, and returns its depth. Who calls is pinned.
     fn entries_of(&self, ending: usize, found: &mut Vec<P::Raw>) -> u32 {
-        let mut copies = Vec::with_capacity(Bucket::<P::Raw>::SLOTS);
+        let mut copies = Vec::with_capacity(Bucket::<P::Raw, M>::SLOTS);
         let depth = self.visit(ending, |visited| match visited {
             None => copies.clear(),
             Some((bucket, tags)) => {
-                let taken = tags.taken(Bucket::<P::Raw>::SLOTS);
+                let taken = tags.taken(Bucket::<P::Raw, M>::SLOTS);
                 copies.extend(taken.map(|slot| bucket.copy(slot, P::READ)));
             }
         });
@@ -107,34 +106,40 @@ impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
     /// Shows a function the bucket that has the keys whose hashes end in some number, and those
     /// behind it, and returns the depth. What it saw is void when it is called with none, and
     /// otherwise what one writer left.
-    fn visit(&self, ending: usize, mut see: impl FnMut(Option<(Bucket<P::Raw>, Tags)>)) -> u32 {
-        let mut chain = |home: Bucket<P::Raw>, go_on: &dyn Fn() -> bool| {
+    fn visit(&self, ending: usize, mut see: impl FnMut(Option<(Bucket<P::Raw, M>, Tags)>)) -> u32 {
+        // Says whether it was through. That has to be asked, and not only at the end: a writer that
+        // changes nothing leaves the version as it was.
+        let mut chain = |home: Bucket<P::Raw, M>, go_on: &dyn Fn() -> bool| {
             see(None);
             let mut bucket = Some(home);
-            while let Some(visited) = bucket.filter(|_| go_on()) {
+            while let Some(visited) = bucket {
+                if !go_on() {
+                    return false;
+                }
                 see(Some((visited, visited.tags())));
                 bucket = visited.next();
             }
+            true
         };
         let mut at = ending & mask(self.directory.bits());
-        for looks in 1..PATIENCE {
+        for looks in 1..=M::PATIENCE {
             let home = self.directory.bucket(at);
             let Some(seen) = home.version().look() else {
-                wait::<Native>(looks);
+                wait::<M>(looks);
                 continue;
             };
             let unchanged = || home.version().unchanged(seen);
             let depth = home.tags().depth();
             let right = match depth {
                 Some(depth) => ending & mask(depth),
-                None => Directory::<P::Raw>::parent(at),
+                None => Directory::<P::Raw, M>::parent(at),
             };
             if right != at {
                 at = if unchanged() { right } else { at };
                 continue;
             }
-            chain(home, &unchanged);
-            if let Some(depth) = depth.filter(|_| unchanged()) {
+            let through = chain(home, &unchanged);
+            if let Some(depth) = depth.filter(|_| through && unchanged()) {
                 return depth;
             }
         }

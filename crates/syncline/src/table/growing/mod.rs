@@ -1,8 +1,8 @@
 //! The tables that grow: [`Table`] and [`FlatTable`].
 //!
 //! 1. [`version`]: how readers read without writing, beside writers.
-//! 2. `bucket`, `tags`: the layout of a bucket, and access to its words.
-//! 3. `directory`: all buckets, and how there come to be more.
+//! 2. `bucket`, `tags`: a bucket, over any memory that has blocks ([`Blocks`](crate::memory::Blocks)).
+//! 3. `directory`, `rare`: all buckets, and how there come to be more.
 //! 4. `held`: what a writer does to a bucket.
 //! 5. `storage`: entries in buckets, or in nodes.
 //! 6. `table`, `operations`, `entry`, `iter`: a table's operations from these.
@@ -14,7 +14,7 @@ mod entry;
 mod held;
 mod iter;
 mod operations;
-mod pages;
+mod rare;
 mod reference;
 mod storage;
 mod table;
@@ -22,8 +22,11 @@ mod tags;
 #[doc(hidden)]
 pub mod version;
 
+pub use bucket::{Buckets, Head};
 pub use entry::Entry;
 pub use iter::Iter;
 pub use reference::Ref;
+#[doc(hidden)]
+pub use storage::Keep;
 pub use storage::{Boxed, Flat, Storage};
 pub use table::{FlatTable, HashTable, Table};

@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::mem;
 
+use super::bucket::Buckets;
 use super::entry::Entry;
 use super::iter::{Iter, after};
 use super::reference::Ref;
@@ -23,7 +24,7 @@ impl<K, V, P: Storage<K, V>> HashTable<K, V, RandomState, P> {
     }
 }
 
-impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
+impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     /// An empty table with this hasher.
     pub fn with_hasher(hasher: S) -> Self {
         Self::with_capacity_and_hasher(0, hasher)
@@ -31,7 +32,7 @@ impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
 
     /// All entries, in no order. Each that is there all the time comes once; one that is put in,
     /// exchanged or removed meanwhile comes as it was at one time or other, or not.
-    pub fn iter(&self) -> Iter<'_, K, V, S, P> {
+    pub fn iter(&self) -> Iter<'_, K, V, S, P, M> {
         Iter::new(self)
     }
 
@@ -78,7 +79,13 @@ impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
     }
 }
 
-impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
+impl<K, V, S, P, M> HashTable<K, V, S, P, M>
+where
+    K: Hash + Eq,
+    S: BuildHasher,
+    P: Storage<K, V>,
+    M: Buckets<P::Raw>,
+{
     /// The value of a key.
     #[inline]
     pub fn get<Q>(&self, key: &Q) -> Option<Ref<'_, K, V, P>>
@@ -178,7 +185,7 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
     /// assert_eq!(words.get("be").map(|count| *count), Some(2));
     /// ```
     #[inline]
-    pub fn entry(&self, key: K) -> Entry<'_, K, V, S, P> {
+    pub fn entry(&self, key: K) -> Entry<'_, K, V, S, P, M> {
         let hash = self.hash(&key);
         let held = self.lock(hash);
         let found = held.find(tag(hash), Self::is(&key));
@@ -186,7 +193,7 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
     }
 }
 
-impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
+impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     /// A reference to an entry that was just taken out, which is dropped with the last such.
     #[inline]
     pub(super) fn retired(&self, raw: P::Raw) -> Ref<'_, K, V, P> {
@@ -197,23 +204,30 @@ impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
     }
 }
 
-impl<K, V, S: Default, P: Storage<K, V>> Default for HashTable<K, V, S, P> {
+impl<K, V, S: Default, P: Storage<K, V>, M: Buckets<P::Raw>> Default for HashTable<K, V, S, P, M> {
     fn default() -> Self {
         Self::with_hasher(S::default())
     }
 }
 
-impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> Extend<(K, V)> for HashTable<K, V, S, P> {
+impl<K, V, S, P, M> Extend<(K, V)> for HashTable<K, V, S, P, M>
+where
+    K: Hash + Eq,
+    S: BuildHasher,
+    P: Storage<K, V>,
+    M: Buckets<P::Raw>,
+{
     fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
         entries.into_iter().for_each(|(key, value)| mem::drop(self.insert(key, value)));
     }
 }
 
-impl<K, V, S, P> FromIterator<(K, V)> for HashTable<K, V, S, P>
+impl<K, V, S, P, M> FromIterator<(K, V)> for HashTable<K, V, S, P, M>
 where
     K: Hash + Eq,
     S: BuildHasher + Default,
     P: Storage<K, V>,
+    M: Buckets<P::Raw>,
 {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let entries = entries.into_iter();

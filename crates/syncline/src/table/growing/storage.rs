@@ -51,11 +51,17 @@ pub unsafe trait Keep<K, V>: Default {
     /// How slots are read: as `version` says, or stronger.
     const READ: Ordering;
 
+    /// From now on, what is found stays alive.
     fn pin(&self) -> Self::Pin<'_>;
+    /// What a slot is to hold for an entry.
     fn make(key: K, value: V) -> Self::Raw;
+    /// The entry's key.
+    ///
     /// # Safety
-    /// As the trait says; also for [`value`](Self::value).
+    /// As the trait says.
     unsafe fn key(raw: &Self::Raw) -> &K;
+    /// The entry's value.
+    ///
     /// # Safety
     /// As the trait says.
     unsafe fn value(raw: &Self::Raw) -> &V;

@@ -9,7 +9,7 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, Buckets};
 use super::directory::{Directory, mask};
 use super::held::Held;
 use super::reference::Ref;
@@ -17,9 +17,6 @@ use super::storage::{Boxed, Flat, Storage};
 use super::tags::{Tags, tag};
 use super::version::wait;
 use crate::memory::Native;
-
-/// Reads in vain after which a reader locks the bucket, to be done in a bounded number of steps.
-const PATIENCE: u32 = 100;
 
 /// A hash table that threads share, which grows: [`Table`] or [`FlatTable`].
 ///
@@ -33,8 +30,8 @@ const PATIENCE: u32 = 100;
 /// such a panic.
 ///
 /// **Memory** of buckets is kept until the table is dropped.
-pub struct HashTable<K, V, S, P: Storage<K, V>> {
-    pub(super) directory: Directory<P::Raw>,
+pub struct HashTable<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw> = Native> {
+    pub(super) directory: Directory<P::Raw, M>,
     pub(super) storage: P,
     pub(super) hasher: S,
 }
@@ -66,17 +63,27 @@ pub type Table<K, V, S = RandomState> = HashTable<K, V, S, Boxed>;
 pub type FlatTable<K, V, S = RandomState> = HashTable<K, V, S, Flat>;
 
 // SAFETY: entries are shared, and dropped by any thread.
-unsafe impl<K: Send + Sync, V: Send + Sync, S: Sync, P: Storage<K, V>> Sync
-    for HashTable<K, V, S, P>
+unsafe impl<K, V, S, P, M> Sync for HashTable<K, V, S, P, M>
+where
+    K: Send + Sync,
+    V: Send + Sync,
+    S: Sync,
+    P: Storage<K, V>,
+    M: Buckets<P::Raw>,
 {
 }
 // SAFETY: a table owns its entries.
-unsafe impl<K: Send + Sync, V: Send + Sync, S: Send, P: Storage<K, V>> Send
-    for HashTable<K, V, S, P>
+unsafe impl<K, V, S, P, M> Send for HashTable<K, V, S, P, M>
+where
+    K: Send + Sync,
+    V: Send + Sync,
+    S: Send,
+    P: Storage<K, V>,
+    M: Buckets<P::Raw>,
 {
 }
 
-impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
+impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     /// An empty table with this hasher, and room for so many entries.
     pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
         Self { directory: Directory::new(capacity), storage: P::default(), hasher }
@@ -99,19 +106,19 @@ impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
     }
 
     /// Locks the bucket that has the keys whose hashes end in some number, however deep it is.
-    pub(super) fn lock_leaf(&self, ending: usize) -> Held<'_, P::Raw> {
+    pub(super) fn lock_leaf(&self, ending: usize) -> Held<'_, P::Raw, M> {
         let mut at = ending & mask(self.directory.bits());
         let mut looks = 0;
         loop {
             let Some(held) = Held::try_new(&self.directory, self.directory.bucket(at)) else {
                 looks += 1;
-                wait::<Native>(looks);
+                wait::<M>(looks);
                 continue;
             };
             at = match held.depth() {
                 Some(depth) if ending & mask(depth) == at => return held,
                 Some(depth) => ending & mask(depth),
-                None => Directory::<P::Raw>::parent(at),
+                None => Directory::<P::Raw, M>::parent(at),
             };
         }
     }
@@ -120,21 +127,27 @@ impl<K, V, S, P: Storage<K, V>> HashTable<K, V, S, P> {
 /// The bucket that has the keys with this hash, as the tags of one say that may have been split, or
 /// never used. Apart, since nearly all buckets are as deep as there are bits.
 #[cold]
-fn right<R>(tags: Tags, hash: u64, at: usize) -> usize {
+fn right<R: Copy, M: Buckets<R>>(tags: Tags, hash: u64, at: usize) -> usize {
     match tags.depth() {
         Some(depth) => hash as usize & mask(depth),
-        None => Directory::<R>::parent(at),
+        None => Directory::<R, M>::parent(at),
     }
 }
 
-impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
+impl<K, V, S, P, M> HashTable<K, V, S, P, M>
+where
+    K: Hash + Eq,
+    S: BuildHasher,
+    P: Storage<K, V>,
+    M: Buckets<P::Raw>,
+{
     #[inline]
     pub(super) fn hash<Q: Hash + ?Sized>(&self, key: &Q) -> u64 {
         self.hasher.hash_one(key)
     }
 
     #[inline]
-    pub(super) fn is<'q, Q>(key: &'q Q) -> impl Fn(&P::Raw) -> bool + use<'q, K, V, S, P, Q>
+    pub(super) fn is<'q, Q>(key: &'q Q) -> impl Fn(&P::Raw) -> bool + use<'q, K, V, S, P, M, Q>
     where
         K: Borrow<Q>,
         Q: Eq + ?Sized,
@@ -157,25 +170,26 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
         let mut looks = 0;
         let mut held = None;
         'again: loop {
-            // One way for both, with one return: what is found is then never in memory in between.
-            if looks > PATIENCE && held.is_none() {
+            // After many looks in vain a reader locks the bucket, to be done in a bounded number of
+            // steps. One way for both, with one return: what is found is then never in memory in between.
+            if looks > M::PATIENCE && held.is_none() {
                 held = Some(self.lock_leaf(hash as usize));
             }
             let home = held.as_ref().map_or_else(|| self.directory.bucket(at), Held::home);
-            if Bucket::<P::Raw>::worth_fetching(bits) {
+            if Bucket::<P::Raw, M>::worth_fetching(bits) {
                 home.fetch();
             }
             let seen =
                 held.as_ref().map_or_else(|| home.version().look(), |held| Some(held.seen()));
             let Some(seen) = seen else {
                 looks += 1;
-                wait::<Native>(looks);
+                wait::<M>(looks);
                 continue;
             };
             let unchanged = || home.version().unchanged(seen);
             let mut tags = home.tags();
             if tags.depth() != Some(expected) && held.is_none() {
-                let right = right::<P::Raw>(tags, hash, at);
+                let right = right::<P::Raw, M>(tags, hash, at);
                 if right != at {
                     if unchanged() {
                         (at, expected) = (right, u32::MAX);
@@ -185,7 +199,7 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
             }
             let mut bucket = home;
             loop {
-                for slot in tags.with(tag(hash), Bucket::<P::Raw>::SLOTS) {
+                for slot in tags.with(tag(hash), Bucket::<P::Raw, M>::SLOTS) {
                     let raw = bucket.copy(slot, P::READ);
                     if !unchanged() {
                         looks += 1;
@@ -210,10 +224,10 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
 
     /// Locks the bucket of a hash, to write.
     #[inline]
-    pub(super) fn lock(&self, hash: u64) -> Held<'_, P::Raw> {
+    pub(super) fn lock(&self, hash: u64) -> Held<'_, P::Raw, M> {
         let bits = self.directory.bits();
         let bucket = self.directory.bucket(hash as usize & mask(bits));
-        if Bucket::<P::Raw>::worth_fetching(bits) {
+        if Bucket::<P::Raw, M>::worth_fetching(bits) {
             bucket.fetch_for_write();
         }
         if let Some(held) = Held::try_new(&self.directory, bucket)
@@ -226,14 +240,14 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
 
     /// The same where the bucket is not free, or not the one that has the keys, or to be split.
     #[cold]
-    fn lock_later(&self, hash: u64) -> Held<'_, P::Raw> {
+    fn lock_later(&self, hash: u64) -> Held<'_, P::Raw, M> {
         let mut at = hash as usize & mask(self.directory.bits());
         let mut looks = 0;
         loop {
             let bucket = self.directory.bucket(at);
             let Some(held) = Held::try_new(&self.directory, bucket) else {
                 looks += 1;
-                wait::<Native>(looks);
+                wait::<M>(looks);
                 continue;
             };
             at = match held.depth() {
@@ -245,14 +259,14 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
                     hash as usize & mask(depth + 1)
                 }
                 Some(depth) => hash as usize & mask(depth),
-                None => Directory::<P::Raw>::parent(at),
+                None => Directory::<P::Raw, M>::parent(at),
             };
         }
     }
 
     /// Moves what belongs there to the bucket with one more bit.
     #[cold]
-    fn split<'t>(&'t self, mut held: Held<'t, P::Raw>, at: usize, depth: u32) {
+    fn split<'t>(&'t self, mut held: Held<'t, P::Raw, M>, at: usize, depth: u32) {
         let sibling = self.directory.bucket(at | 1 << depth);
         let mut looks = 0;
         // Others hold it only to find that it was never used, and wait for nothing meanwhile.
@@ -261,7 +275,7 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
                 break sibling;
             }
             looks += 1;
-            wait::<Native>(looks);
+            wait::<M>(looks);
         };
         // SAFETY: the entries' bucket is locked.
         held.split(&mut sibling, depth, |raw| self.hash(unsafe { P::key(raw) }));
@@ -271,14 +285,14 @@ impl<K: Hash + Eq, V, S: BuildHasher, P: Storage<K, V>> HashTable<K, V, S, P> {
     }
 }
 
-impl<K, V, S, P: Storage<K, V>> fmt::Debug for HashTable<K, V, S, P> {
+impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> fmt::Debug for HashTable<K, V, S, P, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HashTable").field("bytes", &self.bytes()).finish_non_exhaustive()
     }
 }
 
 /// Drops the entries that are left. If one panics so does this, when all are dropped.
-impl<K, V, S, P: Storage<K, V>> Drop for HashTable<K, V, S, P> {
+impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Drop for HashTable<K, V, S, P, M> {
     fn drop(&mut self) {
         super::drain::drain(self);
     }

@@ -102,6 +102,8 @@ pub fn wait<M: LongMemory>(looks: u32) {
         M::yield_now();
     } else {
         let sleep = Duration::from_micros(50).saturating_mul(looks - YIELDS + 1);
-        std::thread::sleep(sleep.min(LONGEST_SLEEP));
+        // Nobody knows the word, so nobody wakes it.
+        let word = M::Word::default();
+        M::park(&word, 0, 0, Some(M::now() + sleep.min(LONGEST_SLEEP)));
     }
 }

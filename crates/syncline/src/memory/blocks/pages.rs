@@ -1,6 +1,6 @@
-//! Memory for many buckets: where it is large, on large pages.
+//! Memory for many blocks: where it is large, on large pages.
 //!
-//! A key's bucket is anywhere in a table. So in a large one nearly each access needs a translation
+//! A block is anywhere in its row. So in a large one nearly each access needs a translation
 //! of its address that the processor doesn't have at hand, and looking it up costs about as much
 //! as the access; in a virtual machine more. Linux maps 2 MiB at once where it is asked to, and the
 //! translations of large tables then fit. Where it isn't Linux, or says no, all works as before.

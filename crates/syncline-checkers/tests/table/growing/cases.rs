@@ -1,0 +1,271 @@
+//! The cases. Before the threads begin, each sets the scene that is to be reached.
+
+use std::sync::{Arc, Mutex};
+
+use syncline_checkers::Engine;
+
+use super::{Grows, Value};
+
+/// The value that a key has at first, and after so many changes.
+fn value(key: u64, changes: u64) -> Value {
+    [key * 100 + changes; 2]
+}
+
+/// Whose value it is, and after how many changes.
+#[track_caller]
+fn changes(key: u64, [first, second]: Value) -> u64 {
+    assert_eq!(first, second, "a torn copy was taken for whole");
+    assert_eq!(first / 100, key, "the value of another key");
+    first % 100
+}
+
+/// The changes of a key's value, if it is there.
+#[track_caller]
+fn found<T: Grows>(table: &T, key: u64) -> Option<u64> {
+    table.get(key).map(|value| changes(key, value))
+}
+
+fn put<T: Grows>(table: &T, key: u64) {
+    assert_eq!(table.insert(key, value(key, 0)), None, "{key} is there already");
+}
+
+/// A table with these keys.
+fn with<T: Grows>(keys: &[u64]) -> Arc<T> {
+    T::Memory::arrange();
+    let table = T::default();
+    keys.iter().for_each(|&key| put(&table, key));
+    T::Memory::explore();
+    Arc::new(table)
+}
+
+/// In the end these keys are there, and no others; each is met once.
+#[track_caller]
+fn has<T: Grows>(table: &T, keys: &[u64]) {
+    T::Memory::arrange();
+    let mut there: Vec<_> = table.entries().into_iter().map(|(key, _)| key).collect();
+    there.sort_unstable();
+    assert_eq!(there, keys);
+    keys.iter().for_each(|&key| assert!(found(table, key).is_some(), "{key} is not found"));
+    T::Memory::explore();
+}
+
+/// The first of two threads writes, and the second reads meanwhile.
+fn beside<T: Grows>(
+    table: &Arc<T>,
+    write: impl Fn(&T) + Send + Sync + 'static,
+    read: impl Fn(&T) + Send + Sync + 'static,
+) {
+    let table = Arc::clone(table);
+    T::Memory::run(2, move |thread| if thread == 0 { write(&table) } else { read(&table) });
+}
+
+/// Keys of bucket 1, of which the last makes the table double.
+const OTHERS: [u64; 5] = [1, 5, 9, 13, 17];
+
+/// A table that has doubled, in which bucket 0 has these keys and was not split.
+fn doubled<T: Grows>(keys: &[u64]) -> Arc<T> {
+    with(&[keys, &OTHERS].concat())
+}
+
+fn sorted(keys: &[u64]) -> Vec<u64> {
+    let mut keys = [keys, &OTHERS].concat();
+    keys.sort_unstable();
+    keys
+}
+
+/// What is put in is found or not, and then stays; what was there is found.
+pub fn beside_insert<T: Grows>() {
+    let table = with::<T>(&[0]);
+    beside(
+        &table,
+        |table| put(table, 4),
+        |table| {
+            let first = found(table, 4);
+            assert_eq!(found(table, 0), Some(0));
+            assert!(first.is_none() || found(table, 4).is_some(), "it was there");
+        },
+    );
+    has(&*table, &[0, 4]);
+}
+
+/// A key goes, and another takes its slot. The second is put in when the first has gone.
+pub fn beside_exchange<T: Grows>() {
+    let table = with::<T>(&[0]);
+    beside(
+        &table,
+        |table| {
+            assert_eq!(table.remove(0), Some(value(0, 0)));
+            put(table, 4);
+        },
+        |table| {
+            let came = found(table, 4);
+            let stayed = found(table, 0);
+            assert!(came.is_none() || stayed.is_none(), "both were there");
+        },
+    );
+    has(&*table, &[4]);
+}
+
+/// Values change one after the other.
+pub fn beside_change<T: Grows>() {
+    let table = with::<T>(&[0]);
+    beside(
+        &table,
+        |table| {
+            assert_eq!(table.insert(0, value(0, 1)), Some(value(0, 0)));
+            assert_eq!(table.update(0, |[a, b]| [a + 1, b + 1]), Some(value(0, 2)));
+        },
+        |table| {
+            let [first, second] = [0; 2].map(|key| found(table, key));
+            assert!(first.is_some() && first <= second, "an older value came back");
+        },
+    );
+    assert_eq!(found(&*table, 0), Some(2));
+}
+
+/// An entry moves forward from the bucket behind, which goes and comes back behind another one.
+pub fn beside_fill<T: Grows>() {
+    let table = with::<T>(&[0, 4, 8, 1, 5]);
+    beside(
+        &table,
+        |table| {
+            assert_eq!(table.remove(0), Some(value(0, 0)));
+            put(table, 9);
+        },
+        |table| {
+            assert_eq!(found(table, 8), Some(0), "it stays, wherever it is");
+            assert!(matches!(found(table, 9), None | Some(0)));
+        },
+    );
+    has(&*table, &[1, 4, 5, 8, 9]);
+}
+
+/// A bucket is split while its keys are looked for, once each.
+pub fn beside_split<T: Grows>() {
+    let table = doubled::<T>(&[0, 4]);
+    beside(
+        &table,
+        |table| put(table, 8),
+        |table| {
+            assert_eq!(found(table, 4), Some(0), "it goes to the other half");
+            assert_eq!(found(table, 0), Some(0), "it stays");
+        },
+    );
+    has(&*table, &sorted(&[0, 4, 8]));
+}
+
+/// The same, of a bucket with another behind it.
+pub fn beside_split_of_two<T: Grows>() {
+    let table = doubled::<T>(&[0, 4, 12]);
+    beside(
+        &table,
+        |table| put(table, 8),
+        |table| {
+            assert_eq!(found(table, 12), Some(0), "it was behind");
+            assert_eq!(found(table, 0), Some(0), "it stays");
+        },
+    );
+    has(&*table, &sorted(&[0, 4, 8, 12]));
+}
+
+/// Two threads write to a bucket that is to be split.
+pub fn two_split<T: Grows>() {
+    let table = doubled::<T>(&[0, 4]);
+    let shared = Arc::clone(&table);
+    T::Memory::run(2, move |thread| put(&*shared, [8, 12][thread]));
+    has(&*table, &sorted(&[0, 4, 8, 12]));
+}
+
+/// Two write, and a third one reads.
+pub fn two_split_and_one_reads<T: Grows>() {
+    let table = doubled::<T>(&[0, 4]);
+    let shared = Arc::clone(&table);
+    T::Memory::run(3, move |thread| match thread {
+        0 => assert_eq!(found(&*shared, 4), Some(0)),
+        1 => put(&*shared, 8),
+        _ => assert_eq!(shared.remove(0), Some(value(0, 0))),
+    });
+    has(&*table, &sorted(&[4, 8]));
+}
+
+/// Two threads find that the table is too small.
+pub fn two_double<T: Grows>() {
+    let table = with::<T>(&[0, 4, 8, 1, 5, 2, 6]);
+    let before = table.bytes();
+    let shared = Arc::clone(&table);
+    T::Memory::run(2, move |thread| put(&*shared, [9, 10][thread]));
+    has(&*table, &[0, 1, 2, 4, 5, 6, 8, 9, 10]);
+    // Four buckets and one behind; and then eight or sixteen, and three behind; or two, if the second
+    // thread has split its bucket instead.
+    let buckets = table.bytes() * 5 / before;
+    assert!([10, 11, 19].contains(&buckets), "{buckets} buckets");
+}
+
+/// A reader meets a table that doubles, and buckets that were never used.
+pub fn beside_doubling<T: Grows>() {
+    let table = with::<T>(&[4, 1, 5, 9, 13]);
+    beside(
+        &table,
+        |table| put(table, 17),
+        |table| assert_eq!(found(table, 4), Some(0), "it stays where it is"),
+    );
+    has(&*table, &sorted(&[4]));
+}
+
+/// A writer meets a table that doubles, and its bucket is split.
+pub fn writer_beside_doubling<T: Grows>() {
+    let table = with::<T>(&[0, 1, 5, 9, 13]);
+    beside(
+        &table,
+        |table| {
+            put(table, 17);
+            put(table, 8);
+        },
+        |table| put(table, 4),
+    );
+    has(&*table, &sorted(&[0, 4, 8]));
+}
+
+/// What stays is met once by who goes through all, while a bucket is split; what comes, at most.
+pub fn iterated_beside_split<T: Grows>() {
+    let table = doubled::<T>(&[0, 4]);
+    beside(
+        &table,
+        |table| put(table, 8),
+        |table| {
+            let mut met = table.entries();
+            met.iter().for_each(|&(key, value)| assert_eq!(changes(key, value), 0));
+            met.sort_unstable();
+            let mut keys: Vec<_> = met.into_iter().map(|(key, _)| key).collect();
+            let came = keys.iter().position(|&key| key == 8);
+            came.map(|at| keys.remove(at));
+            assert_eq!(keys, sorted(&[0, 4]));
+        },
+    );
+    has(&*table, &sorted(&[0, 4, 8]));
+}
+
+/// Two threads change one value, each once: both changes are there.
+pub fn both_update<T: Grows>() {
+    let table = with::<T>(&[0, 4, 8]);
+    let shared = Arc::clone(&table);
+    T::Memory::run(2, move |_| {
+        let new = shared.update(8, |[a, b]| [a + 1, b + 1]).expect("it is there");
+        assert!(matches!(changes(8, new), 1 | 2));
+    });
+    assert_eq!(found(&*table, 8), Some(2));
+}
+
+/// Two threads put in what is not there: one value is, and both get it.
+pub fn both_put_in<T: Grows>() {
+    let table = with::<T>(&[0]);
+    let got = Arc::new(Mutex::new(Vec::new()));
+    let (shared, seen) = (Arc::clone(&table), Arc::clone(&got));
+    T::Memory::run(2, move |thread| {
+        let there = shared.or_insert(4, value(4, thread as u64));
+        seen.lock().expect("no panics").push(there);
+    });
+    let got = got.lock().expect("no panics");
+    assert_eq!(got[0], got[1]);
+    assert_eq!(table.get(4), Some(got[0]));
+}

@@ -1,0 +1,115 @@
+//! Entries in nodes, as of `Boxed`, with another way to free them: all are kept until the table
+//! goes. What `seize` does natively can't be modelled, since its words are its own; so that a node
+//! lives as long as it is read is for native tests. What is checked here is that a reader follows
+//! only nodes that were put in, whole, and after they were written; and that each is retired once.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+
+use syncline::memory::{Data, Memory, Words};
+use syncline::table::{Keep, Storage};
+
+use super::Value;
+
+type Entry = (u64, Value);
+
+/// See above; for entries of the cases.
+pub struct Kept<M: Memory>(PhantomData<M>);
+
+struct Node<M: Memory> {
+    entry: M::Data<Entry>,
+    retired: Cell<bool>,
+}
+
+std::thread_local! {
+    /// All nodes of the table that is tried, by address, with what frees them. The threads of an
+    /// execution are one thread of the system.
+    static NODES: RefCell<Vec<(u64, Box<dyn Any>)>> = const { RefCell::new(Vec::new()) };
+}
+
+impl<M: Memory> Default for Kept<M> {
+    fn default() -> Self {
+        NODES.take();
+        Self(PhantomData)
+    }
+}
+
+impl<M: Memory> Drop for Kept<M> {
+    fn drop(&mut self) {
+        NODES.take();
+    }
+}
+
+/// Where a node is.
+pub struct Raw<M>(u64, PhantomData<M>);
+
+impl<M> Clone for Raw<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<M> Copy for Raw<M> {}
+
+impl<M: Memory> Raw<M> {
+    fn node<'a>(&self) -> &'a Node<M> {
+        let made = NODES.with_borrow(|nodes| {
+            let node = nodes.iter().find(|node| node.0 == self.0);
+            let node = node.and_then(|node| node.1.downcast_ref::<Node<M>>());
+            node.map(NonNull::from_ref)
+        });
+        let made = made.expect("what is followed is a node that was made");
+        // SAFETY: nodes stay until the table goes.
+        unsafe { made.as_ref() }
+    }
+
+    fn entry<'a>(&self) -> &'a Entry {
+        // SAFETY: the entry was written in `make`, and is never again; the checker watches.
+        unsafe { self.node().entry.look(|entry| &*entry) }
+    }
+}
+
+impl<M: Copy> Words for Raw<M> {
+    const WORDS: usize = 1;
+    fn put(self, word: &mut impl FnMut(u64)) {
+        word(self.0);
+    }
+    fn of(word: &mut impl FnMut() -> u64) -> Self {
+        Self(word(), PhantomData)
+    }
+}
+
+impl<M: Memory> Storage<u64, Value> for Kept<M> {}
+
+// SAFETY: nodes stay as they are until the table goes.
+unsafe impl<M: Memory> Keep<u64, Value> for Kept<M> {
+    type Raw = Raw<M>;
+    type Pin<'t> = ();
+    /// The table has nothing to free at its end.
+    const OWNS: bool = false;
+    /// As for `Boxed`.
+    const READ: Ordering = Ordering::SeqCst;
+
+    fn pin(&self) {}
+    fn make(key: u64, value: Value) -> Raw<M> {
+        let node = Node::<M> { entry: M::Data::new((0, [0; 2])), retired: Cell::new(false) };
+        let node: Box<Node<M>> = Box::new(node);
+        // SAFETY: nobody else knows it.
+        unsafe { node.entry.with(|entry| *entry = (key, value)) };
+        let at = std::ptr::from_ref(&*node).addr() as u64;
+        NODES.with_borrow_mut(|nodes| nodes.push((at, node)));
+        Raw(at, PhantomData)
+    }
+    unsafe fn key(raw: &Raw<M>) -> &u64 {
+        &raw.entry().0
+    }
+    unsafe fn value(raw: &Raw<M>) -> &Value {
+        &raw.entry().1
+    }
+    unsafe fn retire(&self, raw: Raw<M>) {
+        assert!(!raw.node().retired.replace(true), "an entry is retired twice");
+    }
+    unsafe fn destroy(_: Raw<M>) {}
+}

@@ -1,0 +1,118 @@
+//! A barrier of which one side pays for both.
+//!
+//! Two threads that each store a word and then load the other's: that one of them sees the other
+//! takes a barrier between the two accesses of each. On the processor, it waits until the store's
+//! line has arrived. Where one of the threads comes here rarely, it can pay for both: on Linux it
+//! asks the kernel to interrupt all processors that run threads of this process
+//! (`membarrier(2)`), and an interrupt is a barrier. The other side then only keeps the
+//! compiler from reordering.
+//!
+//! ```text
+//!   UNKNOWN -> KERNEL           the kernel does it
+//!           -> FENCES           it doesn't, or may not: both sides have fences
+//!   KERNEL  -> LEAVING -> FENCES    it has done it, and may not any more
+//! ```
+//!
+//! The light side has a fence in all states but KERNEL, so that only leaving that one is delicate:
+//! see [`linux::leave`]. A fork inherits the state and what the kernel knows of it.
+//!
+//! Source: Desnoyers, `membarrier(2)`; the terms light and heavy are those of "Asymmetric fences"
+//! (P1202, for C++).
+
+#[cfg(target_os = "linux")]
+pub(super) use linux::{heavy, light};
+
+#[cfg(not(target_os = "linux"))]
+pub(super) use elsewhere::{heavy, light};
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use core::ptr;
+    use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+    use core::sync::atomic::{AtomicU8, compiler_fence, fence};
+
+    const UNKNOWN: u8 = 0;
+    const KERNEL: u8 = 1;
+    const FENCES: u8 = 2;
+    const LEAVING: u8 = 3;
+
+    static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+    /// Longer than any store waits for its line, in nanoseconds. A thread that stops for longer
+    /// between its store and its load was interrupted, which is a barrier.
+    const ALL_STORED: libc::c_long = 1_000_000;
+
+    #[inline(always)]
+    pub fn light() {
+        // Relaxed: whatever state is seen, `heavy` keeps to it or makes sure that it is over.
+        if STATE.load(Relaxed) == KERNEL {
+            compiler_fence(SeqCst);
+        } else {
+            slowly();
+        }
+    }
+
+    #[cold]
+    fn slowly() {
+        state();
+        fence(SeqCst);
+    }
+
+    /// What is done here. The first to ask finds out.
+    fn state() -> u8 {
+        // Relaxed: the state is all that is read.
+        let state = STATE.load(Relaxed);
+        if state != UNKNOWN {
+            return state;
+        }
+        let state =
+            if call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) { KERNEL } else { FENCES };
+        // Relaxed: as above. What another thread has found out first holds, since a thread may be
+        // denied what others are not.
+        match STATE.compare_exchange(UNKNOWN, state, Relaxed, Relaxed) {
+            Ok(_) => state,
+            Err(state) => state,
+        }
+    }
+
+    #[cold]
+    pub fn heavy() {
+        match state() {
+            KERNEL if call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED) => {}
+            KERNEL | LEAVING => leave(),
+            _ => {}
+        }
+        // Of both, the call is a barrier of this thread's too; the compiler doesn't know.
+        fence(SeqCst);
+    }
+
+    /// The kernel doesn't do it any more: a filter of system calls was set, or it has no memory.
+    /// Light sides that begin from now on have fences, and those under way are over soon.
+    fn leave() {
+        STATE.store(LEAVING, SeqCst);
+        let time = libc::timespec { tv_sec: 0, tv_nsec: ALL_STORED };
+        // SAFETY: the time is valid, and what would be left of it is not asked for.
+        unsafe { libc::nanosleep(&raw const time, ptr::null_mut()) };
+        STATE.store(FENCES, SeqCst);
+    }
+
+    fn call(command: libc::c_int) -> bool {
+        // SAFETY: it takes numbers only.
+        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    use core::sync::atomic::Ordering::SeqCst;
+    use core::sync::atomic::fence;
+
+    #[inline(always)]
+    pub fn light() {
+        fence(SeqCst);
+    }
+
+    pub fn heavy() {
+        fence(SeqCst);
+    }
+}

@@ -1,0 +1,115 @@
+//! Rows of blocks: what a table's buckets are made of.
+//!
+//! A block is a head of words and links, and slots behind it for values of one type. Blocks of a
+//! row follow each other, so one is found by its number; a row is given back as a whole. Blocks
+//! that were never used are as zeros: words that hold 0, links to none, vacant slots.
+//!
+//! A slot is copied word by word, atomically. A copy that is made while somebody writes may be torn;
+//! whether it is, the block's user has to know by words in the head.
+//!
+//! In native memory a row is bytes ([`native`](self)): values of any types that can be copied, also
+//! with padding. Where words are objects, as in a checker, slots are made of these ([`objects`]),
+//! and values of [`Words`].
+
+mod native;
+#[doc(hidden)]
+pub mod objects;
+mod pages;
+mod words;
+
+use core::mem::MaybeUninit;
+use core::sync::atomic::Ordering;
+
+pub use self::words::Words;
+use super::LongMemory;
+
+/// Blocks begin at cache lines.
+const LINE: usize = 64;
+/// Fewest slots of a block, where the memory is free to choose.
+const FEWEST: usize = 6;
+
+/// What a block begins with: words and links of a memory.
+pub trait BlockHead: Default {
+    /// Most slots that it stands for.
+    const MOST: usize;
+}
+
+/// A memory that can hold rows of blocks with the head `H` and slots for `R`.
+///
+/// # Safety
+///
+/// Blocks of a row are apart from all else, begin as said above, and stay where they are until the
+/// row is freed. What is copied from a slot is what was set last, if nothing is set meanwhile and
+/// that happened before; accesses to a slot's words are atomic, with the orderings given.
+pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
+    /// Slots of a block.
+    const SLOTS: usize;
+    /// Bytes of a block.
+    const BYTES: usize;
+
+    /// A row of so many blocks: its first.
+    ///
+    /// # Panics
+    ///
+    /// If it is more than can be addressed.
+    fn allocate_row(count: usize) -> Self::Ref<H>;
+
+    /// Gives a row back.
+    ///
+    /// # Safety
+    ///
+    /// It is one of so many blocks, and nobody uses them any more.
+    unsafe fn free_row(first: Self::Ref<H>, count: usize);
+
+    /// Where block 0 would be if this were the block of some number: for [`block`](Self::block)
+    /// only, since there is nothing there.
+    fn start(block: Self::Ref<H>, number: usize) -> Self::Ref<H>;
+
+    /// A block by its number.
+    ///
+    /// # Safety
+    ///
+    /// The start is there, and is that of a row with a block of this number.
+    unsafe fn block(start: Option<Self::Ref<H>>, number: usize) -> Self::Ref<H>;
+
+    /// Copies what is in a slot.
+    ///
+    /// # Safety
+    ///
+    /// The block is one of a row that lives, and has such a slot.
+    unsafe fn copy(block: Self::Ref<H>, slot: usize, order: Ordering) -> MaybeUninit<R>;
+
+    /// Writes a slot.
+    ///
+    /// # Safety
+    ///
+    /// As for [`copy`](Self::copy), and nobody else sets it meanwhile.
+    unsafe fn set(block: Self::Ref<H>, slot: usize, value: R, order: Ordering);
+
+    /// Asks for all of a block's lines but the head's, if the machine can, and goes on meanwhile.
+    fn fetch(_: Self::Ref<H>) {}
+
+    /// The same for all lines, to write.
+    fn fetch_for_write(_: Self::Ref<H>) {}
+}
+
+/// Bytes of a block with so many slots.
+#[doc(hidden)]
+pub const fn bytes(head: usize, slot: usize, slots: usize) -> usize {
+    (head + slots * slot).next_multiple_of(LINE)
+}
+
+/// Slots to a block: whichever number leaves least of its lines unused, and rather more than fewer,
+/// since a table's keys fill larger blocks more evenly.
+#[doc(hidden)]
+pub const fn slots(head: usize, slot: usize, most: usize) -> usize {
+    let mut best = most;
+    let mut slots = most - 1;
+    while slots >= FEWEST {
+        if slots * bytes(head, slot, best) > best * bytes(head, slot, slots) {
+            best = slots;
+        }
+        slots -= 1;
+    }
+    best
+}

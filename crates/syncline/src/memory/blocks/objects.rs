@@ -1,0 +1,132 @@
+//! Blocks whose words are objects, made one by one: for checkers and simulators.
+//!
+//! The head, and a [`Long`] for each word of each slot, follow each other as in native memory, each
+//! with its own size. The memory says where a row is, and how many slots a block has.
+
+use core::alloc::Layout;
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering;
+
+use super::{BlockHead, Blocks, LINE, Words};
+pub use super::{bytes, slots};
+use crate::memory::{Long, LongMemory};
+
+/// The bytes of a slot.
+pub const fn slot<R: Words, M: LongMemory>() -> usize {
+    assert!(align_of::<M::Long>() <= 8);
+    R::WORDS * size_of::<M::Long>()
+}
+
+/// The bytes of a head: words begin behind it.
+pub const fn head<H>() -> usize {
+    size_of::<H>().next_multiple_of(8)
+}
+
+/// The memory of a row.
+///
+/// # Panics
+///
+/// If it is more than can be addressed.
+pub fn layout<H: BlockHead, R: Words, M: Blocks<H, R>>(count: usize) -> Layout {
+    let bytes = M::BYTES.checked_mul(count);
+    let layout = bytes.and_then(|bytes| Layout::from_size_align(bytes, LINE).ok());
+    layout.expect("the table has more entries than can be addressed")
+}
+
+/// A block, by the number of blocks between.
+pub fn further<H: BlockHead, R: Words, M: Blocks<H, R>>(
+    block: NonNull<H>,
+    number: usize,
+) -> NonNull<H> {
+    let place = block.as_ptr().wrapping_byte_add(number.wrapping_mul(M::BYTES));
+    NonNull::new(place).expect("no row is at such an address")
+}
+
+/// # Safety
+///
+/// There is a block, and it has such a slot.
+unsafe fn word<H: BlockHead, R: Words, M: Blocks<H, R>>(
+    block: NonNull<H>,
+    slot: usize,
+    word: usize,
+) -> NonNull<M::Long> {
+    assert!(slot < M::SLOTS && word < R::WORDS, "a word of the block");
+    // SAFETY: it is within the block, by our caller's promise.
+    unsafe { block.byte_add(head::<H>()).cast().add(slot * R::WORDS + word) }
+}
+
+/// All words of a row's slots.
+fn all_words<H: BlockHead, R: Words, M: Blocks<H, R>>(
+    block: NonNull<H>,
+) -> impl Iterator<Item = NonNull<M::Long>> {
+    let places = (0..M::SLOTS).flat_map(|slot| (0..R::WORDS).map(move |word| (slot, word)));
+    // SAFETY: our callers promise that there is a block.
+    places.map(move |(slot, at)| unsafe { word::<H, R, M>(block, slot, at) })
+}
+
+/// Makes all words of a row.
+///
+/// # Safety
+///
+/// The memory is of [`layout`], and nobody else's.
+pub unsafe fn make<H: BlockHead, R: Words, M: Blocks<H, R>>(first: NonNull<H>, count: usize) {
+    for block in (0..count).map(|number| further::<H, R, M>(first, number)) {
+        // SAFETY: within the row, which is ours.
+        unsafe { block.write(H::default()) };
+        // SAFETY: likewise.
+        all_words::<H, R, M>(block).for_each(|word| unsafe { word.write(M::Long::default()) });
+    }
+}
+
+/// Drops all words of a row.
+///
+/// # Safety
+///
+/// They were made, and nobody uses them any more.
+pub unsafe fn end<H: BlockHead, R: Words, M: Blocks<H, R>>(first: NonNull<H>, count: usize) {
+    for block in (0..count).map(|number| further::<H, R, M>(first, number)) {
+        // SAFETY: our caller's promise; each is visited once.
+        unsafe { block.drop_in_place() };
+        // SAFETY: likewise.
+        all_words::<H, R, M>(block).for_each(|word| unsafe { word.drop_in_place() });
+    }
+}
+
+/// As [`Blocks::copy`].
+///
+/// # Safety
+///
+/// As for that.
+pub unsafe fn copy<H: BlockHead, R: Words, M: Blocks<H, R>>(
+    block: NonNull<H>,
+    slot: usize,
+    order: Ordering,
+) -> MaybeUninit<R> {
+    let mut at = 0..;
+    let mut next = || {
+        // SAFETY: our caller's promise.
+        let word = unsafe { word::<H, R, M>(block, slot, at.next().unwrap_or_default()).as_ref() };
+        word.load(order)
+    };
+    MaybeUninit::new(R::of(&mut next))
+}
+
+/// As [`Blocks::set`].
+///
+/// # Safety
+///
+/// As for that.
+pub unsafe fn set<H: BlockHead, R: Words, M: Blocks<H, R>>(
+    block: NonNull<H>,
+    slot: usize,
+    value: R,
+    order: Ordering,
+) {
+    let mut at = 0..;
+    value.put(&mut |value| {
+        // SAFETY: our caller's promise.
+        let word = unsafe { word::<H, R, M>(block, slot, at.next().unwrap_or_default()).as_ref() };
+        word.store(value, order);
+    });
+}

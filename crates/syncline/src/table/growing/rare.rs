@@ -1,0 +1,99 @@
+//! What a table needs where a bucket is too small: buckets that stand behind others.
+//!
+//! They are made one by one, and used again and again. All is under one lock, which whoever makes
+//! the table larger takes as well.
+
+use std::marker::PhantomData;
+use std::sync::atomic::Ordering::Relaxed;
+use std::vec::Vec;
+
+use super::bucket::{At, Buckets};
+use crate::lock::{Futex, RawLock};
+use crate::memory::{Data, Long, Memory};
+use crate::wait::Park;
+
+pub(super) struct Rare<R: Copy, M: Buckets<R>> {
+    /// How many buckets stand behind others.
+    behind: M::Long,
+    lock: Futex<Park, M>,
+    lists: M::Data<Lists<R, M>>,
+}
+
+/// The buckets that stand behind others, or did.
+pub(super) struct Lists<R: Copy, M: Buckets<R>> {
+    /// Those that don't any more.
+    spare: Vec<At<M>>,
+    /// All that were ever made for it.
+    made: Vec<At<M>>,
+    slots: PhantomData<R>,
+}
+
+impl<R: Copy, M: Buckets<R>> Default for Rare<R, M> {
+    fn default() -> Self {
+        let lists = Lists { spare: Vec::new(), made: Vec::new(), slots: PhantomData };
+        Self { behind: M::Long::default(), lock: Futex::default(), lists: M::Data::new(lists) }
+    }
+}
+
+/// Lets go of the lock, also when the section panics.
+struct Release<'r, M: Memory>(&'r Futex<Park, M>);
+
+impl<M: Memory> Drop for Release<'_, M> {
+    fn drop(&mut self) {
+        // SAFETY: the lock is held, since `with`.
+        unsafe { self.0.release(&()) };
+    }
+}
+
+impl<R: Copy, M: Buckets<R>> Rare<R, M> {
+    /// Runs a function that has the lists for itself.
+    pub(super) fn with<T>(&self, section: impl FnOnce(&mut Lists<R, M>) -> T) -> T {
+        // SAFETY: the node is nothing, and nothing can become of it.
+        unsafe { self.lock.acquire(&()) };
+        let _release = Release(&self.lock);
+        // SAFETY: the lock is held.
+        unsafe { self.lists.with(|lists| section(&mut *lists)) }
+    }
+
+    /// One more bucket is to stand behind another: returns how many there are then.
+    pub(super) fn one_more(&self) -> u64 {
+        // Relaxed: a number and nothing else.
+        self.behind.fetch_add(1, Relaxed) + 1
+    }
+
+    /// One bucket less stands behind another.
+    pub(super) fn one_less(&self) {
+        // Relaxed: as above. Adding the largest number takes one away.
+        self.behind.fetch_add(u64::MAX, Relaxed);
+    }
+}
+
+impl<R: Copy, M: Buckets<R>> Lists<R, M> {
+    /// A bucket that stands behind no other.
+    pub(super) fn take(&mut self) -> At<M> {
+        self.spare.pop().unwrap_or_else(|| {
+            let made = M::allocate_row(1);
+            self.made.push(made);
+            made
+        })
+    }
+
+    /// Takes a bucket back.
+    pub(super) fn give(&mut self, bucket: At<M>) {
+        self.spare.push(bucket);
+    }
+
+    /// How many were made.
+    pub(super) fn made(&self) -> usize {
+        self.made.len()
+    }
+}
+
+impl<R: Copy, M: Buckets<R>> Drop for Lists<R, M> {
+    fn drop(&mut self) {
+        for bucket in self.made.drain(..) {
+            // SAFETY: it was allocated in `take`, and the table is gone.
+            unsafe { M::free_row(bucket, 1) };
+        }
+    }
+}
