@@ -53,6 +53,8 @@ pub struct Row {
     pub measure: Measure,
     /// Baseline and subject.
     pub pairs: Vec<(f64, f64)>,
+    /// How often it may have been looked at whether that is enough.
+    pub looks: usize,
 }
 
 /// How a change stands to its aim.
@@ -78,7 +80,7 @@ impl Row {
             Change::Added => subject - baseline,
             Change::Ratio => subject / baseline,
         };
-        Spread::of(&self.pairs.iter().map(change).collect::<Vec<_>>())
+        Spread::of_looks(&self.pairs.iter().map(change).collect::<Vec<_>>(), self.looks)
     }
 
     pub fn verdict(&self) -> Option<Verdict> {
@@ -104,24 +106,30 @@ impl Row {
             case: case.to_owned(),
             measure: rows[0].measure.clone(),
             pairs: (0..common).map(pair).collect(),
+            looks: rows[0].looks,
         }
     }
 }
 
 /// Runs all cases, with a progress bar if standard error is a terminal.
 pub fn run(cases: Vec<Case>) -> anyhow::Result<Vec<Row>> {
-    run_showing(cases, |_| {})
+    run_showing(cases, 1, |_| {})
 }
 
-/// The same; the rows of each case are shown as soon as they are there.
-pub fn run_showing(cases: Vec<Case>, mut show: impl FnMut(&[Row])) -> anyhow::Result<Vec<Row>> {
+/// The same; the rows of each case are shown as soon as they are there. While an aim lies inside an
+/// interval, a case has as many pairs once more, up to so many looks.
+pub fn run_showing(
+    cases: Vec<Case>,
+    looks: usize,
+    mut show: impl FnMut(&[Row]),
+) -> anyhow::Result<Vec<Row>> {
     let runs = cases.iter().map(|case| 2 * (case.pairs + 1)).sum::<usize>();
     let style = "{bar:30} {pos}/{len} runs, {elapsed} of about {duration}: {msg}";
     let bar = ProgressBar::new(runs as u64).with_style(ProgressStyle::with_template(style)?);
     let mut rows = Vec::new();
     for case in cases {
         bar.set_message(case.name.clone());
-        let measured = run_case(case, &bar)?;
+        let measured = run_case(case, looks, &bar)?;
         bar.suspend(|| show(&measured));
         rows.extend(measured);
     }
@@ -129,31 +137,44 @@ pub fn run_showing(cases: Vec<Case>, mut show: impl FnMut(&[Row])) -> anyhow::Re
     Ok(rows)
 }
 
-fn run_case(mut case: Case, bar: &ProgressBar) -> anyhow::Result<Vec<Row>> {
+fn run_case(mut case: Case, looks: usize, bar: &ProgressBar) -> anyhow::Result<Vec<Row>> {
     let mut once = |side| {
         let numbers = (case.once)(side).with_context(|| format!("{} ({side:?})", case.name))?;
         anyhow::ensure!(numbers.len() == case.measures.len(), "{}: too few figures", case.name);
         bar.inc(1);
         Ok(numbers)
     };
-    let mut row_pairs = vec![Vec::new(); case.measures.len()];
+    let row = |measure: &Measure| Row {
+        section: case.section,
+        case: case.name.clone(),
+        measure: measure.clone(),
+        pairs: Vec::new(),
+        looks,
+    };
+    let mut rows: Vec<Row> = case.measures.iter().map(row).collect();
     once(Side::Baseline)?;
     once(Side::Subject)?;
-    for pair in 0..case.pairs {
-        let (baseline, subject) = if pair % 2 == 0 {
-            let baseline = once(Side::Baseline)?;
-            (baseline, once(Side::Subject)?)
-        } else {
-            let subject = once(Side::Subject)?;
-            (once(Side::Baseline)?, subject)
-        };
-        for (pairs, both) in row_pairs.iter_mut().zip(baseline.into_iter().zip(subject)) {
-            pairs.push(both);
+    for look in 1..=looks {
+        for pair in 0..case.pairs {
+            let (baseline, subject) = if pair % 2 == 0 {
+                let baseline = once(Side::Baseline)?;
+                (baseline, once(Side::Subject)?)
+            } else {
+                let subject = once(Side::Subject)?;
+                (once(Side::Baseline)?, subject)
+            };
+            for (row, both) in rows.iter_mut().zip(baseline.into_iter().zip(subject)) {
+                row.pairs.push(both);
+            }
+        }
+        if rows.iter().all(|row| row.verdict() != Some(Verdict::Open)) {
+            break;
+        }
+        if look < looks {
+            bar.inc_length(2 * case.pairs as u64);
         }
     }
-    let row =
-        |(measure, pairs)| Row { section: case.section, case: case.name.clone(), measure, pairs };
-    Ok(case.measures.into_iter().zip(row_pairs).map(row).collect())
+    Ok(rows)
 }
 
 #[cfg(test)]
@@ -162,7 +183,7 @@ mod tests {
 
     fn row(change: Change, aim: f64, pairs: &[(f64, f64)]) -> Row {
         let measure = Measure { label: "time", change, aim: Some(aim) };
-        Row { section: "", case: String::new(), measure, pairs: pairs.to_vec() }
+        Row { section: "", case: String::new(), measure, pairs: pairs.to_vec(), looks: 1 }
     }
 
     #[test]
@@ -191,6 +212,28 @@ mod tests {
         assert_eq!(row(Change::Ratio, 1.2, &pairs).verdict(), Some(Verdict::Open));
         assert_eq!(row(Change::Ratio, 1.3, &pairs).verdict(), Some(Verdict::Met));
         assert_eq!(row(Change::Added, 0.5, &pairs).verdict(), Some(Verdict::Met));
+    }
+
+    #[test]
+    fn pairs_are_added_while_the_aim_is_open_and_no_longer() {
+        // The first pair has one change, all after it another: open while they differ.
+        let pairs_of = |later: f64| {
+            let mut runs = 0;
+            let case = Case {
+                section: "",
+                name: String::new(),
+                pairs: 2,
+                measures: vec![Measure { label: "time", change: Change::Ratio, aim: Some(1.0) }],
+                once: Box::new(move |side| {
+                    runs += 1;
+                    let subject = if runs <= 4 { later } else { 1.1 };
+                    Ok(vec![if side == Side::Baseline { 1.0 } else { subject }])
+                }),
+            };
+            run_showing(vec![case], 3, |_| {}).unwrap()[0].pairs.len()
+        };
+        assert_eq!(pairs_of(0.9), 6);
+        assert_eq!(pairs_of(1.1), 2);
     }
 
     #[test]

@@ -83,6 +83,7 @@ mod tests {
             case: "x264".into(),
             measure: Measure { label: "wall, s", change: Change::Ratio, aim: Some(1.01) },
             pairs: vec![(2.0, 2.0), (2.0, 2.002), (200.0, 201.0)],
+            looks: 1,
         };
         let words: Vec<_> = line(&row).split_whitespace().map(str::to_owned).collect();
         let expected = "x264, wall, s 2.00 2.00 1.001 1.000 .. 1.005 1.010 met";

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::fs::{metadata, read, read_dir};
+use std::fs::{metadata, read, read_dir, read_to_string};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -21,13 +21,26 @@ pub struct Writers {
 impl Writers {
     /// Looks through all processes whose maps may be read.
     pub fn of(folder: &Path) -> Writers {
+        Writers::among(folder, |_| true)
+    }
+
+    /// Looks through those that began after this one, as all do that it started, and what these
+    /// started. To read when a process began takes a small part of what its maps take.
+    pub fn of_newer(folder: &Path) -> Writers {
+        let own = began("self");
+        Writers::among(folder, |process| began(process).is_none_or(|began| Some(began) >= own))
+    }
+
+    fn among(folder: &Path, is_one: impl Fn(&str) -> bool) -> Writers {
         let mut writers = Writers::default();
         let Ok(entries) = read_dir("/proc") else {
             return writers;
         };
         for entry in entries.filter_map(Result::ok) {
-            let process = entry.file_name().to_str().and_then(|name| name.parse().ok());
-            if let Some(process) = process
+            let name = entry.file_name();
+            let process = name.to_str().and_then(|name| Some((name, name.parse().ok()?)));
+            if let Some((name, process)) = process
+                && is_one(name)
                 && let Ok(maps) = read(entry.path().join("maps"))
             {
                 writers.add(process, &maps, folder);
@@ -58,6 +71,14 @@ impl Writers {
         let hidden = Path::new(&maps).exists() && read(&maps).is_err();
         hidden || file.file_name().is_some_and(|name| self.by_file.contains_key(name))
     }
+}
+
+/// When a process began, in the kernel's ticks; none if that can't be read.
+fn began(process: &str) -> Option<u64> {
+    /// Its place among the fields of `/proc/PID/stat` behind the name, which may hold anything.
+    const START_TIME: usize = 19;
+    let stat = read_to_string(format!("/proc/{process}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(START_TIME)?.parse().ok()
 }
 
 /// Whether a line of a process's maps is of a recording's file, or of a trace's.
@@ -92,6 +113,16 @@ mod tests {
         assert!(writers.has(Path::new("/a/rec/41.syncline"), unused));
         assert!(!writers.has(Path::new("/a/rec/1.syncline"), unused));
         assert!(!writers.has(Path::new("/a/rec/43.syncline"), unused));
+    }
+
+    #[test]
+    fn a_child_is_newer_than_this_process_and_the_first_process_is_not() {
+        let mut child = std::process::Command::new("sleep").arg("10").spawn().unwrap();
+        let own = began("self");
+        assert!(own.is_some() && began(&child.id().to_string()) >= own);
+        assert!(began("1") < own);
+        assert_eq!(began("no process"), None);
+        child.kill().and_then(|()| child.wait()).unwrap();
     }
 
     #[test]

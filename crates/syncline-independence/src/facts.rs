@@ -1,8 +1,9 @@
 //! Everything that a trace says of its locks, by address.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use syncline_trace::Trace;
+use syncline_trace::layout::COUNTED_ONE_BY_ONE;
 
 use crate::conflict::{Cause, Comparison, Conflicts, conflicts};
 use crate::groups::{Groups, groups};
@@ -33,6 +34,8 @@ pub struct LockFacts {
     pub locks: usize,
     /// Acquisitions, traced or not.
     pub acquisitions: u64,
+    /// Whether a part of them is an estimate.
+    pub estimated: bool,
     /// Of those, how many had to wait.
     pub contended: u64,
     /// Sections traced.
@@ -83,6 +86,8 @@ pub struct Overall {
     pub busy_of_15: Option<f64>,
     /// Acquisitions.
     pub acquisitions: u64,
+    /// Whether a part of them is an estimate.
+    pub estimated: bool,
     /// Sections traced.
     pub traced: u64,
     /// Whether locks are weighted by instructions in place of time, since no section was timed
@@ -142,8 +147,12 @@ fn main_site(trace: &Trace, lock: &LockSections) -> u64 {
 struct Totals {
     by_lock: HashMap<u64, Total>,
     by_site: HashMap<(u64, u64), u64>,
+    /// By thread and site.
+    by_thread: HashMap<(u32, u64), u64>,
     sections_of: HashMap<(u64, u64), Vec<usize>>,
     held_samples: u64,
+    /// Locks of which not all acquisitions were counted one by one.
+    estimated: HashSet<u64>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -158,7 +167,7 @@ struct Total {
 impl Totals {
     fn of(trace: &Trace) -> Totals {
         let mut totals = Totals::default();
-        for (_, count) in &trace.counts {
+        for (thread, count) in &trace.counts {
             let total = totals.by_lock.entry(count.lock).or_default();
             total.acquisitions = total.acquisitions.saturating_add(count.acquisitions);
             total.contended = total.contended.saturating_add(count.contended);
@@ -168,6 +177,15 @@ impl Totals {
             totals.held_samples = totals.held_samples.saturating_add(count.held_samples);
             let site = totals.by_site.entry((count.lock, count.site)).or_default();
             *site = site.saturating_add(count.acquisitions);
+            let of_thread = totals.by_thread.entry((*thread, count.site)).or_default();
+            *of_thread = of_thread.saturating_add(count.acquisitions);
+        }
+        if trace.header.budget_permille > 0 {
+            // A thread counts by site, whichever the lock is.
+            let counts = trace.counts.iter().filter(|(thread, count)| {
+                totals.by_thread[&(*thread, count.site)] >= COUNTED_ONE_BY_ONE
+            });
+            totals.estimated = counts.map(|(_, count)| count.lock).collect();
         }
         for (number, section) in trace.sections.iter().enumerate() {
             let key = (section.record.lock, section.record.incarnation);
@@ -223,6 +241,7 @@ fn one(
         lock: addresses[0],
         locks: addresses.len(),
         acquisitions,
+        estimated: addresses.iter().any(|lock| totals.estimated.contains(lock)),
         contended: sum(|t| t.contended),
         traced: sections.len() as u64,
         compared: set_of.len() as u64,
@@ -290,6 +309,7 @@ fn overall(
         busy: independence.map(|i| busy(i, options.processors)),
         busy_of_15: independence.map(|i| busy(i, 15)),
         acquisitions: locks.iter().map(|lock| lock.acquisitions).sum(),
+        estimated: locks.iter().any(|lock| lock.estimated),
         traced: locks.iter().map(|lock| lock.traced).sum(),
         by_instructions,
         thread_seconds: trace.threads.iter().map(|t| trace.seconds(lived(t))).sum(),

@@ -40,6 +40,8 @@ pub struct Report {
     pub left_alone: Option<String>,
     /// Acquisitions of the locks that were looked at.
     pub acquisitions: u64,
+    /// Whether a part of them is an estimate: within a budget, not all that come often are counted.
+    pub acquisitions_estimated: bool,
     /// Sections traced.
     pub traced: u64,
     /// Records that found no room in the trace.
@@ -112,6 +114,8 @@ pub struct Lock {
     pub locks: usize,
     /// Acquisitions, traced or not.
     pub acquisitions: u64,
+    /// Whether a part of them is an estimate.
+    pub acquisitions_estimated: bool,
     /// Of those, how many had to wait.
     pub contended: u64,
     /// Sections traced.
@@ -226,6 +230,7 @@ pub fn named(
         command: trace.arguments(),
         left_alone: trace.left_alone(),
         acquisitions: all.acquisitions,
+        acquisitions_estimated: all.estimated,
         traced: all.traced,
         dropped: header.dropped,
         thread_seconds: all.thread_seconds,
@@ -251,6 +256,7 @@ fn lock(lock: &LockFacts, thread_seconds: f64, names: &mut dyn Names) -> Lock {
         name: names.variable(lock.lock),
         locks: lock.locks,
         acquisitions: lock.acquisitions,
+        acquisitions_estimated: lock.estimated,
         contended: lock.contended,
         traced: lock.traced,
         threads: lock.threads,

@@ -1,5 +1,7 @@
 //! What the kernel says of this process, in /proc.
 
+use core::ops::Range;
+
 /// Reads a file whose name ends in a zero byte; empty if that fails.
 pub fn read(path: &mut str) -> Vec<u8> {
     let mut text = Vec::new();
@@ -24,21 +26,44 @@ pub fn read(path: &mut str) -> Vec<u8> {
     text
 }
 
+/// A mapping of this process.
+pub struct Mapping {
+    /// Its addresses.
+    pub range: Range<u64>,
+    /// Whether it may be written to.
+    pub writable: bool,
+    /// Whether it may be executed.
+    pub executable: bool,
+    /// Whether it is the main thread's stack.
+    pub is_stack: bool,
+}
+
+/// All of them.
+pub fn mappings() -> impl Iterator<Item = Mapping> {
+    let text = read(&mut "/proc/self/maps\0".to_owned());
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let all: Vec<Mapping> = text.lines().filter_map(mapping).collect();
+    all.into_iter()
+}
+
+fn mapping(line: &str) -> Option<Mapping> {
+    let (bounds, rest) = line.split_once(' ')?;
+    let (low, high) = bounds.split_once('-')?;
+    let rights = rest.as_bytes();
+    Some(Mapping {
+        range: u64::from_str_radix(low, 16).ok()?..u64::from_str_radix(high, 16).ok()?,
+        writable: rights.get(1) == Some(&b'w'),
+        executable: rights.get(2) == Some(&b'x'),
+        is_stack: line.ends_with("[stack]"),
+    })
+}
+
 /// The bounds of the mapping that an address lies in. The main thread's stack grows downwards, so
 /// it begins as low as its limit allows.
 pub fn mapping_around(address: u64) -> Option<(u64, u64)> {
-    let text = read(&mut "/proc/self/maps\0".to_owned());
-    let text = String::from_utf8_lossy(&text);
-    let bounds = |line: &str| {
-        let (low, high) = line.split_once(' ')?.0.split_once('-')?;
-        Some((u64::from_str_radix(low, 16).ok()?, u64::from_str_radix(high, 16).ok()?))
-    };
-    let found = text.lines().find_map(|line| {
-        let (low, high) = bounds(line)?;
-        (low..high).contains(&address).then_some((line, low, high))
-    });
-    let (line, low, high) = found?;
-    if !line.ends_with("[stack]") {
+    let found = mappings().find(|mapping| mapping.range.contains(&address))?;
+    let (low, high) = (found.range.start, found.range.end);
+    if !found.is_stack {
         return Some((low, high));
     }
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

@@ -10,8 +10,10 @@ use syncline_trace::writer::Writer;
 use crate::process::Process;
 use crate::{clock, select, tls};
 
+mod often;
 mod rows;
 
+use often::Often;
 use rows::{More, Place, Row, Rows};
 
 /// One acquisition in so many has its time held measured.
@@ -31,8 +33,8 @@ pub struct Thread {
     pub busy: bool,
     /// Acquisitions to let pass before the budget is asked.
     pub countdown: u32,
-    /// How many those were at first.
-    pub gap: u32,
+    /// How many have passed since.
+    pub passed: u32,
     /// Calls of the allocator when it was last asked, wrapping around.
     pub allocator: u32,
     /// What it said last.
@@ -42,6 +44,7 @@ pub struct Thread {
     /// The lock whose time held is being measured, since when, and its row.
     pub timed: Option<(u64, u64, usize)>,
     random: u64,
+    often: Often,
     rows: Rows,
     next: *mut Thread,
 }
@@ -164,24 +167,31 @@ impl Thread {
             tid,
             busy: true,
             countdown: 1,
-            gap: 1,
+            passed: 0,
             allocator: 0,
             may_trace: true,
             clock_in: 1,
             timed: None,
             random: clock::now() | 1,
+            often: Often::new(),
             rows: Rows::take()?,
             next: null_mut(),
         }))
     }
 
-    /// A number from 0 to `below` - 1 (xorshift64*, Vigna 2016).
+    /// A number from 0 to `below` - 1.
     pub fn random(&mut self, below: u32) -> u32 {
-        self.random ^= self.random >> 12;
-        self.random ^= self.random << 25;
-        self.random ^= self.random >> 27;
-        let high = self.random.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32;
-        ((high * u64::from(below)) >> 32) as u32
+        random(&mut self.random, below)
+    }
+
+    /// For how many acquisitions at a call site the next one stands; 0 if it is passed over.
+    #[inline]
+    pub fn stands_for(&mut self, site: u64) -> u32 {
+        if self.process.options.budget == 0 {
+            return 1;
+        }
+        let state = &mut self.random;
+        self.often.stands_for(site, |below| random(state, below))
     }
 
     /// The row of a lock and a call site.
@@ -237,10 +247,10 @@ impl Thread {
         }
     }
 
-    /// Whether the next hold is to be measured: at random, one in [`TIMED`].
+    /// Whether the hold of one that stands for so many is to be measured: at random, one in [`TIMED`].
     #[inline]
-    pub fn is_time_for_a_clock(&mut self) -> bool {
-        self.clock_in -= 1;
+    pub fn is_time_for_a_clock(&mut self, acquisitions: u32) -> bool {
+        self.clock_in = self.clock_in.saturating_sub(acquisitions);
         if self.clock_in > 0 {
             return false;
         }
@@ -248,11 +258,11 @@ impl Thread {
         self.timed.is_none()
     }
 
-    /// Counts an acquisition that waited so long; 0 if it did not wait.
+    /// Counts so many acquisitions, of which one waited so long; 0 if it did not wait.
     #[inline]
-    pub fn acquired(&self, row: usize, waited: u64) {
+    pub fn acquired(&self, row: usize, acquisitions: u32, waited: u64) {
         let Some((row, more)) = self.rows.at(row) else { return };
-        add(&row.acquisitions, 1);
+        add(&row.acquisitions, acquisitions.into());
         if waited > 0 {
             add(&more.contended, 1);
             add(&more.waited, waited);
@@ -320,6 +330,15 @@ fn write_row(writer: &mut Writer, row: &Row, more: &More) {
         op: row.op.load(Ordering::Relaxed),
         reserved: 0,
     });
+}
+
+/// A number from 0 to `below` - 1 (xorshift64*, Vigna 2016).
+fn random(state: &mut u64, below: u32) -> u32 {
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    let high = state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32;
+    ((high * u64::from(below)) >> 32) as u32
 }
 
 /// Adds to a counter that only this thread writes.

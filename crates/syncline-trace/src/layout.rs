@@ -132,6 +132,9 @@ pub struct ChunkHeader {
 
 /// [`RecordHeader::kind`]: a [`SectionRecord`] and its arrays, [`packed`](crate::packed).
 pub const RECORD_SECTION: u32 = 1;
+/// So many acquisitions of a thread at a call site are counted one by one also where there is a
+/// budget; of those behind, some stand for the others.
+pub const COUNTED_ONE_BY_ONE: u64 = 1 << 14;
 /// [`RecordHeader::kind`]: a [`CountRecord`].
 pub const RECORD_COUNT: u32 = 2;
 
@@ -299,7 +302,8 @@ pub struct CountRecord {
     pub lock: u64,
     /// Return address of the acquiring call.
     pub site: u64,
-    /// Acquisitions.
+    /// Acquisitions; where there is a budget, those of a thread at a site beyond
+    /// [`COUNTED_ONE_BY_ONE`] are estimated.
     pub acquisitions: u64,
     /// Of those, how many had to wait.
     pub contended: u64,

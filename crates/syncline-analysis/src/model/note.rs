@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use crate::symbols::files::REPLACED;
+
 /// A limit of a recording that its reader should know of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -92,6 +94,10 @@ impl fmt::Display for Note {
             }
             Note::ChangedModule { path } => {
                 write!(f, "{path} has changed since it was recorded: its addresses have no names")
+            }
+            Note::MissingModule { path } if path.ends_with(REPLACED) => {
+                let path = path.trim_end_matches(REPLACED);
+                write!(f, "{path} was replaced while it ran: its addresses have no names")
             }
             Note::MissingModule { path } => {
                 write!(f, "{path} can't be read: its addresses have no names")

@@ -54,6 +54,20 @@ pub fn find(path: &Path, build_id: &[u8], debug_dirs: &[PathBuf]) -> Result<File
     Ok(Files { binary: path.to_owned(), debug: debug.map(|(path, _)| path), shared })
 }
 
+/// What the kernel puts behind the path of a file that is not there any more.
+pub const REPLACED: &str = " (deleted)";
+
+/// The path of a program whose file was replaced while it ran, which the kernel then calls
+/// `NAME (deleted)`: that of the file which is there now, if it is the same build. Without a
+/// build-id nothing says that it is.
+pub fn replaced(path: &Path, build_id: &[u8]) -> Option<PathBuf> {
+    let now = path.as_os_str().as_bytes().strip_suffix(REPLACED.as_bytes())?;
+    let now = Path::new(OsStr::from_bytes(now));
+    // A file may also be called that.
+    let is_same = !build_id.is_empty() && !path.exists();
+    (is_same && Facts::read(now)?.build_id == build_id).then(|| now.to_owned())
+}
+
 /// `DIR/.build-id/ab/cdef.debug`
 fn by_build_id(build_id: &[u8], debug_dirs: &[PathBuf]) -> Vec<PathBuf> {
     let Some((first, rest)) = build_id.split_first() else { return Vec::new() };

@@ -11,7 +11,7 @@ pub mod place;
 mod table;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use syncline_recording::layout::ModuleRecord;
 
@@ -35,7 +35,8 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Names for what was mapped there. No file is read before a name is asked for.
+    /// Names for what was mapped there. No file is read before a name is asked for, but for what
+    /// is there now in place of one that was replaced.
     pub fn new(records: &[ModuleRecord], debug_dirs: &[PathBuf]) -> Symbols {
         let records = || records.iter().filter(|record| record.start < record.end);
         let modules: Vec<Module> = records().map(module).collect();
@@ -116,6 +117,16 @@ impl Symbols {
         let address = *addresses.find(|&&address| self.frames_at(address).contains(&place))?;
         let m = self.module_of(address.saturating_sub(1))?;
         Some((m, address.wrapping_sub(self.modules[m].bias)))
+    }
+
+    /// The files of modules that names were asked of, and that are another build now or gone since
+    /// they were replaced.
+    pub fn replaced(&self) -> impl Iterator<Item = &str> {
+        self.modules.iter().filter_map(|module| match module.symbols? {
+            SymbolSource::Changed => Some(module.path.as_str()),
+            SymbolSource::Missing => module.path.strip_suffix(files::REPLACED),
+            _ => None,
+        })
     }
 
     /// The file of a module, if it is on disk as it was when it was recorded.
@@ -202,8 +213,10 @@ impl Symbols {
 }
 
 fn module(record: &ModuleRecord) -> Module {
+    let path = record.path();
+    let now = files::replaced(Path::new(&path), record.build_id());
     Module {
-        path: record.path(),
+        path: now.map_or(path, |now| now.to_string_lossy().into_owned()),
         build_id: record.build_id().iter().map(|byte| format!("{byte:02x}")).collect(),
         start: record.start,
         end: record.end,

@@ -93,8 +93,19 @@ impl Binary {
 
     /// A process that took a lock at each of these addresses of the file.
     fn process(&self, build_id: &[u8], calls: &[u64], locks: &[u64], dirs: &[PathBuf]) -> Process {
+        self.process_of(self.path.to_str().unwrap(), build_id, calls, locks, dirs)
+    }
+
+    /// The same, with another path in the recording.
+    fn process_of(
+        &self,
+        path: &str,
+        build_id: &[u8],
+        calls: &[u64],
+        locks: &[u64],
+        dirs: &[PathBuf],
+    ) -> Process {
         let mut f = Fixture::new(&["program"], 1);
-        let path = self.path.to_str().unwrap();
         f.module(path, BIAS..BIAS + 0x10_0000, BIAS, build_id);
         let thread = f.thread("main", 0..SECOND);
         for (n, &call) in calls.iter().enumerate() {
@@ -259,6 +270,25 @@ fn another_file_of_the_same_name_is_not_believed() {
     assert_eq!(process.sites[0].place, format!("program+{outer:#x}"));
     let path = binary.path.to_str().unwrap().to_owned();
     assert!(process.notes.contains(&Note::ChangedModule { path }), "{:?}", process.notes);
+}
+
+#[test]
+fn a_program_that_was_replaced_by_the_same_build_has_names_and_another_build_none() {
+    let binary = Binary::compile(C, "cc", &[]);
+    let (outer, _) = binary.symbol("outer");
+    // As the kernel calls a program's file that another one was renamed over.
+    let called = format!("{} (deleted)", binary.path.display());
+    let process = binary.process_of(&called, &binary.build_id(), &[outer + 2], &[], &[]);
+    assert_eq!(process.modules[0].symbols, Some(SymbolSource::Debug));
+    assert_eq!(Path::new(&process.modules[0].path), binary.path);
+    let process = binary.process_of(&called, &[1; 20], &[outer], &[], &[]);
+    let note = process.notes.iter().find(|n| matches!(n, Note::MissingModule { .. }));
+    let said = note.expect("a note").to_string();
+    assert!(said.contains("program was replaced while it ran: its addresses have no"), "{said}");
+    // Nothing says that a file without a build-id is the same.
+    binary.objcopy(&["--remove-section=.note.gnu.build-id", "program"]);
+    let process = binary.process_of(&called, &[], &[outer], &[], &[]);
+    assert_eq!(process.modules[0].symbols, Some(SymbolSource::Missing));
 }
 
 #[test]

@@ -8,7 +8,8 @@
 //!
 //! A program that is linked with the lock statically calls it without a detour through the loader's
 //! tables, and finds its thread's words without a call: that is shown as well, and isn't counted,
-//! since nothing that is interposed can be so.
+//! since nothing that is interposed can be so. So is what it costs to leave a mutex to the C library,
+//! beside the program without Syncline: the detour alone, with the same lock on both sides.
 //!
 //! Memory is that of 300,000 mutexes, used once each, beyond the objects' own bytes.
 
@@ -28,8 +29,11 @@ use crate::statistics::median;
 use crate::table;
 
 const LOCK: &str = "gate";
+/// No lock: all is left to the C library.
+const NONE: &str = "libc";
 const SHARED: &str = "Beside the shared library";
 const STATIC: &str = "Beside the static library, for information";
+const LEFT: &str = "The C library's own mutex, and left to it, for information";
 const TIME: &str = "ns";
 const WALL: &str = "ms";
 const LOCKS: u32 = 300_000;
@@ -116,7 +120,7 @@ impl Programs<'_> {
         let pair = |threads: u32| format!("lock {threads} {batches} 2000");
         let seldom = ("256 locks, seldom met", rounds.to_string(), (WALL, 1e6));
         let mut cases = Vec::new();
-        for section in [SHARED, STATIC] {
+        for section in [SHARED, STATIC, LEFT] {
             for (threads, name) in
                 [(1, "lock + unlock, one thread"), (2, "lock + unlock, two threads")]
             {
@@ -137,37 +141,35 @@ impl Programs<'_> {
         (name, arguments, (label, unit)): (&str, String, (&'static str, f64)),
     ) -> Case<'a> {
         let aim = (section == SHARED).then_some(AIM);
-        let built = if section == SHARED { &compiled.shared } else { &compiled.linked };
+        let (built, lock) = match section {
+            SHARED => (&compiled.shared, LOCK),
+            STATIC => (&compiled.linked, LOCK),
+            _ => (&compiled.plain, NONE),
+        };
         Case {
             section,
             name: name.to_owned(),
             pairs: self.lab.size.pick(1, 9, 31),
             measures: vec![Measure { label, change: Change::Ratio, aim }],
             once: Box::new(move |side| {
-                let numbers = self.numbers(side, built, &compiled.plain, &arguments)?;
+                let mut command = match side {
+                    Side::Baseline => Command::new(built),
+                    Side::Subject => self.exec(lock, &compiled.plain),
+                };
+                command.args(arguments.split(' '));
+                let numbers = self.numbers(command)?;
                 Ok(numbers.into_iter().take(1).map(|number| number / unit).collect())
             }),
         }
     }
 
-    fn numbers(
-        &self,
-        side: Side,
-        built: &Path,
-        plain: &Path,
-        arguments: &str,
-    ) -> anyhow::Result<Vec<f64>> {
-        let mut command = match side {
-            Side::Baseline => Command::new(built),
-            Side::Subject => self.exec(plain),
-        };
-        command.args(arguments.split(' '));
+    fn numbers(&self, command: Command) -> anyhow::Result<Vec<f64>> {
         figures(&process::run(command, self.lab.folder(), "case")?.stdout)
     }
 
-    fn exec(&self, program: &Path) -> Command {
+    fn exec(&self, lock: &str, program: &Path) -> Command {
         let mut command = Command::new(&self.syncline);
-        command.args(["exec", "--lock", LOCK, "--"]).arg(program);
+        command.args(["exec", "--lock", lock, "--"]).arg(program);
         command
     }
 
@@ -180,7 +182,7 @@ impl Programs<'_> {
         };
         let rounds = self.lab.size.pick(1, 3, 9);
         let added: anyhow::Result<Vec<f64>> = (0..rounds)
-            .map(|_| Ok(growth(self.exec(&self.many))? - growth(Command::new(&self.many))?))
+            .map(|_| Ok(growth(self.exec(LOCK, &self.many))? - growth(Command::new(&self.many))?))
             .collect();
         Ok(median(&added?) / f64::from(LOCKS))
     }

@@ -5,7 +5,7 @@ use crate::accuracy::workloads;
 use crate::compare::{Case, Change, Measure};
 use crate::lab::Lab;
 use crate::process;
-use crate::programs::{Aims, WALL, Wrapper};
+use crate::programs::{Aims, CPU, WALL, Wrapper};
 
 /// Their names.
 pub const NAMES: [&str; 3] = ["one-table-lock", "charset-lock", "long-section"];
@@ -16,7 +16,7 @@ pub fn cases<'a>(
     section: &'static str,
     aims: Aims,
 ) -> anyhow::Result<Vec<Case<'a>>> {
-    let percent: u32 = lab.size.pick(1, 10, 20);
+    let percent: u32 = lab.size.pick(1, 10, 60);
     let mut cases = Vec::new();
     for name in NAMES {
         let program = workloads::named(name)?.compile(lab)?;
@@ -24,12 +24,14 @@ pub fn cases<'a>(
             section,
             name: name.to_owned(),
             pairs: lab.size.pick(1, 5, 15),
-            measures: vec![Measure { label: WALL, change: Change::Ratio, aim: aims.time }],
+            measures: [WALL, CPU]
+                .map(|label| Measure { label, change: Change::Ratio, aim: aims.time })
+                .into(),
             once: Box::new(move |side| {
                 let mut command = wrapper.command(side, name, &program)?;
                 command.args(["--work", &percent.to_string()]);
-                let stdout = process::run(command, lab.folder(), "workload")?.stdout;
-                Ok(vec![workloads::seconds(&stdout)?])
+                let finished = process::run(command, lab.folder(), "workload")?;
+                Ok(vec![workloads::seconds(&finished.stdout)?, finished.cpu_seconds])
             }),
         });
     }

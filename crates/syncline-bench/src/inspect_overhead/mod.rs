@@ -19,6 +19,8 @@ mod lackey;
 mod locking;
 mod nothing;
 
+use std::env;
+
 use serde::Serialize;
 
 use crate::Size;
@@ -42,6 +44,11 @@ const SYNCPERF_MEMCACHED: f64 = 8.7;
 const SYNCPERF_LOCKING: f64 = 11.7;
 /// The default budget.
 const BUDGET_AIMS: Aims = Aims { time: Some(1.1), memory: None };
+
+/// A case goes on until its interval is on one side of the aim, this many times as long at most.
+const LOOKS: usize = 3;
+/// The name of a program in this variable has the bench measure that one only.
+const ONLY: &str = "SYNCLINE_BENCH_ONLY";
 
 /// The last line of output: time under a tracer over time without.
 #[derive(Serialize)]
@@ -94,9 +101,13 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     cases.push(nothing::case(&lab, &budget, BUDGET)?);
     cases.push(lackey::case(&lab, LACKEY)?);
 
+    if let Ok(only) = env::var(ONLY) {
+        cases.retain(|case| case.name == only);
+    }
+
     println!("What inspecting costs: without and with it, in turn; medians over the pairs of runs");
     let mut table = Table::new("without", "with");
-    let rows = compare::run_showing(cases, |rows| table.print(rows))?;
+    let rows = compare::run_showing(cases, size.pick(1, 1, LOOKS), |rows| table.print(rows))?;
 
     let ratios = |section: &str| -> Vec<f64> {
         let of_section = |row: &&Row| row.section == section && row.measure.label == WALL;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::contender::{Contender, Waiting};
-use super::{ours, processors, versus};
+use super::{ours, peers, processors};
 use crate::Size;
 
 /// A load on one lock or more.
@@ -170,7 +170,7 @@ impl Load {
             For::All => true,
             For::Shared => contender.kind.is_shared(),
             For::Recommended => {
-                let names = [ours::RECOMMENDED, versus::references(false)];
+                let names = [ours::RECOMMENDED, peers::references(false)];
                 names.iter().any(|names| names.contains(&&*contender.name))
             }
         };

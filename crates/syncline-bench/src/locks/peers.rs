@@ -31,6 +31,16 @@ pub fn contenders() -> Vec<Contender> {
     ]
 }
 
+/// The locks that contended ones are held against: the mutexes that programs use today, or their
+/// readers-writer locks.
+pub fn references(shared: bool) -> &'static [&'static str] {
+    if shared {
+        &["parking_lot rwlock", "pthread rwlock"]
+    } else {
+        &["parking_lot mutex", "pthread mutex"]
+    }
+}
+
 macro_rules! guarded {
     ($type:ty, $guard:ident = $lock:expr) => {
         impl Lock for $type {

@@ -2,13 +2,13 @@
 
 use super::load::{For, Load, Threads};
 use super::memory::Footprint;
-use super::ours;
 use super::uncontended::Access;
 use super::versus::{self, Result, Standing};
+use super::{ours, peers};
 
 /// The locks under one load, the quickest first, beside the best of the reference locks.
 pub fn contended(load: &Load, results: &[Result]) {
-    let references = versus::references(load.for_whom == For::Shared);
+    let references = peers::references(load.for_whom == For::Shared);
     let reference = versus::best_of(results, references);
     println!("\n{}", load.title);
     let beside = reference.map_or("", |peer| &*peer.contender.name);

@@ -2,6 +2,7 @@
 
 use super::contended::Outcome;
 use super::contender::{Contender, Kind, Side};
+use super::peers;
 use super::uncontended::{Access, Timing};
 use crate::compare::{Change, Measure, Row};
 use crate::statistics::{Spread, geometric_mean, median};
@@ -61,6 +62,7 @@ fn row(section: &'static str, aim: Option<f64>, peer: &Timing, subject: &Timing)
         case: format!("{} / {}", subject.contender.name, peer.contender.name),
         measure: Measure { label: TIME, change: Change::Ratio, aim },
         pairs: peer.nanoseconds.iter().copied().zip(subject.nanoseconds.iter().copied()).collect(),
+        looks: 1,
     }
 }
 
@@ -145,16 +147,6 @@ impl Result<'_> {
     }
 }
 
-/// The locks that contended ones are held against: the mutexes that programs use today, or their
-/// readers-writer locks.
-pub fn references(shared: bool) -> &'static [&'static str] {
-    if shared {
-        &["parking_lot rwlock", "pthread rwlock"]
-    } else {
-        &["parking_lot mutex", "pthread mutex"]
-    }
-}
-
 /// The one of the named with the highest throughput.
 pub fn best_of<'a, 'b>(results: &'b [Result<'a>], names: &[&str]) -> Option<&'b Result<'a>> {
     let named = results.iter().filter(|result| names.contains(&&*result.contender.name));
@@ -176,7 +168,7 @@ fn ratios(ours: &Result, peer: &Result) -> Vec<f64> {
 pub fn over_loads(loads: &[&[Result]], name: &str) -> Spread {
     let of_load = |results: &&[Result]| {
         let ours = best_of(results, &[name]).expect("it takes part");
-        let peer = best_of(results, references(false)).expect("they take part");
+        let peer = best_of(results, peers::references(false)).expect("they take part");
         ratios(ours, peer)
     };
     let all: Vec<Vec<f64>> = loads.iter().map(of_load).collect();

@@ -78,7 +78,7 @@ fn output(args: &Inspect) -> PathBuf {
 
 /// Cuts off what the files could have grown into, and says on standard error what there is.
 fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) {
-    let writers = Writers::of(folder.path());
+    let writers = Writers::of_newer(folder.path());
     let files = trace_files(folder.path()).unwrap_or_default();
     let (mut bytes, mut dropped) = (0, 0);
     for path in &files {
@@ -152,7 +152,15 @@ fn report(args: &Inspect, folder: &Path) -> Result<(), Failure> {
     let mut reports: Vec<Report> = Vec::new();
     for path in &files {
         let trace = Trace::open(path).map_err(unreadable)?;
-        reports.push(named(&trace, &facts(&trace, &options), &options, &mut Named::of(&trace)));
+        let mut names = Named::of(&trace);
+        reports.push(named(&trace, &facts(&trace, &options), &options, &mut names));
+        for path in names.replaced() {
+            // As above.
+            let _ = writeln!(
+                stderr(),
+                "syncline: {path} has been replaced by another build: its addresses have no names"
+            );
+        }
     }
     reports.sort_by_key(|report| std::cmp::Reverse(report.acquisitions));
     print(args.json, &reports).map_err(|error| Failure::new(REPORT_FAILED, error))

@@ -14,6 +14,11 @@ impl Named {
         let options = syncline_analysis::Options::default();
         Named(Symbols::new(&trace.modules, &options.debug_dirs))
     }
+
+    /// Files that are another build now than the one that ran, where names were asked for.
+    pub fn replaced(&self) -> impl Iterator<Item = &str> {
+        self.0.replaced()
+    }
 }
 
 impl Names for Named {

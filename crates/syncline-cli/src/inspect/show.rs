@@ -29,8 +29,9 @@ pub fn text(report: &Report) -> String {
     let share = report.traced as f64 / report.acquisitions.max(1) as f64;
     let _ = writeln!(
         text,
-        "  {} of {} acquisitions traced ({})",
+        "  {} of {}{} acquisitions traced ({})",
         count(report.traced),
+        about(report.acquisitions_estimated),
         count(report.acquisitions),
         percent(share),
     );
@@ -112,7 +113,8 @@ fn paragraph(number: usize, lock: &Lock, report: &Report) -> String {
     }
     let share = lock.waited_seconds / report.thread_seconds.max(f64::MIN_POSITIVE);
     lines.push(format!(
-        "   {} acquisitions, {} of them waited: {} ({} of the threads' time); held {}",
+        "   {}{} acquisitions, {} of them waited: {} ({} of the threads' time); held {}",
+        about(lock.acquisitions_estimated),
         count(lock.acquisitions),
         percent(lock.contended as f64 / lock.acquisitions.max(1) as f64),
         duration(lock.waited_seconds),
@@ -128,6 +130,11 @@ fn paragraph(number: usize, lock: &Lock, report: &Report) -> String {
         lines.push(format!("   and {} more", counted(more, "call site")));
     }
     lines.join("\n") + "\n"
+}
+
+/// What stands before a number that is an estimate.
+fn about(estimated: bool) -> &'static str {
+    if estimated { "about " } else { "" }
 }
 
 /// What a lock is called.

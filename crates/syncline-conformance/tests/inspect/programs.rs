@@ -125,9 +125,10 @@ fn mariadb() {
             check table shop.items; shutdown'
         wait"#;
     let folder = scratch();
-    // The default budget. The server's start alone is millions of instructions in sections.
+    // The default budget. The server's start alone is millions of instructions in sections; how many
+    // are traced depends on how busy the machine is.
     let traces = same(STEPS, folder.path(), 100);
-    of(&traces, "mariadbd", 100);
+    of(&traces, "mariadbd", 10);
 }
 
 fn connect(socket: &Path) -> BufReader<UnixStream> {
@@ -198,7 +199,7 @@ fn programs_of_this_suite() {
     }
 }
 
-/// With a budget only some sections are traced, and all acquisitions are counted.
+/// With a budget only some sections are traced, and it is known of how many.
 #[test]
 fn a_budget() {
     let program = Program::compile("mutex_threads.c");
@@ -214,7 +215,9 @@ fn a_budget() {
     });
     let counted: u64 =
         some.traces.iter().flat_map(|t| &t.counts).map(|(_, c)| c.acquisitions).sum();
-    assert_eq!(counted, stated.sum::<u64>());
+    // Of what a thread does often, one stands for others.
+    let stated: u64 = stated.sum();
+    assert!(counted.abs_diff(stated) < stated / 50, "{counted} of {stated}");
     let sections: usize = some.traces.iter().map(|t| t.sections.len()).sum();
     assert!(sections > 0 && (sections as u64) < counted / 2, "{sections} of {counted}");
 }
@@ -223,12 +226,30 @@ fn a_budget() {
 #[test]
 fn counts_of_a_hundred_thousand_locks() {
     let program = Program::compile("many.c");
-    let run = trace_with(program.path(), ["distinct"], 1, &[]);
-    let mut counted: BTreeMap<u64, u64> = BTreeMap::new();
-    for (_, count) in run.traces.iter().flat_map(|t| &t.counts) {
-        *counted.entry(count.lock).or_default() += count.acquisitions;
-    }
+    // No site is asked for, and there is no budget to keep.
+    let nowhere = [("SYNCLINE_INSPECT_SITES", "site - 0x1 0x2")];
+    let counted = counts(&trace_with(program.path(), ["distinct"], 0, &nowhere).traces);
     assert_eq!(counted.values().sum::<u64>(), 500_000);
     assert_eq!(counted.len(), 100_000);
     assert!(counted.values().all(|&acquisitions| acquisitions == 5));
+}
+
+/// Within a budget, one acquisition stands for others where there are many of them.
+#[test]
+fn counts_within_a_budget_are_nearly_right() {
+    let program = Program::compile("many.c");
+    let counted = counts(&trace_with(program.path(), ["distinct"], 1, &[]).traces);
+    let all = counted.values().sum::<u64>();
+    // Six times the standard deviation of what is estimated, which is 0.31 % of all.
+    assert!(all.abs_diff(500_000) < 500_000 * 19 / 1000, "{all} of 500000");
+    assert_ne!(all, 500_000, "nothing was estimated");
+}
+
+/// Acquisitions by lock.
+fn counts(traces: &[Trace]) -> BTreeMap<u64, u64> {
+    let mut counted = BTreeMap::new();
+    for (_, count) in traces.iter().flat_map(|t| &t.counts) {
+        *counted.entry(count.lock).or_default() += count.acquisitions;
+    }
+    counted
 }

@@ -2,7 +2,7 @@
 
 use bytemuck::Zeroable;
 use syncline_recording::Op;
-use syncline_trace::layout::{RELEASED_BY_OTHER, SHARED, STOP_LIMIT};
+use syncline_trace::layout::{COUNTED_ONE_BY_ONE, RELEASED_BY_OTHER, SHARED, STOP_LIMIT};
 
 use crate::hand::{LOCK, SITE, block, counted, facts_of, section, stack, trace};
 use syncline_independence::{Field, Options, facts};
@@ -215,4 +215,23 @@ fn what_the_dynamic_loader_binds_is_no_data() {
 fn a_block_that_grows_where_it_is_stays_the_same() {
     let one = |thread, size| section(thread).changes(block(0x5000, size, 1), 8);
     assert_eq!(facts_of(&trace(vec![one(1, 64), one(2, 128)])).locks[0].window.conflicting, 1);
+}
+
+/// Within a budget a thread that comes often is not counted each time.
+#[test]
+fn what_may_be_an_estimate_is_told() {
+    let estimated = |budget, of_one_thread| {
+        let mut all = trace(vec![section(1), section(2)]);
+        all.header.budget_permille = budget;
+        all.counts = vec![
+            (1, counted(LOCK, of_one_thread, 0, 0, 0)),
+            (2, counted(LOCK, COUNTED_ONE_BY_ONE - 1, 0, 0, 0)),
+        ];
+        let facts = facts_of(&all);
+        assert_eq!(facts.overall.estimated, facts.locks[0].estimated);
+        facts.overall.estimated
+    };
+    assert!(estimated(100, COUNTED_ONE_BY_ONE));
+    assert!(!estimated(100, COUNTED_ONE_BY_ONE - 1), "threads are counted apart");
+    assert!(!estimated(0, 1_000_000), "without a budget each is counted");
 }

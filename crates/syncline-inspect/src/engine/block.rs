@@ -1,5 +1,7 @@
 //! What is known of translated code: enough to read its log.
 
+use super::words::How;
+
 /// A basic block of the program, translated.
 ///
 /// Each time it runs it logs an entry: its number, and below it [`Block::slots`] words, which
@@ -24,14 +26,10 @@ pub struct Block {
 pub struct Access {
     /// Which of the block's instructions.
     pub step: u16,
-    /// Whether it reads.
-    pub read: bool,
-    /// Whether it writes.
-    pub write: bool,
-    /// Whether the processor does it as one step: a locked instruction.
-    pub atomic: bool,
-    /// Whether it is a jump or a call to where the operand says.
-    pub jump: bool,
+    /// The instruction's address.
+    pub by: u64,
+    /// Whether it reads and writes, and in which way.
+    pub how: How,
     /// Whether the thread's base is to be added.
     pub in_fs: bool,
     /// The first address, before that.
@@ -45,8 +43,8 @@ pub struct Access {
 pub enum Address {
     /// Known at translation.
     Known(u64),
-    /// A word of the entry.
-    Slot(u16),
+    /// A word of the entry, and what is to be added to it.
+    Slot(u16, i32),
 }
 
 /// Which bytes an access touches. A slot is the place of a word in the entry.
@@ -122,23 +120,31 @@ pub enum Shape {
 }
 
 impl Access {
-    /// Calls `touch(address, bytes, read, written)` for each piece of memory that the access
-    /// touched, with the words that the block logged.
+    /// Calls `touch(address, bytes)` for each piece of memory that the access touched, with the words
+    /// that the block logged.
     #[inline]
-    pub fn pieces(&self, slots: &[u64], fs: u64, mut touch: impl FnMut(u64, u64, bool, bool)) {
+    pub fn pieces(&self, slots: &[u64], fs: u64, mut touch: impl FnMut(u64, u64)) {
         let mut at = match self.address {
             Address::Known(address) => address,
-            Address::Slot(slot) => slots[usize::from(slot)],
+            Address::Slot(slot, plus) => slots[usize::from(slot)].wrapping_add_signed(plus.into()),
         };
         if self.in_fs {
             at = at.wrapping_add(fs);
         }
+        // Nearly all are such.
+        if let Shape::Plain(size) = self.shape {
+            touch(at, u64::from(size));
+        } else {
+            self.other_pieces(at, slots, &mut touch);
+        }
+    }
+
+    fn other_pieces(&self, at: u64, slots: &[u64], touch: &mut dyn FnMut(u64, u64)) {
         let slot = |n: u16| slots[usize::from(n)];
-        let mut touch = |at, bytes| touch(at, bytes, self.read, self.write);
         match self.shape {
             Shape::Plain(size) => touch(at, u64::from(size)),
             Shape::Exchange { .. } | Shape::Bit { .. } | Shape::String { .. } => {
-                self.scalar(at, slots, &mut touch);
+                self.scalar(at, slots, touch);
             }
             Shape::Elements { mask, size, count } => {
                 let mask = slot(mask);
@@ -169,7 +175,7 @@ impl Access {
         }
     }
 
-    fn scalar(&self, at: u64, slots: &[u64], touch: &mut impl FnMut(u64, u64)) {
+    fn scalar(&self, at: u64, slots: &[u64], touch: &mut dyn FnMut(u64, u64)) {
         let slot = |n: u16| slots[usize::from(n)];
         match self.shape {
             Shape::String { after, size } => {

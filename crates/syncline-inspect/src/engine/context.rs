@@ -5,6 +5,7 @@
 //!   cache       translated code, which is thereby good for every thread
 //!   table       where a jump to an address of the program that is not known before goes on
 //!   stack       of the engine's own functions
+//!   unsure      a byte for each block: 0 if the program's code is known to be what was translated
 //!   log         what ran and where it accessed memory, written downwards
 //! ```
 //!
@@ -25,20 +26,24 @@ const CACHE: usize = 4 << 20;
 /// Places of the table, found by the low 16 bits of an address.
 pub const TABLE: usize = 1 << 16;
 const STACK: usize = 256 << 10;
-/// Bytes of the log that are filled before it is read: some 100,000 accesses.
-pub const LOG: usize = 1 << 20;
+/// Bytes of the log that are filled before it is read: some 10,000 accesses, few enough to be in the
+/// cache still.
+pub const LOG: usize = 1 << 17;
 /// The log may only be entered with so much room left: more than a block can take.
 const LOG_RESERVE: usize = 1 << 16;
 /// The log lies at a multiple of this, so that bits 16 to 23 of the place in it say how many
 /// times [`LOG_RESERVE`] are left: a test that needs no flag.
 const LOG_ALIGN: usize = 1 << 24;
+/// Most blocks of the cache, which rarely holds half as many.
+pub const BLOCKS: usize = 1 << 15;
 /// Contexts of a process: as many threads can be traced at a time.
 const MOST: usize = 64;
 
 const HEADER: usize = 16 << 10;
 const TABLE_AT: usize = HEADER + CACHE;
 const STACK_AT: usize = TABLE_AT + TABLE * 16;
-const WHOLE: usize = STACK_AT + STACK;
+const UNSURE_AT: usize = STACK_AT + STACK;
+const WHOLE: usize = UNSURE_AT + BLOCKS;
 
 /// [`Context::state`]: in translated code.
 pub const TRACING: u64 = 0;
@@ -201,6 +206,21 @@ impl Context {
         // SAFETY: part of the mapping, and this context's own.
         unsafe { &mut *((&raw mut *self).byte_add(TABLE_AT).cast()) }
     }
+}
+
+impl Context {
+    /// The program's code may have changed: it is compared anew with what was translated, by each
+    /// block when it runs next.
+    pub fn doubt_code(&mut self) {
+        let blocks = self.engine().count();
+        // SAFETY: part of the mapping, and this context's own; there are no more blocks than bytes.
+        unsafe { (&raw mut *self).cast::<u8>().add(UNSURE_AT).write_bytes(1, blocks) };
+    }
+}
+
+/// Distance of a block's byte in the row of those that are unsure from the context.
+pub fn unsure_offset(block: u32) -> usize {
+    UNSURE_AT + block as usize
 }
 
 /// Distance of the table from the context.

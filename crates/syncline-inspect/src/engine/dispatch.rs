@@ -46,6 +46,7 @@ fn go_on(context: &mut Context) -> u64 {
             let start = context.engine().blocks[argument].start;
             let old = context.engine().blocks[argument].host;
             context.engine().index.remove(start);
+            context.engine().code.forget();
             let generation = context.generation();
             let host = context.translation(start);
             if context.generation() == generation {
@@ -64,7 +65,13 @@ fn go_on(context: &mut Context) -> u64 {
         }
         Exit::AfterCall => {
             let site = context.engine().exits.sites[argument];
+            let frees_code = context.engine().pending.is_some_and(|call| call.frees_code());
             system_calls::after(context, site.instruction);
+            if frees_code {
+                context.drain();
+                context.recycle();
+            }
+            context.doubt_code();
             context.translation(site.next)
         }
         Exit::Stop => {

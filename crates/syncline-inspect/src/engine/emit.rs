@@ -80,6 +80,13 @@ impl Emitter {
         self.field(offset, 0);
     }
 
+    /// `mov byte ptr [context + offset], 0`
+    pub fn clear_byte_field(&mut self, offset: usize) {
+        self.bytes(&[0xc6, 0x05]);
+        self.field(offset, 1);
+        self.bytes(&[0]);
+    }
+
     /// `mov reg, value`
     pub fn set(&mut self, reg: Reg, value: u64) {
         self.bytes(&[0x48 | reg >> 3, 0xb8 | reg & 7]);

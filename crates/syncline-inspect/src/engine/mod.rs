@@ -16,6 +16,7 @@
 //! ```
 
 pub mod block;
+mod code;
 pub mod context;
 mod dispatch;
 mod emit;
@@ -36,7 +37,8 @@ use iced_x86::{Encoder, InstructionInfoFactory};
 use syncline_trace::layout::ObjectRecord;
 
 use block::Block;
-use context::{Context, SUSPENDED, TABLE};
+use code::Code;
+use context::{BLOCKS, Context, SUSPENDED, TABLE};
 use emit::Emitter;
 use exits::Exits;
 use index::Index;
@@ -59,6 +61,7 @@ pub struct Engine {
     /// Blocks of the heap that a section touched, while its record is made.
     pub objects: Vec<ObjectRecord>,
     blocks: Vec<Block>,
+    code: Code,
     index: Index,
     exits: Exits,
     generation: u64,
@@ -81,6 +84,7 @@ impl Engine {
             in_kernel: 0,
             objects: Vec::new(),
             blocks: Vec::new(),
+            code: Code::new(),
             index: Index::new(),
             exits: Exits::new(),
             generation: 0,
@@ -89,6 +93,11 @@ impl Engine {
             encoder: Encoder::new(64),
             pending: None,
         }
+    }
+
+    /// How many blocks are translated.
+    pub fn count(&self) -> usize {
+        self.blocks.len()
     }
 }
 
@@ -120,6 +129,7 @@ impl Context {
         engine.sections.fold(&engine.blocks);
         engine.generation += 1;
         engine.blocks.clear();
+        engine.code.forget();
         engine.index.clear();
         engine.exits.begin(&mut emit);
         engine.at = emit.at;
@@ -162,7 +172,7 @@ impl Context {
             self.table()[usize::from(target as u16)] = [target, host];
             return host;
         }
-        if self.cache_end() - self.engine().at < BLOCK_ROOM {
+        if self.cache_end() - self.engine().at < BLOCK_ROOM || self.engine().count() == BLOCKS {
             self.drain();
             self.recycle();
         }
@@ -190,7 +200,9 @@ impl Context {
         let emit = self.emitter();
         let engine = self.engine();
         let id = engine.blocks.len() as u32;
-        let mut translator = Translator::new(emit, &mut engine.factory, &mut engine.encoder);
+        let steady = engine.code.is_steady(target);
+        let mut translator =
+            Translator::new(emit, steady, &mut engine.factory, &mut engine.encoder);
         let block = translator.block(target, id, &mut engine.exits);
         engine.at = translator.emit.at;
         let host = block.host;
@@ -210,6 +222,8 @@ impl Context {
             self.target = *caller;
             *caller = self.engine().exits.resume;
         }
+        // The function may have waited for another thread, which may have changed code.
+        self.doubt_code();
         self.suspended_at = caller.addr() as u64;
         self.state = SUSPENDED;
     }

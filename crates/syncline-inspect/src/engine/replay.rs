@@ -7,7 +7,7 @@
 use syncline_trace::layout::{STOP_LIMIT, STOP_NONE, SectionRecord, StepRecord, SystemCallRecord};
 
 use super::block::Block;
-use super::words::{How, Words};
+use super::words::{Hint, How, Words};
 
 /// Entries with this number are events; their one word is the event's place.
 pub const EVENT: u32 = 0x4000_0000;
@@ -62,6 +62,8 @@ pub struct Open {
     blocks: Vec<Ran>,
     /// The instructions of `blocks`.
     touched: Vec<Touched>,
+    /// The accesses of `blocks`.
+    hints: Vec<Hint>,
     /// For each block of the cache its place in `blocks` plus 1, or 0.
     places: Vec<u32>,
 }
@@ -72,6 +74,8 @@ struct Ran {
     times: u32,
     /// Where its instructions begin in [`Open::touched`].
     first: usize,
+    /// Where its accesses begin in [`Open::hints`].
+    first_hint: usize,
 }
 
 /// What one of its instructions touched outside of the stack.
@@ -83,13 +87,14 @@ struct Touched {
 }
 
 /// The sections of one stretch of tracing.
+#[expect(clippy::vec_box, reason = "they go from list to list, and are large")]
 pub struct Sections {
     /// Those that have not ended.
-    pub open: Vec<Open>,
+    pub open: Vec<Box<Open>>,
     /// Those that have.
-    pub done: Vec<Open>,
+    pub done: Vec<Box<Open>>,
     /// Emptied ones, to be used again.
-    spare: Vec<Open>,
+    spare: Vec<Box<Open>>,
     /// Events, to which the log refers.
     pub events: Vec<Event>,
     /// The thread's stack.
@@ -150,22 +155,20 @@ impl Sections {
             let place = open.place(number, block);
             let ran = &mut open.blocks[place];
             ran.times += 1;
-            let steps = &mut open.touched[ran.first..];
+            let steps = &mut open.touched[ran.first..][..block.steps.len()];
+            let hints = &mut open.hints[ran.first_hint..][..block.accesses.len()];
             let words = &mut open.words;
-            for access in &block.accesses {
-                let step = usize::from(access.step);
-                let by = block.start + u64::from(block.steps[step]);
-                access.pieces(slots, fs, |address, bytes, read, write| {
+            for (access, hint) in block.accesses.iter().zip(hints) {
+                let step = &mut steps[usize::from(access.step)];
+                access.pieces(slots, fs, |address, bytes| {
                     if bytes == 0 {
                         return;
                     }
-                    let how = How { read, write, atomic: access.atomic, jump: access.jump };
-                    words.touch(address, bytes, how, by);
+                    words.touch(address, bytes, access.how, access.by, hint);
                     if address.wrapping_sub(stack.0) >= stack.1.wrapping_sub(stack.0) {
-                        let touched = &mut steps[step];
-                        touched.accesses += 1;
-                        touched.low = touched.low.min(address);
-                        touched.high = touched.high.max(address.wrapping_add(bytes - 1));
+                        step.accesses += 1;
+                        step.low = step.low.min(address);
+                        step.high = step.high.max(address.wrapping_add(bytes - 1));
                     }
                 });
             }
@@ -175,7 +178,7 @@ impl Sections {
     fn happened(&mut self, event: Event, blocks: &[Block]) {
         match event {
             Event::Begin(record) => {
-                let mut open = self.spare.pop().unwrap_or_else(Open::new);
+                let mut open = self.spare.pop().unwrap_or_else(|| Box::new(Open::new()));
                 open.record = record;
                 self.open.push(open);
             }
@@ -196,9 +199,9 @@ impl Sections {
                 self.done.push(open);
             }
             Event::Kernel { address, bytes, write, by } => {
-                let how = How { read: !write, write, atomic: false, jump: false };
+                let how = How::by_kernel(write);
                 for open in &mut self.open {
-                    open.words.touch(address, bytes, how, by);
+                    open.words.touch(address, bytes, how, by, &mut Hint::default());
                 }
             }
             Event::SystemCall(number) => {
@@ -240,6 +243,7 @@ impl Open {
             calls: Vec::new(),
             blocks: Vec::new(),
             touched: Vec::new(),
+            hints: Vec::new(),
             places: Vec::new(),
         }
     }
@@ -253,7 +257,9 @@ impl Open {
             let nothing = Touched { accesses: 0, low: u64::MAX, high: 0 };
             let first = self.touched.len();
             self.touched.resize(first + block.steps.len(), nothing);
-            self.blocks.push(Ran { block: number, times: 0, first });
+            let first_hint = self.hints.len();
+            self.hints.resize(first_hint + block.accesses.len(), Hint::default());
+            self.blocks.push(Ran { block: number, times: 0, first, first_hint });
             self.places[number_index] = self.blocks.len() as u32;
         }
         self.places[number_index] as usize - 1
@@ -277,5 +283,6 @@ impl Open {
             }
         }
         self.touched.clear();
+        self.hints.clear();
     }
 }

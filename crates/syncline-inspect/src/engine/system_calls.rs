@@ -16,6 +16,16 @@ pub struct Pending {
     made: Option<u64>,
 }
 
+impl Pending {
+    /// Whether code may be writable behind it that was not before.
+    pub fn frees_code(&self) -> bool {
+        let Pending { number, arguments, .. } = *self;
+        let rights = (libc::PROT_WRITE | libc::PROT_EXEC) as u64;
+        let protects = [libc::SYS_mprotect, libc::SYS_pkey_mprotect].contains(&(number as i64));
+        protects && arguments[2] & rights == rights
+    }
+}
+
 /// What to do with a system call.
 pub enum Before {
     /// Execute it.

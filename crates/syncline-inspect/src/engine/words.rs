@@ -12,14 +12,32 @@ const LARGEST: usize = 1 << 17;
 /// How memory is accessed.
 #[derive(Clone, Copy, Debug)]
 pub struct How {
-    /// It is read.
-    pub read: bool,
-    /// It is written.
-    pub write: bool,
-    /// By an atomic instruction: one that the processor locks.
-    pub atomic: bool,
-    /// By a jump or a call to where it says.
-    pub jump: bool,
+    /// All bits if it is read, or none.
+    read: u8,
+    /// All bits if it is written, or none.
+    written: u8,
+    /// What to say of the word.
+    flags: u16,
+}
+
+impl How {
+    /// By an instruction of the program. One that the processor does as one step (`atomic`) is not
+    /// plain; what a jump reads, to know where it goes, is not read for itself.
+    pub fn new(read: bool, write: bool, atomic: bool, jump: bool) -> How {
+        let all = |is: bool| if is { 0xff } else { 0 };
+        let plainly = |is: bool, flag: u16| if is { flag } else { 0 };
+        How {
+            read: all(read),
+            written: all(write),
+            flags: plainly(read && !jump, PLAINLY_READ)
+                | plainly(write && !atomic, PLAINLY_WRITTEN),
+        }
+    }
+
+    /// By the kernel, which writes it or else reads it.
+    pub fn by_kernel(writes: bool) -> How {
+        How::new(!writes, writes, false, false)
+    }
 }
 
 /// See the top of this file.
@@ -29,14 +47,17 @@ pub struct Words {
     /// Open addressing: place in `records` plus 1, or 0.
     index: Vec<u32>,
     records: Vec<WordRecord>,
-    /// The place that was found last.
-    last: usize,
 }
+
+/// Where an instruction found its word the last time: it often finds the same one again, or the
+/// one that came into the set next.
+#[derive(Clone, Copy, Default)]
+pub struct Hint(u32);
 
 impl Words {
     /// An empty set.
     pub fn new() -> Words {
-        Words { is_cut: false, index: vec![0; SMALLEST], records: Vec::new(), last: 0 }
+        Words { is_cut: false, index: vec![0; SMALLEST], records: Vec::new() }
     }
 
     /// Its words.
@@ -48,7 +69,6 @@ impl Words {
     pub fn clear(&mut self) {
         self.records.clear();
         self.is_cut = false;
-        self.last = 0;
         if self.index.len() > 4 * SMALLEST {
             self.index = vec![0; SMALLEST];
         } else {
@@ -58,7 +78,17 @@ impl Words {
 
     /// Adds `bytes` bytes from `address` on.
     #[inline]
-    pub fn touch(&mut self, address: u64, bytes: u64, how: How, by: u64) {
+    pub fn touch(&mut self, address: u64, bytes: u64, how: How, by: u64, hint: &mut Hint) {
+        let within = address & 7;
+        if bytes <= 8 - within && self.records.len() < LARGEST {
+            let mask = (((1u32 << bytes) - 1) << within) as u8;
+            add(self.record(address & !7, hint), mask, how, by);
+        } else {
+            self.touch_several(address, bytes, how, by, hint);
+        }
+    }
+
+    fn touch_several(&mut self, address: u64, bytes: u64, how: How, by: u64, hint: &mut Hint) {
         if self.records.len() as u64 + bytes / 8 >= LARGEST as u64 {
             self.is_cut = true;
             return;
@@ -69,30 +99,19 @@ impl Words {
             let word = at & !7;
             let count = (8 - (at - word)).min(end.wrapping_sub(at));
             let mask = (((1u32 << count) - 1) << (at - word)) as u8;
-            let record = self.record(word);
-            if how.read {
-                record.read |= mask;
-                record.flags |= if how.jump { 0 } else { PLAINLY_READ };
-                if record.reader == 0 {
-                    record.reader = by;
-                }
-            }
-            if how.write {
-                record.written |= mask;
-                record.flags |= if how.atomic { 0 } else { PLAINLY_WRITTEN };
-                if record.writer == 0 {
-                    record.writer = by;
-                }
-            }
+            add(self.record(word, hint), mask, how, by);
             at = at.wrapping_add(count);
         }
     }
 
-    fn record(&mut self, word: u64) -> &mut WordRecord {
-        if self.records.get(self.last).is_none_or(|r| r.address != word) {
-            self.last = self.find(word);
+    #[inline]
+    fn record(&mut self, word: u64, hint: &mut Hint) -> &mut WordRecord {
+        let is_at =
+            |place: u32| self.records.get(place as usize).is_some_and(|r| r.address == word);
+        if !is_at(hint.0) {
+            hint.0 = if is_at(hint.0 + 1) { hint.0 + 1 } else { self.find(word) as u32 };
         }
-        &mut self.records[self.last]
+        &mut self.records[hint.0 as usize]
     }
 
     fn place(&self, word: u64) -> usize {
@@ -101,6 +120,7 @@ impl Words {
         (hash >> (64 - self.index.len().trailing_zeros())) as usize
     }
 
+    #[inline(never)]
     fn find(&mut self, word: u64) -> usize {
         let mut place = self.place(word);
         loop {
@@ -135,5 +155,24 @@ impl Words {
             }
             self.index[place] = n as u32 + 1;
         }
+    }
+}
+
+/// Adds bytes of a word, a bit each.
+#[inline]
+fn add(record: &mut WordRecord, mask: u8, how: How, by: u64) {
+    let (read, written) = (mask & how.read, mask & how.written);
+    let news = read & !record.read | written & !record.written;
+    if news == 0 && how.flags & !record.flags == 0 {
+        return;
+    }
+    record.read |= read;
+    record.written |= written;
+    record.flags |= how.flags;
+    if read != 0 && record.reader == 0 {
+        record.reader = by;
+    }
+    if written != 0 && record.writer == 0 {
+        record.writer = by;
     }
 }

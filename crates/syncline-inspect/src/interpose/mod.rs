@@ -49,8 +49,12 @@ unsafe fn acquire<R: Copy>(
     // SAFETY: by this function's own condition.
     unsafe {
         let mut call = enter(caller);
+        let mut stands_for = 1;
         if let (Call::Plain, Some(thread)) = (&call, thread::existing()) {
-            thread.prefetch(lock as u64, *caller);
+            stands_for = thread.stands_for(*caller);
+            if stands_for > 0 {
+                thread.prefetch(lock as u64, *caller);
+            }
         }
         let tries = attempt.is_some();
         let at_once = attempt.and_then(|attempt| attempt());
@@ -65,7 +69,11 @@ unsafe fn acquire<R: Copy>(
         // What can't be tried is taken for not waited for.
         let waited = if tries { waited } else { 0 };
         if let Got::Yes = got(result) {
-            call.acquired(Acquired { lock, op, shared, waited, holder }, caller);
+            // One that waited stands for itself, and is never passed over.
+            let stands_for = if waited > 0 { 1 } else { stands_for };
+            if stands_for > 0 {
+                call.acquired(Acquired { lock, op, shared, waited, holder, stands_for }, caller);
+            }
         }
         call.leave(caller);
         result
@@ -101,7 +109,8 @@ unsafe fn wait<R>(lock: usize, caller: Caller, block: impl FnOnce() -> R) -> R {
         let mut call = enter(caller);
         let traced = call.waiting(lock);
         let result = block();
-        let by = Acquired { lock, op: Op::MutexLock, shared: false, waited: 0, holder: 0 };
+        let (op, shared) = (Op::MutexLock, false);
+        let by = Acquired { lock, op, shared, waited: 0, holder: 0, stands_for: 1 };
         call.acquired_after(by, caller, true, traced);
         call.leave(caller);
         result

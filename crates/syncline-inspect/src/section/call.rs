@@ -55,7 +55,7 @@ impl Call {
         let site = unsafe { *caller };
         let row = thread.row(by.lock as u64, site, by.op as u32);
         if !waited_for_condition {
-            thread.acquired(row, by.waited);
+            thread.acquired(row, by.stands_for, by.waited);
         }
         let rare = Cell::new(thread.is_rare(row));
         match self {
@@ -67,12 +67,14 @@ impl Call {
                 }
             }
             _ => {
-                if thread.is_selected(row) && (must || choose::is_chosen(thread, site, &rare)) {
+                if thread.is_selected(row)
+                    && (must || choose::is_chosen(thread, site, &rare, by.stands_for))
+                {
                     if let Some(context) = choose::start(thread, caller) {
                         begin(context, thread, by, site, row, waited_for_condition);
                         *self = Call::Traced(context);
                     }
-                } else if thread.is_time_for_a_clock() {
+                } else if thread.is_time_for_a_clock(by.stands_for) {
                     thread.timed = Some((by.lock as u64, clock::now(), row));
                 }
                 if !rare.get() {

@@ -23,13 +23,15 @@ const FIRST: u32 = 32;
 const MANY: u32 = 4096;
 
 /// Whether the next section, of this call site, is to be traced. `is_rare` says that the site may
-/// have had fewer than [`FIRST`], and is cleared when it has had more.
+/// have had fewer than [`FIRST`], and is cleared when it has had more. The acquisition stands for so
+/// many.
 #[inline]
-pub fn is_chosen(thread: &mut Thread, site: u64, is_rare: &Cell<bool>) -> bool {
+pub fn is_chosen(thread: &mut Thread, site: u64, is_rare: &Cell<bool>, stands_for: u32) -> bool {
     if thread.process.options.budget == 0 {
         return thread.process.has_room();
     }
-    thread.countdown -= 1;
+    thread.countdown = thread.countdown.saturating_sub(stands_for);
+    thread.passed += stands_for;
     if thread.countdown > 0 && !(thread.may_trace && is_rare.get()) {
         return false;
     }
@@ -47,11 +49,10 @@ fn ask(thread: &mut Thread, site: u64, is_rare: &Cell<bool>) -> bool {
     }
     let (allocations, frees) = heap::thread_counts();
     let allocator = allocations.wrapping_add(frees);
-    process.passed_by(thread.gap - thread.countdown, allocator.wrapping_sub(thread.allocator));
-    thread.allocator = allocator;
+    process.passed_by(thread.passed, allocator.wrapping_sub(thread.allocator));
+    (thread.passed, thread.allocator) = (0, allocator);
     thread.may_trace = process.may_trace(clock::now());
-    thread.gap = 1 + thread.random(2 * if thread.may_trace { GAP } else { LONG_GAP });
-    thread.countdown = thread.gap;
+    thread.countdown = 1 + thread.random(2 * if thread.may_trace { GAP } else { LONG_GAP });
     let room = process.has_room();
     let chosen = room && thread.may_trace && (before < MANY || thread.random(before) < MANY);
     if chosen {
@@ -75,6 +76,7 @@ pub fn start(thread: &mut Thread, caller: Caller) -> Option<&'static mut Context
     engine.sections.fs = tls::fs_base();
     engine.handler_ran = false;
     engine.began = began;
+    context.doubt_code();
     context.state = TRACING;
     tls::set_context((&raw mut *context).addr());
     Some(context)

@@ -47,6 +47,8 @@ pub struct Acquired {
     pub waited: u64,
     /// Who held it, by the kernel's number; 0 if that is not known.
     pub holder: u32,
+    /// For how many acquisitions it stands.
+    pub stands_for: u32,
 }
 
 /// The kind of call that this is.

@@ -1,7 +1,8 @@
 //! Reads the instructions of a block.
 
 use iced_x86::{
-    Code, ConstantOffsets, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic,
+    Code, ConstantOffsets, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpAccess,
+    UsedRegister,
 };
 
 use super::Translator;
@@ -95,6 +96,16 @@ impl Translator<'_> {
         let registers = self.factory.info(instruction).used_registers().iter();
         let general = registers.map(|r| r.register().full_register()).filter(|r| r.is_gpr64());
         general.fold(0, |used, r| used | 1 << number(r))
+    }
+
+    /// The general registers that an instruction may change, a bit each.
+    pub fn changed_by(&mut self, instruction: &Instruction) -> u16 {
+        let only_read = |r: &&UsedRegister| {
+            matches!(r.access(), OpAccess::None | OpAccess::Read | OpAccess::CondRead)
+        };
+        let registers = self.factory.info(instruction).used_registers().iter();
+        let changed = registers.filter(|r| !only_read(r)).map(|r| r.register().full_register());
+        changed.filter(|r| r.is_gpr64()).fold(0, |all, r| all | 1 << number(r))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Translates a basic block of the program.
 //!
 //! ```text
-//!   entry      the program's code is compared with what was translated: all of its bytes
+//!   entry      the program's code is compared with what was translated, all of its bytes, where
+//!              that is not known to be so (code.rs)
 //!              room in the log, the block's number, its entry's place
 //!   body       each instruction as it is (operands relative to the instruction pointer are
 //!              rewritten), before it what notes its addresses, where they aren't known already
@@ -23,8 +24,8 @@ use core::mem::offset_of;
 use iced_x86::{Encoder, InstructionInfoFactory};
 
 use super::block::{Access, Block};
-use super::context::{Context, LOG_ROOM, spill_offset};
-use super::emit::{Emitter, RAX, RCX, Reg};
+use super::context::{Context, LOG_ROOM, spill_offset, unsure_offset};
+use super::emit::{Emitter, Memory, RAX, RCX, Reg};
 use super::exits::{self, Exit};
 use decode::{End, is_jump};
 
@@ -35,6 +36,8 @@ pub const BLOCK_ROOM: u64 = 48 << 10;
 pub struct Translator<'a> {
     /// Where code goes.
     pub emit: Emitter,
+    /// Whether nobody may write to the program's code.
+    steady: bool,
     /// What is asked of the library that knows the instructions.
     pub factory: &'a mut InstructionInfoFactory,
     /// What encodes.
@@ -43,6 +46,8 @@ pub struct Translator<'a> {
     slots: u16,
     /// The register that has the entry's address, and one to work with; or none.
     free: Option<(Reg, Reg)>,
+    /// Addresses that were noted, and their slots, while the registers that they hang on stay.
+    noted: Vec<(Memory, u16)>,
     /// What is noted after the instruction: register's or flag's value to a slot.
     after: Vec<(Option<Reg>, u16)>,
     step: u16,
@@ -52,16 +57,19 @@ impl<'a> Translator<'a> {
     /// Prepares to write at a place of a context's cache.
     pub fn new(
         emit: Emitter,
+        steady: bool,
         factory: &'a mut InstructionInfoFactory,
         encoder: &'a mut Encoder,
     ) -> Translator<'a> {
         Translator {
             emit,
+            steady,
             factory,
             encoder,
             accesses: Vec::new(),
             slots: 0,
             free: None,
+            noted: Vec::new(),
             after: Vec::new(),
             step: 0,
         }
@@ -82,6 +90,7 @@ impl<'a> Translator<'a> {
                 self.copy(start, one);
             }
             self.note_after();
+            self.forget(&one.instruction);
         }
         let last = decoded.last().map(|d| &d.instruction);
         self.end(&end, start + length, last, exits);
@@ -107,10 +116,25 @@ impl<'a> Translator<'a> {
         exits.leave_from_entry(e, Exit::Stale, id);
         let full = e.at;
         exits.leave_from_entry(e, Exit::Full, id);
+        let unsure = e.at;
+        let mut known = None;
+        if self.steady {
+            compare(e, start, length, stale);
+            e.clear_byte_field(unsure_offset(id));
+            known = Some(e.at);
+            e.jump(e.at); // to the rest of the entry, once it is known where that is
+        }
         let entry = e.at;
         e.store_field(spill_offset(RAX), RAX);
         e.store_field(spill_offset(RCX), RCX);
-        compare(e, start, length, stale);
+        match known {
+            None => compare(e, start, length, stale),
+            Some(known) => {
+                e.load_byte_field_to_rcx(unsure_offset(id));
+                e.jump_unless_rcx_zero(unsure);
+                Emitter { at: known, ..*e }.jump(e.at);
+            }
+        }
         e.load_byte_field_to_rcx(LOG_ROOM);
         // jrcxz to the jump; over it.
         e.bytes(&[0xe3, 2, 0xeb, 5]);

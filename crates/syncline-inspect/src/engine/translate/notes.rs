@@ -8,8 +8,9 @@ use iced_x86::{EncodingKind, FlowControl, Instruction, MemoryOperand, Mnemonic, 
 use super::Translator;
 use crate::engine::block::{Access, Address, Shape};
 use crate::engine::context::{Context, spill_offset};
-use crate::engine::emit::{Emitter, RAX, RCX, Reg};
+use crate::engine::emit::{Emitter, Memory, RAX, RCX, Reg};
 use crate::engine::operands::{By, Extent, Mask, Operand, Place, store_vector};
+use crate::engine::words::How;
 
 impl Translator<'_> {
     fn slot(&mut self) -> u16 {
@@ -35,15 +36,35 @@ impl Translator<'_> {
         e.load_field(RAX, spill_offset(RAX));
     }
 
+    /// Notes an address, unless it is known by one that was noted since its registers changed.
+    fn address(&mut self, memory: Memory) -> Address {
+        let alike = self.noted.iter().find_map(|(noted, slot)| {
+            let same = (noted.base, noted.index) == (memory.base, memory.index);
+            let plus = memory.displacement.checked_sub(noted.displacement)?;
+            same.then_some(Address::Slot(*slot, plus))
+        });
+        alike.unwrap_or_else(|| {
+            let slot = self.slot();
+            self.record(slot, |e, to| e.lea_memory(to, memory));
+            self.noted.push((memory, slot));
+            Address::Slot(slot, 0)
+        })
+    }
+
+    /// Forgets the addresses that hang on registers which an instruction changes.
+    pub fn forget(&mut self, instruction: &Instruction) {
+        let changed = self.changed_by(instruction);
+        let hangs = |r: Reg| changed >> r & 1 != 0;
+        self.noted.retain(|(noted, _)| {
+            !noted.base.is_some_and(hangs) && !noted.index.is_some_and(|(r, _)| hangs(r))
+        });
+    }
+
     /// Notes what is to be known of an operand before the instruction.
     pub fn note(&mut self, instruction: &Instruction, operand: &Operand) {
         let address = match operand.place {
             Place::Known(at) => Address::Known(at),
-            Place::Computed(memory) => {
-                let slot = self.slot();
-                self.record(slot, |e, to| e.lea_memory(to, memory));
-                Address::Slot(slot)
-            }
+            Place::Computed(memory) => self.address(memory),
         };
         let shape = match operand.extent {
             Extent::Plain(size) => Shape::Plain(size),
@@ -82,7 +103,8 @@ impl Translator<'_> {
         let flow = instruction.flow_control();
         let jump = matches!(flow, FlowControl::IndirectBranch | FlowControl::IndirectCall);
         let step = self.step;
-        self.accesses.push(Access { step, read, write, atomic, jump, in_fs, address, shape });
+        let (by, how) = (instruction.ip(), How::new(read, write, atomic, jump));
+        self.accesses.push(Access { step, by, how, in_fs, address, shape });
     }
 
     /// Notes what is to be known after the instruction.
