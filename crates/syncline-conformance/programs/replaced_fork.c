@@ -1,64 +1,74 @@
-// Forks while threads wait for locks that are held over the fork, as pthread_atfork provides. In
-// the child, locks must be usable again, by new threads; also by those that come while the forking
-// thread still holds them.
-#include "truth.h"
+// Forks while threads wait for locks that are held over the fork, as pthread_atfork provides, and by
+// the forking thread itself. In the child, locks must be usable again, at once and by new threads;
+// also by those that come while the forking thread still holds them.
+//
+// Arguments: how many children, how many threads for each lock, and how often those of a child use
+// the locks.
+#include "replaced_fork.h"
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { CHILDREN = 20, THREADS = 6, ROUNDS = 500 };
+// The first of the locks are free after the handlers of a fork.
+enum { LOCKS = 7, FREE = 4, MOST_THREADS = 2 * LOCKS };
 
-static pthread_mutex_t plain = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static pthread_rwlock_t shelf = PTHREAD_RWLOCK_INITIALIZER;
 // Held by the forking thread itself.
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t book = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_spinlock_t needle;
+static int rounds;
 static volatile int stop;
-static long counts[5];
+static long counts[LOCKS];
 
-static void lock_all(void) {
-    REQUIRE(pthread_mutex_lock(&plain) == 0);
-    REQUIRE(pthread_mutex_lock(&recursive) == 0);
-    REQUIRE(pthread_mutex_lock(&recursive) == 0);
-    REQUIRE(pthread_rwlock_wrlock(&shelf) == 0);
-    // Long enough for the others to line up.
-    sleep_ms(2);
+static void use(int lock) {
+    switch (lock) {
+    case 0:
+        pthread_mutex_lock(&plain);
+        counts[lock]++;
+        pthread_mutex_unlock(&plain);
+        break;
+    case 1:
+        pthread_mutex_lock(&recursive);
+        counts[lock]++;
+        pthread_mutex_unlock(&recursive);
+        break;
+    case 2:
+        pthread_rwlock_wrlock(&shelf);
+        counts[lock]++;
+        pthread_rwlock_unlock(&shelf);
+        break;
+    case 3:
+        pthread_spin_lock(&pin);
+        counts[lock]++;
+        pthread_spin_unlock(&pin);
+        break;
+    case 4:
+        pthread_mutex_lock(&held);
+        counts[lock]++;
+        pthread_mutex_unlock(&held);
+        break;
+    case 5:
+        pthread_rwlock_wrlock(&book);
+        counts[lock]++;
+        pthread_rwlock_unlock(&book);
+        break;
+    case 6:
+        pthread_spin_lock(&needle);
+        counts[lock]++;
+        pthread_spin_unlock(&needle);
+    }
 }
 
-static void unlock_all(void) {
-    REQUIRE(pthread_rwlock_unlock(&shelf) == 0);
-    REQUIRE(pthread_mutex_unlock(&recursive) == 0);
-    REQUIRE(pthread_mutex_unlock(&recursive) == 0);
-    REQUIRE(pthread_mutex_unlock(&plain) == 0);
-}
-
-static void use(void) {
-    pthread_mutex_lock(&plain);
-    counts[0]++;
-    pthread_mutex_unlock(&plain);
-    pthread_mutex_lock(&recursive);
-    counts[1]++;
-    pthread_mutex_unlock(&recursive);
-    pthread_rwlock_wrlock(&shelf);
-    counts[2]++;
-    pthread_rwlock_unlock(&shelf);
-    pthread_mutex_lock(&held);
-    counts[3]++;
-    pthread_mutex_unlock(&held);
-    pthread_rwlock_wrlock(&book);
-    counts[4]++;
-    pthread_rwlock_unlock(&book);
-}
-
+// Uses one lock, so that each is waited for.
 static void *work(void *argument) {
     while (!stop)
-        use();
+        use(*(int *)argument);
     return argument;
 }
 
 static void *work_some(void *argument) {
-    for (int i = 0; i < ROUNDS; i++)
-        use();
+    for (int i = 0; i < rounds; i++)
+        for (int lock = 0; lock < LOCKS; lock++)
+            use(lock);
     return argument;
 }
 
@@ -73,45 +83,57 @@ static void *refused(void *argument) {
     REQUIRE(pthread_rwlock_tryrdlock(&book) == EBUSY);
     REQUIRE(pthread_rwlock_timedrdlock(&book, &soon) == ETIMEDOUT);
     REQUIRE(pthread_rwlock_timedwrlock(&book, &soon) == ETIMEDOUT);
+    REQUIRE(pthread_spin_trylock(&needle) == EBUSY);
     return argument;
 }
 
 static void run_child(void) {
     alarm(20);
+    for (int lock = 0; lock < FREE; lock++)
+        use(lock);
     memset(counts, 0, sizeof counts);
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
         REQUIRE(pthread_create(&threads[i], NULL, work_some, NULL) == 0);
     // They wait for what is still held.
     sleep_ms(5);
-    REQUIRE(counts[3] == 0);
+    REQUIRE(counts[4] == 0);
     pthread_t other;
     REQUIRE(pthread_create(&other, NULL, refused, NULL) == 0);
     pthread_join(other, NULL);
     REQUIRE(pthread_mutex_unlock(&held) == 0);
     REQUIRE(pthread_rwlock_unlock(&book) == 0);
+    REQUIRE(pthread_spin_unlock(&needle) == 0);
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
-    for (int i = 0; i < 5; i++)
-        REQUIRE(counts[i] == 2 * ROUNDS);
+    for (int i = 0; i < LOCKS; i++)
+        REQUIRE(counts[i] == 2 * rounds);
     _exit(0);
 }
 
-int main(void) {
-    pthread_atfork(lock_all, unlock_all, unlock_all);
-    pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++)
-        REQUIRE(pthread_create(&threads[i], NULL, work, NULL) == 0);
+int main(int count, char **words) {
+    REQUIRE(count == 4);
+    int most = atoi(words[1]), many = atoi(words[2]) * LOCKS;
+    rounds = atoi(words[3]);
+    REQUIRE(many <= MOST_THREADS && pthread_spin_init(&needle, PTHREAD_PROCESS_PRIVATE) == 0);
+    pthread_t threads[MOST_THREADS];
+    int locks[MOST_THREADS];
+    for (int i = 0; i < many; i++) {
+        locks[i] = i % LOCKS;
+        REQUIRE(pthread_create(&threads[i], NULL, work, &locks[i]) == 0);
+    }
     int children = 0;
-    for (int i = 0; i < CHILDREN; i++) {
+    for (int i = 0; i < most; i++) {
         pthread_mutex_lock(&held);
         pthread_rwlock_wrlock(&book);
+        pthread_spin_lock(&needle);
         // Long enough for the others to line up.
         sleep_ms(2);
         pid_t child = fork();
         REQUIRE(child >= 0);
         if (child == 0)
             run_child();
+        pthread_spin_unlock(&needle);
         pthread_rwlock_unlock(&book);
         pthread_mutex_unlock(&held);
         int status;
@@ -119,7 +141,7 @@ int main(void) {
         children++;
     }
     stop = 1;
-    for (int i = 0; i < THREADS; i++)
+    for (int i = 0; i < many; i++)
         pthread_join(threads[i], NULL);
     say("%d children", children);
     return 0;

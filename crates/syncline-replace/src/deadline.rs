@@ -10,30 +10,42 @@ pub fn is_known(clock: clockid_t) -> bool {
     clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC
 }
 
-/// When this time comes, as far as can be said now: if somebody sets the real-time clock
-/// meanwhile, the wait is as long as it was going to be. None if it is no time.
+/// Whether the nanoseconds are less than a second.
 ///
 /// # Safety
 ///
-/// `time` points to a time, and the clock is known.
-pub unsafe fn read(clock: clockid_t, time: *const timespec) -> Option<Duration> {
+/// `time` points to a time.
+pub unsafe fn is_valid(time: *const timespec) -> bool {
     // SAFETY: our caller's promise.
-    let time = unsafe { *time };
-    if !is_valid(&time) {
-        return None;
-    }
-    let Ok(seconds) = u64::try_from(time.tv_sec) else { return Some(Duration::ZERO) };
-    let then = Duration::new(seconds, time.tv_nsec as u32);
-    if clock == CLOCK_MONOTONIC {
-        return Some(then);
-    }
-    let left = then.saturating_sub(now(clock));
-    Some(Native::now().saturating_add(left))
+    (0..1_000_000_000).contains(&unsafe { (*time).tv_nsec })
 }
 
-/// Whether the nanoseconds are less than a second.
-pub fn is_valid(time: &timespec) -> bool {
-    (0..1_000_000_000).contains(&time.tv_nsec)
+/// Whether it is a time on a clock that can be waited by.
+///
+/// # Safety
+///
+/// `time` points to a time.
+pub unsafe fn is_time(clock: clockid_t, time: *const timespec) -> bool {
+    // SAFETY: our caller's promise.
+    is_known(clock) && unsafe { is_valid(time) }
+}
+
+/// When this time comes, as far as can be said now: if somebody sets the real-time clock
+/// meanwhile, the wait is as long as it was going to be.
+///
+/// # Safety
+///
+/// `time` points to a time, for which [`is_time`] holds.
+pub unsafe fn read(clock: clockid_t, time: *const timespec) -> Duration {
+    // SAFETY: our caller's promise.
+    let time = unsafe { *time };
+    let Ok(seconds) = u64::try_from(time.tv_sec) else { return Duration::ZERO };
+    let then = Duration::new(seconds, time.tv_nsec as u32);
+    if clock == CLOCK_MONOTONIC {
+        return then;
+    }
+    let left = then.saturating_sub(now(clock));
+    Native::now().saturating_add(left)
 }
 
 fn now(clock: clockid_t) -> Duration {

@@ -8,10 +8,13 @@
 //! Until that release the lock's queue is one of the dead. Threads of the child that come meanwhile
 //! must not stand in it: they look again and again until the lock is a fresh one ([`is_past`]).
 
-use core::ffi::c_char;
+use core::ffi::{c_char, c_int, c_void};
+use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Acquire, Ordering::Relaxed};
 
 use syncline_interpose::preserving_errno;
+
+use crate::choice;
 
 /// Not 0, which means that nobody holds the lock.
 const FIRST: u32 = 1;
@@ -38,10 +41,40 @@ fn is_other(noted: &AtomicU32, now: u32) -> bool {
     noted != 0 && noted != now
 }
 
+type Handler = Option<unsafe extern "C" fn()>;
+
+mod real {
+    use super::*;
+
+    syncline_interpose::real! {
+        fn __register_atfork(prepare: Handler, parent: Handler, child: Handler, library: *mut c_void) -> c_int;
+    }
+}
+
 /// Sees to it that forks are counted.
 pub fn prepare() {
-    // SAFETY: the functions can be called at any time.
-    preserving_errno(|| unsafe { libc::pthread_atfork(Some(forks), None, Some(forked)) });
+    // SAFETY: the functions can be called at any time, and this library stays.
+    preserving_errno(|| unsafe {
+        real::__register_atfork(Some(forks), None, Some(forked), null_mut())
+    });
+}
+
+/// What `pthread_atfork` calls. Handlers of the child run in the order in which they were
+/// registered, and they release locks: so ours, which counts the fork, has to be before those of
+/// any constructor.
+///
+/// # Safety
+/// As of the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __register_atfork(
+    prepare: Handler,
+    parent: Handler,
+    child: Handler,
+    library: *mut c_void,
+) -> c_int {
+    choice::choose();
+    // SAFETY: the program's own call.
+    unsafe { real::__register_atfork(prepare, parent, child, library) }
 }
 
 unsafe extern "C" fn forks() {

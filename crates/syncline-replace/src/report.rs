@@ -17,6 +17,8 @@ struct Counts {
     shared_rwlocks: AtomicU64,
     spinlocks: AtomicU64,
     left_spinlocks: AtomicU64,
+    /// Objects that could be replaced, but by no lock that was named.
+    unnamed: AtomicU64,
     /// Acquisitions of objects that can't be replaced.
     left: AtomicU64,
     /// Acquisitions of objects for which no more large locks were to be had.
@@ -32,6 +34,7 @@ static COUNTS: Counts = Counts {
     shared_rwlocks: AtomicU64::new(0),
     spinlocks: AtomicU64::new(0),
     left_spinlocks: AtomicU64::new(0),
+    unnamed: AtomicU64::new(0),
     left: AtomicU64::new(0),
     beyond: AtomicU64::new(0),
 };
@@ -45,24 +48,34 @@ fn count(what: &AtomicU64) {
     what.fetch_add(1, Relaxed);
 }
 
-/// A mutex was initialised, of this kind by the C library's number.
-pub fn mutex_made(kind: c_int) {
+/// A mutex was initialised, of this kind by the C library's number; a lock may take its place.
+pub fn mutex_made(kind: c_int, named: bool) {
     count(match Kind::of(kind) {
         Kind::Left if kind & ROBUST != 0 => &COUNTS.robust,
         Kind::Left if kind & PRIORITY != 0 => &COUNTS.priority,
         Kind::Left => &COUNTS.shared,
-        _ => &COUNTS.mutexes,
+        _ if named => &COUNTS.mutexes,
+        _ => &COUNTS.unnamed,
     });
 }
 
-/// A reader-writer lock was initialised.
-pub fn rwlock_made(shared: bool) {
-    count(if shared { &COUNTS.shared_rwlocks } else { &COUNTS.rwlocks });
+/// A reader-writer lock was initialised; a lock may take its place.
+pub fn rwlock_made(shared: bool, named: bool) {
+    count(match (shared, named) {
+        (true, _) => &COUNTS.shared_rwlocks,
+        (_, true) => &COUNTS.rwlocks,
+        _ => &COUNTS.unnamed,
+    });
 }
 
 /// A spinlock was initialised.
 pub fn spinlock_made(ours: bool) {
     count(if ours { &COUNTS.spinlocks } else { &COUNTS.left_spinlocks });
+}
+
+/// A spinlock was initialised, and no lock takes the place of any.
+pub fn spinlock_unnamed() {
+    count(&COUNTS.unnamed);
 }
 
 /// The C library was called, since the object can't be replaced, or since there are too many.
@@ -101,7 +114,10 @@ pub fn print() {
 
 fn compose(text: &mut Text) -> fmt::Result {
     let (names, replaced) = match options::policy() {
-        b"" => (core::str::from_utf8(options::locks()).unwrap_or("?"), "initialised and replaced"),
+        b"" => match options::locks() {
+            b"" => ("no other locks", "initialised and replaced"),
+            names => (core::str::from_utf8(names).unwrap_or("?"), "initialised and replaced"),
+        },
         _ => ("a policy", "initialised, and replaced where a rule says so"),
     };
     let made = |count: &AtomicU64| count.load(Relaxed);
@@ -110,11 +126,14 @@ fn compose(text: &mut Text) -> fmt::Result {
     let c = &COUNTS;
     write!(
         text,
-        "syncline: process {process} with {names}: {replaced}: {} mutexes, {} rwlocks, {} spinlocks\n\
-         syncline: static ones and C11's are replaced as well, and not counted\n\
-         syncline: left to the C library: {} mutexes and {} rwlocks shared between processes, \
-         {} robust mutexes,\nsyncline: {} with a priority protocol, {} spinlocks; \
-         acquired {} times, and {} times for want of room\n",
+        "syncline: process {process} with {names}\n\
+         syncline: {replaced}: {} mutexes, {} rwlocks, {} spinlocks\n\
+         syncline: static ones and C11's fare alike, and are not counted\n\
+         syncline: left to the C library: {} mutexes and {} rwlocks shared between processes,\n\
+         syncline: {} robust mutexes, {} with a priority protocol, {} spinlocks,\n\
+         syncline: and {} that no other lock was named for\n\
+         syncline: mutexes and rwlocks left for what they are: acquired {} times; \
+         for want of room: {} times\n",
         made(&c.mutexes),
         made(&c.rwlocks),
         made(&c.spinlocks),
@@ -123,6 +142,7 @@ fn compose(text: &mut Text) -> fmt::Result {
         made(&c.robust),
         made(&c.priority),
         made(&c.left_spinlocks),
+        made(&c.unnamed),
         made(&c.left),
         made(&c.beyond),
     )

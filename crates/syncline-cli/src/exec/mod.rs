@@ -53,7 +53,8 @@ pub fn run(args: &args::Exec) -> Result<ExitCode, Failure> {
 
 /// What the library is told, and how it gets into the program.
 pub fn variables(locks: &Locks) -> Result<Variables, Failure> {
-    preloaded(vec![("SYNCLINE_LOCKS", locks.names().into())])
+    // A policy would count before the names: not one that this command itself runs under.
+    preloaded(vec![("SYNCLINE_LOCKS", locks.names().into()), ("SYNCLINE_POLICY", "".into())])
 }
 
 /// The same, for the policy in a file; says what in it no longer stands for anything.

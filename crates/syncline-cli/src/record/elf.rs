@@ -56,7 +56,7 @@ pub fn check(path: &Path) -> Result<(), Failure> {
         Found::Static { go: false } if is_loader(path) => Ok(()),
         Found::Static { go: false } => refuse(
             "it is statically linked, so there is no dynamic loader to load Syncline's library",
-            "link it dynamically (without -static) and record that",
+            "link it dynamically (without -static) and run that",
         ),
         Found::Loader(loader) if is_musl(&loader) => refuse(
             "it uses the C library musl, and Syncline's library needs glibc",

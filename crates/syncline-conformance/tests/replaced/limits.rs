@@ -1,8 +1,13 @@
 //! What replaced locks cost in memory, what is left to the C library, and what is refused.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
-use syncline_conformance::{Case, Program, scratch, syncline};
+use syncline_conformance::{
+    Case, Outcome, Program, replace_library, run_limited, scratch, syncline,
+};
 
 /// Kilobytes of memory, and of address space beyond the plain run's.
 fn memory(locks: Option<&str>) -> (u64, u64) {
@@ -36,33 +41,56 @@ fn large_locks_are_bounded() {
     assert!(resident < plain + (210 << 10), "{resident} KiB, and plainly {plain}");
 }
 
+/// What `--report` says of a program.
+fn report(program: &Program, option: &str, value: &Path) -> (String, Outcome) {
+    replace_library();
+    let mut command = Command::new(syncline());
+    command.args(["exec", "--report", option]).arg(value).arg("--").arg(program.path());
+    let outcome = run_limited(&mut command, Duration::from_secs(60));
+    outcome.assert_status(0);
+    let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
+    assert!(said.lines().all(|line| line.len() <= 100), "{said}");
+    (said, outcome)
+}
+
 #[test]
 fn what_is_left_to_the_c_library_is_said() {
     let program = Program::compile_with("mutex_kinds.c", &["-lm"]);
-    let case = Case::new(&program).option("--report");
-    let errors = String::from_utf8_lossy(&case.replaced("gate").stderr).into_owned();
+    let (said, _) = report(&program, "--lock", Path::new("gate"));
     // Of 48 combinations: 4 types, 3 protocols, robust or not, shared or not. The C library refuses
     // robust ones with a ceiling.
-    assert!(errors.contains("with gate: initialised and replaced: 4 mutexes"), "{errors}");
-    assert!(errors.contains("16 robust mutexes"), "{errors}");
-    assert!(errors.contains("4 mutexes and 0 rwlocks shared between processes"), "{errors}");
-    assert!(errors.contains("16 with a priority protocol"), "{errors}");
+    let left = "4 mutexes and 0 rwlocks shared between processes,\n\
+                syncline: 16 robust mutexes, 16 with a priority protocol, 0 spinlocks,\n\
+                syncline: and 0 that";
+    assert!(said.contains("initialised and replaced: 4 mutexes, 0 rwlocks, 0 "), "{said}");
+    assert!(said.contains(left), "{said}");
 
-    // A policy that says the same leaves the same, and says how often that is acquired.
+    // Without a lock for mutexes, none is replaced.
+    for locks in ["rw_readers", "libc", "libc-spin"] {
+        let (said, _) = report(&program, "--lock", Path::new(locks));
+        assert!(said.contains("initialised and replaced: 0 mutexes, 0 rwlocks, 0 "), "{said}");
+        assert!(said.contains(&left.replace("and 0 that", "and 4 that")), "{said}");
+    }
+}
+
+/// Also with a policy that says the same.
+#[test]
+fn acquisitions_of_what_is_left_are_counted_exactly() {
+    let program = Program::compile("replaced_left.c");
     let folder = scratch();
     let policy = folder.path().join("policy.toml");
-    std::fs::write(&policy, "version = 1\ndefault = \"gate\"\n").expect("a policy");
-    let mut command = Command::new(syncline());
-    command.args(["exec", "--report", "--policy"]).arg(&policy).arg("--");
-    let output = command.arg(program.path()).output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let left = |text: &str| {
-        let (_, left) = text.split_once("left to").expect("what is left");
-        left.split_once("acquired ").map(|(objects, times)| (objects.to_owned(), times.to_owned()))
-    };
-    let ((objects, times), (same, again)) = (left(&errors).unwrap(), left(&said).unwrap());
-    assert_eq!(same, objects, "{said}");
-    assert!(!times.starts_with("0 ") && !again.starts_with("0 "), "{errors}{said}");
+    fs::write(&policy, "version = 1\ndefault = \"gate+rw_readers\"\n").expect("a policy");
+    let locks = Path::new("gate+rw_readers");
+    for (option, value) in [("--lock", locks), ("--policy", policy.as_path())] {
+        let (said, outcome) = report(&program, option, value);
+        let truth = String::from_utf8_lossy(&outcome.stdout).into_owned();
+        let calls = truth.trim_end().strip_prefix("@calls ").expect("what the program says");
+        assert!(said.contains(&format!("acquired {calls} times; for want of room: 0 ")), "{said}");
+        let left = "1 mutexes and 1 rwlocks shared between processes,\n\
+                    syncline: 2 robust mutexes, 1 with a priority protocol, 1 spinlocks,\n\
+                    syncline: and 0 that";
+        assert!(said.contains(left), "{said}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! The truth is what the program reads in its own objects: the number of the lock that each notes,
 //! in the order in which the policy first uses them.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -208,4 +209,24 @@ fn locks_of_all_kinds_stand_side_by_side_under_pressure() {
     let outcome = run_limited(&mut command, std::time::Duration::from_secs(120));
     outcome.assert_status(0);
     assert_eq!(outcome.behaviour(), plain);
+}
+
+/// The command that is nearest to the program has its way, whichever of the two it was given.
+#[test]
+fn locks_that_are_named_count_under_a_command_with_a_policy() {
+    replace_library();
+    let folder = scratch();
+    let path = folder.path().join("policy.toml");
+    fs::write(&path, HEAD.to_owned() + "default = \"gate+rw_readers\"\n").expect("a policy");
+    let policy: [&OsStr; 2] = ["--policy".as_ref(), path.as_os_str()];
+    let locks: [&OsStr; 2] = ["--lock".as_ref(), "mcs".as_ref()];
+    for (outer, inner, said) in [(policy, locks, "with mcs-park\n"), (locks, policy, "a policy\n")]
+    {
+        let mut command = Command::new(syncline());
+        command.arg("exec").args(outer).arg("--").arg(syncline());
+        command.args(["exec", "--report"]).args(inner).args(["--", "true"]);
+        let outcome = run_limited(&mut command, std::time::Duration::from_secs(60));
+        outcome.assert_status(0);
+        assert!(errors(&outcome).contains(said), "{outer:?} {inner:?}: {}", errors(&outcome));
+    }
 }

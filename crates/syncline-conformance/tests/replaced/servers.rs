@@ -47,14 +47,16 @@ pub const MARIADB: &str = r#"
     sql "$1" shutdown
     wait"#;
 
-/// Every request succeeds, and as many bytes come as the page has.
+/// Every request succeeds, and as many bytes come as the page has. The address is one of the machine
+/// itself that nobody else uses, and the port none that clients are given: whoever has a port by
+/// chance would keep the server from it.
 pub const APACHE: &str = r#"
     cd "$1"; threads=$2; mkdir -p pages; seq 2000 >pages/page.txt; chmod 755 "$1" pages
-    port=$((20000 + $$ % 20000))
+    address=127.$((1 + $$ / 65536)).$(($$ / 256 % 256)).$(($$ % 256)):20080
     cat >conf <<END
 ServerRoot $1
 ServerName localhost
-Listen 127.0.0.1:$port
+Listen $address
 PidFile $1/pid
 ErrorLog $1/errors
 DocumentRoot $1/pages
@@ -73,7 +75,7 @@ MaxConnectionsPerChild 0
 END
     apache2 -D FOREGROUND -f "$1/conf" &
     server=$!
-    url=http://127.0.0.1:$port/page.txt
+    url=http://$address/page.txt
     tries=0
     until ab -q -n 1 "$url" >/dev/null 2>&1; do
         tries=$((tries + 1)); test $tries -lt 600; sleep 0.1

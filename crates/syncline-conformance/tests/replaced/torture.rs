@@ -51,11 +51,38 @@ fn sixty_four_threads_under_every_parking_lock() {
 
 /// A process forks while its threads wait for locks that it holds, as `pthread_atfork` is for. The
 /// child has none of these waiters, and must be able to use the locks with threads of its own.
+#[track_caller]
+fn forks(locks: &str, children: u32, threads: u32, rounds: u32) {
+    let library = Program::compile_with("replaced_fork_library.c", &["-shared", "-fPIC"]);
+    let library = library.path().to_str().expect("a path of plain characters");
+    let program = Program::compile_with("replaced_fork.c", &[library]);
+    let numbers = [children, threads, rounds].map(|number| number.to_string());
+    let outcome = Case::new(&program).args(numbers).limit(60).replaced(locks);
+    assert_eq!(outcome.behaviour(), format!("{children} children\n"), "{locks}");
+}
+
 #[test]
 fn locks_are_usable_in_a_forked_child() {
-    for locks in ["gate", "mcs-yield", "mcs-park", "clh_timed-yield", "hmcs-yield", "futex"] {
-        let case = Case::new(&Program::compile("replaced_fork.c")).limit(60);
-        let outcome = case.replaced(&format!("{locks}+rw_readers"));
-        assert_eq!(outcome.behaviour(), "20 children\n", "{locks}");
+    for locks in parking(false) {
+        forks(&format!("{locks}+rw_readers"), 5, 2, 100);
+    }
+    for locks in parking(true) {
+        forks(&format!("gate+{locks}"), 5, 2, 100);
+    }
+}
+
+/// Those that spin or yield in turns need a processor for each thread.
+#[test]
+fn locks_that_spin_are_usable_in_a_forked_child() {
+    let awake = |shared| {
+        let mut names = replacements(shared);
+        names.retain(|name| !parking(shared).contains(name));
+        names
+    };
+    for locks in awake(false) {
+        forks(&format!("{locks}+rw_readers"), 3, 1, 10);
+    }
+    for locks in awake(true) {
+        forks(&format!("gate+{locks}"), 3, 1, 10);
     }
 }

@@ -62,7 +62,7 @@ unsafe fn wait_with(
             return left();
         }
         if let Some((clock, time)) = until
-            && !(deadline::is_known(clock) && deadline::is_valid(&*time))
+            && !deadline::is_time(clock, time)
         {
             return EINVAL;
         }

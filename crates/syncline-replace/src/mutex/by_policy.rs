@@ -13,7 +13,17 @@ impl Ops {
     /// Those that look at the mutex's number; it is most often the one of these.
     pub const fn by_policy(first: &Ops) -> Ops {
         let (lock, unlock) = first.if_first;
-        Ops { lock, try_lock, lock_until, unlock, destroy, is_ours, made, ..Ops::LEFT }
+        Ops {
+            lock,
+            try_lock,
+            lock_until,
+            unlock,
+            destroy,
+            is_ours,
+            made,
+            replaces: true,
+            ..Ops::LEFT
+        }
     }
 }
 

@@ -97,8 +97,8 @@ pub unsafe extern "C-unwind" fn pthread_mutex_init(
     unsafe {
         let result = real::pthread_mutex_init(mutex, attributes);
         if result == 0 {
-            report::mutex_made((*mutex).raw_kind());
             (MUTEXES.get().made)(mutex);
+            report::mutex_made((*mutex).raw_kind(), MUTEXES.get().replaces);
         }
         result
     }

@@ -34,6 +34,8 @@ pub struct Ops {
     pub is_ours: Call,
     /// It was initialised.
     pub made: unsafe fn(*const Mutex),
+    /// Whether a lock takes the place of mutexes at all.
+    pub replaces: bool,
     /// `lock` and `unlock` where this lock is the first of a policy, and others are possible.
     pub if_first: (Call, Call),
 }
@@ -49,6 +51,7 @@ impl Ops {
             destroy: destroy::<L>,
             is_ours: is_ours::<L>,
             made: |_| (),
+            replaces: true,
             if_first: (plain::lock_if_first::<L>, plain::unlock_if_first::<L>),
         }
     }
@@ -62,6 +65,7 @@ impl Ops {
         destroy: real::pthread_mutex_destroy,
         is_ours: never,
         made: |_| (),
+        replaces: false,
         if_first: (by_policy::lock, by_policy::unlock),
     };
 }
@@ -170,18 +174,21 @@ unsafe fn lock_until<L: TryLock<Memory = Own>, U: Until<L>>(
     clock: clockid_t,
     time: *const timespec,
 ) -> c_int {
-    if !deadline::is_known(clock) {
-        return EINVAL;
-    }
     // SAFETY: our caller's promise; `enter` gives a node that stays.
     unsafe {
+        if (*mutex).kind() != Kind::Left && !deadline::is_known(clock) {
+            return EINVAL;
+        }
         let left = || real::pthread_mutex_clocklock(mutex, clock, time);
         enter::<L>(mutex, EDEADLK, left, |lock, node| {
             // A free lock is given whatever the time is.
             if !is_stranded(mutex) && lock.try_acquire(node) {
                 return 0;
             }
-            let Some(deadline) = deadline::read(clock, time) else { return EINVAL };
+            if !deadline::is_valid(time) {
+                return EINVAL;
+            }
+            let deadline = deadline::read(clock, time);
             let free = !is_stranded(mutex) || poll(deadline, || !is_stranded(mutex));
             if free && U::acquire(lock, node, deadline) { 0 } else { ETIMEDOUT }
         })

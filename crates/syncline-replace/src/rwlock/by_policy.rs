@@ -34,6 +34,7 @@ impl Ops {
             // SAFETY: as above.
             choose(unsafe { &*lock }, Moment::Created);
         },
+        replaces: true,
     };
 }
 

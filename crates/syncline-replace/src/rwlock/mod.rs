@@ -104,8 +104,8 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_init(
     unsafe {
         let result = real::pthread_rwlock_init(lock, attributes);
         if result == 0 {
-            report::rwlock_made((*lock).is_shared());
             (RWLOCKS.get().made)(lock);
+            report::rwlock_made((*lock).is_shared(), RWLOCKS.get().replaces);
         }
         result
     }

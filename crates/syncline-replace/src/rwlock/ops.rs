@@ -32,6 +32,8 @@ pub struct Ops {
     pub destroy: Call,
     /// It was initialised.
     pub made: unsafe fn(*const Rwlock),
+    /// Whether a lock takes the place of these at all.
+    pub replaces: bool,
 }
 
 /// What is asked of a lock that takes the C library's place.
@@ -51,6 +53,7 @@ impl Ops {
             unlock: unlock::<L>,
             destroy: destroy::<L>,
             made: |_| (),
+            replaces: true,
         }
     }
 
@@ -65,6 +68,7 @@ impl Ops {
         unlock: real::pthread_rwlock_unlock,
         destroy: real::pthread_rwlock_destroy,
         made: |_| (),
+        replaces: false,
     };
 
     /// Those that choose.
@@ -87,6 +91,7 @@ impl Ops {
         destroy: |lock| unsafe { (chosen().destroy)(lock) },
         // SAFETY: as above.
         made: |lock| unsafe { (chosen().made)(lock) },
+        replaces: false,
     };
 }
 
@@ -133,14 +138,26 @@ unsafe fn find<'a, L: Suited>(lock: *const Rwlock) -> Option<(&'a Rwlock, &'a L)
     // SAFETY: our caller's promise.
     let shown = unsafe { &*lock };
     if shown.is_shared() {
-        report::left_to_libc(true);
         return None;
     }
-    let found = shown.room.get::<L>(&LARGE);
-    if found.is_none() {
-        report::left_to_libc(false);
+    Some((shown, shown.room.get::<L>(&LARGE)?))
+}
+
+/// The same for whoever is about to acquire it, which counts where it isn't.
+///
+/// # Safety
+///
+/// The program's lock.
+#[inline(always)]
+unsafe fn find_to_acquire<'a, L: Suited>(lock: *const Rwlock) -> Option<(&'a Rwlock, &'a L)> {
+    // SAFETY: our caller's promise.
+    unsafe {
+        let found = find::<L>(lock);
+        if found.is_none() {
+            report::left_to_libc((*lock).is_shared());
+        }
+        found
     }
-    Some((shown, found?))
 }
 
 /// What follows a writer's acquisition.
@@ -155,7 +172,7 @@ fn entered(lock: &Rwlock) -> c_int {
 unsafe fn share<L: Suited>(lock: *const Rwlock) -> c_int {
     // SAFETY: see above.
     unsafe {
-        let Some((shown, lock)) = find::<L>(lock) else {
+        let Some((shown, lock)) = find_to_acquire::<L>(lock) else {
             return real::pthread_rwlock_rdlock(lock);
         };
         if shown.is_mine() {
@@ -170,7 +187,7 @@ unsafe fn share<L: Suited>(lock: *const Rwlock) -> c_int {
 unsafe fn try_share<L: Suited>(lock: *const Rwlock) -> c_int {
     // SAFETY: see above.
     unsafe {
-        let Some((shown, lock)) = find::<L>(lock) else {
+        let Some((shown, lock)) = find_to_acquire::<L>(lock) else {
             return real::pthread_rwlock_tryrdlock(lock);
         };
         if !shown.is_stranded() && lock.try_acquire_shared(&()) { 0 } else { EBUSY }
@@ -184,7 +201,7 @@ unsafe fn share_until<L: Suited, S: ShareUntil<L>>(
 ) -> c_int {
     // SAFETY: see above.
     unsafe {
-        let Some((shown, lock)) = find::<L>(lock) else {
+        let Some((shown, lock)) = find_to_acquire::<L>(lock) else {
             return real::pthread_rwlock_clockrdlock(lock, clock, time);
         };
         let attempt = || lock.try_acquire_shared(&());
@@ -195,7 +212,7 @@ unsafe fn share_until<L: Suited, S: ShareUntil<L>>(
 unsafe fn lock<L: Suited>(lock: *const Rwlock) -> c_int {
     // SAFETY: see above.
     unsafe {
-        let Some((shown, lock)) = find::<L>(lock) else {
+        let Some((shown, lock)) = find_to_acquire::<L>(lock) else {
             return real::pthread_rwlock_wrlock(lock);
         };
         if shown.is_mine() {
@@ -210,7 +227,7 @@ unsafe fn lock<L: Suited>(lock: *const Rwlock) -> c_int {
 unsafe fn try_lock<L: Suited>(lock: *const Rwlock) -> c_int {
     // SAFETY: see above.
     unsafe {
-        let Some((shown, lock)) = find::<L>(lock) else {
+        let Some((shown, lock)) = find_to_acquire::<L>(lock) else {
             return real::pthread_rwlock_trywrlock(lock);
         };
         if !shown.is_stranded() && lock.try_acquire(&()) { entered(shown) } else { EBUSY }
@@ -224,7 +241,7 @@ unsafe fn lock_until<L: Suited, U: Until<L>>(
 ) -> c_int {
     // SAFETY: see above.
     unsafe {
-        let Some((shown, lock)) = find::<L>(lock) else {
+        let Some((shown, lock)) = find_to_acquire::<L>(lock) else {
             return real::pthread_rwlock_clockwrlock(lock, clock, time);
         };
         let attempt = || lock.try_acquire(&());
@@ -243,7 +260,7 @@ unsafe fn wait(
     until: impl FnOnce(Duration) -> bool,
 ) -> c_int {
     // SAFETY: see above. The C library refuses what is no time even if the lock is free.
-    if !deadline::is_known(clock) || !unsafe { deadline::is_valid(&*time) } {
+    if !unsafe { deadline::is_time(clock, time) } {
         return EINVAL;
     }
     if lock.is_mine() {
@@ -253,7 +270,7 @@ unsafe fn wait(
         return 0;
     }
     // SAFETY: see above.
-    let Some(deadline) = (unsafe { deadline::read(clock, time) }) else { return ETIMEDOUT };
+    let deadline = unsafe { deadline::read(clock, time) };
     let free = !lock.is_stranded() || poll(deadline, || !lock.is_stranded());
     if free && until(deadline) { 0 } else { ETIMEDOUT }
 }

@@ -5,6 +5,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use super::{CHOICE, OURS, Ops, Word, real};
 use crate::policy::{LEFT, Moment, SPINLOCK, SPINLOCKS, decide};
+use crate::report;
 
 impl Ops {
     /// Those that look at the word.
@@ -56,6 +57,7 @@ unsafe fn init(word: *const Word, shared: c_int) -> c_int {
     // SAFETY: the program's own call.
     unsafe {
         if shared != libc::PTHREAD_PROCESS_PRIVATE {
+            report::spinlock_made(false);
             return real::pthread_spin_init(word, shared);
         }
         (*word).store(OURS, Relaxed);

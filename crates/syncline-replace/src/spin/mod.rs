@@ -10,15 +10,18 @@ mod first;
 
 use core::ffi::c_int;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicI32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use core::sync::atomic::{
+    AtomicI32, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
 
 use libc::EBUSY;
 use syncline::lock::TryLock;
 
 use crate::choice::SPINLOCKS;
 use crate::memory::{Cells, Own};
-use crate::report;
+use crate::mutex::{NEVER, poll};
 use crate::slot::{Large, Slot};
+use crate::{generation, report};
 
 /// What the C library calls `pthread_spinlock_t`.
 type Word = AtomicI32;
@@ -75,7 +78,11 @@ impl Ops {
 
     /// Those of the C library.
     pub const LEFT: Ops = Ops {
-        init: real::pthread_spin_init,
+        init: |word, shared| {
+            report::spinlock_unnamed();
+            // SAFETY: the program's own call.
+            unsafe { real::pthread_spin_init(word, shared) }
+        },
         destroy: real::pthread_spin_destroy,
         lock: real::pthread_spin_lock,
         try_lock: real::pthread_spin_trylock,
@@ -89,11 +96,30 @@ struct Place<L> {
     lock: L,
     /// Only for the holder's node.
     holder: Slot<1>,
+    /// The generation of the process in which it was acquired; 0 if nobody holds it.
+    generation: AtomicU32,
 }
 
 impl<L: Default> Default for Place<L> {
     fn default() -> Self {
-        Place { lock: L::default(), holder: Slot::default() }
+        Place { lock: L::default(), holder: Slot::default(), generation: AtomicU32::new(0) }
+    }
+}
+
+impl<L: TryLock<Memory = Own>> Place<L> {
+    /// Whether it is held since before a fork, and its queue is that of another process.
+    #[inline(always)]
+    fn is_stranded(&self) -> bool {
+        generation::is_past(&self.generation)
+    }
+
+    /// What follows an acquisition.
+    #[inline(always)]
+    fn entered(&self, node: &L::Node) -> c_int {
+        self.holder.hold::<L>(node);
+        // Relaxed: the lock orders holders; who comes after a fork knows it from the fork.
+        self.generation.store(generation::now(), Relaxed);
+        0
     }
 }
 
@@ -165,31 +191,46 @@ unsafe fn lock<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
     // SAFETY: the program's own call; the node stays until it is released.
     unsafe {
         let Some(place) = place::<L>(word) else { return real::pthread_spin_lock(word) };
+        if place.is_stranded() {
+            poll(NEVER, || !place.is_stranded());
+        }
         let node = Slot::<1>::node::<L>();
         place.lock.acquire(node);
-        place.holder.hold::<L>(node);
+        place.entered(node)
     }
-    0
 }
 
 unsafe fn try_lock<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
     // SAFETY: as above; a try that fails leaves the node free.
     unsafe {
         let Some(place) = place::<L>(word) else { return real::pthread_spin_trylock(word) };
+        if place.is_stranded() {
+            return EBUSY;
+        }
         let node = Slot::<1>::node::<L>();
         if !place.lock.try_acquire(node) {
             Slot::<1>::done::<L>(node);
             return EBUSY;
         }
-        place.holder.hold::<L>(node);
+        place.entered(node)
     }
-    0
 }
 
 unsafe fn unlock<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
     // SAFETY: as above; the lock is held, and was acquired with this node.
     unsafe {
         let Some(place) = place::<L>(word) else { return real::pthread_spin_unlock(word) };
+        if place.is_stranded() {
+            // The queue is that of another process, and those that came since look only at the
+            // generation: a fresh lock.
+            let value = (*word).load(Relaxed);
+            let stale = Cells::at((value & PLACE) as u32).cast::<Place<L>>();
+            (&raw mut (*stale.as_ptr()).lock).write(L::default());
+            // Release: pairs with the Acquire in `is_past`: who comes next finds a fresh lock.
+            place.generation.store(0, Release);
+            return 0;
+        }
+        place.generation.store(0, Relaxed);
         let node = place.holder.held::<L>();
         place.lock.release(node);
         Slot::<1>::done::<L>(node);
