@@ -17,7 +17,7 @@ use crate::writers::Writers;
 
 /// Tidies the folder and tells the user, on standard error, what is in it.
 pub fn tidy_and_summarize(folder: &Folder, shown: &Path) {
-    let writers = Writers::of(folder.path());
+    let writers = Writers::of_newer(folder.path());
     let files = process_files(folder.path()).unwrap_or_default();
     let files: Vec<_> = files.into_iter().filter_map(ProcessFile::read).collect();
     for file in files.iter().filter(|file| !writers.has(&file.path, file.header.pid)) {
