@@ -141,15 +141,14 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
 impl<R: Copy, M: Buckets<R>> Drop for Directory<R, M> {
     fn drop(&mut self) {
         for (segment, start) in (0..).zip(&self.segments) {
+            // Relaxed: nobody else uses it any more.
+            let Some(start) = start.load(Relaxed) else { continue };
             let (first, count) = match segment {
                 0 => (0, 1 << self.first_bits),
                 _ => (1 << (self.first_bits + segment - 1), 1 << (self.first_bits + segment - 1)),
             };
-            // Relaxed: nobody else uses it any more.
-            if let Some(start) = start.load(Relaxed) {
-                // SAFETY: as many were allocated, and nobody uses them any more.
-                unsafe { M::free_row(M::block(Some(start), first), count) };
-            }
+            // SAFETY: as many were allocated, and nobody uses them any more.
+            unsafe { M::free_row(M::block(Some(start), first), count) };
         }
     }
 }
