@@ -147,8 +147,6 @@ fn main_site(trace: &Trace, lock: &LockSections) -> u64 {
 struct Totals {
     by_lock: HashMap<u64, Total>,
     by_site: HashMap<(u64, u64), u64>,
-    /// By thread and site.
-    by_thread: HashMap<(u32, u64), u64>,
     sections_of: HashMap<(u64, u64), Vec<usize>>,
     held_samples: u64,
     /// Locks of which not all acquisitions were counted one by one.
@@ -166,8 +164,8 @@ struct Total {
 
 impl Totals {
     fn of(trace: &Trace) -> Totals {
-        let mut totals = Totals::default();
-        for (thread, count) in &trace.counts {
+        let mut totals = Totals { estimated: estimated(trace), ..Totals::default() };
+        for (_, count) in &trace.counts {
             let total = totals.by_lock.entry(count.lock).or_default();
             total.acquisitions = total.acquisitions.saturating_add(count.acquisitions);
             total.contended = total.contended.saturating_add(count.contended);
@@ -177,15 +175,6 @@ impl Totals {
             totals.held_samples = totals.held_samples.saturating_add(count.held_samples);
             let site = totals.by_site.entry((count.lock, count.site)).or_default();
             *site = site.saturating_add(count.acquisitions);
-            let of_thread = totals.by_thread.entry((*thread, count.site)).or_default();
-            *of_thread = of_thread.saturating_add(count.acquisitions);
-        }
-        if trace.header.budget_permille > 0 {
-            // A thread counts by site, whichever the lock is.
-            let counts = trace.counts.iter().filter(|(thread, count)| {
-                totals.by_thread[&(*thread, count.site)] >= COUNTED_ONE_BY_ONE
-            });
-            totals.estimated = counts.map(|(_, count)| count.lock).collect();
         }
         for (number, section) in trace.sections.iter().enumerate() {
             let key = (section.record.lock, section.record.incarnation);
@@ -193,6 +182,22 @@ impl Totals {
         }
         totals
     }
+}
+
+/// The locks of which not all acquisitions were counted one by one. A thread counts by call site,
+/// whichever the lock is, and only where there is a budget.
+fn estimated(trace: &Trace) -> HashSet<u64> {
+    if trace.header.budget_permille == 0 {
+        return HashSet::new();
+    }
+    let mut by_thread: HashMap<(u32, u64), u64> = HashMap::new();
+    for (thread, count) in &trace.counts {
+        let sum = by_thread.entry((*thread, count.site)).or_default();
+        *sum = sum.saturating_add(count.acquisitions);
+    }
+    let is_often = |thread, site| by_thread[&(thread, site)] >= COUNTED_ONE_BY_ONE;
+    let often = trace.counts.iter().filter(|(thread, count)| is_often(*thread, count.site));
+    often.map(|(_, count)| count.lock).collect()
 }
 
 fn one(

@@ -132,11 +132,11 @@ pub struct ChunkHeader {
 
 /// [`RecordHeader::kind`]: a [`SectionRecord`] and its arrays, [`packed`](crate::packed).
 pub const RECORD_SECTION: u32 = 1;
+/// [`RecordHeader::kind`]: a [`CountRecord`].
+pub const RECORD_COUNT: u32 = 2;
 /// So many acquisitions of a thread at a call site are counted one by one also where there is a
 /// budget; of those behind, some stand for the others.
 pub const COUNTED_ONE_BY_ONE: u64 = 1 << 14;
-/// [`RecordHeader::kind`]: a [`CountRecord`].
-pub const RECORD_COUNT: u32 = 2;
 
 /// What stands before each record.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
