@@ -11,7 +11,7 @@ use crate::options::Options;
 mod budget;
 
 pub use budget::MEASURED;
-use budget::{PER_PAIR, clock_cost};
+use budget::clock_cost;
 
 /// See the top of this file.
 pub struct Process {
@@ -30,8 +30,6 @@ pub struct Process {
     /// What it may have cost when that was last worked out, and when that was, in ticks.
     allowed: AtomicU64,
     allowed_at: AtomicU64,
-    /// [`PER_PAIR`], in ticks.
-    ticks_per_pair: u64,
     /// What one look at a thread's processor time takes, in nanoseconds.
     clock_cost: u64,
     /// No section finds room any more.
@@ -141,7 +139,6 @@ fn make() -> Option<Box<Process>> {
         besides: AtomicU64::new(0),
         allowed: AtomicU64::new(0),
         allowed_at: AtomicU64::new(0),
-        ticks_per_pair: PER_PAIR * options.ticks_per_second / 1_000_000_000,
         clock_cost: clock_cost(),
         sites,
         threads,
@@ -181,7 +178,11 @@ impl Process {
 
 /// Runs when the program starts.
 extern "C" fn starts() {
-    current();
+    if current().is_some() {
+        // SAFETY: the handler changes the thread's own words. If there is no memory for it, the first
+        // acquisitions of a child may be passed over.
+        unsafe { libc::pthread_atfork(None, None, Some(crate::thread::often::forget)) };
+    }
 }
 
 /// Runs when the program has returned from `main` or called `exit`.

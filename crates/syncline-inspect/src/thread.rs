@@ -10,10 +10,9 @@ use syncline_trace::writer::Writer;
 use crate::process::Process;
 use crate::{clock, select, tls};
 
-mod often;
+pub mod often;
 mod rows;
 
-use often::Often;
 use rows::{More, Place, Row, Rows};
 
 /// One acquisition in so many has its time held measured.
@@ -35,16 +34,17 @@ pub struct Thread {
     pub countdown: u32,
     /// How many have passed since.
     pub passed: u32,
+    /// And how many of them were looked at.
+    pub looked_at: u32,
     /// Calls of the allocator when it was last asked, wrapping around.
     pub allocator: u32,
     /// What it said last.
     pub may_trace: bool,
     /// Acquisitions to let pass before one has its time held measured.
     clock_in: u32,
-    /// The lock whose time held is being measured, since when, and its row.
-    pub timed: Option<(u64, u64, usize)>,
+    /// Of the lock whose time held is being measured ([`tls::timed`]): since when, and its row.
+    timed: (u64, usize),
     random: u64,
-    often: Often,
     rows: Rows,
     next: *mut Thread,
 }
@@ -115,7 +115,7 @@ fn at_end(thread: *mut Thread) {
             thread.name_and_end(clock::now());
             // What later destructors lock is not counted: another thread may have the table now.
             thread.busy = true;
-            thread.timed = None;
+            tls::set_timed(0);
             core::mem::replace(&mut thread.rows, Rows::none()).give_back();
         }
     }
@@ -168,12 +168,12 @@ impl Thread {
             busy: true,
             countdown: 1,
             passed: 0,
+            looked_at: 0,
             allocator: 0,
             may_trace: true,
             clock_in: 1,
-            timed: None,
+            timed: (0, 0),
             random: clock::now() | 1,
-            often: Often::new(),
             rows: Rows::take()?,
             next: null_mut(),
         }))
@@ -191,7 +191,7 @@ impl Thread {
             return 1;
         }
         let state = &mut self.random;
-        self.often.stands_for(site, |below| random(state, below))
+        often::stands_for(site, |below| random(state, below))
     }
 
     /// The row of a lock and a call site.
@@ -209,7 +209,9 @@ impl Thread {
         self.rows.use_row(place);
         if row.lock.load(Ordering::Relaxed) != 0 {
             write_row(&mut self.writer, row, more);
-            self.timed = self.timed.filter(|timed| timed.2 != place);
+            if self.timed.1 == place {
+                tls::set_timed(0);
+            }
         }
         // What was added since its last owner's counts were written belongs to no lock.
         row.acquisitions.store(0, Ordering::Relaxed);
@@ -255,7 +257,7 @@ impl Thread {
             return false;
         }
         self.clock_in = 1 + self.random(2 * TIMED);
-        self.timed.is_none()
+        tls::timed() == 0
     }
 
     /// Counts so many acquisitions, of which one waited so long; 0 if it did not wait.
@@ -276,10 +278,18 @@ impl Thread {
         }
     }
 
-    /// Adds a time held.
-    pub fn held(&self, row: usize, ticks: u64) {
+    /// Measures how long a lock is held from now on.
+    pub fn time(&mut self, lock: usize, row: usize) {
+        self.timed = (clock::now(), row);
+        tls::set_timed(lock);
+    }
+
+    /// Ends what [`Thread::time`] began.
+    pub fn timed(&mut self) {
+        tls::set_timed(0);
+        let (since, row) = self.timed;
         if let Some((_, more)) = self.rows.at(row) {
-            add(&more.held, ticks);
+            add(&more.held, clock::now().saturating_sub(since));
             add(&more.held_samples, 1);
         }
     }

@@ -4,14 +4,41 @@ use core::arch::asm;
 
 use syncline_interpose::thread_words;
 
+use crate::thread::often::{PLACES, Site};
+
 thread_words! {
-    "syncline_inspect_thread" of 48 bytes;
+    "syncline_inspect_thread" of 1088 bytes;
     /// The address of the context in which this thread is traced; 0 when it is not.
     context, set_context at 0: usize;
     /// The address of what is kept for this thread; 0 before its first acquisition.
     thread, set_thread at 8: usize;
     /// What `heap` keeps for the thread.
     heap, set_heap at 16: usize;
+    /// The lock whose time held is being measured; 0 if none is.
+    timed, set_timed at 24: usize;
+}
+
+/// Where the words of [`context`] and [`timed`] lie, and the call sites, for assembly.
+pub const CONTEXT: usize = 0;
+/// See [`CONTEXT`].
+pub const TIMED: usize = 24;
+/// See [`CONTEXT`].
+pub const SITES: usize = 64;
+
+const _: () = assert!(SITES + size_of::<[Site; PLACES]>() == 1088);
+
+/// The call sites that this thread acquires at often.
+pub fn sites() -> *mut [Site; PLACES] {
+    let offset: u64;
+    // SAFETY: reads where this thread's words lie.
+    unsafe {
+        asm!(
+            "mov {}, qword ptr [rip + syncline_inspect_thread@GOTTPOFF]",
+            out(reg) offset,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    (fs_base().wrapping_add(offset) as usize + SITES) as *mut [Site; PLACES]
 }
 
 /// The thread's base for `fs`.

@@ -4,6 +4,7 @@ mod c11;
 mod cond;
 mod jump;
 mod mutex;
+mod passing;
 mod rwlock;
 mod sandbox;
 mod spin;

@@ -9,12 +9,17 @@ use core::ffi::{c_int, c_void};
 use libc::{clockid_t, timespec};
 use syncline_interpose::entry;
 
+use super::passing::{locks, unlocks};
+
+// A mutex whose first word is 0 is free, whatever its kind; those with a priority ceiling keep that
+// there, and take the long way.
+locks! { fn pthread_mutex_lock if word & -1 == 0; }
+unlocks! { fn pthread_mutex_unlock; }
+
 entry! {
-    fn pthread_mutex_lock(mutex: *mut c_void) -> c_int;
     fn pthread_mutex_trylock(mutex: *mut c_void) -> c_int;
     fn pthread_mutex_timedlock(mutex: *mut c_void, deadline: *const timespec) -> c_int;
     fn pthread_mutex_clocklock(mutex: *mut c_void, clock: clockid_t, deadline: *const timespec) -> c_int;
-    fn pthread_mutex_unlock(mutex: *mut c_void) -> c_int;
 }
 
 mod real {

@@ -5,27 +5,39 @@ use core::ffi::{c_int, c_void};
 use libc::{clockid_t, timespec};
 use syncline_interpose::{entry, real};
 
+use super::passing::{locks, unlocks};
+
 macro_rules! functions {
     ($list:ident) => {
         $list! {
-            fn pthread_rwlock_rdlock(lock: *mut c_void) -> c_int;
             fn pthread_rwlock_tryrdlock(lock: *mut c_void) -> c_int;
             fn pthread_rwlock_timedrdlock(lock: *mut c_void, deadline: *const timespec) -> c_int;
             fn pthread_rwlock_clockrdlock(lock: *mut c_void, clock: clockid_t, deadline: *const timespec) -> c_int;
-            fn pthread_rwlock_wrlock(lock: *mut c_void) -> c_int;
             fn pthread_rwlock_trywrlock(lock: *mut c_void) -> c_int;
             fn pthread_rwlock_timedwrlock(lock: *mut c_void, deadline: *const timespec) -> c_int;
             fn pthread_rwlock_clockwrlock(lock: *mut c_void, clock: clockid_t, deadline: *const timespec) -> c_int;
-            fn pthread_rwlock_unlock(lock: *mut c_void) -> c_int;
         }
     };
 }
 
 functions!(entry);
 
+// The lowest bit says which kind of threads has it next; all others are 0 if no thread has it or waits.
+locks! {
+    fn pthread_rwlock_rdlock if word & -2 == 0;
+    fn pthread_rwlock_wrlock if word & -2 == 0;
+}
+unlocks! { fn pthread_rwlock_unlock; }
+
 mod real {
     use super::*;
     functions!(real);
+
+    real! {
+        fn pthread_rwlock_rdlock(lock: *mut c_void) -> c_int;
+        fn pthread_rwlock_wrlock(lock: *mut c_void) -> c_int;
+        fn pthread_rwlock_unlock(lock: *mut c_void) -> c_int;
+    }
 }
 
 mod imp {

@@ -4,21 +4,24 @@ use core::ffi::{c_int, c_void};
 
 use syncline_interpose::{entry, real};
 
-macro_rules! functions {
-    ($list:ident) => {
-        $list! {
-            fn pthread_spin_lock(lock: *mut c_void) -> c_int;
-            fn pthread_spin_trylock(lock: *mut c_void) -> c_int;
-            fn pthread_spin_unlock(lock: *mut c_void) -> c_int;
-        }
-    };
+use super::passing::{locks, unlocks};
+
+entry! {
+    fn pthread_spin_trylock(lock: *mut c_void) -> c_int;
 }
 
-functions!(entry);
+// 1 is free.
+locks! { fn pthread_spin_lock if word & -1 == 1; }
+unlocks! { fn pthread_spin_unlock; }
 
 mod real {
     use super::*;
-    functions!(real);
+
+    real! {
+        fn pthread_spin_lock(lock: *mut c_void) -> c_int;
+        fn pthread_spin_trylock(lock: *mut c_void) -> c_int;
+        fn pthread_spin_unlock(lock: *mut c_void) -> c_int;
+    }
 }
 
 mod imp {

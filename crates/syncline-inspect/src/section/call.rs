@@ -75,7 +75,7 @@ impl Call {
                         *self = Call::Traced(context);
                     }
                 } else if thread.is_time_for_a_clock(by.stands_for) {
-                    thread.timed = Some((by.lock as u64, clock::now(), row));
+                    thread.time(by.lock, row);
                 }
                 if !rare.get() {
                     thread.not_rare(row);
@@ -92,13 +92,11 @@ impl Call {
         match self {
             Call::Foreign => None,
             Call::Plain => {
-                if let Some(thread) = thread::existing()
-                    && let Some((timed, since, row)) = thread.timed
-                    && timed == lock as u64
+                if tls::timed() == lock
+                    && let Some(thread) = thread::existing()
                     && !thread.busy
                 {
-                    thread.held(row, clock::now().saturating_sub(since));
-                    thread.timed = None;
+                    thread.timed();
                 }
                 None
             }

@@ -32,6 +32,7 @@ pub fn is_chosen(thread: &mut Thread, site: u64, is_rare: &Cell<bool>, stands_fo
     }
     thread.countdown = thread.countdown.saturating_sub(stands_for);
     thread.passed += stands_for;
+    thread.looked_at += 1;
     if thread.countdown > 0 && !(thread.may_trace && is_rare.get()) {
         return false;
     }
@@ -49,8 +50,9 @@ fn ask(thread: &mut Thread, site: u64, is_rare: &Cell<bool>) -> bool {
     }
     let (allocations, frees) = heap::thread_counts();
     let allocator = allocations.wrapping_add(frees);
-    process.passed_by(thread.passed, allocator.wrapping_sub(thread.allocator));
-    (thread.passed, thread.allocator) = (0, allocator);
+    let allocator_calls = allocator.wrapping_sub(thread.allocator);
+    process.passed_by(thread.passed, thread.looked_at, allocator_calls);
+    (thread.passed, thread.looked_at, thread.allocator) = (0, 0, allocator);
     thread.may_trace = process.may_trace(clock::now());
     thread.countdown = 1 + thread.random(2 * if thread.may_trace { GAP } else { LONG_GAP });
     let room = process.has_room();
