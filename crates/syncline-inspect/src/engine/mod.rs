@@ -58,6 +58,8 @@ pub struct Engine {
     pub began: Option<u64>,
     /// Of its time since then, what system calls of the program took.
     pub in_kernel: u64,
+    /// Others waited for the end of a section.
+    pub others_waited: bool,
     /// Blocks of the heap that a section touched, while its record is made.
     pub objects: Vec<ObjectRecord>,
     blocks: Vec<Block>,
@@ -82,6 +84,7 @@ impl Engine {
             handler_ran: false,
             began: None,
             in_kernel: 0,
+            others_waited: false,
             objects: Vec::new(),
             blocks: Vec::new(),
             code: Code::new(),

@@ -30,7 +30,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::interpose::{Got, UNTRIED, acquire, release, wait};
+    use crate::interpose::{Got, UNTRIED, acquire, release, unknown, wait};
     use crate::section::Caller;
 
     const THRD_SUCCESS: c_int = 0;
@@ -76,7 +76,7 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn mtx_unlock(mutex: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { release(mutex.addr(), caller, || real::mtx_unlock(mutex)) }
+        unsafe { release(mutex.addr(), caller, unknown, || real::mtx_unlock(mutex)) }
     }
 
     pub unsafe extern "C-unwind" fn cnd_wait(

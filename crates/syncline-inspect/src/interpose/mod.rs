@@ -13,7 +13,7 @@ use core::ffi::c_int;
 
 use syncline_recording::Op;
 
-use crate::section::{Acquired, Call, Caller, enter, finish};
+use crate::section::{Acquired, Call, Caller, enter, finish, prepare};
 use crate::{clock, thread};
 
 /// What became of a call that may acquire.
@@ -29,6 +29,11 @@ impl Got {
     fn if_zero(result: c_int) -> Got {
         if result == 0 { Got::Yes } else { Got::No }
     }
+}
+
+/// Of locks that don't show who waits for them.
+fn unknown() -> bool {
+    false
 }
 
 /// What can't be tried.
@@ -51,9 +56,12 @@ unsafe fn acquire<R: Copy>(
     unsafe {
         let mut call = enter(caller);
         let mut stands_for = 1;
-        if let (Call::Plain, Some(thread)) = (&call, thread::existing()) {
+        if let Call::Plain = call
+            && let Some(thread) = thread::current()
+        {
             stands_for = thread.stands_for(*caller);
             if stands_for > 0 {
+                prepare(thread, stands_for);
                 thread.prefetch(lock as u64, *caller);
             }
         }
@@ -81,15 +89,23 @@ unsafe fn acquire<R: Copy>(
     }
 }
 
-/// Releases.
+/// Releases. `has_waiters` says whether others are known to wait for it.
 ///
 /// # Safety
 /// As for [`acquire`].
 #[inline(always)]
-unsafe fn release<R>(lock: usize, caller: Caller, really: impl FnOnce() -> R) -> R {
+unsafe fn release<R>(
+    lock: usize,
+    caller: Caller,
+    has_waiters: impl FnOnce() -> bool,
+    really: impl FnOnce() -> R,
+) -> R {
     // SAFETY: by this function's own condition.
     unsafe {
         let mut call = enter(caller);
+        if let Call::Traced(context) = &mut call {
+            context.engine().others_waited |= has_waiters();
+        }
         let finished = call.releasing(lock);
         let result = really();
         if let Some(context) = finished {

@@ -43,6 +43,8 @@ mod imp {
     /// Places in a mutex that static initialisers have made part of the ABI.
     const OWNER: usize = 8;
     const KIND: usize = 16;
+    /// What its first word is while others sleep until it is released.
+    const LOCKED_AND_WAITED_FOR: u32 = 2;
 
     unsafe fn is_special(mutex: *mut c_void) -> bool {
         const ROBUST: c_int = 0x10;
@@ -131,7 +133,10 @@ mod imp {
         mutex: *mut c_void,
         caller: Caller,
     ) -> c_int {
+        // SAFETY: the program's mutex; what is read may be out of date.
+        let has_waiters =
+            || unsafe { mutex.cast::<u32>().read_volatile() } == LOCKED_AND_WAITED_FOR;
         // SAFETY: the program's own call.
-        unsafe { release(mutex.addr(), caller, || real::pthread_mutex_unlock(mutex)) }
+        unsafe { release(mutex.addr(), caller, has_waiters, || real::pthread_mutex_unlock(mutex)) }
     }
 }

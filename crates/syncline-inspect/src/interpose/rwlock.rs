@@ -44,7 +44,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::interpose::{Got, UNTRIED, acquire, release};
+    use crate::interpose::{Got, UNTRIED, acquire, release, unknown};
     use crate::section::Caller;
 
     /// Locks for reading or writing, by a call that may wait. One with a deadline is not tried
@@ -139,6 +139,6 @@ mod imp {
         caller: Caller,
     ) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { release(lock.addr(), caller, || real::pthread_rwlock_unlock(lock)) }
+        unsafe { release(lock.addr(), caller, unknown, || real::pthread_rwlock_unlock(lock)) }
     }
 }

@@ -28,7 +28,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::interpose::{Got, UNTRIED, acquire, release};
+    use crate::interpose::{Got, UNTRIED, acquire, release, unknown};
     use crate::section::Caller;
 
     pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut c_void, caller: Caller) -> c_int {
@@ -70,6 +70,6 @@ mod imp {
         caller: Caller,
     ) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { release(lock.addr(), caller, || real::pthread_spin_unlock(lock)) }
+        unsafe { release(lock.addr(), caller, unknown, || real::pthread_spin_unlock(lock)) }
     }
 }

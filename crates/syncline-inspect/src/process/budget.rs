@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering;
 use super::Process;
 use crate::clock;
 
-/// So often in a second what tracing may cost is worked out anew. It takes a system call, which in
+/// So often in a second what tracing may cost is worked out anew. It takes a system call, which for
 /// each acquisition that asks would cost more than the sections that are traced.
 const REFRESH: u64 = 1000;
 /// What an acquisition with its release costs more when it is passed over, in nanoseconds: as
@@ -46,21 +46,22 @@ pub fn clock_cost() -> u64 {
 }
 
 impl Process {
-    /// Whether tracing has cost less than it may. Asked between two acquisitions, so it takes no
-    /// more than the time stamp and two words, but for once in [`REFRESH`].
+    /// Whether tracing has cost less than it may, as [`Process::keep_up`] knew last.
     #[inline]
-    pub fn may_trace(&self, now: u64) -> bool {
-        if self.options.budget == 0 {
-            return true;
-        }
-        let at = self.allowed_at.load(Ordering::Relaxed);
+    pub fn may_trace(&self) -> bool {
+        self.options.budget == 0
+            || self.spent.load(Ordering::Relaxed) < self.allowed.load(Ordering::Relaxed)
+    }
+
+    /// Works out what tracing may have cost up to now, if that is due. Not to be called where the
+    /// program has just got a lock: in those microseconds others would go to sleep for it.
+    pub fn keep_up(&self) {
+        let (now, at) = (clock::now(), self.allowed_at.load(Ordering::Relaxed));
         if now.saturating_sub(at) >= self.options.ticks_per_second / REFRESH {
             self.refresh(at, now);
         }
-        self.spent.load(Ordering::Relaxed) < self.allowed.load(Ordering::Relaxed)
     }
 
-    /// Works out what tracing may have cost up to now.
     #[cold]
     fn refresh(&self, at: u64, now: u64) {
         /// Time that the program spent without sections must not be saved up for long.
@@ -107,13 +108,15 @@ impl Process {
     }
 
     /// Notes what tracing a section has cost, in nanoseconds between two looks at the clock. The
-    /// looks themselves cost as much as half a small section, and half of each lies outside.
+    /// looks themselves cost as much as half a small section, and half of each lies outside. If others
+    /// waited for its end, that took them about as long, and of the budget twice as much.
     ///
     /// Without a budget only some sections are measured, and each stands for others.
-    pub fn add_cost(&self, nanoseconds: u64) {
+    pub fn add_cost(&self, nanoseconds: u64, others_waited: bool) {
         let ticks = self.to_ticks(nanoseconds + self.clock_cost);
         let ticks = if self.options.budget == 0 { ticks * MEASURED } else { ticks };
-        self.spent.fetch_add(ticks, Ordering::Relaxed);
+        let times = 1 + u64::from(others_waited);
+        self.spent.fetch_add(ticks * times, Ordering::Relaxed);
         self.cost.fetch_add(ticks, Ordering::Relaxed);
         self.file.add_cost(ticks);
     }

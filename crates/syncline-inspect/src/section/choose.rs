@@ -39,6 +39,14 @@ pub fn is_chosen(thread: &mut Thread, site: u64, is_rare: &Cell<bool>, stands_fo
     ask(thread, site, is_rare)
 }
 
+/// Does before a lock is tried what [`is_chosen`] would take longer for, once it is held. The next
+/// acquisition stands for so many.
+pub fn prepare(thread: &mut Thread, stands_for: u32) {
+    if thread.process.options.budget != 0 && thread.countdown <= stands_for {
+        thread.process.keep_up();
+    }
+}
+
 #[cold]
 fn ask(thread: &mut Thread, site: u64, is_rare: &Cell<bool>) -> bool {
     let process = thread.process;
@@ -53,7 +61,7 @@ fn ask(thread: &mut Thread, site: u64, is_rare: &Cell<bool>) -> bool {
     let allocator_calls = allocator.wrapping_sub(thread.allocator);
     process.passed_by(thread.passed, thread.looked_at, allocator_calls);
     (thread.passed, thread.looked_at, thread.allocator) = (0, 0, allocator);
-    thread.may_trace = process.may_trace(clock::now());
+    thread.may_trace = process.may_trace();
     thread.countdown = 1 + thread.random(2 * if thread.may_trace { GAP } else { LONG_GAP });
     let room = process.has_room();
     let chosen = room && thread.may_trace && (before < MANY || thread.random(before) < MANY);

@@ -30,12 +30,15 @@ pub fn finish(context: &mut Context) {
         }
         if let Some(began) = context.engine().began {
             let spent = clock::of_thread().saturating_sub(began);
-            thread.process.add_cost(spent.saturating_sub(context.engine().in_kernel));
+            let engine = context.engine();
+            let spent = spent.saturating_sub(engine.in_kernel);
+            thread.process.add_cost(spent, engine.others_waited);
         }
         thread.busy = was_busy;
     }
     let engine = context.engine();
     engine.in_kernel = 0;
+    engine.others_waited = false;
     engine.sections.clear_done();
     engine.sections.open.clear();
     context.give_back();

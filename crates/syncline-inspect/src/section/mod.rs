@@ -16,6 +16,8 @@ use syncline_trace::layout::{
     AFTER_WAIT, HANDLER, NONE, SHARED, STOP_JUMP, STOP_OTHER, SectionRecord, WAITED,
 };
 
+pub use choose::prepare;
+
 use crate::engine::context::{Context, IN_ENGINE, SUSPENDED, TRACING};
 use crate::engine::replay::{End, Event};
 use crate::thread::Thread;

@@ -13,10 +13,13 @@ use syncline_trace::layout::COUNTED_ONE_BY_ONE;
 
 use crate::tls;
 
-/// Of those behind [`COUNTED_ONE_BY_ONE`], one in so many on average is looked at. The number of all
-/// at the site is then right to 1.8 %, in 19 of 20 cases: of n further ones, in gaps of 1 to 31
-/// alike, the estimate's variance is 5 n, which weighs most where n is as many again.
-const STANDS_FOR: u32 = 16;
+/// Behind [`COUNTED_ONE_BY_ONE`] one in g on average is looked at, where g is the number so far,
+/// rounded down to a power of 2, divided by this. The number of all at the site is then right to 2 % in
+/// 19 of 20 cases, however many they are: of n further ones in gaps of 1 to 2 g - 1 alike, the
+/// estimate's variance is n (g - 1) / 3.
+const PER_LOOK: u32 = 1024;
+/// The most that one stands for: fewer looks would save nothing.
+const MOST: u32 = 256;
 /// Places for call sites; those that share one are counted one by one for longer.
 pub const PLACES: usize = 64;
 
@@ -26,10 +29,10 @@ pub const PLACES: usize = 64;
 pub struct Site {
     /// Return address; 0 if there is none yet.
     at: u64,
-    /// The next acquisition that is looked at: 1 is the very next. A handler of a signal may count
+    /// The next acquisition that is looked at: 1, or less, is the very next. A handler of a signal may count
     /// it down while the thread does.
     next: i32,
-    /// Acquisitions that were counted one by one.
+    /// Acquisitions so far, as far as they are known; no more than [`MOST`] needs.
     count: u32,
 }
 
@@ -44,6 +47,16 @@ impl Site {
 }
 
 const _: () = assert!(size_of::<Site>() == 1 << Site::BITS);
+
+impl Site {
+    /// How far it is to the next acquisition that is looked at, on average.
+    fn gap(&self) -> u32 {
+        if u64::from(self.count) < COUNTED_ONE_BY_ONE {
+            return 1;
+        }
+        1 << (self.count / PER_LOOK).ilog2()
+    }
+}
 
 /// Forgets what this thread knows: it is the first of a process that was forked, whose acquisitions
 /// are counted one by one again.
@@ -61,17 +74,14 @@ pub fn stands_for(site: u64, random: impl FnOnce(u32) -> u32) -> u32 {
     if known.at != site {
         *known = Site { at: site, next: 0, count: 0 };
     }
-    if u64::from(known.count) < COUNTED_ONE_BY_ONE {
-        known.count += 1;
-        return 1;
-    }
     known.next -= 1;
     if known.next > 0 {
         return 0;
     }
-    // From 1 to twice as many less 1, which are STANDS_FOR on average.
-    known.next = 1 + random(2 * STANDS_FOR - 1) as i32;
-    STANDS_FOR
+    let stands_for = known.gap();
+    known.count = (known.count + stands_for).min(MOST * PER_LOOK);
+    known.next = 1 + random(2 * known.gap() - 1) as i32;
+    stands_for
 }
 
 /// The place of a call site. As `interpose::passing` has it.
