@@ -5,6 +5,7 @@
 //! but the tracing is tested here.
 
 mod exact;
+mod often;
 mod programs;
 mod structure;
 mod traced;
