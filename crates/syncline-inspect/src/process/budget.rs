@@ -5,9 +5,15 @@ use core::sync::atomic::Ordering;
 use super::Process;
 use crate::clock;
 
-/// So often in a second what tracing may cost is worked out anew. It takes a system call, which for
-/// each acquisition that asks would cost more than the sections that are traced.
-const REFRESH: u64 = 1000;
+/// What tracing may cost is worked out anew so often in a second, and in the beginning more often, up
+/// to [`OFTENEST`]. It takes the processor time of all threads, for which the kernel stops the
+/// scheduler of each processor in turn: a thousand times a second that made programs that wait
+/// for each other slower by a tenth.
+const REFRESH: u64 = 50;
+/// See [`REFRESH`].
+const OFTENEST: u64 = 1000;
+/// In the beginning it is worked out again after this part of the time that has passed, as a divisor.
+const AGAIN: u64 = 16;
 /// What an acquisition with its release costs more when it is passed over, in nanoseconds: as
 /// measured.
 const PER_PAIR: u64 = 3;
@@ -57,7 +63,9 @@ impl Process {
     /// program has just got a lock: in those microseconds others would go to sleep for it.
     pub fn keep_up(&self) {
         let (now, at) = (clock::now(), self.allowed_at.load(Ordering::Relaxed));
-        if now.saturating_sub(at) >= self.options.ticks_per_second / REFRESH {
+        let second = self.options.ticks_per_second;
+        let passed = at.saturating_sub(self.started);
+        if now.saturating_sub(at) >= (passed / AGAIN).clamp(second / OFTENEST, second / REFRESH) {
             self.refresh(at, now);
         }
     }
