@@ -19,6 +19,8 @@ pub struct Block {
     pub memory_steps: u32,
     /// What its instructions access, in order.
     pub accesses: Box<[Access]>,
+    /// Each of these is as many bytes each time, and nothing but its address is logged.
+    pub is_plain: bool,
 }
 
 /// An access of an instruction to memory.
@@ -120,26 +122,19 @@ pub enum Shape {
 }
 
 impl Access {
-    /// Calls `touch(address, bytes)` for each piece of memory that the access touched, with the words
-    /// that the block logged.
+    /// Its first address, with the words that the block logged.
     #[inline]
-    pub fn pieces(&self, slots: &[u64], fs: u64, mut touch: impl FnMut(u64, u64)) {
-        let mut at = match self.address {
+    pub fn start(&self, slots: &[u64], fs: u64) -> u64 {
+        let at = match self.address {
             Address::Known(address) => address,
             Address::Slot(slot, plus) => slots[usize::from(slot)].wrapping_add_signed(plus.into()),
         };
-        if self.in_fs {
-            at = at.wrapping_add(fs);
-        }
-        // Nearly all are such.
-        if let Shape::Plain(size) = self.shape {
-            touch(at, u64::from(size));
-        } else {
-            self.other_pieces(at, slots, &mut touch);
-        }
+        if self.in_fs { at.wrapping_add(fs) } else { at }
     }
 
-    fn other_pieces(&self, at: u64, slots: &[u64], touch: &mut dyn FnMut(u64, u64)) {
+    /// Calls `touch(address, bytes)` for each piece of memory that it touched from its first address
+    /// on, with the words that the block logged.
+    pub fn other_pieces(&self, at: u64, slots: &[u64], touch: &mut dyn FnMut(u64, u64)) {
         let slot = |n: u16| slots[usize::from(n)];
         match self.shape {
             Shape::Plain(size) => touch(at, u64::from(size)),

@@ -24,6 +24,7 @@ mod enter;
 mod exits;
 mod index;
 mod library;
+pub mod open;
 mod operands;
 pub mod replay;
 mod rseq;
@@ -33,6 +34,7 @@ pub mod words;
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use crate::section;
 use iced_x86::{Encoder, InstructionInfoFactory};
 use syncline_trace::layout::ObjectRecord;
 
@@ -42,6 +44,7 @@ use context::{BLOCKS, Context, SUSPENDED, TABLE};
 use emit::Emitter;
 use exits::Exits;
 use index::Index;
+use open::Open;
 use replay::{EVENT, Event, Sections};
 use translate::{BLOCK_ROOM, Translator};
 
@@ -138,25 +141,33 @@ impl Context {
         engine.at = emit.at;
     }
 
-    /// Reads what was logged.
+    /// Reads what was logged, and writes the sections that have ended.
     pub fn drain(&mut self) {
-        self.drain_but(false);
+        let (top, bottom) = (self.log_top(), self.log);
+        let Engine { sections, objects, blocks, .. } = self.engine();
+        let stack = sections.stack;
+        let mut write = |open: &mut Open| section::write(open, stack, objects);
+        sections.write_done(&mut write);
+        // SAFETY: the log of this context, made by its blocks.
+        unsafe { sections.replay(blocks, (top, bottom), false, Some(&mut write)) };
+        self.empty_log();
     }
 
-    /// Reads what was logged, but for the last entry if that block was interrupted in the middle:
-    /// which of its words are there is not known.
+    /// Reads what was logged, where nothing may be written. Of the last entry nothing, if that block
+    /// was interrupted in the middle: which of its words are there is not known.
     pub fn drain_but(&mut self, interrupted: bool) {
         let (top, bottom) = (self.log_top(), self.log);
-        let engine = self.engine();
+        let Engine { sections, blocks, .. } = self.engine();
         // SAFETY: the log of this context, made by its blocks.
-        unsafe { engine.sections.replay(&engine.blocks, top, bottom, interrupted) };
+        unsafe { sections.replay(blocks, (top, bottom), interrupted, None) };
         self.empty_log();
     }
 
     /// Logs an event.
     pub fn happened(&mut self, event: Event) {
+        // Whoever says so may be changing what is kept for the thread.
         if !self.has_room() {
-            self.drain();
+            self.drain_but(false);
         }
         let events = &mut self.engine().sections.events;
         events.push(event);

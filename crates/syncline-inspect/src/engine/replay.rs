@@ -4,13 +4,23 @@
 //! end of a section, in the order in which they happened. A section that lies in another has a
 //! record of its own, and what it did is part of both.
 
-use syncline_trace::layout::{STOP_LIMIT, STOP_NONE, SectionRecord, StepRecord, SystemCallRecord};
+use syncline_trace::layout::{STOP_LIMIT, STOP_NONE, SectionRecord, SystemCallRecord};
 
 use super::block::Block;
-use super::words::{Hint, How, Words};
+use super::context::BLOCKS;
+use super::open::{Open, Places};
+use super::words::{Hint, How};
 
 /// Entries with this number are events; their one word is the event's place.
 pub const EVENT: u32 = 0x4000_0000;
+
+/// The number of a block's entries: the block's own, and above it how many words lie below, so that
+/// the next entry is found without a look at the block.
+pub fn entry_number(block: u32, slots: u16) -> u32 {
+    let number = block | u32::from(slots) << BLOCKS.ilog2();
+    debug_assert!(number < EVENT);
+    number
+}
 
 /// Something that happened between two blocks.
 #[derive(Clone, Copy)]
@@ -49,50 +59,13 @@ pub struct End {
     pub heap: (u32, u32),
 }
 
-/// A section as it grows.
-pub struct Open {
-    /// What will be written.
-    pub record: SectionRecord,
-    /// Its address set.
-    pub words: Words,
-    /// What its instructions did; one that was part of several blocks comes several times.
-    pub steps: Vec<StepRecord>,
-    /// Its system calls.
-    pub calls: Vec<SystemCallRecord>,
-    blocks: Vec<Ran>,
-    /// The instructions of `blocks`.
-    touched: Vec<Touched>,
-    /// The accesses of `blocks`.
-    hints: Vec<Hint>,
-    /// For each block of the cache its place in `blocks` plus 1, or 0.
-    places: Vec<u32>,
-}
-
-/// What a block did in a section.
-struct Ran {
-    block: u32,
-    times: u32,
-    /// Where its instructions begin in [`Open::touched`].
-    first: usize,
-    /// Where its accesses begin in [`Open::hints`].
-    first_hint: usize,
-}
-
-/// What one of its instructions touched outside of the stack.
-#[derive(Clone, Copy)]
-struct Touched {
-    accesses: u32,
-    low: u64,
-    high: u64,
-}
-
 /// The sections of one stretch of tracing.
 #[expect(clippy::vec_box, reason = "they go from list to list, and are large")]
 pub struct Sections {
     /// Those that have not ended.
     pub open: Vec<Box<Open>>,
-    /// Those that have.
-    pub done: Vec<Box<Open>>,
+    /// Those that have, and are not written yet.
+    done: Vec<Box<Open>>,
     /// Emptied ones, to be used again.
     spare: Vec<Box<Open>>,
     /// Events, to which the log refers.
@@ -119,11 +92,18 @@ impl Sections {
         }
     }
 
-    /// Reads the log from its top down to `bottom`; of the last block if `but_last` nothing.
+    /// Reads the log from its top down to `bottom`; of the last block if `but_last` nothing. Sections
+    /// that end are given to `write`, or else kept.
     ///
     /// # Safety
     /// The log lies there, made by these blocks.
-    pub unsafe fn replay(&mut self, blocks: &[Block], top: u64, bottom: u64, but_last: bool) {
+    pub unsafe fn replay(
+        &mut self,
+        blocks: &[Block],
+        (top, bottom): (u64, u64),
+        but_last: bool,
+        mut write: Option<&mut dyn FnMut(&mut Open)>,
+    ) {
         let mut at = top;
         while at > bottom {
             // SAFETY: each entry ends in its number, and its words lie below.
@@ -133,10 +113,15 @@ impl Sections {
                 // SAFETY: as above.
                 let place = unsafe { (at as *const u64).read() };
                 self.happened(self.events[place as usize], blocks);
+                // While its memory is still in the caches, and to be used by the next one.
+                if let Some(write) = &mut write {
+                    self.write_done(write);
+                }
                 continue;
             }
+            let slots = number as usize / BLOCKS;
+            let number = number % BLOCKS as u32;
             let block = &blocks[number as usize];
-            let slots = block.slots as usize;
             at -= 8 * (slots as u64 + 1);
             if but_last && at == bottom {
                 break;
@@ -148,30 +133,12 @@ impl Sections {
         self.events.clear();
     }
 
+    #[inline]
     fn ran(&mut self, number: u32, block: &Block, slots: &[u64]) {
         self.instructions += block.steps.len() as u64;
-        let (stack, fs) = (self.stack, self.fs);
+        let places = Places { stack: self.stack, fs: self.fs };
         for open in &mut self.open {
-            let place = open.place(number, block);
-            let ran = &mut open.blocks[place];
-            ran.times += 1;
-            let steps = &mut open.touched[ran.first..][..block.steps.len()];
-            let hints = &mut open.hints[ran.first_hint..][..block.accesses.len()];
-            let words = &mut open.words;
-            for (access, hint) in block.accesses.iter().zip(hints) {
-                let step = &mut steps[usize::from(access.step)];
-                access.pieces(slots, fs, |address, bytes| {
-                    if bytes == 0 {
-                        return;
-                    }
-                    words.touch(address, bytes, access.how, access.by, hint);
-                    if address.wrapping_sub(stack.0) >= stack.1.wrapping_sub(stack.0) {
-                        step.accesses += 1;
-                        step.low = step.low.min(address);
-                        step.high = step.high.max(address.wrapping_add(bytes - 1));
-                    }
-                });
-            }
+            open.ran(number, block, slots, places);
         }
     }
 
@@ -201,7 +168,7 @@ impl Sections {
             Event::Kernel { address, bytes, write, by } => {
                 let how = How::by_kernel(write);
                 for open in &mut self.open {
-                    open.words.touch(address, bytes, how, by, &mut Hint::default());
+                    open.words.touch(address, bytes, how, by, &mut Hint::NONE.clone());
                 }
             }
             Event::SystemCall(number) => {
@@ -220,69 +187,18 @@ impl Sections {
         self.open.iter_mut().for_each(|open| open.fold(blocks));
     }
 
-    /// Empties those that are done.
-    pub fn clear_done(&mut self) {
+    /// Gives up those that are done.
+    pub fn write_done(&mut self, write: &mut dyn FnMut(&mut Open)) {
         for mut open in self.done.drain(..) {
-            open.words.clear();
-            open.steps.clear();
-            open.calls.clear();
+            write(&mut open);
+            open.clear();
             self.spare.push(open);
         }
+    }
+
+    /// Prepares for the next stretch of tracing.
+    pub fn clear(&mut self) {
+        self.open.clear();
         self.instructions = 0;
-    }
-}
-
-impl Open {
-    fn new() -> Open {
-        // SAFETY: a record is plain numbers.
-        let record = unsafe { core::mem::zeroed() };
-        Open {
-            record,
-            words: Words::new(),
-            steps: Vec::new(),
-            calls: Vec::new(),
-            blocks: Vec::new(),
-            touched: Vec::new(),
-            hints: Vec::new(),
-            places: Vec::new(),
-        }
-    }
-
-    fn place(&mut self, number: u32, block: &Block) -> usize {
-        let number_index = number as usize;
-        if self.places.len() <= number_index {
-            self.places.resize(number_index + 1, 0);
-        }
-        if self.places[number_index] == 0 {
-            let nothing = Touched { accesses: 0, low: u64::MAX, high: 0 };
-            let first = self.touched.len();
-            self.touched.resize(first + block.steps.len(), nothing);
-            let first_hint = self.hints.len();
-            self.hints.resize(first_hint + block.accesses.len(), Hint::default());
-            self.blocks.push(Ran { block: number, times: 0, first, first_hint });
-            self.places[number_index] = self.blocks.len() as u32;
-        }
-        self.places[number_index] as usize - 1
-    }
-
-    /// Turns counts of blocks into counts of instructions.
-    fn fold(&mut self, blocks: &[Block]) {
-        for ran in self.blocks.drain(..) {
-            self.places[ran.block as usize] = 0;
-            let block = &blocks[ran.block as usize];
-            self.record.instructions += u64::from(ran.times) * block.steps.len() as u64;
-            self.record.memory_instructions += u64::from(ran.times * block.memory_steps);
-            for (step, touched) in block.steps.iter().zip(&self.touched[ran.first..]) {
-                self.steps.push(StepRecord {
-                    address: block.start + u64::from(*step),
-                    low: touched.low,
-                    high: touched.high,
-                    times: ran.times,
-                    accesses: touched.accesses,
-                });
-            }
-        }
-        self.touched.clear();
-        self.hints.clear();
     }
 }

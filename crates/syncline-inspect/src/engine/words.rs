@@ -9,6 +9,13 @@ const SMALLEST: usize = 256;
 /// them, and costs as much as a thousand others.
 const LARGEST: usize = 1 << 17;
 
+/// The index is emptied place by place where it has more than so many for a word of the set.
+const FEW: usize = 16;
+
+/// How many words further an access looks whether they are in the set, each time that it leaves what
+/// it knows.
+const AHEAD: usize = 32;
+
 /// How memory is accessed.
 #[derive(Clone, Copy, Debug)]
 pub struct How {
@@ -34,6 +41,13 @@ impl How {
         }
     }
 
+    /// Whether such an access to all of a word would add nothing to it.
+    #[inline]
+    fn is_all_in(self, record: &WordRecord) -> bool {
+        self.read & !record.read | self.written & !record.written == 0
+            && self.flags & !record.flags == 0
+    }
+
     /// By the kernel, which writes it or else reads it.
     pub fn by_kernel(writes: bool) -> How {
         How::new(!writes, writes, false, false)
@@ -51,8 +65,39 @@ pub struct Words {
 
 /// Where an instruction found its word the last time: it often finds the same one again, or the
 /// one that came into the set next.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub struct Hint(u32);
+
+impl Hint {
+    /// Nowhere yet.
+    pub const NONE: Hint = Hint(0);
+}
+
+/// Memory around an address of which each byte is in the set, as one access finds it.
+#[derive(Clone, Copy)]
+pub struct Covered {
+    start: u64,
+    end: u64,
+}
+
+impl Covered {
+    /// None is known.
+    pub const NOTHING: Covered = Covered { start: 0, end: 0 };
+
+    /// Whether these bytes are in the set.
+    #[inline]
+    pub fn contains(&self, address: u64, bytes: u64) -> bool {
+        let before = address.wrapping_sub(self.start);
+        let length = self.end - self.start;
+        before < length && bytes <= length - before
+    }
+
+    /// The lowest and the highest address at which an access of so many bytes lies in it; it is
+    /// large enough for one.
+    pub fn starts(&self, bytes: u64) -> (u64, u64) {
+        (self.start, self.end - bytes)
+    }
+}
 
 impl Words {
     /// An empty set.
@@ -67,13 +112,64 @@ impl Words {
 
     /// Empties it.
     pub fn clear(&mut self) {
-        self.records.clear();
-        self.is_cut = false;
-        if self.index.len() > 4 * SMALLEST {
-            self.index = vec![0; SMALLEST];
+        // A large index is kept, since the next section may be as large, and few places of it are
+        // taken by a small one.
+        if self.records.len() * FEW < self.index.len() {
+            for n in (0..self.records.len()).rev() {
+                let place = self.place_of(n);
+                self.index[place] = 0;
+            }
         } else {
             self.index.fill(0);
         }
+        self.records.clear();
+        self.is_cut = false;
+    }
+
+    /// Finds out what around an access that was just made is in the set, as it is accessed there.
+    /// False if that is not all of its words: then nothing is known but that it was made.
+    pub fn cover(
+        &self,
+        covered: &mut Covered,
+        address: u64,
+        bytes: u64,
+        how: How,
+        hint: Hint,
+    ) -> bool {
+        if covered.contains(address, bytes) {
+            return true;
+        }
+        let mut start = address & !7;
+        let Some(end) = address.checked_add(bytes).and_then(|end| end.checked_next_multiple_of(8))
+        else {
+            return false;
+        };
+        let is_full = |place: usize, word: u64| {
+            let record = self.records.get(place);
+            record.is_some_and(|record| record.address == word && how.is_all_in(record))
+        };
+        // Its words came into the set one behind the other, or are looked for in vain.
+        let last = hint.0 as usize;
+        let count = ((end - start) / 8) as usize;
+        if last + 1 < count || !(0..count).all(|n| is_full(last - n, end - 8 * (n as u64 + 1))) {
+            return false;
+        }
+        let mut end = end;
+        for ahead in 1..=AHEAD {
+            if end == covered.start {
+                end = covered.end;
+                break;
+            }
+            if !is_full(last + ahead, end) {
+                break;
+            }
+            end += 8;
+        }
+        if covered.end == start {
+            start = covered.start;
+        }
+        *covered = Covered { start, end };
+        true
     }
 
     /// Adds `bytes` bytes from `address` on.
@@ -118,6 +214,15 @@ impl Words {
         // A multiplicative hash (Knuth, volume 3, section 6.4), from its high bits.
         let hash = word.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (hash >> (64 - self.index.len().trailing_zeros())) as usize
+    }
+
+    /// The place of the index that a record has.
+    fn place_of(&self, n: usize) -> usize {
+        let mut place = self.place(self.records[n].address);
+        while self.index[place] != n as u32 + 1 {
+            place = (place + 1) & (self.index.len() - 1);
+        }
+        place
     }
 
     #[inline(never)]

@@ -4,44 +4,46 @@ use syncline_trace::layout::{NONE, ObjectRecord, WordRecord};
 use syncline_trace::writer::Contents;
 
 use crate::engine::context::Context;
+use crate::engine::open::Open;
 use crate::{clock, heap, thread};
 
-/// Makes the records, and gives the context back.
+/// Writes what is left, and gives the context back.
 pub fn finish(context: &mut Context) {
+    // A handler of a signal that comes meanwhile must not write too.
+    let set_busy = |busy| thread::current().map(|t| core::mem::replace(&mut t.busy, busy));
+    let was_busy = set_busy(true);
     context.drain();
-    if let Some(thread) = thread::current() {
-        // A handler of a signal that comes meanwhile must not write too.
-        let was_busy = core::mem::replace(&mut thread.busy, true);
-        let engine = context.engine();
-        let (stack, objects) = (engine.sections.stack, &mut engine.objects);
-        for section in &mut engine.sections.done {
-            find_objects(section.words.records(), stack, objects);
-            let lock = heap::block_of(section.record.lock);
-            section.record.incarnation = lock.map_or(0, |block| block.serial);
-            let contents = Contents {
-                objects,
-                words: section.words.records(),
-                steps: &section.steps,
-                system_calls: &section.calls,
-            };
-            if !thread.writer.section(&section.record, &contents) {
-                thread.process.file_is_full();
-            }
-        }
-        if let Some(began) = context.engine().began {
-            let spent = clock::of_thread().saturating_sub(began);
-            let engine = context.engine();
-            let spent = spent.saturating_sub(engine.in_kernel);
-            thread.process.add_cost(spent, engine.others_waited);
-        }
-        thread.busy = was_busy;
-    }
     let engine = context.engine();
+    if let Some(began) = engine.began
+        && let Some(thread) = thread::current()
+    {
+        let spent = clock::of_thread().saturating_sub(began);
+        let spent = spent.saturating_sub(engine.in_kernel);
+        thread.process.add_cost(spent, engine.others_waited);
+    }
+    set_busy(was_busy.unwrap_or(false));
     engine.in_kernel = 0;
     engine.others_waited = false;
-    engine.sections.clear_done();
-    engine.sections.open.clear();
+    engine.sections.clear();
     context.give_back();
+}
+
+/// Writes a section that has ended. What a handler of a signal locks meanwhile is not recorded: see
+/// [`finish`], and while a section goes on, a handler's calls are known to be foreign to it.
+pub fn write(section: &mut Open, stack: (u64, u64), objects: &mut Vec<ObjectRecord>) {
+    let Some(thread) = thread::current() else { return };
+    find_objects(section.words.records(), stack, objects);
+    let lock = heap::block_of(section.record.lock);
+    section.record.incarnation = lock.map_or(0, |block| block.serial);
+    let contents = Contents {
+        objects,
+        words: section.words.records(),
+        steps: &section.steps,
+        system_calls: &section.calls,
+    };
+    if !thread.writer.section(&section.record, &contents) {
+        thread.process.file_is_full();
+    }
 }
 
 /// Says of each word outside of the stack in which block of the heap it lies.

@@ -12,6 +12,8 @@ mod call;
 mod choose;
 mod finish;
 
+pub use finish::write;
+
 use syncline_trace::layout::{
     AFTER_WAIT, HANDLER, NONE, SHARED, STOP_JUMP, STOP_OTHER, SectionRecord, WAITED,
 };

@@ -23,10 +23,11 @@ use core::mem::offset_of;
 
 use iced_x86::{Encoder, InstructionInfoFactory};
 
-use super::block::{Access, Block};
+use super::block::{Access, Block, Shape};
 use super::context::{Context, LOG_ROOM, spill_offset, unsure_offset};
 use super::emit::{Emitter, Memory, RAX, RCX, Reg};
 use super::exits::{self, Exit};
+use super::replay::entry_number;
 use decode::{End, is_jump};
 
 /// The log's entry and the cache have room for so many bytes of any block.
@@ -96,16 +97,18 @@ impl<'a> Translator<'a> {
         self.end(&end, start + length, last, exits);
         // Now the number of slots is known.
         let size = 8 * (i32::from(self.slots) + 1);
-        slot_count.set(size);
+        slot_count.set(size, entry_number(id, self.slots));
         let memory_steps = decoded.iter().filter(|d| !d.operands.is_empty()).count();
         let steps = decoded.iter().map(|d| (d.instruction.ip() - start) as u16).collect();
+        let accesses = core::mem::take(&mut self.accesses).into_boxed_slice();
         Block {
             start,
             slots: u32::from(self.slots),
             host,
             steps,
             memory_steps: memory_steps as u32,
-            accesses: core::mem::take(&mut self.accesses).into_boxed_slice(),
+            is_plain: accesses.iter().all(|access| matches!(access.shape, Shape::Plain(_))),
+            accesses,
         }
     }
 
@@ -143,7 +146,7 @@ impl<'a> Translator<'a> {
         e.lea(RAX, RAX, 0);
         let lea = e.at - 4;
         e.store_field(offset_of!(Context, log), RAX);
-        e.store_value(RAX, 0, id);
+        e.store_value(RAX, 0, 0);
         let number = e.at - 8;
         let (log, work) = self.free.unwrap_or((RCX, RCX));
         if self.free.is_some() {
@@ -168,20 +171,21 @@ impl<'a> Translator<'a> {
     }
 }
 
-/// Where the entry's size is to be put when it is known.
+/// Where the entry's size and its number are to be put when they are known.
 struct Patch {
     lea: u64,
     number: u64,
 }
 
 impl Patch {
-    fn set(&self, size: i32) {
+    fn set(&self, size: i32, number: u32) {
         let write = |at: u64, value: i32| {
             // SAFETY: places in code that was just written.
             unsafe { (at as *mut i32).write_unaligned(value) };
         };
         write(self.lea, -size);
         write(self.number, size - 8);
+        write(self.number + 4, number as i32);
     }
 }
 
