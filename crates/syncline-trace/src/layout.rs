@@ -26,7 +26,7 @@ use syncline_recording::layout::Region;
 /// The first eight bytes of a file.
 pub const MAGIC: [u8; 8] = *b"SYNTRACE";
 /// The version of this layout. A reader takes no other.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Bytes from the start of the file to the first region.
 pub const HEADER_SIZE: usize = 4096;
 /// Chunks begin at multiples of this many bytes of the arena, and are multiples of it.

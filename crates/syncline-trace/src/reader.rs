@@ -16,7 +16,7 @@ use crate::layout::{
     CountRecord, Header, MAGIC, ObjectRecord, RECORD_COUNT, RECORD_SECTION, SectionRecord,
     StepRecord, SystemCallRecord, ThreadRecord, VERSION, WordRecord,
 };
-use crate::packed::{self, Arrays, Before};
+use crate::packed::{Arrays, Reading};
 use crate::records::{self, Record};
 
 /// A thread of the file.
@@ -84,14 +84,14 @@ impl Trace {
         let threads = records.iter().enumerate().filter(|(_, record)| record.tid != 0);
         let threads = threads.map(|(i, &record)| Thread { index: i as u32, record }).collect();
         let (mut sections, mut counts) = (Vec::new(), Vec::new());
-        let mut before = Before::default();
+        let mut reading = Reading::default();
         records::for_each(&source, &header, |Record { thread, is_first, kind, bytes }| {
             if is_first {
-                before = Before::default();
+                reading = Reading::default();
             }
             match kind {
                 RECORD_SECTION => sections.push(
-                    section(thread, bytes, &mut before)
+                    section(thread, bytes, &mut reading)
                         .ok_or_else(|| source.damaged("a section is not as long as it says"))?,
                 ),
                 RECORD_COUNT => counts.push((
@@ -148,8 +148,8 @@ impl Trace {
     }
 }
 
-fn section(thread: u32, bytes: &[u8], before: &mut Before) -> Option<Section> {
-    let (record, Arrays { objects, words, steps, system_calls }) = packed::read(before, bytes)?;
+fn section(thread: u32, bytes: &[u8], reading: &mut Reading) -> Option<Section> {
+    let (record, Arrays { objects, words, steps, system_calls }) = reading.read(bytes)?;
     Some(Section { thread, record, objects, words, steps, system_calls })
 }
 

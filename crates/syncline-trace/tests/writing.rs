@@ -172,6 +172,41 @@ fn any_section_is_read_as_it_was_written() {
     assert!(trace.header.arena_used > 2 * CHUNK, "some were the first of a chunk");
 }
 
+/// Sections that execute the same, on other data, take little more than their addresses.
+#[test]
+fn what_is_executed_again_is_written_once() {
+    const SECTIONS: u64 = 5000;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = create(folder.path());
+    let mut writer = file.thread(1, 0..0, 0).expect("room");
+    // Of four kinds, of which the last one is all steps without data.
+    let made = |n: u64| {
+        let kind = n % 4;
+        let steps = (0..if kind == 3 { 900 } else { 40 + kind }).map(|i| {
+            let accesses = u32::from(kind != 3 && i % 4 == 0);
+            let (low, high) = if accesses == 0 { (u64::MAX, 0) } else { (n << 8, (n << 8) + 7) };
+            StepRecord { address: 0x4000 + 4 * i, low, high, times: 1, accesses }
+        });
+        let mut words = words(8 + kind);
+        words.iter_mut().for_each(|word| word.address += n << 8);
+        (words, steps.collect::<Vec<_>>())
+    };
+    for n in 0..SECTIONS {
+        let (words, steps) = made(n);
+        let contents = Contents { words: &words, steps: &steps, ..Contents::default() };
+        assert!(writer.section(&section(1, n), &contents));
+    }
+    let trace = read(folder.path());
+    assert_eq!(trace.sections.len() as u64, SECTIONS);
+    for (n, section) in trace.sections.iter().enumerate() {
+        let (words, steps) = made(n as u64);
+        assert!(*section.words == *words && *section.steps == *steps, "section {n}");
+    }
+    // 1800 bytes for each that is all steps, and some 60 for the others.
+    let bytes = trace.header.arena_used / SECTIONS;
+    assert!((450..550).contains(&bytes), "{bytes} bytes a section");
+}
+
 type Arrays = (Vec<ObjectRecord>, Vec<WordRecord>, Vec<StepRecord>, Vec<SystemCallRecord>);
 
 /// One with numbers of all sizes.

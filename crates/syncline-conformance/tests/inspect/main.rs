@@ -4,6 +4,7 @@
 //! The library is preloaded directly, with the environment that the command sets, so that nothing
 //! but the tracing is tested here.
 
+mod again;
 mod exact;
 mod often;
 mod programs;

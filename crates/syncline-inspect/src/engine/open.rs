@@ -47,7 +47,8 @@ struct Ran {
     looked_at: u32,
     /// Its windows hold.
     has_windows: bool,
-    /// When its windows are made next: the rarer, the less they were of use.
+    /// When its windows are made next, and after how many times then: the rarer, the less they were
+    /// of use.
     next_windows: u32,
     wait: u32,
     /// Where its accesses begin in [`Open::touched`].
@@ -88,6 +89,7 @@ const NOTHING: Touched = Touched {
     covered: Covered::NOTHING,
 };
 
+/// Windows in which so many entries lay one after the other were of use.
 const ENOUGH: u32 = 8;
 
 /// A block's windows are made once in so many times that it runs, at the rarest.
@@ -134,9 +136,9 @@ impl Open {
         ran.times += 1;
         if ran.has_windows {
             let windows = &self.windows[ran.first_window..][..slots.len()];
-            let outside = slots.iter().zip(windows);
-            let outside = outside.filter(|(s, w)| s.wrapping_sub(w.first) >= w.count);
-            if outside.count() == 0 {
+            // All of them, without a branch for each.
+            let left = slots.iter().zip(windows).filter(|(slot, window)| window.is_left_by(**slot));
+            if left.count() == 0 {
                 return;
             }
         }
@@ -147,41 +149,50 @@ impl Open {
     fn look_at(&mut self, place: usize, block: &Block, slots: &[u64], places: Places) {
         let ran = &mut self.blocks[place];
         let touched = &mut self.touched[ran.first..][..block.accesses.len()];
-        if settle(ran, touched, ran.times - 1) >= ENOUGH {
-            ran.wait = 1;
-        }
+        let passed_over = settle(ran, touched, ran.times - 1);
         ran.looked_at = ran.times;
-        let words = &mut self.words;
-        let Places { stack, fs } = places;
-        for (access, touched) in block.accesses.iter().zip(&mut *touched) {
-            let at = access.start(slots, fs);
+        for (access, touched) in block.accesses.iter().zip(touched) {
+            let was_outside = touched.outside;
+            let at = access.start(slots, places.fs);
+            let words = &mut self.words;
             match access.shape {
                 // Nearly all are such.
-                Shape::Plain(size) => touched.touch(words, access, at, size.into(), stack),
+                Shape::Plain(size) => touched.touch(words, access, at, size.into(), places.stack),
                 _ => access.other_pieces(at, slots, &mut |address, bytes| {
                     if bytes > 0 {
-                        touched.touch(words, access, address, bytes, stack);
+                        touched.touch(words, access, address, bytes, places.stack);
                     }
                 }),
             }
+            // What is in the windows counts as this one does.
+            ran.has_windows &= was_outside == touched.outside;
+        }
+        if passed_over >= ENOUGH {
+            ran.wait = 1;
         }
         // Most blocks of a short section run once.
         if ran.times >= ran.next_windows && block.is_plain {
             ran.next_windows = ran.times + ran.wait;
             ran.wait = LONGEST_WAIT.min(ran.wait * 2);
-            let windows = &mut self.windows[ran.first_window..][..slots.len()];
-            let alone = Window { first: 0, count: u64::MAX };
-            windows.fill(alone);
-            for (access, touched) in block.accesses.iter().zip(touched) {
-                let Address::Slot(slot, plus) = access.address else { continue };
-                let slot = usize::from(slot);
-                let fs = if access.in_fs { fs } else { 0 };
-                let at = slots[slot].wrapping_add_signed(plus.into()).wrapping_add(fs);
-                let (down, up) = touched.room(access, at, words, stack);
-                windows[slot].narrow(slots[slot], down, up);
-            }
-            ran.has_windows = true;
+            self.make_windows(place, block, slots, places);
         }
+    }
+
+    /// Works out with which words of an entry its block would add nothing, around these.
+    #[inline(never)]
+    fn make_windows(&mut self, place: usize, block: &Block, slots: &[u64], places: Places) {
+        let ran = &mut self.blocks[place];
+        let touched = &mut self.touched[ran.first..][..block.accesses.len()];
+        let windows = &mut self.windows[ran.first_window..][..slots.len()];
+        windows.fill(Window::ALL);
+        for (access, touched) in block.accesses.iter().zip(touched) {
+            let Address::Slot(slot, _) = access.address else { continue };
+            let slot = usize::from(slot);
+            let at = access.start(slots, places.fs);
+            let (down, up) = touched.room(access, at, &self.words, places.stack);
+            windows[slot].narrow(slots[slot], down, up);
+        }
+        ran.has_windows = true;
     }
 
     #[inline]
@@ -245,7 +256,8 @@ impl Open {
     }
 }
 
-/// Counts what was done since the accesses were looked at, up to the time with this number.
+/// Counts what was done since the accesses were looked at, up to the time with this number; how
+/// often the block was passed over.
 fn settle(ran: &mut Ran, touched: &mut [Touched], times: u32) -> u32 {
     let since = times - ran.looked_at;
     if since == 0 {
@@ -259,6 +271,7 @@ fn settle(ran: &mut Ran, touched: &mut [Touched], times: u32) -> u32 {
 }
 
 impl Touched {
+    /// Adds memory that was accessed.
     #[inline(always)]
     fn touch(
         &mut self,
@@ -302,9 +315,17 @@ impl Touched {
 }
 
 impl Window {
+    /// All but one value, which stands for all.
+    const ALL: Window = Window { first: 0, count: u64::MAX };
+
+    #[inline(always)]
+    fn is_left_by(&self, value: u64) -> bool {
+        value.wrapping_sub(self.first) >= self.count
+    }
+
     /// Leaves so many values below and above this one.
     fn narrow(&mut self, value: u64, down: u64, up: u64) {
-        if self.count == u64::MAX {
+        if self.count == Window::ALL.count {
             *self = Window { first: value.wrapping_sub(down), count: down + up + 1 };
             return;
         }

@@ -9,9 +9,6 @@ const SMALLEST: usize = 256;
 /// them, and costs as much as a thousand others.
 const LARGEST: usize = 1 << 17;
 
-/// The index is emptied place by place where it has more than so many for a word of the set.
-const FEW: usize = 16;
-
 /// How many words further an access looks whether they are in the set, each time that it leaves what
 /// it knows.
 const AHEAD: usize = 32;
@@ -58,8 +55,11 @@ impl How {
 pub struct Words {
     /// Something was left out, since it would have become too large.
     pub is_cut: bool,
-    /// Open addressing: place in `records` plus 1, or 0.
+    /// Open addressing: place in `records` plus 1, or 0. Memory that a large set needed is kept for
+    /// the next one, and left out of use until then: a small set is to be small in the caches.
     index: Vec<u32>,
+    /// So many places of it are in use, a power of two; the others are 0.
+    places: usize,
     records: Vec<WordRecord>,
 }
 
@@ -102,7 +102,7 @@ impl Covered {
 impl Words {
     /// An empty set.
     pub fn new() -> Words {
-        Words { is_cut: false, index: vec![0; SMALLEST], records: Vec::new() }
+        Words { is_cut: false, index: vec![0; SMALLEST], places: SMALLEST, records: Vec::new() }
     }
 
     /// Its words.
@@ -112,16 +112,8 @@ impl Words {
 
     /// Empties it.
     pub fn clear(&mut self) {
-        // A large index is kept, since the next section may be as large, and few places of it are
-        // taken by a small one.
-        if self.records.len() * FEW < self.index.len() {
-            for n in (0..self.records.len()).rev() {
-                let place = self.place_of(n);
-                self.index[place] = 0;
-            }
-        } else {
-            self.index.fill(0);
-        }
+        self.index[..self.places].fill(0);
+        self.places = SMALLEST;
         self.records.clear();
         self.is_cut = false;
     }
@@ -213,16 +205,7 @@ impl Words {
     fn place(&self, word: u64) -> usize {
         // A multiplicative hash (Knuth, volume 3, section 6.4), from its high bits.
         let hash = word.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (hash >> (64 - self.index.len().trailing_zeros())) as usize
-    }
-
-    /// The place of the index that a record has.
-    fn place_of(&self, n: usize) -> usize {
-        let mut place = self.place(self.records[n].address);
-        while self.index[place] != n as u32 + 1 {
-            place = (place + 1) & (self.index.len() - 1);
-        }
-        place
+        (hash >> (64 - self.places.trailing_zeros())) as usize
     }
 
     #[inline(never)]
@@ -232,7 +215,7 @@ impl Words {
             match self.index[place] {
                 0 => break,
                 n if self.records[n as usize - 1].address == word => return n as usize - 1,
-                _ => place = (place + 1) & (self.index.len() - 1),
+                _ => place = (place + 1) & (self.places - 1),
             }
         }
         self.records.push(WordRecord {
@@ -245,18 +228,22 @@ impl Words {
             flags: 0,
         });
         self.index[place] = self.records.len() as u32;
-        if self.records.len() * 2 > self.index.len() {
+        if self.records.len() * 2 > self.places {
             self.grow();
         }
         self.records.len() - 1
     }
 
     fn grow(&mut self) {
-        self.index = vec![0; self.index.len() * 2];
+        self.index[..self.places].fill(0);
+        self.places *= 2;
+        if self.index.len() < self.places {
+            self.index.resize(self.places, 0);
+        }
         for n in 0..self.records.len() {
             let mut place = self.place(self.records[n].address);
             while self.index[place] != 0 {
-                place = (place + 1) & (self.index.len() - 1);
+                place = (place + 1) & (self.places - 1);
             }
             self.index[place] = n as u32 + 1;
         }

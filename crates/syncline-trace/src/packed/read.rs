@@ -1,6 +1,6 @@
 //! The side that reads, and trusts nothing.
 
-use super::{ALL_ACCESS, Before, NO_ACCESS, with};
+use super::{ALL_ACCESS, Before, LENGTH, LONGER, NO_ACCESS, NUMBER, SOME_ACCESS, with};
 use crate::layout::{
     ObjectRecord, PLAINLY_READ, PLAINLY_WRITTEN, SectionRecord, StepRecord, SystemCallRecord,
     WordRecord,
@@ -15,47 +15,54 @@ pub(crate) struct Arrays {
     pub system_calls: Box<[SystemCallRecord]>,
 }
 
-/// Reads a section; none if the bytes are no section.
-pub(crate) fn read(before: &mut Before, bytes: &[u8]) -> Option<(SectionRecord, Arrays)> {
-    let mut eye = Eye { rest: bytes };
-    let mut s: SectionRecord = bytemuck::Zeroable::zeroed();
-    s.lock = eye.difference(before.lock)?;
-    s.site = eye.difference(before.site)?;
-    s.acquired = eye.difference(before.acquired)?;
-    s.released = eye.difference(s.acquired)?;
-    s.waited = eye.number()?;
-    s.order = eye.difference(s.acquired)?;
-    s.outer = eye.number()?;
-    s.incarnation = eye.difference(before.incarnation)?;
-    s.holder = eye.small()?.wrapping_sub(1);
-    for number in [&mut s.flags, &mut s.stopped, &mut s.op] {
-        *number = eye.small()?;
+/// What is known of the chunk that sections are read from.
+#[derive(Default)]
+pub(crate) struct Reading {
+    before: Before,
+    /// The forms so far.
+    forms: Vec<Box<[u8]>>,
+}
+
+impl Reading {
+    /// Reads a section; none if the bytes are no section.
+    pub(crate) fn read(&mut self, bytes: &[u8]) -> Option<(SectionRecord, Arrays)> {
+        let (number, rest) = bytes.split_first_chunk::<NUMBER>()?;
+        let (form, rest) = match u16::from_le_bytes(*number) {
+            0 => {
+                let (length, rest) = rest.split_first_chunk::<LENGTH>()?;
+                let (form, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+                self.forms.push(form.into());
+                (form, rest)
+            }
+            number => {
+                let form = &**self.forms.get(usize::from(number) - 1)?;
+                if form.len() > LONGER * rest.len() {
+                    return None;
+                }
+                (form, rest)
+            }
+        };
+        let mut data = Eye { rest };
+        let mut section = data.head(self.before)?;
+        let mut form = Eye { rest: form };
+        form.counts(&mut section)?;
+        let s = &mut section;
+        let arrays = Arrays {
+            objects: form.objects(s, &mut data)?,
+            words: form.words(s, &mut data, self.before.word)?,
+            steps: form.steps(s, &mut data)?,
+            system_calls: form.array(s.system_calls, 2, |form| {
+                Some(SystemCallRecord { number: form.small()?, times: form.small()? })
+            })?,
+        };
+        // What is left only fills up a word.
+        if !form.rest.is_empty() || data.rest.len() >= 8 {
+            return None;
+        }
+        s.steps = arrays.steps.len() as u32;
+        self.before = self.before.after(s, arrays.words.first().map(|word| word.address));
+        Some((section, arrays))
     }
-    s.instructions = eye.number()?;
-    s.memory_instructions = eye.number()?;
-    s.allocations = eye.small()?;
-    s.frees = eye.small()?;
-    for count in [&mut s.objects, &mut s.words, &mut s.steps, &mut s.system_calls] {
-        *count = eye.small()?;
-    }
-    let arrays = Arrays {
-        objects: eye.objects(s.objects)?,
-        words: eye.words(s.words, before.word, s.site)?,
-        steps: eye.steps(s.steps, &mut before.step)?,
-        system_calls: eye.array(s.system_calls, 2, |eye| {
-            Some(SystemCallRecord { number: eye.small()?, times: eye.small()? })
-        })?,
-    };
-    // What is left only fills up a word.
-    if eye.rest.len() >= 8 {
-        return None;
-    }
-    s.steps = arrays.steps.len() as u32;
-    let Before { step, .. } = *before;
-    let word = arrays.words.first().map_or(before.word, |word| word.address);
-    let SectionRecord { lock, site, acquired, incarnation, .. } = s;
-    *before = Before { lock, site, acquired, incarnation, word, step };
-    Some((s, arrays))
 }
 
 struct Eye<'a> {
@@ -108,23 +115,58 @@ impl Eye<'_> {
         Some(all.into_boxed_slice())
     }
 
-    fn objects(&mut self, count: u32) -> Option<Box<[ObjectRecord]>> {
-        let (mut start, mut site) = (0, 0);
-        self.array(count, 4, |eye| {
-            start = eye.difference(start)?;
-            let size = eye.number()?;
-            site = eye.difference(site)?;
-            Some(ObjectRecord { start, size, site, serial: eye.number()? })
+    /// The record's fields that are not the form's.
+    fn head(&mut self, before: Before) -> Option<SectionRecord> {
+        let mut s: SectionRecord = bytemuck::Zeroable::zeroed();
+        s.lock = self.difference(before.lock)?;
+        s.site = self.difference(before.site)?;
+        s.acquired = self.difference(before.acquired)?;
+        s.released = self.difference(s.acquired)?;
+        s.waited = self.number()?;
+        s.order = self.difference(s.acquired)?;
+        s.outer = self.number()?;
+        s.incarnation = self.difference(before.incarnation)?;
+        s.holder = self.small()?.wrapping_sub(1);
+        s.flags = self.small()?;
+        s.stopped = self.small()?;
+        Some(s)
+    }
+
+    /// The record's fields that are the form's.
+    fn counts(&mut self, s: &mut SectionRecord) -> Option<()> {
+        s.op = self.small()?;
+        s.instructions = self.number()?;
+        s.memory_instructions = self.number()?;
+        let SectionRecord { allocations, frees, words, steps, objects, system_calls, .. } = s;
+        for number in [allocations, frees, words, steps, objects, system_calls] {
+            *number = self.small()?;
+        }
+        Some(())
+    }
+
+    fn objects(&mut self, s: &SectionRecord, data: &mut Eye<'_>) -> Option<Box<[ObjectRecord]>> {
+        let (mut start, mut site) = (0, s.site);
+        self.array(s.objects, 2, |form| {
+            site = form.difference(site)?;
+            let size = form.number()?;
+            start = data.difference(start)?;
+            Some(ObjectRecord { start, size, site, serial: data.number()? })
         })
     }
 
-    fn words(&mut self, count: u32, mut address: u64, mut by: u64) -> Option<Box<[WordRecord]>> {
-        self.array(count, 3, |eye| {
-            let which = eye.byte()?;
+    fn words(
+        &mut self,
+        s: &SectionRecord,
+        data: &mut Eye<'_>,
+        mut address: u64,
+    ) -> Option<Box<[WordRecord]>> {
+        let mut by = s.site;
+        self.array(s.words, 2, |form| {
+            let which = form.byte()?;
             let has = |flag: u8| which & flag != 0;
-            address = eye.difference(address >> 3)? << 3;
+            address = data.difference(address >> 3)? << 3;
             let mut bytes = |some, all| match (has(some), has(all)) {
-                (true, _) => eye.byte(),
+                (true, _) => form.byte(),
                 (false, all) => Some(if all { 0xff } else { 0 }),
             };
             let read = bytes(with::READ, with::READ_ALL)?;
@@ -133,7 +175,7 @@ impl Eye<'_> {
                 if !is {
                     return Some(0);
                 }
-                by = eye.difference(by)?;
+                by = form.difference(by)?;
                 Some(by)
             };
             let reader = instruction(has(with::READER))?;
@@ -141,31 +183,27 @@ impl Eye<'_> {
             let flag = |is: bool, flag: u16| if is { flag } else { 0 };
             let flags = flag(has(with::PLAINLY_READ), PLAINLY_READ)
                 | flag(has(with::PLAINLY_WRITTEN), PLAINLY_WRITTEN);
-            let object = eye.small()?.wrapping_sub(1);
+            let object = form.small()?.wrapping_sub(1);
             Some(WordRecord { address, reader, writer, object, read, written, flags })
         })
     }
 
-    fn steps(&mut self, count: u32, first: &mut u64) -> Option<Box<[StepRecord]>> {
-        let (mut address, mut last_low) = (*first, 0);
-        let steps = self.array(count, 2, |eye| {
-            address = eye.difference(address)?;
-            let number = eye.number()?;
+    fn steps(&mut self, s: &SectionRecord, data: &mut Eye<'_>) -> Option<Box<[StepRecord]>> {
+        let (mut address, mut last_low) = (s.site, 0);
+        let steps = self.array(s.steps, 2, |form| {
+            address = form.difference(address)?;
+            let number = form.number()?;
             let times = u32::try_from(number >> 2).ok()?;
-            let accesses = match number & 3 {
-                NO_ACCESS => 0,
-                ALL_ACCESS => times,
-                _ => eye.small()?,
-            };
-            let (mut low, mut high) = (u64::MAX, 0);
-            if number & 3 != NO_ACCESS {
-                low = eye.difference(last_low)?;
-                high = low.wrapping_add(eye.number()?);
-                last_low = low;
+            let access = number & 3;
+            if access == NO_ACCESS {
+                return Some(StepRecord { address, low: u64::MAX, high: 0, times, accesses: 0 });
             }
-            Some(StepRecord { address, low, high, times, accesses })
+            let accesses = if access == SOME_ACCESS { form.small()? } else { times };
+            let low = data.difference(last_low)?;
+            last_low = low;
+            let more = if access == ALL_ACCESS { form.number()? } else { data.number()? };
+            Some(StepRecord { address, low, high: low.wrapping_add(more), times, accesses })
         })?;
-        *first = steps.first().map_or(*first, |step| step.address);
         Some(added_up(steps.into_vec()))
     }
 }

@@ -1,23 +1,140 @@
 //! The side that writes, from inside the program.
 
-use super::{ALL_ACCESS, Before, Contents, NO_ACCESS, SOME_ACCESS, with};
-use crate::layout::{
-    ObjectRecord, PLAINLY_READ, PLAINLY_WRITTEN, SectionRecord, StepRecord, WordRecord,
-};
+use core::fmt;
 
-/// Writes a section, and says how many bytes it takes. If these are more than there is room for,
-/// what was written is of no use, nor is what `before` is then.
-///
-/// The four counts of the record are taken from the contents.
-pub fn write(
-    before: &mut Before,
-    section: &SectionRecord,
-    contents: &Contents<'_>,
-    to: &mut [u8],
-) -> usize {
-    let mut pen = Pen { to, at: 0 };
-    *before = pen.section(*before, section, contents);
-    pen.at
+use super::{
+    ALL_ACCESS, Before, Contents, LENGTH, LONGER, NO_ACCESS, NUMBER, SOME_ACCESS, WIDE,
+    WIDE_ACCESS, with,
+};
+use crate::layout::{PLAINLY_READ, PLAINLY_WRITTEN, SectionRecord, StepRecord, WordRecord};
+
+/// What is known of the chunk that sections are written to.
+#[derive(Clone)]
+pub struct Writing {
+    before: Before,
+    forms: Forms,
+}
+
+impl fmt::Debug for Writing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writing").field("forms", &self.forms.count).finish_non_exhaustive()
+    }
+}
+
+impl Writing {
+    /// To an empty chunk.
+    pub const fn new() -> Writing {
+        let before = Before { lock: 0, site: 0, acquired: 0, incarnation: 0, word: 0 };
+        Writing { before, forms: Forms { count: 0, known: [Known::NOTHING; FORMS] } }
+    }
+
+    /// Writes a section to a place of the chunk, and says how many bytes it takes. The four counts
+    /// of its record are taken from the contents.
+    ///
+    /// # Errors
+    /// How many bytes it would take, at most, if there is no room for it. Nothing is known of it
+    /// then, and what was written behind the place is of no use.
+    pub fn write(
+        &mut self,
+        chunk: &mut [u8],
+        at: usize,
+        section: &SectionRecord,
+        contents: &Contents<'_>,
+    ) -> Result<usize, usize> {
+        let start = at + NUMBER + LENGTH;
+        let mut pen = Pen { to: chunk, at: start };
+        pen.form(section, contents);
+        let end = pen.at;
+        let length = end - start;
+        let known = pen.to.get(start..end).and_then(|form| self.forms.find(form, pen.to));
+        pen.head(section, self.before);
+        pen.data(contents, self.before.word);
+        let rest = pen.at - end;
+        let most = pen.at - at;
+        let room = pen.to.len();
+        if most > room.saturating_sub(at) {
+            return Err(most);
+        }
+        let written = match known {
+            Some(number) if length <= LONGER * rest => {
+                chunk[at..at + NUMBER].copy_from_slice(&number.to_le_bytes());
+                chunk.copy_within(end..end + rest, at + NUMBER);
+                NUMBER + rest
+            }
+            _ => {
+                chunk[at..at + NUMBER].fill(0);
+                chunk[at + NUMBER..start].copy_from_slice(&(length as u32).to_le_bytes());
+                self.forms.add(start, length, chunk);
+                most
+            }
+        };
+        self.before = self.before.after(section, contents.words.first().map(|word| word.address));
+        Ok(written)
+    }
+}
+
+impl Default for Writing {
+    fn default() -> Writing {
+        Writing::new()
+    }
+}
+
+/// The forms of a chunk, as far as they are remembered.
+#[derive(Clone)]
+struct Forms {
+    count: u16,
+    /// By their bytes; of two with the same place the later one.
+    known: [Known; FORMS],
+}
+
+const FORMS: usize = 256;
+
+#[derive(Clone, Copy)]
+struct Known {
+    number: u16,
+    mixed: u16,
+    length: u32,
+    at: u32,
+}
+
+impl Known {
+    const NOTHING: Known = Known { number: 0, mixed: 0, length: 0, at: 0 };
+}
+
+impl Forms {
+    /// The number of a form that the chunk has.
+    fn find(&self, form: &[u8], chunk: &[u8]) -> Option<u16> {
+        let mixed = mix(form);
+        let known = self.known[usize::from(mixed) % FORMS];
+        let is_same = || chunk.get(known.at as usize..)?.get(..form.len()).map(|old| old == form);
+        let alike =
+            known.number != 0 && known.mixed == mixed && known.length as usize == form.len();
+        (alike && is_same() == Some(true)).then_some(known.number)
+    }
+
+    /// Gives the next number to a form of the chunk.
+    fn add(&mut self, at: usize, length: usize, chunk: &[u8]) {
+        // Behind the last number forms are not counted any more.
+        let Some(number) = self.count.checked_add(1) else { return };
+        self.count = number;
+        let mixed = mix(&chunk[at..at + length]);
+        let known = Known { number, mixed, length: length as u32, at: at as u32 };
+        self.known[usize::from(mixed) % FORMS] = known;
+    }
+}
+
+/// A number that differs for most different bytes (in the manner of FxHash).
+fn mix(bytes: &[u8]) -> u16 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let (eights, rest) = bytes.as_chunks::<8>();
+    let mut mixed = bytes.len() as u64;
+    for eight in eights {
+        mixed = (mixed.rotate_left(5) ^ u64::from_le_bytes(*eight)).wrapping_mul(ODD);
+    }
+    for byte in rest {
+        mixed = (mixed.rotate_left(5) ^ u64::from(*byte)).wrapping_mul(ODD);
+    }
+    (mixed >> 48) as u16
 }
 
 struct Pen<'a> {
@@ -49,59 +166,32 @@ impl Pen<'_> {
         self.number((difference << 1 ^ difference >> 63) as u64);
     }
 
-    fn section(&mut self, before: Before, s: &SectionRecord, contents: &Contents<'_>) -> Before {
-        self.difference(s.lock, before.lock);
-        self.difference(s.site, before.site);
-        self.difference(s.acquired, before.acquired);
-        self.difference(s.released, s.acquired);
-        self.number(s.waited);
-        self.difference(s.order, s.acquired);
-        self.number(s.outer);
-        self.difference(s.incarnation, before.incarnation);
-        self.number(u64::from(s.holder.wrapping_add(1)));
-        for number in [s.flags, s.stopped, s.op] {
-            self.number(number.into());
-        }
+    fn form(&mut self, s: &SectionRecord, contents: &Contents<'_>) {
+        self.number(s.op.into());
         self.number(s.instructions);
         self.number(s.memory_instructions);
-        for number in [s.allocations, s.frees] {
-            self.number(number.into());
-        }
+        self.number(s.allocations.into());
+        self.number(s.frees.into());
         let Contents { objects, words, steps, system_calls } = *contents;
-        for count in [objects.len(), words.len(), steps.len(), system_calls.len()] {
+        for count in [words.len(), steps.len(), objects.len(), system_calls.len()] {
             self.number(count as u64);
         }
-        self.objects(objects);
-        self.words(words, before.word, s.site);
-        self.steps(steps, before.step);
+        let mut site = s.site;
+        for object in objects {
+            self.difference(object.site, site);
+            self.number(object.size);
+            site = object.site;
+        }
+        self.words(words, s.site);
+        self.steps(steps, s.site);
         for call in system_calls {
             self.number(call.number.into());
             self.number(call.times.into());
         }
-        Before {
-            lock: s.lock,
-            site: s.site,
-            acquired: s.acquired,
-            incarnation: s.incarnation,
-            word: words.first().map_or(before.word, |word| word.address),
-            step: steps.first().map_or(before.step, |step| step.address),
-        }
     }
 
-    fn objects(&mut self, objects: &[ObjectRecord]) {
-        let (mut start, mut site) = (0, 0);
-        for object in objects {
-            self.difference(object.start, start);
-            self.number(object.size);
-            self.difference(object.site, site);
-            self.number(object.serial);
-            (start, site) = (object.start, object.site);
-        }
-    }
-
-    fn words(&mut self, words: &[WordRecord], mut address: u64, mut by: u64) {
+    fn words(&mut self, words: &[WordRecord], mut by: u64) {
         for word in words {
-            debug_assert!(word.address.is_multiple_of(8));
             let flag = |is: bool, flag: u8| if is { flag } else { 0 };
             let which = flag(word.reader != 0, with::READER)
                 | flag(word.writer != 0, with::WRITER)
@@ -118,8 +208,6 @@ impl Pen<'_> {
                     _ => with::WRITTEN,
                 };
             self.byte(which);
-            self.difference(word.address >> 3, address >> 3);
-            address = word.address;
             if which & with::READ != 0 {
                 self.byte(word.read);
             }
@@ -137,25 +225,67 @@ impl Pen<'_> {
     }
 
     fn steps(&mut self, steps: &[StepRecord], mut address: u64) {
-        let mut low = 0;
         for step in steps {
             self.difference(step.address, address);
             address = step.address;
-            let accesses = match step.accesses {
-                0 => NO_ACCESS,
-                all if all == step.times => ALL_ACCESS,
-                _ => SOME_ACCESS,
-            };
-            self.number(u64::from(step.times) << 2 | accesses);
-            if accesses == NO_ACCESS {
+            let access = access(step);
+            self.number(u64::from(step.times) << 2 | access);
+            match access {
+                ALL_ACCESS => self.number(step.high.wrapping_sub(step.low)),
+                SOME_ACCESS => self.number(step.accesses.into()),
+                _ => {}
+            }
+        }
+    }
+
+    fn head(&mut self, s: &SectionRecord, before: Before) {
+        self.difference(s.lock, before.lock);
+        self.difference(s.site, before.site);
+        self.difference(s.acquired, before.acquired);
+        self.difference(s.released, s.acquired);
+        self.number(s.waited);
+        self.difference(s.order, s.acquired);
+        self.number(s.outer);
+        self.difference(s.incarnation, before.incarnation);
+        self.number(u64::from(s.holder.wrapping_add(1)));
+        self.number(s.flags.into());
+        self.number(s.stopped.into());
+    }
+
+    fn data(&mut self, contents: &Contents<'_>, mut word_before: u64) {
+        let mut start = 0;
+        for object in contents.objects {
+            self.difference(object.start, start);
+            self.number(object.serial);
+            start = object.start;
+        }
+        for word in contents.words {
+            debug_assert!(word.address.is_multiple_of(8));
+            self.difference(word.address >> 3, word_before >> 3);
+            word_before = word.address;
+        }
+        let mut low = 0;
+        for step in contents.steps {
+            let access = access(step);
+            if access == NO_ACCESS {
                 continue;
             }
-            if accesses == SOME_ACCESS {
-                self.number(step.accesses.into());
-            }
             self.difference(step.low, low);
-            self.number(step.high.wrapping_sub(step.low));
             low = step.low;
+            if access != ALL_ACCESS {
+                self.number(step.high.wrapping_sub(step.low));
+            }
         }
+    }
+}
+
+/// How a step is accessed.
+#[inline]
+fn access(step: &StepRecord) -> u64 {
+    match step.accesses {
+        0 => NO_ACCESS,
+        all if all != step.times => SOME_ACCESS,
+        _ if step.high.wrapping_sub(step.low) < WIDE => ALL_ACCESS,
+        _ => WIDE_ACCESS,
     }
 }

@@ -12,7 +12,7 @@ use crate::layout::{
     CHUNK_MAGIC, ChunkHeader, CountRecord, RECORD_COUNT, RECORD_SECTION, RecordHeader,
     SectionRecord, ThreadRecord,
 };
-use crate::packed::{self, Before, Contents};
+use crate::packed::{Contents, Writing};
 
 /// A section that is its chunk's first takes up to so many bytes more than one that is told from
 /// another: six numbers, of which none takes more than ten bytes.
@@ -27,8 +27,8 @@ pub struct Writer {
     index: u32,
     chunk: *mut [u8],
     used: usize,
-    /// What the next section of the chunk is told from.
-    before: Before,
+    /// What the chunk's sections are told from.
+    writing: Writing,
     /// Not for two threads at once.
     not_sync: PhantomData<*mut ()>,
 }
@@ -42,7 +42,7 @@ impl Writer {
             index,
             chunk,
             used: 0,
-            before: Before::default(),
+            writing: Writing::new(),
             not_sync: PhantomData,
         }
     }
@@ -88,22 +88,31 @@ impl Writer {
         if !self.file.is_ours() {
             return false;
         }
-        let mut before = self.before;
-        let mut length = packed::write(&mut before, section, contents, self.room());
-        if length > self.room().len() {
-            before = Before::default();
-            let most = length.saturating_add(LONGER_IF_FIRST + size_of::<RecordHeader>());
-            if !self.next_chunk(most, true) {
-                self.file.count_dropped();
-                return false;
+        let written = match self.write(section, contents) {
+            Ok(written) => written,
+            Err(length) => {
+                let most = length.saturating_add(LONGER_IF_FIRST + size_of::<RecordHeader>());
+                if !self.next_chunk(most, true) {
+                    self.file.count_dropped();
+                    return false;
+                }
+                let Ok(written) = self.write(section, contents) else { return false };
+                written
             }
-            length = packed::write(&mut before, section, contents, self.room());
-        }
-        if !self.finish(RECORD_SECTION, length) {
-            return false;
-        }
-        self.before = before;
-        true
+        };
+        self.finish(RECORD_SECTION, written)
+    }
+
+    /// Writes a section to the chunk; how many bytes it takes, or would take.
+    fn write(&mut self, section: &SectionRecord, contents: &Contents<'_>) -> Result<usize, usize> {
+        let at = self.used + size_of::<RecordHeader>();
+        // SAFETY: the chunk is this thread's own, and real; nobody else writes to it, and nobody
+        // reads what is not a whole record.
+        let chunk = match self.chunk.is_null() {
+            true => &mut [][..],
+            false => unsafe { &mut *self.chunk },
+        };
+        self.writing.write(chunk, at, section, contents)
     }
 
     /// Appends counts; the same lock and site may come again and adds up.
@@ -156,6 +165,9 @@ impl Writer {
         if chunk.is_null() {
             return false;
         }
+        if !self.chunk.is_null() {
+            self.file.let_go(self.chunk);
+        }
         let used = size_of::<ChunkHeader>();
         let size = chunk.len() as u64;
         let header =
@@ -164,7 +176,7 @@ impl Writer {
         unsafe { chunk.cast::<ChunkHeader>().write(header) };
         self.chunk = chunk;
         self.used = used;
-        self.before = Before::default();
+        self.writing = Writing::new();
         true
     }
 }

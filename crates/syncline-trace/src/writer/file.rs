@@ -4,6 +4,7 @@ use core::ops::Range;
 use core::ptr::{null_mut, slice_from_raw_parts_mut};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use rustix::mm::{Advice, madvise};
 use syncline_interpose::populate;
 use syncline_recording::layout::{ModuleRecord, Region};
 
@@ -196,5 +197,13 @@ impl File {
             return none;
         }
         slice_from_raw_parts_mut(start, size as usize)
+    }
+
+    /// Takes a chunk that is full out of the process's memory. What was written stays in the file, and
+    /// comes back where it is accessed once more.
+    pub(super) fn let_go(self, chunk: *mut [u8]) {
+        // SAFETY: whole pages of a shared mapping of a file: no byte of it changes. If the kernel
+        // refuses, they stay.
+        let _ = unsafe { madvise(chunk.cast(), chunk.len(), Advice::LinuxDontNeed) };
     }
 }

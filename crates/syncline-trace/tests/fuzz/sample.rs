@@ -9,12 +9,12 @@ use syncline_trace::layout::{
     RECORD_COUNT, RECORD_SECTION, RecordHeader, SectionRecord, StepRecord, SystemCallRecord,
     ThreadRecord, VERSION, WAITED, WordRecord,
 };
-use syncline_trace::packed::{self, Before, Contents};
+use syncline_trace::packed::{Contents, Writing};
 
 /// Threads of the sample.
 pub const THREADS: usize = 2;
-/// Sections of each.
-pub const SECTIONS: usize = 3;
+/// Sections of each, of which two at a time have one form.
+pub const SECTIONS: usize = 6;
 
 const CAPACITY: usize = 4;
 const MODULES_AT: usize = HEADER_SIZE;
@@ -50,7 +50,7 @@ pub fn structure() -> Vec<usize> {
 /// The words of a section's address set.
 pub fn words(number: usize) -> Vec<WordRecord> {
     let word = |n: u64| WordRecord {
-        address: 0x5000 + 8 * n,
+        address: 0x5000 + 8 * (n + number as u64),
         reader: 0x1010,
         writer: if n == 0 { 0x1014 } else { 0 },
         object: if n == 0 { 0 } else { NONE },
@@ -58,14 +58,14 @@ pub fn words(number: usize) -> Vec<WordRecord> {
         written: if n == 0 { 0x0f } else { 0 },
         flags: 0,
     };
-    (0..number as u64).map(word).collect()
+    (0..number as u64 / 2).map(word).collect()
 }
 
 fn chunk(thread: u32) -> Vec<u8> {
     let mut records = Vec::new();
-    let mut before = Before::default();
+    let mut writing = Writing::new();
     for number in 0..SECTIONS {
-        append(&mut records, RECORD_SECTION, &section(&mut before, number));
+        section(&mut records, &mut writing, number);
     }
     let count = CountRecord {
         lock: 0x7000,
@@ -89,7 +89,8 @@ fn append(records: &mut Vec<u8>, kind: u32, bytes: &[u8]) {
     records.extend(bytes);
 }
 
-fn section(before: &mut Before, number: usize) -> Vec<u8> {
+/// Appends a section, told from those before it.
+fn section(records: &mut Vec<u8>, writing: &mut Writing, number: usize) {
     let words = words(number);
     let record = SectionRecord {
         lock: 0x7000,
@@ -109,10 +110,15 @@ fn section(before: &mut Before, number: usize) -> Vec<u8> {
     let call = SystemCallRecord { number: 1, times: 1 };
     let contents =
         Contents { objects: &[object], words: &words, steps: &[step], system_calls: &[call] };
-    let mut bytes = vec![0; 4096];
-    let length = packed::write(before, &record, &contents, &mut bytes);
-    bytes.truncate(length.next_multiple_of(8));
-    bytes
+    let start = records.len();
+    let at = start + size_of::<RecordHeader>();
+    records.resize(at + 4096, 0);
+    let length = writing.write(records, at, &record, &contents).expect("room");
+    records.truncate((at + length).next_multiple_of(8));
+    records[at + length..].fill(0);
+    let length = (records.len() - start) as u32;
+    let header = RecordHeader { kind: RECORD_SECTION, length };
+    records[start..at].copy_from_slice(bytes_of(&header));
 }
 
 fn put<T: Pod>(file: &mut [u8], at: usize, record: &T) {
