@@ -33,7 +33,8 @@ pub fn for_each(
         if offset >= source.size() {
             break;
         }
-        at += chunk(source, offset, &mut each)?;
+        // A length may be any number.
+        at = chunk(source, offset, &mut each)?.saturating_add(at);
     }
     Ok(())
 }
