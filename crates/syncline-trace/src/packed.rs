@@ -19,8 +19,9 @@
 //!   objects    site (difference to the object's before), size
 //!   words      a byte that says which fields follow, then read, written, reader and writer
 //!              (differences to the instruction before), the object's place + 1
-//!   steps      address (difference to the step before); four times `times`, plus how it is
-//!              accessed; then what that says: `accesses`, or high - low
+//!   steps      eight times its address (difference to the step before), or [`FAR`] and then that;
+//!              plus 4 if `times` is as the step's before; plus how it is accessed. `times`, if it
+//!              is another; then what the access says: `accesses`, or high - low
 //!   calls      number, times
 //! head       the other fields of SectionRecord in their order; lock, site, acquired and incarnation
 //!            as differences to the section before in the same chunk, released and order to acquired
@@ -77,7 +78,7 @@ impl Before {
 }
 
 /// How many times as long as the rest of a section a form may be that is not written with it.
-const LONGER: usize = 8;
+const LONGER: usize = 4;
 /// Bytes of a form's number.
 const NUMBER: usize = 2;
 /// Bytes of its length.
@@ -95,6 +96,9 @@ mod with {
     pub const WRITTEN: u8 = 1 << 6;
     pub const WRITTEN_ALL: u8 = 1 << 7;
 }
+
+/// Differences of addresses from here on don't share their number.
+const FAR: u64 = 1 << 11;
 
 /// How a step is accessed: not at all.
 const NO_ACCESS: u64 = 0;

@@ -4,13 +4,11 @@ use super::words::How;
 
 /// A basic block of the program, translated.
 ///
-/// Each time it runs it logs an entry: its number, and below it [`Block::slots`] words, which
+/// Each time it runs it logs an entry: its number, and below it some words, which
 /// [`Block::accesses`] tells how to read.
 pub struct Block {
     /// The program's address of its first instruction.
     pub start: u64,
-    /// Words of an entry.
-    pub slots: u32,
     /// Where the translation is entered.
     pub host: u64,
     /// Distances of its instructions from `start`.

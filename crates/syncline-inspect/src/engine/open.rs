@@ -53,9 +53,11 @@ struct Ran {
     wait: u32,
     /// Where its accesses begin in [`Open::touched`].
     first: usize,
-    /// Where its words begin in [`Open::windows`].
+    /// Where its words begin in [`Open::windows`]; [`NO_WINDOWS`] if they have none yet.
     first_window: usize,
 }
+
+const NO_WINDOWS: usize = usize::MAX;
 
 /// What an access did.
 #[derive(Clone, Copy)]
@@ -151,8 +153,9 @@ impl Open {
         let touched = &mut self.touched[ran.first..][..block.accesses.len()];
         let passed_over = settle(ran, touched, ran.times - 1);
         ran.looked_at = ran.times;
+        // What lay in them counted as the time before did, not as this one does.
+        ran.has_windows = false;
         for (access, touched) in block.accesses.iter().zip(touched) {
-            let was_outside = touched.outside;
             let at = access.start(slots, places.fs);
             let words = &mut self.words;
             match access.shape {
@@ -164,8 +167,6 @@ impl Open {
                     }
                 }),
             }
-            // What is in the windows counts as this one does.
-            ran.has_windows &= was_outside == touched.outside;
         }
         if passed_over >= ENOUGH {
             ran.wait = 1;
@@ -183,6 +184,10 @@ impl Open {
     fn make_windows(&mut self, place: usize, block: &Block, slots: &[u64], places: Places) {
         let ran = &mut self.blocks[place];
         let touched = &mut self.touched[ran.first..][..block.accesses.len()];
+        if ran.first_window == NO_WINDOWS {
+            ran.first_window = self.windows.len();
+            self.windows.resize(ran.first_window + slots.len(), Window::ALL);
+        }
         let windows = &mut self.windows[ran.first_window..][..slots.len()];
         windows.fill(Window::ALL);
         for (access, touched) in block.accesses.iter().zip(touched) {
@@ -208,10 +213,8 @@ impl Open {
         if self.places.len() <= number_index {
             self.places.resize(number_index + 1, 0);
         }
-        let (first, first_window) = (self.touched.len(), self.windows.len());
+        let first = self.touched.len();
         self.touched.resize(first + block.accesses.len(), NOTHING);
-        let slots = block.slots as usize;
-        self.windows.resize(first_window + slots, Window { first: 0, count: 0 });
         self.blocks.push(Ran {
             block: number,
             times: 0,
@@ -220,7 +223,7 @@ impl Open {
             next_windows: 2,
             wait: 1,
             first,
-            first_window,
+            first_window: NO_WINDOWS,
         });
         self.places[number_index] = self.blocks.len() as u32;
         self.blocks.len() - 1

@@ -1,6 +1,6 @@
 //! The side that reads, and trusts nothing.
 
-use super::{ALL_ACCESS, Before, LENGTH, LONGER, NO_ACCESS, NUMBER, SOME_ACCESS, with};
+use super::{ALL_ACCESS, Before, FAR, LENGTH, LONGER, NO_ACCESS, NUMBER, SOME_ACCESS, with};
 use crate::layout::{
     ObjectRecord, PLAINLY_READ, PLAINLY_WRITTEN, SectionRecord, StepRecord, SystemCallRecord,
     WordRecord,
@@ -93,8 +93,7 @@ impl Eye<'_> {
     }
 
     fn difference(&mut self, from: u64) -> Option<u64> {
-        let number = self.number()?;
-        Some(from.wrapping_add(number >> 1 ^ (number & 1).wrapping_neg()))
+        Some(from.wrapping_add(unzigzag(self.number()?)))
     }
 
     /// So many elements, each of which takes so many bytes at least.
@@ -189,12 +188,15 @@ impl Eye<'_> {
     }
 
     fn steps(&mut self, s: &SectionRecord, data: &mut Eye<'_>) -> Option<Box<[StepRecord]>> {
-        let (mut address, mut last_low) = (s.site, 0);
-        let steps = self.array(s.steps, 2, |form| {
-            address = form.difference(address)?;
-            let number = form.number()?;
-            let times = u32::try_from(number >> 2).ok()?;
-            let access = number & 3;
+        let (mut address, mut times, mut last_low) = (s.site, 0, 0);
+        let steps = self.array(s.steps, 1, |form| {
+            let first = form.number()?;
+            let difference = if first >> 3 < FAR { first >> 3 } else { form.number()? };
+            address = address.wrapping_add(unzigzag(difference));
+            if first & 4 == 0 {
+                times = form.small()?;
+            }
+            let access = first & 3;
             if access == NO_ACCESS {
                 return Some(StepRecord { address, low: u64::MAX, high: 0, times, accesses: 0 });
             }
@@ -206,6 +208,11 @@ impl Eye<'_> {
         })?;
         Some(added_up(steps.into_vec()))
     }
+}
+
+/// A difference whose sign is its lowest bit.
+fn unzigzag(number: u64) -> u64 {
+    number >> 1 ^ (number & 1).wrapping_neg()
 }
 
 /// Each instruction once, which may have been part of several blocks of code.

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::{
-    ALL_ACCESS, Before, Contents, LENGTH, LONGER, NO_ACCESS, NUMBER, SOME_ACCESS, WIDE,
+    ALL_ACCESS, Before, Contents, FAR, LENGTH, LONGER, NO_ACCESS, NUMBER, SOME_ACCESS, WIDE,
     WIDE_ACCESS, with,
 };
 use crate::layout::{PLAINLY_READ, PLAINLY_WRITTEN, SectionRecord, StepRecord, WordRecord};
@@ -153,6 +153,15 @@ impl Pen<'_> {
 
     #[inline]
     fn number(&mut self, mut number: u64) {
+        // Most are short.
+        if number < 1 << 14
+            && let Some(places) = self.to.get_mut(self.at..self.at + 2)
+        {
+            let is_long = number >= 0x80;
+            places.copy_from_slice(&[number as u8 | u8::from(is_long) << 7, (number >> 7) as u8]);
+            self.at += 1 + usize::from(is_long);
+            return;
+        }
         while number >= 0x80 {
             self.byte(number as u8 | 0x80);
             number >>= 7;
@@ -162,8 +171,7 @@ impl Pen<'_> {
 
     #[inline]
     fn difference(&mut self, number: u64, from: u64) {
-        let difference = number.wrapping_sub(from) as i64;
-        self.number((difference << 1 ^ difference >> 63) as u64);
+        self.number(zigzag(number.wrapping_sub(from)));
     }
 
     fn form(&mut self, s: &SectionRecord, contents: &Contents<'_>) {
@@ -225,11 +233,22 @@ impl Pen<'_> {
     }
 
     fn steps(&mut self, steps: &[StepRecord], mut address: u64) {
+        let mut times = 0;
         for step in steps {
-            self.difference(step.address, address);
-            address = step.address;
             let access = access(step);
-            self.number(u64::from(step.times) << 2 | access);
+            let difference = zigzag(step.address.wrapping_sub(address));
+            address = step.address;
+            // Nearly all are as near as that, and of the same block as the one before.
+            let (near, again) = (difference < FAR, step.times == times);
+            let first = if near { difference } else { FAR };
+            self.number(first << 3 | u64::from(again) << 2 | access);
+            if !near {
+                self.number(difference);
+            }
+            if !again {
+                self.number(step.times.into());
+                times = step.times;
+            }
             match access {
                 ALL_ACCESS => self.number(step.high.wrapping_sub(step.low)),
                 SOME_ACCESS => self.number(step.accesses.into()),
@@ -277,6 +296,13 @@ impl Pen<'_> {
             }
         }
     }
+}
+
+/// A difference with its sign as the lowest bit.
+#[inline]
+fn zigzag(difference: u64) -> u64 {
+    let difference = difference as i64;
+    (difference << 1 ^ difference >> 63) as u64
 }
 
 /// How a step is accessed.

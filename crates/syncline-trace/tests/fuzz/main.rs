@@ -18,8 +18,8 @@ use syncline_trace::{Error, Trace, trace_files};
 
 use crate::sample::sample;
 
-/// A section of no words takes 32 bytes in the file and ten times that when read, an instruction 2
-/// and 32, or a quarter of a byte and 32 where the form is an earlier section's; a list that grows takes up
+/// A section of no words takes 32 bytes in the file and ten times that when read; an instruction one
+/// byte and 32, or a quarter of one where the form is an earlier section's; a list that grows takes up
 /// to three times what it holds.
 const MEMORY_FACTOR: usize = 160;
 const MEMORY_FLOOR: usize = 64 << 10;

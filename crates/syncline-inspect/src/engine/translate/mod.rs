@@ -103,7 +103,6 @@ impl<'a> Translator<'a> {
         let accesses = core::mem::take(&mut self.accesses).into_boxed_slice();
         Block {
             start,
-            slots: u32::from(self.slots),
             host,
             steps,
             memory_steps: memory_steps as u32,
