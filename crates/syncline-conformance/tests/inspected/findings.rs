@@ -186,12 +186,12 @@ fn inspect_site(workload: &Workload, site: &str) {
 /// The limit on a trace's size holds, which is said; tracing stops there, and counting does not.
 #[test]
 fn a_trace_that_is_full_says_so_and_counts_on() {
-    const REQUESTS: u64 = 4 * 700_000 * 3 / 100;
+    const REQUESTS: u64 = 4 * 700_000 * 6 / 100;
     const LIMIT: u64 = 16 << 20;
     let workload = Workload::compile("one-table-lock.c", &[]);
     let program = workload.program.to_str().expect("a path");
     let words =
-        ["--budget", "0", "--max-size", "16M", "--trace-only", "--", program, "--work", "3"];
+        ["--budget", "0", "--max-size", "16M", "--trace-only", "--", program, "--work", "6"];
     let run = inspect(workload.folder.path(), &words);
     run.assert_status(0);
     let errors = text(&run.stderr);

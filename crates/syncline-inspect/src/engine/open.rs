@@ -153,9 +153,8 @@ impl Open {
         let touched = &mut self.touched[ran.first..][..block.accesses.len()];
         let passed_over = settle(ran, touched, ran.times - 1);
         ran.looked_at = ran.times;
-        // What lay in them counted as the time before did, not as this one does.
-        ran.has_windows = false;
         for (access, touched) in block.accesses.iter().zip(touched) {
+            let was_outside = touched.outside;
             let at = access.start(slots, places.fs);
             let words = &mut self.words;
             match access.shape {
@@ -167,6 +166,8 @@ impl Open {
                     }
                 }),
             }
+            // What lies in the windows is counted as this one was.
+            ran.has_windows &= was_outside == touched.outside;
         }
         if passed_over >= ENOUGH {
             ran.wait = 1;
@@ -284,9 +285,7 @@ impl Touched {
         bytes: u64,
         stack: (u64, u64),
     ) {
-        if !self.covered.contains(address, bytes) {
-            words.touch(address, bytes, access.how, access.by, &mut self.hint);
-        }
+        words.touch(address, bytes, access.how, access.by, &mut self.hint);
         self.outside = address.wrapping_sub(stack.0) >= stack.1.wrapping_sub(stack.0);
         if self.outside {
             self.accesses += 1;

@@ -165,7 +165,7 @@ impl Words {
     }
 
     /// Adds `bytes` bytes from `address` on.
-    #[inline]
+    #[inline(always)]
     pub fn touch(&mut self, address: u64, bytes: u64, how: How, by: u64, hint: &mut Hint) {
         let within = address & 7;
         if bytes <= 8 - within && self.records.len() < LARGEST {
