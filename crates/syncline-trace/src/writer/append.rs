@@ -106,12 +106,11 @@ impl Writer {
     /// Writes a section to the chunk; how many bytes it takes, or would take.
     fn write(&mut self, section: &SectionRecord, contents: &Contents<'_>) -> Result<usize, usize> {
         let at = self.used + size_of::<RecordHeader>();
-        // SAFETY: the chunk is this thread's own, and real; nobody else writes to it, and nobody
-        // reads what is not a whole record.
-        let chunk = match self.chunk.is_null() {
-            true => &mut [][..],
-            false => unsafe { &mut *self.chunk },
-        };
+        let mut none: [u8; 0] = [];
+        let chunk = if self.chunk.is_null() { &raw mut none[..] } else { self.chunk };
+        // SAFETY: empty, or this thread's own and real; nobody else writes to it, and nobody reads
+        // what is not a whole record.
+        let chunk = unsafe { &mut *chunk };
         self.writing.write(chunk, at, section, contents)
     }
 
