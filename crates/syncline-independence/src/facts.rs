@@ -1,14 +1,16 @@
 //! Everything that a trace says of its locks, by address.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use syncline_trace::Trace;
-use syncline_trace::layout::COUNTED_ONE_BY_ONE;
+use syncline_trace::layout::{COUNTED_ONE_BY_ONE, WAITED};
 
 use crate::conflict::{Cause, Comparison, Conflicts, conflicts};
 use crate::groups::{Groups, groups};
 use crate::section::{SiteFacts, sites};
 use crate::sets::{LockSections, Set, Sets};
+use crate::touched::{Object, Touched, touched};
 
 /// How sections are compared.
 #[derive(Clone, Copy, Debug)]
@@ -46,14 +48,18 @@ pub struct LockFacts {
     pub threads: usize,
     /// Seconds that threads waited for it.
     pub waited: f64,
-    /// Seconds that it was held; see [`Overall::by_instructions`].
+    /// Seconds that it was held; 0 if no section was timed.
     pub held: f64,
+    /// What it weighs in the mean: that time, or instructions; see [`Overall::by_instructions`].
+    pub weight: f64,
     /// Against the last sections.
     pub window: Comparison,
     /// Against the sections that were waited for.
     pub waited_for: Comparison,
     /// What pairs conflict on, the most frequent first.
     pub causes: Vec<Cause>,
+    /// What its sections touch, the most first.
+    pub touched: Vec<(Object, Touched)>,
     /// The data that it guards.
     pub groups: Groups,
     /// The data that it guards, but for the first of the causes.
@@ -79,17 +85,24 @@ pub struct Overall {
     /// The mean independence, weighted by the time that the locks were held; none if no pair was
     /// compared.
     pub independence: Option<f64>,
+    /// What the sample leaves open of it, as [`Comparison::uncertainty`]; 1 if there is none.
+    pub uncertainty: f64,
     /// Processors that optimistic sections of that independence could keep busy, of those there
     /// are.
     pub busy: Option<f64>,
     /// The same of the 15 processors of Syncchar's machine.
     pub busy_of_15: Option<f64>,
-    /// Acquisitions.
+    /// Acquisitions of the locks that were traced.
     pub acquisitions: u64,
     /// Whether a part of them is an estimate.
     pub estimated: bool,
+    /// Whether the process could not say what it had counted last: it was killed, or still runs.
+    /// Then acquisitions, and how many waited, are at least so many.
+    pub cut_short: bool,
     /// Sections traced.
     pub traced: u64,
+    /// The locks of which no section was traced.
+    pub untraced: Untraced,
     /// Whether locks are weighted by instructions in place of time, since no section was timed
     /// that was not traced.
     pub by_instructions: bool,
@@ -99,10 +112,23 @@ pub struct Overall {
     pub cost: f64,
 }
 
+/// Locks of which no section was traced: the sample had none, or they were not asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Untraced {
+    /// How many locks.
+    pub locks: u64,
+    /// Their acquisitions.
+    pub acquisitions: u64,
+    /// Seconds that threads waited for them.
+    pub waited: f64,
+    /// The one that was waited for longest, and how long; none if none was.
+    pub longest: Option<(u64, f64)>,
+}
+
 /// All of it.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// The locks, those that were held longest first.
+    /// The locks that were traced, those that were held longest first.
     pub locks: Vec<LockFacts>,
     /// All together.
     pub overall: Overall,
@@ -128,8 +154,9 @@ pub fn facts(trace: &Trace, options: &Options) -> Facts {
         .into_values()
         .map(|family| one(trace, &sets, &totals, &family, options, timed))
         .collect();
-    locks.sort_by(|a, b| b.held.total_cmp(&a.held).then(a.lock.cmp(&b.lock)));
-    let overall = overall(trace, &locks, options, !timed);
+    locks.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.lock.cmp(&b.lock)));
+    let untraced = totals.untraced(&sets, trace);
+    let overall = Overall { untraced, ..overall(trace, &locks, options, !timed) };
     Facts { locks, overall }
 }
 
@@ -145,12 +172,12 @@ fn main_site(trace: &Trace, lock: &LockSections) -> u64 {
 /// What was counted, by lock and site.
 #[derive(Default)]
 struct Totals {
-    by_lock: HashMap<u64, Total>,
-    by_site: HashMap<(u64, u64), u64>,
-    sections_of: HashMap<(u64, u64), Vec<usize>>,
+    by_lock: FxHashMap<u64, Total>,
+    by_site: FxHashMap<(u64, u64), u64>,
+    sections_of: FxHashMap<(u64, u64), Vec<usize>>,
     held_samples: u64,
     /// Locks of which not all acquisitions were counted one by one.
-    estimated: HashSet<u64>,
+    estimated: FxHashSet<u64>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -180,17 +207,55 @@ impl Totals {
             let key = (section.record.lock, section.record.incarnation);
             totals.sections_of.entry(key).or_default().push(number);
         }
+        if trace.header.ended == 0 {
+            totals.add_unwritten(trace);
+        }
         totals
+    }
+
+    /// A process that was killed has not written all that it counted: of its traced sections at
+    /// least it is known how often they waited.
+    fn add_unwritten(&mut self, trace: &Trace) {
+        let mut seen: FxHashMap<u64, Total> = FxHashMap::default();
+        for section in &trace.sections {
+            let total = seen.entry(section.record.lock).or_default();
+            total.acquisitions += 1;
+            total.contended += u64::from(section.record.flags & WAITED != 0);
+            total.waited = total.waited.saturating_add(section.record.waited);
+        }
+        for (lock, seen) in seen {
+            let total = self.by_lock.entry(lock).or_default();
+            total.acquisitions = total.acquisitions.max(seen.acquisitions);
+            total.contended = total.contended.max(seen.contended);
+            total.waited = total.waited.max(seen.waited);
+        }
+    }
+
+    /// The locks of which nothing was traced.
+    fn untraced(&self, sets: &Sets, trace: &Trace) -> Untraced {
+        let traced: FxHashSet<u64> = sets.locks.iter().map(|lock| lock.lock).collect();
+        let mut all = Untraced::default();
+        for (&lock, total) in self.by_lock.iter().filter(|(lock, _)| !traced.contains(lock)) {
+            let waited = trace.seconds(total.waited);
+            all.locks += 1;
+            all.acquisitions = all.acquisitions.saturating_add(total.acquisitions);
+            all.waited += waited;
+            let longest = all.longest.unwrap_or((u64::MAX, 0.0));
+            if waited > longest.1 || waited > 0.0 && waited == longest.1 && lock < longest.0 {
+                all.longest = Some((lock, waited));
+            }
+        }
+        all
     }
 }
 
 /// The locks of which not all acquisitions were counted one by one. A thread counts by call site,
 /// whichever the lock is, and only where there is a budget.
-fn estimated(trace: &Trace) -> HashSet<u64> {
+fn estimated(trace: &Trace) -> FxHashSet<u64> {
     if trace.header.budget_permille == 0 {
-        return HashSet::new();
+        return FxHashSet::default();
     }
-    let mut by_thread: HashMap<(u32, u64), u64> = HashMap::new();
+    let mut by_thread: FxHashMap<(u32, u64), u64> = FxHashMap::default();
     for (thread, count) in &trace.counts {
         let sum = by_thread.entry((*thread, count.site)).or_default();
         *sum = sum.saturating_add(count.acquisitions);
@@ -229,11 +294,12 @@ fn one(
         (false, _) => instructions as f64 / sections.len().max(1) as f64,
     };
     let ticks = trace.header.ticks_per_second.max(1) as f64;
+    let weight = per_section * acquisitions as f64 / ticks;
     let compared = conflicts_of(trace, sets, family, options.window);
     let first: Vec<_> = compared.causes.first().map(|cause| cause.field).into_iter().collect();
-    let set_of: HashMap<usize, &Set> =
+    let set_of: FxHashMap<usize, &Set> =
         family.iter().flat_map(|lock| &lock.sets).map(|set| (set.section, set)).collect();
-    let mut by_site: HashMap<u64, u64> = HashMap::new();
+    let mut by_site: FxHashMap<u64, u64> = FxHashMap::default();
     for (&(lock, site), &n) in &totals.by_site {
         if addresses.binary_search(&lock).is_ok() {
             *by_site.entry(site).or_default() += n;
@@ -252,10 +318,12 @@ fn one(
         compared: set_of.len() as u64,
         threads: threads.len(),
         waited: sum(|t| t.waited) as f64 / ticks,
-        held: per_section * acquisitions as f64 / ticks,
+        held: if timed { weight } else { 0.0 },
+        weight,
         window: compared.window,
         waited_for: compared.contended,
         causes: compared.causes,
+        touched: touched(sets, family),
         groups: groups_of(sets, family, &[]),
         groups_without: groups_of(sets, family, &first),
         sites: sites(trace, sets, &sections, &set_of, &by_site),
@@ -300,10 +368,17 @@ fn overall(
     options: &Options,
     by_instructions: bool,
 ) -> Overall {
-    let known = || locks.iter().filter_map(|lock| Some((lock.independence()?, lock.held)));
-    let weight: f64 = known().map(|(_, held)| held).sum();
-    let independence =
-        (weight > 0.0).then(|| known().map(|(i, held)| i * held).sum::<f64>() / weight);
+    let known = || {
+        locks
+            .iter()
+            .filter_map(|lock| Some((lock.independence()?, lock.window.uncertainty(), lock.weight)))
+    };
+    let weight: f64 = known().map(|(.., weight)| weight).sum();
+    let mean = || known().map(|(independence, _, weight)| independence * weight).sum::<f64>();
+    let independence = (weight > 0.0).then(|| mean() / weight);
+    // Of locks that were sampled each by itself, variances add up.
+    let variance = known().map(|(_, uncertainty, weight)| (uncertainty * weight).powi(2));
+    let uncertainty = if weight > 0.0 { variance.sum::<f64>().sqrt() / weight } else { 1.0 };
     let ended = trace.ended();
     let lived = |t: &syncline_trace::Thread| {
         let end = if t.record.ended == 0 { ended } else { t.record.ended };
@@ -311,11 +386,14 @@ fn overall(
     };
     Overall {
         independence,
+        uncertainty,
         busy: independence.map(|i| busy(i, options.processors)),
         busy_of_15: independence.map(|i| busy(i, 15)),
         acquisitions: locks.iter().map(|lock| lock.acquisitions).sum(),
         estimated: locks.iter().any(|lock| lock.estimated),
+        cut_short: trace.header.ended == 0,
         traced: locks.iter().map(|lock| lock.traced).sum(),
+        untraced: Untraced::default(),
         by_instructions,
         thread_seconds: trace.threads.iter().map(|t| trace.seconds(lived(t))).sum(),
         cost: trace.seconds(trace.header.cost_ticks),

@@ -6,10 +6,10 @@
 //! which each section changes one entry, is 512 pieces; with a counter that each section adds to
 //! it is one, and 512 but for the counter.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::conflict::Field;
-use crate::sets::{LockSections, Set, Sets};
+use crate::sets::{LockSections, Sets};
 
 /// The pieces of data of a lock, as far as the traced sections show them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,33 +28,29 @@ pub struct Groups {
 
 /// Groups the data of a lock, as if the fields given were not there.
 pub fn groups(sets: &Sets, lock: &LockSections, without: &[Field]) -> Groups {
-    let left_out: HashSet<Field> = without.iter().copied().collect();
     let counts = |place: u32| {
-        left_out.is_empty() || !left_out.contains(&Field::of(&sets.places[place as usize]))
+        without.is_empty() || !without.contains(&Field::of(&sets.places[place as usize]))
     };
-    let written: HashSet<u32> = lock
+    let written: FxHashSet<u32> = lock
         .sets
         .iter()
         .flat_map(|set| &set.accesses)
         .filter(|access| access.written != 0 && counts(access.place))
         .map(|access| access.place)
         .collect();
-    let own = |set: &Set| -> Vec<u32> {
-        let places = set.accesses.iter().map(|access| access.place);
-        places.filter(|place| written.contains(place)).collect()
-    };
     let mut union = Union::default();
+    // One place of each section that has any: which piece that is, is known at the end.
+    let mut firsts: Vec<u32> = Vec::new();
     for set in &lock.sets {
-        let places = own(set);
-        for pair in places.windows(2) {
-            union.join(pair[0], pair[1]);
-        }
+        let places = set.accesses.iter().map(|access| access.place);
+        let mut own = places.filter(|place| written.contains(place));
+        let Some(first) = own.next() else { continue };
+        own.for_each(|place| union.join(first, place));
+        firsts.push(first);
     }
-    let mut sections: HashMap<u32, u64> = HashMap::new();
-    for set in &lock.sets {
-        if let Some(&place) = own(set).first() {
-            *sections.entry(union.root(place)).or_default() += 1;
-        }
+    let mut sections: FxHashMap<u32, u64> = FxHashMap::default();
+    for &place in &firsts {
+        *sections.entry(union.root(place)).or_default() += 1;
     }
     Groups {
         groups: sections.len() as u64,
@@ -68,7 +64,7 @@ pub fn groups(sets: &Sets, lock: &LockSections, without: &[Field]) -> Groups {
 /// Disjoint sets of places, with paths halved as they are walked.
 #[derive(Default)]
 struct Union {
-    parent: HashMap<u32, u32>,
+    parent: FxHashMap<u32, u32>,
 }
 
 impl Union {

@@ -4,7 +4,7 @@
 //! index from each place to two bitmaps over the window's slots: who read it, who wrote it. A
 //! section asks only about the places that it accessed itself, and the answer is a few bits.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::sets::{Access, Set};
 
@@ -45,8 +45,23 @@ fn for_each_slot(words: usize, word: impl Fn(usize) -> u64, mut each: impl FnMut
 struct Entry {
     readers: Slots,
     writers: Slots,
-    /// Bytes read and written, by slot.
-    bytes: Box<[(u8, u8)]>,
+}
+
+/// A section in the window.
+#[derive(Default)]
+struct Slot {
+    thread: u32,
+    shared: bool,
+    /// By place.
+    accesses: Box<[Access]>,
+}
+
+impl Slot {
+    /// The bytes of a place that it read, and those that it wrote.
+    fn bytes(&self, place: u32) -> (u8, u8) {
+        let found = self.accesses.binary_search_by_key(&place, |access| access.place);
+        found.map_or((0, 0), |n| (self.accesses[n].read, self.accesses[n].written))
+    }
 }
 
 /// Two sections that could not have run at the same time.
@@ -65,9 +80,9 @@ pub struct Window {
     /// Sections that were added so far.
     added: usize,
     /// What each slot holds; slot `n % size` is that of the n-th section.
-    slots: Vec<(u32, bool, Vec<u32>)>,
-    index: HashMap<u32, Entry>,
-    of_thread: HashMap<u32, Slots>,
+    slots: Vec<Slot>,
+    index: FxHashMap<u32, Entry>,
+    of_thread: FxHashMap<u32, Slots>,
     shared: Slots,
 }
 
@@ -79,8 +94,8 @@ impl Window {
             size,
             added: 0,
             slots: Vec::new(),
-            index: HashMap::new(),
-            of_thread: HashMap::new(),
+            index: FxHashMap::default(),
+            of_thread: FxHashMap::default(),
             shared: Slots::none(size),
         }
     }
@@ -90,13 +105,13 @@ impl Window {
     pub fn comparable(&self, set: &Set) -> u64 {
         self.slots
             .iter()
-            .filter(|(thread, shared, _)| *thread != set.thread && !(*shared && set.shared))
+            .filter(|slot| slot.thread != set.thread && !(slot.shared && set.shared))
             .count() as u64
     }
 
     /// The conflicts of a section with those of the window, the latest first.
     pub fn conflicts(&self, set: &Set) -> Vec<Conflict> {
-        let mut found: HashMap<usize, Vec<(u32, u8)>> = HashMap::new();
+        let mut found: FxHashMap<usize, Vec<(u32, u8)>> = FxHashMap::default();
         let words = self.size.div_ceil(64);
         let none = Slots::none(self.size);
         let own = self.of_thread.get(&set.thread).unwrap_or(&none);
@@ -108,7 +123,7 @@ impl Window {
                 (readers | entry.writers.0[n]) & !own.0[n] & !together
             };
             for_each_slot(words, slots, |slot| {
-                let (read, written) = entry.bytes[slot];
+                let (read, written) = self.slots[slot].bytes(access.place);
                 let bytes = conflicting(access, read, written);
                 if bytes != 0 {
                     found.entry(slot).or_default().push((access.place, bytes));
@@ -134,16 +149,14 @@ impl Window {
             let entry = self.index.entry(access.place).or_insert_with(|| Entry {
                 readers: Slots::none(size),
                 writers: Slots::none(size),
-                bytes: vec![(0, 0); size].into(),
             });
             entry.readers.set(slot, access.read != 0);
             entry.writers.set(slot, access.written != 0);
-            entry.bytes[slot] = (access.read, access.written);
         }
         self.of_thread.entry(set.thread).or_insert_with(|| Slots::none(size)).set(slot, true);
         self.shared.set(slot, set.shared);
-        let places = set.accesses.iter().map(|access| access.place).collect();
-        let content = (set.thread, set.shared, places);
+        let accesses = set.accesses.as_slice().into();
+        let content = Slot { thread: set.thread, shared: set.shared, accesses };
         match self.slots.get_mut(slot) {
             Some(place) => *place = content,
             None => self.slots.push(content),
@@ -151,12 +164,11 @@ impl Window {
     }
 
     fn clear(&mut self, slot: usize) {
-        let (thread, _, places) = std::mem::take(&mut self.slots[slot]);
-        for place in places {
+        let Slot { thread, accesses, .. } = std::mem::take(&mut self.slots[slot]);
+        for Access { place, .. } in accesses {
             let Some(entry) = self.index.get_mut(&place) else { continue };
             entry.readers.set(slot, false);
             entry.writers.set(slot, false);
-            entry.bytes[slot] = (0, 0);
             if entry.readers.is_empty() && entry.writers.is_empty() {
                 self.index.remove(&place);
             }

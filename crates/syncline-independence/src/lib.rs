@@ -14,6 +14,7 @@
 //!             +--> conflict/   a section against the last 128, and against those it waited for
 //!             +--> section/    instructions, lines, system calls, of each lock and call site
 //!             +--> groups      how many independent pieces of data the lock guards
+//!             +--> touched     which variables and blocks of the heap these are part of
 //!             v
 //!           facts --> advice --> model (with names)
 //! ```
@@ -34,12 +35,14 @@ mod model;
 mod section;
 mod sets;
 mod system_calls;
+mod touched;
 
 pub use advice::{Advice, Proposal, advise};
 pub use conflict::{Cause, Comparison, Field};
-pub use facts::{Facts, LockFacts, Options, Overall, busy, facts};
+pub use facts::{Facts, LockFacts, Options, Overall, Untraced, busy, facts};
 pub use groups::Groups;
 pub use index::{Conflict, Window};
-pub use model::{Line, Lock, NamedCause, Names, Pairs, Report, SCHEMA, Site, named};
+pub use model::{Data, Line, Lock, NamedCause, Names, Pairs, Report, SCHEMA, Site, named};
 pub use section::{Distribution, SiteFacts, StepFacts};
 pub use sets::{Access, LockSections, Place, Set, Sets};
+pub use touched::{Object, Touched};

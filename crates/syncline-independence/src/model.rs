@@ -1,21 +1,24 @@
 //! What a trace says, with names: plain data that is shown, or serialized as it is.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 use syncline_trace::Trace;
+use syncline_trace::layout::{STOP_CLONE, STOP_FORK, STOP_JUMP, STOP_LIMIT, STOP_UNKNOWN};
 
 use crate::advice::{Proposal, advise};
-use crate::conflict::{Cause, Comparison, Field};
+use crate::conflict::{Cause, Comparison, Field, ratio};
 use crate::facts::{Facts, LockFacts};
 use crate::section::{Distribution, SiteFacts};
 use crate::system_calls;
+use crate::touched::{Object, Touched};
 
 /// The name and version of the JSON document. The number changes when a field is removed, or
 /// changes its meaning; new fields may come at any time.
 pub const SCHEMA: &str = "syncline-inspect/1";
 /// Causes of conflicts that are kept: what comes behind is a list of addresses.
 const CAUSES: usize = 8;
+/// Kinds of data that are kept for each lock.
+const KINDS: usize = 8;
 /// Lines that are kept for each call site.
 const LINES: usize = 8;
 
@@ -27,6 +30,8 @@ pub trait Names {
     fn line(&mut self, instruction: u64) -> String;
     /// The global variable that an address lies in: `name+0x8 (binary)`.
     fn variable(&mut self, address: u64) -> Option<String>;
+    /// The same without the place in it: `name (binary)`.
+    fn whole_variable(&mut self, address: u64) -> Option<String>;
 }
 
 /// One process.
@@ -38,12 +43,23 @@ pub struct Report {
     pub command: Vec<String>,
     /// Why it was left alone; none if it was traced.
     pub left_alone: Option<String>,
-    /// Acquisitions of the locks that were looked at.
+    /// Acquisitions of the locks of which sections were traced.
     pub acquisitions: u64,
     /// Whether a part of them is an estimate: within a budget, not all that come often are counted.
     pub acquisitions_estimated: bool,
+    /// Whether the process was killed or still ran, so that it could not say what it had counted last:
+    /// acquisitions, and how many of them waited, are at least so many.
+    pub cut_short: bool,
     /// Sections traced.
     pub traced: u64,
+    /// Locks of which no section was traced, since the sample had none or they were not asked for.
+    pub untraced_locks: u64,
+    /// Their acquisitions.
+    pub untraced_acquisitions: u64,
+    /// Seconds that threads waited for them.
+    pub untraced_waited_seconds: f64,
+    /// The one of them that was waited for longest: its name, or its address; none if none was.
+    pub untraced_longest: Option<String>,
     /// Records that found no room in the trace.
     pub dropped: u64,
     /// Seconds that threads ran, together.
@@ -60,6 +76,8 @@ pub struct Report {
     /// Mean share of independent pairs, weighted by the time that the locks were held; none if
     /// no pair was compared.
     pub independence: Option<f64>,
+    /// What sampling leaves open of it, in 19 of 20 cases.
+    pub independence_uncertainty: f64,
     /// Whether the weights are instructions in place of time.
     pub weighted_by_instructions: bool,
     /// Processors that the program could use.
@@ -122,7 +140,7 @@ pub struct Lock {
     pub traced: u64,
     /// Threads among them.
     pub threads: usize,
-    /// Seconds that it was held.
+    /// Seconds that it was held; 0 if no hold was timed.
     pub held_seconds: f64,
     /// Seconds that threads waited for it.
     pub waited_seconds: f64,
@@ -134,6 +152,10 @@ pub struct Lock {
     pub causes: Vec<NamedCause>,
     /// How many fields there are.
     pub cause_fields: usize,
+    /// What its sections touch, the most first.
+    pub data: Vec<Data>,
+    /// How many kinds of data there are.
+    pub data_kinds: usize,
     /// Independent pieces of data that it guards, as far as the traced sections show.
     pub pieces: u64,
     /// Of those, how many were met again.
@@ -150,6 +172,21 @@ pub struct Lock {
     pub sites: Vec<Site>,
     /// What to do about it, the most useful first.
     pub advice: Vec<Proposal>,
+}
+
+/// A variable, or the blocks of the heap of one size from one place, that sections touch.
+#[derive(Clone, Debug, Serialize)]
+pub struct Data {
+    /// What it is: `table (app)`, `blocks of 64 bytes from table.c:20`.
+    pub what: String,
+    /// Blocks of the heap that were touched; 0 for a variable.
+    pub blocks: u64,
+    /// Distinct words that were touched.
+    pub words: u64,
+    /// Share of all words that sections touched, each counted in each section.
+    pub share: f64,
+    /// Share of these that the section wrote to.
+    pub written: f64,
 }
 
 /// A field that sections conflict on.
@@ -176,7 +213,7 @@ pub struct Site {
     pub acquisitions: u64,
     /// Sections traced.
     pub traced: u64,
-    /// Instructions of a section.
+    /// Instructions of a section, of those that were traced to their end.
     pub instructions: Distribution,
     /// Share of instructions that access memory.
     pub memory_share: f64,
@@ -200,6 +237,10 @@ pub struct Site {
     pub doing_io: u64,
     /// Sections in which tracing stopped.
     pub stopped: u64,
+    /// Why, with how many sections.
+    pub stops: Vec<(String, u64)>,
+    /// Instructions of all traced sections, also of those in which tracing stopped.
+    pub total_instructions: u64,
     /// System calls, with how many sections made them.
     pub system_calls: Vec<(String, u64)>,
     /// Lines that touch nothing shared, those with most instructions first.
@@ -231,7 +272,15 @@ pub fn named(
         left_alone: trace.left_alone(),
         acquisitions: all.acquisitions,
         acquisitions_estimated: all.estimated,
+        cut_short: all.cut_short,
         traced: all.traced,
+        untraced_locks: all.untraced.locks,
+        untraced_acquisitions: all.untraced.acquisitions,
+        untraced_waited_seconds: all.untraced.waited,
+        untraced_longest: all
+            .untraced
+            .longest
+            .map(|(lock, _)| names.variable(lock).unwrap_or_else(|| format!("{lock:#x}"))),
         dropped: header.dropped,
         thread_seconds: all.thread_seconds,
         cost_seconds: all.cost,
@@ -239,6 +288,7 @@ pub fn named(
         program_seconds: (processor - all.cost - besides).max(0.0),
         budget: (header.budget_permille > 0).then(|| f64::from(header.budget_permille) / 1000.0),
         independence: all.independence,
+        independence_uncertainty: all.uncertainty,
         weighted_by_instructions: all.by_instructions,
         processors: options.processors,
         processors_busy: all.busy,
@@ -251,6 +301,9 @@ pub fn named(
 fn lock(lock: &LockFacts, thread_seconds: f64, names: &mut dyn Names) -> Lock {
     let causes = lock.causes.iter().take(CAUSES);
     let conflicting = lock.window.conflicting.max(1) as f64;
+    let mut data = data(&lock.touched, names);
+    let data_kinds = data.len();
+    data.truncate(KINDS);
     Lock {
         address: format!("{:#x}", lock.lock),
         name: names.variable(lock.lock),
@@ -266,6 +319,8 @@ fn lock(lock: &LockFacts, thread_seconds: f64, names: &mut dyn Names) -> Lock {
         contended_pairs: pairs(&lock.waited_for),
         causes: causes.map(|cause| named_cause(cause, conflicting, names)).collect(),
         cause_fields: lock.causes.len(),
+        data,
+        data_kinds,
         pieces: lock.groups.groups,
         pieces_met_again: lock.groups.met_again,
         largest_piece: lock.groups.largest as f64 / lock.groups.sections.max(1) as f64,
@@ -278,24 +333,44 @@ fn lock(lock: &LockFacts, thread_seconds: f64, names: &mut dyn Names) -> Lock {
 }
 
 fn pairs(compared: &Comparison) -> Pairs {
-    let share = compared.share();
-    let sections = compared.sections as f64;
-    // Pairs of one window have sections in common, so what counts is how many sections there
-    // were. Where none or all conflict, the rule of three.
-    let uncertainty = match compared.sections {
-        0 => 1.0,
-        _ if share == 0.0 || share == 1.0 => (3.0 / sections).min(1.0),
-        _ => 1.96 * (share * (1.0 - share) / sections).sqrt(),
-    };
     Pairs {
         pairs: compared.pairs,
         sections: compared.sections,
-        conflicting_sections: compared.conflicting_sections as f64 / sections.max(1.0),
-        conflicting: share,
-        uncertainty,
+        conflicting_sections: ratio(compared.conflicting_sections, compared.sections),
+        conflicting: compared.share(),
+        uncertainty: compared.uncertainty(),
         mean_set_bytes: compared.mean_set_bytes(),
         mean_conflicting_bytes: compared.mean_conflicting_bytes(),
     }
+}
+
+/// Data by what it is called: the words of a variable are one.
+fn data(touched: &[(Object, Touched)], names: &mut dyn Names) -> Vec<Data> {
+    const ELSEWHERE: &str = "memory that is no variable's and no block's";
+    let all: u64 = touched.iter().map(|(_, touched)| touched.accesses).sum();
+    let mut by_name: FxHashMap<String, Touched> = FxHashMap::default();
+    for &(object, touched) in touched {
+        let name = match object {
+            Object::Heap { site, size } => {
+                format!("blocks of {size} bytes from {}", names.place(site))
+            }
+            Object::Fixed { address } => {
+                names.whole_variable(address).unwrap_or_else(|| ELSEWHERE.to_owned())
+            }
+        };
+        let sum = by_name.entry(name).or_default();
+        *sum = sum.plus(touched);
+    }
+    let of = |(what, touched): (String, Touched)| Data {
+        what,
+        blocks: touched.blocks,
+        words: touched.words,
+        share: ratio(touched.accesses, all),
+        written: ratio(touched.written, touched.accesses),
+    };
+    let mut data: Vec<Data> = by_name.into_iter().map(of).collect();
+    data.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.what.cmp(&b.what)));
+    data
 }
 
 fn named_cause(cause: &Cause, conflicting: f64, names: &mut dyn Names) -> NamedCause {
@@ -326,7 +401,7 @@ fn site(site: &SiteFacts, names: &mut dyn Names) -> Site {
         acquisitions: site.acquisitions,
         traced: site.traced,
         instructions: site.instructions,
-        memory_share: of_all(site.memory_instructions),
+        memory_share: site.memory_share,
         outside_share: of_all(site.outside_instructions),
         shared_share: of_all(site.shared_instructions),
         words: site.words,
@@ -337,14 +412,28 @@ fn site(site: &SiteFacts, names: &mut dyn Names) -> Site {
         allocating: site.allocating,
         doing_io: site.doing_io,
         stopped: site.stopped,
+        stops: site.stops.iter().map(|(&why, &n)| (why_stopped(why).to_owned(), n)).collect(),
+        total_instructions: site.total_instructions,
         system_calls: site.system_calls.iter().map(|(&n, &s)| (system_calls::name(n), s)).collect(),
         unshared_lines: unshared_lines(site, names),
     }
 }
 
+/// Why tracing stopped in a section.
+fn why_stopped(why: u32) -> &'static str {
+    match why {
+        STOP_FORK => "a fork",
+        STOP_JUMP => "a jump out of the section",
+        STOP_LIMIT => "too many instructions or too much data",
+        STOP_CLONE => "a new thread",
+        STOP_UNKNOWN => "an instruction that is not known",
+        _ => "what can't be followed",
+    }
+}
+
 /// The lines of which no instruction touches anything shared.
 fn unshared_lines(site: &SiteFacts, names: &mut dyn Names) -> Vec<Line> {
-    let mut lines: HashMap<String, (u64, bool)> = HashMap::new();
+    let mut lines: FxHashMap<String, (u64, bool)> = FxHashMap::default();
     for step in &site.steps {
         let line = lines.entry(names.line(step.address)).or_default();
         line.0 += step.times;

@@ -1,13 +1,17 @@
 //! What the sections of one call site do: how long they are, and what part of it is about shared
 //! data (SyncPerf, section 3.2 and Figure 5).
+//!
+//! What the dynamic loader does, when a function is called for the first time, is no part of it: some
+//! 700 instructions once in a program's life.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
 use syncline_trace::layout::{STOP_LIMIT, STOP_NONE};
 use syncline_trace::{Section, Trace};
 
 use crate::conflict::ratio;
-use crate::sets::{Set, Sets};
+use crate::sets::{Loader, Set, Sets};
 use crate::system_calls::is_io;
 
 /// How a number is distributed over sections.
@@ -63,9 +67,9 @@ pub struct SiteFacts {
     pub instructions: Distribution,
     /// Instructions of all sections.
     pub total_instructions: u64,
-    /// Of those, how many accessed memory.
-    pub memory_instructions: u64,
-    /// Of those, how many accessed memory outside of the thread's stack.
+    /// The share of instructions that accessed memory, stacks among it.
+    pub memory_share: f64,
+    /// Of those of all sections, how many accessed memory outside of the thread's stack.
     pub outside_instructions: u64,
     /// Of those, how many may have accessed a place that several threads accessed.
     pub shared_instructions: u64,
@@ -97,6 +101,8 @@ pub struct SiteFacts {
     pub stopped: u64,
     /// Of those, how many since they were too long to be traced to their end.
     pub cut: u64,
+    /// Why tracing stopped, as in the trace, with how many sections.
+    pub stops: BTreeMap<u32, u64>,
     /// The instructions, those that were executed most first.
     pub steps: Vec<StepFacts>,
 }
@@ -114,18 +120,18 @@ pub fn sites(
     trace: &Trace,
     sets: &Sets,
     sections: &[usize],
-    set_of: &HashMap<usize, &Set>,
-    acquisitions: &HashMap<u64, u64>,
+    set_of: &FxHashMap<usize, &Set>,
+    acquisitions: &FxHashMap<u64, u64>,
 ) -> Vec<SiteFacts> {
     let mut by_site: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for &section in sections {
         by_site.entry(trace.sections[section].record.site).or_default().push(section);
     }
-    let shared = SharedPlaces::of(sets);
+    let (shared, loader) = (SharedPlaces::of(sets), Loader::of(trace));
     let mut facts: Vec<SiteFacts> = by_site
         .into_iter()
         .map(|(site, sections)| {
-            let mut facts = one(trace, sets, &sections, set_of, &shared);
+            let mut facts = one(trace, sets, &sections, set_of, (&shared, &loader));
             facts.site = site;
             facts.acquisitions = acquisitions.get(&site).copied().unwrap_or(0).max(facts.traced);
             facts
@@ -157,29 +163,35 @@ fn one(
     trace: &Trace,
     sets: &Sets,
     sections: &[usize],
-    set_of: &HashMap<usize, &Set>,
-    shared: &SharedPlaces,
+    set_of: &FxHashMap<usize, &Set>,
+    (shared, loader): (&SharedPlaces, &Loader),
 ) -> SiteFacts {
     let mut facts = SiteFacts { traced: sections.len() as u64, ..SiteFacts::default() };
-    let mut steps: HashMap<u64, StepFacts> = HashMap::new();
+    let mut steps: FxHashMap<u64, StepFacts> = FxHashMap::default();
     let mut lengths = Vec::new();
     let mut whole = 0_u64;
+    let mut memory = MemoryShare::default();
     for &number in sections {
         let section = &trace.sections[number];
         let record = &section.record;
-        facts.stopped += u64::from(record.stopped != STOP_NONE);
+        if record.stopped != STOP_NONE {
+            facts.stopped += 1;
+            *facts.stops.entry(record.stopped).or_default() += 1;
+        }
         facts.cut += u64::from(record.stopped == STOP_LIMIT);
-        facts.total_instructions += record.instructions;
-        facts.memory_instructions += record.memory_instructions;
+        let bound = instructions_of(section, loader);
+        let instructions = record.instructions.saturating_sub(bound);
+        facts.total_instructions += instructions;
+        memory.add(bound > 0, record.memory_instructions, record.instructions);
         facts.allocating += u64::from(record.allocations != 0 || record.frees != 0);
         for call in &section.system_calls {
             *facts.system_calls.entry(call.number).or_default() += 1;
         }
         facts.calling += u64::from(!section.system_calls.is_empty());
         facts.doing_io += u64::from(section.system_calls.iter().any(|c| is_io(c.number)));
-        add_steps(section, shared, &mut steps, &mut facts);
+        add_steps(section, (shared, loader), &mut steps, &mut facts);
         if record.stopped == STOP_NONE {
-            lengths.push(record.instructions);
+            lengths.push(instructions);
         }
         let Some(set) = set_of.get(&number) else { continue };
         whole += 1;
@@ -204,19 +216,46 @@ fn one(
     ] {
         *sum /= whole.max(1) as f64;
     }
+    facts.memory_share = memory.share();
     facts.instructions = Distribution::of(lengths);
     facts.steps = steps.into_values().collect();
     facts.steps.sort_by_key(|step| (std::cmp::Reverse(step.times), step.address));
     facts
 }
 
+/// Instructions of the loader in a section.
+fn instructions_of(section: &Section, loader: &Loader) -> u64 {
+    let steps = section.steps.iter().filter(|step| loader.has(step.address));
+    steps.map(|step| u64::from(step.times)).sum()
+}
+
+/// How many instructions access memory. A section says so only of all of its instructions, so those
+/// in which the loader had to do count where there are no others.
+#[derive(Default)]
+struct MemoryShare {
+    own: (u64, u64),
+    with_loader: (u64, u64),
+}
+
+impl MemoryShare {
+    fn add(&mut self, with_loader: bool, accessing: u64, all: u64) {
+        let sum = if with_loader { &mut self.with_loader } else { &mut self.own };
+        *sum = (sum.0.saturating_add(accessing), sum.1.saturating_add(all));
+    }
+
+    fn share(&self) -> f64 {
+        let (accessing, all) = if self.own.1 > 0 { self.own } else { self.with_loader };
+        ratio(accessing, all).min(1.0)
+    }
+}
+
 fn add_steps(
     section: &Section,
-    shared: &SharedPlaces,
-    steps: &mut HashMap<u64, StepFacts>,
+    (shared, loader): (&SharedPlaces, &Loader),
+    steps: &mut FxHashMap<u64, StepFacts>,
     facts: &mut SiteFacts,
 ) {
-    for step in &section.steps {
+    for step in section.steps.iter().filter(|step| !loader.has(step.address)) {
         let outside = step.accesses > 0;
         let shared = outside && shared.any(step.low, step.high);
         let total = steps.entry(step.address).or_default();

@@ -11,8 +11,9 @@
 //! A place in memory is an address and which of the heap's blocks it lay in: after a block was
 //! freed and its memory used again, the same address is another place. So is a lock.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
 use syncline_recording::{Op, Primitive};
 use syncline_trace::layout::{
     NONE, ObjectRecord, PLAINLY_READ, PLAINLY_WRITTEN, RELEASED_BY_OTHER, STOP_NONE,
@@ -90,7 +91,7 @@ pub struct Sets {
 impl Sets {
     /// The address sets of a trace.
     pub fn of(trace: &Trace) -> Sets {
-        let stacks: HashMap<u32, (u64, u64)> = trace
+        let stacks: FxHashMap<u32, (u64, u64)> = trace
             .threads
             .iter()
             .map(|t| (t.index, (t.record.stack_low, t.record.stack_high)))
@@ -136,7 +137,7 @@ impl Sets {
 #[derive(Default)]
 struct Places {
     /// By address, and by the block's start and serial: a block that grows where it is stays one.
-    numbers: HashMap<(u64, Option<(u64, u64)>), u32>,
+    numbers: FxHashMap<(u64, Option<(u64, u64)>), u32>,
     known: Vec<Place>,
     /// The first thread that accessed each.
     first: Vec<u32>,
@@ -148,7 +149,7 @@ impl Places {
         &mut self,
         section: &Section,
         stack: (u64, u64),
-        hidden: &HashMap<u64, u8>,
+        hidden: &FxHashMap<u64, u8>,
         loader: &Loader,
     ) -> Vec<Access> {
         let mut accesses = Vec::with_capacity(section.words.len());
@@ -199,26 +200,28 @@ impl Places {
 }
 
 /// Where the dynamic loader's code lies; nowhere in a program that has none.
-struct Loader(u64, u64);
+pub struct Loader(u64, u64);
 
 impl Loader {
-    fn of(trace: &Trace) -> Loader {
+    /// That of a trace's program.
+    pub fn of(trace: &Trace) -> Loader {
         let is_loader =
             |path: &str| path.rsplit('/').next().is_some_and(|name| name.starts_with("ld-linux"));
         let module = trace.modules.iter().find(|module| is_loader(&module.path()));
         module.map_or(Loader(0, 0), |module| Loader(module.start, module.end))
     }
 
-    fn has(&self, instruction: u64) -> bool {
+    /// Whether an instruction is its.
+    pub fn has(&self, instruction: u64) -> bool {
         (self.0..self.1).contains(&instruction)
     }
 }
 
 /// The bytes of all known locks, by word.
-fn lock_words(trace: &Trace) -> HashMap<u64, u8> {
+fn lock_words(trace: &Trace) -> FxHashMap<u64, u8> {
     let in_sections = trace.sections.iter().map(|s| (s.record.lock, s.record.op));
     let in_counts = trace.counts.iter().map(|(_, count)| (count.lock, count.op));
-    let mut words: HashMap<u64, u8> = HashMap::new();
+    let mut words: FxHashMap<u64, u8> = FxHashMap::default();
     let mut locks: Vec<(u64, u32)> = in_sections.chain(in_counts).collect();
     locks.sort_unstable();
     locks.dedup();

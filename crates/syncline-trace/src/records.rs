@@ -29,9 +29,8 @@ pub fn for_each(
     while at < used {
         let offset = header.arena_offset.checked_add(at);
         let offset = offset.ok_or_else(|| source.damaged("an offset is out of range"))?;
-        // The tail of a file that was cut behind its last record.
         if offset >= source.size() {
-            break;
+            return Err(source.damaged("it ends before its last record"));
         }
         // A length may be any number.
         at = chunk(source, offset, &mut each)?.saturating_add(at);

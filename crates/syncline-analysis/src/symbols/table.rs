@@ -1,11 +1,13 @@
 //! The symbols of a file, sorted by address: functions, and variables.
 
-use object::{Object, ObjectSymbol, ReadRef, SymbolKind};
+use object::{Object, ObjectSection, ObjectSymbol, ReadRef, SymbolKind};
 
 /// A name for a range of addresses.
 struct Symbol {
     start: u64,
     size: u64,
+    /// One past the last address that it can have: where its section ends.
+    limit: u64,
     name: Box<str>,
 }
 
@@ -31,7 +33,9 @@ impl Table {
                 continue;
             }
             let (start, size) = (symbol.address(), symbol.size());
-            into.symbols.push(Symbol { start, size, name: name.into() });
+            let section = symbol.section_index().and_then(|n| file.section_by_index(n).ok());
+            let limit = section.map_or(u64::MAX, |s| s.address().saturating_add(s.size()));
+            into.symbols.push(Symbol { start, size, limit, name: name.into() });
         }
         tables.complete = file.symbols().any(|symbol| symbol.kind() == SymbolKind::Text);
         tables.functions.sort();
@@ -44,8 +48,10 @@ impl Table {
         let after = self.symbols.partition_point(|symbol| symbol.start <= address);
         let symbol = self.symbols[..after].last()?;
         let offset = address - symbol.start;
-        // Functions written in assembly have no size, and end where the next one starts.
-        (offset < symbol.size || symbol.size == 0).then_some((&*symbol.name, offset))
+        // Functions written in assembly have no size, and end where the next one starts, or their
+        // section ends: the linkage table behind `_init` is not its.
+        let covers = offset < symbol.size || symbol.size == 0 && address < symbol.limit;
+        covers.then_some((&*symbol.name, offset))
     }
 
     /// The names whose ranges begin or lie in these addresses, by address.
@@ -95,9 +101,16 @@ impl Tables {
 mod tests {
     use super::*;
 
+    /// Where the section of all these symbols ends.
+    const LIMIT: u64 = 300;
+
     fn table(symbols: &[(u64, u64, &str)]) -> Table {
-        let symbol =
-            |&(start, size, name): &(u64, u64, &str)| Symbol { start, size, name: name.into() };
+        let symbol = |&(start, size, name): &(u64, u64, &str)| Symbol {
+            start,
+            size,
+            limit: LIMIT,
+            name: name.into(),
+        };
         let mut table = Table { symbols: symbols.iter().map(symbol).collect() };
         table.sort();
         table
@@ -135,5 +148,8 @@ mod tests {
     fn what_has_no_size_reaches_to_the_next() {
         let table = table(&[(100, 0, "assembly"), (200, 5, "b")]);
         assert_eq!(table.find(199), Some(("assembly", 99)));
+        let last = self::table(&[(200, 0, "_init")]);
+        assert_eq!(last.find(299), Some(("_init", 99)));
+        assert_eq!(last.find(300), None, "its section ends there");
     }
 }

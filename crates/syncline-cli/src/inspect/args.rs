@@ -37,7 +37,7 @@ pub struct Inspect {
     pub lock: Vec<String>,
 
     /// How much slower the program may become; 0 traces every section, whatever it costs
-    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_budget)]
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_budget, conflicts_with = "read")]
     pub budget: u32,
 
     /// With how many earlier sections of its lock each section is compared
@@ -52,7 +52,7 @@ pub struct Inspect {
     pub output: Option<PathBuf>,
 
     /// Largest size of one process's trace, such as 512M or 2G
-    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = parse_size, conflicts_with = "read")]
     pub max_size: u64,
 
     /// Trace and print no report; `syncline inspect --read DIR` prints it

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use syncline_analysis::locate::{Found, Missing, Place};
-use syncline_analysis::model::{Module, Process, Site};
+use syncline_analysis::model::{Module, Process, Site, SymbolSource};
 use syncline_analysis::{Analysis, Options};
 use syncline_policy::Files;
 
@@ -34,6 +34,14 @@ pub fn wanted(args: &Inspect, program: &Path) -> Result<String, Failure> {
             .map_err(|error| Failure::unreadable(recording, error).with_status(RECORD_FAILED))?;
         for process in &analysis.processes {
             suspects(process, &mut lines);
+        }
+        if let Some(changed) = analysis.processes.iter().find_map(|p| another_build(p, &lines)) {
+            let message = format!(
+                "{changed} is another build than the one in {}, whose places are elsewhere",
+                recording.display()
+            );
+            return Err(Failure::message(RECORD_FAILED, message)
+                .hint("record this one, or give --site or --lock in place of --from"));
         }
         if lines.is_empty() {
             let message = format!("no lock was waited for in {}", recording.display());
@@ -65,12 +73,17 @@ fn add(
     lines: &mut BTreeSet<String>,
 ) -> Result<(), Failure> {
     let found = found.map_err(|missing| {
-        let why = match missing {
-            Missing::NoSymbols => "the program has no symbols to look it up in",
-            Missing::NoSuchName | Missing::Changed => "nothing in the program has this name",
+        let (why, hint) = match missing {
+            Missing::NoSymbols => (
+                "the program has no symbols to look it up in",
+                "without --site and --lock, all locks are traced",
+            ),
+            Missing::NoSuchName | Missing::Changed => (
+                "nothing in the program has this name",
+                "`syncline inspect -- PROGRAM` names its locks and the places where they are taken",
+            ),
         };
-        Failure::message(RECORD_FAILED, format!("--{kind} {name}: {why}"))
-            .hint("`syncline report --tables` names the places and the locks of a recording")
+        Failure::message(RECORD_FAILED, format!("--{kind} {name}: {why}")).hint(hint)
     })?;
     lines.extend(found.places.iter().map(|Place { module, addresses }| {
         format!("{kind} {module} {:#x} {:#x}", addresses.start, addresses.end)
@@ -90,6 +103,17 @@ fn suspects(process: &Process, lines: &mut BTreeSet<String>) {
         let waited = process.sites.iter().filter(acquires).filter(|s| s.figures.waited > 0.0);
         waited.take(HOTTEST).for_each(|site| add_site(process, site, lines));
     }
+}
+
+/// A file that suspects lie in and that is not the one that was recorded: the addresses would be those
+/// of other code.
+fn another_build<'a>(process: &'a Process, lines: &BTreeSet<String>) -> Option<&'a str> {
+    let changed = process.modules.iter().filter(|m| m.symbols == Some(SymbolSource::Changed));
+    let has_suspects = |module: &&Module| {
+        let start = format!("site {} ", module.name());
+        lines.iter().any(|line| line.starts_with(&start))
+    };
+    changed.filter(has_suspects).map(|module| module.path.as_str()).next()
 }
 
 fn add_site(process: &Process, site: &Site, lines: &mut BTreeSet<String>) {

@@ -3,7 +3,9 @@
 
 pub mod args;
 mod choose;
+mod lock;
 mod names;
+mod report;
 mod show;
 mod tables;
 mod wrap;
@@ -11,20 +13,17 @@ mod wrap;
 use std::env;
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
-use std::io::{BufWriter, Write, stderr, stdout};
+use std::io::{Write, stderr};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::thread::available_parallelism;
 
-use serde_json::json;
-use syncline_independence::{Options, Report, SCHEMA, facts, named};
-use syncline_recording::Session;
-use syncline_trace::{Error, Trace, trace_files};
+use syncline_trace::{Trace, trace_files};
 
-use crate::failure::{Failure, RECORD_FAILED, REPORT_FAILED};
+use crate::failure::Failure;
 use crate::record::{
-    Clock, Folder, exit_code, find_library, find_program, largest_file, preload, run_in,
+    Clock, Folder, exit_code, find_library, find_program, hear_signals, largest_file, preload,
+    run_in,
 };
 use crate::report::trace_of;
 use crate::words::{counted, size};
@@ -43,7 +42,7 @@ const BLOCK: u64 = 512;
 /// Traces and reports; gives the program's own exit status if it was run.
 pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
     if let Some(folder) = &args.read {
-        report(args, folder)?;
+        report::print(args, folder)?;
         return Ok(ExitCode::SUCCESS);
     }
     let program = find_program(&args.command[0])?;
@@ -65,7 +64,8 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
     let ending = run_in(&folder, &program, &args.command, variables)?;
     tidy(&folder, &output, args.from.as_deref());
     if !args.trace_only {
-        report(args, &output)?;
+        hear_signals();
+        report::print(args, &output)?;
     }
     Ok(exit_code(ending))
 }
@@ -128,55 +128,4 @@ fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) {
             }
         }
     );
-}
-
-/// Prints what a trace says.
-fn report(args: &Inspect, folder: &Path) -> Result<(), Failure> {
-    let unreadable = |error: Error| {
-        Failure::new(REPORT_FAILED, error).hint("`syncline inspect -- PROGRAM` makes a trace")
-    };
-    let files = trace_files(folder).map_err(unreadable)?;
-    if files.is_empty() {
-        return Err(Failure::message(
-            if args.read.is_some() { REPORT_FAILED } else { RECORD_FAILED },
-            format!("there is no trace in {}", folder.display()),
-        )
-        .hint("a program that takes no lock through the C library leaves none"));
-    }
-    let session = Session::read(folder).ok().flatten();
-    let processors = session.map_or_else(
-        || available_parallelism().map_or(1, usize::from),
-        |session| session.processors,
-    );
-    let options = Options { window: args.window, processors };
-    let mut reports: Vec<Report> = Vec::new();
-    for path in &files {
-        let trace = Trace::open(path).map_err(unreadable)?;
-        let mut names = Named::of(&trace);
-        reports.push(named(&trace, &facts(&trace, &options), &options, &mut names));
-        for path in names.replaced() {
-            // As above.
-            let _ = writeln!(
-                stderr(),
-                "syncline: {path} has been replaced by another build: its addresses have no names"
-            );
-        }
-    }
-    reports.sort_by_key(|report| std::cmp::Reverse(report.acquisitions));
-    print(args.json, &reports).map_err(|error| Failure::new(REPORT_FAILED, error))
-}
-
-fn print(as_json: bool, reports: &[Report]) -> anyhow::Result<()> {
-    let mut out = BufWriter::new(stdout().lock());
-    if as_json {
-        serde_json::to_writer(&mut out, &json!({ "schema": SCHEMA, "processes": reports }))?;
-        writeln!(out)?;
-    } else {
-        // Processes that took none of the locks have nothing to say, unless all are such.
-        let some = reports.iter().any(|report| report.traced > 0);
-        for report in reports.iter().filter(|r| !some || r.traced > 0 || r.left_alone.is_some()) {
-            out.write_all(show::text(report).as_bytes())?;
-        }
-    }
-    Ok(out.flush()?)
 }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use syncline_analysis::report::number::{count, percent};
+use syncline_analysis::report::number::{count, duration, percent};
 use syncline_independence::{Lock, Report};
 
-use super::show::title;
+use super::lock::short_title;
 
 /// Rows of Table 2.
 const CONTENDED: usize = 15;
@@ -38,7 +38,7 @@ pub fn contended(report: &Report) -> String {
         let _ = writeln!(
             text,
             "{:<NAME$} {:>9} {:>9} {:>7} {:>9} {:>9} {:>11}",
-            cut(&title(lock)),
+            cut(&short_title(lock)),
             count(lock.acquisitions),
             count(lock.contended),
             percent(lock.contended as f64 / lock.acquisitions.max(1) as f64),
@@ -72,8 +72,8 @@ pub fn window(report: &Report) -> String {
         let _ = writeln!(
             text,
             "{:<NAME$} {:>9} {:>9} {:>9} {:>11} {:>7}",
-            cut(&title(lock)),
-            syncline_analysis::report::number::duration(lock.held_seconds),
+            cut(&short_title(lock)),
+            if lock.held_seconds > 0.0 { duration(lock.held_seconds) } else { "-".to_owned() },
             count(pairs.pairs),
             or_dash(percent(pairs.conflicting)),
             or_dash(format!("{:.1}", pairs.mean_conflicting_bytes)),
@@ -83,12 +83,15 @@ pub fn window(report: &Report) -> String {
     text
 }
 
-/// A name that fits its column.
+/// A name that fits its column: the end stays, which tells one place from another.
 fn cut(name: &str) -> String {
-    match name.char_indices().nth(NAME) {
-        None => name.to_owned(),
-        Some(_) => name.chars().take(NAME - 1).chain(['…']).collect(),
+    const END: usize = NAME / 2;
+    let length = name.chars().count();
+    if length <= NAME {
+        return name.to_owned();
     }
+    let (start, end) = (name.chars().take(NAME - END - 1), name.chars().skip(length - END));
+    start.chain(['…']).chain(end).collect()
 }
 
 #[cfg(test)]
@@ -100,5 +103,7 @@ mod tests {
         assert_eq!(cut("short"), "short");
         assert_eq!(cut(&"x".repeat(NAME)), "x".repeat(NAME));
         assert_eq!(cut(&"é".repeat(NAME + 1)).chars().count(), NAME);
+        let place = format!("2 locks taken at {}  queue.c:120", "f".repeat(NAME));
+        assert!(cut(&place).starts_with("2 locks taken") && cut(&place).ends_with("  queue.c:120"));
     }
 }

@@ -5,7 +5,8 @@ const WIDTH: usize = 100;
 /// What a line that goes on is indented more than its first.
 const MORE: usize = 3;
 
-/// Breaks lines that are too long: behind a comma or the like if there is one, or else at a space.
+/// Breaks lines that are too long: behind a comma or the like if there is one, or else at a space; not
+/// between a number and its unit.
 pub fn wrapped(text: &str) -> String {
     let mut all = String::new();
     for line in text.lines() {
@@ -28,11 +29,17 @@ fn break_of(line: &str, indent: usize) -> Option<usize> {
     let (end, _) = line.char_indices().nth(WIDTH)?;
     let from = indent + MORE;
     let words = line.get(from..end)?;
-    let at_pause = [", ", "; ", ": "].iter().filter_map(|pause| words.rfind(pause)).max();
+    let begins = words.len() - words.trim_start().len();
+    let after_number = |place: usize| words[..place].ends_with(|c: char| c.is_ascii_digit());
+    let at = |pause: &str| {
+        let found = words.rmatch_indices(pause).map(|(place, _)| place);
+        found.filter(|&place| place > begins).find(|&place| pause != " " || !after_number(place))
+    };
+    let at_pause = [", ", "; ", ": "].into_iter().filter_map(at).max();
     // A pause far from the end would leave a short line and a long one.
     let at_pause = at_pause.filter(|place| 2 * place > words.len());
-    let place = at_pause.map(|place| place + 1).or_else(|| words.trim_start().rfind(' '))?;
-    (place > 0).then_some(from + place)
+    let place = at_pause.map(|place| place + 1).or_else(|| at(" "))?;
+    Some(from + place)
 }
 
 #[cfg(test)]
@@ -51,6 +58,20 @@ mod tests {
         assert!(lines[..lines.len() - 1].iter().all(|line| line.ends_with(',')), "{text}");
         let joined = lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
         assert_eq!(joined, words.trim());
+    }
+
+    /// What stands behind the indent may begin with a space, where a line begins with a short word.
+    #[test]
+    fn lines_break_between_words_and_not_in_them() {
+        let numbers = vec!["100 % of"; 30].join(" ");
+        let text = wrapped(&format!("   {numbers}\n"));
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.len() > 2 && lines.iter().all(|line| line.chars().count() <= WIDTH));
+        let joined = lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+        assert_eq!(joined, numbers);
+        for line in lines {
+            assert!(!line.trim_start().starts_with('%'), "a unit without its number: {line:?}");
+        }
     }
 
     #[test]

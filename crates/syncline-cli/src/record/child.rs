@@ -14,7 +14,7 @@ use std::process::{Child, Command, ExitStatus};
 
 use nix::libc;
 use nix::sys::signal::{SigSet, Signal, kill};
-use nix::sys::signalfd::SignalFd;
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
 use syncline_recording::Ending;
 
@@ -104,6 +104,17 @@ impl Recorded {
     fn pass_on(&self, signal: Signal) {
         let _ = kill(Pid::from_raw(self.child.id() as i32), signal);
     }
+}
+
+/// Lets signals end Syncline again, once the program has ended and only a report is left to make. One
+/// that came while the program ran was meant for that.
+pub fn hear_signals() {
+    let passed_on: SigSet = PASSED_ON.into_iter().collect();
+    let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
+    // If the kernel refuses, signals stay blocked: the report is made all the same.
+    let Ok(signals) = SignalFd::with_flags(&passed_on, flags) else { return };
+    while let Ok(Some(_)) = signals.read_signal() {}
+    let _ = passed_on.thread_unblock();
 }
 
 fn ending(status: ExitStatus) -> Ending {

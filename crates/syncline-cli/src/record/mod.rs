@@ -27,6 +27,7 @@ use crate::args;
 use crate::failure::Failure;
 use environment::Environment;
 
+pub use child::hear_signals;
 pub use clock::Clock;
 pub use environment::preload;
 pub use folder::{Folder, largest_file};

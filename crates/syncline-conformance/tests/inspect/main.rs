@@ -5,7 +5,9 @@
 //! but the tracing is tested here.
 
 mod again;
+mod counts;
 mod exact;
+mod heap;
 mod often;
 mod programs;
 mod structure;

@@ -6,6 +6,7 @@ use syncline_conformance::{Case, Outcome, Program};
 use syncline_recording::Op;
 use syncline_trace::layout::{
     AFTER_WAIT, BEFORE_WAIT, HANDLER, SHARED, STOP_CLONE, STOP_JUMP, STOP_LIMIT, STOP_NONE,
+    STOP_UNKNOWN,
 };
 use syncline_trace::{Section, Trace};
 
@@ -120,6 +121,18 @@ fn handlers_are_told_from_the_section() {
     assert!(of("outer").iter().all(|s| s.record.stopped == STOP_NONE));
     let handled = of("outer").iter().map(|s| s.record.flags & HANDLER != 0).collect::<Vec<_>>();
     assert_eq!(handled, [false, true], "it calls while libc waits, and between instructions");
+}
+
+/// The kernel knows restartable sequences by their addresses, so they run untraced, with what follows.
+#[test]
+fn restartable_sequences_end_the_trace() {
+    let run = Run::of("inspect_rseq.c");
+    for (lock, wrote, stopped) in
+        [("none", 0, STOP_NONE), ("taken", 1, STOP_UNKNOWN), ("stored", 3, STOP_UNKNOWN)]
+    {
+        assert_eq!(run.wrote(lock), [[wrote]], "{lock}");
+        assert_eq!(run.of_lock(lock)[0].record.stopped, stopped, "{lock}");
+    }
 }
 
 /// Only the sections of certain locks and call sites.

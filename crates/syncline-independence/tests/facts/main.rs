@@ -4,4 +4,6 @@ mod advice;
 mod hand;
 mod independence;
 mod thresholds;
+mod touched;
 mod tree;
+mod uncertainty;

@@ -1,0 +1,64 @@
+// What is counted of acquisitions that are not traced. As its argument says:
+//
+//   sites   a thread acquires at many places, each a few thousand times in a row, which is few enough
+//           for each to be counted
+//   holds   one lock is held for long, and in it another one often and shortly
+//   waits   a thread waits for a condition many times, in vain
+#include "truth.h"
+
+#include <stdint.h>
+
+static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+
+#define AT(i) pthread_mutex_lock(&outer), pthread_mutex_unlock(&outer);
+#define PLACE(i) for (int n = 0; n < EACH; n++) { AT(i) }
+#define EIGHT(i) PLACE(i) PLACE(i) PLACE(i) PLACE(i) PLACE(i) PLACE(i) PLACE(i) PLACE(i)
+#define ALL EIGHT(0) EIGHT(1) EIGHT(2) EIGHT(3) EIGHT(4) EIGHT(5) EIGHT(6) EIGHT(7)
+
+enum { EACH = 4000, TIMES = 8, PLACES = 64, HELD_MS = 2, HOLDS = 100, SHORT = 100, WAITS = 12000 };
+
+// Each a function of its own, however alike they are.
+#define MANY(name) __attribute__((noinline, no_icf)) static void name(void) { ALL }
+MANY(many1) MANY(many2) MANY(many3) MANY(many4) MANY(many5) MANY(many6) MANY(many7) MANY(many8)
+
+static void sites(void) {
+    many1(), many2(), many3(), many4(), many5(), many6(), many7(), many8();
+    say("@acquired %d", EACH * TIMES * PLACES);
+}
+
+static void holds(void) {
+    for (int n = 0; n < HOLDS; n++) {
+        pthread_mutex_lock(&outer);
+        for (int i = 0; i < SHORT; i++) {
+            pthread_mutex_lock(&inner);
+            pthread_mutex_unlock(&inner);
+        }
+        sleep_ms(HELD_MS);
+        pthread_mutex_unlock(&outer);
+    }
+    say("@held_ms %d", HELD_MS);
+}
+
+static void waits(void) {
+    struct timespec past = {0, 1};
+    for (int n = 0; n < WAITS; n++) {
+        pthread_mutex_lock(&outer);
+        pthread_cond_timedwait(&condition, &outer, &past);
+        pthread_mutex_unlock(&outer);
+    }
+    say("@acquired %d", WAITS);
+}
+
+int main(int argc, char **argv) {
+    say("@outer %lu", (unsigned long)(uintptr_t)&outer);
+    const char *what = argc > 1 ? argv[1] : "";
+    if (strcmp(what, "sites") == 0) {
+        sites();
+    } else if (strcmp(what, "holds") == 0) {
+        holds();
+    } else {
+        waits();
+    }
+    return 0;
+}

@@ -1,0 +1,68 @@
+//! What is counted of acquisitions that are not traced, and in what is traced of waits.
+
+use syncline_conformance::{Program, Truth};
+use syncline_trace::layout::{AFTER_WAIT, BEFORE_WAIT, CountRecord};
+
+use crate::traced::{Traced, trace_with};
+
+/// No call site is asked for, so that nothing is traced.
+const NOWHERE: [(&str, &str); 1] = [("SYNCLINE_INSPECT_SITES", "site - 0x1 0x2")];
+
+/// A budget of ten times the program's own time: sections are chosen at random, and enough of them.
+const AMPLE: u32 = 10_000;
+
+fn run(what: &str, budget: u32, environment: &[(&str, &str)]) -> (Truth, Traced) {
+    let program = Program::compile("inspect_counts.c");
+    let traced = trace_with(program.path(), [what], budget, environment);
+    (Truth::read(&traced.outcome.stdout), traced)
+}
+
+/// What was counted of the lock that is called `outer`.
+fn of_outer<'a>(truth: &Truth, traced: &'a Traced) -> Vec<&'a CountRecord> {
+    let lock = truth.value("outer");
+    let counts = traced.traces[0].counts.iter().map(|(_, count)| count);
+    counts.filter(|count| count.lock == lock).collect()
+}
+
+/// An estimate begins behind so many acquisitions at one call site, however many others there are.
+#[test]
+fn call_sites_are_counted_apart() {
+    for budget in [0, 1] {
+        let (truth, traced) = run("sites", budget, &NOWHERE);
+        let counts = of_outer(&truth, &traced);
+        let acquired: u64 = counts.iter().map(|count| count.acquisitions).sum();
+        assert_eq!(acquired, truth.value("acquired"), "budget {budget}");
+    }
+}
+
+/// A hold that is timed ends with its own lock's release.
+#[test]
+fn a_hold_lasts_until_its_own_release() {
+    let (truth, traced) = run("holds", 0, &NOWHERE);
+    let counts = of_outer(&truth, &traced);
+    let samples: u64 = counts.iter().map(|count| count.held_samples).sum();
+    let ticks: u64 = counts.iter().map(|count| count.held_ticks).sum();
+    assert!(samples > 0, "no hold was timed");
+    let mean = traced.traces[0].seconds(ticks) / samples as f64 * 1e3;
+    let held = truth.value("held_ms") as f64;
+    assert!(mean >= held, "{mean} ms, but it slept for {held} ms in each");
+}
+
+/// A wait is no acquisition; the part of a section behind one is traced if that before it was.
+#[test]
+fn sections_go_on_behind_waits() {
+    let (truth, traced) = run("waits", AMPLE, &[]);
+    let counts = of_outer(&truth, &traced);
+    let acquired: u64 = counts.iter().map(|count| count.acquisitions).sum();
+    assert_eq!(acquired, truth.value("acquired"));
+    let lock = truth.value("outer");
+    let sections = traced.traces[0].sections.iter().filter(|s| s.record.lock == lock);
+    let mut flags: Vec<(u64, u32)> =
+        sections.map(|s| (s.record.order, s.record.flags & (BEFORE_WAIT | AFTER_WAIT))).collect();
+    flags.sort_unstable();
+    let before = flags.iter().filter(|(_, flags)| *flags == BEFORE_WAIT).count();
+    assert!(before > 64, "{before} parts before a wait, of {}", flags.len());
+    for pair in flags.windows(2).filter(|pair| pair[0].1 == BEFORE_WAIT) {
+        assert_eq!(pair[1].1, AFTER_WAIT, "the part behind the wait is traced as well");
+    }
+}

@@ -1,0 +1,82 @@
+//! What data sections touch, by what it is part of: the blocks of the heap that one place allocates,
+//! or a word elsewhere, which names make part of a variable.
+
+use std::cmp::Reverse;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::sets::{LockSections, Place, Sets};
+
+/// What a word of memory is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Object {
+    /// A block of the heap.
+    Heap {
+        /// Return address of the allocating call.
+        site: u64,
+        /// Its bytes.
+        size: u64,
+    },
+    /// Memory elsewhere, of which only the word is known.
+    Fixed {
+        /// Its address.
+        address: u64,
+    },
+}
+
+impl Object {
+    fn of(place: &Place) -> Object {
+        match place.object {
+            Some(object) => Object::Heap { site: object.site, size: object.size },
+            None => Object::Fixed { address: place.address },
+        }
+    }
+}
+
+/// How much sections touch objects of one kind. Of several kinds, the numbers add up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Touched {
+    /// Blocks of the heap that were touched; 0 of other memory.
+    pub blocks: u64,
+    /// Words that were touched, each counted once.
+    pub words: u64,
+    /// The same, each counted once for each section that touched it.
+    pub accesses: u64,
+    /// Of these, how many sections wrote to.
+    pub written: u64,
+}
+
+impl Touched {
+    /// Both together.
+    pub fn plus(self, other: Touched) -> Touched {
+        Touched {
+            blocks: self.blocks + other.blocks,
+            words: self.words + other.words,
+            accesses: self.accesses + other.accesses,
+            written: self.written + other.written,
+        }
+    }
+}
+
+/// What the sections of some locks touch, the most first.
+pub fn touched(sets: &Sets, locks: &[&LockSections]) -> Vec<(Object, Touched)> {
+    let mut by_place: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
+    for access in locks.iter().flat_map(|lock| &lock.sets).flat_map(|set| &set.accesses) {
+        let sum = by_place.entry(access.place).or_default();
+        sum.0 += 1;
+        sum.1 += u64::from(access.written != 0);
+    }
+    let mut blocks: FxHashSet<(u64, u64)> = FxHashSet::default();
+    let mut by_object: FxHashMap<Object, Touched> = FxHashMap::default();
+    for (place, (accesses, written)) in by_place {
+        let place = &sets.places[place as usize];
+        let is_new = |block| blocks.insert(block);
+        let block = place.object.map(|object| (object.start, object.serial));
+        let blocks = u64::from(block.is_some_and(is_new));
+        let sum = by_object.entry(Object::of(place)).or_default();
+        *sum = sum.plus(Touched { blocks, words: 1, accesses, written });
+    }
+    let mut all: Vec<_> = by_object.into_iter().collect();
+    all.sort_by_key(|&(object, touched)| (Reverse(touched.accesses), object));
+    all
+}
