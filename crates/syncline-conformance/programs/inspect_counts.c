@@ -4,8 +4,10 @@
 //           for each to be counted
 //   holds   one lock is held for long, and in it another one often and shortly
 //   waits   a thread waits for a condition many times, in vain
+//   kernel  sections have the kernel fill much memory
 #include "truth.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 
 static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
@@ -16,7 +18,7 @@ static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 #define EIGHT(i) PLACE(i) PLACE(i) PLACE(i) PLACE(i) PLACE(i) PLACE(i) PLACE(i) PLACE(i)
 #define ALL EIGHT(0) EIGHT(1) EIGHT(2) EIGHT(3) EIGHT(4) EIGHT(5) EIGHT(6) EIGHT(7)
 
-enum { EACH = 4000, TIMES = 8, PLACES = 64, HELD_MS = 2, HOLDS = 100, SHORT = 100, WAITS = 12000 };
+enum { EACH = 4000, TIMES = 8, PLACES = 64, HELD_MS = 2, HOLDS = 100, SHORT = 100, WAITS = 12000, FILLS = 60 };
 
 // Each a function of its own, however alike they are.
 #define MANY(name) __attribute__((noinline, no_icf)) static void name(void) { ALL }
@@ -50,6 +52,30 @@ static void waits(void) {
     say("@acquired %d", WAITS);
 }
 
+// The processor time of this thread.
+static double own_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec + now.tv_nsec * 1e-9;
+}
+
+static void kernel(void) {
+    static char filled[8 << 20];
+    int zeros = open("/dev/zero", O_RDONLY);
+    double took = 0;
+    for (int n = 0; n < FILLS; n++) {
+        pthread_mutex_lock(&outer);
+        double began = own_seconds();
+        if (read(zeros, filled, sizeof filled) != sizeof filled) {
+            exit(1);
+        }
+        took += own_seconds() - began;
+        pthread_mutex_unlock(&outer);
+    }
+    close(zeros);
+    say("@kernel_us %d", (int)(took * 1e6));
+}
+
 int main(int argc, char **argv) {
     say("@outer %lu", (unsigned long)(uintptr_t)&outer);
     const char *what = argc > 1 ? argv[1] : "";
@@ -57,6 +83,8 @@ int main(int argc, char **argv) {
         sites();
     } else if (strcmp(what, "holds") == 0) {
         holds();
+    } else if (strcmp(what, "kernel") == 0) {
+        kernel();
     } else {
         waits();
     }

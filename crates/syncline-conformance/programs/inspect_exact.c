@@ -15,7 +15,11 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -338,7 +342,56 @@ static void test_calls(void) {
     close(ends[0]), close(ends[1]);
 }
 
+// What more the kernel reads and writes: a name, parts of a vector up to what came, structures.
+char results[512] __attribute__((aligned(64)));
+BODY(more_calls,
+     "mov %rdi, %r8\n lea 16(%r8), %rdi\n xor %esi, %esi\n mov $21, %eax\n syscall\n"
+     "mov (%r8), %edi\n lea results+400(%rip), %rsi\n mov $2, %edx\n mov $19, %eax\n syscall\n"
+     "xor %edi, %edi\n mov $7, %esi\n xor %edx, %edx\n lea results(%rip), %r10\n mov $302, %eax\n syscall\n"
+     "mov (%r8), %edi\n lea results+64(%rip), %rsi\n mov $5, %eax\n syscall\n"
+     "mov 4(%r8), %edi\n lea results+256(%rip), %rsi\n mov $4, %edx\n xor %r10d, %r10d\n mov $232, %eax\n"
+     "syscall\n movq $0, (%r8)")
+
+static void test_more_calls(void) {
+    int ends[2], events = epoll_create1(0);
+    struct epoll_event writable = {.events = EPOLLOUT};
+    REQUIRE(pipe(ends) == 0 && events >= 0);
+    REQUIRE(epoll_ctl(events, EPOLL_CTL_ADD, ends[1], &writable) == 0);
+    REQUIRE(write(ends[1], "sixteen of bytes", 16) == 16);
+    ((int *)bytes)[0] = ends[0];
+    ((int *)bytes)[1] = events;
+    strcpy(at(16), "/dev/null");
+    struct iovec parts[2] = {{at(700), 10}, {at(720), 30}};
+    memcpy(results + 400, parts, sizeof parts);
+    run("more_calls", more_calls, bytes);
+    reads(at(16), 10), reads(at(0), 8), writes(at(0), 8);
+    reads(results + 400, 32), writes(at(700), 10), writes(at(720), 6);
+    writes(results, sizeof(struct rlimit)), writes(results + 64, sizeof(struct stat));
+    writes(results + 256, sizeof(struct epoll_event));
+    close(ends[0]), close(ends[1]), close(events);
+}
+
 // --- code that changes
+
+void *protected_page;
+BODY(protected, "mov %rdi, %r8\n mov protected_page(%rip), %r9\n call *%r9\n"
+                "mov %r9, %rdi\n mov $4096, %esi\n mov $7, %edx\n mov $10, %eax\n syscall\n"
+                "mov %r8, %rdi\n movb $0x20, 2(%r9)\n call *%r9\n")
+
+// Code that can't be written to while it first runs, and can before it runs again.
+static void test_protected(void) {
+    // movb %al, 0x10(%rdi); ret
+    const unsigned char code[] = {0x88, 0x47, 0x10, 0xc3};
+    int access = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS;
+    protected_page = mmap(NULL, 4096, access, kind, -1, 0);
+    REQUIRE(protected_page != MAP_FAILED);
+    memcpy(protected_page, code, sizeof code);
+    REQUIRE(mprotect(protected_page, 4096, PROT_READ | PROT_EXEC) == 0);
+    run("protected", protected, bytes);
+    writes(at(0x10), 1), writes(at(0x20), 1), both((char *)stack_in_section - 8, 8);
+    reads(&protected_page, 8), writes((char *)protected_page + 2, 1);
+    munmap(protected_page, 4096);
+}
 
 static void test_changing(void) {
     // mov $1, %al; movb %al, 0x10(%rdi); twelve bytes of nops; movb %al, N(%rdi); ret: only N, behind
@@ -417,6 +470,7 @@ int main(void) {
         test_avx512();
     }
     test_stack(), test_jumps(), test_places(), test_crowded(), test_library(), test_calls();
+    test_more_calls(), test_protected();
     test_changing(), test_signals(), test_fork();
     return 0;
 }

@@ -66,3 +66,14 @@ fn sections_go_on_behind_waits() {
         assert_eq!(pair[1].1, AFTER_WAIT, "the part behind the wait is traced as well");
     }
 }
+
+/// What the kernel does for a section is the program's own time, and not what tracing costs.
+#[test]
+fn the_kernels_time_is_the_programs() {
+    let (truth, traced) = run("kernel", AMPLE, &[]);
+    let trace = &traced.traces[0];
+    assert!(trace.sections.len() > 10, "{} sections", trace.sections.len());
+    let (cost, kernel) = (trace.seconds(trace.header.cost_ticks) * 1e6, truth.value("kernel_us"));
+    assert!(kernel > 20_000, "the kernel took {kernel} us");
+    assert!(cost < kernel as f64 / 4.0, "{cost} us, of which the kernel had {kernel}");
+}

@@ -160,6 +160,58 @@ fn all_locks_together_have_a_mean_and_the_text_says_it_all() {
     assert_eq!(long, None, "wider than a terminal");
 }
 
+/// The paper's Figure 1 and Table 1: of the sections of three rounds, the first and the second are
+/// independent, and all conflict with the third on the root's pointer, besides with themselves.
+#[test]
+fn the_papers_tree_is_said_to_conflict_on_the_roots_pointer() {
+    const POINTER: &str = "0x10001032";
+    let folder = scratch();
+    let tree = Program::compile("inspect_tree.c").path().to_str().expect("a path").to_owned();
+    inspect(folder.path(), &["--budget", "0", "--trace-only", "--", &tree]).assert_status(0);
+    let run = inspect(folder.path(), &["--json", "--read", "syncline-trace"]);
+    let report: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    let locks = report["processes"][0]["locks"].as_array().expect("locks");
+    let lock = locks.iter().find(|lock| lock["traced"] == 9).expect("three rounds of three");
+    // 9 of 36 pairs are one of the first and one of the second.
+    assert_eq!(lock["window"]["pairs"], 36);
+    assert_eq!(number(&lock["window"]["conflicting"]), 27.0 / 36.0);
+    assert_eq!(lock["pieces"], 1);
+    let cause = &lock["causes"][0];
+    assert_eq!(cause["field"], POINTER, "{cause:#}");
+    // 18 pairs of the third with others, and 3 of it with itself; the others are the first's and the
+    // second's with themselves.
+    assert_eq!(number(&cause["share"]), 21.0 / 27.0);
+    let elsewhere = "memory that is no variable's and no block's";
+    let data = lock["data"].as_array().expect("data");
+    assert!(data.iter().any(|data| data["what"] == elsewhere), "the mapped tree: {data:#?}");
+}
+
+/// What a new user asks next is answered: what was not traced, and what ended the program.
+#[test]
+fn what_was_not_traced_is_told() {
+    let folder = scratch();
+    let run = inspect(folder.path(), &["--lock", "table_lock", "--", &program()]);
+    run.assert_status(0);
+    let said = text(&run.stdout);
+    assert!(
+        said.contains("4 more locks, with ") && said.contains(" had no section traced"),
+        "{said}"
+    );
+    // A program without locks, and one that is killed.
+    let run = inspect(folder.path(), &["--", "true"]);
+    assert!(text(&run.stdout).contains("it took no lock through the C library"));
+    let run = inspect(folder.path(), &["--budget", "0", "--", "sh", "-c", "kill -9 $$"]);
+    run.assert_status(128 + 9);
+    // One file of several that can't be read doesn't hide the others; alone it is an error.
+    let trace = folder.path().join("syncline-trace");
+    fs::write(trace.join("1.trace"), "cut").expect("a file");
+    let run = inspect(folder.path(), &["--read", "syncline-trace"]);
+    run.assert_status(0);
+    assert!(text(&run.stderr).contains("left out: "), "{}", text(&run.stderr));
+    let run = inspect(folder.path(), &["--read", "syncline-trace/1.trace"]);
+    run.assert_status(1);
+}
+
 /// What inspecting took is said, and so is that a thousandth of the time is too little for it.
 #[test]
 fn a_budget_that_could_not_be_kept_is_said() {

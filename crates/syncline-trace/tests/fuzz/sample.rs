@@ -35,6 +35,11 @@ pub fn sample() -> Vec<u8> {
     file
 }
 
+/// Where the last chunk begins: a file that ends before it has lost records.
+pub fn last_chunk() -> usize {
+    ARENA_AT + 2 * CHUNK as usize
+}
+
 /// Where the words are that the reader goes by.
 pub fn structure() -> Vec<usize> {
     let header = (0..208).step_by(4);
@@ -42,8 +47,7 @@ pub fn structure() -> Vec<usize> {
     let chunk = chunk(0).len();
     let first = (ARENA_AT..ARENA_AT + chunk).step_by(4);
     let second = (ARENA_AT + CHUNK as usize..).step_by(4).take(6);
-    let last = ARENA_AT + 2 * CHUNK as usize;
-    let last = (last..last + chunk).step_by(4);
+    let last = (last_chunk()..last_chunk() + chunk).step_by(4);
     header.chain(threads).chain(first).chain(second).chain(last).collect()
 }
 
