@@ -57,13 +57,14 @@ impl Names for Named {
     }
 }
 
-/// `name (binary)` of `name+0x8 (binary)`; of what has no name, the file.
+/// `name (binary)` of `name+0x8 (binary)`; of what has no name in a file, that.
 fn without_offset(name: &str) -> String {
     match name.rsplit_once("+0x") {
         None => name.to_owned(),
-        Some((whole, rest)) => {
-            whole.to_owned() + rest.trim_start_matches(|c: char| c.is_ascii_hexdigit())
-        }
+        Some((whole, rest)) => match rest.split_once(' ') {
+            Some((_, binary)) => format!("{whole} {binary}"),
+            None => format!("{whole} (no variable)"),
+        },
     }
 }
 
@@ -75,6 +76,6 @@ mod tests {
     fn a_variable_is_named_without_the_place_in_it() {
         assert_eq!(without_offset("table+0x5bac8 (app)"), "table (app)");
         assert_eq!(without_offset("table (app)"), "table (app)");
-        assert_eq!(without_offset("app+0x7378"), "app");
+        assert_eq!(without_offset("app+0x7378"), "app (no variable)");
     }
 }
