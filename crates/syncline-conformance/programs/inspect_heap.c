@@ -10,7 +10,7 @@
 enum { CASES = 16 };
 
 // Too large for the lists of freed blocks that are handed out again as they are.
-enum { BLOCK = 2000, HEADER = 16, PAGE = 4096 };
+enum { BLOCK = 2000, SMALL = 1104, HEADER = 16, PAGE = 4096 };
 
 static pthread_mutex_t locks[CASES];
 static int cases;
@@ -60,16 +60,18 @@ int main(void) {
     touch("behind", first + BLOCK, 0, 0);
     touch("last", first + BLOCK - 1, first, BLOCK);
 
-    // A block over two that were freed: the start of the second lies nearer.
-    place a = allocate(BLOCK), b = allocate(BLOCK);
-    require(b == a + BLOCK + HEADER, "neighbours");
+    // A block over two that were freed, all in one page: the start of the second lies nearer.
+    for (place filler = allocate(112); (filler + 128) % PAGE >= 256; filler = allocate(112)) {
+    }
+    place a = allocate(SMALL), b = allocate(SMALL);
+    require(b == a + SMALL + HEADER && a / PAGE == (a + 2600) / PAGE, "neighbours in one page");
     release(b), release(a);
-    place over = allocate(3 * BLOCK);
+    place over = allocate(2600);
     require(over == a, "a block over both");
-    touch("over", b + 8, over, 3 * BLOCK);
+    touch("over", b + 8, over, 2600);
     // It can't be made that large, and stays.
     require(resize(over, PTRDIFF_MAX - PAGE) == 0, "too much memory");
-    touch("kept", b + 8, over, 3 * BLOCK);
+    touch("kept", b + 8, over, 2600);
 
     // Several pages, and no start of a block in the page that is touched.
     place large = allocate(25 * PAGE);
