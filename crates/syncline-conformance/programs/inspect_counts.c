@@ -5,8 +5,10 @@
 //   holds   one lock is held for long, and in it another one often and shortly
 //   waits   a thread waits for a condition many times, in vain
 //   kernel  sections have the kernel fill much memory
+//   killed  half a second of sections, then no end by any way that could be seen
 #include "truth.h"
 
+#include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
@@ -76,6 +78,16 @@ static void kernel(void) {
     say("@kernel_us %d", (int)(took * 1e6));
 }
 
+static void killed(void) {
+    int acquired = 0;
+    for (double began = own_seconds(); own_seconds() - began < 0.5; acquired++) {
+        pthread_mutex_lock(&outer);
+        pthread_mutex_unlock(&outer);
+    }
+    say("@acquired %d", acquired);
+    kill(getpid(), SIGKILL);
+}
+
 int main(int argc, char **argv) {
     say("@outer %lu", (unsigned long)(uintptr_t)&outer);
     const char *what = argc > 1 ? argv[1] : "";
@@ -85,6 +97,8 @@ int main(int argc, char **argv) {
         holds();
     } else if (strcmp(what, "kernel") == 0) {
         kernel();
+    } else if (strcmp(what, "killed") == 0) {
+        killed();
     } else {
         waits();
     }

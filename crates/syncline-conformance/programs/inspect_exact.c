@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -349,6 +350,7 @@ BODY(more_calls,
      "mov (%r8), %edi\n lea results+400(%rip), %rsi\n mov $2, %edx\n mov $19, %eax\n syscall\n"
      "xor %edi, %edi\n mov $7, %esi\n xor %edx, %edx\n lea results(%rip), %r10\n mov $302, %eax\n syscall\n"
      "mov (%r8), %edi\n lea results+64(%rip), %rsi\n mov $5, %eax\n syscall\n"
+     "lea results+432(%rip), %rdi\n mov $2, %esi\n xor %edx, %edx\n mov $7, %eax\n syscall\n"
      "mov 4(%r8), %edi\n lea results+256(%rip), %rsi\n mov $4, %edx\n xor %r10d, %r10d\n mov $232, %eax\n"
      "syscall\n movq $0, (%r8)")
 
@@ -363,9 +365,12 @@ static void test_more_calls(void) {
     strcpy(at(16), "/dev/null");
     struct iovec parts[2] = {{at(700), 10}, {at(720), 30}};
     memcpy(results + 400, parts, sizeof parts);
+    struct pollfd polled[2] = {{.fd = ends[1], .events = POLLOUT}, {.fd = -1}};
+    memcpy(results + 432, polled, sizeof polled);
     run("more_calls", more_calls, bytes);
     reads(at(16), 10), reads(at(0), 8), writes(at(0), 8);
     reads(results + 400, 32), writes(at(700), 10), writes(at(720), 6);
+    reads(results + 432, 16), writes(results + 438, 2), writes(results + 446, 2);
     writes(results, sizeof(struct rlimit)), writes(results + 64, sizeof(struct stat));
     writes(results + 256, sizeof(struct epoll_event));
     close(ends[0]), close(ends[1]), close(events);

@@ -36,6 +36,8 @@ pub struct Thread {
     pub passed: u32,
     /// And how many of them were looked at.
     pub looked_at: u32,
+    /// When its counts are to be written next, in ticks.
+    write_at: u64,
     /// Calls of the allocator when it was last asked, wrapping around.
     pub allocator: u32,
     /// What it said last.
@@ -169,6 +171,7 @@ impl Thread {
             countdown: 1,
             passed: 0,
             looked_at: 0,
+            write_at: 0,
             allocator: 0,
             may_trace: true,
             clock_in: 1,
@@ -299,6 +302,33 @@ impl Thread {
         for (row, more) in self.rows.used() {
             write_row(&mut self.writer, row, more);
         }
+    }
+
+    /// Writes what was counted if that was not done for long, lest all of it is lost with a process
+    /// that is killed: at most the last fifth of its time.
+    #[inline]
+    pub fn keep_written(&mut self, now: u64) {
+        if now >= self.write_at && !self.busy {
+            self.write(now);
+        }
+    }
+
+    #[cold]
+    fn write(&mut self, now: u64) {
+        /// The first time is after this part of a second.
+        const FIRST: u64 = 10;
+        /// Each next one when this part of the time that has passed has passed again.
+        const AGAIN: u64 = 4;
+        if self.write_at != 0 {
+            let began = clock::of_thread();
+            // A handler must not count meanwhile.
+            self.busy = true;
+            self.flush();
+            self.busy = false;
+            self.process.add_besides(clock::of_thread().saturating_sub(began));
+        }
+        let passed = now.saturating_sub(self.process.started);
+        self.write_at = now + (passed / AGAIN).max(self.process.options.ticks_per_second / FIRST);
     }
 
     fn name_and_end(&mut self, now: u64) {

@@ -77,3 +77,17 @@ fn the_kernels_time_is_the_programs() {
     assert!(kernel > 20_000, "the kernel took {kernel} us");
     assert!(cost < kernel as f64 / 4.0, "{cost} us, of which the kernel had {kernel}");
 }
+
+/// What was counted until shortly before is kept.
+#[test]
+fn a_killed_program_leaves_its_counts() {
+    for budget in [0, 1] {
+        let (truth, traced) = run("killed", budget, &NOWHERE);
+        assert_eq!(traced.outcome.status, 128 + 9);
+        let counts = of_outer(&truth, &traced);
+        let counted: u64 = counts.iter().map(|count| count.acquisitions).sum();
+        let stated = truth.value("acquired");
+        let share = counted as f64 / stated as f64;
+        assert!((0.5..1.03).contains(&share), "budget {budget}: {counted} of {stated}");
+    }
+}

@@ -41,6 +41,8 @@ enum Size {
     Is(u64),
     /// As many as this argument says, times a size.
     Argument(usize, u64),
+    /// Of each of as many as this argument says, of a size: from an offset on, so many.
+    Field(usize, u64, u64, u64),
     /// As many as the result says, times a size.
     Result(u64),
     /// Up to the zero byte.
@@ -57,7 +59,7 @@ const WRITTEN: bool = true;
 
 /// What the kernel does to memory, when the call succeeds.
 fn effects(number: i64) -> &'static [Effect] {
-    use Size::{Argument, Is, Result, Text, Vector};
+    use Size::{Argument, Field, Is, Result, Text, Vector};
     match number {
         libc::SYS_read | libc::SYS_pread64 | libc::SYS_recvfrom | libc::SYS_getdents64 => {
             &[(1, WRITTEN, Result(1))]
@@ -84,7 +86,7 @@ fn effects(number: i64) -> &'static [Effect] {
         libc::SYS_newfstatat => &[(1, READ, Text), (2, WRITTEN, Is(144))],
         libc::SYS_statx => &[(1, READ, Text), (4, WRITTEN, Is(256))],
         libc::SYS_readlink => &[(0, READ, Text), (1, WRITTEN, Result(1))],
-        libc::SYS_poll => &[(0, READ, Argument(1, 8))],
+        libc::SYS_poll => &[(0, READ, Argument(1, 8)), (0, WRITTEN, Field(1, 8, 6, 2))],
         libc::SYS_rt_sigaction => &[(1, READ, Is(32)), (2, WRITTEN, Is(32))],
         libc::SYS_rt_sigprocmask => &[(1, READ, Is(8)), (2, WRITTEN, Is(8))],
         libc::SYS_pipe | libc::SYS_pipe2 => &[(0, WRITTEN, Is(8))],
@@ -170,6 +172,9 @@ pub fn after(context: &mut Context, by: u64) {
         match size {
             Size::Is(bytes) => touch(address, bytes),
             Size::Argument(n, each) => touch(address, call.arguments[n] * each),
+            Size::Field(n, each, at, bytes) => {
+                (0..call.arguments[n]).for_each(|i| touch(address + i * each + at, bytes));
+            }
             Size::Result(each) => touch(address, result as u64 * each),
             // SAFETY: the kernel has just read a text there.
             Size::Text => touch(address, unsafe { libc::strlen(address as *const _) } as u64 + 1),

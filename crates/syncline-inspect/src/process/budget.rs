@@ -61,8 +61,8 @@ impl Process {
 
     /// Works out what tracing may have cost up to now, if that is due. Not to be called where the
     /// program has just got a lock: in those microseconds others would go to sleep for it.
-    pub fn keep_up(&self) {
-        let (now, at) = (clock::now(), self.allowed_at.load(Ordering::Relaxed));
+    pub fn keep_up(&self, now: u64) {
+        let at = self.allowed_at.load(Ordering::Relaxed);
         let second = self.options.ticks_per_second;
         let passed = at.saturating_sub(self.started);
         if now.saturating_sub(at) >= (passed / AGAIN).clamp(second / OFTENEST, second / REFRESH) {

@@ -39,11 +39,16 @@ pub fn is_chosen(thread: &mut Thread, site: u64, is_rare: &Cell<bool>, stands_fo
     ask(thread, site, is_rare)
 }
 
-/// Does before a lock is tried what [`is_chosen`] would take longer for, once it is held. The next
-/// acquisition stands for so many.
+/// Does before a lock is tried what would take longer, once it is held. The next acquisition stands
+/// for so many.
 pub fn prepare(thread: &mut Thread, stands_for: u32) {
-    if thread.process.options.budget != 0 && thread.countdown <= stands_for {
-        thread.process.keep_up();
+    if thread.countdown > stands_for {
+        return;
+    }
+    let now = clock::now();
+    thread.keep_written(now);
+    if thread.process.options.budget != 0 {
+        thread.process.keep_up(now);
     }
 }
 
