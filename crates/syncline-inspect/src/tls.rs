@@ -4,7 +4,7 @@ use core::arch::asm;
 
 use syncline_interpose::thread_words;
 
-use crate::thread::often::{PLACES, Site};
+use crate::thread::often::Sites;
 
 thread_words! {
     "syncline_inspect_thread" of 1088 bytes;
@@ -25,10 +25,10 @@ pub const TIMED: usize = 24;
 /// See [`CONTEXT`].
 pub const SITES: usize = 64;
 
-const _: () = assert!(SITES + size_of::<[Site; PLACES]>() == 1088);
+const _: () = assert!(SITES + size_of::<Sites>() == 1088);
 
 /// The call sites that this thread acquires at often.
-pub fn sites() -> *mut [Site; PLACES] {
+pub fn sites() -> *mut Sites {
     let offset: u64;
     // SAFETY: reads where this thread's words lie.
     unsafe {
@@ -38,7 +38,7 @@ pub fn sites() -> *mut [Site; PLACES] {
             options(nostack, preserves_flags, readonly),
         );
     }
-    (fs_base().wrapping_add(offset) as usize + SITES) as *mut [Site; PLACES]
+    (fs_base().wrapping_add(offset) as usize + SITES) as *mut Sites
 }
 
 /// The thread's base for `fs`.

@@ -26,16 +26,19 @@ macro_rules! locks {
                     unsafe { real::$name(lock) }
                 }
                 core::arch::naked_asm!(
-                    // The call site's place among the thread's own words, as `often` has it.
+                    // The call site is in one of two places among the thread's own words, as `often`
+                    // has it.
                     "mov rax, qword ptr [rsp]",
-                    "mov r11d, eax",
-                    "shr r11d, 6",
-                    "xor r11d, eax",
-                    "and r11d, {places} - 1",
-                    "shl r11d, {bits}",
+                    "imul r11d, eax, {mix}",
+                    "shr r11d, {shift}",
+                    "shl r11d, {bits} + 1",
                     "add r11, qword ptr [rip + syncline_inspect_thread@GOTTPOFF]",
                     "cmp qword ptr fs:[r11 + {sites} + {at}], rax",
+                    "je 3f",
+                    "add r11, 1 << {bits}",
+                    "cmp qword ptr fs:[r11 + {sites} + {at}], rax",
                     "jne 2f",
+                    "3:",
                     "cmp dword ptr fs:[r11 + {sites} + {next}], 1",
                     "jle 2f",
                     "mov eax, dword ptr [rdi]",
@@ -47,7 +50,8 @@ macro_rules! locks {
                     "2:",
                     "mov rsi, rsp",
                     "jmp {imp}",
-                    places = const $crate::thread::often::PLACES,
+                    mix = const $crate::thread::often::MIX,
+                    shift = const $crate::thread::often::SHIFT,
                     bits = const $crate::thread::often::Site::BITS,
                     sites = const $crate::tls::SITES,
                     at = const $crate::thread::often::Site::AT,

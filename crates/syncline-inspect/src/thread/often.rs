@@ -20,8 +20,13 @@ use crate::tls;
 const PER_LOOK: u32 = 2048;
 /// The most that one stands for: fewer looks would save nothing.
 const MOST: u32 = 256;
-/// Places for call sites; those that share one are counted one by one for longer.
-pub const PLACES: usize = 64;
+/// Places for call sites, in pairs. Of sites that share a pair, all but two are counted one by one.
+pub const PLACES: usize = 1 << 6;
+/// A site's pair is the upper bits of the product of its lower half and this: see [`pair`], and
+/// `interpose::passing`, which does the same.
+pub const MIX: i32 = 0x9e37_79b1_u32 as i32;
+/// Bits that are left out of the product.
+pub const SHIFT: u32 = u32::BITS + 1 - PLACES.ilog2();
 
 /// What a thread knows of a call site.
 #[repr(C)]
@@ -35,6 +40,9 @@ pub struct Site {
     /// Acquisitions so far, as far as they are known; no more than [`MOST`] needs.
     count: u32,
 }
+
+/// Those that a thread knows.
+pub type Sites = [[Site; 2]; PLACES / 2];
 
 impl Site {
     /// Where a site's return address and its next acquisition lie, and its size as a power of 2, for
@@ -62,18 +70,28 @@ impl Site {
 /// are counted one by one again.
 pub extern "C" fn forget() {
     // SAFETY: the thread's own words.
-    unsafe { tls::sites().write([Site { at: 0, next: 0, count: 0 }; PLACES]) };
+    unsafe { tls::sites().write([[Site { at: 0, next: 0, count: 0 }; 2]; PLACES / 2]) };
 }
 
 /// For how many acquisitions the next one of this thread at a call site stands; 0 if it is passed
 /// over.
 #[inline]
 pub fn stands_for(site: u64, random: impl FnOnce(u32) -> u32) -> u32 {
-    // SAFETY: the thread's own words; a handler that comes between leaves a site that is whole.
-    let known = unsafe { &mut (*tls::sites())[place(site)] };
-    if known.at != site {
-        *known = Site { at: site, next: 0, count: 0 };
-    }
+    // SAFETY: the thread's own words; a handler that comes between leaves sites that are whole.
+    let [one, other] = &mut unsafe { &mut *tls::sites() }[pair(site)];
+    let known = match site {
+        _ if one.at == site => one,
+        _ if other.at == site => other,
+        // The one that was met more often stays.
+        _ => {
+            let rarer = if one.count < other.count { one } else { other };
+            if rarer.count == MOST * PER_LOOK {
+                return 1;
+            }
+            *rarer = Site { at: site, next: 0, count: 0 };
+            rarer
+        }
+    };
     known.next -= 1;
     if known.next > 0 {
         return 0;
@@ -84,7 +102,7 @@ pub fn stands_for(site: u64, random: impl FnOnce(u32) -> u32) -> u32 {
     stands_for
 }
 
-/// The place of a call site. As `interpose::passing` has it.
-fn place(site: u64) -> usize {
-    (site ^ site >> 6) as usize % PLACES
+/// Where the two places lie in which a call site may be.
+fn pair(site: u64) -> usize {
+    ((site as u32).wrapping_mul(MIX as u32) >> SHIFT) as usize
 }
