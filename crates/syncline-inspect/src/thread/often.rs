@@ -52,11 +52,7 @@ impl Site {
     pub const NEXT: usize = core::mem::offset_of!(Site, next);
     /// See [`Site::AT`].
     pub const BITS: u32 = size_of::<Site>().trailing_zeros();
-}
 
-const _: () = assert!(size_of::<Site>() == 1 << Site::BITS);
-
-impl Site {
     /// How far it is to the next acquisition that is looked at, on average.
     fn gap(&self) -> u32 {
         if u64::from(self.count) < COUNTED_ONE_BY_ONE {
@@ -65,6 +61,8 @@ impl Site {
         1 << (self.count / PER_LOOK).ilog2()
     }
 }
+
+const _: () = assert!(size_of::<Site>() == 1 << Site::BITS);
 
 /// Forgets what this thread knows: it is the first of a process that was forked, whose acquisitions
 /// are counted one by one again.
