@@ -24,13 +24,16 @@ fn of_outer<'a>(truth: &Truth, traced: &'a Traced) -> Vec<&'a CountRecord> {
     counts.filter(|count| count.lock == lock).collect()
 }
 
+fn acquisitions(counts: &[&CountRecord]) -> u64 {
+    counts.iter().map(|count| count.acquisitions).sum()
+}
+
 /// An estimate begins behind so many acquisitions at one call site, however many others there are.
 #[test]
 fn call_sites_are_counted_apart() {
     for budget in [0, 1] {
         let (truth, traced) = run("sites", budget, &NOWHERE);
-        let counts = of_outer(&truth, &traced);
-        let acquired: u64 = counts.iter().map(|count| count.acquisitions).sum();
+        let acquired = acquisitions(&of_outer(&truth, &traced));
         assert_eq!(acquired, truth.value("acquired"), "budget {budget}");
     }
 }
@@ -52,8 +55,7 @@ fn a_hold_lasts_until_its_own_release() {
 #[test]
 fn sections_go_on_behind_waits() {
     let (truth, traced) = run("waits", AMPLE, &[]);
-    let counts = of_outer(&truth, &traced);
-    let acquired: u64 = counts.iter().map(|count| count.acquisitions).sum();
+    let acquired = acquisitions(&of_outer(&truth, &traced));
     assert_eq!(acquired, truth.value("acquired"));
     let lock = truth.value("outer");
     let sections = traced.traces[0].sections.iter().filter(|s| s.record.lock == lock);
@@ -83,8 +85,7 @@ fn the_kernels_time_is_the_programs() {
 fn a_killed_program_leaves_its_counts() {
     for budget in [0, 1] {
         let (truth, traced) = run("killed", budget, &NOWHERE);
-        let counts = of_outer(&truth, &traced);
-        let counted: u64 = counts.iter().map(|count| count.acquisitions).sum();
+        let counted = acquisitions(&of_outer(&truth, &traced));
         let stated = truth.value("acquired");
         let share = counted as f64 / stated as f64;
         assert!((0.5..1.03).contains(&share), "budget {budget}: {counted} of {stated}");

@@ -8,98 +8,97 @@
 //! An acquisition passes if its call site lets it, and if the lock's word says that it is free,
 //! so that it will not wait: those that wait are all counted.
 
+/// Exports a function of this name: some instructions that go to `2f` for the long way, and their
+/// operands. Who gets through them passes.
+macro_rules! past {
+    ($name:ident [$($instructions:literal)*] [$($operands:tt)*]) => {
+        /// # Safety
+        /// As of the C library's function of this name.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C-unwind" fn $name(lock: *mut core::ffi::c_void) -> core::ffi::c_int {
+            unsafe extern "C-unwind" fn pass(
+                lock: *mut core::ffi::c_void,
+            ) -> core::ffi::c_int {
+                // SAFETY: the program's own call.
+                unsafe { real::$name(lock) }
+            }
+            core::arch::naked_asm!(
+                $($instructions,)*
+                "jmp {pass}",
+                "2:",
+                "mov rsi, rsp",
+                "jmp {imp}",
+                $($operands)*
+                pass = sym pass,
+                imp = sym imp::$name,
+            )
+        }
+    };
+}
+
 /// `locks! { fn NAME if word & MASK == FREE; }` exports a function that acquires what its argument
 /// points to, whose first four bytes tell by these bits that it is free. The module next to it has
 /// the long way in `imp` and the C library's function in `real`, both by the same name.
 macro_rules! locks {
     ($(fn $name:ident if word & $mask:literal == $free:literal;)*) => {
-        $(
-            /// # Safety
-            /// As of the C library's function of this name.
-            #[unsafe(no_mangle)]
-            #[unsafe(naked)]
-            pub unsafe extern "C-unwind" fn $name(lock: *mut core::ffi::c_void) -> core::ffi::c_int {
-                unsafe extern "C-unwind" fn pass(
-                    lock: *mut core::ffi::c_void,
-                ) -> core::ffi::c_int {
-                    // SAFETY: the program's own call.
-                    unsafe { real::$name(lock) }
-                }
-                core::arch::naked_asm!(
-                    // The call site is in one of two places among the thread's own words, as `often`
-                    // has it.
-                    "mov rax, qword ptr [rsp]",
-                    "imul r11d, eax, {mix}",
-                    "shr r11d, {shift}",
-                    "shl r11d, {bits} + 1",
-                    "add r11, qword ptr [rip + syncline_inspect_thread@GOTTPOFF]",
-                    "cmp qword ptr fs:[r11 + {sites} + {at}], rax",
-                    "je 3f",
-                    "add r11, 1 << {bits}",
-                    "cmp qword ptr fs:[r11 + {sites} + {at}], rax",
-                    "jne 2f",
-                    "3:",
-                    "cmp dword ptr fs:[r11 + {sites} + {next}], 1",
-                    "jle 2f",
-                    "mov eax, dword ptr [rdi]",
-                    "and eax, {mask}",
-                    "cmp eax, {free}",
-                    "jne 2f",
-                    "dec dword ptr fs:[r11 + {sites} + {next}]",
-                    "jmp {pass}",
-                    "2:",
-                    "mov rsi, rsp",
-                    "jmp {imp}",
-                    mix = const $crate::thread::often::MIX,
-                    shift = const $crate::thread::often::SHIFT,
-                    bits = const $crate::thread::often::Site::BITS,
-                    sites = const $crate::tls::SITES,
-                    at = const $crate::thread::often::Site::AT,
-                    next = const $crate::thread::often::Site::NEXT,
-                    mask = const $mask,
-                    free = const $free,
-                    pass = sym pass,
-                    imp = sym imp::$name,
-                )
-            }
-        )*
+        $($crate::interpose::passing::past! {
+            $name
+            [
+                // The call site is in one of two places among the thread's own words, as `often`
+                // has it.
+                "mov rax, qword ptr [rsp]"
+                "imul r11d, eax, {mix}"
+                "shr r11d, {shift}"
+                "shl r11d, {bits} + 1"
+                "add r11, qword ptr [rip + syncline_inspect_thread@GOTTPOFF]"
+                "cmp qword ptr fs:[r11 + {sites} + {at}], rax"
+                "je 3f"
+                "add r11, 1 << {bits}"
+                "cmp qword ptr fs:[r11 + {sites} + {at}], rax"
+                "jne 2f"
+                "3:"
+                "cmp dword ptr fs:[r11 + {sites} + {next}], 1"
+                "jle 2f"
+                "mov eax, dword ptr [rdi]"
+                "and eax, {mask}"
+                "cmp eax, {free}"
+                "jne 2f"
+                "dec dword ptr fs:[r11 + {sites} + {next}]"
+            ]
+            [
+                mix = const $crate::thread::often::MIX,
+                shift = const $crate::thread::often::SHIFT,
+                bits = const $crate::thread::often::Site::BITS,
+                sites = const $crate::tls::SITES,
+                at = const $crate::thread::often::Site::AT,
+                next = const $crate::thread::often::Site::NEXT,
+                mask = const $mask,
+                free = const $free,
+            ]
+        })*
     };
 }
 
 /// `unlocks! { fn NAME; }` exports a function that releases what its argument points to, as [`locks!`].
 macro_rules! unlocks {
     ($(fn $name:ident;)*) => {
-        $(
-            /// # Safety
-            /// As of the C library's function of this name.
-            #[unsafe(no_mangle)]
-            #[unsafe(naked)]
-            pub unsafe extern "C-unwind" fn $name(lock: *mut core::ffi::c_void) -> core::ffi::c_int {
-                unsafe extern "C-unwind" fn pass(
-                    lock: *mut core::ffi::c_void,
-                ) -> core::ffi::c_int {
-                    // SAFETY: the program's own call.
-                    unsafe { real::$name(lock) }
-                }
-                core::arch::naked_asm!(
-                    "mov rax, qword ptr [rip + syncline_inspect_thread@GOTTPOFF]",
-                    // Nothing is traced, and this lock's time is not being measured.
-                    "cmp qword ptr fs:[rax + {context}], 0",
-                    "jne 2f",
-                    "cmp qword ptr fs:[rax + {timed}], rdi",
-                    "je 2f",
-                    "jmp {pass}",
-                    "2:",
-                    "mov rsi, rsp",
-                    "jmp {imp}",
-                    context = const $crate::tls::CONTEXT,
-                    timed = const $crate::tls::TIMED,
-                    pass = sym pass,
-                    imp = sym imp::$name,
-                )
-            }
-        )*
+        $($crate::interpose::passing::past! {
+            $name
+            [
+                "mov rax, qword ptr [rip + syncline_inspect_thread@GOTTPOFF]"
+                // Nothing is traced, and this lock's time is not being measured.
+                "cmp qword ptr fs:[rax + {context}], 0"
+                "jne 2f"
+                "cmp qword ptr fs:[rax + {timed}], rdi"
+                "je 2f"
+            ]
+            [
+                context = const $crate::tls::CONTEXT,
+                timed = const $crate::tls::TIMED,
+            ]
+        })*
     };
 }
 
-pub(super) use {locks, unlocks};
+pub(super) use {locks, past, unlocks};
