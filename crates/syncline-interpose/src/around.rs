@@ -8,6 +8,7 @@
 /// tracers do so, for `close`, `mmap`, `read`. Such a function may take a lock of the program's;
 /// and a library that is called while the program acquires that lock, or holds it, would wait for
 /// ever. The names are hidden, so neither the program nor another library finds these.
+/// `go_around! { "NAME" = NUMBER, }` adds a system call by its number.
 #[macro_export]
 macro_rules! go_around {
     () => {
@@ -15,7 +16,7 @@ macro_rules! go_around {
             "read" = 0, "write" = 1, "open" = 2, "open64" = 2, "close" = 3, "stat64" = 4,
             "fstat64" = 5, "lseek64" = 8, "mmap" = 9, "mmap64" = 9, "mprotect" = 10, "munmap" = 11,
             "writev" = 20, "sched_yield" = 24, "madvise" = 28, "getpid" = 39, "readlink" = 89,
-            "getrlimit" = 97, "prctl" = 157, "gettid" = 186, "process_vm_readv" = 310, "statx" = 332,
+            "getrlimit" = 97, "gettid" = 186, "process_vm_readv" = 310, "statx" = 332,
         }
     };
     ($($name:literal = $number:literal,)*) => {

@@ -48,6 +48,7 @@
 compile_error!("the preload library is written for x86-64 Linux with glibc");
 
 syncline_interpose::go_around!();
+syncline_interpose::go_around! { "prctl" = 157, }
 
 mod alloc;
 mod clock;
