@@ -3,6 +3,7 @@
 //! ```text
 //!   entry!         exports a function, and says where the program called it from
 //!   real!          the function that the program meant, behind ours
+//!   go_around!     system calls that a program can't replace
 //!   thread_words!  words of a thread that take two moves to reach, and never an allocation
 //!   Object         a loaded library or program: where it lies, and which build it is
 //!   ProcessFile    the process's file, where the library writes down what it sees
@@ -14,15 +15,21 @@
 #![no_std]
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
+mod around;
 mod build_id;
+mod definitions;
 mod entry;
 mod errno;
+mod found;
+mod link_map;
 mod object;
 mod process_file;
 mod real;
 mod words;
 
 pub use errno::preserving_errno;
+pub use found::{can_ask, object_at};
+pub use link_map::{definition, next_definition};
 pub use object::{Object, ProgramHeader, for_each_loaded};
 pub use process_file::{ProcessFile, describe_program, populate};
 pub use real::{Symbol, fail};

@@ -1,9 +1,11 @@
 //! The objects that are loaded: the program and its libraries.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{CStr, c_char};
 use core::slice;
 
 use crate::build_id::build_id;
+use crate::found::object_at;
+use crate::link_map::{LinkMap, link_maps};
 
 const PT_LOAD: u32 = 1;
 const PT_NOTE: u32 = 4;
@@ -67,33 +69,46 @@ impl Object {
     }
 }
 
-/// All objects that are loaded now. Takes the loader's lock: not where a program locks.
-pub fn for_each_loaded<F: FnMut(Object)>(mut each: F) {
-    // SAFETY: `visit` gets the type that it expects, and only during this call.
-    unsafe { libc::dl_iterate_phdr(Some(visit::<F>), (&raw mut each).cast()) };
+/// All objects that are loaded now; see [`crate::link_map`] for what may go away meanwhile.
+pub fn for_each_loaded<F: FnMut(Object)>(each: F) {
+    link_maps().filter_map(Object::of).for_each(each);
 }
 
-unsafe extern "C" fn visit<F: FnMut(Object)>(
-    info: *mut libc::dl_phdr_info,
-    _: usize,
-    each: *mut c_void,
-) -> c_int {
-    // SAFETY: the loader passes a valid record; `each` is the caller's.
-    let (info, each) = unsafe { (&*info, &mut *each.cast::<F>()) };
-    if info.dlpi_phdr.is_null() {
-        return 0;
+impl Object {
+    /// The object of a link map; none if it can't be told where its program headers are.
+    fn of(map: &LinkMap) -> Option<Object> {
+        let headers = headers(map)?;
+        let loads = || headers.iter().filter(|header| header.p_type == PT_LOAD);
+        let first = loads().map(|header| header.p_vaddr & !(PAGE - 1)).min()?;
+        let last = loads().map(|header| header.p_vaddr + header.p_memsz).max()?;
+        let place = (map.bias + first, map.bias + last);
+        // SAFETY: the loader's name and headers of a loaded object.
+        Some(unsafe { Object::new(place, map.bias, headers, map.name) })
     }
-    // SAFETY: an object's program headers stay for as long as it does.
-    let headers = unsafe { slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    let loads = || headers.iter().filter(|header| header.p_type == PT_LOAD);
-    let first = loads().map(|header| header.p_vaddr & !(PAGE - 1)).min();
-    let last = loads().map(|header| header.p_vaddr + header.p_memsz).max();
-    if let (Some(first), Some(last)) = (first, last) {
-        let bias = info.dlpi_addr;
-        // SAFETY: the loader's name and headers of the object that it visits.
-        each(unsafe { Object::new((bias + first, bias + last), bias, headers, info.dlpi_name) });
+}
+
+/// The program headers of a loaded object.
+fn headers(map: &LinkMap) -> Option<&'static [ProgramHeader]> {
+    if let Some(object) = object_at(map.dynamic as u64) {
+        return Some(object.headers);
     }
-    0
+    if map.bias == 0 {
+        // The program, if it was linked to a fixed address.
+        // SAFETY: what the kernel passes to a process, of the program's own headers.
+        return unsafe {
+            let headers = libc::getauxval(libc::AT_PHDR) as *const ProgramHeader;
+            let count = libc::getauxval(libc::AT_PHNUM) as usize;
+            (!headers.is_null()).then(|| slice::from_raw_parts(headers, count))
+        };
+    }
+    let start = map.bias as *const u8;
+    // SAFETY: a library that can lie anywhere starts at address 0 of its file, with its ELF header
+    // and, behind that, the program headers.
+    unsafe {
+        let header = &*start.cast::<libc::Elf64_Ehdr>();
+        let headers = start.wrapping_add(header.e_phoff as usize).cast();
+        Some(slice::from_raw_parts(headers, header.e_phnum.into()))
+    }
 }
 
 #[cfg(test)]
@@ -121,7 +136,7 @@ mod tests {
         assert!(libc.build_id().is_some_and(|id| id.len() >= 8), "Debian's have one");
 
         let program = objects.iter().find(|object| object.path().is_empty()).expect("ourselves");
-        let here = super::visit::<fn(Object)> as *const () as u64;
+        let here = super::for_each_loaded::<fn(Object)> as *const () as u64;
         assert!((program.start..program.end).contains(&here));
         let own = fs::read_link("/proc/self/exe").expect("a link");
         assert_eq!(program.start, first_of(own.to_str().expect("UTF-8")));

@@ -1,11 +1,12 @@
 //! The functions that the program meant to call. For the three that matter most, libc has a
-//! second name, so they need no look-up at all.
+//! second name, so they need no look-up at all. The others are looked up at their first use,
+//! which may be while the program holds a lock: so without the loader ([`crate::link_map`]).
 
-use core::ffi::{CStr, c_char, c_int, c_void};
-use core::ptr::{null, null_mut};
+use core::ffi::{CStr, c_int, c_void};
+use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-use crate::errno::preserving_errno;
+use crate::link_map::next_definition;
 
 /// A symbol, looked up when first needed.
 pub struct Symbol {
@@ -32,58 +33,12 @@ impl Symbol {
 
     #[cold]
     fn look_up(&self) -> *mut c_void {
-        let found = preserving_errno(|| {
-            let next = self.next_definition();
-            if next.is_null() { self.in_local_library() } else { next }
-        });
+        let found = next_definition(self.name, self.version);
         if found.is_null() {
             fail(&[b"this system has no function ", self.name.to_bytes()]);
         }
         self.found.store(found, Relaxed);
         found
-    }
-
-    fn next_definition(&self) -> *mut c_void {
-        let name = self.name.as_ptr();
-        // SAFETY: both strings end in a zero byte.
-        unsafe {
-            match self.version {
-                Some(version) => libc::dlvsym(libc::RTLD_NEXT, name, version.as_ptr()),
-                None => libc::dlsym(libc::RTLD_NEXT, name),
-            }
-        }
-    }
-
-    /// Looks into an OpenMP runtime that was loaded apart from the program's own search
-    /// order, as an interpreter does with an extension's.
-    fn in_local_library(&self) -> *mut c_void {
-        unsafe extern "C" fn visit(
-            info: *mut libc::dl_phdr_info,
-            _: usize,
-            found: *mut c_void,
-        ) -> c_int {
-            // SAFETY: the loader passes a valid record, whose name ends in a zero byte.
-            let path = unsafe { CStr::from_ptr((*info).dlpi_name) };
-            let file = path.to_bytes().rsplit(|&b| b == b'/').next().unwrap_or_default();
-            let is_openmp = |name: &&[u8]| file.starts_with(name);
-            if ![&b"libgomp"[..], b"libomp", b"libiomp"].iter().any(is_openmp) {
-                return 0;
-            }
-            // SAFETY: `found` is the variable below.
-            unsafe { *found.cast::<*const c_char>() = path.as_ptr() };
-            1
-        }
-        let mut path: *const c_char = null();
-        // SAFETY: `visit` takes what it is given here, and only during this call; then
-        // the library is opened once more, which runs nothing, and stays open.
-        unsafe {
-            libc::dl_iterate_phdr(Some(visit), (&raw mut path).cast());
-            if path.is_null() {
-                return null_mut();
-            }
-            let handle = libc::dlopen(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-            if handle.is_null() { null_mut() } else { libc::dlsym(handle, self.name.as_ptr()) }
-        }
     }
 }
 

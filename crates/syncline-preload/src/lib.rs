@@ -25,11 +25,30 @@
 //!   fork;
 //! - where it can't count, it lets the call pass and counts that.
 //!
-//! It does not call the program's allocator, and no function of the C library that might
-//! call back into the program.
+//! # What runs while the program holds a lock
+//!
+//! From the acquisition of a lock to the return into the program, and in a release, nothing runs
+//! that could wait for that lock. Else the thread would wait for itself: the lock may be the one
+//! of the program's allocator, of its `close`, of a destructor. By construction:
+//!
+//! - the recorder of the process, also of a forked child, and the state of the thread are made
+//!   before a lock is tried ([`thread::attach::before_trying`]);
+//! - system calls are made by this library itself, since a program may have its own `close` or
+//!   `mmap` ([`go_around`](syncline_interpose::go_around)); memory is its own (`alloc.rs`), and so
+//!   are the words of a thread, which no call makes on demand (`tls.rs`);
+//! - the loader is never called: `dlsym` and `dl_iterate_phdr` take its lock, may allocate, and
+//!   can be replaced. Its tables are read instead, and its one function without a lock is
+//!   `_dl_find_object`;
+//! - what is called of the C library beyond the function that the program meant touches memory
+//!   only, and is found behind the program's own definitions (`real!`).
+//!
+//! A test of syncline-conformance holds the library's undefined symbols against a reviewed list.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 compile_error!("the preload library is written for x86-64 Linux with glibc");
+
+syncline_interpose::go_around!();
+syncline_interpose::go_around! { "prctl" = 157, }
 
 mod alloc;
 mod clock;

@@ -5,7 +5,7 @@
 //! library only passes calls on.
 
 use core::cell::UnsafeCell;
-use core::ffi::CStr;
+use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use syncline_recording::layout::{CLOCK_MONOTONIC, CLOCK_TSC};
@@ -109,12 +109,25 @@ impl Options {
     }
 }
 
+unsafe extern "C" {
+    static environ: *const *const c_char;
+}
+
+/// A variable of the environment, without `getenv`: shells have one of their own.
 fn variable(name: &CStr) -> Option<&'static CStr> {
-    // SAFETY: at a program's start nobody else changes the environment.
+    // SAFETY: at a program's start nobody else changes the environment, which null ends.
     unsafe {
-        let value = libc::getenv(name.as_ptr());
-        (!value.is_null()).then(|| CStr::from_ptr(value))
+        let mut next = environ;
+        while !next.is_null() && !(*next).is_null() {
+            let entry = CStr::from_ptr(*next);
+            let value = entry.to_bytes().strip_prefix(name.to_bytes());
+            if value.is_some_and(|value| value.starts_with(b"=")) {
+                return Some(CStr::from_ptr((*next).add(name.count_bytes() + 1)));
+            }
+            next = next.add(1);
+        }
     }
+    None
 }
 
 fn number(name: &CStr) -> Option<u64> {

@@ -25,6 +25,20 @@ pub fn state() -> Option<&'static ThreadState> {
     unsafe { (state_address() as *const ThreadState).as_ref() }
 }
 
+/// What the C library's `pthread_self` returns: the thread pointer.
+pub fn pthread_self() -> usize {
+    let own: usize;
+    // SAFETY: on x86-64 the first word behind the thread pointer is its own address.
+    unsafe {
+        core::arch::asm!(
+            "mov {own}, qword ptr fs:[0]",
+            own = out(reg) own,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    own
+}
+
 /// Sets [`state`].
 pub fn set_state(state: Option<&'static ThreadState>) {
     set_state_address(state.map_or(0, |state| (&raw const *state).addr()));

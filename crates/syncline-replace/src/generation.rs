@@ -12,7 +12,7 @@ use core::ffi::{c_char, c_int, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Acquire, Ordering::Relaxed};
 
-use syncline_interpose::preserving_errno;
+use syncline_interpose::{definition, preserving_errno};
 
 use crate::choice;
 
@@ -89,10 +89,7 @@ unsafe extern "C" fn forked() {
 
 /// Whether the process has never had a second thread, as far as the C library says.
 fn is_single_threaded() -> bool {
-    // SAFETY: a name that ends in zero; the variable, if there is one, is a byte.
-    unsafe {
-        let name = c"__libc_single_threaded".as_ptr();
-        let variable = libc::dlsym(libc::RTLD_DEFAULT, name).cast::<c_char>();
-        !variable.is_null() && variable.read() != 0
-    }
+    let variable = definition(c"__libc_single_threaded").cast::<c_char>();
+    // SAFETY: the variable, if there is one, is a byte.
+    unsafe { !variable.is_null() && variable.read() != 0 }
 }

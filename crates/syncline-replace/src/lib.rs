@@ -29,6 +29,8 @@
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 compile_error!("this library is written for x86-64 Linux with glibc");
 
+syncline_interpose::go_around!();
+
 mod c11;
 mod choice;
 mod cond;

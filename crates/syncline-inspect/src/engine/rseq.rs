@@ -5,8 +5,6 @@
 //! Either is recognised: the store to glibc's area, and the taking of a descriptor's address,
 //! which is relative to the instruction and lies before a store through any register.
 
-use core::ffi::CStr;
-
 use iced_x86::{Instruction, Mnemonic};
 
 use super::operands::{Operand, Place};
@@ -36,12 +34,9 @@ pub struct Rseq {
 impl Rseq {
     /// Asks glibc for its area, which it has since 2.35.
     pub fn new() -> Rseq {
-        let name: &CStr = c"__rseq_offset";
+        let found = syncline_interpose::definition(c"__rseq_offset").cast::<isize>();
         // SAFETY: the symbol is a constant of this type.
-        let offset = unsafe {
-            let at: *const isize = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast();
-            at.as_ref().copied()
-        };
+        let offset = unsafe { found.as_ref() }.copied();
         Rseq { pointer: offset.map(|offset| (offset as u64).wrapping_add(8)) }
     }
 

@@ -24,6 +24,7 @@ pub use crate::count::notice::{waking, waking_nobody};
 pub use crate::count::outcome::Outcome;
 use crate::count::sampling::is_timed;
 pub use crate::count::wait::{lock_untried, wait_for_event, wait_for_lock};
+pub use crate::thread::attach::before_trying;
 use crate::thread::held::Hold;
 use crate::thread::{ThreadState, rows};
 use crate::{recorder, tls};

@@ -15,6 +15,7 @@ use crate::count::holder::{Holder, blame, holder_of, last_holder_of};
 use crate::count::notice::waker_of;
 use crate::count::outcome::Outcome;
 use crate::count::{Caller, acquired, add_one, hold};
+use crate::thread::attach::before_trying;
 use crate::thread::{log, rows};
 use crate::{clock, recorder, tls};
 
@@ -69,6 +70,7 @@ pub unsafe fn lock_untried(
 ) -> i32 {
     /// Far above an uncontended acquisition, far below a wake-up: in nanoseconds.
     const UNCONTENDED_AT_MOST: u64 = 1_000;
+    before_trying();
     let began = clock::now();
     let result = block();
     let ended = clock::now();

@@ -38,8 +38,8 @@ mod imp {
 
     use super::*;
     use crate::count::{
-        Caller, Outcome, acquired, counted, created, refused, releasing, wait_for_event,
-        wait_for_lock, wait_letting_go, waking,
+        Caller, Outcome, acquired, before_trying, counted, created, refused, releasing,
+        wait_for_event, wait_for_lock, wait_letting_go, waking,
     };
     use crate::interpose::thread::{Prepared, begin_c11};
 
@@ -53,6 +53,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call, and `caller` is the entry's.
         unsafe {
+            before_trying();
             match real::mtx_trylock(mutex) {
                 0 => acquired(op, mutex as usize, caller),
                 THRD_BUSY => wait_for_lock(op, mutex as usize, caller, block, Outcome::of_c11),
@@ -80,6 +81,7 @@ mod imp {
     pub unsafe extern "C-unwind" fn mtx_trylock(mutex: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
+            before_trying();
             let result = real::mtx_trylock(mutex);
             match result {
                 0 => return acquired(Op::MutexTrylock, mutex as usize, caller),

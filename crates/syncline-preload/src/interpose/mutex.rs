@@ -38,7 +38,8 @@ mod imp {
 
     use super::*;
     use crate::count::{
-        Caller, Outcome, acquired, created, lock_untried, refused, releasing, wait_for_lock,
+        Caller, Outcome, acquired, before_trying, created, lock_untried, refused, releasing,
+        wait_for_lock,
     };
 
     /// Whether a mutex is robust or has a priority ceiling: its kind, at a place that
@@ -62,6 +63,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program calls with a mutex, and `caller` is the entry's.
         unsafe {
+            before_trying();
             if is_special(mutex) {
                 return lock_untried(op, mutex as usize, caller, block, Outcome::of);
             }
@@ -87,6 +89,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
+            before_trying();
             let result = real::pthread_mutex_trylock(mutex);
             match result {
                 0 => return acquired(Op::MutexTrylock, mutex as usize, caller),

@@ -57,7 +57,8 @@ mod imp {
 
     use super::*;
     use crate::count::{
-        Caller, Outcome, acquired, lock_untried, refused, releasing, wait_for_event, wait_for_lock,
+        Caller, Outcome, acquired, before_trying, lock_untried, refused, releasing, wait_for_event,
+        wait_for_lock,
     };
     use crate::tls;
 
@@ -108,8 +109,10 @@ mod imp {
         // SAFETY: the program's own call, and `caller` is the entry's.
         unsafe {
             if is_inside() {
-                set(lock);
-            } else if attempt(lock) != 0 {
+                return set(lock);
+            }
+            before_trying();
+            if attempt(lock) != 0 {
                 acquired(Op::OmpLock, lock as usize, caller);
             } else {
                 let block = || inside(|| set(lock));
@@ -125,10 +128,11 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call, and `caller` is the entry's.
         unsafe {
-            let result = attempt(lock);
             if is_inside() {
-                return result;
+                return attempt(lock);
             }
+            before_trying();
+            let result = attempt(lock);
             if result != 0 {
                 acquired(Op::OmpTestLock, lock as usize, caller);
             } else {

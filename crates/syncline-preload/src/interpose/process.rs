@@ -2,8 +2,11 @@
 
 use core::ffi::c_int;
 
-use syncline_interpose::{entry, real};
+use std::panic;
 
+use syncline_interpose::{entry, fail, real};
+
+use crate::thread::attach;
 use crate::{clock, options, recorder};
 
 macro_rules! functions {
@@ -50,8 +53,19 @@ mod imp {
 
 /// Runs when the program starts; operations may have come before.
 extern "C" fn starts() {
-    options::get();
+    if options::get().is_some() {
+        // Among the first keys, while the program has none yet.
+        attach::key();
+        panic::set_hook(Box::new(on_panic));
+    }
     clock::process_starts();
+}
+
+/// A fault of this library ends the program at once: a panic that goes on would run the standard
+/// library's printing, which allocates and asks the loader, and unwind the program's functions.
+fn on_panic(panic: &panic::PanicHookInfo) {
+    let place = panic.location().map_or("", |location| location.file());
+    fail(&[b"internal error in ", place.as_bytes()]);
 }
 
 /// Runs when the program has returned from `main` or called `exit`.

@@ -34,7 +34,9 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::count::{Caller, Outcome, acquired, created, refused, releasing, wait_for_lock};
+    use crate::count::{
+        Caller, Outcome, acquired, before_trying, created, refused, releasing, wait_for_lock,
+    };
     use crate::interpose::acceptable;
 
     type Function = unsafe fn(*mut c_void) -> c_int;
@@ -50,6 +52,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program calls with a lock, and `caller` is the entry's.
         unsafe {
+            before_trying();
             match attempt(lock) {
                 0 => acquired(op, lock as usize, caller),
                 EBUSY => wait_for_lock(op, lock as usize, caller, block, Outcome::of),
@@ -61,6 +64,7 @@ mod imp {
     unsafe fn try_lock(op: Op, lock: *mut c_void, caller: Caller, attempt: Function) -> c_int {
         // SAFETY: as in `lock`.
         unsafe {
+            before_trying();
             let result = attempt(lock);
             match result {
                 0 => return acquired(op, lock as usize, caller),

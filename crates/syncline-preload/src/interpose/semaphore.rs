@@ -41,7 +41,8 @@ mod imp {
 
     use super::*;
     use crate::count::{
-        Caller, Outcome, counted, created, happened, refused, wait_for_lock, waking, waking_nobody,
+        Caller, Outcome, before_trying, counted, created, happened, refused, wait_for_lock, waking,
+        waking_nobody,
     };
     use crate::interpose::acceptable;
 
@@ -53,6 +54,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call, and `caller` is the entry's.
         unsafe {
+            before_trying();
             real::pthread_testcancel();
             if preserving_errno(|| real::sem_trywait(sem)) == 0 {
                 happened(op, sem as usize, caller);
@@ -101,6 +103,7 @@ mod imp {
     pub unsafe extern "C-unwind" fn sem_trywait(sem: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
+            before_trying();
             let result = real::sem_trywait(sem);
             if result == 0 {
                 happened(Op::SemTrywait, sem as usize, caller);

@@ -27,11 +27,14 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::count::{Caller, Outcome, acquired, created, refused, releasing, wait_for_lock};
+    use crate::count::{
+        Caller, Outcome, acquired, before_trying, created, refused, releasing, wait_for_lock,
+    };
 
     pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
+            before_trying();
             if real::pthread_spin_trylock(lock) == 0 {
                 return acquired(Op::SpinLock, lock as usize, caller);
             }
@@ -46,6 +49,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
+            before_trying();
             let result = real::pthread_spin_trylock(lock);
             match result {
                 0 => return acquired(Op::SpinTrylock, lock as usize, caller),

@@ -210,7 +210,7 @@ mod imp {
         unsafe {
             let result = real::pthread_setname_np(thread, name);
             let attached = tls::state().filter(|state| !state.table.get().is_null());
-            if let Some(state) = attached.filter(|_| thread == libc::pthread_self()) {
+            if let Some(state) = attached.filter(|_| thread as usize == tls::pthread_self()) {
                 attach::store_name(state.record.get());
             }
             result

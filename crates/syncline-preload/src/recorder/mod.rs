@@ -10,6 +10,10 @@
 //! FRESH --begin--> STARTING --the file is mapped--> READY
 //!                     `------it can't be had------> OFF
 //! ```
+//!
+//! It begins before the process tries its first lock. From a lock's acquisition to the return into
+//! the program nothing is called that a program can replace or that takes a lock; the crate's
+//! documentation says what that rules out.
 
 mod create;
 mod file;
@@ -65,11 +69,18 @@ pub fn get() -> Option<&'static Recorder> {
     match recorder.stage.load(Ordering::Acquire) {
         READY => Some(recorder),
         FRESH => recorder.begin(),
-        STARTING => {
-            recorder.early.fetch_add(1, Ordering::Relaxed);
-            None
-        }
         _ => None,
+    }
+}
+
+/// Notes that an operation of the calling thread could not be recorded.
+pub fn count_missed() {
+    // SAFETY: the mapping is never removed.
+    let Some(recorder) = (unsafe { RECORDER.load(Ordering::Acquire).as_ref() }) else { return };
+    match recorder.stage.load(Ordering::Acquire) {
+        READY => recorder.count(offset_of!(Header, dropped_operations), 1),
+        STARTING => _ = recorder.early.fetch_add(1, Ordering::Relaxed),
+        _ => {}
     }
 }
 

@@ -6,7 +6,6 @@
 //! up the state only then.
 
 use core::ffi::c_void;
-use core::mem::offset_of;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,38 +13,73 @@ use rustix::process::getpid;
 use rustix::thread::gettid;
 use rustix::time::ClockId;
 use syncline_interpose::preserving_errno;
-use syncline_recording::layout::{Header, THREAD_EXITED, THREAD_RUNNING, ThreadRecord};
+use syncline_recording::layout::{THREAD_EXITED, THREAD_RUNNING, ThreadRecord};
 
 use crate::recorder::{self, Recorder};
 use crate::thread::table::{self, FEW, Order};
 use crate::thread::{Start, ThreadState, log};
 use crate::{clock, tls};
 
+/// The C library's own, whatever the program has in front of them.
+mod real {
+    use core::ffi::{c_int, c_void};
+
+    syncline_interpose::real! {
+        fn pthread_key_create(key: *mut u32, destructor: *mut c_void) -> c_int;
+        fn pthread_key_delete(key: u32) -> c_int;
+        fn pthread_setspecific(key: u32, value: *const c_void) -> c_int;
+    }
+}
+
 /// `PTHREAD_DESTRUCTOR_ITERATIONS` of the C library.
 const DESTRUCTOR_RUNS: u32 = 4;
 
-/// The state of this thread, given to it now if it has none; none if it can't be recorded.
+/// The state of this thread, if it has one.
+#[inline(always)]
+fn attached() -> Option<&'static ThreadState> {
+    tls::state().filter(|state| !state.table.get().is_null())
+}
+
+/// Gives this thread its state, if it has none: to be called before a lock is tried, so that all
+/// that a process and a thread need is made while the thread does not have that lock yet.
+#[inline(always)]
+pub fn before_trying() {
+    if attached().is_none() {
+        unseen();
+    }
+}
+
+/// The state of this thread, given to it now if it has none; none if it can't be recorded, and
+/// then its operation is counted as one that was not.
 #[inline]
 pub fn current() -> Option<&'static ThreadState> {
-    tls::state().filter(|state| !state.table.get().is_null()).or_else(unseen)
+    attached().or_else(|| {
+        let state = unseen();
+        if state.is_none() {
+            recorder::count_missed();
+        }
+        state
+    })
 }
 
 /// A thread that nobody saw created, or that forked, or the first one.
 #[cold]
+#[inline(never)]
 fn unseen() -> Option<&'static ThreadState> {
     preserving_errno(|| {
         let recorder = recorder::get()?;
-        let state = if tls::finished() == 0 { recorder.threads.take() } else { None };
-        let Some(state) = state else {
-            recorder.count(offset_of!(Header, dropped_operations), 1);
-            return None;
-        };
+        let state = if tls::finished() == 0 { recorder.threads.take() } else { None }?;
         if tls::stack_high() == 0 {
             find_stack();
         }
         // SAFETY: the state was just taken, for this thread.
         unsafe { attach(recorder, state, Start::UNKNOWN) }.then_some(state)
     })
+}
+
+unsafe extern "C" {
+    /// The end of the first thread's stack.
+    static __libc_stack_end: usize;
 }
 
 /// Finds out where the stack of a thread is that was not created through us.
@@ -56,10 +90,8 @@ fn find_stack() {
     let here = (&raw const local).addr();
     let mut high = 0;
     if gettid() == getpid() {
-        // SAFETY: the loader's variable holds the end of the first thread's stack.
-        let end = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__libc_stack_end".as_ptr()) };
-        // SAFETY: as above.
-        high = unsafe { end.cast::<usize>().as_ref() }.map_or(0, |end| *end);
+        // SAFETY: the loader's variable, which it sets before all else.
+        high = unsafe { __libc_stack_end };
     }
     if high > here && high - here < LARGEST {
         tls::set_stack_high(high);
@@ -91,8 +123,7 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
     state.next_record.set(0);
     state.end_of_records.set(0);
     state.logging.store(0, Ordering::Relaxed);
-    // SAFETY: always allowed.
-    state.handle.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
+    state.handle.store(tls::pthread_self(), Ordering::Relaxed);
     state.destructor_runs.set(0);
     // SAFETY: the record was claimed for this thread. Without room for a table the thread
     // counts nothing; its record says that it was there.
@@ -106,7 +137,7 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
     tls::set_state(Some(state));
     if let Some(key) = key() {
         // SAFETY: the key is ours.
-        unsafe { libc::pthread_setspecific(key, (&raw const *state).cast()) };
+        unsafe { real::pthread_setspecific(key, (&raw const *state).cast()) };
     }
     true
 }
@@ -206,8 +237,12 @@ pub unsafe fn store_name(record: *mut ThreadRecord) {
     unsafe { libc::prctl(libc::PR_GET_NAME, (&raw mut (*record).name).cast::<u8>()) };
 }
 
-/// The key whose destructor sees threads end; none if the program has used up all keys.
-fn key() -> Option<libc::pthread_key_t> {
+/// The key whose destructor sees threads end; none if it can't be had, and then threads end unseen.
+///
+/// A value for one of the first keys is kept in the thread's own memory. For a later one the C
+/// library would allocate, with the program's allocator.
+pub fn key() -> Option<libc::pthread_key_t> {
+    const FIRST_KEYS: u32 = 32;
     /// The key plus one; 0 before it was asked for.
     static KEY: AtomicU32 = AtomicU32::new(0);
     let known = KEY.load(Ordering::Relaxed);
@@ -216,14 +251,19 @@ fn key() -> Option<libc::pthread_key_t> {
     }
     let mut key = 0;
     // SAFETY: the destructor takes the state that `attach` stores under this key.
-    if unsafe { libc::pthread_key_create(&mut key, Some(destructor)) } != 0 {
+    if unsafe { real::pthread_key_create(&mut key, destructor as *mut c_void) } != 0 {
+        return None;
+    }
+    if key >= FIRST_KEYS {
+        // SAFETY: nobody has used this key.
+        unsafe { real::pthread_key_delete(key) };
         return None;
     }
     match KEY.compare_exchange(0, key + 1, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => Some(key),
         Err(theirs) => {
             // SAFETY: nobody has used this key.
-            unsafe { libc::pthread_key_delete(key) };
+            unsafe { real::pthread_key_delete(key) };
             Some(theirs - 1)
         }
     }
@@ -241,7 +281,7 @@ unsafe extern "C" fn destructor(value: *mut c_void) {
     match key() {
         // SAFETY: the key is ours.
         Some(key) if runs < DESTRUCTOR_RUNS => unsafe {
-            libc::pthread_setspecific(key, value);
+            real::pthread_setspecific(key, value);
         },
         _ => finish(state),
     }

@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use framehop::x86_64::UnwinderX86_64;
 use framehop::{FrameAddress, MustNotAllocateDuringUnwind, Unwinder};
-use syncline_interpose::{Object, for_each_loaded};
+use syncline_interpose::{Object, can_ask, for_each_loaded, object_at};
 use syncline_recording::layout::STACK_FRAMES;
 
 use crate::recorder::Recorder;
@@ -109,10 +109,10 @@ impl Snapshot {
 /// can't be added now.
 fn knowing(recorder: &Recorder, pc: u64) -> Option<&'static Snapshot> {
     let known = snapshot()?;
-    if !module::can_ask() {
+    if !can_ask() {
         return known.modules.iter().any(|m| m.covers(pc)).then_some(known);
     }
-    let object = module::at(pc)?;
+    let object = object_at(pc)?;
     if known.modules.iter().any(|m| m.is(&object)) {
         return Some(known);
     }

@@ -1,12 +1,7 @@
 //! A piece of code in memory: where it is, where its unwind tables are, what file it is.
 
-use core::ffi::{c_char, c_int, c_void};
-use core::ptr::null_mut;
-use core::slice;
-use core::sync::atomic::{AtomicPtr, Ordering};
-
 use framehop::{ExplicitModuleSectionInfo, Module};
-use syncline_interpose::{Object, ProgramHeader};
+use syncline_interpose::Object;
 use syncline_recording::layout::ModuleRecord;
 
 use crate::recorder::Recorder;
@@ -22,80 +17,6 @@ const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
 #[derive(Clone, Copy)]
 pub struct Known {
     record: &'static ModuleRecord,
-}
-
-/// glibc's `struct dl_find_object` on x86-64.
-#[repr(C)]
-struct Found {
-    flags: u64,
-    map_start: *mut c_void,
-    map_end: *mut c_void,
-    link_map: *const LinkMap,
-    eh_frame: *mut c_void,
-    reserved: [u64; 7],
-}
-
-/// The public start of the loader's `struct link_map`.
-#[repr(C)]
-struct LinkMap {
-    l_addr: u64,
-    l_name: *const c_char,
-}
-
-/// `_dl_find_object`; null on a glibc before 2.35, dangling before it was looked up.
-fn dl_find_object() -> *mut c_void {
-    static FOUND: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::dangling_mut());
-    let known = FOUND.load(Ordering::Relaxed);
-    if known != core::ptr::dangling_mut() {
-        return known;
-    }
-    // SAFETY: the name ends in a zero byte.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
-    FOUND.store(found, Ordering::Relaxed);
-    found
-}
-
-/// Whether the loader can be asked for an address at any time.
-pub fn can_ask() -> bool {
-    !dl_find_object().is_null()
-}
-
-/// The object that covers an address, as the loader knows it now.
-pub fn at(pc: u64) -> Option<Object> {
-    let find = dl_find_object();
-    if find.is_null() {
-        return None;
-    }
-    let mut found = Found {
-        flags: 0,
-        map_start: null_mut(),
-        map_end: null_mut(),
-        link_map: core::ptr::null(),
-        eh_frame: null_mut(),
-        reserved: [0; 7],
-    };
-    // SAFETY: the function has this type, takes any address, and fills in the record.
-    let link_map = unsafe {
-        let find: unsafe extern "C" fn(*mut c_void, *mut Found) -> c_int =
-            core::mem::transmute(find);
-        if find(pc as *mut c_void, &mut found) != 0 {
-            return None;
-        }
-        found.link_map.as_ref()?
-    };
-    // SAFETY: the loader has mapped the object from here on.
-    let header = unsafe { &*found.map_start.cast::<libc::Elf64_Ehdr>() };
-    if header.e_ident[..4] != *b"\x7fELF" {
-        return None;
-    }
-    let headers = found.map_start.wrapping_byte_add(header.e_phoff as usize);
-    let place = (found.map_start as u64, found.map_end as u64);
-    // SAFETY: the program headers follow the ELF header in the first mapped page. The object
-    // stays while its code is on the stack, and is only looked at then.
-    unsafe {
-        let headers = slice::from_raw_parts(headers.cast::<ProgramHeader>(), header.e_phnum.into());
-        Some(Object::new(place, link_map.l_addr, headers, link_map.l_name))
-    }
 }
 
 /// What framehop needs to know of an object.

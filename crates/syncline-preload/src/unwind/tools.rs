@@ -8,7 +8,6 @@
 
 use core::arch::asm;
 use core::ffi::c_void;
-use core::mem::MaybeUninit;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -67,16 +66,31 @@ pub fn with<R>(action: impl FnOnce(Option<&mut Cache>) -> R) -> R {
 }
 
 fn with_signals_blocked<R>(action: impl FnOnce() -> R) -> R {
-    // SAFETY: both sets are ours.
+    /// All but the two that the C library keeps for itself, 32 and 33.
+    const ALL: u64 = !(0b11 << 31);
+    let before = exchange_mask(ALL);
+    let result = action();
+    exchange_mask(before);
+    result
+}
+
+/// Sets the calling thread's mask of signals. Returns what it was.
+fn exchange_mask(mask: u64) -> u64 {
+    let mut before = 0u64;
+    // SAFETY: the kernel reads the first word and writes the second.
     unsafe {
-        let mut all = MaybeUninit::uninit();
-        let mut before = MaybeUninit::uninit();
-        libc::sigfillset(all.as_mut_ptr());
-        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
-        let result = action();
-        libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), null_mut());
-        result
+        asm!(
+            "syscall",
+            inlateout("rax") libc::SYS_rt_sigprocmask => _,
+            in("rdi") libc::SIG_SETMASK,
+            in("rsi") &raw const mask,
+            in("rdx") &raw mut before,
+            in("r10") size_of::<u64>(),
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack),
+        );
     }
+    before
 }
 
 /// Runs something on another stack.

@@ -8,7 +8,7 @@ use core::ffi::{c_char, c_int, c_void};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
-use syncline_interpose::preserving_errno;
+use syncline_interpose::{definition, preserving_errno};
 
 /// A place in a file.
 #[derive(Clone, Copy)]
@@ -76,9 +76,7 @@ pub fn learn_program() {
         let length = name.len().min(LONGEST_NAME);
         (&raw mut PROGRAM).cast::<u8>().copy_from_nonoverlapping(name.as_ptr(), length);
         PROGRAM_LENGTH.store(length, Relaxed);
-        let find =
-            preserving_errno(|| libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()));
-        FIND.store(find, Relaxed);
+        FIND.store(definition(c"_dl_find_object"), Relaxed);
     }
 }
 

@@ -1,0 +1,51 @@
+//! System calls that a program can't replace.
+
+/// `go_around!();` in a preloaded library makes the library's own calls of these functions of the
+/// C library system calls of its own: whoever in the library calls `close`, even the standard
+/// library when a descriptor is dropped, calls this one.
+///
+/// A program may put a function of its own in front of the C library's, and browsers, runtimes and
+/// tracers do so, for `close`, `mmap`, `read`. Such a function may take a lock of the program's;
+/// and a library that is called while the program acquires that lock, or holds it, would wait for
+/// ever. The names are hidden, so neither the program nor another library finds these.
+/// `go_around! { "NAME" = NUMBER, }` adds a system call by its number.
+#[macro_export]
+macro_rules! go_around {
+    () => {
+        $crate::go_around! {
+            "read" = 0, "write" = 1, "open" = 2, "open64" = 2, "close" = 3, "stat64" = 4,
+            "fstat64" = 5, "lseek64" = 8, "mmap" = 9, "mmap64" = 9, "mprotect" = 10, "munmap" = 11,
+            "writev" = 20, "sched_yield" = 24, "madvise" = 28, "getpid" = 39, "readlink" = 89,
+            "getrlimit" = 97, "gettid" = 186, "process_vm_readv" = 310, "statx" = 332,
+        }
+    };
+    ($($name:literal = $number:literal,)*) => {
+        $(
+            core::arch::global_asm!(
+                concat!(".pushsection .text.", $name, ",\"ax\",@progbits"),
+                concat!(".globl ", $name),
+                concat!(".hidden ", $name),
+                concat!(".type ", $name, ", @function"),
+                concat!($name, ":"),
+                "mov eax, {number}",
+                "mov r10, rcx",
+                "syscall",
+                "cmp rax, -4095",
+                "jae 2f",
+                "ret",
+                "2:",
+                // Failed: errno is the negated result.
+                "neg eax",
+                "push rax",
+                "call __errno_location@PLT",
+                "pop rcx",
+                "mov dword ptr [rax], ecx",
+                "mov rax, -1",
+                "ret",
+                concat!(".size ", $name, ", . - ", $name),
+                ".popsection",
+                number = const $number,
+            );
+        )*
+    };
+}
