@@ -23,6 +23,11 @@ struct Scene<L: RawLock> {
     count: Plain<L>,
 }
 
+// SAFETY: a lock and a number, which may go between threads.
+unsafe impl<L: RawLock> Sync for Scene<L> {}
+// SAFETY: as above.
+unsafe impl<L: RawLock> Send for Scene<L> {}
+
 impl<L: RawLock<Memory: Engine> + 'static> Scene<L> {
     fn new() -> Arc<Self> {
         Arc::new(Self { lock: L::default(), count: Plain::<L>::new(0) })

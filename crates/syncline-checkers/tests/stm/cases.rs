@@ -15,7 +15,23 @@ use syncline_checkers::Engine as Checker;
 
 use crate::history::{CELLS, Recorder, Step, Time};
 
-type Data<S, T> = <<<S as Setup>::Engine as Engine>::Memory as Memory>::Data<T>;
+/// Plain data.
+struct Plain<S: Setup>(<<S::Engine as Engine>::Memory as Memory>::Data<u32>);
+
+// SAFETY: a number, which threads use in turns, and the checkers see to it.
+unsafe impl<S: Setup> Sync for Plain<S> {}
+// SAFETY: as above.
+unsafe impl<S: Setup> Send for Plain<S> {}
+
+impl<S: Setup> Plain<S> {
+    /// # Safety
+    ///
+    /// As for [`Data::with`].
+    unsafe fn with<R>(&self, access: impl FnOnce(*mut u32) -> R) -> R {
+        // SAFETY: our caller's promise.
+        unsafe { self.0.with(access) }
+    }
+}
 
 /// How to get an engine with all it needs.
 pub trait Setup: 'static {
@@ -234,7 +250,7 @@ pub fn skewed<S: Setup>() {
 
 /// What happened before a transaction is visible to who reads what it wrote.
 pub fn published<S: Setup>() {
-    let data = Arc::new(<Data<S, u32>>::new(0));
+    let data = Arc::new(Plain::<S>(Data::new(0)));
     Scene::<S>::play(2, move |scene, session, thread| {
         let flag = &scene.cells[0];
         if thread == 0 {

@@ -189,7 +189,10 @@ pub trait Link<R: Copy>: Default + Debug + Send + Sync {
 }
 
 /// Ordinary data, shared under some lock's protection.
-pub trait Data<T>: Send + Sync {
+///
+/// It goes from thread to thread only if `T: Send`, which whoever has it in a type of its own says
+/// there.
+pub trait Data<T> {
     /// Data with this value.
     fn new(value: T) -> Self;
     /// Hands out the data's address to read or write it.

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem::forget;
 use core::ops::Deref;
 use core::ptr::NonNull;
 
@@ -22,7 +23,12 @@ impl<T: Default, M: Memory> Pooled<T, M> {
     /// A new node.
     #[inline]
     pub fn new() -> Self {
-        let node = if size_of::<T>() == 0 { None } else { Some(M::allocate()) };
+        let node = if size_of::<T>() == 0 {
+            forget(T::default());
+            None
+        } else {
+            Some(M::allocate())
+        };
         Self { node, owned: PhantomData }
     }
 }
@@ -41,7 +47,7 @@ impl<T: Default, M: Memory> Deref for Pooled<T, M> {
         match self.node {
             // SAFETY: the node lives until `drop`.
             Some(node) => unsafe { M::follow(node) },
-            // SAFETY: a value without a size is anywhere that is aligned.
+            // SAFETY: a value without a size is anywhere that is aligned; `new` has made this one.
             None => unsafe { NonNull::dangling().as_ref() },
         }
     }
@@ -50,9 +56,11 @@ impl<T: Default, M: Memory> Deref for Pooled<T, M> {
 impl<T: Default, M: Memory> Drop for Pooled<T, M> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(node) = self.node {
+        match self.node {
             // SAFETY: it was allocated in `new`, and our owner promises that it is out of use.
-            unsafe { M::free(node) }
+            Some(node) => unsafe { M::free(node) },
+            // SAFETY: `new` has made a value, which is dropped once, here.
+            None => unsafe { NonNull::<T>::dangling().drop_in_place() },
         }
     }
 }

@@ -52,6 +52,9 @@ struct Queue<M: Memory> {
     waiting: Vec<(u64, M::Ref<M::Word>)>,
 }
 
+// SAFETY: the words that it refers to are shared, and stay while they are in the queue.
+unsafe impl<M: Memory> Send for Queue<M> {}
+
 impl<M: Memory> Queue<M> {
     const EMPTY: Self = Self { taken: false, now: 0, waiting: Vec::new() };
 

@@ -54,7 +54,7 @@ impl<M: LongMemory> Write<M> {
     /// The cell's stamp.
     #[inline(always)]
     pub fn stamp(&self) -> &M::Long {
-        // SAFETY: whoever adds an entry keeps the cell alive until the entries are cleared.
+        // SAFETY: whoever added the entry has promised that the cell lives.
         unsafe { self.stamp.as_ref() }
     }
 }
@@ -153,13 +153,21 @@ impl<M: LongMemory> Writes<M> {
     }
 
     /// Adds an entry for a word that has none.
+    ///
+    /// # Safety
+    ///
+    /// The stamp and the word live until the entries are cleared.
     #[inline]
-    pub fn add_word(&mut self, stamp: NonNull<M::Long>, word: NonNull<M::Long>, bits: u64) {
+    pub unsafe fn add_word(&mut self, stamp: NonNull<M::Long>, word: NonNull<M::Long>, bits: u64) {
         self.add(stamp, Some(word), bits);
     }
 
     /// Adds an entry for a variable that has none.
-    pub fn add_object(&mut self, stamp: NonNull<M::Long>, object: Box<dyn Install>) {
+    ///
+    /// # Safety
+    ///
+    /// The variable and its stamp live until the entries are cleared.
+    pub unsafe fn add_object(&mut self, stamp: NonNull<M::Long>, object: Box<dyn Install>) {
         self.add(stamp, None, self.objects.len() as u64);
         self.objects.push(object);
     }
@@ -171,7 +179,7 @@ impl<M: LongMemory> Writes<M> {
             match write.word {
                 // Release: pairs with the Acquire of the read in `TCell::get`: whoever sees the
                 // value sees the stamp locked.
-                // SAFETY: the word is beside the stamp.
+                // SAFETY: `add_word` was promised that the word lives.
                 Some(word) => unsafe { word.as_ref() }.store(write.bits, Release),
                 None => self.objects[write.bits as usize].install(),
             }
@@ -240,7 +248,8 @@ mod tests {
             for place in 0..count {
                 let stamp = NonNull::from(&stamps[place]);
                 assert!(writes.find(stamp).is_none());
-                writes.add_word(stamp, NonNull::from(&words[place]), place as u64 + 7);
+                // SAFETY: both outlive the entries.
+                unsafe { writes.add_word(stamp, NonNull::from(&words[place]), place as u64 + 7) };
                 let found = writes.clone().find(stamp).map(|write| write.stamp);
                 assert_eq!(found, Some(stamp));
             }

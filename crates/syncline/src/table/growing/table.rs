@@ -68,7 +68,7 @@ where
     K: Send + Sync,
     V: Send + Sync,
     S: Sync,
-    P: Storage<K, V>,
+    P: Storage<K, V> + Sync,
     M: Buckets<P::Raw>,
 {
 }
@@ -78,7 +78,7 @@ where
     K: Send + Sync,
     V: Send + Sync,
     S: Send,
-    P: Storage<K, V>,
+    P: Storage<K, V> + Send,
     M: Buckets<P::Raw>,
 {
 }
@@ -287,7 +287,9 @@ where
 
 impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> fmt::Debug for HashTable<K, V, S, P, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HashTable").field("bytes", &self.bytes()).finish_non_exhaustive()
+        f.debug_struct("HashTable")
+            .field("buckets", &self.directory.buckets())
+            .finish_non_exhaustive()
     }
 }
 
