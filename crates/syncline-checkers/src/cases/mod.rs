@@ -233,6 +233,21 @@ where
     assert!(scene.count() > 3);
 }
 
+/// The second thread gives up again and again, for which the first gives it reason. Whatever was
+/// left is no reason to refuse a free lock.
+pub fn impatient<L>(rounds: u32)
+where
+    L: TimedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(2, move |scene, thread| match thread {
+        0 => (0..2).for_each(|_| scene.exclusively()),
+        _ => (0..rounds).for_each(|_| drop(scene.until_soon())),
+    });
+    assert!(scene.until_soon(), "a free lock was refused");
+    assert!(scene.count() > 2);
+}
+
 /// Threads that come one after the other, while the lock is held, get it in this order.
 pub fn fifo<L>(threads: usize)
 where

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
-use syncline::memory::{Data as _, LongMemory, Memory};
+use syncline::memory::{Data, LongMemory, Memory};
 use syncline::stm::{Engine, Served, Session, TCell};
 use syncline::wait::Wait;
 use syncline_checkers::Engine as Checker;
@@ -232,6 +232,25 @@ pub fn blind<S: Setup>(threads: usize) {
             }
         }
     });
+}
+
+/// Two threads write the same cells, in opposite orders. Neither reads, so neither ever fails; that
+/// each has one of the cells, and waits for the other, would be a deadlock.
+pub fn crossed<S: Setup>(rounds: u32) {
+    let values = Scene::<S>::play(2, move |scene, session, thread| {
+        let [cell, other] = [&scene.cells[thread], &scene.cells[1 - thread]];
+        for round in 0..rounds {
+            let mut attempts = 0;
+            session.atomically(|tx| {
+                attempts += 1;
+                cell.set(tx, 2 * round + thread as u32);
+                other.set(tx, 2 * round + thread as u32);
+                Ok(())
+            });
+            assert_eq!(attempts, 1, "it has failed, although it has read nothing");
+        }
+    });
+    assert_eq!(values[0], values[1], "half of a transaction");
 }
 
 /// Each of two threads writes its cell if the other's is not written yet: only one may.

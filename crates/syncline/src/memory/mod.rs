@@ -67,7 +67,8 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// How many times a waiter looks before it does something slower than to look again.
     const PATIENCE: u32;
     /// How many critical sections a group of near threads, or a helper, may run in a row while
-    /// others wait. A checker's is small, so that the limit is reached.
+    /// others wait; and how many places of waiters that gave up a queue may have. A checker's is
+    /// small, so that the limit is reached.
     const BATCH: u32;
 
     /// A reference to a node.

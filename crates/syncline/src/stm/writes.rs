@@ -106,10 +106,29 @@ impl<M: LongMemory> Writes<M> {
         self.entries.is_empty()
     }
 
-    /// All of them, in the order in which the cells were first written.
+    /// All of them.
     #[inline(always)]
     pub fn entries(&mut self) -> &mut [Write<M>] {
         &mut self.entries
+    }
+
+    /// All of them, by the addresses of their cells: if every commit locks in this order, none waits
+    /// for a cell whose owner waits for one of its own.
+    #[inline]
+    pub fn in_order(&mut self) -> &mut [Write<M>] {
+        if !self.entries.is_sorted_by_key(|write| write.stamp) {
+            self.sort();
+        }
+        &mut self.entries
+    }
+
+    #[inline]
+    fn sort(&mut self) {
+        self.entries.sort_unstable_by_key(|write| write.stamp);
+        if self.entries.len() > FEW {
+            self.index.fill(0);
+            self.enter(0);
+        }
     }
 
     /// The entry of a cell.
@@ -208,7 +227,12 @@ impl<M: LongMemory> Writes<M> {
         } else {
             count - 1
         };
-        for place in first..count {
+        self.enter(first);
+    }
+
+    /// Enters the places from this one on in the index, which has room for them.
+    fn enter(&mut self, first: usize) {
+        for place in first..self.entries.len() {
             let mut at = self.home(hash(self.entries[place].stamp));
             while self.index[at] != 0 {
                 at = (at + 1) % self.index.len();
@@ -245,7 +269,7 @@ mod tests {
         let mut writes = Writes::<Native>::default();
         for count in [3, 1000, 8, 9, 40, 0, 17] {
             writes.clear();
-            for place in 0..count {
+            for place in (0..count).rev() {
                 let stamp = NonNull::from(&stamps[place]);
                 assert!(writes.find(stamp).is_none());
                 // SAFETY: both outlive the entries.
@@ -257,6 +281,12 @@ mod tests {
                 let value = writes.word(NonNull::from(stamp)).copied();
                 assert_eq!(value, (place < count).then_some(place as u64 + 7));
             }
+        }
+        let sorted: Vec<_> = writes.in_order().iter().map(|write| write.stamp).collect();
+        assert!(sorted.is_sorted());
+        for (place, stamp) in stamps.iter().enumerate() {
+            let value = writes.word(NonNull::from(stamp)).copied();
+            assert_eq!(value, (place < 17).then_some(place as u64 + 7));
         }
         writes.install();
         assert_eq!(words[16].load(Relaxed), 23);
