@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn refuses_readers_that_it_cannot_count() {
-        let lock = FairRw::default();
+        let lock = <FairRw>::default();
         let (node, writer) = (Node::default(), Node::default());
         lock.readers.store(FULL, Relaxed);
         // SAFETY: the nodes stay on this stack; the count is made up.

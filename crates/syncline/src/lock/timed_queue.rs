@@ -278,3 +278,78 @@ impl<M: Memory> Queue<M> {
         }
     }
 }
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use std::iter::successors;
+    use std::ptr::NonNull;
+    use std::thread;
+    use std::time::Instant;
+
+    use super::*;
+    use crate::memory::Native;
+    use crate::wait::Park;
+
+    type At = Handle<Place<Native>, Native>;
+
+    fn next(place: &NonNull<Place<Native>>) -> Option<NonNull<Place<Native>>> {
+        // SAFETY: what is in the queue stays until its first leaves.
+        Link::load(&unsafe { Native::follow::<Place<Native>>(*place) }.next, Acquire)
+    }
+
+    /// How many places are in the queue behind its first.
+    fn behind(first: &At) -> usize {
+        // SAFETY: the handle is this test's alone.
+        successors(next(&unsafe { first.enqueued() }), next).count()
+    }
+
+    /// Gives up so many times, with a deadline that has passed.
+    fn give_up(queue: &Queue<Native>, times: usize) {
+        for _ in 0..times {
+            // SAFETY: the handle is ours alone, and out of the queue once this is refused.
+            assert!(unsafe { queue.join::<Park>(&At::default(), Some(Duration::ZERO)) }.is_none());
+        }
+    }
+
+    #[test]
+    fn who_gives_up_again_and_again_leaves_a_bounded_number_of_places() {
+        let (queue, first) = (Queue::<Native>::default(), At::default());
+        // SAFETY: the handles are this test's alone, and what joins leaves again.
+        unsafe {
+            assert_eq!(queue.join::<Park>(&first, None), Some(FIRST));
+            give_up(&queue, 10_000);
+            assert_eq!(behind(&first), Native::BATCH as usize);
+            queue.leave::<Park>(&first, FIRST);
+            assert!(queue.try_join(&first), "places are left");
+            assert_eq!(queue.left.load(Relaxed) & !PARKED, 0);
+            queue.leave::<Park>(&first, FIRST);
+        }
+    }
+
+    #[test]
+    fn who_waits_beside_the_queue_goes_on_when_a_first_one_leaves() {
+        let (queue, first) = (Queue::<Native>::default(), At::default());
+        let patience = Duration::from_secs(100);
+        thread::scope(|scope| {
+            // SAFETY: the handles are their threads' alone, and what joins leaves again.
+            unsafe {
+                queue.join::<Park>(&first, None);
+                give_up(&queue, Native::BATCH as usize);
+                let start = Instant::now();
+                let beside = scope.spawn(|| {
+                    let mine = At::default();
+                    let granted = queue.join::<Park>(&mine, Some(Native::now() + patience));
+                    assert_eq!(granted, Some(FIRST));
+                    queue.leave::<Park>(&mine, FIRST);
+                });
+                while queue.left.load(Relaxed) & PARKED == 0 {
+                    thread::yield_now();
+                }
+                assert_eq!(behind(&first), Native::BATCH as usize);
+                queue.leave::<Park>(&first, FIRST);
+                beside.join().unwrap();
+                assert!(start.elapsed() < patience / 2, "it was not woken");
+            }
+        });
+    }
+}

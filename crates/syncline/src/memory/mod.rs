@@ -24,6 +24,8 @@ mod long;
 mod native;
 mod node;
 mod padded;
+#[cfg(all(feature = "std", any(test, not(target_os = "linux"))))]
+mod parking;
 mod place;
 mod pool;
 #[cfg(all(feature = "std", target_os = "linux"))]
@@ -193,6 +195,14 @@ pub trait Link<R: Copy>: Default + Debug + Send + Sync {
 ///
 /// It goes from thread to thread only if `T: Send`, which whoever has it in a type of its own says
 /// there.
+///
+/// ```compile_fail,E0277
+/// use std::rc::Rc;
+/// use syncline::memory::{Data, Memory, Native};
+///
+/// let data = <Native as Memory>::Data::<Rc<u32>>::new(Rc::new(7));
+/// std::thread::spawn(move || data.into_inner());
+/// ```
 pub trait Data<T> {
     /// Data with this value.
     fn new(value: T) -> Self;

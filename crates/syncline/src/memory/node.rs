@@ -70,3 +70,53 @@ impl<T: Default, M: Memory> fmt::Debug for Pooled<T, M> {
         f.debug_struct("Pooled").finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use std::cell::Cell;
+    use std::panic::catch_unwind;
+
+    use super::*;
+    use crate::memory::{Lazy, Native};
+
+    enum Nothing {}
+
+    impl Default for Nothing {
+        fn default() -> Self {
+            panic!("there is no value")
+        }
+    }
+
+    #[test]
+    fn there_is_no_node_without_a_value() {
+        assert!(catch_unwind(Pooled::<Nothing, Native>::new).is_err());
+        let lazy = Lazy::<Nothing, Native>::default();
+        // SAFETY: this thread has the only turn.
+        assert!(catch_unwind(|| unsafe { lazy.get() as *const _ }).is_err());
+    }
+
+    std::thread_local!(static ALIVE: Cell<i32> = const { Cell::new(0) });
+
+    struct Token;
+
+    impl Default for Token {
+        fn default() -> Self {
+            ALIVE.set(ALIVE.get() + 1);
+            Self
+        }
+    }
+
+    impl Drop for Token {
+        fn drop(&mut self) {
+            ALIVE.set(ALIVE.get() - 1);
+        }
+    }
+
+    #[test]
+    fn a_value_without_a_size_is_made_and_dropped() {
+        let node = Pooled::<Token, Native>::new();
+        assert_eq!((ALIVE.get(), size_of_val(&*node)), (1, 0));
+        drop(node);
+        assert_eq!(ALIVE.get(), 0);
+    }
+}

@@ -7,7 +7,11 @@ use bytemuck::Zeroable;
 use crate::lock::RawLock;
 use crate::memory::{Data, Memory, Native};
 
-/// Data that one thread at a time reaches.
+/// Data that one thread at a time reaches. A part of the engines, and nobody else's:
+///
+/// ```compile_fail,E0603
+/// use syncline::stm::guarded::Guarded;
+/// ```
 pub struct Guarded<T, L: RawLock> {
     lock: L,
     data: <L::Memory as Memory>::Data<T>,

@@ -176,6 +176,13 @@ impl<M: LongMemory> Writes<M> {
     /// # Safety
     ///
     /// The stamp and the word live until the entries are cleared.
+    ///
+    /// ```compile_fail,E0133
+    /// use syncline::stm::writes::Writes;
+    /// fn write(writes: &mut Writes<syncline::memory::Native>, word: &std::sync::atomic::AtomicU64) {
+    ///     writes.add_word(word.into(), word.into(), 7);
+    /// }
+    /// ```
     #[inline]
     pub unsafe fn add_word(&mut self, stamp: NonNull<M::Long>, word: NonNull<M::Long>, bits: u64) {
         self.add(stamp, Some(word), bits);

@@ -68,7 +68,7 @@ where
     K: Send + Sync,
     V: Send + Sync,
     S: Sync,
-    P: Storage<K, V> + Sync,
+    P: Storage<K, V>,
     M: Buckets<P::Raw>,
 {
 }
@@ -78,13 +78,18 @@ where
     K: Send + Sync,
     V: Send + Sync,
     S: Send,
-    P: Storage<K, V> + Send,
+    P: Storage<K, V>,
     M: Buckets<P::Raw>,
 {
 }
 
 impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     /// An empty table with this hasher, and room for so many entries.
+    ///
+    /// # Panics
+    ///
+    /// If so many take more memory than can be addressed. If there is less than they take, what
+    /// [`handle_alloc_error`](std::alloc::handle_alloc_error) does, as everywhere: it aborts.
     pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
         Self { directory: Directory::new(capacity), storage: P::default(), hasher }
     }
