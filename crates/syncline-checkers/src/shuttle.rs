@@ -253,9 +253,9 @@ pub struct ShuttleData<T> {
 const WRITER: u32 = u32::MAX;
 
 // SAFETY: `users` checks that accesses take turns.
-unsafe impl<T> Sync for ShuttleData<T> {}
+unsafe impl<T: Send> Sync for ShuttleData<T> {}
 // SAFETY: as above.
-unsafe impl<T> Send for ShuttleData<T> {}
+unsafe impl<T: Send> Send for ShuttleData<T> {}
 
 impl<T> Data<T> for ShuttleData<T> {
     fn new(value: T) -> Self {

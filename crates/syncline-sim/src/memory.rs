@@ -228,9 +228,9 @@ pub struct SimulatedData<T> {
 }
 
 // SAFETY: as of a word.
-unsafe impl<T> Send for SimulatedData<T> {}
+unsafe impl<T: Send> Send for SimulatedData<T> {}
 // SAFETY: as of a word.
-unsafe impl<T> Sync for SimulatedData<T> {}
+unsafe impl<T: Send> Sync for SimulatedData<T> {}
 
 impl<T> SimulatedData<T> {
     /// An access to each of its lines.

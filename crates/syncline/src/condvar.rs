@@ -76,7 +76,9 @@ impl<M: Memory> Condvar<M> {
         }
     }
 
-    /// Waits for a notification, but not longer than this; then says whether the time was up.
+    /// Waits for a notification, but not longer than this, and says whether the time was up
+    /// without one. However long it then takes to acquire the lock again, a notification in time
+    /// is one.
     pub fn wait_for<T: ?Sized, L: RawLock<Memory = M>>(
         &self,
         guard: &mut Guard<'_, T, L>,
@@ -84,12 +86,12 @@ impl<M: Memory> Condvar<M> {
     ) -> TimedOut {
         let deadline = M::now().saturating_add(patience);
         // SAFETY: the guard holds the lock with this node, and gets it back so.
-        guard.released(|lock, node| unsafe { self.wait_raw(lock, node, Some(deadline)) });
-        TimedOut(M::now() >= deadline)
+        guard.released(|lock, node| unsafe { self.wait_raw(lock, node, Some(deadline)) })
     }
 
     /// Releases a lock, waits for a notification or the deadline on the memory's clock, and
-    /// acquires the lock again with the same node.
+    /// acquires the lock again with the same node. Says whether the deadline had passed, and
+    /// nobody was notified, when the wait was over.
     ///
     /// # Safety
     ///
@@ -99,16 +101,21 @@ impl<M: Memory> Condvar<M> {
         lock: &L,
         node: &L::Node,
         deadline: Option<Duration>,
-    ) {
+    ) -> TimedOut {
         // Relaxed: whoever notifies us has held the lock since then.
         self.waiters.fetch_add(1, Relaxed);
         let sequence = self.sequence.load(Relaxed);
         // SAFETY: our caller's promise.
         unsafe { lock.release(node) };
         M::park(&self.sequence, sequence, KEY, deadline);
+        // Relaxed: it was changed before anybody was woken. Whoever was woken must not say that
+        // its time was up, or the notification would be lost.
+        let notified = self.sequence.load(Relaxed) != sequence;
+        let expired = !notified && deadline.is_some_and(|deadline| M::now() >= deadline);
         self.waiters.fetch_sub(1, Relaxed);
         // SAFETY: our caller's promise; the node is free since the release.
         unsafe { lock.acquire(node) };
+        TimedOut(expired)
     }
 
     /// Wakes one of those who wait. Whoever changed the condition has held, or holds, the lock.
@@ -139,6 +146,6 @@ impl<M: Memory> Condvar<M> {
     }
 }
 
-/// Whether a wait ended because its time was up.
+/// Whether a wait ended because its time was up, and not by a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedOut(pub bool);

@@ -164,10 +164,12 @@ impl<T: ?Sized, L: TimedLock> Mutex<T, L> {
 
 impl<T: ?Sized + fmt::Debug, L: TryLock> fmt::Debug for Mutex<T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("Mutex");
         match self.try_lock() {
-            Some(value) => f.debug_tuple("Mutex").field(&&*value).finish(),
-            None => f.write_str("Mutex(<held>)"),
-        }
+            Some(value) => text.field("data", &&*value),
+            None => text.field("data", &format_args!("<locked>")),
+        };
+        text.finish_non_exhaustive()
     }
 }
 

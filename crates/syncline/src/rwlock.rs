@@ -5,6 +5,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ops::{Deref, DerefMut};
+use core::ptr::NonNull;
 use core::time::Duration;
 
 use bytemuck::Zeroable;
@@ -170,7 +171,9 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
 
     #[inline]
     fn read_guard(&self, node: Pooled<L::SharedNode, L::Memory>) -> ReadGuard<'_, T, L> {
-        ReadGuard { lock: self, node, stays: PhantomData }
+        // SAFETY: a cell's address is not null.
+        let value = unsafe { NonNull::new_unchecked(self.value.get()) };
+        ReadGuard { lock: &self.lock, value, node, shares: PhantomData }
     }
 
     #[inline]
@@ -248,10 +251,12 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
 
 impl<T: ?Sized + fmt::Debug, L: TrySharedLock> fmt::Debug for RwLock<T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("RwLock");
         match self.try_read() {
-            Some(value) => f.debug_tuple("RwLock").field(&&*value).finish(),
-            None => f.write_str("RwLock(<held>)"),
-        }
+            Some(value) => text.field("data", &&*value),
+            None => text.field("data", &format_args!("<locked>")),
+        };
+        text.finish_non_exhaustive()
     }
 }
 
@@ -266,12 +271,16 @@ impl<F: Fn()> Drop for AtEnd<F> {
 }
 
 /// The right to read a [`RwLock`]'s value, until dropped.
+///
+/// It stays with the thread that has acquired, which also releases. As a shared reference it is
+/// covariant: a guard of a longer-lived type can be used as one of a shorter-lived.
 #[must_use = "the lock is released as soon as the guard is dropped"]
 pub struct ReadGuard<'a, T: ?Sized, L: RawSharedLock> {
-    lock: &'a RwLock<T, L>,
+    lock: &'a L,
+    /// Not a reference to the [`RwLock`], through which `T` could be written.
+    value: NonNull<T>,
     node: Pooled<L::SharedNode, L::Memory>,
-    /// The thread that acquired also releases.
-    stays: PhantomData<*const ()>,
+    shares: PhantomData<&'a T>,
 }
 
 /// The right to write a [`RwLock`]'s value, until dropped.
@@ -294,7 +303,7 @@ impl<T: ?Sized, L: RawSharedLock> Deref for ReadGuard<'_, T, L> {
     #[inline]
     fn deref(&self) -> &T {
         // SAFETY: we share the lock.
-        unsafe { &*self.lock.value.get() }
+        unsafe { self.value.as_ref() }
     }
 }
 
@@ -320,7 +329,7 @@ impl<T: ?Sized, L: RawSharedLock> Drop for ReadGuard<'_, T, L> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: this share was acquired with this node.
-        unsafe { self.lock.lock.release_shared(&self.node) };
+        unsafe { self.lock.release_shared(&self.node) };
     }
 }
 

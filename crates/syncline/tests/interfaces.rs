@@ -87,9 +87,9 @@ fn a_forgotten_guard_leaks_and_nothing_more() {
 #[test]
 fn what_is_under_a_mutex_shows_when_it_is_free() {
     let mutex: Mutex<u32> = Mutex::new(7);
-    assert_eq!(format!("{mutex:?}"), "Mutex(7)");
+    assert_eq!(format!("{mutex:?}"), "Mutex { data: 7, .. }");
     let guard = mutex.lock();
-    assert_eq!(format!("{guard:?} {mutex:?}"), "7 Mutex(<held>)");
+    assert_eq!(format!("{guard:?} {mutex:?}"), "7 Mutex { data: <locked>, .. }");
 }
 
 /// Items go from producers to consumers through one slot, with a condition variable for each
@@ -166,6 +166,24 @@ fn a_wait_ends_when_its_time_is_up() {
     assert!(begin.elapsed() >= Duration::from_millis(20));
     drop(guard);
     assert!(mutex.try_lock().is_some());
+}
+
+/// The notification comes in time, and the lock long after.
+#[test]
+fn who_was_notified_in_time_is_not_timed_out() {
+    let (mutex, changed) = (Mutex::<()>::new(()), Condvar::new());
+    let patience = Duration::from_millis(200);
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| changed.wait_for(&mut mutex.lock(), patience));
+        while !changed.has_waiters() {
+            thread::yield_now();
+        }
+        let held = mutex.lock();
+        changed.notify_one();
+        thread::sleep(patience);
+        drop(held);
+        assert_eq!(waiter.join().unwrap(), TimedOut(false));
+    });
 }
 
 #[cfg(feature = "lock_api")]

@@ -248,8 +248,8 @@ fn a_panic_releases() {
     };
     panics(&|| lock.with_write(|_| panic!("on purpose")));
     panics(&|| lock.with_read(|_| panic!("on purpose")));
-    assert_eq!(format!("{lock:?}"), "RwLock(0)");
+    assert_eq!(format!("{lock:?}"), "RwLock { data: 0, .. }");
     let mut value = lock.try_write().unwrap();
     *value = 1;
-    assert_eq!(format!("{lock:?} {value:?}"), "RwLock(<held>) 1");
+    assert_eq!(format!("{lock:?} {value:?}"), "RwLock { data: <locked>, .. } 1");
 }

@@ -11,7 +11,7 @@ use crate::Engine;
 
 /// A condition variable, right or broken.
 pub trait Condition<M: Memory>: Default + Send + Sync + 'static {
-    /// Releases the lock, waits, and acquires the lock again.
+    /// Releases the lock, waits, and acquires the lock again. Says whether the time was up.
     ///
     /// # Safety
     ///
@@ -21,7 +21,7 @@ pub trait Condition<M: Memory>: Default + Send + Sync + 'static {
         lock: &L,
         node: &L::Node,
         deadline: Option<Duration>,
-    );
+    ) -> bool;
     /// Wakes one of those that wait.
     fn notify_one(&self);
     /// Wakes all that wait.
@@ -38,9 +38,9 @@ macro_rules! condition {
                 lock: &L,
                 node: &L::Node,
                 deadline: Option<core::time::Duration>,
-            ) {
+            ) -> bool {
                 // SAFETY: our caller's promise.
-                unsafe { self.wait_raw(lock, node, deadline) }
+                unsafe { self.wait_raw(lock, node, deadline).0 }
             }
             fn notify_one(&self) {
                 $Condvar::notify_one(self);
@@ -61,18 +61,28 @@ struct Store<C, L: RawLock> {
     tokens: <L::Memory as Memory>::Data<u32>,
 }
 
+// SAFETY: a lock, a condition variable and a number, which may go between threads.
+unsafe impl<C: Sync, L: RawLock> Sync for Store<C, L> {}
+// SAFETY: as above.
+unsafe impl<C: Send, L: RawLock> Send for Store<C, L> {}
+
 impl<L: RawLock<Memory: Engine> + 'static, C: Condition<L::Memory>> Store<C, L> {
     /// Runs so many takers, then one thread that puts something in.
     fn play(takers: usize, put: impl Fn(&Self) + Send + Sync + 'static) {
+        Self::run(
+            takers + 1,
+            move |store, thread| {
+                if thread < takers { store.take() } else { put(store) }
+            },
+        );
+    }
+
+    /// Runs threads, which leave no token.
+    fn run(threads: usize, act: impl Fn(&Self, usize) + Send + Sync + 'static) {
         let tokens = Data::new(0);
         let store = Arc::new(Self { lock: L::default(), filled: C::default(), tokens });
         let shared = Arc::clone(&store);
-        L::Memory::run(
-            takers + 1,
-            move |thread| {
-                if thread < takers { shared.take() } else { put(&shared) }
-            },
-        );
+        L::Memory::run(threads, move |thread| act(&shared, thread));
         assert_eq!(L::Memory::read(&store.tokens), 0, "tokens are left");
     }
 
@@ -150,4 +160,29 @@ where
         store.filled.notify_one();
     };
     Store::play(1, wait);
+}
+
+/// A thread with a deadline waits beside a taker, and leaves if it is told that its time was up;
+/// if not, it passes the notification on. One that it swallows leaves the taker asleep.
+pub fn passed_on<C, L>()
+where
+    L: RawLock<Memory: Engine> + 'static,
+    C: Condition<L::Memory>,
+{
+    Store::<C, L>::run(3, |store, thread| match thread {
+        0 => store.take(),
+        1 => {
+            let timed_out = store.with(|node| {
+                // SAFETY: the lock is held with this node.
+                unsafe { store.filled.wait(&store.lock, node, Some(L::Memory::soon())) }
+            });
+            if !timed_out {
+                store.filled.notify_one();
+            }
+        }
+        _ => {
+            store.with(|_| store.add(1));
+            store.filled.notify_one();
+        }
+    });
 }

@@ -23,6 +23,11 @@ struct Scene<L: RawLock> {
     count: Plain<L>,
 }
 
+// SAFETY: a lock and a number, which may go between threads.
+unsafe impl<L: RawLock> Sync for Scene<L> {}
+// SAFETY: as above.
+unsafe impl<L: RawLock> Send for Scene<L> {}
+
 impl<L: RawLock<Memory: Engine> + 'static> Scene<L> {
     fn new() -> Arc<Self> {
         Arc::new(Self { lock: L::default(), count: Plain::<L>::new(0) })
@@ -226,6 +231,21 @@ where
     });
     assert!(scene.try_once(), "a free lock was refused");
     assert!(scene.count() > 3);
+}
+
+/// The second thread gives up again and again, for which the first gives it reason. Whatever was
+/// left is no reason to refuse a free lock.
+pub fn impatient<L>(rounds: u32)
+where
+    L: TimedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(2, move |scene, thread| match thread {
+        0 => (0..2).for_each(|_| scene.exclusively()),
+        _ => (0..rounds).for_each(|_| drop(scene.until_soon())),
+    });
+    assert!(scene.until_soon(), "a free lock was refused");
+    assert!(scene.count() > 2);
 }
 
 /// Threads that come one after the other, while the lock is held, get it in this order.

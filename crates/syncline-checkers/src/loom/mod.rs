@@ -266,9 +266,9 @@ unsafe impl Memory for Loom {
 pub struct LoomData<T>(loom::cell::UnsafeCell<T>);
 
 // SAFETY: loom checks that accesses take turns.
-unsafe impl<T> Sync for LoomData<T> {}
+unsafe impl<T: Send> Sync for LoomData<T> {}
 // SAFETY: as above.
-unsafe impl<T> Send for LoomData<T> {}
+unsafe impl<T: Send> Send for LoomData<T> {}
 
 impl<T> Data<T> for LoomData<T> {
     fn new(value: T) -> Self {

@@ -32,6 +32,9 @@ macro_rules! reject {
     (timed, $Lock:ty) => {
         $crate::mutants::reject!(@true, $Lock, timed(2, 2), timed(3, 1), leaver(4), leavers(3), first_leaves(3), woken_in_vain())
     };
+    (impatient, $Lock:ty) => {
+        $crate::mutants::reject!(@true, $Lock, impatient(4), impatient(6))
+    };
     (sharing, $Lock:ty) => {
         $crate::mutants::reject!(@false, $Lock,
             together(), sharing(1, 1, 2), sharing(1, 2, 1), sharing(2, 1, 1), returning(3))

@@ -14,6 +14,11 @@ use syncline_checkers::Engine;
 /// Plain data that a thread and its sections use in turns.
 pub struct Slate<M: Memory>(Arc<M::Data<u32>>);
 
+// SAFETY: a number, which threads use in turns, and the checkers see to it.
+unsafe impl<M: Memory> Sync for Slate<M> {}
+// SAFETY: as above.
+unsafe impl<M: Memory> Send for Slate<M> {}
+
 impl<M: Memory> Slate<M> {
     pub fn new() -> Self {
         Self(Arc::new(Data::new(0)))

@@ -3,7 +3,7 @@
 use syncline::Condvar;
 use syncline::lock::{GatedMcs, Mcs};
 use syncline::wait::Park;
-use syncline_checkers::cases::condvar::{all, one, until};
+use syncline_checkers::cases::condvar::{all, one, passed_on, until};
 use syncline_checkers::{Executions, Loom, Shuttle, randomly};
 
 const UP_TO: Executions = Executions(6_000);
@@ -28,6 +28,11 @@ macro_rules! tests {
                 fn until() {
                     super::super::UP_TO.explore_timed(3, || super::super::until::<Condvar, Lock>());
                 }
+                #[test]
+                fn passed_on() {
+                    super::super::UP_TO
+                        .explore_timed(3, || super::super::passed_on::<Condvar, Lock>());
+                }
             })*
         }
         mod shuttle {
@@ -38,6 +43,7 @@ macro_rules! tests {
                 super::randomly(150, || super::one::<Condvar, Lock>(4));
                 super::randomly(150, || super::all::<Condvar, Lock>(4));
                 super::randomly(150, || super::until::<Condvar, Lock>());
+                super::randomly(150, || super::passed_on::<Condvar, Lock>());
             })*
         }
     };

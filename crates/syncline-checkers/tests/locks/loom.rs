@@ -60,6 +60,7 @@ macro_rules! capability {
             leavers: explore_timed(3), leavers(3);
             first_leaves: explore_timed(3), first_leaves(3);
             woken_in_vain: explore_timed(3), woken_in_vain();
+            impatient: explore_timed(3), impatient(4);
         }
     };
     (fifo exclusive) => {

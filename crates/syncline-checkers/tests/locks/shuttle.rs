@@ -41,7 +41,7 @@ macro_rules! capability {
         cases! { tries(5, 3); }
     };
     (timed exclusive) => {
-        cases! { timed(5, 3); leaver(6); leavers(6); first_leaves(6); woken_in_vain(); }
+        cases! { timed(5, 3); leaver(6); leavers(6); first_leaves(6); woken_in_vain(); impatient(8); }
     };
     (fifo exclusive) => {
         cases! { fifo(6); }

@@ -8,14 +8,30 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
-use syncline::memory::{Data as _, LongMemory, Memory};
+use syncline::memory::{Data, LongMemory, Memory};
 use syncline::stm::{Engine, Served, Session, TCell};
 use syncline::wait::Wait;
 use syncline_checkers::Engine as Checker;
 
 use crate::history::{CELLS, Recorder, Step, Time};
 
-type Data<S, T> = <<<S as Setup>::Engine as Engine>::Memory as Memory>::Data<T>;
+/// Plain data.
+struct Plain<S: Setup>(<<S::Engine as Engine>::Memory as Memory>::Data<u32>);
+
+// SAFETY: a number, which threads use in turns, and the checkers see to it.
+unsafe impl<S: Setup> Sync for Plain<S> {}
+// SAFETY: as above.
+unsafe impl<S: Setup> Send for Plain<S> {}
+
+impl<S: Setup> Plain<S> {
+    /// # Safety
+    ///
+    /// As for [`Data::with`].
+    unsafe fn with<R>(&self, access: impl FnOnce(*mut u32) -> R) -> R {
+        // SAFETY: our caller's promise.
+        unsafe { self.0.with(access) }
+    }
+}
 
 /// How to get an engine with all it needs.
 pub trait Setup: 'static {
@@ -218,6 +234,25 @@ pub fn blind<S: Setup>(threads: usize) {
     });
 }
 
+/// Two threads write the same cells, in opposite orders. Neither reads, so neither ever fails; that
+/// each has one of the cells, and waits for the other, would be a deadlock.
+pub fn crossed<S: Setup>(rounds: u32) {
+    let values = Scene::<S>::play(2, move |scene, session, thread| {
+        let [cell, other] = [&scene.cells[thread], &scene.cells[1 - thread]];
+        for round in 0..rounds {
+            let mut attempts = 0;
+            session.atomically(|tx| {
+                attempts += 1;
+                cell.set(tx, 2 * round + thread as u32);
+                other.set(tx, 2 * round + thread as u32);
+                Ok(())
+            });
+            assert_eq!(attempts, 1, "it has failed, although it has read nothing");
+        }
+    });
+    assert_eq!(values[0], values[1], "half of a transaction");
+}
+
 /// Each of two threads writes its cell if the other's is not written yet: only one may.
 pub fn skewed<S: Setup>() {
     let values = Scene::<S>::play(2, |scene, session, thread| {
@@ -234,7 +269,7 @@ pub fn skewed<S: Setup>() {
 
 /// What happened before a transaction is visible to who reads what it wrote.
 pub fn published<S: Setup>() {
-    let data = Arc::new(<Data<S, u32>>::new(0));
+    let data = Arc::new(Plain::<S>(Data::new(0)));
     Scene::<S>::play(2, move |scene, session, thread| {
         let flag = &scene.cells[0];
         if thread == 0 {

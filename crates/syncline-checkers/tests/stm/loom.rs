@@ -43,6 +43,8 @@ macro_rules! engine {
                 ahead_of_two: explore(2), ahead(3);
                 blind_with_two: explore(3), blind(2);
                 blind_with_three: explore(2), blind(3);
+                crossed: explore(3), crossed(1);
+                crossed_twice: explore(2), crossed(2);
                 skewed_by_two: explore(4), skewed();
                 published_to_one: explore(4), published();
                 awaited_from_one: explore(3), awaited(2);

@@ -19,6 +19,9 @@ macro_rules! reject {
     (ahead, $Engine:ty) => {
         $crate::mutants::reject!(@$Engine, ahead(2), ahead(3))
     };
+    (crossed, $Engine:ty) => {
+        $crate::mutants::reject!(@$Engine, crossed(1), crossed(2))
+    };
     (skewed, $Engine:ty) => {
         $crate::mutants::reject!(@$Engine, skewed())
     };

@@ -46,11 +46,12 @@ engine!(park, Alone<Shared<Park, Shuttle, 2>>);
 engine!(served, WithServers<Spin, Shuttle, 1>);
 engine!(served_by_two, WithServers<Park, Shuttle, 2>);
 
-/// The clock of versions is a matter of the engine for shared memory.
-mod clock {
+/// The clock of versions, and the order of locks, are matters of the engine for shared memory.
+mod in_shared_memory {
     use super::*;
     type S = Alone<Shared<Park, Shuttle, 2>>;
     tests! {
         ahead: ahead(4);
+        crossed: crossed(8);
     }
 }

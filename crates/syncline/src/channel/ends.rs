@@ -29,6 +29,11 @@ pub struct Channel<Q: RawChannel> {
     left: <Memory<Q> as crate::memory::Memory>::Data<Q::Reader>,
 }
 
+// SAFETY: the notes go from the receiver to whoever goes last, and may.
+unsafe impl<Q: RawChannel> Sync for Channel<Q> {}
+// SAFETY: as above.
+unsafe impl<Q: RawChannel> Send for Channel<Q> {}
+
 impl<Q: RawChannel> Drop for Channel<Q> {
     fn drop(&mut self) {
         // SAFETY: both ends are gone.

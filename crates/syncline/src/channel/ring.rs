@@ -17,6 +17,7 @@
 //! only now and then is Lee, Bu and Chandranmenon, "A Lock-free, Cache-efficient Multi-core
 //! Synchronization Mechanism for Line-rate Network Traffic Monitoring" (IPDPS 2010).
 
+use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Release};
 use core::time::Duration;
@@ -293,6 +294,12 @@ unsafe impl<T: Send, W: Wait, M: Memory> RawChannel for Ring<T, W, M> {
 
     unsafe fn close_reader(&self, reader: &Reader, bell: &Bell<M>) {
         post::<W, M>(&self.taken, reader.number_of_next() | GONE, bell);
+    }
+}
+
+impl<T, W: Wait, M: Memory> fmt::Debug for Ring<T, W, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ring").field("units", &self.units.count()).finish_non_exhaustive()
     }
 }
 

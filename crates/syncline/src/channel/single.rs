@@ -11,7 +11,7 @@
 //!
 //! Source: SSYNC (SOSP'13), sections 4.1, 5.3 and 6.2.
 
-use core::fmt::Debug;
+use core::fmt::{self, Debug};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Acquire;
 use core::time::Duration;
@@ -171,5 +171,11 @@ unsafe impl<T: Send, W: Wait, M: Memory, F: Fetch> RawChannel for Single<T, W, M
 
     unsafe fn close_reader(&self, place: &Place, bell: &Bell<M>) {
         post::<W, M>(&self.flags().taken, place.number | GONE, bell);
+    }
+}
+
+impl<T, W: Wait, M: Memory, F: Fetch> fmt::Debug for Single<T, W, M, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Single").finish_non_exhaustive()
     }
 }

@@ -21,6 +21,7 @@
 //! Source: Fatourou and Kallimanis, "Revisiting the Combining Synchronization Technique", PPoPP
 //! 2012, Algorithm 1. There each thread keeps a node between calls, and the lock is born with one.
 
+use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -163,13 +164,12 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
             let Some(request) = node.request.with(|request| *request) else {
                 unreachable!("a place has a request before it is linked")
             };
-            let request = M::follow(request);
-            request.run();
-            if !request.is_detached() {
+            M::follow(request).run();
+            if !M::follow(request).is_detached() {
                 W::hand_over::<M>(&node.state, DONE);
             } else if detached || W::replace::<M>(&node.state, DONE) == DETACHED {
                 M::free(place);
-                request.complete::<W>();
+                Request::<M>::complete::<W>(request);
             }
         }
     }
@@ -203,7 +203,7 @@ unsafe impl<W: Wait, M: Memory> RawDelegation for CcSynch<W, M> {
                 return;
             }
             self.finish(request, entered);
-            request.complete::<W>();
+            Request::<M>::complete::<W>(M::refer(request));
         }
     }
 }
@@ -226,4 +226,10 @@ impl<W: Wait, M: Memory> Described for CcSynch<W, M> {
         advice: "a baseline to compare with; strict order of arrival among sections",
         source: "Fatourou and Kallimanis 2012",
     };
+}
+
+impl<W: Wait, M: Memory> fmt::Debug for CcSynch<W, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CcSynch").finish_non_exhaustive()
+    }
 }

@@ -20,6 +20,7 @@
 //! Execution on their Head" (Argo, HPDC'15), section 4.2.
 
 use core::array;
+use core::fmt;
 
 use bytemuck::Zeroable;
 
@@ -100,7 +101,7 @@ unsafe impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, con
         // SAFETY: the request stays until it is completed; if it is not in a queue, it has run.
         unsafe {
             if !self.enter(request) {
-                request.complete::<W>();
+                Request::<M>::complete::<W>(M::refer(request));
             }
         }
     }
@@ -116,4 +117,12 @@ impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOT
         advice: "short sections on contended data, from several sockets or machines",
         source: "Argo 4.2; Klaftenegger, Sagonas and Winblad 2014",
     };
+}
+
+impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize> fmt::Debug
+    for Hqd<W, M, G, GROUPS, SLOTS>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hqd").field("groups", &GROUPS).finish_non_exhaustive()
+    }
 }

@@ -18,6 +18,8 @@
 //! Performance of Multithreaded Programs", Euro-Par 2014; "Queue Delegation Locking", IEEE TPDS 29
 //! (2018), section 3. There the queue opens with the turn of its helper, never before.
 
+use core::fmt;
+
 use bytemuck::Zeroable;
 
 use super::line::{Line, NodeOf};
@@ -110,8 +112,8 @@ impl<W: Line, M: Memory, const SLOTS: usize> Turn<'_, W, M, SLOTS> {
         unsafe {
             self.request.run();
             self.lock.queue.serve::<W>(|request| {
-                request.run();
-                request.complete::<W>();
+                M::follow(request).run();
+                Request::<M>::complete::<W>(request);
             });
         }
     }
@@ -136,7 +138,7 @@ unsafe impl<W: Line, M: Memory, const SLOTS: usize> RawDelegation for Qd<W, M, S
         // SAFETY: the request stays until it is completed; if it is not in the queue, it has run.
         unsafe {
             if !self.enter(request, |turn| turn.serve()) {
-                request.complete::<W>();
+                Request::<M>::complete::<W>(M::refer(request));
             }
         }
     }
@@ -150,4 +152,10 @@ impl<W: Line, M: Memory, const SLOTS: usize> Described for Qd<W, M, SLOTS> {
         advice: "short sections on contended data, above all those that nobody waits for",
         source: "Klaftenegger, Sagonas and Winblad 2014, 2018; Argo 4.2",
     };
+}
+
+impl<W: Line, M: Memory, const SLOTS: usize> fmt::Debug for Qd<W, M, SLOTS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Qd").field("slots", &SLOTS).finish_non_exhaustive()
+    }
 }

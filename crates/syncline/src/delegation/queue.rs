@@ -88,7 +88,7 @@ impl<M: Memory, const SLOTS: usize> Queue<M, SLOTS> {
     /// Passes the requests to a function until there are no more, or the limit is reached, and
     /// closes the queue. The caller holds the lock, the queue is open.
     #[inline]
-    pub(super) fn serve<W: Wait>(&self, serve: impl Fn(&Request<M>)) {
+    pub(super) fn serve<W: Wait>(&self, serve: impl Fn(M::Ref<Request<M>>)) {
         let entered = |state: u32| (state & !OPEN).min(Self::LIMIT);
         let mut served = 0;
         let mut open = true;
@@ -108,7 +108,7 @@ impl<M: Memory, const SLOTS: usize> Queue<M, SLOTS> {
     }
 
     /// Takes a request out of its slot, in which it is or is about to be put.
-    fn leave<W: Wait>(&self, slot: u32) -> &Request<M> {
+    fn leave<W: Wait>(&self, slot: u32) -> M::Ref<Request<M>> {
         let slot = &self.slots[slot as usize];
         let mut looks = 0;
         loop {
@@ -116,8 +116,7 @@ impl<M: Memory, const SLOTS: usize> Queue<M, SLOTS> {
             if let Some(request) = slot.load(Acquire) {
                 // Relaxed: the next opening publishes it.
                 slot.store(None, Relaxed);
-                // SAFETY: it stays until it is completed, which comes later.
-                return unsafe { M::follow(request) };
+                return request;
             }
             looks += 1;
             W::pause::<M>(looks);

@@ -10,6 +10,7 @@
 //! Both sides exchange the state, so one of them, the second, finds the other's mark and knows
 //! that it is the last to use the request.
 
+use core::fmt;
 use core::sync::atomic::Ordering::Acquire;
 
 use crate::memory::{Data, Memory, Word};
@@ -78,20 +79,22 @@ impl<M: Memory> Request<M> {
         unsafe { (task.run)(task.frame) };
     }
 
-    /// Says that the section has run. The request may be gone then.
+    /// Says that the section has run. The request may be gone then, and is gone before this
+    /// returns if it was given up: so it is named, and not borrowed.
     ///
     /// # Safety
     ///
     /// It has run, and this is its last use by the lock. `W` is the lock's policy.
     #[inline]
-    pub unsafe fn complete<W: Wait>(&self) {
-        let task = self.task();
+    pub unsafe fn complete<W: Wait>(request: M::Ref<Self>) {
+        // SAFETY: it stays until its state says that it is completed.
+        let (task, state) = unsafe { (M::follow(request).task(), &M::follow(request).state) };
         match task.discard {
-            None => W::hand_over::<M>(&self.state, DONE),
+            None => W::hand_over::<M>(state, DONE),
             Some(discard) => {
                 // Acquire (in `replace`): pairs with the Release in `abandon`, whose caller has
                 // done with the request.
-                if W::replace::<M>(&self.state, DONE) == ABANDONED {
+                if W::replace::<M>(state, DONE) == ABANDONED {
                     // SAFETY: nobody else uses it any more.
                     unsafe { discard(task.frame) };
                 }
@@ -120,5 +123,11 @@ impl<M: Memory> Request<M> {
     pub(super) fn abandon<W: Wait>(&self) -> bool {
         // AcqRel (in `replace`): pairs with the same in `complete`.
         W::replace::<M>(&self.state, ABANDONED) == DONE
+    }
+}
+
+impl<M: Memory> fmt::Debug for Request<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request").finish_non_exhaustive()
     }
 }

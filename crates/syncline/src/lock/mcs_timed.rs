@@ -4,16 +4,18 @@
 //! marks its place, and the holder that comes to it frees it and goes on to the next
 //! (`timed_queue.rs`).
 //!
-//! So giving up is one exchange, and nobody waits for anybody. But the place stays in the queue
-//! until a holder comes by. Where many waits with short timeouts meet a lock that is held for
-//! long, places pile up and the release has to walk over all of them; use
-//! [`TimedClh`](super::TimedClh) there, whose waiters remove each other's. A lock that is dropped
-//! while it is held leaks what is in its queue.
+//! So giving up takes a count and an exchange, and nobody waits for anybody. But the place stays in
+//! the queue until a holder comes by; and when there are 64 of them, who comes with a deadline waits
+//! beside the queue. Where many waits with short timeouts meet a lock that is held for long, use
+//! [`TimedClh`](super::TimedClh), whose waiters remove each other's places and keep their order. A
+//! lock that is dropped while it is held leaks what is in its queue.
 //!
 //! Source: He, Scherer and Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin
 //! Locks" (HiPC 2005), the MCS time-published lock without the published time: waiters are not
 //! passed over for being off their processors, and one who comes again does not take up its old
-//! place.
+//! place: there, as in Chabbi et al.'s HMCS-T (PPoPP 2017), a thread keeps its node for the lock, so
+//! that each thread has one place in a queue at most. Here a thread may forget a lock, and has no
+//! place to keep nodes of all locks that it ever gave up; so what was left is bounded for each queue.
 
 use core::marker::PhantomData;
 use core::time::Duration;

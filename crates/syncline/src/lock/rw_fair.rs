@@ -45,8 +45,11 @@ const WRITER_BEHIND: u32 = 4;
 
 /// In the count of readers: a writer waits for it to become zero.
 const WRITER: u32 = 1;
-/// One reader. The count cannot overflow: each reader keeps a node, and 2^31 of them fill 256 GB.
+/// One reader.
 const READER: u32 = 2;
+/// So many readers that a few more could overflow into nothing. Each keeps a node; if these are
+/// leaked, as by forgetting guards, so many fill 128 GB.
+const FULL: u32 = 1 << 31;
 
 /// The fair reader-writer queue lock.
 #[derive(Debug, Default)]
@@ -126,19 +129,25 @@ unsafe impl<W: Wait, M: Memory> RawLock for FairRw<W, M> {
 unsafe impl<W: Wait, M: Memory> RawSharedLock for FairRw<W, M> {
     type SharedNode = Node<M>;
 
+    /// As for every shared lock.
+    ///
+    /// # Panics
+    ///
+    /// If 1,073,741,824 readers are inside.
     #[inline]
     unsafe fn acquire_shared(&self, node: &Node<M>) {
+        let mut readers = 0;
         match self.enqueue(node) {
             None => {
                 // Relaxed, here and below: the nodes and `tail` carry it to whoever comes next.
-                self.readers.fetch_add(READER, Relaxed);
+                readers = self.readers.fetch_add(READER, Relaxed);
             }
             Some(previous) => {
                 // AcqRel: pairs with the AcqRel by which `previous` sets `OPEN`; what the writer
                 // before it did is visible to us, as to it.
                 let open = previous.state.fetch_or(READER_BEHIND, AcqRel) & OPEN != 0;
                 if open {
-                    self.readers.fetch_add(READER, Relaxed);
+                    readers = self.readers.fetch_add(READER, Relaxed);
                 }
                 // Release: pairs with the Acquire in `successor`. Once linked, `previous` may
                 // leave; if it was inside, not before we were counted.
@@ -154,6 +163,10 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for FairRw<W, M> {
             self.readers.fetch_add(READER, Relaxed);
             // SAFETY: who waits stays until we hand over to it.
             W::hand_over::<M>(&unsafe { M::follow(next) }.gate, GRANTED);
+        }
+        if readers & FULL != 0 {
+            // SAFETY: we share the lock, with this node.
+            unsafe { self.refuse(node) };
         }
     }
 
@@ -215,6 +228,19 @@ impl<W: Wait, M: Memory> FairRw<W, M> {
         }
     }
 
+    /// Leaves at once: there are too many readers. One that was let in by who was before it stays,
+    /// so more than half of what can be counted is left for those, of whom each is a thread.
+    ///
+    /// # Safety
+    ///
+    /// The lock is shared, with this node.
+    #[cold]
+    unsafe fn refuse(&self, node: &Node<M>) {
+        // SAFETY: our caller's promise.
+        unsafe { self.release_shared(node) };
+        panic!("more readers share the lock than it can count");
+    }
+
     /// Hands over to the writer that waits for the readers to leave, by the last of them.
     #[cold]
     fn wake_writer(&self) {
@@ -241,6 +267,7 @@ impl<W: Wait, M: Memory> Described for FairRw<W, M> {
 #[cfg(all(test, feature = "std"))]
 mod tests {
     use core::sync::atomic::AtomicPtr;
+    use std::panic::catch_unwind;
     use std::sync::Mutex;
     use std::thread;
 
@@ -254,6 +281,27 @@ mod tests {
                 return tail;
             }
             thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn refuses_readers_that_it_cannot_count() {
+        let lock = <FairRw>::default();
+        let (node, writer) = (Node::default(), Node::default());
+        lock.readers.store(FULL, Relaxed);
+        // SAFETY: the nodes stay on this stack; the count is made up.
+        unsafe {
+            assert!(catch_unwind(|| lock.acquire_shared(&Node::default())).is_err());
+            assert_eq!(lock.readers.load(Relaxed), FULL);
+            // Where a reader is in the queue as well.
+            lock.readers.store(FULL - READER, Relaxed);
+            lock.acquire_shared(&node);
+            assert!(catch_unwind(|| lock.acquire_shared(&Node::default())).is_err());
+            assert_eq!(lock.readers.load(Relaxed), FULL);
+            lock.release_shared(&node);
+            lock.readers.store(0, Relaxed);
+            lock.acquire(&writer);
+            lock.release(&writer);
         }
     }
 

@@ -282,3 +282,25 @@ unsafe impl<Q: RawSharedLock + Described> TrySharedLock for RwGate<Q> {
 impl<Q: RawSharedLock + Described> Described for RwGate<Q> {
     const ABOUT: About = Q::ABOUT;
 }
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    #[test]
+    fn refuses_readers_that_it_cannot_count() {
+        let lock = <RwGate>::default();
+        lock.word.store(FULL - READER, Relaxed);
+        // SAFETY: there are no nodes; the count is made up.
+        unsafe {
+            lock.acquire_shared(&());
+            assert!(!lock.try_acquire_shared(&()));
+            assert!(catch_unwind(|| lock.acquire_shared(&())).is_err());
+            assert_eq!(lock.word.load(Relaxed), FULL);
+            lock.release_shared(&());
+            assert!(lock.try_acquire_shared(&()));
+        }
+    }
+}

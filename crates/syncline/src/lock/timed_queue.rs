@@ -11,6 +11,13 @@
 //!   WAITING -> FIRST, ...   by the one before it; even numbers from FIRST on are the lock's own
 //!   LEFT    -> FIRST, ...   likewise, who so finds that it has been left
 //! ```
+//!
+//! A place that was left stays in the queue until a first one comes by. There are at most
+//! [`Memory::BATCH`] of them, and one more for each thread that is about to leave: whoever may give
+//! up and comes when there are so many does not join the queue, but waits beside it until a first
+//! one has passed some. So threads that come again and again with short deadlines, while the lock
+//! is held, need no memory for it, and a hand-over passes a bounded number of places. Those beside
+//! the queue lose their order; who waits without a deadline is never among them.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::time::Duration;
@@ -26,10 +33,17 @@ const LEFT: u32 = 2;
 /// Granted: to be the first of the queue.
 pub const FIRST: u32 = 4;
 
-/// The queue's tail.
+/// Of a place that was left, in the count of them. Bit 0 is [`PARKED`], of those beside the queue.
+const ONE_LEFT: u32 = 2;
+
+/// The queue.
 #[derive(Debug, Default)]
-#[repr(transparent)]
-pub struct Queue<M: Memory>(M::Link<Place<M>>);
+#[repr(C)]
+pub struct Queue<M: Memory> {
+    tail: M::Link<Place<M>>,
+    /// How many places were left and not passed yet, in units of [`ONE_LEFT`].
+    left: M::Word,
+}
 
 /// A place in the queue. Once left it belongs to the first, who finds it.
 #[derive(Debug, Default)]
@@ -38,8 +52,8 @@ pub struct Place<M: Memory> {
     state: M::Word,
 }
 
-// SAFETY: a link and nothing else, so it may be zero when its links may.
-unsafe impl<M: Memory> Zeroable for Queue<M> where M::Link<Place<M>>: Zeroable {}
+// SAFETY: a link and a word, so it may be zero when these may.
+unsafe impl<M: Memory<Word: Zeroable>> Zeroable for Queue<M> where M::Link<Place<M>>: Zeroable {}
 
 impl<M: Memory> Queue<M> {
     /// A place that may be put into the queue.
@@ -72,11 +86,14 @@ impl<M: Memory> Queue<M> {
         handle: &Handle<Place<M>, M>,
         deadline: Option<Duration>,
     ) -> Option<u32> {
+        if deadline.is_some_and(|deadline| !self.wait_for_room::<W>(deadline)) {
+            return None;
+        }
         // SAFETY: our caller's promise.
         let mine = unsafe { Self::place(handle) };
         // AcqRel: pairs with the Release of the last first one's exchange, and publishes our
         // place to the swap of the one behind us.
-        let Some(previous) = self.0.swap(Some(mine), AcqRel) else { return Some(FIRST) };
+        let Some(previous) = self.tail.swap(Some(mine), AcqRel) else { return Some(FIRST) };
         // SAFETY: ours stays until we have left it or the queue, the one before ours until a
         // first one has seen our link, whether its owner has left or not.
         let (place, before) =
@@ -87,10 +104,43 @@ impl<M: Memory> Queue<M> {
             // Relaxed: we have just waited for it.
             return Some(place.state.load(Relaxed));
         }
+        // Relaxed: the swap publishes it to whoever passes the place. The queue may be gone then.
+        self.left.fetch_add(ONE_LEFT, Relaxed);
         // Acquire: pairs with the Release of `replace`, if we were granted something after all.
         // Release: pairs with its Acquire, since the place is then the first one's to free.
         let granted = place.state.swap(LEFT, AcqRel) & !PARKED;
-        (granted >= FIRST).then_some(granted)
+        if granted < FIRST {
+            return None;
+        }
+        self.passed();
+        Some(granted)
+    }
+
+    /// Waits beside the queue while too many places in it were left, which so is not empty. Says
+    /// whether that came to an end before the deadline.
+    #[inline]
+    fn wait_for_room<W: Wait>(&self, deadline: Duration) -> bool {
+        let room = |left| left < M::BATCH * ONE_LEFT;
+        // Relaxed: the count bounds what is in the queue, and orders nothing.
+        room(self.left.load(Relaxed)) || W::wait::<M>(&self.left, 0, Some(deadline), room).is_some()
+    }
+
+    /// A place that was counted is no longer left, or is out of the queue. The caller is first, so
+    /// the queue is still there.
+    #[inline]
+    fn passed(&self) {
+        // Relaxed: it was counted before we knew of it.
+        if self.left.fetch_sub(ONE_LEFT, Relaxed) & PARKED != 0 {
+            self.wake_beside();
+        }
+    }
+
+    /// Wakes all that wait beside the queue; who waits on sets the mark again.
+    #[cold]
+    fn wake_beside(&self) {
+        // Relaxed: it publishes nothing.
+        self.left.fetch_and(!PARKED, Relaxed);
+        M::unpark(self.left.address(), None, u32::MAX);
     }
 
     /// Joins the queue if nobody is there.
@@ -104,7 +154,7 @@ impl<M: Memory> Queue<M> {
         unsafe {
             let mine = Self::place(handle);
             // AcqRel: as the swap in `join`.
-            let joined = self.0.exchange(None, Some(mine), AcqRel);
+            let joined = self.tail.exchange(None, Some(mine), AcqRel);
             if !joined {
                 handle.keep(mine);
             }
@@ -123,7 +173,7 @@ impl<M: Memory> Queue<M> {
         unsafe {
             let mut mine = handle.enqueued();
             let Some(mut next) = self.behind::<W>(mine) else { return handle.keep(mine) };
-            while !Self::grant::<W>(handle, mine, next, granted) {
+            while !self.grant::<W>(handle, mine, next, granted) {
                 mine = next;
                 let Some(one) = self.behind::<W>(mine) else { return handle.keep(mine) };
                 next = one;
@@ -143,7 +193,7 @@ impl<M: Memory> Queue<M> {
             let mut mine = handle.enqueued();
             // Acquire: pairs with the Release of the link.
             while let Some(next) = M::follow::<Place<M>>(mine).next.load(Acquire) {
-                if Self::grant::<W>(handle, mine, next, granted) {
+                if self.grant::<W>(handle, mine, next, granted) {
                     return true;
                 }
                 mine = next;
@@ -182,6 +232,7 @@ impl<M: Memory> Queue<M> {
     /// `mine` is the caller's and first, `next` is behind it.
     #[inline]
     unsafe fn grant<W: Wait>(
+        &self,
         handle: &Handle<Place<M>, M>,
         mine: M::Ref<Place<M>>,
         next: M::Ref<Place<M>>,
@@ -192,6 +243,9 @@ impl<M: Memory> Queue<M> {
         unsafe {
             let left = W::replace::<M>(&M::follow::<Place<M>>(next).state, granted) == LEFT;
             handle.keep(mine);
+            if left {
+                self.passed();
+            }
             !left
         }
     }
@@ -208,7 +262,7 @@ impl<M: Memory> Queue<M> {
         // Acquire: pairs with the Release of the link.
         let next = place.next.load(Acquire);
         // Release: pairs with the Acquire of the next swap or exchange.
-        if next.is_some() || self.0.exchange(Some(mine), None, Release) {
+        if next.is_some() || self.tail.exchange(Some(mine), None, Release) {
             return next;
         }
         // Somebody has swapped its place in, and is about to link it.
@@ -222,5 +276,80 @@ impl<M: Memory> Queue<M> {
             }
             looks += 1;
         }
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use std::iter::successors;
+    use std::ptr::NonNull;
+    use std::thread;
+    use std::time::Instant;
+
+    use super::*;
+    use crate::memory::Native;
+    use crate::wait::Park;
+
+    type At = Handle<Place<Native>, Native>;
+
+    fn next(place: &NonNull<Place<Native>>) -> Option<NonNull<Place<Native>>> {
+        // SAFETY: what is in the queue stays until its first leaves.
+        Link::load(&unsafe { Native::follow::<Place<Native>>(*place) }.next, Acquire)
+    }
+
+    /// How many places are in the queue behind its first.
+    fn behind(first: &At) -> usize {
+        // SAFETY: the handle is this test's alone.
+        successors(next(&unsafe { first.enqueued() }), next).count()
+    }
+
+    /// Gives up so many times, with a deadline that has passed.
+    fn give_up(queue: &Queue<Native>, times: usize) {
+        for _ in 0..times {
+            // SAFETY: the handle is ours alone, and out of the queue once this is refused.
+            assert!(unsafe { queue.join::<Park>(&At::default(), Some(Duration::ZERO)) }.is_none());
+        }
+    }
+
+    #[test]
+    fn who_gives_up_again_and_again_leaves_a_bounded_number_of_places() {
+        let (queue, first) = (Queue::<Native>::default(), At::default());
+        // SAFETY: the handles are this test's alone, and what joins leaves again.
+        unsafe {
+            assert_eq!(queue.join::<Park>(&first, None), Some(FIRST));
+            give_up(&queue, 10_000);
+            assert_eq!(behind(&first), Native::BATCH as usize);
+            queue.leave::<Park>(&first, FIRST);
+            assert!(queue.try_join(&first), "places are left");
+            assert_eq!(queue.left.load(Relaxed) & !PARKED, 0);
+            queue.leave::<Park>(&first, FIRST);
+        }
+    }
+
+    #[test]
+    fn who_waits_beside_the_queue_goes_on_when_a_first_one_leaves() {
+        let (queue, first) = (Queue::<Native>::default(), At::default());
+        let patience = Duration::from_secs(100);
+        thread::scope(|scope| {
+            // SAFETY: the handles are their threads' alone, and what joins leaves again.
+            unsafe {
+                queue.join::<Park>(&first, None);
+                give_up(&queue, Native::BATCH as usize);
+                let start = Instant::now();
+                let beside = scope.spawn(|| {
+                    let mine = At::default();
+                    let granted = queue.join::<Park>(&mine, Some(Native::now() + patience));
+                    assert_eq!(granted, Some(FIRST));
+                    queue.leave::<Park>(&mine, FIRST);
+                });
+                while queue.left.load(Relaxed) & PARKED == 0 {
+                    thread::yield_now();
+                }
+                assert_eq!(behind(&first), Native::BATCH as usize);
+                queue.leave::<Park>(&first, FIRST);
+                beside.join().unwrap();
+                assert!(start.elapsed() < patience / 2, "it was not woken");
+            }
+        });
     }
 }

@@ -4,6 +4,8 @@
 //! has forgotten it; so a node that is in a queue can't be a part of the lock itself.
 
 use core::fmt;
+use core::marker::PhantomData;
+use core::mem::forget;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -12,9 +14,10 @@ use bytemuck::Zeroable;
 use super::{Link, Memory};
 
 /// A node at an address that stays, which lives as long as this. One without a size needs no
-/// memory and gets none.
+/// memory and gets none: each turn makes a value, which is never dropped.
 pub struct Lazy<T: Default, M: Memory> {
     node: M::Link<T>,
+    owned: PhantomData<T>,
 }
 
 impl<T: Default, M: Memory> Lazy<T, M> {
@@ -26,7 +29,8 @@ impl<T: Default, M: Memory> Lazy<T, M> {
     #[inline]
     pub unsafe fn get(&self) -> &T {
         if size_of::<T>() == 0 {
-            // SAFETY: a value without a size is anywhere that is aligned.
+            forget(T::default());
+            // SAFETY: a value without a size is anywhere that is aligned; one was just made.
             return unsafe { NonNull::dangling().as_ref() };
         }
         // Relaxed: whoever had the turn before us wrote it, and that happened before.
@@ -42,7 +46,7 @@ impl<T: Default, M: Memory> Lazy<T, M> {
 
 impl<T: Default, M: Memory> Default for Lazy<T, M> {
     fn default() -> Self {
-        Self { node: M::Link::default() }
+        Self { node: M::Link::default(), owned: PhantomData }
     }
 }
 
@@ -56,7 +60,7 @@ impl<T: Default, M: Memory> Drop for Lazy<T, M> {
     }
 }
 
-// SAFETY: a link, so it may be zero when links may.
+// SAFETY: a link and nothing else, so it may be zero when links may.
 unsafe impl<T: Default, M: Memory> Zeroable for Lazy<T, M> where M::Link<T>: Zeroable {}
 
 impl<T: Default, M: Memory> fmt::Debug for Lazy<T, M> {

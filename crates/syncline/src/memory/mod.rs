@@ -24,6 +24,8 @@ mod long;
 mod native;
 mod node;
 mod padded;
+#[cfg(all(feature = "std", any(test, not(target_os = "linux"))))]
+mod parking;
 mod place;
 mod pool;
 #[cfg(all(feature = "std", target_os = "linux"))]
@@ -67,7 +69,8 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// How many times a waiter looks before it does something slower than to look again.
     const PATIENCE: u32;
     /// How many critical sections a group of near threads, or a helper, may run in a row while
-    /// others wait. A checker's is small, so that the limit is reached.
+    /// others wait; and how many places of waiters that gave up a queue may have. A checker's is
+    /// small, so that the limit is reached.
     const BATCH: u32;
 
     /// A reference to a node.
@@ -189,7 +192,18 @@ pub trait Link<R: Copy>: Default + Debug + Send + Sync {
 }
 
 /// Ordinary data, shared under some lock's protection.
-pub trait Data<T>: Send + Sync {
+///
+/// It goes from thread to thread only if `T: Send`, which whoever has it in a type of its own says
+/// there.
+///
+/// ```compile_fail,E0277
+/// use std::rc::Rc;
+/// use syncline::memory::{Data, Memory, Native};
+///
+/// let data = <Native as Memory>::Data::<Rc<u32>>::new(Rc::new(7));
+/// std::thread::spawn(move || data.into_inner());
+/// ```
+pub trait Data<T> {
     /// Data with this value.
     fn new(value: T) -> Self;
     /// Hands out the data's address to read or write it.

@@ -215,11 +215,10 @@ impl<T> Owned<T> {
     }
 }
 
-// SAFETY: the data is reached only through `with`, whose callers take turns; so it moves from
-// thread to thread, which locks require of it by `T: Send` where they hand it out.
-unsafe impl<T> Sync for Owned<T> {}
-// SAFETY: as above.
-unsafe impl<T> Send for Owned<T> {}
+// SAFETY: shared data is reached only through `with` and `look`, whose callers take turns or only
+// read; so it moves from thread to thread, and is read by several: whoever shares it between
+// threads promises both.
+unsafe impl<T: Send> Sync for Owned<T> {}
 // SAFETY: data of a type that may be zero may be zero.
 unsafe impl<T: bytemuck::Zeroable> bytemuck::Zeroable for Owned<T> {}
 

@@ -1,5 +1,6 @@
 //! What the operating system gives a native thread: sleeping and waking, yielding, a clock. On
-//! Linux these are system calls; elsewhere a sleeper spins instead.
+//! Linux these are system calls, elsewhere the standard library's means. Without that, elsewhere
+//! than on Linux, there are none: a sleeper spins instead, and no deadline is ever reached.
 
 #[cfg(not(target_os = "linux"))]
 pub(super) use elsewhere::*;
@@ -77,38 +78,44 @@ mod linux {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(all(feature = "std", not(target_os = "linux")))]
 mod elsewhere {
-    use core::hint::spin_loop;
+    use core::sync::atomic::AtomicU32;
+    use core::time::Duration;
+    use std::sync::OnceLock;
+    use std::time::Instant;
+
+    use crate::memory::parking;
+    pub use crate::memory::parking::unpark;
+
+    pub fn yield_now() {
+        std::thread::yield_now();
+    }
+
+    pub fn now() -> Duration {
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed()
+    }
+
+    pub fn park(word: &AtomicU32, expected: u32, key: u32, deadline: Option<Duration>) {
+        parking::park(word, expected, key, deadline, now);
+    }
+}
+
+#[cfg(not(any(feature = "std", target_os = "linux")))]
+mod elsewhere {
+    pub use core::hint::spin_loop as yield_now;
     use core::sync::atomic::AtomicU32;
     use core::time::Duration;
 
     use crate::memory::Address;
 
-    pub fn yield_now() {
-        #[cfg(feature = "std")]
-        std::thread::yield_now();
-        #[cfg(not(feature = "std"))]
-        spin_loop();
-    }
-
-    /// With no clock, no deadline is reached.
-    #[cfg(not(feature = "std"))]
     pub fn now() -> Duration {
         Duration::ZERO
     }
 
-    #[cfg(feature = "std")]
-    pub fn now() -> Duration {
-        use std::sync::OnceLock;
-        use std::time::Instant;
-        static START: OnceLock<Instant> = OnceLock::new();
-        START.get_or_init(Instant::now).elapsed()
-    }
-
     pub fn park(_: &AtomicU32, _: u32, _: u32, _: Option<Duration>) {
         yield_now();
-        spin_loop();
     }
 
     pub fn unpark(_: Address, _: Option<u32>, _: u32) {}

@@ -130,7 +130,8 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
                 if !self.belongs_to(tx.engine) {
                     foreign();
                 }
-                tx.writes.add_word(stamp, NonNull::from(&self.word), to_bits(value));
+                // SAFETY: the cell outlives the transaction, with which the entries are cleared.
+                unsafe { tx.writes.add_word(stamp, NonNull::from(&self.word), to_bits(value)) };
             }
         }
     }

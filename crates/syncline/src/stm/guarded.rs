@@ -7,11 +7,20 @@ use bytemuck::Zeroable;
 use crate::lock::RawLock;
 use crate::memory::{Data, Memory, Native};
 
-/// Data that one thread at a time reaches.
+/// Data that one thread at a time reaches. A part of the engines, and nobody else's:
+///
+/// ```compile_fail,E0603
+/// use syncline::stm::guarded::Guarded;
+/// ```
 pub struct Guarded<T, L: RawLock> {
     lock: L,
     data: <L::Memory as Memory>::Data<T>,
 }
+
+// SAFETY: the lock lets one thread at a time reach the data, which so moves between threads.
+unsafe impl<T: Send, L: RawLock> Sync for Guarded<T, L> {}
+// SAFETY: it owns its data.
+unsafe impl<T: Send, L: RawLock> Send for Guarded<T, L> {}
 
 impl<T, L: RawLock> Guarded<T, L> {
     /// The data under a free lock.
@@ -19,23 +28,35 @@ impl<T, L: RawLock> Guarded<T, L> {
         Self { lock: L::default(), data: Data::new(value) }
     }
 
-    /// Runs a function that does not panic while holding the lock.
+    /// Runs a function while holding the lock, which is released also if the function panics.
     #[inline]
     pub fn with<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
         let node = L::Node::default();
-        // SAFETY: the node stays on this stack until it is released. Holding the lock, nobody
-        // else has the data.
-        unsafe {
-            self.lock.acquire(&node);
-            let result = self.data.with(|data| section(&mut *data));
-            self.lock.release(&node);
-            result
-        }
+        // SAFETY: the node stays on this stack until `Release` has released.
+        unsafe { self.lock.acquire(&node) };
+        let _release = Release { lock: &self.lock, node: &node };
+        // SAFETY: holding the lock, nobody else has the data.
+        unsafe { self.data.with(|data| section(&mut *data)) }
     }
 
     /// The data.
     pub fn into_inner(self) -> T {
         self.data.into_inner()
+    }
+}
+
+/// Releases the lock when dropped, also while a panic unwinds: the queue must not be left with a
+/// node of a frame that is gone.
+struct Release<'a, L: RawLock> {
+    lock: &'a L,
+    node: &'a L::Node,
+}
+
+impl<L: RawLock> Drop for Release<'_, L> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the lock was acquired with this node.
+        unsafe { self.lock.release(self.node) };
     }
 }
 

@@ -137,7 +137,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32> Shared<W, M, TRIES> {
             if version & LOCKED == 0 {
                 break version;
             }
-            // Who has it locked waits for nobody.
+            // Who has it locked waits for others only that do, and these not for it.
             W::pause::<M>(looks);
             looks += 1;
         };
@@ -162,9 +162,9 @@ impl<W: Wait, M: LongMemory, const TRIES: u32> Shared<W, M, TRIES> {
         Ok(())
     }
 
-    /// Locks a cell, if nobody has it locked for long.
+    /// Locks a cell.
     #[inline]
-    fn lock(write: &mut Write<M>) -> bool {
+    fn lock(write: &mut Write<M>) {
         let mut looks = 1;
         loop {
             // Relaxed: the exchange looks again.
@@ -174,13 +174,10 @@ impl<W: Wait, M: LongMemory, const TRIES: u32> Shared<W, M, TRIES> {
                 // Release of the commit before, whose value will be replaced.
                 if write.stamp().exchange(version, version | LOCKED, SeqCst).is_ok() {
                     write.locked_at = version;
-                    return true;
+                    return;
                 }
-            } else if looks >= M::PATIENCE {
-                // We may have what it waits for.
-                return false;
             } else {
-                M::pause(looks);
+                W::pause::<M>(looks);
             }
             looks += 1;
         }
@@ -191,16 +188,11 @@ impl<W: Wait, M: LongMemory, const TRIES: u32> Shared<W, M, TRIES> {
         writes.iter().for_each(|write| write.stamp().store(write.locked_at, Release));
     }
 
-    /// Locks all; a commit that fails leaves nothing locked.
+    /// Locks all, in the order in which all commits lock. So a commit waits only for one that holds
+    /// a later cell than all that the first one has, and none for another that waits for it.
     #[inline]
-    fn lock_all(writes: &mut [Write<M>]) -> Result<()> {
-        for place in 0..writes.len() {
-            if !Self::lock(&mut writes[place]) {
-                Self::unlock(&writes[..place]);
-                return Err(Stop::CONFLICT);
-            }
-        }
-        Ok(())
+    fn lock_all(writes: &mut Writes<M>) {
+        writes.in_order().iter_mut().for_each(Self::lock);
     }
 
     /// The version of a commit that has locked these and then looked at the clock.
@@ -285,7 +277,7 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32> Engine for Shared<W, M, TR
         if thread.turn.is_none() {
             self.turns.wait_until_open();
         }
-        Self::lock_all(writes.entries())?;
+        Self::lock_all(writes);
         // SeqCst, both: after the locks (rule 1, and the one in `sleepers`).
         let sleepers = self.sleepers.any();
         let clock = self.clock.load(SeqCst);

@@ -33,6 +33,9 @@ struct Sleeper<M: LongMemory> {
     reads: NonNull<[NonNull<M::Long>]>,
 }
 
+// SAFETY: what it refers to is shared or only read, and stays while it is on the list.
+unsafe impl<M: LongMemory> Send for Sleeper<M> {}
+
 impl<W: Wait> Sleepers<W, Native> {
     /// Nobody sleeps, also for constants.
     pub const fn fresh() -> Self {
@@ -60,13 +63,12 @@ impl<W: Wait, M: LongMemory> Sleepers<W, M> {
         let word = M::Word::default();
         let me = M::refer(&word);
         self.list.with(|list| list.push(Sleeper { word: me, reads: NonNull::from(reads) }));
+        let _leaves = Asleep { sleepers: self, word: me };
         // SeqCst: before the look.
         self.count.fetch_add(1, SeqCst);
         if all_hold() {
             W::wait::<M>(&word, 0, None, |word| word != ASLEEP);
         }
-        self.list.with(|list| list.retain(|sleeper| sleeper.word != me));
-        self.count.fetch_add(u64::MAX, SeqCst);
     }
 
     /// Wakes those who have read something that was written, which `written` says.
@@ -81,5 +83,18 @@ impl<W: Wait, M: LongMemory> Sleepers<W, M> {
                 }
             }
         });
+    }
+}
+
+/// A sleeper that is on the list and counted; dropped, it no longer is, also while a panic unwinds.
+struct Asleep<'a, W: Wait, M: LongMemory> {
+    sleepers: &'a Sleepers<W, M>,
+    word: M::Ref<M::Word>,
+}
+
+impl<W: Wait, M: LongMemory> Drop for Asleep<'_, W, M> {
+    fn drop(&mut self) {
+        self.sleepers.list.with(|list| list.retain(|sleeper| sleeper.word != self.word));
+        self.sleepers.count.fetch_add(u64::MAX, SeqCst);
     }
 }

@@ -1,8 +1,8 @@
 //! Turns: what makes starvation impossible.
 //!
 //! A transaction that has failed too often asks for a turn. While somebody has one, nobody else
-//! begins a commit that writes; those under way end soon, since they wait for nobody. So at most
-//! as many attempts more fail as there are threads, and then the transaction succeeds.
+//! begins a commit that writes; those under way end soon, since they wait only for each other, in
+//! one order. So at most as many attempts more fail as there are threads, and then the transaction succeeds.
 //!
 //! **Who is next** is whose transactions have cost least so far, counting those that succeeded:
 //! FairCM's *effective transactional time*, here in accesses, since reading a clock costs more
@@ -51,6 +51,9 @@ struct Queue<M: Memory> {
     /// In order of arrival: effective time, and a word to wait for.
     waiting: Vec<(u64, M::Ref<M::Word>)>,
 }
+
+// SAFETY: the words that it refers to are shared, and stay while they are in the queue.
+unsafe impl<M: Memory> Send for Queue<M> {}
 
 impl<M: Memory> Queue<M> {
     const EMPTY: Self = Self { taken: false, now: 0, waiting: Vec::new() };

@@ -129,7 +129,8 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
             foreign();
         }
         let pending = Pending { variable: NonNull::from(self), value };
-        tx.writes.add_object(NonNull::from(&self.stamp), Box::new(pending));
+        // SAFETY: the variable outlives the transaction, with which the entries are cleared.
+        unsafe { tx.writes.add_object(NonNull::from(&self.stamp), Box::new(pending)) };
     }
 
     /// What this transaction is going to write here.

@@ -54,7 +54,7 @@ impl<M: LongMemory> Write<M> {
     /// The cell's stamp.
     #[inline(always)]
     pub fn stamp(&self) -> &M::Long {
-        // SAFETY: whoever adds an entry keeps the cell alive until the entries are cleared.
+        // SAFETY: whoever added the entry has promised that the cell lives.
         unsafe { self.stamp.as_ref() }
     }
 }
@@ -106,10 +106,29 @@ impl<M: LongMemory> Writes<M> {
         self.entries.is_empty()
     }
 
-    /// All of them, in the order in which the cells were first written.
+    /// All of them.
     #[inline(always)]
     pub fn entries(&mut self) -> &mut [Write<M>] {
         &mut self.entries
+    }
+
+    /// All of them, by the addresses of their cells: if every commit locks in this order, none waits
+    /// for a cell whose owner waits for one of its own.
+    #[inline]
+    pub fn in_order(&mut self) -> &mut [Write<M>] {
+        if !self.entries.is_sorted_by_key(|write| write.stamp) {
+            self.sort();
+        }
+        &mut self.entries
+    }
+
+    #[inline]
+    fn sort(&mut self) {
+        self.entries.sort_unstable_by_key(|write| write.stamp);
+        if self.entries.len() > FEW {
+            self.index.fill(0);
+            self.enter(0);
+        }
     }
 
     /// The entry of a cell.
@@ -153,13 +172,28 @@ impl<M: LongMemory> Writes<M> {
     }
 
     /// Adds an entry for a word that has none.
+    ///
+    /// # Safety
+    ///
+    /// The stamp and the word live until the entries are cleared.
+    ///
+    /// ```compile_fail,E0133
+    /// use syncline::stm::writes::Writes;
+    /// fn write(writes: &mut Writes<syncline::memory::Native>, word: &std::sync::atomic::AtomicU64) {
+    ///     writes.add_word(word.into(), word.into(), 7);
+    /// }
+    /// ```
     #[inline]
-    pub fn add_word(&mut self, stamp: NonNull<M::Long>, word: NonNull<M::Long>, bits: u64) {
+    pub unsafe fn add_word(&mut self, stamp: NonNull<M::Long>, word: NonNull<M::Long>, bits: u64) {
         self.add(stamp, Some(word), bits);
     }
 
     /// Adds an entry for a variable that has none.
-    pub fn add_object(&mut self, stamp: NonNull<M::Long>, object: Box<dyn Install>) {
+    ///
+    /// # Safety
+    ///
+    /// The variable and its stamp live until the entries are cleared.
+    pub unsafe fn add_object(&mut self, stamp: NonNull<M::Long>, object: Box<dyn Install>) {
         self.add(stamp, None, self.objects.len() as u64);
         self.objects.push(object);
     }
@@ -171,7 +205,7 @@ impl<M: LongMemory> Writes<M> {
             match write.word {
                 // Release: pairs with the Acquire of the read in `TCell::get`: whoever sees the
                 // value sees the stamp locked.
-                // SAFETY: the word is beside the stamp.
+                // SAFETY: `add_word` was promised that the word lives.
                 Some(word) => unsafe { word.as_ref() }.store(write.bits, Release),
                 None => self.objects[write.bits as usize].install(),
             }
@@ -200,7 +234,12 @@ impl<M: LongMemory> Writes<M> {
         } else {
             count - 1
         };
-        for place in first..count {
+        self.enter(first);
+    }
+
+    /// Enters the places from this one on in the index, which has room for them.
+    fn enter(&mut self, first: usize) {
+        for place in first..self.entries.len() {
             let mut at = self.home(hash(self.entries[place].stamp));
             while self.index[at] != 0 {
                 at = (at + 1) % self.index.len();
@@ -237,10 +276,11 @@ mod tests {
         let mut writes = Writes::<Native>::default();
         for count in [3, 1000, 8, 9, 40, 0, 17] {
             writes.clear();
-            for place in 0..count {
+            for place in (0..count).rev() {
                 let stamp = NonNull::from(&stamps[place]);
                 assert!(writes.find(stamp).is_none());
-                writes.add_word(stamp, NonNull::from(&words[place]), place as u64 + 7);
+                // SAFETY: both outlive the entries.
+                unsafe { writes.add_word(stamp, NonNull::from(&words[place]), place as u64 + 7) };
                 let found = writes.clone().find(stamp).map(|write| write.stamp);
                 assert_eq!(found, Some(stamp));
             }
@@ -248,6 +288,12 @@ mod tests {
                 let value = writes.word(NonNull::from(stamp)).copied();
                 assert_eq!(value, (place < count).then_some(place as u64 + 7));
             }
+        }
+        let sorted: Vec<_> = writes.in_order().iter().map(|write| write.stamp).collect();
+        assert!(sorted.is_sorted());
+        for (place, stamp) in stamps.iter().enumerate() {
+            let value = writes.word(NonNull::from(stamp)).copied();
+            assert_eq!(value, (place < 17).then_some(place as u64 + 7));
         }
         writes.install();
         assert_eq!(words[16].load(Relaxed), 23);

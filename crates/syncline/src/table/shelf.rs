@@ -55,6 +55,9 @@ pub(super) struct Shelf<V, M: Memory> {
     values: Vec<Values<V, M>>,
 }
 
+// SAFETY: it owns its values and their keys, which are numbers.
+unsafe impl<V: Send, M: Memory> Send for Shelf<V, M> {}
+
 /// All accesses are one thread's: the bucket's lock is held, or the table is going.
 impl<V, M: Memory> Shelf<V, M> {
     /// Room for so many keys; it grows beyond. Memory is taken for twice as many, of which the

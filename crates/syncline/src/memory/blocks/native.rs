@@ -12,9 +12,9 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::alloc::{Layout, handle_alloc_error};
 
-use atomic_maybe_uninit::raw::{AtomicLoad, AtomicStore};
 use bytemuck::Zeroable;
 
+use self::words::{load, store};
 use super::{BlockHead, Blocks, LINE, bytes, pages, slots};
 use crate::memory::{Memory, Native};
 
@@ -94,7 +94,7 @@ unsafe impl<H: BlockHead + Zeroable, R: Copy> Blocks<H, R> for Native {
         let bytes = raw.as_mut_ptr().cast::<MaybeUninit<u8>>();
         for at in 0..words::<R>() {
             // SAFETY: our caller's promise; an aligned word, all accesses to which are atomic.
-            let value = unsafe { usize::atomic_load(word::<H, R>(block, slot, at), order) };
+            let value = unsafe { load(word::<H, R>(block, slot, at), order) };
             let at = at * size_of::<usize>();
             let count = size_of::<usize>().min(size_of::<R>() - at);
             // SAFETY: these bytes are within the value, and within the word.
@@ -115,7 +115,7 @@ unsafe impl<H: BlockHead + Zeroable, R: Copy> Blocks<H, R> for Native {
             // SAFETY: these bytes are within the value, and within the word.
             unsafe { ptr::copy_nonoverlapping(bytes.add(at), (&raw mut value).cast(), count) };
             // SAFETY: our caller's promise; an aligned word, all accesses to which are atomic.
-            unsafe { usize::atomic_store(word::<H, R>(block, slot, number), value, order) };
+            unsafe { store(word::<H, R>(block, slot, number), value, order) };
         }
     }
 
@@ -127,5 +127,74 @@ unsafe impl<H: BlockHead + Zeroable, R: Copy> Blocks<H, R> for Native {
     #[inline(always)]
     fn fetch_for_write(block: NonNull<H>) {
         lines(block, <Self as Blocks<H, R>>::BYTES).for_each(Native::prefetch_for_write);
+    }
+}
+
+/// Atomic accesses to words that may be uninitialised.
+#[cfg(not(target_family = "wasm"))]
+mod words {
+    use core::mem::MaybeUninit;
+    use core::sync::atomic::Ordering;
+
+    use atomic_maybe_uninit::raw::{AtomicLoad, AtomicStore};
+
+    /// # Safety
+    ///
+    /// The word is aligned and alive, and no thread's access to it meanwhile is not atomic.
+    #[inline(always)]
+    pub(super) unsafe fn load(
+        word: *const MaybeUninit<usize>,
+        order: Ordering,
+    ) -> MaybeUninit<usize> {
+        // SAFETY: our caller's promise.
+        unsafe { usize::atomic_load(word, order) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`load`].
+    #[inline(always)]
+    pub(super) unsafe fn store(
+        word: *mut MaybeUninit<usize>,
+        new: MaybeUninit<usize>,
+        order: Ordering,
+    ) {
+        // SAFETY: our caller's promise.
+        unsafe { usize::atomic_store(word, new, order) };
+    }
+}
+
+/// On WebAssembly there are no such accesses, but usually one thread, which needs none.
+#[cfg(target_family = "wasm")]
+mod words {
+    use core::mem::MaybeUninit;
+    use core::sync::atomic::Ordering;
+
+    #[cfg(target_feature = "atomics")]
+    compile_error!(
+        "on WebAssembly with threads the tables that grow can't be built, since its atomic \
+         accesses are to initialised words only: leave out the feature `std`"
+    );
+
+    /// # Safety
+    ///
+    /// The word is aligned and alive.
+    #[inline(always)]
+    pub(super) unsafe fn load(word: *const MaybeUninit<usize>, _: Ordering) -> MaybeUninit<usize> {
+        // SAFETY: our caller's promise; no other thread is there.
+        unsafe { word.read() }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`load`].
+    #[inline(always)]
+    pub(super) unsafe fn store(
+        word: *mut MaybeUninit<usize>,
+        new: MaybeUninit<usize>,
+        _: Ordering,
+    ) {
+        // SAFETY: as in `load`.
+        unsafe { word.write(new) };
     }
 }

@@ -131,10 +131,15 @@ impl<R: Copy, M: Buckets<R>> Directory<R, M> {
         self.rare.with(|lists| lists.give(bucket.place()));
     }
 
+    /// How many buckets there are, without those behind others. Waits for nobody.
+    pub(super) fn buckets(&self) -> usize {
+        1 << self.bits()
+    }
+
     /// The bytes of all buckets.
     pub(super) fn bytes(&self) -> usize {
         let behind = self.rare.with(|lists| lists.made());
-        ((1 << self.bits()) + behind) * M::BYTES
+        (self.buckets() + behind) * M::BYTES
     }
 }
 

@@ -19,6 +19,10 @@ impl<K, V, P: Storage<K, V>> HashTable<K, V, RandomState, P> {
     }
 
     /// An empty table with room for so many entries.
+    ///
+    /// # Panics
+    ///
+    /// As [`with_capacity_and_hasher`](Self::with_capacity_and_hasher).
     pub fn with_capacity(capacity: usize) -> Self {
         Self::with_capacity_and_hasher(capacity, RandomState::new())
     }

@@ -17,7 +17,7 @@ use super::version::Version;
 use crate::memory::Native;
 
 /// A way to keep entries: [`Flat`] or [`Boxed`].
-pub trait Storage<K, V>: Keep<K, V> {}
+pub trait Storage<K, V>: Keep<K, V> + Send + Sync {}
 
 /// Entries that can be copied, in the buckets themselves: nothing is allocated for an entry, and
 /// readers need no protection.

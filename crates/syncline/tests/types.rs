@@ -1,0 +1,113 @@
+//! Which types go between threads, and which lifetimes may be shortened: what the compiler must
+//! accept and what it must refuse. The answers for values are those of the standard library's
+//! types of the same names.
+
+use std::rc::Rc;
+use std::sync::MutexGuard;
+
+use static_assertions::{assert_impl_all as is, assert_not_impl_any as is_not};
+use syncline::channel::{Inbox, Receiver, Sender};
+use syncline::delegation::{Client, Delegated, Pending, Qd, Server};
+use syncline::lock::{Clh, Cohort, Gate, RawLock, RawSharedLock, Ticket, TimedHmcs, TimedMcs};
+use syncline::memory::{Lazy, Memory, Native, Pooled};
+use syncline::stm::{TCell, TVar};
+use syncline::table::{FlatTable, LockTable, ServedTable, Table};
+use syncline::{Condvar, Guard, Mutex, ReadGuard, RwLock, WriteGuard};
+
+/// May be sent to another thread, but not shared.
+type Sent = std::cell::Cell<u32>;
+/// May be shared, but not sent.
+type Shared = MutexGuard<'static, u32>;
+/// Neither.
+type Kept = Rc<u32>;
+
+type Data<T> = <Native as Memory>::Data<T>;
+
+/// Does nothing, on a thread of its own or not.
+#[derive(Default)]
+struct Local(#[allow(dead_code)] Kept);
+
+#[test]
+fn data_and_nodes_go_where_their_values_may() {
+    is!(Data<Sent>: Send, Sync);
+    is_not!(Data<Shared>: Send);
+    is_not!(Data<Kept>: Send, Sync);
+    is!(Lazy<Sent, Native>: Send);
+    is_not!(Lazy<Local, Native>: Send, Sync);
+    is_not!(Pooled<Local, Native>: Send, Sync);
+}
+
+#[test]
+fn locks_go_where_their_values_may() {
+    is!(Mutex<Sent>: Send, Sync);
+    is_not!(Mutex<Shared>: Send, Sync);
+    is_not!(Mutex<Kept>: Send, Sync);
+    is!(RwLock<u32>: Send, Sync);
+    is!(RwLock<Sent>: Send);
+    is_not!(RwLock<Sent>: Sync);
+    is_not!(RwLock<Shared>: Send, Sync);
+    is_not!(RwLock<Kept>: Send, Sync);
+    is!(Delegated<Sent>: Send, Sync);
+    is_not!(Delegated<Kept>: Send, Sync);
+    is!(Condvar: Send, Sync);
+    is!(Cohort<Ticket, Ticket>: Send, Sync);
+    is!(TimedHmcs: Send, Sync);
+    is!(Clh: Send, Sync);
+}
+
+#[test]
+fn guards_stay_where_they_are() {
+    is!(Guard<'static, u32, Gate>: Sync);
+    is_not!(Guard<'static, u32, Gate>: Send);
+    is_not!(Guard<'static, Sent, Gate>: Sync);
+    is!(ReadGuard<'static, u32, syncline::lock::CompactRw>: Sync);
+    is_not!(ReadGuard<'static, u32, syncline::lock::CompactRw>: Send);
+    is_not!(ReadGuard<'static, Sent, syncline::lock::CompactRw>: Sync);
+    is!(WriteGuard<'static, u32, syncline::lock::CompactRw>: Sync);
+    is_not!(WriteGuard<'static, u32, syncline::lock::CompactRw>: Send);
+    is_not!(WriteGuard<'static, Sent, syncline::lock::CompactRw>: Sync);
+    is_not!(<TimedMcs as RawLock>::Node: Send, Sync);
+}
+
+#[test]
+fn results_and_messages_go_where_they_may() {
+    is!(Pending<Sent, Qd>: Send, Sync);
+    is_not!(Pending<Kept, Qd>: Send, Sync);
+    is!(Server<Sent>: Send);
+    is_not!(Server<Kept>: Send, Sync);
+    is!(Client<Kept>: Send);
+    is!(Sender<Sent>: Send);
+    is!(Receiver<Sent>: Send);
+    is!(Inbox<Sent>: Send);
+}
+
+#[test]
+fn tables_and_variables_go_where_their_values_may() {
+    is!(LockTable<Sent>: Send, Sync);
+    is_not!(LockTable<Kept>: Send, Sync);
+    is!(ServedTable<Sent>: Send);
+    is_not!(ServedTable<Kept>: Send, Sync);
+    is!(Table<u32, String>: Send, Sync);
+    is_not!(Table<u32, Sent>: Send, Sync);
+    is_not!(Table<u32, Kept>: Send, Sync);
+    is_not!(Table<Kept, u32>: Send, Sync);
+    is_not!(FlatTable<u32, *const u32>: Send, Sync);
+    is!(TVar<String>: Send, Sync);
+    is_not!(TVar<Sent>: Send, Sync);
+    is_not!(TVar<Kept>: Send, Sync);
+    is!(TCell<u32>: Send, Sync);
+}
+
+/// As `&T`, and as the standard library's guard.
+#[test]
+fn a_read_guard_of_a_longer_lived_type_is_one_of_a_shorter() {
+    fn shorter<'l, 's, L: RawSharedLock>(
+        guard: ReadGuard<'l, &'static str, L>,
+        _: &'s str,
+    ) -> ReadGuard<'l, &'s str, L> {
+        guard
+    }
+    let lock: RwLock<&'static str> = RwLock::new("long");
+    let text = String::from("short");
+    assert_eq!(*shorter(lock.read(), &text), "long");
+}
