@@ -2,34 +2,39 @@
 //! that counts the readers and says what the writers are doing, and the writers' queue.
 //!
 //! ```text
-//!   state    FULL and readers, in units of READER | ACTIVE | WANTED
+//!   state    FULL and readers, in units of READER | LISTED | WANTED | ACTIVE | PARKED
 //!
 //!   writer   0 -> ACTIVE                  nobody is there
-//!            r -> r | WANTED              the first of the queue; the last reader wakes it
-//!            WANTED -> ACTIVE             by whoever finds that nobody is left
+//!            r -> r | WANTED              the first of the queue, which then waits for the state
+//!            WANTED -> ACTIVE             by that writer, once nobody is inside
 //! ```
 //!
-//! Writers stand in an MCS queue, whose head is at the state. Of several threads who find the
-//! state `WANTED` only one changes it to `ACTIVE`, and wakes the writer if that is another.
+//! Writers stand in an MCS queue. Only its first is at the state, so it alone sleeps there, and it
+//! alone takes `WANTED` and the mark of its sleep away. Whoever brings the count to zero, or takes
+//! `ACTIVE` away, wakes it, and touches the lock no more: the writer may be gone with it by then.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
-use crate::memory::{Link, Memory, Word};
-use crate::wait::Wait;
+use crate::memory::{Address, Link, Memory, Word};
+use crate::wait::{PARKED, Wait};
 
-/// A gate's values.
+/// A gate's values: a writer waits in the queue, is the queue's first, or has the lock; a reader
+/// waits, or has the lock.
 const WAITING: u32 = 0;
-const GRANTED: u32 = 2;
+const FIRST: u32 = 2;
+const GRANTED: u32 = 4;
 
-/// The queue's first writer waits for the readers to leave.
-pub const WANTED: u32 = 1;
 /// A writer holds the lock.
 pub const ACTIVE: u32 = 2;
+/// The queue's first writer waits for those inside to leave.
+pub const WANTED: u32 = 4;
+/// Readers are on the list; only if a writer is inside or waits, who finds it when it leaves.
+pub const LISTED: u32 = 8;
 /// One reader.
-pub const READER: u32 = 4;
+pub const READER: u32 = 16;
 /// So many readers that a few more could overflow into nothing.
 pub const FULL: u32 = 1 << 31;
 
@@ -39,8 +44,6 @@ pub const FULL: u32 = 1 << 31;
 pub struct Writers<W: Wait, M: Memory> {
     pub state: M::Word,
     tail: M::Link<WriterNode<M>>,
-    /// The writer for which the state is `WANTED`.
-    first: M::Link<WriterNode<M>>,
     wait: PhantomData<W>,
 }
 
@@ -51,10 +54,15 @@ pub struct WriterNode<M: Memory> {
     gate: M::Word,
 }
 
-// SAFETY: links and a word, so it may be zero when those may.
+// SAFETY: a link and a word, so it may be zero when those may.
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Writers<W, M> where
     M::Link<WriterNode<M>>: Zeroable
 {
+}
+
+/// Whether no reader and no writer is inside.
+fn is_free(state: u32) -> bool {
+    state < READER && state & ACTIVE == 0
 }
 
 impl<W: Wait, M: Memory> Writers<W, M> {
@@ -71,10 +79,33 @@ impl<W: Wait, M: Memory> Writers<W, M> {
             let previous = unsafe { M::follow(previous) };
             // Release: pairs with the Acquire in `successor`.
             previous.next.store(Some(M::refer(node)), Release);
-        } else if self.admit(M::refer(node)) {
-            return;
+            W::wait::<M>(&node.gate, 0, None, |gate| gate != WAITING);
+            // Relaxed: we have just waited for it.
+            if node.gate.load(Relaxed) == GRANTED {
+                return;
+            }
         }
-        W::wait::<M>(&node.gate, 0, None, |gate| gate == GRANTED);
+        // Acquire: pairs with the Release by which readers and writers leave.
+        if self.state.exchange(0, ACTIVE, Acquire).is_err() {
+            self.wait_as_first();
+        }
+    }
+
+    /// `WANTED -> ACTIVE`, as soon as nobody is inside.
+    #[cold]
+    fn wait_as_first(&self) {
+        // Relaxed: it publishes nothing.
+        self.state.fetch_or(WANTED, Relaxed);
+        loop {
+            W::wait::<M>(&self.state, 0, None, is_free);
+            // Relaxed: the exchange orders.
+            let state = self.state.load(Relaxed);
+            let new = state & LISTED | ACTIVE;
+            // Acquire: as in `acquire`.
+            if is_free(state) && self.state.exchange(state, new, Acquire).is_ok() {
+                return;
+            }
+        }
     }
 
     /// Takes the lock if nobody is there. Has Acquire ordering.
@@ -86,10 +117,10 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         if !self.tail.exchange(None, Some(M::refer(node)), AcqRel) {
             return false;
         }
-        // Acquire: pairs with the Release by which readers and writers leave.
+        // Acquire: as in `acquire`.
         let taken = self.state.exchange(0, ACTIVE, Acquire).is_ok();
-        if !taken {
-            self.leave_queue(node);
+        if !taken && let Some(next) = self.successor(node) {
+            Self::let_first(next);
         }
         taken
     }
@@ -101,51 +132,45 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         node.next.load(Relaxed).is_some()
     }
 
-    /// Lets the first of the queue go to the state, and says whether it has got the lock at
-    /// once. Otherwise it is or will be woken.
+    /// Takes a share from the state, of a reader or of the writer, and wakes the first writer if
+    /// nobody is inside any more. Has Release ordering. The lock may be gone after.
     #[inline]
-    fn admit(&self, first: M::Ref<WriterNode<M>>) -> bool {
-        // Acquire: pairs with the Release by which readers and writers leave.
-        if self.state.exchange(0, ACTIVE, Acquire).is_ok() {
-            return true;
-        }
-        // Relaxed: published by the next line, whose Release pairs with the Acquire in `promote`.
-        self.first.store(Some(first), Relaxed);
-        // Whoever is there will leave later, and see what we set.
-        if self.state.fetch_or(WANTED, Release) == 0 {
-            self.promote();
-        }
-        false
+    pub fn leave(&self, share: u32) {
+        let address = self.state.address();
+        // Release: pairs with the Acquire of those who enter.
+        let left = self.state.fetch_sub(share, Release) - share;
+        Self::wake(address, left);
     }
 
-    /// Gives the lock to the writer that wants it, if nobody is there.
-    #[cold]
-    pub fn promote(&self) {
-        // Acquire: pairs with the Release by which readers and writers leave, and with `admit`.
-        if self.state.exchange(WANTED, ACTIVE, Acquire).is_ok() {
-            // Not necessarily the one that our caller has seen there. Relaxed: ordered by the
-            // exchange, and not changed before this writer is woken.
-            if let Some(first) = self.first.load(Relaxed) {
-                Self::grant(first);
-            }
-        }
-    }
-
-    /// Takes a node from the queue's head, and lets the next one go to the state.
+    /// Replaces a state that the caller has a share of by one in which it hasn't, unless it has
+    /// changed, which is the error; wakes as [`leave`](Self::leave) does. Has Release ordering.
     #[inline]
-    pub fn leave_queue(&self, node: &WriterNode<M>) {
-        if let Some(next) = self.successor(node)
-            && self.admit(next)
-        {
-            Self::grant(next);
+    pub fn leave_for(&self, state: u32, left: u32) -> Result<(), u32> {
+        let address = self.state.address();
+        // Release: as in `leave`.
+        self.state.exchange(state, left, Release).map(|_| Self::wake(address, left))
+    }
+
+    /// Wakes the first writer if it sleeps at a state in which nobody is inside.
+    #[inline]
+    fn wake(address: Address, left: u32) {
+        if W::SLEEPS && left & PARKED != 0 && is_free(left) {
+            M::unpark(address, Some(0), 1);
         }
     }
 
-    /// Hands over to a writer that waits.
+    /// Hands over the lock to a writer that waits in the queue, behind the caller.
     #[inline]
     pub fn grant(writer: M::Ref<WriterNode<M>>) {
         // SAFETY: a writer that waits stays until we hand over to it.
         W::hand_over::<M>(&unsafe { M::follow(writer) }.gate, GRANTED);
+    }
+
+    /// Lets a writer that waits in the queue, behind the caller, be its first.
+    #[inline]
+    pub fn let_first(writer: M::Ref<WriterNode<M>>) {
+        // SAFETY: as in `grant`.
+        W::hand_over::<M>(&unsafe { M::follow(writer) }.gate, FIRST);
     }
 
     /// The node behind the queue's head, or none if the head has left the queue empty.
@@ -204,9 +229,8 @@ impl<W: Wait, M: Memory> Readers<W, M> {
     }
 
     /// Whether nobody is on the list.
-    #[inline]
+    #[cfg(all(test, feature = "std"))]
     pub fn is_empty(&self) -> bool {
-        // Acquire: pairs with the AcqRel in `take`: whoever is not there any more is woken.
         self.head.load(Acquire).is_none()
     }
 

@@ -16,7 +16,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
-use super::rw_queues::{ACTIVE, FULL, READER, ReaderNode, Readers, WANTED, WriterNode, Writers};
+use super::rw_queues::{ACTIVE, FULL, READER, ReaderNode, Readers, WriterNode, Writers};
 use super::{About, Contended, Described, Order};
 use super::{RawLock, RawSharedLock, TryLock, TrySharedLock};
 use crate::memory::{Memory, Native, Word};
@@ -52,11 +52,17 @@ unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
 
     #[inline]
     unsafe fn release(&self, node: &WriterNode<M>) {
-        // Release: pairs with the Acquire of readers and of the next writer.
-        if self.writers.state.fetch_sub(ACTIVE, Release) >= READER + ACTIVE {
-            self.wake_readers();
+        // The queue comes before the state, since the lock may be gone after that.
+        if let Some(next) = self.writers.successor(node) {
+            // Relaxed: readers who have come just now may as well have come later.
+            if self.writers.state.load(Relaxed) < READER {
+                return Writers::<W, M>::grant(next);
+            }
+            Writers::<W, M>::let_first(next);
         }
-        self.writers.leave_queue(node);
+        if self.writers.leave_for(ACTIVE, 0).is_err() {
+            self.leave_to_others();
+        }
     }
 }
 
@@ -76,14 +82,29 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for ReadersFirst<W, M> {
 
     #[inline]
     unsafe fn release_shared(&self, _: &ReaderNode<M>) {
-        // Release: pairs with the Acquire of the next writer.
-        if self.writers.state.fetch_sub(READER, Release) == READER + WANTED {
-            self.writers.promote();
-        }
+        self.writers.leave(READER);
     }
 }
 
 impl<W: Wait, M: Memory> ReadersFirst<W, M> {
+    /// A writer's release, where readers or another writer wait.
+    #[cold]
+    fn leave_to_others(&self) {
+        // Relaxed: the exchanges order.
+        let mut state = self.writers.state.load(Relaxed);
+        while state < READER {
+            match self.writers.leave_for(state, state - ACTIVE) {
+                Ok(()) => return,
+                Err(now) => state = now,
+            }
+        }
+        // Those who read may leave at once, and the lock with them: so we are one of them for as
+        // long as we use the list. Release: pairs with the Acquire of readers.
+        self.writers.state.fetch_add(READER - ACTIVE, Release);
+        self.wake_readers();
+        self.writers.leave(READER);
+    }
+
     #[cold]
     fn wait_shared(&self, node: &ReaderNode<M>, state: u32) {
         if state & FULL != 0 {
@@ -103,7 +124,7 @@ impl<W: Wait, M: Memory> ReadersFirst<W, M> {
         }
     }
 
-    /// Wakes all readers that wait, once no writer is active.
+    /// Wakes all readers that wait, once no writer is active. The caller is counted.
     #[cold]
     fn wake_readers(&self) {
         if let Some(reader) = self.readers.take() {
@@ -161,7 +182,9 @@ mod tests {
     use std::sync::Mutex;
     use std::thread;
 
+    use super::super::rw_queues::WANTED;
     use super::*;
+    use crate::wait::PARKED;
 
     fn until(done: impl Fn() -> bool) {
         while !done() {
@@ -190,7 +213,7 @@ mod tests {
             unsafe {
                 lock.acquire_shared(&another);
                 assert!(lock.try_acquire_shared(&ReaderNode::default()));
-                assert_eq!(state.load(Relaxed), 3 * READER + WANTED);
+                assert_eq!(state.load(Relaxed) & !PARKED, 3 * READER + WANTED);
                 lock.release_shared(&ReaderNode::default());
                 lock.release_shared(&another);
                 lock.release_shared(&reader);

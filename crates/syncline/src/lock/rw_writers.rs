@@ -5,13 +5,13 @@
 //! who leaves the queue empty wakes the readers. So updates are seen soon, and writers who keep
 //! the queue filled starve the readers. With frequent writers use the [fair](super::FairRw) one.
 //!
-//! Who wakes readers first counts one, if there is no writer, and the count goes with the wake to
-//! the list's head, which counts the next one before waking it. All who were on the list enter
-//! together, also if a writer comes meanwhile.
+//! Who wakes readers is counted as one itself, and that count goes with the wake to the list's
+//! head, which counts the next one before waking it. All who were on the list enter together, also
+//! if a writer comes meanwhile.
 //!
-//! No reader is forgotten on the list: it is there before it leaves the count. If a writer is
-//! there at that moment, then that writer, or one that it hands over to, leaves later and finds
-//! the list filled. Otherwise the reader looks after the list itself.
+//! No reader is forgotten on the list. It is there before it leaves the count; if a writer is
+//! inside or waits at that moment, it leaves `LISTED` in the state, for that writer or one that it
+//! hands over to. Otherwise the reader, which is counted, looks after the list itself.
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the writer-preference lock with local-only spinning. There each
@@ -22,7 +22,9 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use bytemuck::Zeroable;
 
-use super::rw_queues::{ACTIVE, FULL, READER, ReaderNode, Readers, WANTED, WriterNode, Writers};
+use super::rw_queues::{
+    ACTIVE, FULL, LISTED, READER, ReaderNode, Readers, WANTED, WriterNode, Writers,
+};
 use super::{About, Contended, Described, Order};
 use super::{RawLock, RawSharedLock, TryLock, TrySharedLock};
 use crate::memory::{Memory, Native, Word};
@@ -60,8 +62,8 @@ unsafe impl<W: Wait, M: Memory> RawLock for WritersFirst<W, M> {
     unsafe fn release(&self, node: &WriterNode<M>) {
         if let Some(next) = self.writers.successor(node) {
             Writers::<W, M>::grant(next);
-        } else if self.leave(ACTIVE) & WANTED == 0 && !self.readers.is_empty() {
-            self.wake_readers();
+        } else if self.writers.leave_for(ACTIVE, 0).is_err() {
+            self.leave_to_others();
         }
     }
 }
@@ -82,35 +84,37 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for WritersFirst<W, M> {
 
     #[inline]
     unsafe fn release_shared(&self, _: &ReaderNode<M>) {
-        self.leave(READER);
+        self.writers.leave(READER);
     }
 }
 
 impl<W: Wait, M: Memory> WritersFirst<W, M> {
-    /// Takes a reader or the writer from the state, and returns what is left of it. If that is a
-    /// writer alone, it is woken.
-    #[inline]
-    fn leave(&self, share: u32) -> u32 {
-        // AcqRel: Release pairs with the Acquire of those who enter. Acquire pairs with the
-        // Release of readers that have left the count in order to wait: a writer that leaves
-        // after them sees them on the list.
-        let rest = self.writers.state.fetch_sub(share, AcqRel) - share;
-        if rest == WANTED {
-            self.writers.promote();
+    /// A writer's release, where readers or another writer wait.
+    #[cold]
+    fn leave_to_others(&self) {
+        // Relaxed: the exchanges order.
+        let mut state = self.writers.state.load(Relaxed);
+        while state & (LISTED | WANTED) != LISTED {
+            match self.writers.leave_for(state, state - ACTIVE) {
+                Ok(()) => return,
+                Err(now) => state = now,
+            }
         }
-        rest
+        // Nobody else takes `LISTED` away, and no writer comes that isn't behind us by now. AcqRel:
+        // Release pairs with the Acquire of those who enter, Acquire with the Release of the
+        // readers that have left the count in order to wait, so that we see them on the list.
+        self.writers.state.fetch_add(READER - ACTIVE - LISTED, AcqRel);
+        self.wake_readers();
     }
 
     #[cold]
     fn wait_shared(&self, node: &ReaderNode<M>, state: u32) {
         if state & FULL != 0 {
-            self.leave(READER);
+            self.writers.leave(READER);
             panic!("more readers share the lock than it can count");
         }
         let next = self.readers.push(node);
-        if self.leave(READER) & (ACTIVE | WANTED) == 0 {
-            self.wake_readers();
-        }
+        self.leave_in_order_to_wait();
         Readers::<W, M>::wait(node);
         if let Some(next) = next {
             // Relaxed: we are counted, so the state is open to it too.
@@ -119,17 +123,27 @@ impl<W: Wait, M: Memory> WritersFirst<W, M> {
         }
     }
 
-    /// Wakes all readers that wait, unless a writer is there, which will do it later.
+    /// Leaves the count as a reader on the list.
+    fn leave_in_order_to_wait(&self) {
+        // Acquire, both: pairs with the Release of a writer that has left.
+        let mut state = self.writers.state.load(Acquire);
+        while state & (ACTIVE | WANTED) != 0 {
+            match self.writers.leave_for(state, (state - READER) | LISTED) {
+                Ok(()) => return,
+                Err(_) => state = self.writers.state.load(Acquire),
+            }
+        }
+        self.wake_readers();
+    }
+
+    /// Wakes all readers that wait, for a caller that is counted, and is no more after. The list's
+    /// head is counted in its stead.
     #[cold]
     fn wake_readers(&self) {
-        // AcqRel: pairs with `leave`, as that does with itself.
-        if self.writers.state.fetch_add(READER, AcqRel) & (ACTIVE | WANTED) == 0
-            && let Some(reader) = self.readers.take()
-        {
-            // It leaves the count in our stead.
-            return Readers::<W, M>::wake(reader);
+        match self.readers.take() {
+            Some(reader) => Readers::<W, M>::wake(reader),
+            None => self.writers.leave(READER),
         }
-        self.leave(READER);
     }
 }
 
