@@ -1,5 +1,6 @@
 //! What the reader-preference and the writer-preference queue locks have in common: one word
-//! that counts the readers and says what the writers are doing, and the writers' queue.
+//! that counts the readers and says what the writers are doing, the writers' queue, and a list of
+//! readers that wait.
 //!
 //! ```text
 //!   state    FULL and readers, in units of READER | LISTED | WANTED | ACTIVE | PARKED
@@ -9,9 +10,13 @@
 //!            WANTED -> ACTIVE             by that writer, once nobody is inside
 //! ```
 //!
-//! Writers stand in an MCS queue. Only its first is at the state, so it alone sleeps there, and it
-//! alone takes `WANTED` and the mark of its sleep away. Whoever brings the count to zero, or takes
-//! `ACTIVE` away, wakes it, and touches the lock no more: the writer may be gone with it by then.
+//! Writers stand in an MCS queue. Only its first is at the state; and of the readers that wait, only
+//! the first on the list. Those two see for themselves when they may go on. So whoever leaves
+//! changes the state, wakes them if the mark says that one sleeps, and touches the lock no more:
+//! they may be gone with it by then.
+//!
+//! The mark stays when readers leave, and when the writer goes in, as the other one may sleep still.
+//! A writer that leaves takes it away, and wakes both.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -27,11 +32,15 @@ const WAITING: u32 = 0;
 const FIRST: u32 = 2;
 const GRANTED: u32 = 4;
 
+/// The keys under which those sleep who are at the state.
+const READERS: u32 = 0;
+const WRITERS: u32 = 1;
+
 /// A writer holds the lock.
 pub const ACTIVE: u32 = 2;
 /// The queue's first writer waits for those inside to leave.
 pub const WANTED: u32 = 4;
-/// Readers are on the list; only if a writer is inside or waits, who finds it when it leaves.
+/// The first on the list waits to be counted; only while a writer is inside or waits.
 pub const LISTED: u32 = 8;
 /// One reader.
 pub const READER: u32 = 16;
@@ -96,16 +105,18 @@ impl<W: Wait, M: Memory> Writers<W, M> {
     fn wait_as_first(&self) {
         // Relaxed: it publishes nothing.
         self.state.fetch_or(WANTED, Relaxed);
-        loop {
-            W::wait::<M>(&self.state, 0, None, is_free);
-            // Relaxed: the exchange orders.
-            let state = self.state.load(Relaxed);
-            let new = state & LISTED | ACTIVE;
-            // Acquire: as in `acquire`.
-            if is_free(state) && self.state.exchange(state, new, Acquire).is_ok() {
-                return;
-            }
+        while !self.enter() {
+            W::wait::<M>(&self.state, WRITERS, None, is_free);
         }
+    }
+
+    /// Goes in if nobody is inside, as the first of the queue.
+    fn enter(&self) -> bool {
+        // Relaxed: the exchange orders.
+        let state = self.state.load(Relaxed);
+        let new = state & (LISTED | PARKED) | ACTIVE;
+        // Acquire: as in `acquire`.
+        is_free(state) && self.state.exchange(state, new, Acquire).is_ok()
     }
 
     /// Takes the lock if nobody is there. Has Acquire ordering.
@@ -117,8 +128,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         if !self.tail.exchange(None, Some(M::refer(node)), AcqRel) {
             return false;
         }
-        // Acquire: as in `acquire`.
-        let taken = self.state.exchange(0, ACTIVE, Acquire).is_ok();
+        let taken = self.enter();
         if !taken && let Some(next) = self.successor(node) {
             Self::let_first(next);
         }
@@ -132,30 +142,67 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         node.next.load(Relaxed).is_some()
     }
 
-    /// Takes a share from the state, of a reader or of the writer, and wakes the first writer if
-    /// nobody is inside any more. Has Release ordering. The lock may be gone after.
+    /// Ends a writer's acquisition, once it has left the queue: `left` makes of a state what is left
+    /// of it without `ACTIVE`, and 0 of that alone. Has Release ordering. The lock may be gone after.
     #[inline]
-    pub fn leave(&self, share: u32) {
-        let address = self.state.address();
+    pub fn release(&self, left: impl Fn(u32) -> u32) {
         // Release: pairs with the Acquire of those who enter.
-        let left = self.state.fetch_sub(share, Release) - share;
-        Self::wake(address, left);
+        if self.state.exchange(ACTIVE, 0, Release).is_err() {
+            self.release_to_others(left);
+        }
     }
 
-    /// Replaces a state that the caller has a share of by one in which it hasn't, unless it has
-    /// changed, which is the error; wakes as [`leave`](Self::leave) does. Has Release ordering.
-    #[inline]
-    pub fn leave_for(&self, state: u32, left: u32) -> Result<(), u32> {
+    #[cold]
+    fn release_to_others(&self, left: impl Fn(u32) -> u32) {
         let address = self.state.address();
-        // Release: as in `leave`.
-        self.state.exchange(state, left, Release).map(|_| Self::wake(address, left))
+        // Relaxed: the exchange orders.
+        let mut state = self.state.load(Relaxed);
+        // Release: as in `release`.
+        while let Err(now) = self.state.exchange(state, left(state) & !PARKED, Release) {
+            state = now;
+        }
+        if state & PARKED != 0 {
+            M::unpark(address, None, u32::MAX);
+        }
+    }
+
+    /// Takes a reader from the state. Has Release ordering. The lock may be gone after.
+    #[inline]
+    pub fn leave(&self) {
+        let address = self.state.address();
+        // Release: pairs with the Acquire of the next writer.
+        let left = self.state.fetch_sub(READER, Release) - READER;
+        Self::wake_writer(address, left);
     }
 
     /// Wakes the first writer if it sleeps at a state in which nobody is inside.
     #[inline]
-    fn wake(address: Address, left: u32) {
-        if W::SLEEPS && left & PARKED != 0 && is_free(left) {
-            M::unpark(address, Some(0), 1);
+    fn wake_writer(address: Address, left: u32) {
+        if W::SLEEPS && left & (WANTED | PARKED) == WANTED | PARKED && is_free(left) {
+            M::unpark(address, Some(WRITERS), 1);
+        }
+    }
+
+    /// Waits for the state as the first on the list of readers. Has Acquire ordering.
+    pub fn wait_as_reader(&self, may_go_on: impl Fn(u32) -> bool) {
+        W::wait::<M>(&self.state, READERS, None, may_go_on);
+    }
+
+    /// Takes a reader from a state in which writers are, and has it counted again by the writer that
+    /// leaves last, which takes `LISTED` away. If there are none, the reader stays counted. Has
+    /// Acquire ordering.
+    pub fn wait_uncounted(&self) {
+        let address = self.state.address();
+        // Acquire, both: pairs with the Release of a writer that has left.
+        let mut state = self.state.load(Acquire);
+        while state & (ACTIVE | WANTED) != 0 {
+            let left = (state - READER) | LISTED;
+            // Release: as in `leave`.
+            if self.state.exchange(state, left, Release).is_ok() {
+                Self::wake_writer(address, left);
+                return self.wait_as_reader(|state| state & LISTED == 0);
+            }
+            state = self.state.load(Acquire);
         }
     }
 
@@ -194,11 +241,12 @@ impl<W: Wait, M: Memory> Writers<W, M> {
     }
 }
 
-/// A list of readers that wait; the one at its head is woken, and each wakes the next.
+/// A list of readers that wait. The first on it takes the others off it when it may go on, and wakes
+/// the last; each wakes the one before.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Readers<W: Wait, M: Memory> {
-    head: M::Link<ReaderNode<M>>,
+    last: M::Link<ReaderNode<M>>,
     wait: PhantomData<W>,
 }
 
@@ -212,14 +260,15 @@ pub struct ReaderNode<M: Memory> {
 unsafe impl<W: Wait, M: Memory> Zeroable for Readers<W, M> where M::Link<ReaderNode<M>>: Zeroable {}
 
 impl<W: Wait, M: Memory> Readers<W, M> {
-    /// Puts a reader on the list, and returns the one that it has to wake later.
+    /// Puts a reader on the list, and returns the one before, which it has to wake later. If there
+    /// is none, it is the first.
     #[inline]
     pub fn push(&self, node: &ReaderNode<M>) -> Option<M::Ref<ReaderNode<M>>> {
         // Relaxed: the swap publishes it.
         node.gate.store(WAITING, Relaxed);
-        // AcqRel: pairs with the AcqRel in `take`, both ways: either it takes our node, or we
-        // see what happened before it.
-        self.head.swap(Some(M::refer(node)), AcqRel)
+        // AcqRel: publishes our node to whoever wakes us, and pairs with the swap of the one
+        // before us, which published its own.
+        self.last.swap(Some(M::refer(node)), AcqRel)
     }
 
     /// Waits until woken. Has Acquire ordering.
@@ -228,23 +277,24 @@ impl<W: Wait, M: Memory> Readers<W, M> {
         W::wait::<M>(&node.gate, 0, None, |gate| gate == GRANTED);
     }
 
-    /// Whether nobody is on the list.
-    #[cfg(all(test, feature = "std"))]
-    pub fn is_empty(&self) -> bool {
-        self.head.load(Acquire).is_none()
+    /// Empties the list, and wakes the last who was on it. Only the first does that.
+    pub fn wake_all(&self) {
+        // Acquire: pairs with the Release in `push`.
+        if let Some(last) = self.last.swap(None, Acquire) {
+            Self::wake(last);
+        }
     }
 
-    /// Empties the list; the reader at its head is to be woken.
-    #[inline]
-    pub fn take(&self) -> Option<M::Ref<ReaderNode<M>>> {
-        // AcqRel: as in `push`.
-        self.head.swap(None, AcqRel)
-    }
-
-    /// Wakes a reader that was taken from the list, or left to us by `push`.
+    /// Wakes a reader that was on the list.
     #[inline]
     pub fn wake(reader: M::Ref<ReaderNode<M>>) {
         // SAFETY: a reader that waits stays until we hand over to it.
         W::hand_over::<M>(&unsafe { M::follow(reader) }.gate, GRANTED);
+    }
+
+    /// Whether nobody is on the list.
+    #[cfg(all(test, feature = "std"))]
+    pub fn is_empty(&self) -> bool {
+        self.last.load(Acquire).is_none()
     }
 }

@@ -7,12 +7,15 @@
 //! reader costs one atomic addition on either side, but all readers write to the same word.
 //!
 //! A reader that has counted itself keeps later writers out, also while it waits for the writer
-//! inside; so all that are on the list when somebody takes it may enter.
+//! inside; so all that are on the list when the first of them sees that the writer has left may
+//! enter.
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
-//! Multiprocessors" (PPoPP'91), the reader-preference lock with local-only spinning.
+//! Multiprocessors" (PPoPP'91), the reader-preference lock with local-only spinning. There also the
+//! first reader and the first writer spin locally, and whoever leaves finds them by the lock after
+//! it has let others in, who so must not free it.
 
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use bytemuck::Zeroable;
 
@@ -40,7 +43,7 @@ where
 
 // SAFETY: a writer returns once the state has changed from no readers to `ACTIVE` for it, which
 // only its release undoes. Readers' and writers' sections reach it by the state, whose changes
-// are all atomic additions and exchanges: Release in both releases, Acquire in `Writers`.
+// are all atomic additions and exchanges: Release in both releases, Acquire where one enters.
 unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
     type Memory = M;
     type Node = WriterNode<M>;
@@ -60,9 +63,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
             }
             Writers::<W, M>::let_first(next);
         }
-        if self.writers.leave_for(ACTIVE, 0).is_err() {
-            self.leave_to_others();
-        }
+        self.writers.release(|state| state - ACTIVE);
     }
 }
 
@@ -82,29 +83,11 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for ReadersFirst<W, M> {
 
     #[inline]
     unsafe fn release_shared(&self, _: &ReaderNode<M>) {
-        self.writers.leave(READER);
+        self.writers.leave();
     }
 }
 
 impl<W: Wait, M: Memory> ReadersFirst<W, M> {
-    /// A writer's release, where readers or another writer wait.
-    #[cold]
-    fn leave_to_others(&self) {
-        // Relaxed: the exchanges order.
-        let mut state = self.writers.state.load(Relaxed);
-        while state < READER {
-            match self.writers.leave_for(state, state - ACTIVE) {
-                Ok(()) => return,
-                Err(now) => state = now,
-            }
-        }
-        // Those who read may leave at once, and the lock with them: so we are one of them for as
-        // long as we use the list. Release: pairs with the Acquire of readers.
-        self.writers.state.fetch_add(READER - ACTIVE, Release);
-        self.wake_readers();
-        self.writers.leave(READER);
-    }
-
     #[cold]
     fn wait_shared(&self, node: &ReaderNode<M>, state: u32) {
         if state & FULL != 0 {
@@ -112,23 +95,14 @@ impl<W: Wait, M: Memory> ReadersFirst<W, M> {
             unsafe { self.release_shared(node) };
             panic!("more readers share the lock than it can count");
         }
-        let next = self.readers.push(node);
-        // Acquire: pairs with the Release in `release`. If the writer has emptied the list before
-        // we were on it, we see here that it has left, since `push` orders us after it.
-        if self.writers.state.load(Acquire) & ACTIVE == 0 {
-            self.wake_readers();
+        let before = self.readers.push(node);
+        if before.is_none() {
+            self.writers.wait_as_reader(|state| state & ACTIVE == 0);
+            self.readers.wake_all();
         }
         Readers::<W, M>::wait(node);
-        if let Some(next) = next {
-            Readers::<W, M>::wake(next);
-        }
-    }
-
-    /// Wakes all readers that wait, once no writer is active. The caller is counted.
-    #[cold]
-    fn wake_readers(&self) {
-        if let Some(reader) = self.readers.take() {
-            Readers::<W, M>::wake(reader);
+        if let Some(before) = before {
+            Readers::<W, M>::wake(before);
         }
     }
 }

@@ -5,20 +5,18 @@
 //! who leaves the queue empty wakes the readers. So updates are seen soon, and writers who keep
 //! the queue filled starve the readers. With frequent writers use the [fair](super::FairRw) one.
 //!
-//! Who wakes readers is counted as one itself, and that count goes with the wake to the list's
-//! head, which counts the next one before waking it. All who were on the list enter together, also
-//! if a writer comes meanwhile.
-//!
-//! No reader is forgotten on the list. It is there before it leaves the count; if a writer is
-//! inside or waits at that moment, it leaves `LISTED` in the state, for that writer or one that it
-//! hands over to. Otherwise the reader, which is counted, looks after the list itself.
+//! The first on the list says in the state that it waits. The last writer to leave counts it, and
+//! takes that away, with the same step by which it leaves; so no writer gets between. The count goes
+//! with the wake to the last on the list, which counts the one before it before waking that, until
+//! the first is counted again. All who were on the list enter together, also if a writer comes
+//! meanwhile.
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the writer-preference lock with local-only spinning. There each
 //! reader goes by way of the list; here only those that find a writer do, as an undisturbed reader
 //! needs one addition then.
 
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use bytemuck::Zeroable;
 
@@ -48,7 +46,7 @@ where
 
 // SAFETY: the state changes from no readers to `ACTIVE` for a writer, which holds the lock until
 // it undoes that or hands over to the next. Sections reach later ones by the state, whose changes
-// are all atomic additions and exchanges: Release in `leave`, Acquire in `Writers`.
+// are all atomic additions and exchanges: Release where one leaves, Acquire where one enters.
 unsafe impl<W: Wait, M: Memory> RawLock for WritersFirst<W, M> {
     type Memory = M;
     type Node = WriterNode<M>;
@@ -62,8 +60,11 @@ unsafe impl<W: Wait, M: Memory> RawLock for WritersFirst<W, M> {
     unsafe fn release(&self, node: &WriterNode<M>) {
         if let Some(next) = self.writers.successor(node) {
             Writers::<W, M>::grant(next);
-        } else if self.writers.leave_for(ACTIVE, 0).is_err() {
-            self.leave_to_others();
+        } else {
+            self.writers.release(|state| {
+                let counted = if state & (LISTED | WANTED) == LISTED { READER - LISTED } else { 0 };
+                state - ACTIVE + counted
+            });
         }
     }
 }
@@ -75,7 +76,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for WritersFirst<W, M> {
 
     #[inline]
     unsafe fn acquire_shared(&self, node: &ReaderNode<M>) {
-        // Acquire: pairs with the Release in `leave`.
+        // Acquire: pairs with the Release of a writer's release.
         let state = self.writers.state.fetch_add(READER, Acquire);
         if state & (ACTIVE | WANTED | FULL) != 0 {
             self.wait_shared(node, state);
@@ -84,65 +85,29 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for WritersFirst<W, M> {
 
     #[inline]
     unsafe fn release_shared(&self, _: &ReaderNode<M>) {
-        self.writers.leave(READER);
+        self.writers.leave();
     }
 }
 
 impl<W: Wait, M: Memory> WritersFirst<W, M> {
-    /// A writer's release, where readers or another writer wait.
-    #[cold]
-    fn leave_to_others(&self) {
-        // Relaxed: the exchanges order.
-        let mut state = self.writers.state.load(Relaxed);
-        while state & (LISTED | WANTED) != LISTED {
-            match self.writers.leave_for(state, state - ACTIVE) {
-                Ok(()) => return,
-                Err(now) => state = now,
-            }
-        }
-        // Nobody else takes `LISTED` away, and no writer comes that isn't behind us by now. AcqRel:
-        // Release pairs with the Acquire of those who enter, Acquire with the Release of the
-        // readers that have left the count in order to wait, so that we see them on the list.
-        self.writers.state.fetch_add(READER - ACTIVE - LISTED, AcqRel);
-        self.wake_readers();
-    }
-
     #[cold]
     fn wait_shared(&self, node: &ReaderNode<M>, state: u32) {
         if state & FULL != 0 {
-            self.writers.leave(READER);
+            self.writers.leave();
             panic!("more readers share the lock than it can count");
         }
-        let next = self.readers.push(node);
-        self.leave_in_order_to_wait();
+        let before = self.readers.push(node);
+        if before.is_none() {
+            self.writers.wait_uncounted();
+            self.readers.wake_all();
+        } else {
+            self.writers.leave();
+        }
         Readers::<W, M>::wait(node);
-        if let Some(next) = next {
+        if let Some(before) = before {
             // Relaxed: we are counted, so the state is open to it too.
             self.writers.state.fetch_add(READER, Relaxed);
-            Readers::<W, M>::wake(next);
-        }
-    }
-
-    /// Leaves the count as a reader on the list.
-    fn leave_in_order_to_wait(&self) {
-        // Acquire, both: pairs with the Release of a writer that has left.
-        let mut state = self.writers.state.load(Acquire);
-        while state & (ACTIVE | WANTED) != 0 {
-            match self.writers.leave_for(state, (state - READER) | LISTED) {
-                Ok(()) => return,
-                Err(_) => state = self.writers.state.load(Acquire),
-            }
-        }
-        self.wake_readers();
-    }
-
-    /// Wakes all readers that wait, for a caller that is counted, and is no more after. The list's
-    /// head is counted in its stead.
-    #[cold]
-    fn wake_readers(&self) {
-        match self.readers.take() {
-            Some(reader) => Readers::<W, M>::wake(reader),
-            None => self.writers.leave(READER),
+            Readers::<W, M>::wake(before);
         }
     }
 }
