@@ -5,6 +5,7 @@
 //!   real!          the function that the program meant, behind ours
 //!   thread_words!  words of a thread that take two moves to reach, and never an allocation
 //!   Object         a loaded library or program: where it lies, and which build it is
+//!   Folder         where the process is to write to
 //!   ProcessFile    the process's file, where the library writes down what it sees
 //! ```
 //!
@@ -17,12 +18,14 @@
 mod build_id;
 mod entry;
 mod errno;
+mod folder;
 mod object;
 mod process_file;
 mod real;
 mod words;
 
 pub use errno::preserving_errno;
+pub use folder::Folder;
 pub use object::{Object, ProgramHeader, for_each_loaded};
 pub use process_file::{ProcessFile, describe_program, populate};
 pub use real::{Symbol, fail};

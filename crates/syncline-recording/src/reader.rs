@@ -24,6 +24,14 @@ pub enum Error {
     Io { path: PathBuf, source: io::Error },
     #[error("{0}: not a Syncline recording")]
     Foreign(PathBuf),
+    #[error("{0}: not a plain file; links are not followed")]
+    NotPlain(PathBuf),
+    #[error(
+        "{path}: belongs to user {owner}, and its folder to user {folder}; copy it if you trust it"
+    )]
+    Owner { path: PathBuf, owner: u32, folder: u32 },
+    #[error("{0}: empty; the disk had no room when its process began")]
+    NoRoom(PathBuf),
     #[error("{path}: recorded in format {found}, and this Syncline reads format {read}")]
     Version { path: PathBuf, found: u32, read: u32 },
     #[error("{0}: recorded on a machine of another byte order")]

@@ -4,9 +4,9 @@
 //! ordinary reads and never mapped, every offset and count is checked against the file's real
 //! size, and what is not plausible is an [`Error`]; [`Source`] and [`records`] do that.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use syncline_recording::folder::files;
 use syncline_recording::layout::ModuleRecord;
 use syncline_recording::source::Source;
 use syncline_recording::text;
@@ -159,17 +159,5 @@ fn section(thread: u32, bytes: &[u8], reading: &mut Reading) -> Option<Section> 
 /// # Errors
 /// [`Error::Io`]
 pub fn trace_files(trace: &Path) -> Result<Vec<PathBuf>, Error> {
-    let io = |source| Error::Io { path: trace.to_owned(), source };
-    if !fs::metadata(trace).map_err(io)?.is_dir() {
-        return Ok(vec![trace.to_owned()]);
-    }
-    let mut files = Vec::new();
-    for entry in fs::read_dir(trace).map_err(io)? {
-        let path = entry.map_err(io)?.path();
-        if path.extension().is_some_and(|e| e == "trace") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
+    files(trace, "trace")
 }
