@@ -23,10 +23,12 @@ pub mod op;
 mod reader;
 mod rows;
 mod session;
+mod shell;
 pub mod source;
 mod windows;
 
 pub use op::{Class, Op, Primitive};
 pub use reader::{Error, ProcessFile, Row, Thread, text};
-pub use session::{Ending, Session, process_files};
+pub use session::{Ending, Refusal, Session, check_answers, process_files};
+pub use shell::command_line;
 pub use windows::Windows;

@@ -38,6 +38,13 @@ pub enum Error {
     ByteOrder(PathBuf),
     #[error("{path}: the file is damaged or cut short: {what}")]
     Damaged { path: PathBuf, what: String },
+    #[error("{path}: nothing was recorded: no process of `{command}` made a call that is counted")]
+    Nothing { path: PathBuf, command: String },
+    #[error(
+        "{path}: the last run, `{command}`, recorded nothing: {why}; what is there is of the run \
+         before it, and is read again once refused.json is removed from there"
+    )]
+    Refused { path: PathBuf, command: String, why: String },
     #[error("{0}: no recording in this folder; `syncline record -- PROGRAM` makes one")]
     Empty(PathBuf),
 }

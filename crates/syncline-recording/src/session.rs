@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::folder::{Folder, files};
+use crate::{Error, command_line};
 
 /// How the recorded program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,15 +89,63 @@ fn read_json<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<Option<T>
     }
 }
 
+/// What `refused.json` in a folder says: the last run into it recorded nothing and left the recording
+/// of an earlier one as it was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Why it was not recorded.
+    pub why: String,
+}
+
+impl Refusal {
+    /// Its name.
+    pub const FILE: &str = "refused.json";
+
+    /// Writes it into the folder of the earlier recording.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn write(&self, folder: &Folder) -> Result<(), Error> {
+        let text = serde_json::to_string_pretty(self).expect("a refusal is plain data");
+        folder.put(Self::FILE, (text + "\n").as_bytes())
+    }
+}
+
+/// Makes sure that what lies in a folder is of the last run into it; a file is always.
+///
+/// # Errors
+/// [`Error::Refused`] if it isn't.
+pub fn check_answers(recording: &Path) -> Result<(), Error> {
+    if !recording.is_dir() {
+        return Ok(());
+    }
+    // A note that can't be read says as little as none.
+    match read_json::<Refusal>(recording, Refusal::FILE) {
+        Ok(Some(Refusal { command, why })) => {
+            let (path, command) = (recording.to_owned(), command_line(&command));
+            Err(Error::Refused { path, command, why })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The process files of a recording, which may be a folder or one such file, in the order
 /// of their names.
 ///
 /// # Errors
-/// [`Error::Io`], or [`Error::Empty`] if the folder has none.
+/// [`Error::Io`]; [`Error::Refused`], [`Error::Nothing`] or [`Error::Empty`] if the folder has none
+/// of the last run.
 pub fn process_files(recording: &Path) -> Result<Vec<PathBuf>, Error> {
     let files = files(recording, "syncline")?;
-    if files.is_empty() {
-        return Err(Error::Empty(recording.to_owned()));
+    check_answers(recording)?;
+    if !files.is_empty() {
+        return Ok(files);
     }
-    Ok(files)
+    let path = recording.to_owned();
+    Err(match Session::read(recording) {
+        Ok(Some(session)) => Error::Nothing { path, command: command_line(&session.command) },
+        _ => Error::Empty(path),
+    })
 }

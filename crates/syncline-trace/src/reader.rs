@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use syncline_recording::folder::files;
 use syncline_recording::layout::ModuleRecord;
 use syncline_recording::source::Source;
-use syncline_recording::text;
+use syncline_recording::{check_answers, text};
 
 use crate::Error;
 use crate::layout::{
@@ -157,7 +157,8 @@ fn section(thread: u32, bytes: &[u8], reading: &mut Reading) -> Option<Section> 
 /// names; none if the folder has none.
 ///
 /// # Errors
-/// [`Error::Io`]
+/// [`Error::Io`], or [`Error::Refused`] if they are not of the last run.
 pub fn trace_files(trace: &Path) -> Result<Vec<PathBuf>, Error> {
+    check_answers(trace)?;
     files(trace, "trace")
 }
