@@ -139,11 +139,11 @@ impl ProcessFile {
         text(&self.header.executable)
     }
 
-    /// The program's arguments, its name among them.
+    /// The program's arguments, its name among them, but for empty ones at the end.
     pub fn arguments(&self) -> Vec<String> {
         let bytes = &self.header.arguments;
-        let used = bytes.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
-        bytes[..used].split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect()
+        let Some(last) = bytes.iter().rposition(|&b| b != 0) else { return Vec::new() };
+        bytes[..=last].split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect()
     }
 
     /// When the process ended, or was last seen if it could not say so, in ticks.

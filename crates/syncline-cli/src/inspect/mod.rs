@@ -22,7 +22,7 @@ use syncline_trace::Trace;
 use crate::failure::Failure;
 use crate::record::{
     Clock, Folder, find_library, find_program, hear_signals, largest_file, note_refusal, preload,
-    run_in,
+    refuse_leak_checker, run_in,
 };
 use crate::report::trace_of;
 use crate::words::{counted, size, typed};
@@ -70,6 +70,7 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
 /// What can be refused before anything is touched.
 fn prepare(args: &Inspect) -> Result<(PathBuf, PathBuf, String, u64), Failure> {
     let program = find_program(&args.command[0])?;
+    refuse_leak_checker(&program)?;
     let library = find_library(LIBRARY, OVERRIDE)?;
     let wanted = choose::wanted(args, &program)?;
     Ok((program, library, wanted, largest_file(args.max_size)?))

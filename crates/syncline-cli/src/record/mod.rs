@@ -14,6 +14,7 @@ mod inherited;
 mod library;
 mod privilege;
 mod program;
+mod sanitizer;
 mod session;
 
 use std::ffi::{OsStr, OsString};
@@ -33,6 +34,7 @@ pub use environment::preload;
 pub use folder::{Folder, largest_file, note_refusal};
 pub use inherited::Signals;
 pub use library::find as find_library;
+pub use program::refuse_leak_checker;
 
 /// The library that records.
 const LIBRARY: &str = "libsyncline_preload.so";

@@ -137,7 +137,7 @@ fn record(
     once(&mut command, args.measuring.load().as_ref(), None, interrupted)
         .map_err(|failed| explain(&OsString::from("the program"), failed))?;
     match Analysis::load(&recording, &Options::default()) {
-        Err(Error::Empty(_)) => Ok(None),
+        Err(Error::Empty(_) | Error::Nothing { .. }) => Ok(None),
         _ => load(&recording).map(Some),
     }
 }
