@@ -1,13 +1,16 @@
 //! A recording, read and added up.
 
 use std::path::Path;
+use std::rc::Rc;
 
 use serde::Serialize;
 use syncline_recording::{Error, ProcessFile, Session, process_files};
 
+use crate::build;
 use crate::model::{Note, Process};
 use crate::options::{Options, Progress, Thresholds};
-use crate::{build, symbols::Symbols};
+use crate::symbols::Symbols;
+use crate::symbols::library::Library;
 
 /// A recording, read and added up.
 #[derive(Clone, Debug, Serialize)]
@@ -44,6 +47,25 @@ impl Analysis {
         options: &Options,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Analysis, Error> {
+        Analysis::load_with_library(
+            recording,
+            options,
+            &Library::new(&options.debug_dirs),
+            progress,
+        )
+    }
+
+    /// As [`Analysis::load_with_progress`], with names from a library of files, some of which may have
+    /// been read already.
+    ///
+    /// # Errors
+    /// As [`Analysis::load`].
+    pub fn load_with_library(
+        recording: &Path,
+        options: &Options,
+        library: &Rc<Library>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Analysis, Error> {
         let files = process_files(recording)?;
         let mut notes = Vec::new();
         let session = session(recording, &mut notes);
@@ -58,7 +80,7 @@ impl Analysis {
                     continue;
                 }
             };
-            let symbols = Symbols::new(&file.modules, &options.debug_dirs);
+            let symbols = Symbols::new(&file.modules, library);
             let report = &mut |stacks_done, stacks| {
                 let processes = files.len();
                 progress(Progress { processes_done: done, processes, stacks_done, stacks });

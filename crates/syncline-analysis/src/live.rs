@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Instant;
 
 use syncline_recording::{Error, Primitive, ProcessFile, process_files};
@@ -14,12 +15,13 @@ use crate::build::{Tally, waiting_op, wants_or_waits};
 use crate::model::Kind;
 use crate::options::Options;
 use crate::symbols::Symbols;
+use crate::symbols::library::Library;
 use crate::words::primitive as primitive_name;
 
 /// A recording that is looked at again and again.
 pub struct Live {
     recording: PathBuf,
-    options: Options,
+    library: Rc<Library>,
     processes: HashMap<PathBuf, Seen>,
 }
 
@@ -92,8 +94,8 @@ impl Live {
 
     /// Starts with nothing seen: the first look tells only what waits now.
     pub fn new(recording: &Path, options: &Options) -> Live {
-        let (recording, options) = (recording.to_owned(), options.clone());
-        Live { recording, options, processes: HashMap::new() }
+        let library = Library::new(&options.debug_dirs);
+        Live { recording: recording.to_owned(), library, processes: HashMap::new() }
     }
 
     /// Looks at the processes of the recording, in the order of their files. A file that
@@ -119,8 +121,7 @@ impl Live {
         let changes = before.as_ref().map(|seen| changes(&seen.counters, &counters));
         let modules = file.modules.len();
         let known = before.filter(|seen| seen.modules == modules).map(|seen| seen.symbols);
-        let mut symbols =
-            known.unwrap_or_else(|| Symbols::new(&file.modules, &self.options.debug_dirs));
+        let mut symbols = known.unwrap_or_else(|| Symbols::new(&file.modules, &self.library));
         let waiting = waiting(file);
         let mut locks = rates(&changes.unwrap_or_default(), &waiting, seconds, file);
         for (lock, stack) in locks.iter_mut().take(Self::NAMED) {

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 
 /// Finds out what a threaded program waits for.
@@ -74,6 +75,10 @@ pub struct Record {
     /// 30 ns an acquisition, and up to 8 MiB a thread; of a long run windows of time are kept.
     #[arg(long)]
     pub timeline: bool,
+
+    /// What other tools attach with: refused with what to do instead.
+    #[arg(short, long, value_name = "PID", hide = true, value_parser = refuse_pid)]
+    pub pid: Option<u32>,
 
     #[command(flatten)]
     pub program: Program,
@@ -248,8 +253,12 @@ pub enum Value {
 #[derive(clap::Args)]
 pub struct Top {
     /// The recording
-    #[arg(default_value = DEFAULT_RECORDING)]
+    #[arg(default_value = DEFAULT_RECORDING, value_parser = OsStringValueParser::new().try_map(recording))]
     pub recording: PathBuf,
+
+    /// What other tools attach with: refused with what to do instead.
+    #[arg(short, long, value_name = "PID", hide = true, value_parser = refuse_pid)]
+    pub pid: Option<u32>,
 
     /// Seconds from one view to the next
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = parse_interval)]
@@ -308,8 +317,9 @@ pub const DEFAULT_RECORDING: &str = "syncline-recording";
 
 pub const EXIT_STATUS: &str = "\
 Exit status of `record`, `inspect` and `exec`:
-  that of the program, or 128 + N if signal N ended it; and where it was not run:
-  125  Syncline failed
+  that of the program, or 128 + N if signal N ended it; and where it was not run, or not all of it
+  was recorded:
+  125  Syncline failed, or the disk was full
   126  the program can't be run, or can't be recorded
   127  the program was not found
 Exit status of `try` and `tune`:
@@ -319,6 +329,23 @@ Exit status of the other commands:
   1    the recording can't be read, the report can't be written, or nothing can be measured
 Exit status of all:
   2    the command line is wrong";
+
+/// What to do where a running process was named.
+const NO_ATTACHING: &str = "Syncline can't attach to a running process; start the program with \
+    `syncline record -o DIR -- PROGRAM`, and while it runs `syncline top DIR` shows what it waits for";
+
+/// # Errors
+/// Always, with what to do instead.
+pub fn refuse_pid(_: &str) -> Result<u32, String> {
+    Err(NO_ATTACHING.to_owned())
+}
+
+/// A recording's path, and not the number of a process.
+fn recording(path: OsString) -> Result<PathBuf, String> {
+    let is_number = path.to_str().is_some_and(|text| text.parse::<u32>().is_ok());
+    let path = PathBuf::from(path);
+    if is_number && !path.exists() { Err(NO_ATTACHING.to_owned()) } else { Ok(path) }
+}
 
 /// Reads a number of bytes: digits, then K, M, G or T (powers of 1024) or nothing.
 pub fn parse_size(text: &str) -> Result<u64, String> {

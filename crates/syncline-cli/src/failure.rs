@@ -58,6 +58,18 @@ impl Failure {
         self.status
     }
 
+    /// What happened, without what to do.
+    pub fn what(&self) -> String {
+        let mut told = self.error.to_string();
+        for cause in self.error.chain().skip(1).map(ToString::to_string) {
+            // Some errors tell their cause themselves.
+            if !told.ends_with(&cause) {
+                told = format!("{told}: {cause}");
+            }
+        }
+        told
+    }
+
     /// The kind of the I/O error at the bottom of it, if it is one.
     pub fn io_kind(&self) -> Option<io::ErrorKind> {
         self.error.root_cause().downcast_ref::<io::Error>().map(io::Error::kind)
@@ -66,14 +78,7 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut told = self.error.to_string();
-        for cause in self.error.chain().skip(1).map(ToString::to_string) {
-            // Some errors tell their cause themselves.
-            if !told.ends_with(&cause) {
-                told = format!("{told}: {cause}");
-            }
-        }
-        write!(f, "syncline: {told}")?;
+        write!(f, "syncline: {}", self.what())?;
         match &self.hint {
             Some(hint) => write!(f, "\nhint: {hint}"),
             None => Ok(()),

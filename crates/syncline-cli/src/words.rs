@@ -1,4 +1,13 @@
-//! Numbers as a person writes them.
+//! Numbers as a person writes them, and paths as a shell takes them.
+
+use std::path::Path;
+
+use syncline_recording::command_line;
+
+/// A path in a command line that the user is told to type.
+pub fn typed(path: &Path) -> String {
+    command_line(&[path.to_string_lossy()])
+}
 
 /// A number and what is counted, in the singular or the plural.
 pub fn counted(number: u64, one: &str, many: &str) -> String {

@@ -12,6 +12,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use syncline_recording::folder;
+
+const OTHERS: &[u8] = folder::OTHERS.as_bytes();
+
 /// The processes that map files of one recording.
 #[derive(Default)]
 pub struct Writers {
@@ -90,8 +94,14 @@ fn ours(line: &[u8]) -> bool {
 /// than we, so a path that leads nowhere here counts if its last two parts are right.
 fn in_folder<'a>(path: &'a Path, folder: &Path) -> Option<&'a OsStr> {
     let name = path.file_name()?;
-    let ours = folder.join(name);
-    let alike = path.parent()?.file_name() == folder.file_name();
+    let mut inside = path.parent()?;
+    let mut ours = folder.join(name);
+    // Or the subfolder for processes of other users.
+    if let Some(subfolder) = inside.file_name().filter(|name| name.as_bytes().starts_with(OTHERS)) {
+        ours = folder.join(subfolder).join(name);
+        inside = inside.parent()?;
+    }
+    let alike = inside.file_name() == folder.file_name();
     let identity = |path: &Path| metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
     let here = identity(path);
     (path == ours || alike && (here.is_none() || here == identity(&ours))).then_some(name)
@@ -137,5 +147,7 @@ mod tests {
         assert!(in_folder(&mapped, &one).is_some());
         assert!(in_folder(&mapped, &two).is_none());
         assert!(in_folder("/seen/by/others/rec/1.syncline".as_ref(), &one).is_some());
+        assert!(in_folder(&one.join("others-7/1.syncline"), &one).is_some());
+        assert!(in_folder(&one.join("others-7/1.syncline"), &two).is_none());
     }
 }

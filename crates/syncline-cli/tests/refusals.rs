@@ -91,6 +91,62 @@ fn programs_of_other_systems() {
     program_refused(&sandbox, &changed(18, 250), 126, &["ELF machine 250"]);
 }
 
+/// Compiles a program with a sanitizer, if that is installed.
+fn sanitized(sandbox: &Sandbox, name: &str, flags: &[&str]) -> Option<PathBuf> {
+    let source = sandbox.path("sanitized.c");
+    fs::write(&source, TRIVIAL).unwrap();
+    let program = sandbox.path(name);
+    let mut compiler = Command::new("cc");
+    compiler.args(["-o".as_ref(), &program, &source]).args(flags);
+    let made = compiler.output().unwrap();
+    if !made.status.success() {
+        eprintln!("skipped, {flags:?} is not installed: {}", errors(&made));
+        return None;
+    }
+    Some(program)
+}
+
+#[test]
+fn programs_with_a_sanitizer() {
+    let sandbox = Sandbox::new();
+    for (sanitizer, runtime, name) in [
+        ("-fsanitize=thread", "-static-libtsan", "ThreadSanitizer"),
+        ("-fsanitize=address", "-static-libasan", "AddressSanitizer"),
+    ] {
+        for flags in [&[sanitizer][..], &[sanitizer, runtime]] {
+            let Some(program) = sanitized(&sandbox, "sanitized", flags) else { continue };
+            let hint = format!("build it without {sanitizer}");
+            program_refused(&sandbox, &program, 126, &[name, &hint]);
+            for command in [&["exec", "--lock", "gate"][..], &["inspect"], &["try"]] {
+                let mut command_line = syncline();
+                command_line.args(command).arg(&program).current_dir(sandbox.path("."));
+                refused(&sandbox, &mut command_line, 126, &[name, &hint]);
+            }
+        }
+    }
+}
+
+#[test]
+fn sanitizers_that_bear_a_library() {
+    let sandbox = Sandbox::new();
+    for flags in [&["-fsanitize=undefined"][..], &["-fsanitize=leak"]] {
+        let Some(program) = sanitized(&sandbox, "bearing", flags) else { continue };
+        let output = sandbox.record().arg(&program).output().unwrap();
+        assert!(output.status.success(), "{flags:?}: {}", errors(&output));
+    }
+    if let Some(program) = sanitized(&sandbox, "leak", &["-fsanitize=leak"]) {
+        let output = syncline().arg("inspect").arg(&program).output().unwrap();
+        assert_eq!(output.status.code(), Some(126), "{}", errors(&output));
+        assert!(errors(&output).contains("LeakSanitizer"), "{}", errors(&output));
+    }
+    // A program that asks whether the runtime is there has none.
+    let asks = "void __tsan_init(void) __attribute__((weak));\n\
+                int main(void) { return __tsan_init != 0; }";
+    let program = sandbox.program("asks", asks, &[]);
+    let output = sandbox.record().arg(&program).output().unwrap();
+    assert!(output.status.success(), "{}", errors(&output));
+}
+
 #[test]
 fn scripts_are_judged_by_their_interpreter() {
     let sandbox = Sandbox::new();
@@ -204,6 +260,18 @@ fn sizes_that_are_too_small() {
     limited.args(["-c", "ulimit -f 100; exec \"$0\" record true"]);
     limited.arg(env!("CARGO_BIN_EXE_syncline")).env("SYNCLINE_PRELOAD", library());
     refused(&sandbox, limited.current_dir(sandbox.path(".")), 125, &["ulimit -f"]);
+}
+
+#[test]
+fn running_processes() {
+    let sandbox = Sandbox::new();
+    let words = ["can't attach", "syncline record -o DIR -- PROGRAM", "syncline top DIR"];
+    for arguments in [&["-p", "1"][..], &["--pid=1"], &["-p", "1", "true"]] {
+        refused(&sandbox, sandbox.record().args(arguments), 2, &words);
+    }
+    for arguments in [&["top", "1"][..], &["top", "-p", "1"], &["inspect", "--pid", "1"]] {
+        refused(&sandbox, syncline().args(arguments).current_dir(sandbox.path(".")), 2, &words);
+    }
 }
 
 #[test]

@@ -49,6 +49,31 @@ fn text_goes_to_standard_output_without_colours() {
 }
 
 #[test]
+fn a_run_that_recorded_nothing_is_not_answered_with_the_recording_before() {
+    let sandbox = recorded();
+    let answered = || report(&sandbox).output().unwrap();
+    assert!(answered().status.success());
+    // Refused, so the recording stays, and says that it is not of this run.
+    let program = sandbox.program("static", "int main(void) { return 0; }", &["-static"]);
+    assert_eq!(sandbox.record().args(["./static", "a b"]).status().unwrap().code(), Some(126));
+    assert!(program.exists());
+    failed(&answered(), &["the last run, `./static 'a b'`, recorded nothing", "statically linked"]);
+    // A run without any call that is counted.
+    let mut record = sandbox.record();
+    let status = record.env("LEAVE_NO_FILE", "1").args(["true", ""]).status().unwrap();
+    assert!(status.success());
+    failed(&answered(), &["nothing was recorded: no process of `true ''`"]);
+    // The recording before it is the old one, and answers for itself.
+    let output = report(&sandbox).arg("syncline-recording.old").output().unwrap();
+    assert!(output.status.success(), "{}", errors(&output));
+    // It is kept when there is nothing else to keep.
+    assert!(sandbox.record().arg("true").status().unwrap().success());
+    assert!(answered().status.success());
+    let old = fs::read_to_string(sandbox.path("syncline-recording.old/session.json")).unwrap();
+    assert!(old.contains("\"argument\""), "{old}");
+}
+
+#[test]
 fn json_is_one_document_and_takes_the_thresholds() {
     let sandbox = recorded();
     let mut json = report(&sandbox);

@@ -20,8 +20,8 @@ fn watch(recording: &Path, ended: &AtomicBool) -> u32 {
                 assert!(now >= before, "{before} calls were counted, then {now}");
                 (reads, before) = (reads + 1, now);
             }
-            // The magic is stored when the file is made.
-            Err(Error::Foreign(_)) if reads == 0 => {}
+            // The file gets its size, and then its magic, when it is made.
+            Err(Error::Foreign(_) | Error::NoRoom(_)) if reads == 0 => {}
             Err(e) => panic!("after {reads} reads: {e}"),
         }
         thread::sleep(Duration::from_millis(1));

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
+use std::time::Duration;
 
-use syncline_conformance::{Both, Case, Program, is_root, scratch};
+use syncline_conformance::{Both, Case, Program, is_root, run_limited, scratch, syncline};
 use syncline_recording::Op;
 use syncline_recording::layout::{PROCESS_EXITED, PROCESS_RUNNING};
+
+const LIMIT: Duration = Duration::from_secs(20);
 
 fn shell(script: String) -> Case {
     Case::new(&Program::installed("/bin/sh")).arg("-c").arg(script)
@@ -144,6 +148,26 @@ fn the_children_of_a_shell_script() {
 }
 
 #[test]
+fn command_lines_are_printed_as_a_shell_takes_them_back() {
+    let leaf = Program::compile("spawns.c");
+    let arguments = ["leaf", "7", "", "a b", "it's", "$HOME", ""];
+    let folder = scratch();
+    Case::new(&leaf).args(arguments).status(7).recorded_to(folder.path());
+    let recording = folder.path().join("recording");
+    let quoted = r"leaf 7 '' 'a b' 'it'\''s' '$HOME' ''";
+    for command in [&["report"][..], &["diff", recording.to_str().expect("a path")]] {
+        let mut syncline = Command::new(syncline());
+        let outcome = run_limited(syncline.args(command).arg(&recording), LIMIT);
+        outcome.assert_status(0);
+        let text = String::from_utf8_lossy(&outcome.stdout);
+        let lines = text.lines().map(str::trim_end);
+        let path = leaf.path().display();
+        let found = lines.filter(|line| line.ends_with(&format!("{path} {quoted}"))).count();
+        assert_eq!(found, if command.len() == 1 { 1 } else { 2 }, "{text}");
+    }
+}
+
+#[test]
 fn a_program_under_timeout() {
     let leaf = Program::compile("spawns.c");
     let case = Case::new(&Program::installed("/usr/bin/timeout")).arg("20").arg(leaf.path());
@@ -171,24 +195,27 @@ fn another_preloaded_library_that_locks_first_and_last() {
     assert_eq!(locks.len(), 5, "the library states its lock too");
 }
 
-/// Needs root; says so where it is not.
-fn gives_up(what: &str) {
+/// Needs root; says so where it is not. Returns how many processes were recorded.
+fn gives_up(what: &str) -> Option<usize> {
     let folder = scratch();
     fs::create_dir(folder.path().join("tmp")).expect("a folder");
     let program = Program::compile("privileges.c");
     if !is_root() {
         eprintln!("skipped: only root can give privileges up");
-        return;
+        return None;
     }
-    Case::new(&program).arg(what).arg(folder.path()).exact();
+    let both = Case::new(&program).arg(what).arg(folder.path()).exact();
+    Some(both.recording.processes.len())
 }
 
 #[test]
 fn setuid_to_nobody() {
-    gives_up("setuid");
+    let recorded = gives_up("setuid");
+    assert!(recorded.is_none_or(|processes| processes == 2), "its child makes a file too");
 }
 
 #[test]
 fn chroot() {
-    gives_up("chroot");
+    let recorded = gives_up("chroot");
+    assert!(recorded.is_none_or(|processes| processes == 1), "its child finds no folder");
 }

@@ -108,7 +108,8 @@ fn a_full_disk() {
     let script = r#"set -e
         mount -t tmpfs -o size=20m none "$1/small"
         "$2" record -o "$1/small/recording" -- \
-            sh -c 'head -c 19M /dev/zero > "$1"; exec "$2" distinct' sh "$1/small/filler" "$3"
+            sh -c 'head -c 19M /dev/zero > "$1"; exec "$2" distinct' sh "$1/small/filler" "$3" \
+            || echo "@record $?" >&2
         cp -r --sparse=always "$1/small/recording" "$1/recording""#;
     fs::create_dir(folder.path().join("small")).expect("a folder");
     let in_own_namespace = |script| {
@@ -123,6 +124,12 @@ fn a_full_disk() {
     }
     let outcome = in_own_namespace(script);
     outcome.assert_status(0);
+    let errors = String::from_utf8_lossy(&outcome.stderr);
+    assert!(
+        errors.contains("incomplete: the disk was full; the program ended with status 0"),
+        "{errors}"
+    );
+    assert!(errors.contains("@record 125"), "{errors}");
     assert_eq!(outcome.behaviour(), Case::new(&program).arg("distinct").plain().behaviour());
     let total = *Truth::read(&outcome.stdout).facts.last().expect("the sum over all locks");
     let recording = Recording::open(folder);
@@ -132,4 +139,31 @@ fn a_full_disk() {
     assert!(counted > 0, "what fitted is there");
     let dropped = process.header.dropped_operations;
     assert_eq!(counted + dropped, total.count, "counted, or counted as dropped");
+}
+
+/// As above, but full before a process can begin, and when the session is written at the end.
+#[test]
+fn a_disk_without_any_room() {
+    let folder = scratch();
+    let leaf = Program::compile("spawns.c");
+    let script = r#"mount -t tmpfs -o size=20m none "$1" || exit 77
+        "$2" record -o "$1/recording" -- \
+            sh -c 'cat /dev/zero > "$1" 2>&-; "$2" leaf 5; exit 3' sh "$1/filler" "$3"
+        status=$?
+        "$2" report "$1/recording"
+        exit $status"#;
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", script, "sh"]).arg(folder.path());
+    let outcome = run_limited(
+        command.arg(syncline()).arg(leaf.path()).arg(folder.path()),
+        Duration::from_secs(30),
+    );
+    let errors = String::from_utf8_lossy(&outcome.stderr);
+    if outcome.status == 77 || errors.contains("unshare") {
+        eprintln!("skipped: mounting a file system is not permitted here");
+        return;
+    }
+    outcome.assert_status(125);
+    assert!(errors.contains("the disk was full; the program ended with status 3"), "{errors}");
+    assert!(errors.contains("the disk had no room when its process began"), "{errors}");
 }

@@ -4,11 +4,13 @@
 use core::ffi::CStr;
 use core::ops::Range;
 
+use syncline_interpose::Folder;
+
 /// The options of one inspection.
 #[derive(Debug)]
 pub struct Options {
     /// The folder of the trace.
-    pub folder: &'static [u8],
+    pub folder: Folder,
     /// Bytes that a process's file may become.
     pub max_size: u64,
     /// The clock's code: 1 for the time stamp counter, 2 for the monotonic clock.
@@ -39,9 +41,8 @@ impl Options {
         let list = variable(c"SYNCLINE_INSPECT_SITES").and_then(|v| v.to_str().ok());
         // The environment may be rewritten by the program: what is kept is copied.
         let list: &'static str = list.map_or("", |list| Box::leak(Box::from(list)));
-        let folder = variable(c"SYNCLINE_TRACE")?.to_bytes();
         Some(Options {
-            folder: Box::leak(Box::from(folder)),
+            folder: Folder::from_environment(c"SYNCLINE_TRACE")?,
             max_size: number(c"SYNCLINE_MAX_SIZE")?,
             clock: number(c"SYNCLINE_CLOCK")?.try_into().ok()?,
             ticks_per_second: number(c"SYNCLINE_TICKS_PER_SECOND").filter(|&rate| rate > 0)?,

@@ -117,7 +117,7 @@ fn make() -> Option<Box<Process>> {
     let options = unsafe { &*OPTIONS.load(Ordering::Acquire) };
     let started = clock::now();
     let file = File::create(&Start {
-        folder: options.folder,
+        folder: &options.folder,
         max_size: options.max_size,
         clock: options.clock,
         ticks_per_second: options.ticks_per_second,

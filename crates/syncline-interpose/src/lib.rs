@@ -6,6 +6,7 @@
 //!   go_around!     system calls that a program can't replace
 //!   thread_words!  words of a thread that take two moves to reach, and never an allocation
 //!   Object         a loaded library or program: where it lies, and which build it is
+//!   Folder         where the process is to write to
 //!   ProcessFile    the process's file, where the library writes down what it sees
 //! ```
 //!
@@ -20,6 +21,7 @@ mod build_id;
 mod definitions;
 mod entry;
 mod errno;
+mod folder;
 mod found;
 mod link_map;
 mod object;
@@ -28,6 +30,7 @@ mod real;
 mod words;
 
 pub use errno::preserving_errno;
+pub use folder::Folder;
 pub use found::{can_ask, object_at};
 pub use link_map::{definition, next_definition};
 pub use object::{Object, ProgramHeader, for_each_loaded};

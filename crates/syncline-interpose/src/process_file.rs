@@ -11,23 +11,20 @@
 use core::ffi::CStr;
 use core::ptr::null_mut;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ftruncate, openat, readlinkat_raw, unlinkat};
+use rustix::fs::{CWD, Mode, OFlags, ftruncate, openat, readlinkat_raw};
 use rustix::io::Errno;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 use rustix::process::{Resource, getpid, getrlimit};
+
+use crate::folder::{Created, Folder};
 
 const PAGE: usize = 4096;
 /// Sizes to try, smallest last, where address space or file size is limited.
 const SMALLEST: u64 = 16 << 20;
-/// Bytes of the longest path that the kernel takes.
-const LONGEST_PATH: usize = 4096;
-/// Two numbers, an ending and a zero byte take less.
-const NAME_ROOM: usize = 64;
 
 /// A new file, mapped.
 #[derive(Debug)]
 pub struct ProcessFile {
-    path: Path,
     /// Its first byte.
     pub base: *mut u8,
     /// Its bytes, all of them zero.
@@ -35,31 +32,61 @@ pub struct ProcessFile {
 }
 
 impl ProcessFile {
-    /// Makes and maps `FOLDER/PID.ENDING`, or `FOLDER/PID.N.ENDING` for what the same process
+    /// Makes and maps `PID.ENDING` in the folder, or `PID.N.ENDING` for what the same process
     /// ran later: of so many bytes, or fewer where less is allowed, and with the first
-    /// `real` of them real.
+    /// `real` of them real. Where the file system has no room for these, an empty file is left
+    /// behind, which says so.
     ///
     /// # Errors
     /// The system's, if the file can't be made, or less than 16 MiB of it.
     pub fn create(
-        folder: &[u8],
+        folder: &Folder,
         ending: &'static str,
         wanted: u64,
         real: usize,
     ) -> Result<ProcessFile, Errno> {
-        let mut path = Path::new(folder, ending)?;
-        let (base, size) = path.map(wanted.max(SMALLEST))?;
-        if !populate(base, base.wrapping_add(real)) {
-            path.remove();
+        let pid = getpid().as_raw_nonzero().get() as u32;
+        let created = folder.create(pid, ending)?;
+        let file = map(&created, wanted.max(SMALLEST)).inspect_err(|&e| match e {
+            Errno::NOSPC | Errno::DQUOT => {}
+            _ => created.remove(),
+        })?;
+        if !populate(file.base, file.base.wrapping_add(real)) {
+            // SAFETY: the mapping was just made, and nobody else knows it.
+            let _ = unsafe { munmap(file.base.cast(), file.size as usize) };
+            let _ = ftruncate(created.file(), 0);
             return Err(Errno::NOSPC);
         }
-        Ok(ProcessFile { path, base, size })
+        Ok(file)
     }
+}
 
-    /// Takes the file's name away: the mapping stays.
-    pub fn remove(&self) {
-        self.path.remove();
+/// Maps the file, as large as the limits on this process allow.
+fn map(created: &Created, wanted: u64) -> Result<ProcessFile, Errno> {
+    let file = created.file();
+    let allowed = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+    let whole_pages = !(PAGE as u64 - 1);
+    let mut size = wanted.min(allowed) & whole_pages;
+    let mut error = Errno::FBIG;
+    while size >= SMALLEST {
+        let flags = MapFlags::SHARED | MapFlags::NORESERVE;
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let mapped = ftruncate(file, size)
+            .and_then(|()| unsafe { mmap(null_mut(), size as usize, access, flags, file, 0) });
+        match mapped {
+            Ok(base) => {
+                // Or else each first touch would make the kernel read megabytes ahead, of
+                // zeros that the file system keeps no block for.
+                // SAFETY: the mapping is ours, and the call changes no byte of it.
+                let _ = unsafe { madvise(base, size as usize, Advice::Random) };
+                return Ok(ProcessFile { base: base.cast(), size });
+            }
+            Err(e) => error = e,
+        }
+        size = (size / 4) & whole_pages;
     }
+    Err(error)
 }
 
 /// Makes the pages of `[start, end)` of a mapped file real. False if the file system has no room
@@ -92,102 +119,6 @@ fn read(path: &CStr, into: &mut [u8]) {
             Ok(n) => used += n,
             Err(Errno::INTR) => {}
             Err(_) => break,
-        }
-    }
-}
-
-/// The path, without an allocation.
-#[derive(Debug)]
-struct Path {
-    bytes: [u8; LONGEST_PATH + NAME_ROOM],
-    folder: usize,
-    ending: &'static str,
-}
-
-impl Path {
-    fn new(folder: &[u8], ending: &'static str) -> Result<Path, Errno> {
-        let mut bytes = [0; LONGEST_PATH + NAME_ROOM];
-        let start = bytes.get_mut(..folder.len()).filter(|start| start.len() <= LONGEST_PATH);
-        start.ok_or(Errno::NAMETOOLONG)?.copy_from_slice(folder);
-        Ok(Path { bytes, folder: folder.len(), ending })
-    }
-
-    fn name(&mut self, pid: u32, n: u32) -> &CStr {
-        let mut end = self.folder;
-        let mut push = |part: &[u8]| {
-            self.bytes[end..end + part.len()].copy_from_slice(part);
-            end += part.len();
-        };
-        push(b"/");
-        decimal(pid, &mut push);
-        if n > 0 {
-            push(b".");
-            decimal(n, &mut push);
-        }
-        push(b".");
-        push(self.ending.as_bytes());
-        push(b"\0");
-        self.current()
-    }
-
-    fn current(&self) -> &CStr {
-        CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
-    }
-
-    /// Creates the file, as large as the limits on this process allow, and maps it.
-    fn map(&mut self, wanted: u64) -> Result<(*mut u8, u64), Errno> {
-        let pid = getpid().as_raw_nonzero().get() as u32;
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
-        let mut n = 0;
-        let file = loop {
-            match openat(CWD, self.name(pid, n), flags, Mode::from_raw_mode(0o644)) {
-                Ok(file) => break file,
-                Err(Errno::EXIST) if n < 100_000 => n += 1,
-                Err(Errno::INTR) => {}
-                Err(e) => return Err(e),
-            }
-        };
-        let allowed = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
-        let whole_pages = !(PAGE as u64 - 1);
-        let mut size = wanted.min(allowed) & whole_pages;
-        let mut error = Errno::FBIG;
-        while size >= SMALLEST {
-            let flags = MapFlags::SHARED | MapFlags::NORESERVE;
-            let access = ProtFlags::READ | ProtFlags::WRITE;
-            // SAFETY: a new mapping at an address of the kernel's choice.
-            let mapped = ftruncate(&file, size)
-                .and_then(|()| unsafe { mmap(null_mut(), size as usize, access, flags, &file, 0) });
-            match mapped {
-                Ok(base) => {
-                    // Or else each first touch would make the kernel read megabytes ahead, of
-                    // zeros that the file system keeps no block for.
-                    // SAFETY: the mapping is ours, and the call changes no byte of it.
-                    let _ = unsafe { madvise(base, size as usize, Advice::Random) };
-                    return Ok((base.cast(), size));
-                }
-                Err(e) => error = e,
-            }
-            size = (size / 4) & whole_pages;
-        }
-        self.remove();
-        Err(error)
-    }
-
-    fn remove(&self) {
-        let _ = unlinkat(CWD, self.current(), AtFlags::empty());
-    }
-}
-
-/// Pushes a number's decimal digits.
-fn decimal(mut n: u32, push: &mut impl FnMut(&[u8])) {
-    let mut digits = [0; 10];
-    let mut start = digits.len();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (n % 10) as u8;
-        n /= 10;
-        if n == 0 {
-            return push(&digits[start..]);
         }
     }
 }

@@ -8,19 +8,17 @@ use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use syncline_interpose::Folder;
 use syncline_recording::layout::{CLOCK_MONOTONIC, CLOCK_TSC};
 
 use crate::clock;
 use crate::count::sampling;
 
-/// Longest path of a recording's folder.
-pub const LONGEST_FOLDER: usize = 4000;
-
 /// The options of one recording.
 #[derive(Clone, Copy)]
 pub struct Options {
-    folder: [u8; LONGEST_FOLDER],
-    folder_len: usize,
+    /// The recording's folder.
+    pub folder: Folder,
     /// [`CLOCK_TSC`] or `CLOCK_MONOTONIC`
     pub clock: u32,
     /// Ticks of that clock in a second.
@@ -44,8 +42,7 @@ const ABSENT: u32 = 3;
 static OPTIONS: Once = Once {
     stage: AtomicU32::new(UNREAD),
     options: UnsafeCell::new(Options {
-        folder: [0; LONGEST_FOLDER],
-        folder_len: 0,
+        folder: Folder::NONE,
         clock: CLOCK_TSC,
         ticks_per_second: 0,
         max_size: 0,
@@ -89,18 +86,9 @@ pub fn timeline() -> bool {
 }
 
 impl Options {
-    /// The recording's folder.
-    pub fn folder(&self) -> &[u8] {
-        &self.folder[..self.folder_len]
-    }
-
     fn from_environment() -> Option<Options> {
-        let path = variable(c"SYNCLINE_RECORDING")?.to_bytes();
-        let mut folder = [0; LONGEST_FOLDER];
-        folder.get_mut(..path.len())?.copy_from_slice(path);
         Some(Options {
-            folder,
-            folder_len: path.len(),
+            folder: Folder::from_environment(c"SYNCLINE_RECORDING")?,
             clock: number(c"SYNCLINE_CLOCK")?.try_into().ok()?,
             ticks_per_second: number(c"SYNCLINE_TICKS_PER_SECOND").filter(|&rate| rate > 0)?,
             max_size: number(c"SYNCLINE_MAX_SIZE")?,

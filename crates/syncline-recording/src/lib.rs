@@ -11,20 +11,24 @@
 //!   answer is a value or an [`Error`], never a panic;
 //! - [`source`] is how files of this kind are read: the reader of traces uses it as well;
 //! - [`Windows`] says which stretches of the run a thread's log keeps;
-//! - [`Session`] is the folder.
+//! - [`folder`] is how files in the folder are opened, whoever else may write there;
+//! - [`Session`] says what was run.
 //!
 //! This crate knows nothing of symbols, findings or reports, nor of how the counting is
 //! done; both sides depend on it and not on each other.
 
+pub mod folder;
 pub mod layout;
 pub mod op;
 mod reader;
 mod rows;
 mod session;
+mod shell;
 pub mod source;
 mod windows;
 
 pub use op::{Class, Op, Primitive};
 pub use reader::{Error, ProcessFile, Row, Thread, text};
-pub use session::{Ending, Session, process_files};
+pub use session::{Ending, Refusal, Session, check_answers, process_files};
+pub use shell::command_line;
 pub use windows::Windows;

@@ -24,12 +24,27 @@ pub enum Error {
     Io { path: PathBuf, source: io::Error },
     #[error("{0}: not a Syncline recording")]
     Foreign(PathBuf),
+    #[error("{0}: not a plain file; links are not followed")]
+    NotPlain(PathBuf),
+    #[error(
+        "{path}: belongs to user {owner}, and its folder to user {folder}; copy it if you trust it"
+    )]
+    Owner { path: PathBuf, owner: u32, folder: u32 },
+    #[error("{0}: empty; the disk had no room when its process began")]
+    NoRoom(PathBuf),
     #[error("{path}: recorded in format {found}, and this Syncline reads format {read}")]
     Version { path: PathBuf, found: u32, read: u32 },
     #[error("{0}: recorded on a machine of another byte order")]
     ByteOrder(PathBuf),
     #[error("{path}: the file is damaged or cut short: {what}")]
     Damaged { path: PathBuf, what: String },
+    #[error("{path}: nothing was recorded: no process of `{command}` made a call that is counted")]
+    Nothing { path: PathBuf, command: String },
+    #[error(
+        "{path}: the last run, `{command}`, recorded nothing: {why}; what is there is of the run \
+         before it, and is read again once refused.json is removed from there"
+    )]
+    Refused { path: PathBuf, command: String, why: String },
     #[error("{0}: no recording in this folder; `syncline record -- PROGRAM` makes one")]
     Empty(PathBuf),
 }
@@ -124,11 +139,11 @@ impl ProcessFile {
         text(&self.header.executable)
     }
 
-    /// The program's arguments, its name among them.
+    /// The program's arguments, its name among them, but for empty ones at the end.
     pub fn arguments(&self) -> Vec<String> {
         let bytes = &self.header.arguments;
-        let used = bytes.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
-        bytes[..used].split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect()
+        let Some(last) = bytes.iter().rposition(|&b| b != 0) else { return Vec::new() };
+        bytes[..=last].split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect()
     }
 
     /// When the process ended, or was last seen if it could not say so, in ticks.

@@ -3,12 +3,15 @@
 //! `session.json` is written when recording starts and once more when it ends, so that a
 //! folder whose recorder was killed still says what was run.
 
-use std::fs;
+use std::ffi::OsStr;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::folder::{Folder, files};
+use crate::{Error, command_line};
 
 /// How the recorded program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,36 +49,85 @@ pub struct Session {
 impl Session {
     /// The version of `session.json` that this crate writes.
     pub const VERSION: u32 = 1;
-    const FILE: &str = "session.json";
+    /// Its name.
+    pub const FILE: &str = "session.json";
 
     /// Writes it into the folder, in one step: a reader sees the old one or the new one.
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn write(&self, folder: &Path) -> Result<(), Error> {
-        let path = folder.join(Self::FILE);
-        let next = folder.join("session.json.next");
+    pub fn write(&self, folder: &Folder) -> Result<(), Error> {
         let text = serde_json::to_string_pretty(self).expect("a session is plain data");
-        fs::write(&next, text + "\n")
-            .and_then(|()| fs::rename(&next, &path))
-            .map_err(|source| Error::Io { path, source })
+        folder.put(Self::FILE, (text + "\n").as_bytes())
     }
 
     /// Reads the folder's session; none if the folder has none.
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::Damaged`]
+    /// [`Error::Io`], [`Error::Damaged`], and those of [`Folder::file`].
     pub fn read(folder: &Path) -> Result<Option<Session>, Error> {
-        let path = folder.join(Self::FILE);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(Error::Io { path, source }),
-        };
-        match serde_json::from_str(&text) {
-            Ok(session) => Ok(Some(session)),
-            Err(e) => Err(Error::Damaged { path, what: e.to_string() }),
+        read_json(folder, Self::FILE)
+    }
+}
+
+/// Reads a file of the folder, if it is there.
+fn read_json<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<Option<T>, Error> {
+    let path = folder.join(name);
+    let mut file = match Folder::open(folder)?.file(OsStr::new(name), false) {
+        Ok((file, _)) => file,
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut text = String::new();
+    match file.read_to_string(&mut text) {
+        Ok(_) => {}
+        Err(source) => return Err(Error::Io { path, source }),
+    }
+    match serde_json::from_str(&text) {
+        Ok(value) => Ok(Some(value)),
+        Err(e) => Err(Error::Damaged { path, what: e.to_string() }),
+    }
+}
+
+/// What `refused.json` in a folder says: the last run into it recorded nothing and left the recording
+/// of an earlier one as it was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Why it was not recorded.
+    pub why: String,
+}
+
+impl Refusal {
+    /// Its name.
+    pub const FILE: &str = "refused.json";
+
+    /// Writes it into the folder of the earlier recording.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn write(&self, folder: &Folder) -> Result<(), Error> {
+        let text = serde_json::to_string_pretty(self).expect("a refusal is plain data");
+        folder.put(Self::FILE, (text + "\n").as_bytes())
+    }
+}
+
+/// Makes sure that what lies in a folder is of the last run into it; a file is always.
+///
+/// # Errors
+/// [`Error::Refused`] if it isn't.
+pub fn check_answers(recording: &Path) -> Result<(), Error> {
+    if !recording.is_dir() {
+        return Ok(());
+    }
+    // A note that can't be read says as little as none.
+    match read_json::<Refusal>(recording, Refusal::FILE) {
+        Ok(Some(Refusal { command, why })) => {
+            let (path, command) = (recording.to_owned(), command_line(&command));
+            Err(Error::Refused { path, command, why })
         }
+        _ => Ok(()),
     }
 }
 
@@ -83,22 +135,17 @@ impl Session {
 /// of their names.
 ///
 /// # Errors
-/// [`Error::Io`], or [`Error::Empty`] if the folder has none.
+/// [`Error::Io`]; [`Error::Refused`], [`Error::Nothing`] or [`Error::Empty`] if the folder has none
+/// of the last run.
 pub fn process_files(recording: &Path) -> Result<Vec<PathBuf>, Error> {
-    let io = |source| Error::Io { path: recording.to_owned(), source };
-    if !fs::metadata(recording).map_err(io)?.is_dir() {
-        return Ok(vec![recording.to_owned()]);
+    let files = files(recording, "syncline")?;
+    check_answers(recording)?;
+    if !files.is_empty() {
+        return Ok(files);
     }
-    let mut files = Vec::new();
-    for entry in fs::read_dir(recording).map_err(io)? {
-        let path = entry.map_err(io)?.path();
-        if path.extension().is_some_and(|e| e == "syncline") {
-            files.push(path);
-        }
-    }
-    if files.is_empty() {
-        return Err(Error::Empty(recording.to_owned()));
-    }
-    files.sort();
-    Ok(files)
+    let path = recording.to_owned();
+    Err(match Session::read(recording) {
+        Ok(Some(session)) => Error::Nothing { path, command: command_line(&session.command) },
+        _ => Error::Empty(path),
+    })
 }

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use bytemuck::{Pod, Zeroable, bytes_of, bytes_of_mut, pod_read_unaligned};
 
+use crate::folder::Folder;
 use crate::layout::{BYTE_ORDER, Region};
 use crate::reader::Error;
 
@@ -43,14 +44,14 @@ impl Source<'_> {
     /// Opens a file.
     ///
     /// # Errors
-    /// [`Error::Io`], or [`Error::Foreign`] if it is not a plain file.
+    /// Those of [`Folder::file`].
     pub fn open(path: &Path) -> Result<Source<'_>, Error> {
-        let io = |source| Error::Io { path: path.to_owned(), source };
-        let file = File::open(path).map_err(io)?;
-        let meta = file.metadata().map_err(io)?;
-        if !meta.is_file() {
+        let Some(name) = path.file_name() else {
             return Err(Error::Foreign(path.to_owned()));
-        }
+        };
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let folder = Folder::open(parent.unwrap_or(Path::new(".")))?;
+        let (file, meta) = folder.file(name, false)?;
         Ok(Source { path, file, size: meta.len() })
     }
 
@@ -69,6 +70,9 @@ impl Source<'_> {
     /// # Errors
     /// [`Error`], if it is of another kind, version or byte order, or ends inside its first page.
     pub fn first_page<H: Pod>(&self, kind: [u8; 8], version: u32) -> Result<H, Error> {
+        if self.size == 0 {
+            return Err(Error::NoRoom(self.path.to_owned()));
+        }
         let mut header = H::zeroed();
         let prefix = (self.size as usize).min(size_of::<H>());
         self.read_at(&mut bytes_of_mut(&mut header)[..prefix], 0)?;

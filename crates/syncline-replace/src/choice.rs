@@ -169,9 +169,8 @@ impl<L: TrySharedLock<Memory = Own, Node = (), SharedNode = ()> + 'static> Suite
     for &Probe<Both<L>>
 {
     fn chosen(&self) -> Option<Chosen> {
-        let ops = const {
-            &rwlock::Ops::of::<L, mutex::Polled, rwlock::Polled>().but_for_writers()
-        };
+        let ops =
+            const { &rwlock::Ops::of::<L, mutex::Polled, rwlock::Polled>().but_for_writers() };
         Some(Chosen::Shared(ops))
     }
 }

@@ -4,12 +4,12 @@
 //! ordinary reads and never mapped, every offset and count is checked against the file's real
 //! size, and what is not plausible is an [`Error`]; [`Source`] and [`records`] do that.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use syncline_recording::folder::files;
 use syncline_recording::layout::ModuleRecord;
 use syncline_recording::source::Source;
-use syncline_recording::text;
+use syncline_recording::{check_answers, text};
 
 use crate::Error;
 use crate::layout::{
@@ -119,11 +119,11 @@ impl Trace {
         text(&self.header.executable)
     }
 
-    /// The program's arguments, its name among them.
+    /// The program's arguments, its name among them, but for empty ones at the end.
     pub fn arguments(&self) -> Vec<String> {
         let bytes = &self.header.arguments;
-        let used = bytes.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
-        bytes[..used].split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect()
+        let Some(last) = bytes.iter().rposition(|&b| b != 0) else { return Vec::new() };
+        bytes[..=last].split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect()
     }
 
     /// Why the program was left alone; none if it was not.
@@ -157,19 +157,8 @@ fn section(thread: u32, bytes: &[u8], reading: &mut Reading) -> Option<Section> 
 /// names; none if the folder has none.
 ///
 /// # Errors
-/// [`Error::Io`]
+/// [`Error::Io`], or [`Error::Refused`] if they are not of the last run.
 pub fn trace_files(trace: &Path) -> Result<Vec<PathBuf>, Error> {
-    let io = |source| Error::Io { path: trace.to_owned(), source };
-    if !fs::metadata(trace).map_err(io)?.is_dir() {
-        return Ok(vec![trace.to_owned()]);
-    }
-    let mut files = Vec::new();
-    for entry in fs::read_dir(trace).map_err(io)? {
-        let path = entry.map_err(io)?.path();
-        if path.extension().is_some_and(|e| e == "trace") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
+    check_answers(trace)?;
+    files(trace, "trace")
 }

@@ -10,14 +10,14 @@ use syncline_recording::Op;
 use syncline_trace::layout::{
     CHUNK, CountRecord, NONE, ObjectRecord, SectionRecord, StepRecord, SystemCallRecord, WordRecord,
 };
-use syncline_trace::writer::{Contents, File, Start, modules};
+use syncline_trace::writer::{Contents, File, Folder, Start, modules};
 use syncline_trace::{Trace, trace_files};
 
 const SIZE: u64 = 32 << 20;
 
 fn create(folder: &Path) -> File {
     let start = Start {
-        folder: folder.as_os_str().as_bytes(),
+        folder: &Folder::new(folder.as_os_str().as_bytes()).expect("a short path"),
         max_size: SIZE,
         clock: 1,
         ticks_per_second: 1_000_000_000,

@@ -94,7 +94,7 @@ impl Context<'_> {
             pid: file.header.pid,
             parent: file.header.parent,
             executable: file.executable(),
-            arguments: file.arguments(),
+            arguments: arguments(file, session),
             started: file.header.started_realtime,
             seconds: clock.run_seconds(),
             state: state(file, session),
@@ -120,6 +120,17 @@ impl Context<'_> {
         process.findings = findings::find(&process, thresholds);
         process
     }
+}
+
+/// The program's arguments. A process's file has no end for them, so empty ones at the end are only
+/// known of the process that was started.
+fn arguments(file: &ProcessFile, session: Option<&Session>) -> Vec<String> {
+    let known = file.arguments();
+    let whole = session.map(|session| &session.command).filter(|command| {
+        let rest = command.strip_prefix(known.as_slice());
+        rest.is_some_and(|rest| rest.iter().all(String::is_empty))
+    });
+    whole.cloned().unwrap_or(known)
 }
 
 fn state(file: &ProcessFile, session: Option<&Session>) -> State {

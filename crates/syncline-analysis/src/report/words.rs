@@ -1,5 +1,7 @@
 //! Words that the reports share.
 
+use syncline_recording::command_line;
+
 use crate::model::{Process, Quadrant, State};
 use crate::report::number::counted;
 
@@ -15,7 +17,7 @@ pub fn state(process: &Process) -> String {
 
 /// The command line of a process.
 pub fn command(process: &Process) -> String {
-    if process.arguments.is_empty() { process.name() } else { process.arguments.join(" ") }
+    if process.arguments.is_empty() { process.name() } else { command_line(&process.arguments) }
 }
 
 /// How many threads there were.

@@ -27,6 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syncline_recording::{Class, Primitive};
 
 use crate::model::{Kind, Section, Site, Stack};
+use crate::symbols::image::Image;
 use crate::symbols::{Symbols, files};
 use code::{Code, Namer};
 use walk::Walker;
@@ -47,21 +48,57 @@ pub fn fill(sites: &mut [Site], stacks: &[Stack], symbols: &mut Symbols) {
         }
     }
     for (module, places) in by_module {
-        let Some(path) = symbols.file(module) else { continue };
-        let Some(cache) = files::open(&path) else { continue };
-        let Ok(file) = object::File::parse(&cache) else { continue };
-        let Some(code) = Code::new(&file) else { continue };
+        let image = symbols.image_of(module);
+        read_new(&image, places.iter().map(|&(site, address)| (address, is_try(&sites[site]))));
+        let read = image.sections.borrow();
         for (site, address) in places {
-            let tries = sites[site].op.class() == Class::Try;
-            let mut namer = |address| symbols.function_in_file(module, address);
-            let read = read(&code, &mut namer, address, tries);
-            sites[site].section = read.map(|(mut section, addresses)| {
-                let named = addresses.iter().filter_map(|&a| symbols.variable_in_file(module, a));
-                section.variables = named.collect::<BTreeSet<_>>().into_iter().collect();
-                section
-            });
+            let key = (address, is_try(&sites[site]));
+            sites[site].section = read.get(&key).cloned().flatten();
         }
     }
+}
+
+fn is_try(site: &Site) -> bool {
+    site.op.class() == Class::Try
+}
+
+/// Reads the sections at these places of a file that were not read for another process already.
+fn read_new(image: &Image, places: impl Iterator<Item = (u64, bool)>) {
+    let mut known = image.sections.borrow_mut();
+    let new: BTreeSet<_> = places.filter(|place| !known.contains_key(place)).collect();
+    if new.is_empty() {
+        return;
+    }
+    let sections = read_all(image, &new).unwrap_or_default();
+    known.extend(new.into_iter().map(|place| (place, None)));
+    known.extend(sections);
+}
+
+/// None if the file can't be read.
+fn read_all(
+    image: &Image,
+    places: &BTreeSet<(u64, bool)>,
+) -> Option<Vec<((u64, bool), Option<Section>)>> {
+    let cache = files::open(image.binary()?)?;
+    let file = object::File::parse(&cache).ok()?;
+    let code = Code::new(&file)?;
+    let read_one = |&(address, tries): &(u64, bool)| {
+        let mut namer = |address| function_at(image, address);
+        let section = read(&code, &mut namer, address, tries).map(|(mut section, addresses)| {
+            let named = addresses.iter().filter_map(|&a| Some(image.variable(a)?.0));
+            section.variables = named.collect::<BTreeSet<_>>().into_iter().collect();
+            section
+        });
+        ((address, tries), section)
+    };
+    Some(places.iter().map(read_one).collect())
+}
+
+/// The function that begins at an address of the file; also one whose part stands elsewhere
+/// (`.cold`), anywhere in that part.
+fn function_at(image: &Image, address: u64) -> Option<String> {
+    let (name, offset) = image.function(address)?;
+    (offset == 0 || name.contains(".cold")).then_some(name)
 }
 
 /// The sites of locks with most waiting, and those with most calls.

@@ -4,20 +4,31 @@
 //! calls, compressed sections and split files. It does not look for separate files
 //! (`files` does) and knows functions only, so the symbols for variables are read here.
 
-use std::path::Path;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use addr2line::Loader;
 
 use super::demangle::demangle;
 use super::files::{self, Unusable};
 use super::table::{Table, Tables};
-use crate::model::SymbolSource;
+use crate::model::{Section, SymbolSource};
 
 /// One file's names. Addresses are those of the file.
 pub struct Image {
     source: SymbolSource,
+    /// The file itself, if it is the one that was recorded.
+    binary: Option<PathBuf>,
     debug: Option<Loader>,
     tables: Tables,
+    /// What was found already, by address.
+    found: RefCell<HashMap<u64, Rc<[Found]>>>,
+    looked_up: Cell<usize>,
+    /// Critical sections that were read already, by the address behind their acquisition and
+    /// whether that is a try.
+    pub sections: RefCell<HashMap<(u64, bool), Option<Section>>>,
 }
 
 /// A place in the code.
@@ -40,7 +51,7 @@ impl Image {
                     Unusable::Missing => SymbolSource::Missing,
                     Unusable::Changed => SymbolSource::Changed,
                 };
-                return Image { source, debug: None, tables: Tables::default() };
+                return Image::new(source, None, None, Tables::default());
             }
         };
         let richest = files.debug.as_ref().unwrap_or(&files.binary);
@@ -56,7 +67,29 @@ impl Image {
             None if !tables.is_empty() => SymbolSource::Dynamic,
             None => SymbolSource::Nothing,
         };
-        Image { source, debug, tables }
+        Image::new(source, Some(files.binary), debug, tables)
+    }
+
+    fn new(
+        source: SymbolSource,
+        binary: Option<PathBuf>,
+        debug: Option<Loader>,
+        tables: Tables,
+    ) -> Image {
+        Image {
+            source,
+            binary,
+            debug,
+            tables,
+            found: RefCell::default(),
+            looked_up: Cell::new(0),
+            sections: RefCell::default(),
+        }
+    }
+
+    /// The file, if it is on disk as it was when it was recorded.
+    pub fn binary(&self) -> Option<&Path> {
+        self.binary.as_deref()
     }
 
     /// What names are taken from.
@@ -65,7 +98,20 @@ impl Image {
     }
 
     /// The frames at an address, the innermost first; none if nothing is known of it.
-    pub fn frames(&self, address: u64) -> Vec<Found> {
+    pub fn frames(&self, address: u64) -> Rc<[Found]> {
+        let mut found = self.found.borrow_mut();
+        Rc::clone(found.entry(address).or_insert_with(|| {
+            self.looked_up.set(self.looked_up.get() + 1);
+            self.look_up(address).into()
+        }))
+    }
+
+    /// How often names were looked up.
+    pub fn looked_up(&self) -> usize {
+        self.looked_up.get()
+    }
+
+    fn look_up(&self, address: u64) -> Vec<Found> {
         let frames = self.debug_frames(address).unwrap_or_default();
         if !frames.is_empty() {
             return frames;

@@ -7,16 +7,18 @@
 pub mod demangle;
 pub mod files;
 pub mod image;
+pub mod library;
 pub mod place;
 mod table;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use syncline_recording::layout::ModuleRecord;
 
 use crate::model::{Frame, Module, Stack, SymbolSource};
 use image::Image;
+use library::Library;
 
 /// Bytes that processors move between their caches at a time.
 pub const CACHE_LINE: u64 = 64;
@@ -27,8 +29,8 @@ pub struct Symbols {
     /// Places in `modules`, by first address.
     by_address: Vec<usize>,
     build_ids: Vec<Vec<u8>>,
-    images: Vec<Option<Image>>,
-    debug_dirs: Vec<PathBuf>,
+    images: Vec<Option<Rc<Image>>>,
+    library: Rc<Library>,
     frames: Vec<Frame>,
     numbers: HashMap<Frame, usize>,
     looked_up: HashMap<u64, Vec<usize>>,
@@ -37,9 +39,9 @@ pub struct Symbols {
 impl Symbols {
     /// Names for what was mapped there. No file is read before a name is asked for, but for what
     /// is there now in place of one that was replaced.
-    pub fn new(records: &[ModuleRecord], debug_dirs: &[PathBuf]) -> Symbols {
+    pub fn new(records: &[ModuleRecord], library: &Rc<Library>) -> Symbols {
         let records = || records.iter().filter(|record| record.start < record.end);
-        let modules: Vec<Module> = records().map(module).collect();
+        let modules: Vec<Module> = records().map(|record| module(record, library)).collect();
         let mut by_address: Vec<usize> = (0..modules.len()).collect();
         by_address.sort_by_key(|&m| modules[m].start);
         Symbols {
@@ -47,7 +49,7 @@ impl Symbols {
             build_ids: records().map(|record| record.build_id().to_vec()).collect(),
             images: modules.iter().map(|_| None).collect(),
             modules,
-            debug_dirs: debug_dirs.to_vec(),
+            library: Rc::clone(library),
             frames: Vec::new(),
             numbers: HashMap::new(),
             looked_up: HashMap::new(),
@@ -129,22 +131,9 @@ impl Symbols {
         })
     }
 
-    /// The file of a module, if it is on disk as it was when it was recorded.
-    pub fn file(&self, m: usize) -> Option<PathBuf> {
-        let path = PathBuf::from(&self.modules[m].path);
-        files::find(&path, &self.build_ids[m], &[]).ok().map(|files| files.binary)
-    }
-
-    /// The function that begins at an address of a module's file; also one whose part stands
-    /// elsewhere (`.cold`), anywhere in that part.
-    pub fn function_in_file(&mut self, m: usize, address: u64) -> Option<String> {
-        let (name, offset) = self.image(m).function(address)?;
-        (offset == 0 || name.contains(".cold")).then_some(name)
-    }
-
-    /// The variable at an address of a module's file.
-    pub fn variable_in_file(&mut self, m: usize, address: u64) -> Option<String> {
-        self.image(m).variable(address).map(|(name, _)| name)
+    /// The names of a module's file.
+    pub fn image_of(&mut self, m: usize) -> Rc<Image> {
+        Rc::clone(self.image(m))
     }
 
     /// The frame of this number.
@@ -182,17 +171,18 @@ impl Symbols {
             return vec![unnamed(format!("{call:#x}"), None)];
         };
         let at = call.wrapping_sub(self.modules[m].bias);
-        let found = self.image(m).frames(at);
+        let image = self.image_of(m);
+        let found = image.frames(at);
         if found.is_empty() {
             return vec![unnamed(format!("{}+{at:#x}", self.modules[m].name()), Some(m))];
         }
-        let frame = |f: image::Found| Frame {
-            function: f.function,
-            file: f.file,
+        let frame = |f: &image::Found| Frame {
+            function: f.function.clone(),
+            file: f.file.clone(),
             line: f.line,
             module: Some(m),
         };
-        found.into_iter().map(frame).collect()
+        found.iter().map(frame).collect()
     }
 
     fn module_of(&self, address: u64) -> Option<usize> {
@@ -202,21 +192,19 @@ impl Symbols {
         before.copied().find(|&m| address < self.modules[m].end)
     }
 
-    fn image(&mut self, m: usize) -> &Image {
-        let Symbols { images, modules, build_ids, debug_dirs, .. } = self;
+    fn image(&mut self, m: usize) -> &Rc<Image> {
+        let Symbols { images, modules, build_ids, library, .. } = self;
         images[m].get_or_insert_with(|| {
-            let image = Image::open(&modules[m].path, &build_ids[m], debug_dirs);
+            let image = library.image(&modules[m].path, &build_ids[m]);
             modules[m].symbols = Some(image.source());
             image
         })
     }
 }
 
-fn module(record: &ModuleRecord) -> Module {
-    let path = record.path();
-    let now = files::replaced(Path::new(&path), record.build_id());
+fn module(record: &ModuleRecord, library: &Library) -> Module {
     Module {
-        path: now.map_or(path, |now| now.to_string_lossy().into_owned()),
+        path: library.path(record),
         build_id: record.build_id().iter().map(|byte| format!("{byte:02x}")).collect(),
         start: record.start,
         end: record.end,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use syncline_analysis::model::{Frame, Note, Process, SymbolSource};
+use syncline_analysis::symbols::library::Library;
 use syncline_analysis::{Analysis, Options};
 use syncline_recording::Op;
 use tempfile::TempDir;
@@ -303,4 +304,32 @@ fn a_file_that_is_gone_is_said() {
     assert_eq!(process.sites[0].place, "program+0x100");
     let path = path.to_str().unwrap().to_owned();
     assert!(process.notes.contains(&Note::MissingModule { path }));
+}
+
+/// A recording may have thousands of processes of one program.
+#[test]
+fn a_file_is_read_once_for_all_processes() {
+    const PROCESSES: u32 = 5;
+    let binary = Binary::compile(C, "cc", &[]);
+    let (start, size) = binary.symbol("outer");
+    let recording = TempDir::new().unwrap();
+    for pid in 1..=PROCESSES {
+        let mut f = Fixture::new(&["program"], 1);
+        f.header.pid = pid;
+        f.module(binary.path.to_str().unwrap(), BIAS..BIAS + 0x10_0000, BIAS, &binary.build_id());
+        let thread = f.thread("main", 0..SECOND);
+        let stack = f.stack(&[BIAS + start + size]);
+        f.row(thread, Op::MutexLock, 0x10, stack, 1);
+        f.write(&recording.path().join(format!("{pid}.syncline")));
+    }
+    let library = Library::new(&[]);
+    let analysis =
+        Analysis::load_with_library(recording.path(), &Options::default(), &library, &mut |_| {});
+    let processes = analysis.unwrap().processes;
+    assert_eq!(processes.len(), PROCESSES as usize);
+    for process in &processes {
+        let frame = &process.frames[process.sites[0].frame.unwrap()];
+        assert_eq!(frame.function, "outer");
+    }
+    assert_eq!((library.opened(), library.looked_up()), (1, 1));
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use syncline_independence::Options;
 
-use crate::args::{EXIT_STATUS, parse_size};
+use crate::args::{EXIT_STATUS, parse_size, refuse_pid};
 
 /// Say what critical sections touch, and whether they depend on each other
 ///
@@ -66,6 +66,10 @@ pub struct Inspect {
     /// Print JSON, for scripts
     #[arg(long)]
     pub json: bool,
+
+    /// What other tools attach with: refused with what to do instead.
+    #[arg(short, long, value_name = "PID", hide = true, value_parser = refuse_pid)]
+    pub pid: Option<u32>,
 
     /// The program and its arguments
     #[arg(

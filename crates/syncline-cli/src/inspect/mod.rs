@@ -12,21 +12,20 @@ mod wrap;
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
 use std::io::{Write, stderr};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use syncline_trace::{Trace, trace_files};
+use syncline_trace::Trace;
 
 use crate::failure::Failure;
 use crate::record::{
-    Clock, Folder, exit_code, find_library, find_program, hear_signals, largest_file, preload,
-    run_in,
+    Clock, Folder, find_library, find_program, hear_signals, largest_file, note_refusal, preload,
+    refuse_leak_checker, run_in,
 };
 use crate::report::trace_of;
-use crate::words::{counted, size};
+use crate::words::{counted, size, typed};
 use crate::writers::Writers;
 use args::Inspect;
 pub use names::Named;
@@ -45,29 +44,36 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
         report::print(args, folder)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let program = find_program(&args.command[0])?;
-    let library = find_library(LIBRARY, OVERRIDE)?;
-    let wanted = choose::wanted(args, &program)?;
-    let max_size = largest_file(args.max_size)?;
     let output = output(args);
+    let prepared = prepare(args).inspect_err(|why| note_refusal(&output, &args.command, why));
+    let (program, library, wanted, max_size) = prepared?;
     let folder = Folder::create(&output)?;
     let clock = Clock::choose();
-    let variables: [(&'static str, OsString); 7] = [
+    let mut variables: Vec<(&'static str, OsString)> = vec![
         ("LD_PRELOAD", preload(&library, env::var_os("LD_PRELOAD").as_deref())),
-        ("SYNCLINE_TRACE", folder.path().into()),
         ("SYNCLINE_CLOCK", clock.kind.to_string().into()),
         ("SYNCLINE_TICKS_PER_SECOND", clock.ticks_per_second.to_string().into()),
         ("SYNCLINE_MAX_SIZE", max_size.to_string().into()),
         ("SYNCLINE_INSPECT_BUDGET", args.budget.to_string().into()),
         ("SYNCLINE_INSPECT_SITES", wanted.into()),
     ];
-    let ending = run_in(&folder, &program, &args.command, variables)?;
-    tidy(&folder, &output, args.from.as_deref());
+    variables.extend(folder.variables("SYNCLINE_TRACE")?);
+    let run = run_in(&folder, &program, &args.command, variables)?;
+    let full = tidy(&folder, &output, args.from.as_deref());
     if !args.trace_only {
         hear_signals();
         report::print(args, &output)?;
     }
-    Ok(exit_code(ending))
+    run.exit_code(full)
+}
+
+/// What can be refused before anything is touched.
+fn prepare(args: &Inspect) -> Result<(PathBuf, PathBuf, String, u64), Failure> {
+    let program = find_program(&args.command[0])?;
+    refuse_leak_checker(&program)?;
+    let library = find_library(LIBRARY, OVERRIDE)?;
+    let wanted = choose::wanted(args, &program)?;
+    Ok((program, library, wanted, largest_file(args.max_size)?))
 }
 
 /// Where the trace goes: what belongs to a recording lies in its folder.
@@ -76,30 +82,30 @@ fn output(args: &Inspect) -> PathBuf {
     args.output.clone().or_else(of_recording).unwrap_or_else(|| args::DEFAULT_TRACE.into())
 }
 
-/// Cuts off what the files could have grown into, and says on standard error what there is.
-fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) {
+/// Cuts off what the files could have grown into, and says on standard error what there is. Returns
+/// whether a process found no room on the disk.
+fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> bool {
     let writers = Writers::of_newer(folder.path());
-    let files = trace_files(folder.path()).unwrap_or_default();
-    let (mut bytes, mut dropped) = (0, 0);
-    for path in &files {
-        let Ok(header) = Trace::header_of(path) else { continue };
-        let used = header.arena_offset.saturating_add(header.arena_used);
+    let (mut files, mut bytes, mut dropped, mut full) = (0, 0, 0, false);
+    folder.for_each_file("trace", |path, file, meta| {
+        files += 1;
+        full |= meta.len() == 0;
+        let Ok(header) = Trace::header_of(&path) else { return };
+        full |= header.disk_full != 0;
         dropped += header.dropped;
+        let used = header.arena_offset.saturating_add(header.arena_used);
         // A file that is still written to must keep its size, or its process would die.
-        if !writers.has(path, header.pid)
-            && let Ok(file) = OpenOptions::new().write(true).open(path)
-            && file.metadata().is_ok_and(|meta| meta.len() > used)
-        {
+        if !writers.has(&path, header.pid) && meta.len() > used {
             // Failing leaves a file that is longer than it needs to be, and takes no more space.
             let _ = file.set_len(used);
         }
         // What it takes, and not what it could have grown to.
-        bytes += fs::metadata(path).map_or(0, |meta| BLOCK * meta.blocks());
-    }
+        bytes += BLOCK * meta.blocks();
+    });
     if writers.processes().is_empty() {
         folder.close();
     }
-    let processes = counted(files.len() as u64, "process", "processes");
+    let processes = counted(files, "process", "processes");
     if dropped > 0 {
         let records = counted(dropped, "record", "records");
         // As below.
@@ -111,21 +117,19 @@ fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) {
     // Standard error may be closed; the trace is complete all the same.
     let _ = writeln!(
         stderr(),
-        "syncline: traced {processes} to {} ({}); `syncline inspect --read {0}` shows it again{}",
+        "syncline: traced {processes} to {} ({}); `syncline inspect --read {}` shows it again{}",
         shown.display(),
         size(bytes),
+        typed(shown),
         match recording {
             None => String::new(),
             Some(path) if trace_of(path) == shown => {
-                format!(", and `syncline report {}` uses it", path.display())
+                format!(", and `syncline report {}` uses it", typed(path))
             }
             Some(path) => {
-                format!(
-                    ", and `syncline report --trace {} {}` uses it",
-                    shown.display(),
-                    path.display()
-                )
+                format!(", and `syncline report --trace {} {}` uses it", typed(shown), typed(path))
             }
         }
     );
+    full
 }

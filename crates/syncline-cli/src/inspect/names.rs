@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use syncline_analysis::report::name;
 use syncline_analysis::symbols::Symbols;
+use syncline_analysis::symbols::library::Library;
 use syncline_independence::Names;
 use syncline_trace::Trace;
 
@@ -16,7 +17,7 @@ impl Named {
         let options = syncline_analysis::Options::default();
         let files = trace.modules.iter().map(|module| module.path());
         let files = files.map(|path| path.rsplit('/').next().unwrap_or_default().to_owned());
-        Named(Symbols::new(&trace.modules, &options.debug_dirs), files.collect())
+        Named(Symbols::new(&trace.modules, &Library::new(&options.debug_dirs)), files.collect())
     }
 
     /// Files that are another build now than the one that ran, where names were asked for.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use syncline_analysis::report::number::{count, counted, duration, grouped, percent};
 use syncline_independence::{Lock, Report};
+use syncline_recording::command_line;
 
 use super::lock::{about, paragraph, plural};
 use super::tables;
@@ -19,7 +20,7 @@ const KNOWN: f64 = 0.25;
 pub fn text(report: &Report) -> String {
     let mut text = String::new();
     // Writing to a text never fails.
-    let _ = writeln!(text, "{} (process {})", report.command.join(" "), report.pid);
+    let _ = writeln!(text, "{} (process {})", command_line(&report.command), report.pid);
     if let Some(why) = &report.left_alone {
         let _ = writeln!(text, "  was left alone: {why}");
     }

@@ -15,6 +15,7 @@ use object::elf::{
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, FileKind, ReadCache, ReadRef};
 
+use super::sanitizer::{self, Sanitizer};
 use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND};
 
 /// The machine that the library is for.
@@ -67,7 +68,46 @@ pub fn check(path: &Path) -> Result<(), Failure> {
             let message = format!("can't run {}: its loader {loader} is missing", path.display());
             Err(Failure::message(NOT_FOUND, message).hint("install the C library it was built for"))
         }
-        Found::Loader(_) => Ok(()),
+        Found::Loader(_) => match sanitizer_of(path) {
+            None | Some(Sanitizer::Leak) => Ok(()),
+            Some(sanitizer) => {
+                let (name, option) = (sanitizer.name(), sanitizer.option());
+                refuse(
+                    &format!(
+                        "it was built with {name}, whose runtime stands in front of the C \
+                         library's functions itself"
+                    ),
+                    &format!("build it without {option} and run that"),
+                )
+            }
+        },
+    }
+}
+
+/// Makes sure that this executable has no allocator of LeakSanitizer's.
+///
+/// # Errors
+/// With [`CANNOT_RECORD`].
+pub fn check_allocator(path: &Path) -> Result<(), Failure> {
+    if sanitizer_of(path) != Some(Sanitizer::Leak) {
+        return Ok(());
+    }
+    let message = format!(
+        "can't follow the allocations of {}: it was built with LeakSanitizer, which follows them \
+         itself",
+        path.display()
+    );
+    Err(Failure::message(CANNOT_RECORD, message).hint("build it without -fsanitize=leak"))
+}
+
+/// The sanitizer that this executable was built with; none if it can't be read. Go has runtimes of
+/// its own that go by the same names, and calls nothing through the C library.
+fn sanitizer_of(path: &Path) -> Option<Sanitizer> {
+    let cache = ReadCache::new(File::open(path).ok()?);
+    let header = FileHeader64::<Endianness>::parse(&cache).ok()?;
+    match is_go(header, &cache) {
+        Ok(false) => sanitizer::find(header, &cache).ok()?,
+        _ => None,
     }
 }
 
@@ -96,9 +136,16 @@ fn examine<'data, R: ReadRef<'data>>(data: R) -> object::Result<Found> {
             return Ok(Found::Loader(loader.to_owned()));
         }
     }
+    Ok(Found::Static { go: is_go(header, data)? })
+}
+
+fn is_go<'data, R: ReadRef<'data>>(
+    header: &FileHeader64<Endianness>,
+    data: R,
+) -> object::Result<bool> {
+    let endian = header.endian()?;
     let sections = header.sections(endian, data)?;
-    let go = sections.iter().any(|s| sections.section_name(endian, s) == Ok(GO_SECTION));
-    Ok(Found::Static { go })
+    Ok(sections.iter().any(|s| sections.section_name(endian, s) == Ok(GO_SECTION)))
 }
 
 /// The loader itself names no loader, and loads a library for `ld.so ./app` as well.

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `LD_PRELOAD` | the library, then what was there already |
 //! | `SYNCLINE_RECORDING` | the folder, absolute |
+//! | `SYNCLINE_FOLDER` | its identity: the device's number and its own there, `DEVICE:NUMBER` |
+//! | `SYNCLINE_OTHERS` | name of its subfolder for processes of other users; empty if there is none |
 //! | `SYNCLINE_CLOCK` | 1: time stamp counter; 2: `CLOCK_MONOTONIC` |
 //! | `SYNCLINE_TICKS_PER_SECOND` | rate of that clock |
 //! | `SYNCLINE_MAX_SIZE` | bytes that the file of one process may take |
@@ -19,8 +21,8 @@ use super::clock::Clock;
 pub struct Environment {
     /// The library itself.
     pub library: PathBuf,
-    /// Where it makes its files.
-    pub folder: PathBuf,
+    /// Where it makes its files, as [`Folder::variables`](super::Folder::variables) says it.
+    pub folder: [(&'static str, OsString); 3],
     /// How it tells the time.
     pub clock: Clock,
     /// Bytes that a file may take.
@@ -31,16 +33,17 @@ pub struct Environment {
 
 impl Environment {
     /// The variables to set.
-    pub fn variables(&self) -> [(&'static str, OsString); 6] {
+    pub fn variables(self) -> Vec<(&'static str, OsString)> {
         let preload = preload(&self.library, env::var_os("LD_PRELOAD").as_deref());
-        [
+        let mut variables = vec![
             ("LD_PRELOAD", preload),
-            ("SYNCLINE_RECORDING", self.folder.clone().into()),
             ("SYNCLINE_CLOCK", self.clock.kind.to_string().into()),
             ("SYNCLINE_TICKS_PER_SECOND", self.clock.ticks_per_second.to_string().into()),
             ("SYNCLINE_MAX_SIZE", self.max_size.to_string().into()),
             ("SYNCLINE_TIMELINE", u8::from(self.timeline).to_string().into()),
-        ]
+        ];
+        variables.extend(self.folder);
+        variables
     }
 }
 

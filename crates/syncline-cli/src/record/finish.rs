@@ -2,37 +2,45 @@
 //! was recorded and what to do next.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io::{Read, Write, stderr};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bytemuck::{Zeroable, bytes_of_mut};
 use syncline_recording::layout::{Header, MAGIC, UNIT, VERSION};
-use syncline_recording::process_files;
 
 use super::folder::Folder;
-use crate::words::{counted, size};
+use crate::words::{counted, size, typed};
 use crate::writers::Writers;
 
-/// Tidies the folder and tells the user, on standard error, what is in it.
-pub fn tidy_and_summarize(folder: &Folder, shown: &Path) {
+/// Tidies the folder and tells the user, on standard error, what is in it. Returns whether a process
+/// found no room on the disk.
+pub fn tidy_and_summarize(folder: &Folder, shown: &Path) -> bool {
     let writers = Writers::of_newer(folder.path());
-    let files = process_files(folder.path()).unwrap_or_default();
-    let files: Vec<_> = files.into_iter().filter_map(ProcessFile::read).collect();
-    for file in files.iter().filter(|file| !writers.has(&file.path, file.header.pid)) {
-        file.cut();
-    }
+    let mut files = Vec::new();
+    let mut full = false;
+    folder.for_each_file("syncline", |path, file, meta| {
+        // What a process leaves that could not begin.
+        full |= meta.len() == 0;
+        let Some(read) = ProcessFile::read(&file, meta) else { return };
+        full |= read.header.disk_full != 0;
+        if !writers.has(&path, read.header.pid) {
+            read.cut(&file, meta);
+        }
+        files.push(read);
+    });
     let running = writers.processes().len();
     if running == 0 {
         folder.close();
     }
     // Standard error may be closed; the recording is complete all the same.
     let _ = stderr().write_all(summary(&files, running, shown).as_bytes());
+    full
 }
 
 fn summary(files: &[ProcessFile], running: usize, folder: &Path) -> String {
-    let folder = folder.display();
+    let (folder, typed) = (folder.display(), typed(folder));
     if files.is_empty() {
         return format!(
             "syncline: nothing was recorded in {folder}: no process made a call that Syncline counts\n\
@@ -43,7 +51,7 @@ fn summary(files: &[ProcessFile], running: usize, folder: &Path) -> String {
     }
     let processes: BTreeSet<u32> = files.iter().map(|file| file.header.pid).collect();
     let threads: u64 = files.iter().map(|file| u64::from(file.header.threads.count)).sum();
-    let bytes: u64 = files.iter().map(ProcessFile::bytes).sum();
+    let bytes: u64 = files.iter().map(|file| file.bytes).sum();
     let mut text = format!(
         "syncline: recorded {} and {} in {folder} ({})\n",
         counted(processes.len() as u64, "process", "processes"),
@@ -52,43 +60,35 @@ fn summary(files: &[ProcessFile], running: usize, folder: &Path) -> String {
     );
     if running > 0 {
         let these = counted(running as u64, "process still runs", "processes still run");
-        text += &format!("syncline: {these} and may add to it; see `syncline top {folder}`\n");
+        text += &format!("syncline: {these} and may add to it; see `syncline top {typed}`\n");
     }
-    text + &format!("syncline: now run `syncline report {folder}`\n")
+    text + &format!("syncline: now run `syncline report {typed}`\n")
 }
 
 /// A process's file, as far as its first page.
 struct ProcessFile {
-    path: PathBuf,
     header: Header,
+    /// The space that it takes on disk.
+    bytes: u64,
 }
 
 impl ProcessFile {
     /// Reads the first page; none if the file is not what its name says.
-    fn read(path: PathBuf) -> Option<ProcessFile> {
+    fn read(mut file: &File, meta: &Metadata) -> Option<ProcessFile> {
         let mut header = Header::zeroed();
-        File::open(&path).ok()?.read_exact(bytes_of_mut(&mut header)).ok()?;
+        file.read_exact(bytes_of_mut(&mut header)).ok()?;
         let ours = header.magic == MAGIC && header.version == VERSION;
-        ours.then_some(ProcessFile { path, header })
+        ours.then_some(ProcessFile { header, bytes: meta.blocks() * 512 })
     }
 
     /// Cuts off what the file could have grown into. Failing leaves a file that is only
     /// longer than it needs to be, and takes no more space.
-    fn cut(&self) {
+    fn cut(&self, file: &File, meta: &Metadata) {
         let used = self.header.arena_used.min(self.header.arena_capacity).checked_mul(UNIT);
-        let Some(length) = used.and_then(|used| used.checked_add(self.header.arena_offset)) else {
-            return;
-        };
-        if let Ok(file) = OpenOptions::new().write(true).open(&self.path)
-            && file.metadata().is_ok_and(|meta| meta.len() > length)
-        {
+        let length = used.and_then(|used| used.checked_add(self.header.arena_offset));
+        if let Some(length) = length.filter(|&length| length < meta.len()) {
             let _ = file.set_len(length);
         }
-    }
-
-    /// The space that it takes on disk.
-    fn bytes(&self) -> u64 {
-        fs::metadata(&self.path).map_or(0, |meta| meta.blocks() * 512)
     }
 }
 

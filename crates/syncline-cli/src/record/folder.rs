@@ -1,32 +1,47 @@
-//! The folder that a recording is written to.
+//! The folder that a recording or a trace is written to.
+//!
+//! Only its owner may look into it, or write. Root may record a program that goes on as somebody
+//! else; the new processes of such a program make their files in a subfolder, as
+//! [`syncline_recording::folder`] says. While root records, the folder can be passed through to
+//! reach that, and neither listed nor written to by others.
 //!
 //! Nothing is ever deleted but a recording: the one that is there becomes `DIR.old`, and
 //! replaces an older one of that name. Whatever else is there is left alone and refused.
 
-use std::fs::{self, Permissions};
-use std::io::{self, ErrorKind};
-use std::os::unix::fs::PermissionsExt;
+mod old;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf, absolute};
 
+use nix::fcntl::{OFlag, open};
 use nix::sys::resource::{Resource, getrlimit};
-use nix::sys::statvfs::statvfs;
-use nix::unistd::getuid;
-use syncline_recording::process_files;
-use syncline_trace::trace_files;
+use nix::sys::stat::{Mode, fchmod, fstat, mkdirat};
+use nix::sys::statvfs::fstatvfs;
+use nix::unistd::{UnlinkatFlags, getuid, unlinkat};
+use syncline_recording::Refusal;
+use syncline_recording::folder::{self, OTHERS};
 
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::writers::Writers;
+use old::{keep_as_old, kind_of};
 
 /// Less than this is too little for a recording of any use, in bytes.
 const LEAST_SPACE: u64 = 16 << 20;
-/// A server that root starts may go on as somebody else, who must be able to write here.
-const MODE_OF_ROOT: u32 = 0o1777;
 /// Addresses and arguments are nobody else's business.
 const MODE: u32 = 0o700;
+/// The same, but others may pass through to the subfolder for them.
+const MODE_WITH_OTHERS: u32 = 0o711;
+/// Everybody may make files there, see none, and take away only their own.
+const MODE_OF_OTHERS: u32 = 0o1733;
 
 /// A folder of our own, empty so far.
 pub struct Folder {
-    path: PathBuf,
+    opened: folder::Folder,
+    /// The subfolder for other users, where root records.
+    others: Option<folder::Folder>,
     made: bool,
 }
 
@@ -38,51 +53,92 @@ impl Folder {
     /// being written, or when the disk or the rights don't allow it.
     pub fn create(path: &Path) -> Result<Folder, Failure> {
         let path = absolute(path).map_err(|e| Failure::new(RECORD_FAILED, e))?;
-        let made = match contents(&path)? {
-            Contents::Nothing => true,
-            Contents::EmptyFolder => false,
-            Contents::Recording => {
+        let made = match kind_of(&path)? {
+            Kind::Nothing => true,
+            Kind::EmptyFolder => false,
+            Kind::Recording => {
                 keep_as_old(&path)?;
                 true
             }
-            Contents::Other => return Err(not_ours(&path)),
+            Kind::Other => return Err(not_ours(&path)),
         };
-        if made {
-            make(&path)?;
-        }
-        let folder = Folder { path: path.canonicalize().unwrap_or(path), made };
-        folder.check_space().inspect_err(|_| folder.discard())?;
+        let opened = if made { make(&path)? } else { open_empty(&path)? };
+        let mut folder = Folder { opened, others: None, made };
+        let prepared = folder.check_space().and_then(|()| folder.let_others_in());
+        prepared.inspect_err(|_| folder.discard())?;
         Ok(folder)
     }
 
     /// Its path, absolute.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.opened.path()
+    }
+
+    /// The open folder.
+    pub fn opened(&self) -> &folder::Folder {
+        &self.opened
+    }
+
+    /// What the library in the program is told of it; `variable` gets its path.
+    ///
+    /// # Errors
+    /// With [`RECORD_FAILED`], if the kernel refuses to tell.
+    pub fn variables(
+        &self,
+        variable: &'static str,
+    ) -> Result<[(&'static str, OsString); 3], Failure> {
+        let stat = fstat(&self.opened).map_err(|e| Failure::new(RECORD_FAILED, e))?;
+        let others = self.others.as_ref().and_then(|others| others.path().file_name());
+        Ok([
+            (variable, self.path().into()),
+            ("SYNCLINE_FOLDER", format!("{}:{}", stat.st_dev, stat.st_ino).into()),
+            ("SYNCLINE_OTHERS", others.unwrap_or_default().into()),
+        ])
+    }
+
+    /// Calls a function with each file that has this ending and can be opened.
+    pub fn for_each_file(&self, ending: &str, mut each: impl FnMut(PathBuf, File, &Metadata)) {
+        for path in folder::files(self.path(), ending).unwrap_or_default() {
+            let in_others = path.parent() != Some(self.path());
+            let folder = if in_others { self.others.as_ref() } else { Some(&self.opened) };
+            if let (Some(folder), Some(name)) = (folder, path.file_name())
+                && let Ok((file, meta)) = folder.file(name, true)
+            {
+                each(path, file, &meta);
+            }
+        }
     }
 
     /// Takes back what [`Folder::create`] made. What can't be taken back is empty and harmless.
     pub fn discard(&self) {
+        self.close();
         if self.made {
-            let _ = fs::remove_dir(&self.path);
+            let _ = fs::remove_dir(self.path());
         }
     }
 
-    /// Once nobody writes any more, nobody else needs to.
+    /// Once nobody writes any more, nobody else needs to come in.
     pub fn close(&self) {
-        if self.made && getuid().is_root() {
-            let _ = fs::set_permissions(&self.path, Permissions::from_mode(0o755));
+        let Some(others) = &self.others else { return };
+        let name = others.path().file_name().unwrap_or_default();
+        // One that is not empty has recordings in it.
+        if unlinkat(&self.opened, name, UnlinkatFlags::RemoveDir).is_err() {
+            let _ = fchmod(others, Mode::from_bits_truncate(MODE));
+        }
+        if self.made {
+            let _ = fchmod(&self.opened, Mode::from_bits_truncate(MODE));
         }
     }
 
     fn check_space(&self) -> Result<(), Failure> {
         // What can't be asked for will be found out by writing.
-        let free = statvfs(&self.path)
+        let free = fstatvfs(&self.opened)
             .map_or(u64::MAX, |fs| fs.blocks_available().saturating_mul(fs.fragment_size()));
         if free < LEAST_SPACE {
             let message = format!(
                 "only {} KiB are free for {}, and a recording needs {} MiB",
                 free >> 10,
-                self.path.display(),
+                self.path().display(),
                 LEAST_SPACE >> 20
             );
             return Err(Failure::message(RECORD_FAILED, message)
@@ -90,6 +146,30 @@ impl Folder {
         }
         Ok(())
     }
+
+    /// Makes the subfolder for other users, where there may be any.
+    fn let_others_in(&mut self) -> Result<(), Failure> {
+        if !getuid().is_root() {
+            return Ok(());
+        }
+        let name = unguessable().map_err(|e| failed("make", self.path(), e))?;
+        let path = self.path().join(&name);
+        let others = make_in(&self.opened, &name, &path)?;
+        let allow = |folder: &folder::Folder, mode| {
+            fchmod(folder, Mode::from_bits_truncate(mode))
+                .map_err(|e| failed("open up", folder.path(), e.into()))
+        };
+        allow(&others, MODE_OF_OTHERS)?;
+        self.others = Some(others);
+        if self.made { allow(&self.opened, MODE_WITH_OTHERS) } else { Ok(()) }
+    }
+}
+
+/// The subfolder's name, which nobody can guess.
+fn unguessable() -> io::Result<OsString> {
+    let mut number = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut number)?;
+    Ok(format!("{OTHERS}{:032x}", u128::from_ne_bytes(number)).into())
 }
 
 /// The size that a process's file may have: what was asked for, or less where a limit on
@@ -113,82 +193,58 @@ pub fn largest_file(asked: u64) -> Result<u64, Failure> {
     Ok(size)
 }
 
-enum Contents {
+/// Notes in a folder with a recording, if it is one, that a later run into it recorded nothing:
+/// nobody is to take that recording for the later run's.
+pub fn note_refusal(path: &Path, command: &[OsString], why: &Failure) {
+    let is_recording = matches!(kind_of(path), Ok(Kind::Recording));
+    if !is_recording || !Writers::of(path).processes().is_empty() {
+        return;
+    }
+    let command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let refusal = Refusal { command, why: why.what() };
+    // Where nothing can be written, nothing can be said either.
+    let _ = folder::Folder::open(path).and_then(|folder| refusal.write(&folder));
+}
+
+/// What is at the folder's path.
+enum Kind {
     Nothing,
     EmptyFolder,
     Recording,
     Other,
 }
 
-fn contents(path: &Path) -> Result<Contents, Failure> {
-    let mut entries = match fs::read_dir(path) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == ErrorKind::NotFound && path.symlink_metadata().is_err() => {
-            return Ok(Contents::Nothing);
-        }
-        Err(e) if matches!(e.kind(), ErrorKind::NotADirectory | ErrorKind::NotFound) => {
-            return Ok(Contents::Other);
-        }
-        Err(e) => return Err(failed("read", path, e)),
-    };
-    Ok(if path.join("session.json").is_file() || process_files(path).is_ok() {
-        Contents::Recording
-    } else if entries.next().is_none() {
-        Contents::EmptyFolder
+fn make(path: &Path) -> Result<folder::Folder, Failure> {
+    let parent = path.parent().unwrap_or(Path::new("/"));
+    let name = path.file_name().ok_or_else(|| not_ours(path))?;
+    let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+    let opened = open(parent, flags, Mode::empty()).map_err(|e| failed("make", path, e.into()))?;
+    let path = parent.canonicalize().unwrap_or_else(|_| parent.to_owned()).join(name);
+    make_in(&opened, name, &path)
+}
+
+fn make_in(parent: &impl AsFd, name: &OsStr, path: &Path) -> Result<folder::Folder, Failure> {
+    mkdirat(parent, name, Mode::from_bits_truncate(MODE))
+        .map_err(|e| failed("make", path, e.into()))?;
+    folder::Folder::open_in(parent.as_fd(), name, path).map_err(|e| Failure::new(RECORD_FAILED, e))
+}
+
+/// A folder that the user made. It keeps its rights, so it must be safe with them.
+fn open_empty(path: &Path) -> Result<folder::Folder, Failure> {
+    const WRITABLE_BY_ALL: u32 = 0o002;
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let opened = folder::Folder::open(&path).map_err(|e| Failure::new(RECORD_FAILED, e))?;
+    let mode = fstat(&opened).map_or(WRITABLE_BY_ALL, |stat| stat.st_mode);
+    let why = if opened.owner() != getuid().as_raw() {
+        format!("it belongs to user {}", opened.owner())
+    } else if mode & WRITABLE_BY_ALL != 0 {
+        "everybody may write to it".to_owned()
     } else {
-        Contents::Other
-    })
-}
-
-fn keep_as_old(path: &Path) -> Result<(), Failure> {
-    if let Some(process) = Writers::of(path).processes().first() {
-        let message = format!("process {process} is still being recorded to {}", path.display());
-        return Err(Failure::message(RECORD_FAILED, message)
-            .hint("end it, or choose another folder with -o"));
-    }
-    let old = old(path);
-    match contents(&old)? {
-        Contents::Nothing => {}
-        Contents::EmptyFolder | Contents::Recording => remove(&old)?,
-        Contents::Other => return Err(not_ours(&old)),
-    }
-    fs::rename(path, &old).map_err(|e| failed("move away", path, e))
-}
-
-fn old(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".old");
-    name.into()
-}
-
-/// Removes a recording, and nothing but a recording.
-fn remove(folder: &Path) -> Result<(), Failure> {
-    let mut files = process_files(folder).unwrap_or_default();
-    files.extend(trace_files(folder).unwrap_or_default());
-    files.extend(["session.json", "session.json.next"].map(|name| folder.join(name)));
-    // Traces of this recording, as `syncline inspect --from` left them.
-    for trace in ["trace", "trace.old"].map(|name| folder.join(name)) {
-        if trace.is_dir() {
-            remove(&trace)?;
-        }
-    }
-    for file in files {
-        match fs::remove_file(&file) {
-            Err(e) if e.kind() != ErrorKind::NotFound => return Err(failed("remove", &file, e)),
-            _ => {}
-        }
-    }
-    fs::remove_dir(folder).map_err(|e| match e.kind() {
-        ErrorKind::DirectoryNotEmpty => not_ours(folder),
-        _ => failed("remove", folder, e),
-    })
-}
-
-fn make(path: &Path) -> Result<(), Failure> {
-    let mode = if getuid().is_root() { MODE_OF_ROOT } else { MODE };
-    fs::create_dir(path)
-        .and_then(|()| fs::set_permissions(path, Permissions::from_mode(mode)))
-        .map_err(|e| failed("make", path, e))
+        return Ok(opened);
+    };
+    let message = format!("{} is no place for a recording: {why}", path.display());
+    Err(Failure::message(RECORD_FAILED, message)
+        .hint("name a folder with -o that isn't there yet, such as one inside it"))
 }
 
 fn failed(what: &str, path: &Path, error: io::Error) -> Failure {
@@ -203,33 +259,4 @@ fn not_ours(path: &Path) -> Failure {
         path.display()
     );
     Failure::message(RECORD_FAILED, message).hint("move it away, or choose another folder with -o")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_recording_goes_with_its_traces_and_with_nothing_else() {
-        let all = tempfile::tempdir().expect("a folder");
-        let make = |extra: &str| {
-            let folder = all.path().join("recording.old");
-            fs::create_dir_all(folder.join("trace")).expect("a folder");
-            for file in ["session.json", "1.syncline", "trace/session.json", "trace/1.trace"] {
-                fs::write(folder.join(file), "").expect("a file");
-            }
-            fs::write(folder.join(extra), "").expect("a file");
-            folder
-        };
-        let ours = make("trace/2.trace");
-        assert!(remove(&ours).is_ok() && !ours.exists());
-        let foreign = make("trace/notes.txt");
-        assert!(remove(&foreign).is_err());
-        assert!(foreign.join("trace/notes.txt").exists());
-    }
-
-    #[test]
-    fn the_old_name_keeps_the_folder() {
-        assert_eq!(old(Path::new("/tmp/a.b/c")), Path::new("/tmp/a.b/c.old"));
-    }
 }

@@ -14,6 +14,7 @@ mod inherited;
 mod library;
 mod privilege;
 mod program;
+mod sanitizer;
 mod session;
 
 use std::ffi::{OsStr, OsString};
@@ -21,18 +22,19 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use syncline_recording::Ending;
+use syncline_recording::{Ending, Error};
 
 use crate::args;
-use crate::failure::Failure;
+use crate::failure::{Failure, RECORD_FAILED};
 use environment::Environment;
 
 pub use child::hear_signals;
 pub use clock::Clock;
 pub use environment::preload;
-pub use folder::{Folder, largest_file};
+pub use folder::{Folder, largest_file, note_refusal};
 pub use inherited::Signals;
 pub use library::find as find_library;
+pub use program::refuse_leak_checker;
 
 /// The library that records.
 const LIBRARY: &str = "libsyncline_preload.so";
@@ -49,23 +51,36 @@ pub fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
     Ok(program)
 }
 
-/// Records, and gives the program's own exit status.
+/// Records, and gives the program's own exit status, unless the recording is incomplete.
 pub fn run(args: &args::Record) -> Result<ExitCode, Failure> {
-    let program = find_program(&args.program.command[0])?;
-    let library = find_library(LIBRARY, OVERRIDE)?;
-    let max_size = largest_file(args.max_size)?;
+    let command = &args.program.command;
+    let prepared = prepare(args).inspect_err(|why| note_refusal(&args.output, command, why));
+    let (program, library, max_size) = prepared?;
     let folder = Folder::create(&args.output)?;
     let environment = Environment {
         library,
-        folder: folder.path().to_owned(),
+        folder: folder.variables("SYNCLINE_RECORDING")?,
         clock: Clock::choose(),
         max_size,
         timeline: args.timeline,
     };
 
-    let ending = run_in(&folder, &program, &args.program.command, environment.variables())?;
-    finish::tidy_and_summarize(&folder, &args.output);
-    Ok(exit_code(ending))
+    let run = run_in(&folder, &program, command, environment.variables())?;
+    let full = finish::tidy_and_summarize(&folder, &args.output);
+    run.exit_code(full)
+}
+
+/// What can be refused before anything is touched.
+fn prepare(args: &args::Record) -> Result<(PathBuf, PathBuf, u64), Failure> {
+    let program = find_program(&args.program.command[0])?;
+    Ok((program, find_library(LIBRARY, OVERRIDE)?, largest_file(args.max_size)?))
+}
+
+/// A program that has ended.
+pub struct Run {
+    ending: Ending,
+    /// Why its end is not in `session.json`, if it isn't.
+    unsaved: Option<Error>,
 }
 
 /// Runs a program that writes to the folder, with these variables besides its own, and keeps
@@ -78,21 +93,43 @@ pub fn run_in(
     program: &Path,
     command: &[OsString],
     variables: impl IntoIterator<Item = (&'static str, OsString)>,
-) -> Result<Ending, Failure> {
+) -> Result<Run, Failure> {
     let started = Instant::now();
     let child = child::start(program, command, variables).inspect_err(|_| folder.discard())?;
     let mut session = session::begin(command, child.pid());
-    session::write(&session, folder.path());
+    session::write(&session, folder);
     let ending = child.wait()?;
 
     session.seconds = Some(started.elapsed().as_secs_f64());
     session.ending = Some(ending);
-    session::write(&session, folder.path());
-    Ok(ending)
+    let unsaved = session.write(folder.opened()).err();
+    Ok(Run { ending, unsaved })
+}
+
+impl Run {
+    /// The program's exit status, if all that it did is recorded; `full` says that a process found no
+    /// room on the disk.
+    ///
+    /// # Errors
+    /// With [`RECORD_FAILED`] if not, which says how the program ended.
+    pub fn exit_code(self, full: bool) -> Result<ExitCode, Failure> {
+        let why = match (full, self.unsaved) {
+            (true, _) => "the disk was full".to_owned(),
+            (false, Some(error)) => error.to_string(),
+            (false, None) => return Ok(exit_code(self.ending)),
+        };
+        let ended = match self.ending {
+            Ending::Status(status) => format!("ended with status {status}"),
+            Ending::Signal(signal) => format!("was ended by signal {signal}"),
+        };
+        let message = format!("what was recorded is incomplete: {why}; the program {ended}");
+        Err(Failure::message(RECORD_FAILED, message)
+            .hint("make room, or choose a folder on another disk with -o"))
+    }
 }
 
 /// The exit status that says how the program ended.
-pub fn exit_code(ending: Ending) -> ExitCode {
+fn exit_code(ending: Ending) -> ExitCode {
     match ending {
         Ending::Status(status) => ExitCode::from(status as u8),
         Ending::Signal(signal) => ExitCode::from(128 + signal as u8),

@@ -72,6 +72,25 @@ fn executable(file: &Path) -> Result<(), Failure> {
 /// # Errors
 /// With [`CANNOT_RECORD`] and the reason; with [`NOT_FOUND`] if its interpreter is missing.
 pub fn check(program: &Path) -> Result<(), Failure> {
+    check_executable(program, |program| {
+        elf::check(program)?;
+        privilege::check(program)
+    })
+}
+
+/// Makes sure that a library may stand in front of this program's allocator.
+///
+/// # Errors
+/// As [`check`].
+pub fn refuse_leak_checker(program: &Path) -> Result<(), Failure> {
+    check_executable(program, elf::check_allocator)
+}
+
+/// Checks the executable behind a program, which may be a script.
+fn check_executable(
+    program: &Path,
+    check: impl Fn(&Path) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let mut program = program.to_owned();
     for _ in 0..SCRIPT_LEVELS {
         let mut start = [0; FIRST_LINE];
@@ -80,10 +99,7 @@ pub fn check(program: &Path) -> Result<(), Failure> {
             return Ok(());
         };
         program = match kind(&start[..length]) {
-            Kind::Elf => {
-                elf::check(&program)?;
-                return privilege::check(&program);
-            }
+            Kind::Elf => return check(&program),
             Kind::Script(interpreter) => find(&interpreter).map_err(|failure| {
                 let script = program.display();
                 failure.hint(format!("the first line of {script} names its interpreter"))

@@ -2,12 +2,13 @@
 
 use std::ffi::OsString;
 use std::io::{Write, stderr};
-use std::path::Path;
 use std::thread::available_parallelism;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use nix::sys::utsname::uname;
 use syncline_recording::Session;
+
+use super::folder::Folder;
 
 /// The session of a program that was just started.
 pub fn begin(command: &[OsString], pid: u32) -> Session {
@@ -25,10 +26,10 @@ pub fn begin(command: &[OsString], pid: u32) -> Session {
     }
 }
 
-/// Writes it. The program runs by now, and what it did is worth more than this file: where
-/// the folder is gone or its disk is full, that is said and the program left to run.
-pub fn write(session: &Session, folder: &Path) {
-    if let Err(error) = session.write(folder) {
+/// Writes it at the program's start. The program runs by now, and what it did is worth more than
+/// this file: where the folder is gone or its disk is full, that is said and the program left to run.
+pub fn write(session: &Session, folder: &Folder) {
+    if let Err(error) = session.write(folder.opened()) {
         // Standard error may be closed, and there is nowhere else to say so.
         let _ = writeln!(stderr(), "syncline: {error}");
     }

@@ -8,6 +8,7 @@ use anyhow::Result;
 use syncline_analysis::model::{Data, Inspected};
 use syncline_analysis::{Analysis, InFile, Inspections};
 use syncline_independence::{Advice, Lock, LockFacts, Options, Proposal, facts, named};
+use syncline_recording::command_line;
 use syncline_trace::{Trace, trace_files};
 
 use crate::inspect::Named;
@@ -133,34 +134,12 @@ pub fn complete_commands(analysis: &mut Analysis, recording: &Path) {
         }
         let recording = recording.to_string_lossy();
         let words = ["--from", &recording, "--"].map(str::to_owned);
-        let words = words.iter().chain(program).map(|word| quoted(word));
-        let command = format!("{COMMAND} {}", words.collect::<Vec<_>>().join(" "));
+        let words: Vec<&String> = words.iter().chain(program).collect();
+        let command = format!("{COMMAND} {}", command_line(&words));
         for question in process.findings.iter_mut().filter_map(|f| f.open_question.as_mut()) {
             if question.command == COMMAND {
                 question.command.clone_from(&command);
             }
         }
-    }
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_only_where_a_shell_would_take_them_apart() {
-        assert_eq!(quoted("./app"), "./app");
-        assert_eq!(quoted("a b"), "'a b'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
     }
 }

@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use syncline_analysis::{Live, Options};
-use syncline_recording::Session;
+use syncline_recording::{Session, command_line};
 
 use crate::args;
 use crate::failure::{Failure, REPORT_FAILED};
+use crate::words::typed;
 use crate::writers::Writers;
 use view::View;
 
@@ -51,7 +52,7 @@ impl Watch {
             let shown = recording.display();
             let message = format!("the program of {shown} has ended");
             return Err(Failure::message(REPORT_FAILED, message)
-                .hint(format!("`syncline report {shown}` shows what was recorded")));
+                .hint(format!("`syncline report {}` shows what was recorded", typed(recording))));
         }
         Ok(watch)
     }
@@ -63,7 +64,7 @@ impl Watch {
         if self.command.is_empty()
             && let Ok(Some(session)) = Session::read(folder(&self.recording))
         {
-            self.command = session.command.join(" ");
+            self.command = command_line(&session.command);
         }
         Ok(View::of(&rates))
     }
@@ -77,8 +78,7 @@ impl Watch {
 
     /// What to say when the program has ended.
     fn farewell(&self) -> String {
-        let recording = self.recording.display();
-        format!("the program has ended; now run `syncline report {recording}`")
+        format!("the program has ended; now run `syncline report {}`", typed(&self.recording))
     }
 }
 

@@ -9,8 +9,9 @@ mod show;
 mod target;
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{self, Write, stderr, stdout};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering::Relaxed;
@@ -126,7 +127,9 @@ fn record(
     interrupted: impl Fn() -> bool + Copy,
 ) -> Result<Option<Process>, Failure> {
     let failed = |e: io::Error| Failure::new(RECORD_FAILED, e);
-    let folder = tempfile::tempdir().map_err(failed)?;
+    // The program may go on as another user, who has to come through.
+    let passable = Permissions::from_mode(0o711);
+    let folder = tempfile::Builder::new().permissions(passable).tempdir().map_err(failed)?;
     let recording = folder.path().join("recording");
     let mut command = Command::new(std::env::current_exe().map_err(failed)?);
     command.arg("record").arg("-o").arg(&recording).arg("--");
@@ -134,7 +137,7 @@ fn record(
     once(&mut command, args.measuring.load().as_ref(), None, interrupted)
         .map_err(|failed| explain(&OsString::from("the program"), failed))?;
     match Analysis::load(&recording, &Options::default()) {
-        Err(Error::Empty(_)) => Ok(None),
+        Err(Error::Empty(_) | Error::Nothing { .. }) => Ok(None),
         _ => load(&recording).map(Some),
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 
 use syncline_analysis::model::Process;
+use syncline_recording::command_line;
 use syncline_try::{Comparison, Interval, Verdict};
 
 use super::search::{Search, Tried};
@@ -89,7 +90,7 @@ fn said(comparison: &Comparison) -> String {
 /// What a policy says of itself.
 pub fn comment(search: &Search<'_>, command: &[OsString]) -> Vec<String> {
     let command: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
-    let mut lines = vec![format!("Measured by `syncline tune` on: {}", command.join(" "))];
+    let mut lines = vec![format!("Measured by `syncline tune` on: {}", command_line(&command))];
     if let Some(total) = search.total.as_ref().and_then(|outcome| outcome.others.first()) {
         lines.push(format!("All rules together: {}", said(total)));
     }

@@ -26,7 +26,7 @@ const EM_X86_64: u32 = 62;
 pub fn create() -> Option<Mapped> {
     let options = options::get()?;
     let file =
-        ProcessFile::create(options.folder(), "syncline", options.max_size, HEADER_SIZE).ok()?;
+        ProcessFile::create(&options.folder, "syncline", options.max_size, HEADER_SIZE).ok()?;
     // SAFETY: the first page is mapped, real and zero, and nobody else knows it yet.
     unsafe { fill_header(file.base.cast(), file.size, options) };
     Some(Mapped::new(file.base))

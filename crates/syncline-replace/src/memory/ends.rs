@@ -83,8 +83,7 @@ fn notice() -> bool {
         set_stage(NOTICED);
         let value = (&raw const KEY).cast();
         // SAFETY: the key was made, and nobody deletes it meanwhile.
-        noticed =
-            preserving_errno(|| unsafe { libc::pthread_setspecific(key - 1, value) }) == 0;
+        noticed = preserving_errno(|| unsafe { libc::pthread_setspecific(key - 1, value) }) == 0;
     }
     USERS.fetch_sub(1, SeqCst);
     noticed

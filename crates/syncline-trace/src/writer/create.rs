@@ -6,7 +6,7 @@ use core::sync::atomic::{Ordering, fence};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 use rustix::process::{getpid, getppid};
-use syncline_interpose::{ProcessFile, describe_program};
+use syncline_interpose::{Folder, ProcessFile, describe_program};
 use syncline_recording::layout::{BYTE_ORDER, ModuleRecord, Region};
 
 use super::file::File;
@@ -20,8 +20,8 @@ const EM_X86_64: u32 = 62;
 /// What a new file begins with.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
-    /// The folder of the trace, absolute.
-    pub folder: &'a [u8],
+    /// The folder of the trace.
+    pub folder: &'a Folder,
     /// Bytes that the file may become.
     pub max_size: u64,
     /// [`Header::clock`]
@@ -42,18 +42,16 @@ impl File {
     /// # Errors
     /// The system's, if the file can't be made, or less than 16 MiB of it.
     pub fn create(start: &Start<'_>) -> Result<File, Errno> {
-        let file = ProcessFile::create(start.folder, "trace", start.max_size, HEADER_SIZE)?;
         // SAFETY: a new mapping at an address of the kernel's choice.
         let alive = unsafe {
             mmap_anonymous(null_mut(), 4096, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)
-        };
+        }?;
         // SAFETY: the page was just mapped, and nobody else knows it.
-        let alive = alive.and_then(|page| unsafe {
-            madvise(page, 4096, Advice::LinuxWipeOnFork)?;
-            page.cast::<u32>().write(1);
-            Ok(page)
-        });
-        let alive = alive.inspect_err(|_| file.remove())?;
+        unsafe {
+            madvise(alive, 4096, Advice::LinuxWipeOnFork)?;
+            alive.cast::<u32>().write(1);
+        }
+        let file = ProcessFile::create(start.folder, "trace", start.max_size, HEADER_SIZE)?;
         // SAFETY: the first page is mapped, real and zero, and nobody else knows it yet.
         unsafe { fill_header(file.base.cast(), file.size, start) };
         Ok(File::new(file.base, alive.cast()))

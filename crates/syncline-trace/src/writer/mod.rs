@@ -30,3 +30,4 @@ pub use create::Start;
 pub use file::File;
 
 pub use crate::packed::Contents;
+pub use syncline_interpose::Folder;

@@ -139,7 +139,8 @@ fn noise_and_other_files() {
     let mut random = fastrand::Rng::with_seed(3);
     for length in [0, 1, 7, 8, 4095, 4096, 70_000] {
         let mut noise: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(length).collect();
-        assert!(matches!(read(&path, &noise, "noise"), Err(Error::Foreign(_))));
+        let outcome = read(&path, &noise, "noise");
+        assert!(matches!(outcome, Err(Error::Foreign(_) | Error::NoRoom(_))));
         if length >= 8 {
             noise[..8].copy_from_slice(b"SYNTRACE");
             assert!(read(&path, &noise, "noise after the magic").is_err());

@@ -184,8 +184,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         if !self.queues[place].tail.exchange(None, Some(M::refer(entry)), AcqRel) {
             return false;
         }
-        let taken =
-            place == 0 || self.try_acquire_at(above(place), self.enter_above(place, entry));
+        let taken = place == 0 || self.try_acquire_at(above(place), self.enter_above(place, entry));
         if !taken {
             self.leave(place, entry, CLIMB);
         }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use syncline_recording::Class;
+use syncline_recording::{Class, command_line};
 
 use super::table::{Paint, cell, printable};
 use super::{Style, heading, more, table};
@@ -24,7 +24,7 @@ const LEAST_SHARE: f64 = 0.1;
 /// # Errors
 /// Those of `out`.
 pub fn diff(diff: &Diff, out: &mut impl Write, style: &Style) -> io::Result<()> {
-    let command = |run: &Run| printable(&run.arguments.join(" "));
+    let command = |run: &Run| printable(&command_line(&run.arguments));
     let (before, after) = (&diff.before, &diff.after);
     writeln!(out, "{}", Paint::Dim.on(&format!("before  {}", command(before)), style))?;
     writeln!(out, "{}\n", Paint::Dim.on(&format!("after   {}", command(after)), style))?;

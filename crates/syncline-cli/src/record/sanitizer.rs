@@ -1,0 +1,103 @@
+//! Programs that were built with a sanitizer.
+//!
+//! The runtimes of the sanitizers stand in front of the C library's functions themselves, and want
+//! to stand first. AddressSanitizer's ends the program where it doesn't; ThreadSanitizer's and
+//! MemorySanitizer's would not see what our library passes on to the C library, and report races and
+//! reads that there are none of. LeakSanitizer's only minds that there is another allocator in front of
+//! the program's, which is what `inspect` brings. UndefinedBehaviorSanitizer's minds nothing.
+//!
+//! A program built so calls its runtime's initial function, which a shared runtime defines or the
+//! program itself. A weak reference to it is that of code which only asks whether it is there.
+
+use object::elf::{DT_NEEDED, FileHeader64, SHT_DYNSYM, STB_WEAK};
+use object::read::StringTable;
+use object::read::elf::{Dyn, FileHeader, Sym};
+use object::{Endianness, ReadRef};
+
+/// A sanitizer, by the option of the compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sanitizer {
+    Address,
+    HardwareAddress,
+    Leak,
+    Memory,
+    Thread,
+}
+
+/// Each with its initial function, and how its shared runtime is called by GCC and by Clang.
+const KNOWN: [(Sanitizer, &[u8], [&[u8]; 2]); 5] = [
+    (Sanitizer::Address, b"__asan_init", [b"libasan.so", b"libclang_rt.asan"]),
+    (Sanitizer::HardwareAddress, b"__hwasan_init", [b"libhwasan.so", b"libclang_rt.hwasan"]),
+    (Sanitizer::Memory, b"__msan_init", [b"libmsan.so", b"libclang_rt.msan"]),
+    (Sanitizer::Thread, b"__tsan_init", [b"libtsan.so", b"libclang_rt.tsan"]),
+    // The last: AddressSanitizer has it in itself.
+    (Sanitizer::Leak, b"__lsan_init", [b"liblsan.so", b"libclang_rt.lsan"]),
+];
+
+impl Sanitizer {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sanitizer::Address => "AddressSanitizer",
+            Sanitizer::HardwareAddress => "HWAddressSanitizer",
+            Sanitizer::Leak => "LeakSanitizer",
+            Sanitizer::Memory => "MemorySanitizer",
+            Sanitizer::Thread => "ThreadSanitizer",
+        }
+    }
+
+    /// The compiler's option.
+    pub fn option(self) -> &'static str {
+        match self {
+            Sanitizer::Address => "-fsanitize=address",
+            Sanitizer::HardwareAddress => "-fsanitize=hwaddress",
+            Sanitizer::Leak => "-fsanitize=leak",
+            Sanitizer::Memory => "-fsanitize=memory",
+            Sanitizer::Thread => "-fsanitize=thread",
+        }
+    }
+}
+
+/// The sanitizer that a program was built with, if any.
+pub fn find<'data, R: ReadRef<'data>>(
+    header: &FileHeader64<Endianness>,
+    data: R,
+) -> object::Result<Option<Sanitizer>> {
+    let endian = header.endian()?;
+    let sections = header.sections(endian, data)?;
+    let symbols = sections.symbols(endian, data, SHT_DYNSYM)?;
+    let defined = |known: &[u8]| {
+        symbols.iter().any(|symbol| {
+            let counts = !symbol.is_undefined(endian) || symbol.st_bind() != STB_WEAK;
+            counts && symbol.name(endian, symbols.strings()) == Ok(known)
+        })
+    };
+    let needed = needed(header, data)?;
+    let is_needed = |names: [&[u8]; 2]| {
+        needed.iter().any(|library| names.iter().any(|name| library.starts_with(name)))
+    };
+    let found = KNOWN.iter().find(|(_, initial, names)| defined(initial) || is_needed(*names));
+    Ok(found.map(|&(sanitizer, ..)| sanitizer))
+}
+
+/// The names of the libraries that a program needs.
+fn needed<'data, R: ReadRef<'data>>(
+    header: &FileHeader64<Endianness>,
+    data: R,
+) -> object::Result<Vec<&'data [u8]>> {
+    let endian = header.endian()?;
+    let sections = header.sections(endian, data)?;
+    let Some((entries, strings)) = sections.dynamic(endian, data)? else { return Ok(Vec::new()) };
+    let strings = sections.strings(endian, data, strings)?;
+    let name = |entry: &object::elf::Dyn64<Endianness>| name(entry, endian, strings);
+    Ok(entries.iter().filter_map(name).collect())
+}
+
+fn name<'data, R: ReadRef<'data>>(
+    entry: &object::elf::Dyn64<Endianness>,
+    endian: Endianness,
+    strings: StringTable<'data, R>,
+) -> Option<&'data [u8]> {
+    let is_library = entry.d_tag(endian) == DT_NEEDED;
+    is_library.then(|| entry.string(endian, strings).ok()).flatten()
+}

@@ -1,0 +1,216 @@
+//! The folder of a recording or a trace, as a recorded process finds it, and a new file in it.
+//!
+//! Only its owner may use the folder. A process that has given its rights away can't make its file
+//! there, so it takes the subfolder that `record` made for such processes: everybody may make files
+//! in that who knows its name, and only recorded processes are told it. A handle on the folder that
+//! was opened while the process still had its rights would not do: the kernel asks for rights when a
+//! file is made, daemons close descriptors that they don't know, and a new program would find an
+//! open descriptor that it did not ask for.
+//!
+//! The path may lead elsewhere by now: the process may be in another mount namespace, or somebody
+//! who may write to a folder above has put something else there. So the folder is known by its
+//! identity, and files are made relative to a handle on it.
+//!
+//! Nothing here calls libc, whose functions a program can replace, but for reading the environment.
+
+use core::ffi::CStr;
+
+use rustix::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, fchmod, fstat, openat, unlinkat};
+use rustix::io::Errno;
+
+/// Bytes of the longest path of a folder.
+const LONGEST_PATH: usize = 4000;
+/// Two numbers, an ending and a zero byte take less, and so does the subfolder's name.
+const NAME_ROOM: usize = 64;
+/// Files that one process number may have.
+const IMAGES: u32 = 100_000;
+/// Readable and writable by its owner alone.
+const MODE: Mode = Mode::from_raw_mode(0o600);
+
+/// The folder that this process is to write to.
+#[derive(Clone, Copy, Debug)]
+pub struct Folder {
+    /// Both end in a zero byte.
+    path: [u8; LONGEST_PATH],
+    /// The subfolder's name; empty if there is none.
+    others: [u8; NAME_ROOM],
+    /// Its device and its number there; zeros if that is not known.
+    identity: (u64, u64),
+}
+
+impl Folder {
+    /// No folder: nothing can be made in it.
+    pub const NONE: Folder =
+        Folder { path: [0; LONGEST_PATH], others: [0; NAME_ROOM], identity: (0, 0) };
+
+    /// The folder with this path, without a subfolder; none if the path is too long.
+    pub fn new(path: &[u8]) -> Option<Folder> {
+        let mut folder = Folder::NONE;
+        copy(path, &mut folder.path)?;
+        Some(folder)
+    }
+
+    /// The folder whose path this variable has. `SYNCLINE_FOLDER` has its identity, as
+    /// `DEVICE:NUMBER`, and `SYNCLINE_OTHERS` the name of the subfolder.
+    pub fn from_environment(variable: &CStr) -> Option<Folder> {
+        let mut folder = Folder::new(value(variable)?)?;
+        if let Some(others) = value(c"SYNCLINE_OTHERS") {
+            copy(others, &mut folder.others)?;
+        }
+        if let Some(identity) = value(c"SYNCLINE_FOLDER") {
+            let (device, number) = str::from_utf8(identity).ok()?.split_once(':')?;
+            folder.identity = (device.parse().ok()?, number.parse().ok()?);
+        }
+        Some(folder)
+    }
+
+    /// Makes `PID.ENDING`, or the next of `PID.N.ENDING` that is not there yet.
+    pub(crate) fn create(&self, pid: u32, ending: &str) -> Result<Created, Errno> {
+        let folder = open(CWD, &self.path)?;
+        let found = fstat(&folder)?;
+        if self.identity != (0, 0) && self.identity != (found.st_dev, found.st_ino) {
+            return Err(Errno::STALE);
+        }
+        match make(&folder, pid, ending) {
+            Ok((file, name)) => Ok(Created { file, folder, name }),
+            Err(Errno::ACCESS) if self.others[0] != 0 => {
+                let folder = open(folder.as_fd(), &self.others)?;
+                let (file, name) = make(&folder, pid, ending)?;
+                Ok(Created { file, folder, name })
+            }
+            Err(e) => Err(e),
+        }
+    }
+}
+
+fn value(name: &CStr) -> Option<&'static [u8]> {
+    // SAFETY: at a program's start nobody else changes the environment.
+    unsafe {
+        let value = libc::getenv(name.as_ptr());
+        (!value.is_null()).then(|| CStr::from_ptr(value).to_bytes())
+    }
+}
+
+/// Copies text to a field of zeros, of which one stays behind it.
+fn copy(text: &[u8], field: &mut [u8]) -> Option<()> {
+    let end = field.len() - 1;
+    field[..end].get_mut(..text.len())?.copy_from_slice(text);
+    Some(())
+}
+
+/// Opens a folder, and no link to one. What it is opened for needs no right to read it.
+fn open(parent: BorrowedFd<'_>, name: &[u8]) -> Result<Handle, Errno> {
+    let name = CStr::from_bytes_until_nul(name).map_err(|_| Errno::NAMETOOLONG)?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    loop {
+        match openat(parent, name, flags, Mode::empty()) {
+            Err(Errno::INTR) => {}
+            opened => return opened.map(Handle::new),
+        }
+    }
+}
+
+fn make(folder: &Handle, pid: u32, ending: &str) -> Result<(Handle, Name), Errno> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR;
+    let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut n = 0;
+    loop {
+        let name = Name::new(pid, n, ending);
+        match openat(folder, name.text(), flags, MODE) {
+            Ok(file) => {
+                let file = Handle::new(file);
+                // Or else the program's umask would take away what a reader needs.
+                let _ = fchmod(&file, MODE);
+                return Ok((file, name));
+            }
+            Err(Errno::EXIST) if n < IMAGES => n += 1,
+            Err(Errno::INTR) => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// A file that was just made: by this process, so it is a plain one, empty and its own.
+pub(crate) struct Created {
+    file: Handle,
+    folder: Handle,
+    name: Name,
+}
+
+impl Created {
+    /// The file.
+    pub(crate) fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// Takes its name away.
+    pub(crate) fn remove(&self) {
+        let _ = unlinkat(&self.folder, self.name.text(), AtFlags::empty());
+    }
+}
+
+/// The name of a file, without an allocation.
+struct Name {
+    bytes: [u8; NAME_ROOM],
+    length: usize,
+}
+
+impl Name {
+    fn new(pid: u32, n: u32, ending: &str) -> Name {
+        let mut name = Name { bytes: [0; NAME_ROOM], length: 0 };
+        name.push_decimal(pid);
+        if n > 0 {
+            name.push(b".");
+            name.push_decimal(n);
+        }
+        name.push(b".");
+        name.push(ending.as_bytes());
+        name
+    }
+
+    fn text(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
+    }
+
+    fn push(&mut self, part: &[u8]) {
+        self.bytes[self.length..self.length + part.len()].copy_from_slice(part);
+        self.length += part.len();
+    }
+
+    fn push_decimal(&mut self, mut n: u32) {
+        let mut digits = [0; 10];
+        let mut start = digits.len();
+        loop {
+            start -= 1;
+            digits[start] = b'0' + (n % 10) as u8;
+            n /= 10;
+            if n == 0 {
+                return self.push(&digits[start..]);
+            }
+        }
+    }
+}
+
+/// A descriptor that the kernel closes, and not libc's `close`, which may be the program's.
+struct Handle(RawFd);
+
+impl Handle {
+    fn new(descriptor: OwnedFd) -> Handle {
+        Handle(descriptor.into_raw_fd())
+    }
+}
+
+impl AsFd for Handle {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: it is open until it is dropped.
+        unsafe { BorrowedFd::borrow_raw(self.0) }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: it is ours, and nobody uses it any more.
+        unsafe { rustix::io::close(self.0) };
+    }
+}

@@ -1,0 +1,193 @@
+//! A folder that recorded programs write to, held open by a handle.
+//!
+//! Whoever reads there may be root, and whoever wrote there somebody else. So every file is opened
+//! relative to the handle, never through a link, and without waiting for anybody (a fifo's reader
+//! waits for its writer); and what was opened must be a plain file of an expected owner.
+//!
+//! Only the owner may look into the folder. A recorded program may give its rights away and start
+//! others, which then can't make files there; where root records there is therefore a subfolder for
+//! them, whose name begins with [`OTHERS`]. Everybody may make files in it who knows its name, which
+//! is long, chosen by chance, and told to nobody but the recorded program.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, renameat, unlinkat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use crate::Error;
+
+/// How the name begins of the subfolder for processes of other users.
+pub const OTHERS: &str = "others-";
+/// Readable and writable by its owner alone.
+const MODE: Mode = Mode::from_raw_mode(0o600);
+const ROOT: u32 = 0;
+
+/// An open folder.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    handle: OwnedFd,
+    owner: u32,
+}
+
+impl Folder {
+    /// Opens a folder that the user has named; links on the way to it are the user's own.
+    ///
+    /// # Errors
+    /// [`Error::Io`], also if it is no folder.
+    pub fn open(path: &Path) -> Result<Folder, Error> {
+        Folder::open_at(CWD, path, OFlags::empty(), path)
+    }
+
+    /// Opens the folder `name` in an open one. A link is not followed.
+    ///
+    /// # Errors
+    /// As [`Folder::open`].
+    pub fn open_in(parent: BorrowedFd<'_>, name: &OsStr, shown: &Path) -> Result<Folder, Error> {
+        Folder::open_at(parent, Path::new(name), OFlags::NOFOLLOW, shown)
+    }
+
+    fn open_at(
+        parent: BorrowedFd<'_>,
+        name: &Path,
+        more: OFlags,
+        shown: &Path,
+    ) -> Result<Folder, Error> {
+        let io = |e: Errno| Error::Io { path: shown.to_owned(), source: e.into() };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | more;
+        let handle = openat(parent, name, flags, Mode::empty()).map_err(io)?;
+        let owner = fstat(&handle).map_err(io)?.st_uid;
+        Ok(Folder { path: shown.to_owned(), handle, owner })
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The number of the user that it belongs to.
+    pub fn owner(&self) -> u32 {
+        self.owner
+    }
+
+    /// Whether processes of any user write here.
+    fn is_for_others(&self) -> bool {
+        let name = self.path.file_name().unwrap_or_default();
+        name.as_bytes().starts_with(OTHERS.as_bytes())
+    }
+
+    /// Opens a plain file in it, for reading and perhaps for writing.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::NotPlain`], [`Error::Foreign`] for a folder, or [`Error::Owner`].
+    pub fn file(&self, name: &OsStr, writable: bool) -> Result<(File, Metadata), Error> {
+        let path = || self.path.join(name);
+        let io = |source: io::Error| Error::Io { path: path(), source };
+        let access = if writable { OFlags::RDWR } else { OFlags::RDONLY };
+        let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = match openat(&self.handle, name, flags, Mode::empty()) {
+            Ok(file) => File::from(file),
+            // A link; a socket, or a fifo that nobody reads.
+            Err(Errno::LOOP | Errno::NXIO) => return Err(Error::NotPlain(path())),
+            Err(e) => return Err(io(e.into())),
+        };
+        let meta = file.metadata().map_err(io)?;
+        if meta.is_dir() {
+            return Err(Error::Foreign(path()));
+        }
+        // A file with a second name may be one that is somewhere else.
+        if !meta.is_file() || writable && meta.nlink() != 1 {
+            return Err(Error::NotPlain(path()));
+        }
+        let expected = [self.owner, geteuid().as_raw(), ROOT];
+        if !expected.contains(&meta.uid()) && !self.is_for_others() {
+            return Err(Error::Owner { path: path(), owner: meta.uid(), folder: self.owner });
+        }
+        Ok((file, meta))
+    }
+
+    /// Puts a file there in one step: a reader sees what was there before, or this.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn put(&self, name: &str, content: &[u8]) -> Result<(), Error> {
+        let next = format!("{name}.next");
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let write = || -> io::Result<()> {
+            // Somebody may have been killed in the middle of this.
+            self.remove(&next)?;
+            let mut file = File::from(openat(&self.handle, &next, flags, MODE)?);
+            file.write_all(content)?;
+            Ok(renameat(&self.handle, &next, &self.handle, name)?)
+        };
+        write().map_err(|source| Error::Io { path: self.path.join(name), source })
+    }
+
+    /// Takes a file's name away, if it is there.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn remove(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        match unlinkat(&self.handle, name.as_ref(), AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+}
+
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+}
+
+/// The files with this ending in a folder and in its subfolder for others, in the order of their
+/// names; a file that is named itself stands for itself.
+///
+/// # Errors
+/// [`Error::Io`]
+pub fn files(path: &Path, ending: &str) -> Result<Vec<PathBuf>, Error> {
+    let io = |source| Error::Io { path: path.to_owned(), source };
+    if !fs::metadata(path).map_err(io)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = listed(path, ending).map_err(io)?;
+    for subfolder in others(path).map_err(io)? {
+        files.extend(listed(&subfolder, ending).map_err(io)?);
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn listed(folder: &Path, ending: &str) -> io::Result<Vec<PathBuf>> {
+    let all = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    all.filter(|path: &io::Result<PathBuf>| {
+        path.as_ref().map_or(true, |path| path.extension().is_some_and(|e| e == ending))
+    })
+    .collect()
+}
+
+/// The subfolders for processes of other users: one, or none.
+///
+/// # Errors
+/// The system's.
+pub fn others(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name: OsString = entry.file_name();
+        // The kind of the entry itself, not of what a link leads to.
+        if name.as_bytes().starts_with(OTHERS.as_bytes()) && entry.file_type()?.is_dir() {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
+}

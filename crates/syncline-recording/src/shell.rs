@@ -1,0 +1,30 @@
+//! Command lines as a shell takes them back.
+
+/// A command line that a shell takes apart into these words again.
+pub fn command_line<T: AsRef<str>>(words: &[T]) -> String {
+    shell_words::join(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_takes_a_command_line_apart_into_the_same_words() {
+        let words =
+            ["./app", "", "a b", "it's", "$HOME", "*", "~", "x=1", "\"", "\\", "a\nb", "#", ""];
+        let line = command_line(&words);
+        let script = format!("printf '%s\\0' {line}");
+        let output =
+            std::process::Command::new("sh").args(["-c", &script]).output().expect("a shell");
+        let text = String::from_utf8(output.stdout).expect("text");
+        let taken: Vec<&str> = text.strip_suffix('\0').expect("words").split('\0').collect();
+        assert_eq!(taken, words, "from {line}");
+    }
+
+    #[test]
+    fn plain_words_stay_as_they_are() {
+        assert_eq!(command_line(&["./app", "-n", "10", "--to=/tmp/x"]), "./app -n 10 --to=/tmp/x");
+        assert_eq!(command_line(&["app", "", "a b"]), "app '' 'a b'");
+    }
+}
