@@ -4,17 +4,18 @@
 //! | head | slot 0 | slot 1 | ...      from a cache line on
 //! ```
 //!
-//! A row is memory of zeros, and is never gone through to be made. A slot's words are accessed by
-//! `atomic-maybe-uninit`, so that a value may have padding, also in a copy that is torn.
+//! A row is memory of zeros, and is never gone through to be made. A slot's words are accessed
+//! atomically, and may be uninitialised ([`word`]), so that a value may have padding, also in a
+//! copy that is torn.
 
 use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::alloc::{Layout, handle_alloc_error};
 
-use atomic_maybe_uninit::raw::{AtomicLoad, AtomicStore};
 use bytemuck::Zeroable;
 
+use super::word::{self, blank};
 use super::{BlockHead, Blocks, LINE, bytes, pages, slots};
 use crate::memory::{Memory, Native};
 
@@ -32,13 +33,13 @@ fn layout(bytes: usize, count: usize) -> Layout {
     layout.expect("the table has more entries than can be addressed")
 }
 
-/// A word of a slot.
+/// Where a word of a slot is.
 ///
 /// # Safety
 ///
 /// The block is one of a row that lives, and has such a slot.
 #[inline(always)]
-unsafe fn word<H, R>(block: NonNull<H>, slot: usize, word: usize) -> *mut MaybeUninit<usize> {
+unsafe fn place<H, R>(block: NonNull<H>, slot: usize, word: usize) -> *mut MaybeUninit<usize> {
     debug_assert!(word < words::<R>(), "a word of the slot");
     // SAFETY: it is within the block, for which the head's pointer stands.
     unsafe { block.add(1).cast().add(slot * words::<R>() + word).as_ptr() }
@@ -94,7 +95,7 @@ unsafe impl<H: BlockHead + Zeroable, R: Copy> Blocks<H, R> for Native {
         let bytes = raw.as_mut_ptr().cast::<MaybeUninit<u8>>();
         for at in 0..words::<R>() {
             // SAFETY: our caller's promise; an aligned word, all accesses to which are atomic.
-            let value = unsafe { usize::atomic_load(word::<H, R>(block, slot, at), order) };
+            let value = unsafe { word::load(place::<H, R>(block, slot, at), order) };
             let at = at * size_of::<usize>();
             let count = size_of::<usize>().min(size_of::<R>() - at);
             // SAFETY: these bytes are within the value, and within the word.
@@ -109,13 +110,13 @@ unsafe impl<H: BlockHead + Zeroable, R: Copy> Blocks<H, R> for Native {
         let raw = MaybeUninit::new(value);
         let bytes = raw.as_ptr().cast::<MaybeUninit<u8>>();
         for number in 0..words::<R>() {
-            let mut value = MaybeUninit::<usize>::uninit();
+            let mut value = blank();
             let at = number * size_of::<usize>();
             let count = size_of::<usize>().min(size_of::<R>() - at);
             // SAFETY: these bytes are within the value, and within the word.
             unsafe { ptr::copy_nonoverlapping(bytes.add(at), (&raw mut value).cast(), count) };
             // SAFETY: our caller's promise; an aligned word, all accesses to which are atomic.
-            unsafe { usize::atomic_store(word::<H, R>(block, slot, number), value, order) };
+            unsafe { word::store(place::<H, R>(block, slot, number), value, order) };
         }
     }
 
