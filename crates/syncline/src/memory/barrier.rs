@@ -19,13 +19,13 @@
 //! Source: Desnoyers, `membarrier(2)`; the terms light and heavy are those of "Asymmetric fences"
 //! (P1202, for C++).
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 pub(super) use linux::{heavy, light};
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), miri))]
 pub(super) use elsewhere::{heavy, light};
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 mod linux {
     use core::ptr;
     use core::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -102,7 +102,7 @@ mod linux {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), miri))]
 mod elsewhere {
     use core::sync::atomic::Ordering::SeqCst;
     use core::sync::atomic::fence;

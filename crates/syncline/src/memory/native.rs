@@ -19,7 +19,7 @@ pub struct Native;
 const HINTS_PER_TRANSFER: u32 = 4;
 /// The longest pause between two looks, in hints. Longer ones lose more by noticing late than
 /// they save in traffic.
-const LONGEST_PAUSE: u32 = 16;
+const LONGEST_PAUSE: u32 = if cfg!(miri) { 1 } else { 16 };
 
 // SAFETY: the words and links are core's atomics; a reference is a pointer to its node.
 unsafe impl Memory for Native {
@@ -28,8 +28,9 @@ unsafe impl Memory for Native {
     type Ref<T> = NonNull<T>;
     type Data<T> = Owned<T>;
 
-    const PATIENCE: u32 = 100;
-    const BATCH: u32 = 64;
+    // Under Miri small, as for any checker.
+    const PATIENCE: u32 = if cfg!(miri) { 8 } else { 100 };
+    const BATCH: u32 = if cfg!(miri) { 2 } else { 64 };
 
     #[inline(always)]
     fn refer<T>(node: &T) -> NonNull<T> {
@@ -95,37 +96,37 @@ unsafe impl Memory for Native {
 
     #[inline(always)]
     fn prefetch_for_write(word: &AtomicU32) {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
         // SAFETY: a prefetch accesses nothing, and processors without it ignore it.
         unsafe {
             core::arch::asm!("prefetchw [{}]", in(reg) ptr::from_ref(word),
                 options(nostack, preserves_flags, readonly));
         }
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(all(target_arch = "aarch64", not(miri)))]
         // SAFETY: a prefetch accesses nothing.
         unsafe {
             core::arch::asm!("prfm pstl1keep, [{}]", in(reg) ptr::from_ref(word),
                 options(nostack, preserves_flags, readonly));
         }
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
         let _ = word;
     }
 
     #[inline(always)]
     fn prefetch(word: &AtomicU32) {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
         // SAFETY: a prefetch accesses nothing.
         unsafe {
             core::arch::asm!("prefetcht0 [{}]", in(reg) ptr::from_ref(word),
                 options(nostack, preserves_flags, readonly));
         }
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(all(target_arch = "aarch64", not(miri)))]
         // SAFETY: a prefetch accesses nothing.
         unsafe {
             core::arch::asm!("prfm pldl1keep, [{}]", in(reg) ptr::from_ref(word),
                 options(nostack, preserves_flags, readonly));
         }
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
         let _ = word;
     }
 
@@ -174,7 +175,9 @@ impl Word for AtomicU32 {
     }
     #[inline(always)]
     fn address(&self) -> Address {
-        Address(ptr::from_ref(self).addr())
+        // Exposed, since Miri finds sleepers by the object that the address is in, and not by the
+        // number alone.
+        Address(ptr::from_ref(self).expose_provenance())
     }
 }
 

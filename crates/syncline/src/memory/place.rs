@@ -61,7 +61,7 @@ mod linux {
         unsafe {
             libc::syscall(
                 libc::SYS_futex,
-                address.0,
+                ptr::with_exposed_provenance::<u32>(address.0),
                 libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG,
                 // The kernel's count is signed.
                 count.min(i32::MAX as u32),

@@ -15,6 +15,7 @@ mod native;
 #[doc(hidden)]
 pub mod objects;
 mod pages;
+mod word;
 mod words;
 
 use core::mem::MaybeUninit;

@@ -4,8 +4,9 @@
 //! | head | slot 0 | slot 1 | ...      from a cache line on
 //! ```
 //!
-//! A row is memory of zeros, and is never gone through to be made. A slot's words are accessed by
-//! `atomic-maybe-uninit`, so that a value may have padding, also in a copy that is torn.
+//! A row is memory of zeros, and is never gone through to be made. A slot's words are accessed
+//! atomically, and may be uninitialised ([`word`]), so that a value may have padding, also in a
+//! copy that is torn.
 
 use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
@@ -14,7 +15,7 @@ use std::alloc::{Layout, handle_alloc_error};
 
 use bytemuck::Zeroable;
 
-use self::words::{load, store};
+use super::word::{self, blank};
 use super::{BlockHead, Blocks, LINE, bytes, pages, slots};
 use crate::memory::{Memory, Native};
 
@@ -32,13 +33,13 @@ fn layout(bytes: usize, count: usize) -> Layout {
     layout.expect("the table has more entries than can be addressed")
 }
 
-/// A word of a slot.
+/// Where a word of a slot is.
 ///
 /// # Safety
 ///
 /// The block is one of a row that lives, and has such a slot.
 #[inline(always)]
-unsafe fn word<H, R>(block: NonNull<H>, slot: usize, word: usize) -> *mut MaybeUninit<usize> {
+unsafe fn place<H, R>(block: NonNull<H>, slot: usize, word: usize) -> *mut MaybeUninit<usize> {
     debug_assert!(word < words::<R>(), "a word of the slot");
     // SAFETY: it is within the block, for which the head's pointer stands.
     unsafe { block.add(1).cast().add(slot * words::<R>() + word).as_ptr() }
@@ -94,7 +95,7 @@ unsafe impl<H: BlockHead + Zeroable, R: Copy> Blocks<H, R> for Native {
         let bytes = raw.as_mut_ptr().cast::<MaybeUninit<u8>>();
         for at in 0..words::<R>() {
             // SAFETY: our caller's promise; an aligned word, all accesses to which are atomic.
-            let value = unsafe { load(word::<H, R>(block, slot, at), order) };
+            let value = unsafe { word::load(place::<H, R>(block, slot, at), order) };
             let at = at * size_of::<usize>();
             let count = size_of::<usize>().min(size_of::<R>() - at);
             // SAFETY: these bytes are within the value, and within the word.
@@ -109,13 +110,13 @@ unsafe impl<H: BlockHead + Zeroable, R: Copy> Blocks<H, R> for Native {
         let raw = MaybeUninit::new(value);
         let bytes = raw.as_ptr().cast::<MaybeUninit<u8>>();
         for number in 0..words::<R>() {
-            let mut value = MaybeUninit::<usize>::uninit();
+            let mut value = blank();
             let at = number * size_of::<usize>();
             let count = size_of::<usize>().min(size_of::<R>() - at);
             // SAFETY: these bytes are within the value, and within the word.
             unsafe { ptr::copy_nonoverlapping(bytes.add(at), (&raw mut value).cast(), count) };
             // SAFETY: our caller's promise; an aligned word, all accesses to which are atomic.
-            unsafe { store(word::<H, R>(block, slot, number), value, order) };
+            unsafe { word::store(place::<H, R>(block, slot, number), value, order) };
         }
     }
 
@@ -127,74 +128,5 @@ unsafe impl<H: BlockHead + Zeroable, R: Copy> Blocks<H, R> for Native {
     #[inline(always)]
     fn fetch_for_write(block: NonNull<H>) {
         lines(block, <Self as Blocks<H, R>>::BYTES).for_each(Native::prefetch_for_write);
-    }
-}
-
-/// Atomic accesses to words that may be uninitialised.
-#[cfg(not(target_family = "wasm"))]
-mod words {
-    use core::mem::MaybeUninit;
-    use core::sync::atomic::Ordering;
-
-    use atomic_maybe_uninit::raw::{AtomicLoad, AtomicStore};
-
-    /// # Safety
-    ///
-    /// The word is aligned and alive, and no thread's access to it meanwhile is not atomic.
-    #[inline(always)]
-    pub(super) unsafe fn load(
-        word: *const MaybeUninit<usize>,
-        order: Ordering,
-    ) -> MaybeUninit<usize> {
-        // SAFETY: our caller's promise.
-        unsafe { usize::atomic_load(word, order) }
-    }
-
-    /// # Safety
-    ///
-    /// As for [`load`].
-    #[inline(always)]
-    pub(super) unsafe fn store(
-        word: *mut MaybeUninit<usize>,
-        new: MaybeUninit<usize>,
-        order: Ordering,
-    ) {
-        // SAFETY: our caller's promise.
-        unsafe { usize::atomic_store(word, new, order) };
-    }
-}
-
-/// On WebAssembly there are no such accesses, but usually one thread, which needs none.
-#[cfg(target_family = "wasm")]
-mod words {
-    use core::mem::MaybeUninit;
-    use core::sync::atomic::Ordering;
-
-    #[cfg(target_feature = "atomics")]
-    compile_error!(
-        "on WebAssembly with threads the tables that grow can't be built, since its atomic \
-         accesses are to initialised words only: leave out the feature `std`"
-    );
-
-    /// # Safety
-    ///
-    /// The word is aligned and alive.
-    #[inline(always)]
-    pub(super) unsafe fn load(word: *const MaybeUninit<usize>, _: Ordering) -> MaybeUninit<usize> {
-        // SAFETY: our caller's promise; no other thread is there.
-        unsafe { word.read() }
-    }
-
-    /// # Safety
-    ///
-    /// As for [`load`].
-    #[inline(always)]
-    pub(super) unsafe fn store(
-        word: *mut MaybeUninit<usize>,
-        new: MaybeUninit<usize>,
-        _: Ordering,
-    ) {
-        // SAFETY: as in `load`.
-        unsafe { word.write(new) };
     }
 }

@@ -40,7 +40,7 @@ pub(super) unsafe fn free(memory: *mut u8, layout: Layout) {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 mod large {
     use std::alloc::Layout;
     use std::ptr;
@@ -82,7 +82,7 @@ mod large {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), miri))]
 mod large {
     use std::alloc::Layout;
 

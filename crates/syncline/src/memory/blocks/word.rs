@@ -1,0 +1,99 @@
+//! A word of a slot, accessed atomically whether or not all its bytes are initialised.
+//!
+//! What a slot holds may have padding, and a copy of it may be torn; `core`'s atomics have no access
+//! to bytes that may not be initialised. `atomic-maybe-uninit` has, by inline assembly.
+//!
+//! On WebAssembly there are no such accesses, but usually one thread, which needs none.
+//!
+//! Miri runs no assembly. There a word is a pointer, since a slot may hold one, and a pointer that
+//! is read as a number can't be followed. So under Miri values with padding are refused, as
+//! uninitialised memory that is read.
+
+use core::mem::MaybeUninit;
+use core::sync::atomic::Ordering;
+
+/// What the bytes of a last word are that its value doesn't need.
+#[inline(always)]
+pub(super) fn blank() -> MaybeUninit<usize> {
+    if cfg!(miri) { MaybeUninit::zeroed() } else { MaybeUninit::uninit() }
+}
+
+#[cfg(not(any(miri, target_family = "wasm")))]
+mod access {
+    use atomic_maybe_uninit::raw::{AtomicLoad, AtomicStore};
+
+    use super::{MaybeUninit, Ordering};
+
+    /// # Safety
+    ///
+    /// The word is aligned and lives, and all accesses to it are atomic.
+    #[inline(always)]
+    pub unsafe fn load(word: *mut MaybeUninit<usize>, order: Ordering) -> MaybeUninit<usize> {
+        // SAFETY: our caller's promise.
+        unsafe { usize::atomic_load(word, order) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`load`].
+    #[inline(always)]
+    pub unsafe fn store(word: *mut MaybeUninit<usize>, value: MaybeUninit<usize>, order: Ordering) {
+        // SAFETY: our caller's promise.
+        unsafe { usize::atomic_store(word, value, order) };
+    }
+}
+
+#[cfg(miri)]
+mod access {
+    use core::mem::transmute;
+    use core::sync::atomic::AtomicPtr;
+
+    use super::{MaybeUninit, Ordering};
+
+    /// # Safety
+    ///
+    /// The word is aligned and lives, and all accesses to it are atomic.
+    pub unsafe fn load(word: *mut MaybeUninit<usize>, order: Ordering) -> MaybeUninit<usize> {
+        // SAFETY: our caller's promise; a pointer is as large, and what it holds need not be valid.
+        unsafe { transmute(AtomicPtr::<()>::from_ptr(word.cast()).load(order)) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`load`], and all bytes are initialised.
+    pub unsafe fn store(word: *mut MaybeUninit<usize>, value: MaybeUninit<usize>, order: Ordering) {
+        // SAFETY: our caller's promise; a pointer of any bits is valid.
+        unsafe { AtomicPtr::<()>::from_ptr(word.cast()).store(transmute(value), order) };
+    }
+}
+
+#[cfg(target_family = "wasm")]
+mod access {
+    use super::{MaybeUninit, Ordering};
+
+    #[cfg(target_feature = "atomics")]
+    compile_error!(
+        "on WebAssembly with threads the tables that grow can't be built, since its atomic \
+         accesses are to initialised words only: leave out the feature `std`"
+    );
+
+    /// # Safety
+    ///
+    /// The word is aligned and lives.
+    #[inline(always)]
+    pub unsafe fn load(word: *mut MaybeUninit<usize>, _: Ordering) -> MaybeUninit<usize> {
+        // SAFETY: our caller's promise; no other thread is there.
+        unsafe { word.read() }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`load`].
+    #[inline(always)]
+    pub unsafe fn store(word: *mut MaybeUninit<usize>, value: MaybeUninit<usize>, _: Ordering) {
+        // SAFETY: as in `load`.
+        unsafe { word.write(value) };
+    }
+}
+
+pub(super) use access::{load, store};
