@@ -8,6 +8,10 @@
 //!
 //! [`Mutex`] and [`RwLock`] put a value under a lock; [`lock`] has the locks and the catalogue of
 //! them. [`stm`] has transactions, which need none.
+//!
+//! Waiters that [park](wait::Park) sleep by the kernel's futex on Linux, and by the means of the
+//! standard library on other systems; there, without the feature `std`, they spin, and deadlines
+//! never pass. On WebAssembly with threads the tables that grow can't be built.
 #![no_std]
 
 extern crate alloc;

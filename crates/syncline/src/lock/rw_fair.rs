@@ -228,8 +228,8 @@ impl<W: Wait, M: Memory> FairRw<W, M> {
         }
     }
 
-    /// Leaves at once: there are too many readers. One that was let in by who was before it stays,
-    /// so more than half of what can be counted is left for those, of whom each is a thread.
+    /// Leaves at once: there are too many readers. Who was counted by the reader before it is not
+    /// refused; each of those is a thread that waits, for which the other half of the count is room.
     ///
     /// # Safety
     ///

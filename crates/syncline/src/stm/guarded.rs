@@ -68,3 +68,25 @@ impl<T, L: RawLock<Memory = Native> + Zeroable> Guarded<T, L> {
         Self { lock, data: <<Native as Memory>::Data<T>>::new(value) }
     }
 }
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::lock::{Mcs, TryLock};
+    use crate::wait::Spin;
+
+    #[test]
+    fn a_panic_releases() {
+        let guarded = Guarded::<u32, Mcs<Spin>>::new(1);
+        let panics = AssertUnwindSafe(|| guarded.with(|_| panic!("on purpose")));
+        assert!(catch_unwind(panics).is_err());
+        let node = Default::default();
+        // SAFETY: the node stays on this stack until it is released.
+        unsafe {
+            assert!(guarded.lock.try_acquire(&node), "the queue has a node that is gone");
+            guarded.lock.release(&node);
+        }
+    }
+}
