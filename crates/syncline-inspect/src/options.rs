@@ -42,7 +42,11 @@ impl Options {
         // The environment may be rewritten by the program: what is kept is copied.
         let list: &'static str = list.map_or("", |list| Box::leak(Box::from(list)));
         Some(Options {
-            folder: Folder::from_environment(c"SYNCLINE_TRACE")?,
+            folder: Folder::from_environment([
+                c"SYNCLINE_TRACE",
+                c"SYNCLINE_TRACE_ID",
+                c"SYNCLINE_TRACE_OTHERS",
+            ])?,
             max_size: number(c"SYNCLINE_MAX_SIZE")?,
             clock: number(c"SYNCLINE_CLOCK")?.try_into().ok()?,
             ticks_per_second: number(c"SYNCLINE_TICKS_PER_SECOND").filter(|&rate| rate > 0)?,

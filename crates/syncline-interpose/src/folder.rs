@@ -51,14 +51,14 @@ impl Folder {
         Some(folder)
     }
 
-    /// The folder whose path this variable has. `SYNCLINE_FOLDER` has its identity, as
-    /// `DEVICE:NUMBER`, and `SYNCLINE_OTHERS` the name of the subfolder.
-    pub fn from_environment(variable: &CStr) -> Option<Folder> {
-        let mut folder = Folder::new(value(variable)?)?;
-        if let Some(others) = value(c"SYNCLINE_OTHERS") {
+    /// The folder that these variables tell of: its path; its identity, as `DEVICE:NUMBER`; and the
+    /// name of the subfolder.
+    pub fn from_environment([path, identity, others]: [&CStr; 3]) -> Option<Folder> {
+        let mut folder = Folder::new(value(path)?)?;
+        if let Some(others) = value(others) {
             copy(others, &mut folder.others)?;
         }
-        if let Some(identity) = value(c"SYNCLINE_FOLDER") {
+        if let Some(identity) = value(identity) {
             let (device, number) = str::from_utf8(identity).ok()?.split_once(':')?;
             folder.identity = (device.parse().ok()?, number.parse().ok()?);
         }

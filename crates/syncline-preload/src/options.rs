@@ -88,7 +88,11 @@ pub fn timeline() -> bool {
 impl Options {
     fn from_environment() -> Option<Options> {
         Some(Options {
-            folder: Folder::from_environment(c"SYNCLINE_RECORDING")?,
+            folder: Folder::from_environment([
+                c"SYNCLINE_RECORDING",
+                c"SYNCLINE_RECORDING_ID",
+                c"SYNCLINE_RECORDING_OTHERS",
+            ])?,
             clock: number(c"SYNCLINE_CLOCK")?.try_into().ok()?,
             ticks_per_second: number(c"SYNCLINE_TICKS_PER_SECOND").filter(|&rate| rate > 0)?,
             max_size: number(c"SYNCLINE_MAX_SIZE")?,

@@ -32,6 +32,8 @@ pub use names::Named;
 
 /// The library that traces.
 const LIBRARY: &str = "libsyncline_inspect.so";
+/// What tells the library of the trace's folder.
+const FOLDER: [&str; 3] = ["SYNCLINE_TRACE", "SYNCLINE_TRACE_ID", "SYNCLINE_TRACE_OTHERS"];
 /// Names another library instead, for those who work on Syncline.
 const OVERRIDE: &str = "SYNCLINE_INSPECT";
 
@@ -57,7 +59,7 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
         ("SYNCLINE_INSPECT_BUDGET", args.budget.to_string().into()),
         ("SYNCLINE_INSPECT_SITES", wanted.into()),
     ];
-    variables.extend(folder.variables("SYNCLINE_TRACE")?);
+    variables.extend(folder.variables(FOLDER)?);
     let run = run_in(&folder, &program, &args.command, variables)?;
     let full = tidy(&folder, &output, args.from.as_deref());
     if !args.trace_only {

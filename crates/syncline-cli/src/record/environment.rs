@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `LD_PRELOAD` | the library, then what was there already |
 //! | `SYNCLINE_RECORDING` | the folder, absolute |
-//! | `SYNCLINE_FOLDER` | its identity: the device's number and its own there, `DEVICE:NUMBER` |
-//! | `SYNCLINE_OTHERS` | name of its subfolder for processes of other users; empty if there is none |
+//! | `SYNCLINE_RECORDING_ID` | its identity: the device's number and its own there, `DEVICE:NUMBER` |
+//! | `SYNCLINE_RECORDING_OTHERS` | name of its subfolder for processes of other users; empty if there is none |
 //! | `SYNCLINE_CLOCK` | 1: time stamp counter; 2: `CLOCK_MONOTONIC` |
 //! | `SYNCLINE_TICKS_PER_SECOND` | rate of that clock |
 //! | `SYNCLINE_MAX_SIZE` | bytes that the file of one process may take |
@@ -16,6 +16,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use super::clock::Clock;
+
+/// The variables that tell of the folder: its path, its identity, its subfolder.
+pub const FOLDER: [&str; 3] =
+    ["SYNCLINE_RECORDING", "SYNCLINE_RECORDING_ID", "SYNCLINE_RECORDING_OTHERS"];
 
 /// What the library is told.
 pub struct Environment {

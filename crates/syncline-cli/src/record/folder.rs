@@ -79,20 +79,21 @@ impl Folder {
         &self.opened
     }
 
-    /// What the library in the program is told of it; `variable` gets its path.
+    /// What the library in the program is told of it by these variables: its path, its identity, and
+    /// the name of its subfolder for processes of other users.
     ///
     /// # Errors
     /// With [`RECORD_FAILED`], if the kernel refuses to tell.
     pub fn variables(
         &self,
-        variable: &'static str,
+        [path, identity, name]: [&'static str; 3],
     ) -> Result<[(&'static str, OsString); 3], Failure> {
         let stat = fstat(&self.opened).map_err(|e| Failure::new(RECORD_FAILED, e))?;
         let others = self.others.as_ref().and_then(|others| others.path().file_name());
         Ok([
-            (variable, self.path().into()),
-            ("SYNCLINE_FOLDER", format!("{}:{}", stat.st_dev, stat.st_ino).into()),
-            ("SYNCLINE_OTHERS", others.unwrap_or_default().into()),
+            (path, self.path().into()),
+            (identity, format!("{}:{}", stat.st_dev, stat.st_ino).into()),
+            (name, others.unwrap_or_default().into()),
         ])
     }
 

@@ -59,7 +59,7 @@ pub fn run(args: &args::Record) -> Result<ExitCode, Failure> {
     let folder = Folder::create(&args.output)?;
     let environment = Environment {
         library,
-        folder: folder.variables("SYNCLINE_RECORDING")?,
+        folder: folder.variables(environment::FOLDER)?,
         clock: Clock::choose(),
         max_size,
         timeline: args.timeline,
