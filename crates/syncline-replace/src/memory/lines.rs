@@ -6,7 +6,7 @@ use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::cells::Cells;
-use syncline_interpose::{fail, preserving_errno};
+use syncline_interpose::{create_key, fail, set_value};
 
 use crate::tls::{ENDED, NOTICED, lines, set_lines, set_stage, stage};
 
@@ -24,12 +24,9 @@ struct Line {
     length: usize,
 }
 
-/// Makes the key. Early in a program it is one of the first 32, whose values the C library keeps
-/// in the thread itself, so setting one allocates nothing.
+/// Makes the key, if there is one to be had whose values take no allocation.
 pub(super) fn prepare() {
-    let mut key = 0;
-    // SAFETY: `thread_ends` takes any value.
-    if unsafe { libc::pthread_key_create(&raw mut key, Some(thread_ends)) } == 0 {
+    if let Some(key) = create_key(thread_ends) {
         // Relaxed: who sees no key yet keeps nothing.
         KEY.store(key + 1, Relaxed);
     }
@@ -84,8 +81,8 @@ fn notice_end() -> bool {
     // Before the call, since that may come back here.
     set_stage(NOTICED);
     let value = (&raw const KEY).cast();
-    // SAFETY: the key was made.
-    preserving_errno(|| unsafe { libc::pthread_setspecific(key - 1, value) }) == 0
+    // SAFETY: `thread_ends` takes any value.
+    unsafe { set_value(key - 1, value) }
 }
 
 unsafe extern "C" fn thread_ends(_: *mut c_void) {
