@@ -45,6 +45,15 @@ impl Program {
         Program { path }
     }
 
+    /// A program of a source that is also a library, with `-DLIBRARY`, which calls the program.
+    ///
+    /// # Panics
+    /// If it does not compile.
+    pub fn with_library(name: &str) -> (Program, Program) {
+        let library = ["-DLIBRARY", "-shared", "-fPIC"];
+        (Program::compile_with(name, &["-rdynamic"]), Program::compile_with(name, &library))
+    }
+
     /// Links an object file that [`Program::compile_with`] made with the flag `-c`.
     ///
     /// # Panics

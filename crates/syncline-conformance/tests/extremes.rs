@@ -87,6 +87,15 @@ fn a_program_whose_own_malloc_locks() {
     Case::new(&Program::compile("own_malloc.c")).exact();
 }
 
+/// No lock function calls anything that a program can replace: neither before the program has the
+/// lock nor with it, at the first lock of a process, of a thread, of a forked child.
+#[test]
+fn a_program_whose_own_functions_lock() {
+    let (program, library) = Program::with_library("own_functions.cpp");
+    let case = Case::new(&program).arg(library.path()).arg("strict").limit(10);
+    case.both().recording.assert_complete();
+}
+
 #[test]
 fn malloc_of_glibc() {
     Case::new(&Program::compile("allocations.c")).exact();

@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use syncline_conformance::{Both, Case, Program, is_root, run_limited, scratch, syncline};
+use syncline_analysis::model::State;
+use syncline_conformance::{
+    Both, Case, Program, is_root, preload_library, run_limited, scratch, syncline,
+};
 use syncline_recording::Op;
 use syncline_recording::layout::{PROCESS_EXITED, PROCESS_RUNNING};
 
@@ -53,6 +56,43 @@ fn exit_from_a_thread() {
 #[test]
 fn quick_exit_from_a_thread() {
     dies("quick_exit", 5, PROCESS_EXITED);
+}
+
+/// Runs `ends MANNER`. Its child's end is seen in the call, its own by who waits for it; a program
+/// in whose place another one ran has none.
+#[track_caller]
+fn ends(manner: &str, programs_that_ended: usize, programs: usize) {
+    let both = Case::new(&Program::compile("ends.c")).arg(manner).both();
+    let options = syncline_analysis::Options::default();
+    let analysis = syncline_analysis::Analysis::load(&both.recording.folder(), &options);
+    let processes = analysis.expect("a recording").processes;
+    let main = both.truth.value("main") as u32;
+    let (own, children): (Vec<_>, Vec<_>) = processes.iter().partition(|p| p.pid == main);
+    let ended = own.iter().filter(|p| p.state == State::Exited { status: Some(0) });
+    assert_eq!((ended.count(), own.len()), (programs_that_ended, programs));
+    assert!(children.iter().all(|p| p.state == State::Exited { status: None }));
+    assert_eq!(children.len(), programs);
+}
+
+#[test]
+fn an_end_by_a_system_call() {
+    ends("call", 1, 1);
+    ends("raw", 1, 1);
+    ends("exec", 1, 2);
+}
+
+/// A child that lives on keeps no pipe of the program's open, and neither does who recorded it.
+#[test]
+fn a_pipe_closes_when_the_program_has_ended() {
+    let program = Program::compile("ends.c");
+    let folder = scratch();
+    preload_library();
+    let script = "\"$1\" record -o \"$2/kept\" -- \"$3\" leave 2>&1 | cat";
+    let shell = Case::new(&Program::installed("/bin/sh")).args(["-c", script, "sh"]);
+    let began = Instant::now();
+    let outcome = shell.arg(syncline()).arg(folder.path()).arg(program.path()).plain();
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert!(outcome.behaviour().contains("1 process still runs"), "{}", outcome.behaviour());
 }
 
 /// The numbers of the processes that said something, each of which must have one file.

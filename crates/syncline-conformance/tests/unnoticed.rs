@@ -1,7 +1,11 @@
 //! What recording must not do besides: show in the process, or make system calls where a
 //! place is known.
 
-use syncline_conformance::{Case, Program};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use syncline_conformance::{Case, Program, inspect_library, preload_library, replace_library};
 
 #[test]
 fn nothing_of_the_process_changes() {
@@ -12,4 +16,72 @@ fn nothing_of_the_process_changes() {
 #[test]
 fn known_places_need_no_system_call() {
     Case::new(&Program::compile("sandbox.c")).exact();
+}
+
+/// What each library takes from others, and why that may be. The program can replace all of it, so
+/// whatever else comes in has to be looked at: it must not take a lock, allocate, ask the loader or
+/// call the program back. System calls are made around the program, by `go_around`; functions that
+/// the libraries stand in front of are looked up (`real!`).
+const BY_ALL: &[(&str, &str)] = &[
+    (
+        "__errno_location memcpy memmove memset bcmp strlen",
+        "touches memory only, and the compiler calls it by itself",
+    ),
+    ("_r_debug __cxa_finalize __gmon_start__", "the loader's list, and what every library has"),
+    ("_ITM_deregisterTMCloneTable _ITM_registerTMCloneTable", "what every library has"),
+    (
+        "_Unwind_Backtrace _Unwind_GetDataRelBase _Unwind_GetIP _Unwind_GetIPInfo \
+         _Unwind_GetLanguageSpecificData _Unwind_GetRegionStart _Unwind_GetTextRelBase \
+         _Unwind_RaiseException _Unwind_Resume _Unwind_SetGR _Unwind_SetIP __cxa_thread_atexit_impl \
+         __tls_get_addr abort dl_iterate_phdr free getcwd getenv malloc pthread_key_create \
+         pthread_key_delete pthread_setspecific realloc realpath",
+        "the standard library's, for a panic, which ends the program",
+    ),
+    ("getauxval environ", "reads what the kernel has passed to the process"),
+    (
+        "__pthread_mutex_lock __pthread_mutex_trylock __pthread_mutex_unlock",
+        "the function that the program meant, by a name of the C library's own",
+    ),
+];
+const BY_RECORDER: &[(&str, &str)] = &[("__libc_stack_end", "a variable of the loader's")];
+const BY_INSPECTOR: &[(&str, &str)] = &[
+    ("__register_atfork", "called once, when the program starts"),
+    ("clock_gettime", "reads the kernel's page"),
+    ("syscall", "makes a system call; the recorder stands in front of it, and passes it on"),
+];
+const BY_REPLACER: &[(&str, &str)] = &[
+    ("_pthread_cleanup_pop _pthread_cleanup_push pthread_setcanceltype", "of this thread only"),
+    (
+        "calloc posix_memalign memcmp sched_getaffinity sched_setaffinity",
+        "when the program starts: the groups of processors, and where threads run",
+    ),
+    ("clock_gettime sched_getcpu", "reads the kernel's page"),
+    ("syscall", "makes a system call; the recorder stands in front of it, and passes it on"),
+];
+
+/// The symbols that a library leaves to others.
+fn undefined(library: &Path) -> BTreeSet<String> {
+    let listing = Command::new("nm").args(["-D", "--undefined-only"]).arg(library).output();
+    let listing = listing.expect("nm");
+    assert!(listing.status.success(), "nm of {}", library.display());
+    let text = String::from_utf8_lossy(&listing.stdout).into_owned();
+    let name = |line: &str| line.split_whitespace().last()?.split('@').next().map(str::to_owned);
+    text.lines().filter_map(name).collect()
+}
+
+#[test]
+fn libraries_call_only_what_was_looked_at() {
+    let libraries = [
+        (preload_library(), BY_RECORDER),
+        (inspect_library(), BY_INSPECTOR),
+        (replace_library(), BY_REPLACER),
+    ];
+    for (library, of_its_own) in libraries {
+        let lists = BY_ALL.iter().chain(of_its_own);
+        let known: BTreeSet<&str> = lists.flat_map(|(names, _)| names.split_whitespace()).collect();
+        let undefined = undefined(&library);
+        let new: Vec<_> = undefined.iter().filter(|name| !known.contains(name.as_str())).collect();
+        assert!(new.is_empty(), "{} calls {new:?}: see BY_ALL", library.display());
+        assert!(undefined.contains("__errno_location"), "nm shows what there is");
+    }
 }

@@ -4,7 +4,7 @@
 use core::ffi::CStr;
 use core::ops::Range;
 
-use syncline_interpose::Folder;
+use syncline_interpose::{Folder, variable};
 
 /// The options of one inspection.
 #[derive(Debug)]
@@ -69,14 +69,6 @@ impl Place {
             module: (module != "-").then_some(module),
             range: number(start)?..number(end)?,
         })
-    }
-}
-
-fn variable(name: &CStr) -> Option<&'static CStr> {
-    // SAFETY: at a program's start nobody else changes the environment.
-    unsafe {
-        let value = libc::getenv(name.as_ptr());
-        (!value.is_null()).then(|| CStr::from_ptr(value))
     }
 }
 

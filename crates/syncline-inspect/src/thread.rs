@@ -4,6 +4,7 @@ use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
+use syncline_interpose::{create_key, delete_key, set_value};
 use syncline_trace::layout::CountRecord;
 use syncline_trace::writer::Writer;
 
@@ -121,20 +122,15 @@ fn at_end(thread: *mut Thread) {
             core::mem::replace(&mut thread.rows, Rows::none()).give_back();
         }
     }
-    // SAFETY: plain calls. If two threads make a key at once, one key stays unused.
-    unsafe {
-        if KEY.load(Ordering::Acquire) == 0 {
-            let mut key = 0;
-            if libc::pthread_key_create(&mut key, Some(ended)) != 0 {
-                return;
-            }
-            let (new, order) = (key + 1, Ordering::AcqRel);
-            if KEY.compare_exchange(0, new, order, Ordering::Relaxed).is_err() {
-                libc::pthread_key_delete(key);
-            }
+    if KEY.load(Ordering::Acquire) == 0 {
+        let Some(key) = create_key(ended) else { return };
+        let (new, order) = (key + 1, Ordering::AcqRel);
+        if KEY.compare_exchange(0, new, order, Ordering::Relaxed).is_err() {
+            delete_key(key);
         }
-        libc::pthread_setspecific(KEY.load(Ordering::Acquire) - 1, thread.cast());
     }
+    // SAFETY: the destructor takes a thread.
+    unsafe { set_value(KEY.load(Ordering::Acquire) - 1, thread.cast()) };
 }
 
 /// Writes the counts of all threads, at the process's end.

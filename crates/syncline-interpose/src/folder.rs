@@ -11,13 +11,15 @@
 //! who may write to a folder above has put something else there. So the folder is known by its
 //! identity, and files are made relative to a handle on it.
 //!
-//! Nothing here calls libc, whose functions a program can replace, but for reading the environment.
+//! Nothing here calls libc, whose functions a program can replace.
 
 use core::ffi::CStr;
 
 use rustix::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, fchmod, fstat, openat, unlinkat};
 use rustix::io::Errno;
+
+use crate::environment::variable;
 
 /// Bytes of the longest path of a folder.
 const LONGEST_PATH: usize = 4000;
@@ -54,12 +56,12 @@ impl Folder {
     /// The folder that these variables tell of: its path; its identity, as `DEVICE:NUMBER`; and the
     /// name of the subfolder.
     pub fn from_environment([path, identity, others]: [&CStr; 3]) -> Option<Folder> {
-        let mut folder = Folder::new(value(path)?)?;
-        if let Some(others) = value(others) {
-            copy(others, &mut folder.others)?;
+        let mut folder = Folder::new(variable(path)?.to_bytes())?;
+        if let Some(others) = variable(others) {
+            copy(others.to_bytes(), &mut folder.others)?;
         }
-        if let Some(identity) = value(identity) {
-            let (device, number) = str::from_utf8(identity).ok()?.split_once(':')?;
+        if let Some(identity) = variable(identity) {
+            let (device, number) = identity.to_str().ok()?.split_once(':')?;
             folder.identity = (device.parse().ok()?, number.parse().ok()?);
         }
         Some(folder)
@@ -81,14 +83,6 @@ impl Folder {
             }
             Err(e) => Err(e),
         }
-    }
-}
-
-fn value(name: &CStr) -> Option<&'static [u8]> {
-    // SAFETY: at a program's start nobody else changes the environment.
-    unsafe {
-        let value = libc::getenv(name.as_ptr());
-        (!value.is_null()).then(|| CStr::from_ptr(value).to_bytes())
     }
 }
 

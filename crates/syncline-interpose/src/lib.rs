@@ -4,14 +4,18 @@
 //!   entry!         exports a function, and says where the program called it from
 //!   real!          the function that the program meant, behind ours
 //!   go_around!     system calls that a program can't replace
+//!   definition     where a function is, without the loader
+//!   create_key     sees threads end
+//!   variable       a variable of the environment
 //!   thread_words!  words of a thread that take two moves to reach, and never an allocation
 //!   Object         a loaded library or program: where it lies, and which build it is
 //!   Folder         where the process is to write to
 //!   ProcessFile    the process's file, where the library writes down what it sees
 //! ```
 //!
-//! None of it allocates, takes a lock or changes `errno`, so that it may run in a signal
-//! handler, before the program's constructors and after a fork.
+//! None of it allocates, takes a lock, changes `errno` or calls what a program may have put in front
+//! of the C library, so that it may run while the program holds a lock, in a signal handler, before
+//! the program's constructors and after a fork.
 
 #![no_std]
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -20,18 +24,22 @@ mod around;
 mod build_id;
 mod definitions;
 mod entry;
+mod environment;
 mod errno;
 mod folder;
 mod found;
+mod key;
 mod link_map;
 mod object;
 mod process_file;
 mod real;
 mod words;
 
+pub use environment::variable;
 pub use errno::preserving_errno;
 pub use folder::Folder;
 pub use found::{can_ask, object_at};
+pub use key::{create_key, delete_key, set_value};
 pub use link_map::{definition, next_definition};
 pub use object::{Object, ProgramHeader, for_each_loaded};
 pub use process_file::{ProcessFile, describe_program, populate};

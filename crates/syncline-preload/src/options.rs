@@ -5,10 +5,10 @@
 //! library only passes calls on.
 
 use core::cell::UnsafeCell;
-use core::ffi::{CStr, c_char};
+use core::ffi::CStr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use syncline_interpose::Folder;
+use syncline_interpose::{Folder, variable};
 use syncline_recording::layout::{CLOCK_MONOTONIC, CLOCK_TSC};
 
 use crate::clock;
@@ -99,27 +99,6 @@ impl Options {
             timeline: number(c"SYNCLINE_TIMELINE") == Some(1),
         })
     }
-}
-
-unsafe extern "C" {
-    static environ: *const *const c_char;
-}
-
-/// A variable of the environment, without `getenv`: shells have one of their own.
-fn variable(name: &CStr) -> Option<&'static CStr> {
-    // SAFETY: at a program's start nobody else changes the environment, which null ends.
-    unsafe {
-        let mut next = environ;
-        while !next.is_null() && !(*next).is_null() {
-            let entry = CStr::from_ptr(*next);
-            let value = entry.to_bytes().strip_prefix(name.to_bytes());
-            if value.is_some_and(|value| value.starts_with(b"=")) {
-                return Some(CStr::from_ptr((*next).add(name.count_bytes() + 1)));
-            }
-            next = next.add(1);
-        }
-    }
-    None
 }
 
 fn number(name: &CStr) -> Option<u64> {

@@ -146,6 +146,15 @@ impl ProcessFile {
         bytes[..=last].split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect()
     }
 
+    /// The file of the program that the process ran in place of this one, if it ran one (`exec`):
+    /// `PID.1.syncline` behind `PID.syncline`, and so on.
+    pub fn next_program(&self) -> PathBuf {
+        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        let (pid, number) = stem.split_once('.').unwrap_or((&stem, "0"));
+        let next = number.parse::<u32>().unwrap_or(0).saturating_add(1);
+        self.path.with_file_name(format!("{pid}.{next}.syncline"))
+    }
+
     /// When the process ended, or was last seen if it could not say so, in ticks.
     pub fn ended(&self) -> u64 {
         if self.header.ended != 0 {

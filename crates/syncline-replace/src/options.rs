@@ -9,6 +9,8 @@
 
 use core::ffi::CStr;
 
+use syncline_interpose::variable;
+
 /// The names of the locks; none without the variable, and then nothing is replaced.
 pub fn locks() -> &'static [u8] {
     variable(c"SYNCLINE_LOCKS").map_or(b"", CStr::to_bytes)
@@ -27,12 +29,4 @@ pub fn place() -> &'static [u8] {
 /// Whether to say at the end what was replaced.
 pub fn report() -> bool {
     variable(c"SYNCLINE_REPLACED").is_some()
-}
-
-fn variable(name: &CStr) -> Option<&'static CStr> {
-    // SAFETY: at a program's start nobody else changes the environment.
-    unsafe {
-        let value = libc::getenv(name.as_ptr());
-        (!value.is_null()).then(|| CStr::from_ptr(value))
-    }
 }

@@ -133,11 +133,12 @@ fn arguments(file: &ProcessFile, session: Option<&Session>) -> Vec<String> {
     whole.cloned().unwrap_or(known)
 }
 
+/// How a process ended, by what it said itself and by what `record` saw of its end, which is told of
+/// the last program that it ran.
 fn state(file: &ProcessFile, session: Option<&Session>) -> State {
-    match session.and_then(|session| session.ending) {
-        Some(Ending::Status(status)) if file.header.state == PROCESS_EXITED => {
-            State::Exited { status: Some(status) }
-        }
+    let ending = session.and_then(|session| session.ending);
+    match ending.filter(|_| !file.next_program().exists()) {
+        Some(Ending::Status(status)) => State::Exited { status: Some(status) },
         Some(Ending::Signal(signal)) => State::Killed { signal },
         _ if file.header.state == PROCESS_EXITED => State::Exited { status: None },
         _ => State::Unknown,

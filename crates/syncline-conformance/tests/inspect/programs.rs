@@ -34,6 +34,17 @@ fn of<'a>(traces: &'a [Trace], program: &str, sections: usize) -> &'a Trace {
     trace
 }
 
+/// A program whose allocator, `close`, `getenv`, `dlsym` and others lock.
+#[test]
+fn functions_of_the_program_that_lock() {
+    let (program, library) = Program::with_library("own_functions.cpp");
+    let plain = Case::new(&program).arg(library.path()).plain();
+    for budget in [0, 50] {
+        let traced = trace_with(program.path(), [library.path()], budget, &[]);
+        assert_eq!(plain.behaviour(), traced.outcome.behaviour());
+    }
+}
+
 #[test]
 fn pbzip2() {
     let folder = scratch();

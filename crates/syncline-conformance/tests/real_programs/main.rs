@@ -4,6 +4,7 @@
 //! own where their clients can't do that.
 
 mod apache;
+mod chromium;
 mod mariadb;
 mod media;
 mod memcached;

@@ -107,6 +107,16 @@ fn allocators_that_lock() {
     same("own_malloc.c", &["gate", "ttas-yield", "mcs-park", "clh_timed-park"]);
 }
 
+/// A program whose allocator, `close`, `getenv`, `dlsym` and others lock.
+#[test]
+fn functions_of_the_program_that_lock() {
+    let (program, library) = Program::with_library("own_functions.cpp");
+    let case = Case::new(&program).arg(library.path()).limit(10);
+    for locks in ["gate", "ttas-yield", "mcs-park", "clh_timed-park", "hmcs-park+rw_fair-park"] {
+        assert_eq!(case.plain().behaviour(), case.replaced(locks).behaviour(), "{locks}");
+    }
+}
+
 /// What can't be replaced keeps the C library's bytes, all of them, whatever takes others' place.
 #[test]
 fn what_is_left_keeps_its_bytes() {

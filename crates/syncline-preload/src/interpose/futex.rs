@@ -6,7 +6,7 @@
 //! the waiting thread's parker and not of the lock.
 //!
 //! `syscall` has seven arguments, one more than there are registers, so it has an entry of
-//! its own. All calls but futexes are made on the spot, as the C library makes them.
+//! its own. All calls but futexes and the process's end are made on the spot, as the C library makes them.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long};
@@ -14,6 +14,7 @@ use core::ffi::{c_int, c_long};
 use syncline_recording::Op;
 
 use crate::count::{Caller, Outcome, happened, wait_for_event, waking};
+use crate::recorder;
 
 /// # Safety
 /// As of the C library's function of this name.
@@ -23,6 +24,8 @@ pub unsafe extern "C-unwind" fn syscall() -> c_long {
     naked_asm!(
         "cmp rdi, {futex}",
         "je 2f",
+        "cmp rdi, {exit_group}",
+        "je 4f",
         "mov rax, rdi",
         "mov rdi, rsi",
         "mov rsi, rdx",
@@ -47,10 +50,30 @@ pub unsafe extern "C-unwind" fn syscall() -> c_long {
         "mov r8, r9",
         "mov r9, rsp",
         "jmp {imp}",
+        // The process's end: (status).
+        "4:",
+        "mov rdi, rsi",
+        "jmp {exits}",
         futex = const libc::SYS_futex,
+        exit_group = const libc::SYS_exit_group,
+        exits = sym exits,
         failed = sym failed,
         imp = sym imp,
     )
+}
+
+/// Notes that the process ends, and ends it.
+unsafe extern "C-unwind" fn exits(status: c_int) -> ! {
+    recorder::process_ends();
+    // SAFETY: the program's own call, which does not return.
+    unsafe {
+        core::arch::asm!(
+            "syscall",
+            in("rax") libc::SYS_exit_group,
+            in("rdi") status,
+            options(noreturn),
+        );
+    }
 }
 
 /// Sets `errno` to a negated result.

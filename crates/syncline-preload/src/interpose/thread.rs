@@ -33,6 +33,9 @@ functions!(entry);
 mod real {
     use super::*;
     functions!(real);
+    real! {
+        fn pthread_attr_getstacksize(attributes: *const pthread_attr_t, size: *mut usize) -> c_int;
+    }
 }
 
 /// A state that waits for the thread that is to have it.
@@ -88,7 +91,7 @@ unsafe fn stack_size(attributes: *const pthread_attr_t) -> usize {
     if !attributes.is_null() {
         let mut size = 0;
         // SAFETY: the program's attributes, and initialised.
-        if unsafe { libc::pthread_attr_getstacksize(attributes, &mut size) } == 0 {
+        if unsafe { real::pthread_attr_getstacksize(attributes, &raw mut size) } == 0 {
             return size;
         }
     }

@@ -12,24 +12,13 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use rustix::process::getpid;
 use rustix::thread::gettid;
 use rustix::time::ClockId;
-use syncline_interpose::preserving_errno;
+use syncline_interpose::{create_key, delete_key, preserving_errno, set_value};
 use syncline_recording::layout::{THREAD_EXITED, THREAD_RUNNING, ThreadRecord};
 
 use crate::recorder::{self, Recorder};
 use crate::thread::table::{self, FEW, Order};
 use crate::thread::{Start, ThreadState, log};
 use crate::{clock, tls};
-
-/// The C library's own, whatever the program has in front of them.
-mod real {
-    use core::ffi::{c_int, c_void};
-
-    syncline_interpose::real! {
-        fn pthread_key_create(key: *mut u32, destructor: *mut c_void) -> c_int;
-        fn pthread_key_delete(key: u32) -> c_int;
-        fn pthread_setspecific(key: u32, value: *const c_void) -> c_int;
-    }
-}
 
 /// `PTHREAD_DESTRUCTOR_ITERATIONS` of the C library.
 const DESTRUCTOR_RUNS: u32 = 4;
@@ -136,8 +125,8 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
     }
     tls::set_state(Some(state));
     if let Some(key) = key() {
-        // SAFETY: the key is ours.
-        unsafe { real::pthread_setspecific(key, (&raw const *state).cast()) };
+        // SAFETY: the destructor takes a thread's state.
+        unsafe { set_value(key, (&raw const *state).cast()) };
     }
     true
 }
@@ -237,33 +226,19 @@ pub unsafe fn store_name(record: *mut ThreadRecord) {
     unsafe { libc::prctl(libc::PR_GET_NAME, (&raw mut (*record).name).cast::<u8>()) };
 }
 
-/// The key whose destructor sees threads end; none if it can't be had, and then threads end unseen.
-///
-/// A value for one of the first keys is kept in the thread's own memory. For a later one the C
-/// library would allocate, with the program's allocator.
-pub fn key() -> Option<libc::pthread_key_t> {
-    const FIRST_KEYS: u32 = 32;
+/// The key whose destructor sees threads end; none if it can't be had.
+pub fn key() -> Option<u32> {
     /// The key plus one; 0 before it was asked for.
     static KEY: AtomicU32 = AtomicU32::new(0);
     let known = KEY.load(Ordering::Relaxed);
     if known != 0 {
         return Some(known - 1);
     }
-    let mut key = 0;
-    // SAFETY: the destructor takes the state that `attach` stores under this key.
-    if unsafe { real::pthread_key_create(&mut key, destructor as *mut c_void) } != 0 {
-        return None;
-    }
-    if key >= FIRST_KEYS {
-        // SAFETY: nobody has used this key.
-        unsafe { real::pthread_key_delete(key) };
-        return None;
-    }
+    let key = create_key(destructor)?;
     match KEY.compare_exchange(0, key + 1, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => Some(key),
         Err(theirs) => {
-            // SAFETY: nobody has used this key.
-            unsafe { real::pthread_key_delete(key) };
+            delete_key(key);
             Some(theirs - 1)
         }
     }
@@ -279,9 +254,9 @@ unsafe extern "C" fn destructor(value: *mut c_void) {
     let runs = state.destructor_runs.get() + 1;
     state.destructor_runs.set(runs);
     match key() {
-        // SAFETY: the key is ours.
+        // SAFETY: as in `attach`.
         Some(key) if runs < DESTRUCTOR_RUNS => unsafe {
-            real::pthread_setspecific(key, value);
+            set_value(key, value);
         },
         _ => finish(state),
     }

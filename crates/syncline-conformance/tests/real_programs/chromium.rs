@@ -1,0 +1,84 @@
+//! Chromium without a screen: the same page comes out, to a pipe that closes, and none of its dozen
+//! processes stays behind.
+//!
+//! It has functions of its own in front of the C library's, an allocator and `close` among them,
+//! which take its locks; its crash handler takes its first lock in one of them.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use syncline_conformance::{
+    inspect_library, preload_library, replace_library, run_limited, scratch, syncline,
+};
+
+use crate::{eventually, installed};
+
+#[test]
+fn chromium_recorded() {
+    preload_library();
+    same(&["record", "-o"]);
+}
+
+#[test]
+fn chromium_with_other_locks() {
+    replace_library();
+    same(&["exec", "--lock", "gate"]);
+}
+
+#[test]
+fn chromium_inspected() {
+    inspect_library();
+    same(&["inspect", "-o"]);
+}
+
+const OPTIONS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+    --disable-background-networking --disable-component-update --disable-sync --dump-dom";
+
+/// `| cat` ends when nobody can write to the pipe any more.
+const STEPS: &str = "set -o pipefail; \"$@\" | cat";
+
+/// Runs it plainly and with these words of the command, the last of which may want a folder.
+fn same(words: &[&str]) {
+    let plain = page(|_| Vec::new());
+    assert!(plain.contains("made by a script"), "{plain}");
+    let ours = page(|folder| {
+        let mut under = vec![syncline().into_os_string()];
+        under.extend(words.iter().map(Into::into));
+        if words.ends_with(&["-o"]) {
+            under.push(folder.join("kept").into());
+        }
+        under.push("--".into());
+        under
+    });
+    assert_eq!(plain, ours[..plain.len().min(ours.len())]);
+}
+
+/// The page as Chromium has it in the end.
+fn page(under: impl FnOnce(&Path) -> Vec<std::ffi::OsString>) -> String {
+    let chromium = installed("/usr/bin/chromium", "chromium");
+    let folder = scratch();
+    let page = folder.path().join("page.html");
+    let script = "document.body.append('made by a script')";
+    fs::write(&page, format!("<p>text<script>{script}</script>")).expect("a page");
+    let mut command = Command::new("/bin/bash");
+    command.args(["-c", STEPS, "bash"]).args(under(folder.path())).arg(chromium.path());
+    command.args(OPTIONS.split_whitespace()).arg(&page);
+    // What it keeps of its user goes here, and its processes are known by the name.
+    command.env("HOME", folder.path()).env_remove("XDG_CONFIG_HOME");
+    let outcome = run_limited(&mut command, Duration::from_secs(60));
+    outcome.assert_status(0);
+    eventually("the end of all processes", || (!names(folder.path().as_os_str())).then_some(()));
+    String::from_utf8_lossy(&outcome.stdout).into_owned()
+}
+
+/// Whether the arguments of any process contain this.
+fn names(text: &OsStr) -> bool {
+    let text = text.as_encoded_bytes();
+    let processes = fs::read_dir("/proc").expect("processes").filter_map(Result::ok);
+    let mut arguments =
+        processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    arguments.any(|words| words.windows(text.len()).any(|part| part == text))
+}
