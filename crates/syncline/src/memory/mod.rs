@@ -26,7 +26,7 @@ mod node;
 mod padded;
 mod place;
 mod pool;
-#[cfg(all(feature = "std", target_os = "linux"))]
+#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 mod topology;
 
 #[cfg(all(feature = "std", target_has_atomic = "64"))]

@@ -9,7 +9,6 @@
 //! here would be the second time.
 
 use std::alloc::Layout;
-use std::ptr;
 
 /// A large page of x86-64, and of others with small pages of 4 KiB.
 const LARGE: usize = 2 << 20;
@@ -44,8 +43,9 @@ pub(super) unsafe fn free(memory: *mut u8, layout: Layout) {
 #[cfg(all(target_os = "linux", not(miri)))]
 mod large {
     use std::alloc::Layout;
+    use std::ptr;
 
-    use super::{LARGE, ptr};
+    use super::LARGE;
 
     /// The memory begins at a large page, and the rest of its last page is the table's, too.
     pub(super) fn allocate(size: usize, _: Layout) -> *mut u8 {
