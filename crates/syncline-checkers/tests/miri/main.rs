@@ -34,7 +34,7 @@ const BROKEN: [Broken; 5] = [
         line: "unsafe { self.collector.retire(raw.as_ptr(), reclaim::<K, V>) }",
         by: "unsafe { reclaim::<K, V>(raw.as_ptr(), &self.collector) }",
         test: "tables::what_was_found_outlives_its_entry",
-        says: "is a dangling pointer",
+        says: "use-after-free",
     },
     // Each reader claims to be the only one.
     Broken {
