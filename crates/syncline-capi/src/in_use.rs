@@ -14,7 +14,7 @@ use libc::timespec;
 use crate::form::{LOCKS, RWLOCKS};
 
 const THREADS: usize = 3;
-const ROUNDS: u64 = if cfg!(miri) { 2 } else { 100 };
+const ROUNDS: u64 = if cfg!(miri) { 2 } else { 20 };
 
 /// Memory of the size of a type of C's that begins as zeros, at one place.
 #[repr(C, align(128))]
