@@ -19,6 +19,8 @@ mod exclusive;
 mod form;
 #[cfg(test)]
 mod header;
+#[cfg(test)]
+mod in_use;
 mod inboxes;
 mod named;
 mod owner;

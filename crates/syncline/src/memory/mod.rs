@@ -28,7 +28,7 @@ mod padded;
 mod parking;
 mod place;
 mod pool;
-#[cfg(all(feature = "std", target_os = "linux"))]
+#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 mod topology;
 
 #[cfg(all(feature = "std", target_has_atomic = "64"))]

@@ -13,7 +13,8 @@ fn attached<D: RawDelegation>() {
             let mut before = None;
             let after = count.with(|count| {
                 before = Some(Box::new(**count));
-                *count = Box::new(**count + 1);
+                let next = Box::new(**count + 1);
+                *count = next;
                 count.clone()
             });
             assert_eq!(before.map(|before| *before + 1), Some(*after));

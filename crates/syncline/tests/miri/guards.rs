@@ -50,6 +50,14 @@ fn a_shared_guard_is_read_by_other_threads() {
 }
 
 #[test]
+fn readers_of_one_thread_share() {
+    let lock: RwLock<Box<u64>> = RwLock::new(Box::new(7));
+    let (first, second) = (lock.read(), lock.read());
+    let values = (&*first, &*second);
+    assert_eq!(values.0, values.1);
+}
+
+#[test]
 fn a_static_lock_is_used_by_all() {
     static TOTAL: Mutex<u64, Mcs> = Mutex::new(0);
     together(|_| TOTAL.with(|total| *total += 1));

@@ -10,7 +10,8 @@ use crate::{AT_ONCE, ROUNDS, THREADS, behind, fail, fails, together};
 type Count<L> = Mutex<Box<u64>, L>;
 
 fn add(count: &mut Box<u64>) {
-    *count = Box::new(**count + 1);
+    let next = Box::new(**count + 1);
+    *count = next;
 }
 
 fn exclusive<L: RawLock>() {

@@ -21,7 +21,7 @@ use std::thread;
 use std::time::Duration;
 
 const THREADS: u64 = 3;
-const ROUNDS: u64 = if cfg!(miri) { 2 } else { 100 };
+const ROUNDS: u64 = if cfg!(miri) { 2 } else { 20 };
 
 /// Long enough for others to come and wait: in Miri's time, which goes on as it works.
 const SOON: Duration = Duration::from_millis(2);
