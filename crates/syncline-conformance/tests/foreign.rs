@@ -55,7 +55,7 @@ fn each_program_gets_its_verdict() {
     {
         assert!(text.contains(row), "{row}\n{text}");
     }
-    let both = "[record exec:gate]";
+    let both = " [record exec:gate]";
     for sentence in [
         &format!("  suite/fails: natively status 0, here status 3 {both}"),
         &format!("  suite/hangs: natively status 0, here hangs {both}"),

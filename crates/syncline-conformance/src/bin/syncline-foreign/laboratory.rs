@@ -27,9 +27,9 @@ const COMPARED: u64 = 1 << 20;
 pub struct Outcome {
     /// How it ended.
     pub end: End,
-    /// Standard output.
-    pub output: Vec<u8>,
-    /// The last line that it printed, on standard error if there is one.
+    /// The lines of standard output, sorted: threads may print in any order.
+    pub output: Vec<String>,
+    /// The last line that it printed, on standard output if there is one; Syncline's own aside.
     pub last_line: String,
     /// How long it took.
     pub took: Duration,
@@ -80,8 +80,10 @@ impl Laboratory {
         let (end, took) = supervise::read(&said)
             .unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&supervisor.stderr)));
         let printed = ["stdout", "stderr"].map(|name| beginning(&folder.join(name)));
-        let last_line = printed.iter().rev().find_map(|text| last_line(text)).unwrap_or_default();
-        let [output, _] = printed;
+        let last_line = printed.iter().find_map(|text| last_line(text)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&printed[0]);
+        let mut output: Vec<String> = text.lines().map(str::to_owned).collect();
+        output.sort();
         Outcome { end, output, last_line, took }
     }
 }
@@ -100,5 +102,6 @@ fn beginning(path: &Path) -> Vec<u8> {
 
 fn last_line(text: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(text);
-    text.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned)
+    let is_its_own = |line: &&str| !line.trim().is_empty() && !line.starts_with("syncline: ");
+    text.lines().rev().find(is_its_own).map(str::to_owned)
 }

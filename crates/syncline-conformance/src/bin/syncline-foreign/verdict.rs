@@ -1,7 +1,7 @@
 //! Whether a program ends under Syncline as it does natively.
 //!
-//! Compared are how it ends and, if it is the same in all native runs, its standard output. A
-//! difference is repeated, in turns with native runs: what is different each time is a rule, what
+//! Compared are how it ends and, if it is the same in all native runs, the lines of its standard
+//! output. A difference is repeated, in turns with native runs: what is different each time is a rule, what
 //! is not is chance, and chance is told only if the program, natively, shows none in more runs
 //! than before. A program that does is unstable, and says nothing.
 
@@ -147,7 +147,7 @@ mod tests {
 
     fn outcome(status: i32, output: &str) -> Outcome {
         let end = if status < 0 { End::Hang } else { End::Status(status) };
-        let (output, last_line) = (output.as_bytes().to_vec(), String::new());
+        let (output, last_line) = (vec![output.to_owned()], String::new());
         Outcome { end, output, last_line, took: Duration::from_millis(1) }
     }
 
