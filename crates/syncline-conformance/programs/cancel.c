@@ -84,6 +84,19 @@ static void *exits_within(void *argument) {
     return argument;
 }
 
+// Cancelled before its first lock: locks are no cancellation points, whether they wait or not.
+static void *at_no_lock(void *argument) {
+    REQUIRE(pthread_cancel(pthread_self()) == 0);
+    pthread_mutex_lock(&other);
+    pthread_mutex_unlock(&other);
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+    cleaned = 1;
+    pthread_testcancel();
+    cleaned = 2;
+    return argument;
+}
+
 static void cancelled(const char *name, void *(*start)(void *), void *argument) {
     pthread_t thread;
     void *result;
@@ -117,17 +130,25 @@ int main(void) {
     REQUIRE(pthread_join(thread, &result) == 0);
     say("exit: result %ld, cleaned %d", (long)result, cleaned);
 
+    cleaned = 0;
+    pthread_mutex_lock(&lock);
+    pthread_create(&thread, NULL, at_no_lock, NULL);
+    sleep_ms(20);
+    pthread_mutex_unlock(&lock);
+    REQUIRE(pthread_join(thread, &result) == 0);
+    say("before: cancelled %d, came to %d", result == PTHREAD_CANCELED, cleaned);
+
     // The locks must still work, and nobody may hold them.
     REQUIRE(pthread_mutex_trylock(&lock) == 0 && pthread_mutex_unlock(&lock) == 0);
     REQUIRE(pthread_mutex_trylock(&other) == 0 && pthread_mutex_unlock(&other) == 0);
-    expect("MutexLock", &lock, 3);
+    expect("MutexLock", &lock, 5);
     expect("MutexTrylock", &lock, 1);
     expect("MutexTrylock.refused", &lock, 3);
-    expect("MutexLock", &other, 6);
+    expect("MutexLock", &other, 7);
     expect("MutexTrylock", &other, 1);
     expect("SemPost", &ready, 6);
     expect("SemWait", &ready, 6);
     expect("SemInit", &ready, 1);
-    expect_all("ThreadCreate", 8);
+    expect_all("ThreadCreate", 9);
     return 0;
 }

@@ -52,6 +52,11 @@ fn cancellation_and_exit_from_within() {
 }
 
 #[test]
+fn errors_of_the_loader_are_kept() {
+    exact("dlerror.c");
+}
+
+#[test]
 fn threads_and_their_destructors() {
     Case::new(&Program::compile("threads.c")).arg("3").exact();
 }

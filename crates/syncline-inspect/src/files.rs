@@ -3,25 +3,30 @@
 use core::ops::Range;
 
 /// Reads a file whose name ends in a zero byte; empty if that fails.
+///
+/// libc's `open`, `read` and `close` are cancellation points, and this runs where the program has
+/// called a function that is none, such as `pthread_mutex_lock`: there a thread that has been
+/// cancelled must not end. Hence `syscall`, which is none.
 pub fn read(path: &mut str) -> Vec<u8> {
     let mut text = Vec::new();
     // SAFETY: the name ends in a zero byte, and each part of the buffer is written before it is
     // counted as there.
     unsafe {
-        let file = libc::open(path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let flags = libc::O_RDONLY | libc::O_CLOEXEC;
+        let file = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags);
         if file < 0 {
             return text;
         }
         loop {
             text.reserve(4096);
-            let at = text.as_mut_ptr().add(text.len()).cast();
-            let n = libc::read(file, at, text.capacity() - text.len());
+            let (at, room) = (text.as_mut_ptr().add(text.len()), text.capacity() - text.len());
+            let n = libc::syscall(libc::SYS_read, file, at, room);
             if n <= 0 {
                 break;
             }
             text.set_len(text.len() + n as usize);
         }
-        libc::close(file);
+        libc::syscall(libc::SYS_close, file);
     }
     text
 }

@@ -189,6 +189,7 @@ fn programs_of_this_suite() {
         "errno.c",
         "nested.c",
         "cancel.c",
+        "dlerror.c",
         "fork_server.c",
         "cxx.cpp",
         "odd.c",

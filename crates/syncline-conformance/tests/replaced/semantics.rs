@@ -90,6 +90,11 @@ fn cancellation() {
 }
 
 #[test]
+fn errors_of_the_loader_are_kept() {
+    same("dlerror.c", &["gate+rw_compact"]);
+}
+
+#[test]
 fn cpp() {
     same("cxx.cpp", &["gate+rw_readers", "mcs-park+rw_compact"]);
 }

@@ -1,0 +1,66 @@
+// A suite of test programs in one: what it does goes by the name that it is run under.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// Whether a library of Syncline is in this process.
+static int preloaded(void) {
+    char line[4096];
+    int found = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps))
+        found |= strstr(line, "libsyncline_") != NULL;
+    return found;
+}
+
+// Leaves a process behind that has left the group and the session, and says its number in a file
+// that is beside the program.
+static int leave(void) {
+    if (fork() == 0) {
+        setsid();
+        if (fork() == 0) {
+            FILE *left = fopen("left", "a");
+            fprintf(left, "%d\n", getpid());
+            fclose(left);
+            for (;;)
+                pause();
+        }
+        _exit(0);
+    }
+    usleep(200 * 1000);
+    return 0;
+}
+
+// Every other run fails: each adds a byte to a file that is beside the program.
+static int alternate(void) {
+    struct stat runs;
+    FILE *file = fopen("runs", "a");
+    fputc('.', file);
+    fclose(file);
+    return stat("runs", &runs) == 0 && runs.st_size % 2;
+}
+
+int main(void) {
+    const char *name = program_invocation_short_name;
+    if (strcmp(name, "fails") == 0)
+        return preloaded() ? 3 : 0;
+    if (strcmp(name, "hangs") == 0 && preloaded())
+        for (;;)
+            pause();
+    if (strcmp(name, "crashes") == 0)
+        raise(SIGSEGV);
+    if (strcmp(name, "leaves") == 0)
+        return leave();
+    if (strcmp(name, "unstable") == 0)
+        return alternate();
+    if (strcmp(name, "prints") == 0)
+        puts(preloaded() ? "preloaded" : "alone");
+    if (strcmp(name, "counts") == 0)
+        printf("%d\n", getpid());
+    return 0;
+}

@@ -1,0 +1,69 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser};
+
+use crate::supervise::Supervised;
+
+/// Runs test programs, already built, with and without Syncline, and lists what differs.
+///
+/// Exit status: 0 if nothing does but what is expected, 1 if something does, 2 for a wrong command
+/// line or where there is nothing to run.
+#[derive(Parser)]
+#[command(name = "./x foreign")]
+pub struct Arguments {
+    /// Folders of test programs; a folder's name is its suite's
+    #[arg(value_name = "DIR", required_unless_present = "supervise")]
+    pub folders: Vec<PathBuf>,
+    /// Only programs whose name, SUITE/PATH, contains this
+    #[arg(long, value_name = "SUBSTRING", default_value = "")]
+    pub only: String,
+    /// `record`, `inspect`, `exec` (every lock that sleeps), or `exec:LOCKS`
+    #[arg(long, value_delimiter = ',', default_value = "record,inspect,exec")]
+    pub ways: Vec<String>,
+    /// Programs that run at the same time
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub jobs: usize,
+    /// The file of expected differences
+    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/foreign/expected.txt"))]
+    pub expected: PathBuf,
+    /// No run is ended before this
+    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds)]
+    pub least_limit: Duration,
+    #[command(flatten)]
+    supervised: Internal,
+}
+
+/// What the program tells itself when it starts a run.
+#[derive(Args)]
+struct Internal {
+    #[arg(long, hide = true, value_parser = seconds)]
+    supervise: Option<Duration>,
+    #[arg(last = true, hide = true)]
+    command: Vec<std::ffi::OsString>,
+}
+
+/// What this process is for.
+pub enum Task {
+    /// To watch over one run.
+    Supervise(Supervised),
+    /// To compare.
+    Compare(Arguments),
+}
+
+impl Arguments {
+    /// What they ask for.
+    pub fn task(self) -> Task {
+        match self.supervised.supervise {
+            Some(limit) => Task::Supervise(Supervised { limit, words: self.supervised.command }),
+            None => Task::Compare(self),
+        }
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|_| format!("{text} is no number"))?;
+    Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
+}

@@ -1,0 +1,124 @@
+//! Which files of a folder are test programs: executable ELF files for x86-64 with an interpreter,
+//! that is, dynamically linked programs, which are the ones that anything can be preloaded into.
+//! Libraries, static programs, scripts and setuid programs are passed over.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const EXECUTABLE: u32 = 0o111;
+const SETUID_OR_SETGID: u32 = 0o6000;
+/// Program headers stand at the beginning of a file.
+const HEADERS: u64 = 4096;
+
+/// A program to run.
+#[derive(Clone, Debug)]
+pub struct TestProgram {
+    /// The name of the folder that was given.
+    pub suite: String,
+    /// Its path in that folder.
+    pub test: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// What is in its folder and is no test program: folders, libraries, data that it may open.
+    pub beside: Arc<[PathBuf]>,
+}
+
+impl TestProgram {
+    /// `SUITE/PATH`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.suite, self.test)
+    }
+}
+
+/// All test programs of a folder and those in it, by name.
+///
+/// # Errors
+/// A sentence if a folder can't be read.
+pub fn programs(folder: &Path) -> Result<Vec<TestProgram>, String> {
+    let unread = |error| format!("can't read {}: {error}", folder.display());
+    let folder = folder.canonicalize().map_err(unread)?;
+    let suite = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut found = Vec::new();
+    walk(&folder, &mut |path, beside| {
+        let test = path.strip_prefix(&folder).expect("it is below").to_string_lossy().into_owned();
+        found.push(TestProgram { suite: suite.clone(), test, path, beside });
+    })
+    .map_err(unread)?;
+    Ok(found)
+}
+
+/// Links are not followed: what they lead to may be anywhere.
+fn walk(folder: &Path, found: &mut impl FnMut(PathBuf, Arc<[PathBuf]>)) -> std::io::Result<()> {
+    let entries = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut entries: Vec<PathBuf> = entries.collect::<Result<_, _>>()?;
+    entries.sort();
+    let (tests, beside): (Vec<_>, Vec<_>) = entries.into_iter().partition(|path| is_test(path));
+    let beside = Arc::<[PathBuf]>::from(beside);
+    for test in tests {
+        found(test, Arc::clone(&beside));
+    }
+    for path in &*beside {
+        if path.is_dir() && !path.is_symlink() {
+            walk(path, found)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_test(path: &Path) -> bool {
+    let file = fs::symlink_metadata(path).ok().filter(|file| file.is_file());
+    let mode = file.map_or(0, |file| file.permissions().mode());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let library = name.ends_with(".so") || name.contains(".so.");
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEADERS).read_to_end(&mut head));
+    mode & EXECUTABLE != 0
+        && mode & SETUID_OR_SETGID == 0
+        && !library
+        && read.is_ok()
+        && has_interpreter(&head)
+}
+
+/// Whether these first bytes are of a 64-bit ELF file for x86-64 whose program headers name an
+/// interpreter (`PT_INTERP`).
+fn has_interpreter(head: &[u8]) -> bool {
+    const ELF_64: &[u8] = b"\x7fELF\x02";
+    const X86_64: u64 = 62;
+    const PT_INTERP: u64 = 3;
+    let number = |at: usize, bytes: usize| -> Option<u64> {
+        let field = head.get(at..at.checked_add(bytes)?)?;
+        Some(field.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    };
+    let headers = || {
+        let (first, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
+        Some((0..count).filter_map(move |n| usize::try_from(first + n * size).ok()))
+    };
+    head.starts_with(ELF_64)
+        && number(18, 2) == Some(X86_64)
+        && headers().is_some_and(|mut all| all.any(|at| number(at, 4) == Some(PT_INTERP)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_told_from_a_library_and_from_anything_else() {
+        let read = |path: &str| fs::read(path).expect("it is there");
+        assert!(has_interpreter(&read("/bin/sh")));
+        let this = std::env::current_exe().expect("a path");
+        assert!(is_test(&this));
+        assert!(!has_interpreter(b"#!/bin/sh\n"));
+        assert!(!has_interpreter(b"\x7fELF\x02"));
+        let mut library = read("/bin/sh");
+        library.truncate(64);
+        library[56] = 0;
+        assert!(!has_interpreter(&library), "no headers");
+        library[32..40].fill(0xff);
+        library[56] = 2;
+        assert!(!has_interpreter(&library), "headers beyond the end");
+    }
+}

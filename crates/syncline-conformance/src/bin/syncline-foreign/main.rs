@@ -1,0 +1,93 @@
+//! `syncline-foreign`: runs test programs that others wrote, already built, with and without
+//! Syncline, and lists what ends otherwise. `./x foreign DIR...` runs it; docs/foreign.md has the
+//! rules and the last results.
+//!
+//! - `find` tells which files of a folder are test programs;
+//! - `ways` are the commands of Syncline that a program runs under;
+//! - `supervise` runs one command with a limit on its time, and ends what it leaves behind;
+//! - `laboratory` gives each run the same surroundings;
+//! - `verdict` tells a difference from chance, by repeating;
+//! - `expected` is the file of differences that are known, with a reason each;
+//! - `report` adds up, and prints.
+
+mod args;
+mod expected;
+mod find;
+mod laboratory;
+mod report;
+mod supervise;
+mod verdict;
+mod ways;
+
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::thread;
+use std::time::Instant;
+
+use clap::Parser;
+
+use crate::args::{Arguments, Task};
+use crate::expected::Expectations;
+use crate::find::TestProgram;
+use crate::laboratory::Laboratory;
+use crate::report::{Report, Row};
+use crate::verdict::examine;
+use crate::ways::Way;
+
+fn main() -> ExitCode {
+    match Arguments::parse().task() {
+        Task::Supervise(run) => run.run(),
+        Task::Compare(arguments) => compare(&arguments).unwrap_or_else(|problem| {
+            eprintln!("syncline-foreign: {problem}");
+            ExitCode::from(2)
+        }),
+    }
+}
+
+/// Status 0 if all programs end as they do natively, or as is expected; 1 if not.
+fn compare(arguments: &Arguments) -> Result<ExitCode, String> {
+    let expectations = Expectations::read(&arguments.expected)?;
+    let ways = ways::chosen(&arguments.ways)?;
+    let mut programs = Vec::new();
+    for folder in &arguments.folders {
+        programs.extend(find::programs(folder)?);
+    }
+    programs.retain(|program| program.name().contains(&arguments.only));
+    if programs.is_empty() {
+        return Err("no test program was found: they are executables for x86-64 that are \
+                    dynamically linked; build the suite first"
+            .to_owned());
+    }
+    eprintln!("{} programs, natively and in {} ways", programs.len(), ways.len());
+    let rows = run_all(arguments, &programs, &ways);
+    let report = Report::new(&rows, &ways, &expectations);
+    print!("{report}");
+    Ok(if report.has_unexpected() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Several programs at once, each in all ways before the next.
+fn run_all(arguments: &Arguments, programs: &[TestProgram], ways: &[Way]) -> Vec<Row> {
+    let waiting = Mutex::new(programs.iter());
+    let rows = Mutex::new(Vec::new());
+    let started = Instant::now();
+    thread::scope(|scope| {
+        for _ in 0..arguments.jobs {
+            scope.spawn(|| {
+                let laboratory = Laboratory::new(arguments.least_limit);
+                loop {
+                    let next = waiting.lock().expect("no panic").next();
+                    let Some(program) = next else { break };
+                    let verdicts = examine(ways, |way| laboratory.run(program, way));
+                    let row = Row { program: program.clone(), verdicts };
+                    let mut rows = rows.lock().expect("no panic");
+                    rows.push(row);
+                    let row = rows.last().expect("it was pushed");
+                    report::progress(row, ways, rows.len(), programs.len(), started);
+                }
+            });
+        }
+    });
+    let mut rows = rows.into_inner().expect("no panic");
+    rows.sort_by_key(|row| row.program.name());
+    rows
+}

@@ -1,0 +1,192 @@
+//! What came out: progress while it runs, then a table, the differences, and a line of JSON.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::expected::Expectations;
+use crate::find::TestProgram;
+use crate::verdict::{Difference, Verdict};
+use crate::ways::Way;
+
+/// A program, and its verdict in each way.
+#[derive(Debug)]
+pub struct Row {
+    /// Which.
+    pub program: TestProgram,
+    /// In the order of the ways.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// How many programs; the differences that are expected are among those that differ or hang.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+struct Counts {
+    same: usize,
+    differ: usize,
+    hang: usize,
+    expected: usize,
+    unstable: usize,
+}
+
+impl Counts {
+    fn add(&mut self, verdict: &Verdict, is_expected: bool) {
+        match verdict {
+            Verdict::Same => self.same += 1,
+            Verdict::Unstable => self.unstable += 1,
+            Verdict::Differs(difference) => {
+                self.hang += usize::from(difference.hangs);
+                self.differ += usize::from(!difference.hangs);
+                self.expected += usize::from(is_expected);
+            }
+        }
+    }
+
+    fn unexpected(&self) -> usize {
+        self.differ + self.hang - self.expected
+    }
+}
+
+/// All that is printed in the end.
+#[derive(Debug)]
+pub struct Report {
+    /// By suite, then by the number of the way.
+    table: BTreeMap<(String, usize), Counts>,
+    ways: Vec<String>,
+    /// What differs.
+    unexpected: Entries,
+    expected: Entries,
+    unstable: Vec<String>,
+    no_longer: Vec<String>,
+    programs: usize,
+}
+
+/// Sentences, each with the ways that it is true of.
+type Entries = BTreeMap<String, Vec<String>>;
+
+/// The last line.
+#[derive(Serialize)]
+struct Summary {
+    programs: usize,
+    ways: usize,
+    #[serde(flatten)]
+    counts: Counts,
+    unexpected: usize,
+    no_longer: usize,
+}
+
+impl Report {
+    /// Adds up.
+    pub fn new(rows: &[Row], ways: &[Way], expectations: &Expectations) -> Report {
+        let no_longer =
+            expectations.no_longer(rows, ways).iter().map(ToString::to_string).collect();
+        let mut report = Report {
+            table: BTreeMap::new(),
+            ways: ways.iter().map(Way::name).collect(),
+            unexpected: BTreeMap::new(),
+            expected: BTreeMap::new(),
+            unstable: Vec::new(),
+            no_longer,
+            programs: rows.len(),
+        };
+        for row in rows {
+            let name = row.program.name();
+            if row.verdicts.contains(&Verdict::Unstable) {
+                report.unstable.push(name.clone());
+            }
+            for (number, (verdict, way)) in row.verdicts.iter().zip(ways).enumerate() {
+                let about = expectations.about(&name, way);
+                let cell = (row.program.suite.clone(), number);
+                report.table.entry(cell).or_default().add(verdict, about.is_some());
+                let Verdict::Differs(difference) = verdict else { continue };
+                let (list, text) = match about {
+                    Some(line) => (&mut report.expected, format!("{name}: {}", line.reason)),
+                    None => (&mut report.unexpected, sentence(&name, difference)),
+                };
+                list.entry(text).or_default().push(way.name());
+            }
+        }
+        report
+    }
+
+    /// Whether anything differs that must not.
+    pub fn has_unexpected(&self) -> bool {
+        !self.unexpected.is_empty()
+    }
+
+    fn summary(&self) -> Summary {
+        let mut counts = Counts::default();
+        for cell in self.table.values() {
+            counts.same += cell.same;
+            counts.differ += cell.differ;
+            counts.hang += cell.hang;
+            counts.expected += cell.expected;
+            counts.unstable += cell.unstable;
+        }
+        Summary {
+            programs: self.programs,
+            ways: self.ways.len(),
+            unexpected: counts.unexpected(),
+            no_longer: self.no_longer.len(),
+            counts,
+        }
+    }
+}
+
+fn sentence(name: &str, difference: &Difference) -> String {
+    let Difference { native, ours, times, of, .. } = difference;
+    let times = if times < of { format!(", in {times} of {of} runs") } else { String::new() };
+    format!("{name}: natively {native}, here {ours}{times}")
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "| suite | way | same | differ | hang | of these expected | unstable |")?;
+        writeln!(f, "|---|---|---|---|---|---|---|")?;
+        for ((suite, way), counts) in &self.table {
+            let Counts { same, differ, hang, expected, unstable } = counts;
+            let way = &self.ways[*way];
+            writeln!(
+                f,
+                "| {suite} | {way} | {same} | {differ} | {hang} | {expected} | {unstable} |"
+            )?;
+        }
+        let plain = |list: &[String]| list.iter().map(|text| (text.clone(), Vec::new())).collect();
+        list(f, "Differs, and is not expected to", &self.unexpected)?;
+        list(f, "Differs as expected", &self.expected)?;
+        list(f, "Expected to differ, and no longer does", &plain(&self.no_longer))?;
+        list(f, "Unstable natively, and not counted", &plain(&self.unstable))?;
+        writeln!(f, "{}", serde_json::to_string(&self.summary()).expect("numbers"))
+    }
+}
+
+fn list(f: &mut fmt::Formatter<'_>, title: &str, entries: &Entries) -> fmt::Result {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "\n{title}:")?;
+    for (text, ways) in entries {
+        let ways = if ways.is_empty() { String::new() } else { format!("  [{}]", ways.join(" ")) };
+        writeln!(f, "  {text}{ways}")?;
+    }
+    writeln!(f)
+}
+
+/// Says that one more is done, how long the rest will take, and what differs in which way.
+pub fn progress(row: &Row, ways: &[Way], done: usize, all: usize, started: Instant) {
+    let left = started.elapsed().as_secs_f64() / done as f64 * (all - done) as f64 / 60.0;
+    let name = row.program.name();
+    let verdict = match &row.verdicts[..] {
+        all if all.contains(&Verdict::Unstable) => "unstable",
+        all if all.iter().all(|verdict| *verdict == Verdict::Same) => "same",
+        _ => "DIFFERS",
+    };
+    eprintln!("{done:>4} of {all}, {left:>3.0} min left: {name}: {verdict}");
+    for (verdict, way) in row.verdicts.iter().zip(ways) {
+        if let Verdict::Differs(difference) = verdict {
+            let (way, said) = (way.name(), difference.last_line.trim());
+            eprintln!("    {way}: {}; last it said: {said}", sentence(&name, difference));
+        }
+    }
+}

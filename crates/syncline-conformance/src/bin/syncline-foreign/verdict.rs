@@ -1,0 +1,208 @@
+//! Whether a program ends under Syncline as it does natively.
+//!
+//! Compared are how it ends and, if it is the same in all native runs, the lines of its standard
+//! output. A difference is repeated, in turns with native runs: what is different each time is a rule, what
+//! is not is chance, and chance is told only if the program, natively, shows none in more runs
+//! than before. A program that does is unstable, and says nothing.
+
+use std::time::Duration;
+
+use crate::laboratory::Outcome;
+use crate::supervise::End;
+use crate::ways::Way;
+
+/// Native runs before anything is compared.
+const FIRST: usize = 2;
+/// Runs in a way, if the first one differs.
+const REPEATS: usize = 3;
+/// Native runs more, if not all of these differ.
+const MORE: usize = 6;
+
+/// About one program in one way.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It ends as it does natively.
+    Same,
+    /// It doesn't.
+    Differs(Difference),
+    /// It ends in several ways natively, or not at all.
+    Unstable,
+}
+
+/// What differs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// How it ends natively.
+    pub native: String,
+    /// How it ends in that way.
+    pub ours: String,
+    /// The last line that it printed there.
+    pub last_line: String,
+    /// Whether its time was up.
+    pub hangs: bool,
+    /// How many runs were different.
+    pub times: usize,
+    /// Of how many.
+    pub of: usize,
+}
+
+/// One program in all ways; `run` runs it in a way, or natively if there is none.
+pub fn examine<'a>(
+    ways: &'a [Way],
+    mut run: impl FnMut(Option<(&'a Way, Duration)>) -> Outcome,
+) -> Vec<Verdict> {
+    let mut native = Native::default();
+    native.more(FIRST, &mut run);
+    ways.iter().map(|way| judge(way, &mut native, &mut run)).collect()
+}
+
+fn judge<'a>(
+    way: &'a Way,
+    native: &mut Native,
+    run: &mut impl FnMut(Option<(&'a Way, Duration)>) -> Outcome,
+) -> Verdict {
+    let mut outcomes = Vec::new();
+    while native.is_stable() {
+        outcomes.push(run(Some((way, native.longest()))));
+        let different = outcomes.iter().filter(|outcome| native.differs(outcome)).count();
+        if different == 0 {
+            return Verdict::Same;
+        }
+        if outcomes.len() < REPEATS {
+            native.more(1, run);
+            continue;
+        }
+        if different < REPEATS {
+            native.more(MORE, run);
+        }
+        let Some(shown) = outcomes.iter().find(|outcome| native.differs(outcome)) else {
+            return Verdict::Same;
+        };
+        if native.is_stable() {
+            return Verdict::Differs(native.difference(shown, &outcomes));
+        }
+    }
+    Verdict::Unstable
+}
+
+/// The native runs.
+#[derive(Default)]
+struct Native {
+    runs: Vec<Outcome>,
+}
+
+impl Native {
+    fn more<'a>(
+        &mut self,
+        runs: usize,
+        run: &mut impl FnMut(Option<(&'a Way, Duration)>) -> Outcome,
+    ) {
+        for _ in 0..runs {
+            // A second look at what never ends, or has shown itself unstable, tells nothing.
+            if self.runs.is_empty() || self.is_stable() {
+                self.runs.push(run(None));
+            }
+        }
+    }
+
+    fn is_stable(&self) -> bool {
+        self.runs[0].end != End::Hang && self.runs.iter().all(|run| run.end == self.runs[0].end)
+    }
+
+    fn longest(&self) -> Duration {
+        self.runs.iter().map(|run| run.took).max().unwrap_or_default()
+    }
+
+    fn differs(&self, outcome: &Outcome) -> bool {
+        let first = &self.runs[0];
+        let prints_the_same = self.runs.iter().all(|run| run.output == first.output);
+        outcome.end != first.end || prints_the_same && outcome.output != first.output
+    }
+
+    fn difference(&self, shown: &Outcome, outcomes: &[Outcome]) -> Difference {
+        let first = &self.runs[0];
+        let ours = match shown.end {
+            End::Hang => "hangs".to_owned(),
+            _ if shown.end == first.end => "prints otherwise".to_owned(),
+            End::Status(status) => format!("status {status}"),
+        };
+        let native = match first.end {
+            End::Hang => "hangs".to_owned(),
+            End::Status(status) => format!("status {status}"),
+        };
+        Difference {
+            native,
+            ours,
+            last_line: shown.last_line.clone(),
+            hangs: shown.end == End::Hang,
+            times: outcomes.iter().filter(|outcome| self.differs(outcome)).count(),
+            of: outcomes.len(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(status: i32, output: &str) -> Outcome {
+        let end = if status < 0 { End::Hang } else { End::Status(status) };
+        let (output, last_line) = (vec![output.to_owned()], String::new());
+        Outcome { end, output, last_line, took: Duration::from_millis(1) }
+    }
+
+    /// The verdict if native runs and those in a way end, one after the other, as these lists say;
+    /// the last of a list goes on for ever.
+    fn verdict(natively: &[(i32, &str)], ours: &[(i32, &str)]) -> Verdict {
+        let (mut native_runs, mut our_runs) = (0, 0);
+        let ways = [Way::Record];
+        let verdicts = examine(&ways, |way| {
+            let (list, at) = match way {
+                None => (natively, &mut native_runs),
+                Some(_) => (ours, &mut our_runs),
+            };
+            let (status, output) = list[(*at).min(list.len() - 1)];
+            *at += 1;
+            outcome(status, output)
+        });
+        verdicts.into_iter().next().expect("one way")
+    }
+
+    fn differs(verdict: &Verdict) -> Option<(&str, usize)> {
+        match verdict {
+            Verdict::Differs(difference) => Some((&difference.ours, difference.times)),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn the_same_is_the_same() {
+        assert_eq!(verdict(&[(0, "")], &[(0, "")]), Verdict::Same);
+        assert_eq!(verdict(&[(139, "")], &[(139, "")]), Verdict::Same);
+    }
+
+    #[test]
+    fn a_rule_is_told_from_chance() {
+        assert_eq!(differs(&verdict(&[(0, "")], &[(1, "")])), Some(("status 1", 3)));
+        assert_eq!(differs(&verdict(&[(0, "")], &[(-1, "")])), Some(("hangs", 3)));
+        assert_eq!(differs(&verdict(&[(0, "")], &[(1, ""), (0, "")])), Some(("status 1", 1)));
+    }
+
+    #[test]
+    fn what_is_unstable_by_itself_is_no_difference() {
+        assert_eq!(verdict(&[(0, ""), (1, "")], &[(0, "")]), Verdict::Unstable);
+        assert_eq!(verdict(&[(-1, "")], &[(0, "")]), Verdict::Unstable);
+        let late = [(0, ""), (0, ""), (1, ""), (0, "")];
+        assert_eq!(verdict(&late, &[(1, "")]), Verdict::Unstable);
+        let later = [(0, ""), (0, ""), (0, ""), (0, ""), (0, ""), (1, ""), (0, "")];
+        assert_eq!(verdict(&later, &[(1, ""), (0, "")]), Verdict::Unstable);
+    }
+
+    #[test]
+    fn output_counts_if_it_is_stable() {
+        assert_eq!(differs(&verdict(&[(0, "a")], &[(0, "b")])), Some(("prints otherwise", 3)));
+        assert_eq!(verdict(&[(0, "a"), (0, "b")], &[(0, "c")]), Verdict::Same);
+        let late = [(0, "a"), (0, "a"), (0, "b")];
+        assert_eq!(verdict(&late, &[(0, "c")]), Verdict::Same);
+    }
+}

@@ -1,0 +1,119 @@
+//! The ways to run a program: `record`, `inspect`, and `exec` with each lock.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use syncline::lock::{catalogue, forms};
+
+/// A command of Syncline that a program runs under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// `syncline record`.
+    Record,
+    /// `syncline inspect`, which traces every section.
+    Inspect,
+    /// `syncline exec --lock` with these.
+    Exec(String),
+}
+
+impl Way {
+    /// As `--ways` names it.
+    pub fn name(&self) -> String {
+        match self {
+            Way::Record => "record".to_owned(),
+            Way::Inspect => "inspect".to_owned(),
+            Way::Exec(locks) => format!("exec:{locks}"),
+        }
+    }
+
+    /// The words after `syncline`, up to the program's; what is written goes to `output`.
+    pub fn words(&self, output: &Path) -> Vec<OsString> {
+        let output = || output.into();
+        match self {
+            Way::Record => vec!["record".into(), "-o".into(), output(), "--".into()],
+            // The report on a trace is no part of the program's run.
+            Way::Inspect => {
+                let options = ["--budget", "0", "--trace-only", "-o"].map(OsString::from);
+                ["inspect".into()]
+                    .into_iter()
+                    .chain(options)
+                    .chain([output(), "--".into()])
+                    .collect()
+            }
+            Way::Exec(locks) => vec!["exec".into(), "--lock".into(), locks.into(), "--".into()],
+        }
+    }
+}
+
+/// The ways that these names say.
+///
+/// # Errors
+/// A sentence about a name that says none.
+pub fn chosen(names: &[String]) -> Result<Vec<Way>, String> {
+    let mut ways = Vec::new();
+    for name in names {
+        match name.as_str() {
+            "record" => ways.push(Way::Record),
+            "inspect" => ways.push(Way::Inspect),
+            "exec" => ways.extend(pairs().into_iter().map(Way::Exec)),
+            other => match other.strip_prefix("exec:") {
+                Some(locks) if !locks.is_empty() => ways.push(Way::Exec(locks.to_owned())),
+                _ => {
+                    return Err(format!(
+                        "there is no way {other}: record, inspect, exec, exec:LOCKS"
+                    ));
+                }
+            },
+        }
+    }
+    Ok(ways)
+}
+
+/// Each lock that replaces mutexes and sleeps while it waits, with each in turn of those for
+/// readers and writers; and the C library's own with spinning.
+fn pairs() -> Vec<String> {
+    let shared = replacements(true);
+    let exclusive = replacements(false).into_iter().enumerate();
+    let pairs = exclusive.map(|(at, lock)| format!("{lock}+{}", shared[at % shared.len()]));
+    pairs.chain(["libc-spin".to_owned()]).collect()
+}
+
+/// Of each lock that can take the place of a mutex (or if `shared` of a reader-writer lock) the
+/// form that `syncline exec --lock` takes if no policy of waiting is named.
+fn replacements(shared: bool) -> Vec<&'static str> {
+    let entries = catalogue();
+    let forms = forms();
+    let entry = |lock| entries.iter().find(|entry| entry.name == lock).expect("an entry");
+    let of_kind = forms
+        .iter()
+        .filter(|form| form.replaces_posix(entry(form.lock)) && entry(form.lock).shared == shared);
+    let mut locks: Vec<&str> = of_kind.map(|form| form.lock).collect();
+    locks.dedup();
+    locks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_lock_that_replaces_has_a_way() {
+        let pairs = pairs();
+        for lock in ["mcs+", "gate+", "clh+", "hclh+", "libc-spin"] {
+            assert!(pairs.iter().any(|pair| pair.starts_with(lock)), "{lock} of {pairs:?}");
+        }
+        for lock in ["+rw_readers", "+rw_compact", "+rw_flag", "+rw_writers"] {
+            assert!(pairs.iter().any(|pair| pair.ends_with(lock)), "{lock} of {pairs:?}");
+        }
+        assert!(pairs.len() >= 18, "{pairs:?}");
+    }
+
+    #[test]
+    fn a_name_is_read_as_it_is_written() {
+        let names = ["record", "inspect", "exec:gate+rw_readers"].map(str::to_owned);
+        let ways = chosen(&names).expect("three ways");
+        assert_eq!(ways.iter().map(Way::name).collect::<Vec<_>>(), names);
+        assert!(chosen(&["exec:".to_owned()]).is_err());
+        assert!(chosen(&["replay".to_owned()]).is_err());
+    }
+}
