@@ -75,6 +75,7 @@ fn variable(name: &CStr) -> Option<&'static CStr> {
     }
 }
 
-fn number(name: &CStr) -> Option<u64> {
+/// A number that the environment has.
+pub fn number(name: &CStr) -> Option<u64> {
     variable(name)?.to_str().ok()?.parse().ok()
 }

@@ -5,6 +5,7 @@
 //!   real!          the function that the program meant, behind ours
 //!   thread_words!  words of a thread that take two moves to reach, and never an allocation
 //!   Object         a loaded library or program: where it lies, and which build it is
+//!   run_on         another stack, for work that the program's may have no room for
 //!   ProcessFile    the process's file, where the library writes down what it sees
 //! ```
 //!
@@ -20,6 +21,7 @@ mod errno;
 mod object;
 mod process_file;
 mod real;
+mod stack;
 mod words;
 
 pub use errno::preserving_errno;
@@ -27,3 +29,4 @@ pub use object::{Object, ProgramHeader, for_each_loaded};
 pub use process_file::{ProcessFile, describe_program, populate};
 pub use real::{Symbol, fail};
 pub use real::{pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_unlock};
+pub use stack::{run_on, with_signals_blocked};

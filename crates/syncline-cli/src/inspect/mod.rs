@@ -52,7 +52,7 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
     let output = output(args);
     let folder = Folder::create(&output)?;
     let clock = Clock::choose();
-    let variables: [(&'static str, OsString); 7] = [
+    let variables: [(&'static str, OsString); 8] = [
         ("LD_PRELOAD", preload(&library, env::var_os("LD_PRELOAD").as_deref())),
         ("SYNCLINE_TRACE", folder.path().into()),
         ("SYNCLINE_CLOCK", clock.kind.to_string().into()),
@@ -60,6 +60,7 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
         ("SYNCLINE_MAX_SIZE", max_size.to_string().into()),
         ("SYNCLINE_INSPECT_BUDGET", args.budget.to_string().into()),
         ("SYNCLINE_INSPECT_SITES", wanted.into()),
+        ("SYNCLINE_FILTERS", filters().to_string().into()),
     ];
     let ending = run_in(&folder, &program, &args.command, variables)?;
     tidy(&folder, &output, args.from.as_deref());
@@ -68,6 +69,14 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
         report::print(args, &output)?;
     }
     Ok(exit_code(ending))
+}
+
+/// Filters of system calls (seccomp) that this process runs under, as a container's do: programs are
+/// left alone that run under more of them.
+fn filters() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"));
+    line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
 }
 
 /// Where the trace goes: what belongs to a recording lies in its folder.

@@ -7,13 +7,12 @@
 //! what a handler counts in a table that is being copied would be lost.
 
 use core::arch::asm;
-use core::ffi::c_void;
-use core::mem::MaybeUninit;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use framehop::MustNotAllocateDuringUnwind;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64};
+use syncline_interpose::{run_on, with_signals_blocked};
 
 use crate::alloc::map_anonymous;
 
@@ -64,57 +63,6 @@ pub fn with<R>(action: impl FnOnce(Option<&mut Cache>) -> R) -> R {
     };
     POOL[place].store(tools, Ordering::Release);
     result
-}
-
-fn with_signals_blocked<R>(action: impl FnOnce() -> R) -> R {
-    // SAFETY: both sets are ours.
-    unsafe {
-        let mut all = MaybeUninit::uninit();
-        let mut before = MaybeUninit::uninit();
-        libc::sigfillset(all.as_mut_ptr());
-        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
-        let result = action();
-        libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), null_mut());
-        result
-    }
-}
-
-/// Runs something on another stack.
-///
-/// # Safety
-/// Below `stack_end` there is a stack that nobody else uses.
-unsafe fn run_on<R, F: FnOnce() -> R>(stack_end: *mut u8, action: F) -> R {
-    struct Job<R, F> {
-        action: Option<F>,
-        result: Option<R>,
-    }
-    // A panic can't leave a function of this ABI, so nothing unwinds across the stacks.
-    unsafe extern "C" fn run<R, F: FnOnce() -> R>(job: *mut c_void) {
-        // SAFETY: the job below.
-        let job = unsafe { &mut *job.cast::<Job<R, F>>() };
-        job.result = job.action.take().map(|action| action());
-    }
-    let mut job = Job { action: Some(action), result: None };
-    let function: unsafe extern "C" fn(*mut c_void) = run::<R, F>;
-    // SAFETY: by this function's own condition. `r12` is one of the registers that the
-    // called function leaves as they were, and brings our own stack back.
-    unsafe {
-        asm!(
-            "mov r12, rsp",
-            "mov rsp, {stack_end}",
-            "call {function}",
-            "mov rsp, r12",
-            stack_end = in(reg) stack_end,
-            function = in(reg) function,
-            in("rdi") &raw mut job,
-            out("r12") _,
-            clobber_abi("C"),
-        );
-    }
-    match job.result {
-        Some(result) => result,
-        None => unreachable!("the job has run"),
-    }
 }
 
 /// The registers from which unwinding starts.
