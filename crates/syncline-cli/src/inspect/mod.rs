@@ -23,7 +23,7 @@ use syncline_trace::{Trace, trace_files};
 use crate::failure::Failure;
 use crate::record::{
     Clock, Folder, exit_code, find_library, find_program, hear_signals, largest_file, preload,
-    run_in,
+    run_in, told_to_end,
 };
 use crate::report::trace_of;
 use crate::words::{counted, size};
@@ -35,6 +35,9 @@ pub use names::Named;
 const LIBRARY: &str = "libsyncline_inspect.so";
 /// Names another library instead, for those who work on Syncline.
 const OVERRIDE: &str = "SYNCLINE_INSPECT";
+
+/// A trace of so many bytes is read in a second.
+const QUICK: u64 = 16 << 20;
 
 /// Bytes of what the file system counts in.
 const BLOCK: u64 = 512;
@@ -63,8 +66,11 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
         ("SYNCLINE_FILTERS", filters().to_string().into()),
     ];
     let ending = run_in(&folder, &program, &args.command, variables)?;
-    tidy(&folder, &output, args.from.as_deref());
-    if !args.trace_only {
+    let bytes = tidy(&folder, &output, args.from.as_deref());
+    if told_to_end() && bytes > QUICK {
+        // Standard error may be closed.
+        let _ = writeln!(stderr(), "syncline: told to end: no report is made now");
+    } else if !args.trace_only {
         hear_signals();
         report::print(args, &output)?;
     }
@@ -85,8 +91,9 @@ fn output(args: &Inspect) -> PathBuf {
     args.output.clone().or_else(of_recording).unwrap_or_else(|| args::DEFAULT_TRACE.into())
 }
 
-/// Cuts off what the files could have grown into, and says on standard error what there is.
-fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) {
+/// Cuts off what the files could have grown into, and says on standard error what there is; how many
+/// bytes that is.
+fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> u64 {
     let writers = Writers::of_newer(folder.path());
     let files = trace_files(folder.path()).unwrap_or_default();
     let (mut bytes, mut dropped) = (0, 0);
@@ -137,4 +144,5 @@ fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) {
             }
         }
     );
+    bytes
 }

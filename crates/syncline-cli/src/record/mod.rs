@@ -27,7 +27,7 @@ use crate::args;
 use crate::failure::Failure;
 use environment::Environment;
 
-pub use child::hear_signals;
+pub use child::{hear_signals, told_to_end};
 pub use clock::Clock;
 pub use environment::preload;
 pub use folder::{Folder, largest_file};
