@@ -30,7 +30,7 @@ fn a_kilobyte_of_stack_is_enough_for_a_recorded_program_and_for_other_locks() {
     let case = Case::new(&small_stack()).arg(LEFT);
     let plain = case.plain().behaviour();
     assert_eq!(plain, case.recorded().0.behaviour());
-    for locks in ["gate+rw_readers", "mcs-park+rw_compact", "cohort-park"] {
+    for locks in ["gate+rw_readers", "mcs-park+rw_compact", "cohort_mcs-park"] {
         assert_eq!(plain, case.replaced(locks).behaviour(), "{locks}");
     }
 }
