@@ -9,12 +9,14 @@
 //! conflict with any of the window grows with the window until it is nearly one, and so says
 //! nothing of the lock; it is counted as well.
 
+use std::collections::VecDeque;
+
 use rustc_hash::FxHashMap;
-use syncline_trace::layout::{NONE, WAITED};
+use syncline_trace::layout::{NONE, WAITED, WordRecord};
 use syncline_trace::{Section, Trace};
 
 use crate::index::{Conflict, Window, pair};
-use crate::sets::{LockSections, Place, Sets};
+use crate::sets::{LockSections, Place, Set, Sets};
 
 /// Conflicts among pairs of sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -156,20 +158,37 @@ pub fn conflicts(trace: &Trace, sets: &Sets, lock: &LockSections, size: usize) -
     let mut result = Conflicts::default();
     let mut window = Window::new(size);
     let mut causes = Causes::default();
-    for (number, set) in lock.sets.iter().enumerate() {
-        let found = window.conflicts(set);
-        result.window.add(set.bytes(), window.comparable(set), &found);
+    // Most of what sections touch is one thread's own, or only read.
+    let of_others = |set: &Set| Set {
+        accesses: set
+            .accesses
+            .iter()
+            .filter(|a| sets.places.may_conflict(a.place))
+            .copied()
+            .collect(),
+        ..*set
+    };
+    let mut last: VecDeque<Set> = VecDeque::new();
+    for (number, whole) in lock.sets.iter().enumerate() {
+        let set = of_others(whole);
+        let found = window.conflicts(&set);
+        result.window.add(whole.bytes(), window.comparable(&set), &found);
         for conflict in &found {
-            causes.add(sets, &conflict.places, &trace.sections[set.section]);
+            causes.add(sets, &conflict.places, (set.section, &trace.sections[set.section]));
         }
-        window.push(set);
+        window.push(&set);
         let waited_for = waited_for(trace, lock, number, size);
+        let before = |other: usize| &last[last.len() + other - number];
         let found: Vec<Conflict> = waited_for
             .iter()
-            .map(|&other| Conflict { ago: number - other, places: pair(set, &lock.sets[other]) })
+            .map(|&other| Conflict { ago: number - other, places: pair(&set, before(other)) })
             .filter(|conflict| !conflict.places.is_empty())
             .collect();
-        result.contended.add(set.bytes(), waited_for.len() as u64, &found);
+        result.contended.add(whole.bytes(), waited_for.len() as u64, &found);
+        if last.len() == size.max(1) {
+            last.pop_front();
+        }
+        last.push_back(set);
     }
     result.causes = causes.sorted();
     result
@@ -193,51 +212,81 @@ fn waited_for(trace: &Trace, lock: &LockSections, number: usize, size: usize) ->
 
 #[derive(Default)]
 struct Causes {
-    fields: FxHashMap<Field, Cause>,
-    of_pair: Vec<Field>,
+    fields: FxHashMap<Field, Known>,
+    /// Pairs so far.
+    pairs: u64,
+    /// The words of a section by address, and which section that is.
+    words: (usize, Vec<(u64, u32)>),
+}
+
+/// A cause, the pair that it was added for last, and one more than the section that was searched
+/// last for who accesses it.
+struct Known {
+    cause: Cause,
+    pair: u64,
+    searched: usize,
 }
 
 impl Causes {
     /// Adds a pair; `section` is the later of the two.
-    fn add(&mut self, sets: &Sets, places: &[(u32, u8)], section: &Section) {
-        self.of_pair.clear();
+    fn add(&mut self, sets: &Sets, places: &[(u32, u8)], section: (usize, &Section)) {
+        self.pairs += 1;
+        let (mut of_pair, mut only) = (0, None);
         for &(place, bytes) in places {
-            let place = &sets.places[place as usize];
-            let field = Field::of(place);
-            let cause = self.fields.entry(field).or_insert(Cause {
-                field,
-                bytes: 0,
-                pairs: 0,
-                alone: 0,
-                reader: 0,
-                writer: 0,
+            let place = sets.places.get(place);
+            let field = Field::of(&place);
+            let known = self.fields.entry(field).or_insert_with(|| Known {
+                cause: Cause { field, bytes: 0, pairs: 0, alone: 0, reader: 0, writer: 0 },
+                pair: 0,
+                searched: 0,
             });
+            let cause = &mut known.cause;
             cause.bytes |= bytes;
-            if !self.of_pair.contains(&field) {
+            if known.pair != self.pairs {
+                known.pair = self.pairs;
                 cause.pairs += 1;
-                self.of_pair.push(field);
+                of_pair += 1;
+                only = Some(field);
             }
-            if (cause.reader == 0 || cause.writer == 0)
-                && let Some(word) = section.words.iter().find(|w| {
-                    w.address == place.address && (w.object == NONE) == place.object.is_none()
-                })
-            {
-                cause.reader = if cause.reader == 0 { word.reader } else { cause.reader };
-                cause.writer = if cause.writer == 0 { word.writer } else { cause.writer };
+            let unknown = cause.reader == 0 || cause.writer == 0;
+            if unknown && known.searched != section.0 + 1 {
+                known.searched = section.0 + 1;
+                if let Some(word) = find(&mut self.words, section, &place) {
+                    cause.reader = if cause.reader == 0 { word.reader } else { cause.reader };
+                    cause.writer = if cause.writer == 0 { word.writer } else { cause.writer };
+                }
             }
         }
-        if let [field] = self.of_pair[..]
-            && let Some(cause) = self.fields.get_mut(&field)
+        if let (1, Some(field)) = (of_pair, only)
+            && let Some(known) = self.fields.get_mut(&field)
         {
-            cause.alone += 1;
+            known.cause.alone += 1;
         }
     }
 
     fn sorted(self) -> Vec<Cause> {
-        let mut causes: Vec<Cause> = self.fields.into_values().collect();
+        let mut causes: Vec<Cause> = self.fields.into_values().map(|known| known.cause).collect();
         causes.sort_by_key(|cause| (std::cmp::Reverse((cause.pairs, cause.alone)), cause.field));
         causes
     }
+}
+
+/// The word of a section at a place; `words` are those of the section that was asked for last.
+fn find<'a>(
+    words: &mut (usize, Vec<(u64, u32)>),
+    (number, section): (usize, &'a Section),
+    place: &Place,
+) -> Option<&'a WordRecord> {
+    if words.0 != number + 1 {
+        words.0 = number + 1;
+        words.1.clear();
+        words.1.extend((0..).zip(&section.words).map(|(n, word)| (word.address, n)));
+        words.1.sort_unstable();
+    }
+    let first = words.1.partition_point(|&(address, _)| address < place.address);
+    let here = words.1[first..].iter().take_while(|(address, _)| *address == place.address);
+    here.map(|&(_, n)| &section.words[n as usize])
+        .find(|word| (word.object == NONE) == place.object.is_none())
 }
 
 /// A quotient; 0 for nothing of nothing.

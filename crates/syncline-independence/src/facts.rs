@@ -8,8 +8,8 @@ use syncline_trace::layout::{COUNTED_ONE_BY_ONE, WAITED};
 
 use crate::conflict::{Cause, Comparison, Conflicts, conflicts};
 use crate::groups::{Groups, groups};
-use crate::section::{SiteFacts, sites};
-use crate::sets::{LockSections, Set, Sets};
+use crate::section::{SharedPlaces, SiteFacts, sites};
+use crate::sets::{Loader, LockSections, Set, Sets};
 use crate::touched::{Object, Touched, touched};
 
 /// How sections are compared.
@@ -143,20 +143,40 @@ pub fn busy(independence: f64, processors: usize) -> f64 {
 
 /// Works out the facts of a trace.
 pub fn facts(trace: &Trace, options: &Options) -> Facts {
-    let sets = Sets::of(trace);
+    facts_with(trace, options, &mut |_, _| {})
+}
+
+/// As [`facts`]; says as it goes how many steps of how many are done. A step is a section, once where
+/// its set is made and once where it is compared.
+pub fn facts_with(
+    trace: &Trace,
+    options: &Options,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Facts {
+    let (mut done, all) = (0, 2 * trace.sections.len());
+    let sets = Sets::of(trace, || {
+        done += 1;
+        progress(done, all);
+    });
     let totals = Totals::of(trace);
     let mut families: BTreeMap<u64, Vec<&LockSections>> = BTreeMap::new();
     for lock in &sets.locks {
         families.entry(main_site(trace, lock)).or_default().push(lock);
     }
-    let timed = totals.held_samples > 0;
+    let shared = SharedPlaces::of(&sets);
+    let all_of = All { trace, sets: &sets, totals: &totals, shared: &shared };
     let mut locks: Vec<LockFacts> = families
         .into_values()
-        .map(|family| one(trace, &sets, &totals, &family, options, timed))
+        .map(|family| {
+            let lock = one(&all_of, &family, options);
+            done += family.iter().map(|lock| lock.sets.len()).sum::<usize>();
+            progress(done, all);
+            lock
+        })
         .collect();
     locks.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.lock.cmp(&b.lock)));
     let untraced = totals.untraced(&sets, trace);
-    let overall = Overall { untraced, ..overall(trace, &locks, options, !timed) };
+    let overall = Overall { untraced, ..overall(trace, &locks, options, totals.held_samples == 0) };
     Facts { locks, overall }
 }
 
@@ -173,7 +193,8 @@ fn main_site(trace: &Trace, lock: &LockSections) -> u64 {
 #[derive(Default)]
 struct Totals {
     by_lock: FxHashMap<u64, Total>,
-    by_site: FxHashMap<(u64, u64), u64>,
+    /// By lock, then by site.
+    by_site: FxHashMap<u64, FxHashMap<u64, u64>>,
     sections_of: FxHashMap<(u64, u64), Vec<usize>>,
     held_samples: u64,
     /// Locks of which not all acquisitions were counted one by one.
@@ -200,7 +221,8 @@ impl Totals {
             total.held = total.held.saturating_add(count.held_ticks);
             total.held_samples = total.held_samples.saturating_add(count.held_samples);
             totals.held_samples = totals.held_samples.saturating_add(count.held_samples);
-            let site = totals.by_site.entry((count.lock, count.site)).or_default();
+            let site = totals.by_site.entry(count.lock).or_default().entry(count.site);
+            let site = site.or_default();
             *site = site.saturating_add(count.acquisitions);
         }
         for (number, section) in trace.sections.iter().enumerate() {
@@ -265,14 +287,17 @@ fn estimated(trace: &Trace) -> FxHashSet<u64> {
     often.map(|(_, count)| count.lock).collect()
 }
 
-fn one(
-    trace: &Trace,
-    sets: &Sets,
-    totals: &Totals,
-    family: &[&LockSections],
-    options: &Options,
-    timed: bool,
-) -> LockFacts {
+/// All that the facts of one lock follow from.
+struct All<'a> {
+    trace: &'a Trace,
+    sets: &'a Sets,
+    totals: &'a Totals,
+    shared: &'a SharedPlaces,
+}
+
+fn one(all: &All<'_>, family: &[&LockSections], options: &Options) -> LockFacts {
+    let All { trace, sets, totals, shared } = *all;
+    let timed = totals.held_samples > 0;
     let mut addresses: Vec<u64> = family.iter().map(|lock| lock.lock).collect();
     addresses.sort_unstable();
     addresses.dedup();
@@ -300,14 +325,13 @@ fn one(
     let set_of: FxHashMap<usize, &Set> =
         family.iter().flat_map(|lock| &lock.sets).map(|set| (set.section, set)).collect();
     let mut by_site: FxHashMap<u64, u64> = FxHashMap::default();
-    for (&(lock, site), &n) in &totals.by_site {
-        if addresses.binary_search(&lock).is_ok() {
-            *by_site.entry(site).or_default() += n;
-        }
+    for (&site, &n) in addresses.iter().filter_map(|lock| totals.by_site.get(lock)).flatten() {
+        *by_site.entry(site).or_default() += n;
     }
     let mut threads: Vec<u32> = sections.iter().map(|&s| trace.sections[s].thread).collect();
     threads.sort_unstable();
     threads.dedup();
+    let groups = groups_of(sets, family, &[]);
     LockFacts {
         lock: addresses[0],
         locks: addresses.len(),
@@ -324,9 +348,9 @@ fn one(
         waited_for: compared.contended,
         causes: compared.causes,
         touched: touched(sets, family),
-        groups: groups_of(sets, family, &[]),
-        groups_without: groups_of(sets, family, &first),
-        sites: sites(trace, sets, &sections, &set_of, &by_site),
+        groups,
+        groups_without: if first.is_empty() { groups } else { groups_of(sets, family, &first) },
+        sites: sites(trace, sets, &sections, &set_of, &by_site, (shared, &Loader::of(trace))),
         handed_over: family.iter().map(|lock| lock.handed_over).sum(),
         shared_mode: family.iter().flat_map(|lock| &lock.sets).any(|set| set.shared),
     }

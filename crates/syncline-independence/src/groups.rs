@@ -6,7 +6,7 @@
 //! which each section changes one entry, is 512 pieces; with a counter that each section adds to
 //! it is one, and 512 but for the counter.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::conflict::Field;
 use crate::sets::{LockSections, Sets};
@@ -28,24 +28,24 @@ pub struct Groups {
 
 /// Groups the data of a lock, as if the fields given were not there.
 pub fn groups(sets: &Sets, lock: &LockSections, without: &[Field]) -> Groups {
-    let counts = |place: u32| {
-        without.is_empty() || !without.contains(&Field::of(&sets.places[place as usize]))
-    };
-    let written: FxHashSet<u32> = lock
-        .sets
-        .iter()
-        .flat_map(|set| &set.accesses)
-        .filter(|access| access.written != 0 && counts(access.place))
-        .map(|access| access.place)
-        .collect();
-    let mut union = Union::default();
+    let counts =
+        |place: u32| without.is_empty() || !without.contains(&Field::of(&sets.places.get(place)));
+    let mut union = Union { parent: vec![0; sets.places.end()] };
+    let mut places = 0;
+    for access in lock.sets.iter().flat_map(|set| &set.accesses) {
+        if access.written != 0 && !union.has(access.place) && counts(access.place) {
+            union.add(access.place);
+            places += 1;
+        }
+    }
     // One place of each section that has any: which piece that is, is known at the end.
     let mut firsts: Vec<u32> = Vec::new();
     for set in &lock.sets {
         let places = set.accesses.iter().map(|access| access.place);
-        let mut own = places.filter(|place| written.contains(place));
+        let mut own = places.filter(|&place| union.has(place));
         let Some(first) = own.next() else { continue };
-        own.for_each(|place| union.join(first, place));
+        let others: Vec<u32> = own.collect();
+        others.into_iter().for_each(|place| union.join(first, place));
         firsts.push(first);
     }
     let mut sections: FxHashMap<u32, u64> = FxHashMap::default();
@@ -57,31 +57,43 @@ pub fn groups(sets: &Sets, lock: &LockSections, without: &[Field]) -> Groups {
         met_again: sections.values().filter(|&&n| n > 1).count() as u64,
         largest: sections.values().copied().max().unwrap_or(0),
         sections: sections.values().sum(),
-        places: written.len() as u64,
+        places,
     }
 }
 
 /// Disjoint sets of places, with paths halved as they are walked.
-#[derive(Default)]
 struct Union {
-    parent: FxHashMap<u32, u32>,
+    /// One more than the parent of each place; 0 of those that are in no set. Only what is touched
+    /// becomes real memory.
+    parent: Vec<u32>,
 }
 
 impl Union {
+    fn has(&self, place: u32) -> bool {
+        self.parent[place as usize] != 0
+    }
+
+    /// Adds a place, in a set of its own.
+    fn add(&mut self, place: u32) {
+        self.parent[place as usize] = place + 1;
+    }
+
     fn root(&mut self, mut place: u32) -> u32 {
-        while let Some(&parent) = self.parent.get(&place) {
-            if let Some(&next) = self.parent.get(&parent) {
-                self.parent.insert(place, next);
+        loop {
+            let parent = self.parent[place as usize] - 1;
+            if parent == place {
+                return place;
             }
-            place = parent;
+            let next = self.parent[parent as usize];
+            self.parent[place as usize] = next;
+            place = next - 1;
         }
-        place
     }
 
     fn join(&mut self, a: u32, b: u32) {
         let (a, b) = (self.root(a), self.root(b));
         if a != b {
-            self.parent.insert(a.max(b), a.min(b));
+            self.parent[a.max(b) as usize] = a.min(b) + 1;
         }
     }
 }

@@ -8,25 +8,44 @@ use rustc_hash::FxHashMap;
 
 use crate::sets::{Access, Set};
 
-/// A set of slots.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Slots(Box<[u64]>);
+/// Sets of slots, many of one size in one piece of memory, each by its number.
+struct Rows {
+    words: usize,
+    bits: Vec<u64>,
+    free: Vec<u32>,
+}
 
-impl Slots {
-    fn none(size: usize) -> Slots {
-        Slots(vec![0; size.div_ceil(64)].into())
+impl Rows {
+    fn new(words: usize) -> Rows {
+        Rows { words, bits: Vec::new(), free: Vec::new() }
     }
 
-    fn set(&mut self, slot: usize, value: bool) {
+    /// An empty set.
+    fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            let row = self.bits.len() / self.words;
+            self.bits.resize(self.bits.len() + self.words, 0);
+            row as u32
+        })
+    }
+
+    /// An empty set is somebody else's from here on.
+    fn give(&mut self, row: u32) {
+        self.free.push(row);
+    }
+
+    fn of(&self, row: u32) -> &[u64] {
+        &self.bits[row as usize * self.words..][..self.words]
+    }
+
+    fn set(&mut self, row: u32, slot: usize, value: bool) {
+        let word = &mut self.bits[row as usize * self.words + slot / 64];
         let bit = 1 << (slot % 64);
-        match value {
-            true => self.0[slot / 64] |= bit,
-            false => self.0[slot / 64] &= !bit,
-        }
+        *word = if value { *word | bit } else { *word & !bit };
     }
 
-    fn is_empty(&self) -> bool {
-        self.0.iter().all(|&word| word == 0)
+    fn is_empty(&self, row: u32) -> bool {
+        self.of(row).iter().all(|&word| word == 0)
     }
 }
 
@@ -41,11 +60,15 @@ fn for_each_slot(words: usize, word: impl Fn(usize) -> u64, mut each: impl FnMut
     }
 }
 
-/// Who accessed a place.
+/// Who accessed a place: sets of slots.
 struct Entry {
-    readers: Slots,
-    writers: Slots,
+    readers: u32,
+    writers: u32,
 }
+
+/// A section of very many places is compared with fewer of the others: so many comparisons of places
+/// are enough for one.
+const MOST: usize = 1 << 16;
 
 /// A section in the window.
 #[derive(Default)]
@@ -82,45 +105,68 @@ pub struct Window {
     /// What each slot holds; slot `n % size` is that of the n-th section.
     slots: Vec<Slot>,
     index: FxHashMap<u32, Entry>,
-    of_thread: FxHashMap<u32, Slots>,
-    shared: Slots,
+    of_thread: FxHashMap<u32, u32>,
+    rows: Rows,
+    shared: u32,
 }
 
 impl Window {
     /// An empty window of so many sections, at least one.
     pub fn new(size: usize) -> Window {
         let size = size.max(1);
+        let mut rows = Rows::new(size.div_ceil(64));
+        let shared = rows.take();
         Window {
             size,
             added: 0,
             slots: Vec::new(),
             index: FxHashMap::default(),
             of_thread: FxHashMap::default(),
-            shared: Slots::none(size),
+            rows,
+            shared,
         }
     }
 
-    /// How many sections of the window this one is compared with: those of other threads,
-    /// without those that held the lock together with it.
-    pub fn comparable(&self, set: &Set) -> u64 {
-        self.slots
-            .iter()
-            .filter(|slot| slot.thread != set.thread && !(slot.shared && set.shared))
-            .count() as u64
+    /// How many sections ago the first is that this one is compared with.
+    fn reach(&self, set: &Set) -> usize {
+        self.size.min((MOST / set.accesses.len().max(1)).max(1))
     }
 
-    /// The conflicts of a section with those of the window, the latest first.
+    /// The slots of the last so many sections.
+    fn last(&self, sections: usize) -> impl Iterator<Item = usize> {
+        let sections = sections.min(self.slots.len());
+        (1..=sections).map(|ago| (self.added - ago) % self.size)
+    }
+
+    /// How many sections of the window this one is compared with: those of other threads,
+    /// without those that held the lock together with it. If it is one of very many places, only the
+    /// latest.
+    pub fn comparable(&self, set: &Set) -> u64 {
+        let others = self.last(self.reach(set)).map(|slot| &self.slots[slot]);
+        others.filter(|slot| slot.thread != set.thread && !(slot.shared && set.shared)).count()
+            as u64
+    }
+
+    /// The conflicts of a section with those of the window that it is compared with, the latest
+    /// first.
     pub fn conflicts(&self, set: &Set) -> Vec<Conflict> {
         let mut found: FxHashMap<usize, Vec<(u32, u8)>> = FxHashMap::default();
         let words = self.size.div_ceil(64);
-        let none = Slots::none(self.size);
-        let own = self.of_thread.get(&set.thread).unwrap_or(&none);
+        let mut with = vec![0_u64; words];
+        self.last(self.reach(set)).for_each(|slot| with[slot / 64] |= 1 << (slot % 64));
+        if let Some(&own) = self.of_thread.get(&set.thread) {
+            with.iter_mut().zip(self.rows.of(own)).for_each(|(with, own)| *with &= !own);
+        }
+        if set.shared {
+            let together = self.rows.of(self.shared);
+            with.iter_mut().zip(together).for_each(|(with, together)| *with &= !together);
+        }
         for access in &set.accesses {
             let Some(entry) = self.index.get(&access.place) else { continue };
+            let (readers, writers) = (self.rows.of(entry.readers), self.rows.of(entry.writers));
             let slots = |n: usize| {
-                let readers = if access.written != 0 { entry.readers.0[n] } else { 0 };
-                let together = if set.shared { self.shared.0[n] } else { 0 };
-                (readers | entry.writers.0[n]) & !own.0[n] & !together
+                let readers = if access.written != 0 { readers[n] } else { 0 };
+                (readers | writers[n]) & with[n]
             };
             for_each_slot(words, slots, |slot| {
                 let (read, written) = self.slots[slot].bytes(access.place);
@@ -144,17 +190,17 @@ impl Window {
         if slot < self.slots.len() {
             self.clear(slot);
         }
-        let size = self.size;
+        let rows = &mut self.rows;
         for access in &set.accesses {
-            let entry = self.index.entry(access.place).or_insert_with(|| Entry {
-                readers: Slots::none(size),
-                writers: Slots::none(size),
-            });
-            entry.readers.set(slot, access.read != 0);
-            entry.writers.set(slot, access.written != 0);
+            let entry = self.index.entry(access.place);
+            let entry =
+                entry.or_insert_with(|| Entry { readers: rows.take(), writers: rows.take() });
+            rows.set(entry.readers, slot, access.read != 0);
+            rows.set(entry.writers, slot, access.written != 0);
         }
-        self.of_thread.entry(set.thread).or_insert_with(|| Slots::none(size)).set(slot, true);
-        self.shared.set(slot, set.shared);
+        let own = *self.of_thread.entry(set.thread).or_insert_with(|| rows.take());
+        rows.set(own, slot, true);
+        rows.set(self.shared, slot, set.shared);
         let accesses = set.accesses.as_slice().into();
         let content = Slot { thread: set.thread, shared: set.shared, accesses };
         match self.slots.get_mut(slot) {
@@ -165,16 +211,19 @@ impl Window {
 
     fn clear(&mut self, slot: usize) {
         let Slot { thread, accesses, .. } = std::mem::take(&mut self.slots[slot]);
+        let rows = &mut self.rows;
         for Access { place, .. } in accesses {
-            let Some(entry) = self.index.get_mut(&place) else { continue };
-            entry.readers.set(slot, false);
-            entry.writers.set(slot, false);
-            if entry.readers.is_empty() && entry.writers.is_empty() {
+            let Some(&Entry { readers, writers }) = self.index.get(&place) else { continue };
+            rows.set(readers, slot, false);
+            rows.set(writers, slot, false);
+            if rows.is_empty(readers) && rows.is_empty(writers) {
+                rows.give(readers);
+                rows.give(writers);
                 self.index.remove(&place);
             }
         }
-        if let Some(slots) = self.of_thread.get_mut(&thread) {
-            slots.set(slot, false);
+        if let Some(&own) = self.of_thread.get(&thread) {
+            rows.set(own, slot, false);
         }
     }
 }
@@ -251,6 +300,19 @@ mod tests {
         let agos: Vec<_> = window.conflicts(&writer).iter().map(|c| c.ago).collect();
         assert_eq!(agos, [1, 2]);
         assert!(window.conflicts(&set(2, false, &[(7, 0xff, 0)])).is_empty(), "its own thread");
+    }
+
+    /// Else a few sections of a hundred thousand places each would take minutes.
+    #[test]
+    fn a_section_of_very_many_places_is_compared_with_the_latest_others_only() {
+        let places: Vec<(u32, u8, u8)> = (0..MOST as u32 / 4).map(|place| (place, 1, 1)).collect();
+        let mut window = Window::new(128);
+        (0..20).for_each(|_| window.push(&set(1, false, &places)));
+        let large = set(2, false, &places);
+        assert_eq!(window.comparable(&large), 4);
+        let agos: Vec<_> = window.conflicts(&large).iter().map(|c| c.ago).collect();
+        assert_eq!(agos, [1, 2, 3, 4]);
+        assert_eq!(window.comparable(&set(2, false, &places[..100])), 20);
     }
 
     #[test]

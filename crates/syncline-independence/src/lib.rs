@@ -9,8 +9,8 @@
 //! (Alam et al. 2017, section 3.2).
 //!
 //! ```text
-//! Trace --> sets        address sets without the thread's own stack and the locks themselves
-//!             |
+//! Trace --> sets        address sets without the thread's own stack and the locks themselves,
+//!             |         of numbered places
 //!             +--> conflict/   a section against the last 128, and against those it waited for
 //!             +--> section/    instructions, lines, system calls, of each lock and call site
 //!             +--> groups      how many independent pieces of data the lock guards
@@ -32,6 +32,7 @@ mod facts;
 mod groups;
 mod index;
 mod model;
+mod places;
 mod section;
 mod sets;
 mod system_calls;
@@ -39,10 +40,11 @@ mod touched;
 
 pub use advice::{Advice, Proposal, advise};
 pub use conflict::{Cause, Comparison, Field};
-pub use facts::{Facts, LockFacts, Options, Overall, Untraced, busy, facts};
+pub use facts::{Facts, LockFacts, Options, Overall, Untraced, busy, facts, facts_with};
 pub use groups::Groups;
 pub use index::{Conflict, Window};
 pub use model::{Data, Line, Lock, NamedCause, Names, Pairs, Report, SCHEMA, Site, named};
+pub use places::Places;
 pub use section::{Distribution, SiteFacts, StepFacts};
 pub use sets::{Access, LockSections, Place, Set, Sets};
 pub use touched::{Object, Touched};

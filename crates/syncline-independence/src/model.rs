@@ -62,6 +62,8 @@ pub struct Report {
     pub untraced_longest: Option<String>,
     /// Records that found no room in the trace.
     pub dropped: u64,
+    /// Sections of the trace that were not looked at, since they would have taken too much memory.
+    pub left_out: u64,
     /// Seconds that threads ran, together.
     pub thread_seconds: f64,
     /// Seconds of processor time that tracing cost, over all threads.
@@ -282,6 +284,7 @@ pub fn named(
             .longest
             .map(|(lock, _)| names.variable(lock).unwrap_or_else(|| format!("{lock:#x}"))),
         dropped: header.dropped,
+        left_out: trace.left_out,
         thread_seconds: all.thread_seconds,
         cost_seconds: all.cost,
         besides_seconds: besides,

@@ -122,16 +122,16 @@ pub fn sites(
     sections: &[usize],
     set_of: &FxHashMap<usize, &Set>,
     acquisitions: &FxHashMap<u64, u64>,
+    (shared, loader): (&SharedPlaces, &Loader),
 ) -> Vec<SiteFacts> {
     let mut by_site: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for &section in sections {
         by_site.entry(trace.sections[section].record.site).or_default().push(section);
     }
-    let (shared, loader) = (SharedPlaces::of(sets), Loader::of(trace));
     let mut facts: Vec<SiteFacts> = by_site
         .into_iter()
         .map(|(site, sections)| {
-            let mut facts = one(trace, sets, &sections, set_of, (&shared, &loader));
+            let mut facts = one(trace, sets, &sections, set_of, (shared, loader));
             facts.site = site;
             facts.acquisitions = acquisitions.get(&site).copied().unwrap_or(0).max(facts.traced);
             facts
@@ -142,14 +142,12 @@ pub fn sites(
 }
 
 /// The addresses of the places that several threads accessed, in order.
-struct SharedPlaces(Vec<u64>);
+pub struct SharedPlaces(Vec<u64>);
 
 impl SharedPlaces {
-    fn of(sets: &Sets) -> SharedPlaces {
-        let shared = sets.places.iter().zip(&sets.shared).filter(|(_, shared)| **shared);
-        let mut addresses: Vec<u64> = shared.map(|(place, _)| place.address).collect();
-        addresses.sort_unstable();
-        SharedPlaces(addresses)
+    /// Those of a trace.
+    pub fn of(sets: &Sets) -> SharedPlaces {
+        SharedPlaces(sets.places.shared())
     }
 
     /// Whether one lies in this range of addresses, both ends in it.
@@ -195,17 +193,21 @@ fn one(
         }
         let Some(set) = set_of.get(&number) else { continue };
         whole += 1;
-        let accesses = || set.accesses.iter();
-        let is_shared = |place: u32| sets.shared[place as usize];
-        facts.words += accesses().count() as f64;
-        facts.words_read += accesses().filter(|a| a.read != 0).count() as f64;
-        facts.words_written += accesses().filter(|a| a.written != 0).count() as f64;
-        facts.words_shared += accesses().filter(|a| is_shared(a.place)).count() as f64;
+        let (mut read, mut written, mut of_others, mut plainly) = (0, 0, 0_u64, 0);
+        for access in &set.accesses {
+            read += u64::from(access.read != 0);
+            written += u64::from(access.written != 0);
+            plainly += u64::from(access.written != 0 && !access.atomic);
+            of_others += u64::from(sets.places.is_shared(access.place));
+        }
+        facts.words += set.accesses.len() as f64;
+        facts.words_read += read as f64;
+        facts.words_written += written as f64;
+        facts.words_shared += of_others as f64;
         facts.bytes += set.bytes() as f64;
-        let of_others = || accesses().filter(|a| is_shared(a.place));
-        facts.shared_max = facts.shared_max.max(of_others().count() as u64);
-        facts.writing += u64::from(accesses().any(|a| a.written != 0));
-        facts.plainly_writing += u64::from(accesses().any(|a| a.written != 0 && !a.atomic));
+        facts.shared_max = facts.shared_max.max(of_others);
+        facts.writing += u64::from(written > 0);
+        facts.plainly_writing += u64::from(plainly > 0);
     }
     for sum in [
         &mut facts.words,

@@ -20,6 +20,8 @@ use syncline_trace::layout::{
 };
 use syncline_trace::{Section, Trace};
 
+use crate::places::Places;
+
 /// Eight bytes of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
@@ -32,7 +34,7 @@ pub struct Place {
 /// What a section did to a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Place in [`Sets::places`].
+    /// Its number in [`Sets::places`].
     pub place: u32,
     /// Bytes read, one bit each.
     pub read: u8,
@@ -81,16 +83,14 @@ pub struct LockSections {
 #[derive(Clone, Debug, Default)]
 pub struct Sets {
     /// Places in memory, by number.
-    pub places: Vec<Place>,
-    /// Whether more than one thread accessed a place, by its number.
-    pub shared: Vec<bool>,
+    pub places: Places,
     /// The locks, by address.
     pub locks: Vec<LockSections>,
 }
 
 impl Sets {
-    /// The address sets of a trace.
-    pub fn of(trace: &Trace) -> Sets {
+    /// The address sets of a trace. `progress` is told of each section that is done.
+    pub fn of(trace: &Trace, mut progress: impl FnMut()) -> Sets {
         let stacks: FxHashMap<u32, (u64, u64)> = trace
             .threads
             .iter()
@@ -107,8 +107,9 @@ impl Sets {
         let mut locks: BTreeMap<(u64, u64), LockSections> = BTreeMap::new();
         for (number, section) in trace.sections.iter().enumerate() {
             let stack = stacks.get(&section.thread).copied().unwrap_or_default();
+            progress();
             let record = &section.record;
-            let accesses = places.accesses(section, stack, &hidden, &loader);
+            let accesses = accesses(&mut places, section, stack, &hidden, &loader);
             let lock =
                 locks.entry((record.lock, record.incarnation)).or_insert_with(|| LockSections {
                     lock: record.lock,
@@ -130,73 +131,51 @@ impl Sets {
         for lock in &mut locks {
             lock.sets.sort_by_key(|set| trace.sections[set.section].record.order);
         }
-        Sets { places: places.known, shared: places.shared, locks }
+        places.finish();
+        Sets { places, locks }
     }
 }
 
-#[derive(Default)]
-struct Places {
-    /// By address, and by the block's start and serial: a block that grows where it is stays one.
-    numbers: FxHashMap<(u64, Option<(u64, u64)>), u32>,
-    known: Vec<Place>,
-    /// The first thread that accessed each.
-    first: Vec<u32>,
-    shared: Vec<bool>,
-}
-
-impl Places {
-    fn accesses(
-        &mut self,
-        section: &Section,
-        stack: (u64, u64),
-        hidden: &FxHashMap<u64, u8>,
-        loader: &Loader,
-    ) -> Vec<Access> {
-        let mut accesses = Vec::with_capacity(section.words.len());
-        for word in &section.words {
-            let loaders = word.written == 0 && loader.has(word.reader);
-            if loaders || (stack.0..stack.1).contains(&word.address) {
-                continue;
-            }
-            let keep = !hidden.get(&word.address).copied().unwrap_or(0);
-            let (read, written) = (word.read & keep, word.written & keep);
-            // The linkage table, which nothing changes once a function is bound.
-            let links = word.flags & PLAINLY_READ == 0 && written == 0;
-            if read | written == 0 || links {
-                continue;
-            }
-            let object = (word.object != NONE).then(|| section.objects.get(word.object as usize));
-            let place = Place { address: word.address, object: object.flatten().copied() };
-            let place = self.number(place, section.thread);
-            let atomic = word.flags & PLAINLY_WRITTEN == 0;
-            accesses.push(Access { place, read, written, atomic });
+/// What a section accessed of what counts, by place.
+fn accesses(
+    places: &mut Places,
+    section: &Section,
+    stack: (u64, u64),
+    hidden: &FxHashMap<u64, u8>,
+    loader: &Loader,
+) -> Vec<Access> {
+    let mut accesses = Vec::with_capacity(section.words.len());
+    for word in &section.words {
+        let loaders = word.written == 0 && loader.has(word.reader);
+        if loaders || (stack.0..stack.1).contains(&word.address) {
+            continue;
         }
-        accesses.sort_by_key(|access| access.place);
-        // A damaged file may have a word twice.
-        accesses.dedup_by(|next, kept| {
-            let same = next.place == kept.place;
-            if same {
-                kept.read |= next.read;
-                kept.written |= next.written;
-                kept.atomic &= next.atomic;
-            }
-            same
-        });
-        accesses
+        let keep = !hidden.get(&word.address).copied().unwrap_or(0);
+        let (read, written) = (word.read & keep, word.written & keep);
+        // The linkage table, which nothing changes once a function is bound.
+        let links = word.flags & PLAINLY_READ == 0 && written == 0;
+        if read | written == 0 || links {
+            continue;
+        }
+        let object = (word.object != NONE).then(|| section.objects.get(word.object as usize));
+        let place = Place { address: word.address, object: object.flatten().copied() };
+        let Some(place) = places.access(place, section.thread, written != 0) else { continue };
+        let atomic = word.flags & PLAINLY_WRITTEN == 0;
+        accesses.push(Access { place, read, written, atomic });
     }
-
-    fn number(&mut self, place: Place, thread: u32) -> u32 {
-        let Places { numbers, known, first, shared } = self;
-        let block = place.object.map(|object| (object.start, object.serial));
-        let number = *numbers.entry((place.address, block)).or_insert_with(|| {
-            known.push(place);
-            first.push(thread);
-            shared.push(false);
-            known.len() as u32 - 1
-        });
-        shared[number as usize] |= first[number as usize] != thread;
-        number
-    }
+    accesses.sort_unstable_by_key(|access| access.place);
+    // A damaged file may have a word twice.
+    accesses.dedup_by(|next, kept| {
+        let same = next.place == kept.place;
+        if same {
+            kept.read |= next.read;
+            kept.written |= next.written;
+            kept.atomic &= next.atomic;
+        }
+        same
+    });
+    accesses.shrink_to_fit();
+    accesses
 }
 
 /// Where the dynamic loader's code lies; nowhere in a program that has none.

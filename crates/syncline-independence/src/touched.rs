@@ -60,21 +60,29 @@ impl Touched {
 
 /// What the sections of some locks touch, the most first.
 pub fn touched(sets: &Sets, locks: &[&LockSections]) -> Vec<(Object, Touched)> {
-    let mut by_place: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
+    // By place; only what is touched becomes real memory.
+    let mut sums = vec![0_u64; sets.places.end()];
+    let mut places: Vec<u32> = Vec::new();
     for access in locks.iter().flat_map(|lock| &lock.sets).flat_map(|set| &set.accesses) {
-        let sum = by_place.entry(access.place).or_default();
-        sum.0 += 1;
-        sum.1 += u64::from(access.written != 0);
+        let sum = &mut sums[access.place as usize];
+        if *sum == 0 {
+            places.push(access.place);
+        }
+        *sum += 1 + (u64::from(access.written != 0) << 32);
     }
+    places.sort_unstable();
     let mut blocks: FxHashSet<(u64, u64)> = FxHashSet::default();
     let mut by_object: FxHashMap<Object, Touched> = FxHashMap::default();
-    for (place, (accesses, written)) in by_place {
-        let place = &sets.places[place as usize];
-        let is_new = |block| blocks.insert(block);
+    let mut last = None;
+    for number in places {
+        let place = sets.places.get(number);
         let block = place.object.map(|object| (object.start, object.serial));
-        let blocks = u64::from(block.is_some_and(is_new));
-        let sum = by_object.entry(Object::of(place)).or_default();
-        *sum = sum.plus(Touched { blocks, words: 1, accesses, written });
+        let is_new = block.is_some() && block != last && block.is_some_and(|b| blocks.insert(b));
+        last = block;
+        let (accesses, written) =
+            (sums[number as usize] & 0xffff_ffff, sums[number as usize] >> 32);
+        let sum = by_object.entry(Object::of(&place)).or_default();
+        *sum = sum.plus(Touched { blocks: is_new.into(), words: 1, accesses, written });
     }
     let mut all: Vec<_> = by_object.into_iter().collect();
     all.sort_by_key(|&(object, touched)| (Reverse(touched.accesses), object));

@@ -17,6 +17,8 @@
 //! - the program does what it does without it: same results, same output;
 //! - an address set is exact to the byte, or the record says where tracing stopped;
 //! - it never calls the program's allocator;
+//! - it takes a few hundred bytes of the program's stack, and once the program forbids itself system
+//!   calls it makes none (`aside`);
 //! - the record is made after the release, while nobody waits for the lock.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
@@ -25,6 +27,7 @@ compile_error!("the inspecting library is written for x86-64 Linux with glibc");
 syncline_interpose::go_around!();
 
 mod alloc;
+mod aside;
 mod clock;
 mod engine;
 mod files;
@@ -32,6 +35,7 @@ mod heap;
 mod interpose;
 mod options;
 mod process;
+mod sandbox;
 mod section;
 mod select;
 mod thread;

@@ -72,6 +72,7 @@ impl Place {
     }
 }
 
-fn number(name: &CStr) -> Option<u64> {
+/// A number that the environment has.
+pub fn number(name: &CStr) -> Option<u64> {
     variable(name)?.to_str().ok()?.parse().ok()
 }

@@ -5,8 +5,8 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use syncline_trace::writer::{File, Start, modules};
 
-use crate::clock;
 use crate::options::Options;
+use crate::{aside, clock, sandbox};
 
 mod budget;
 
@@ -55,24 +55,21 @@ const READY: u32 = 2;
 const ABSENT: u32 = 3;
 static STAGE: AtomicU32 = AtomicU32::new(UNREAD);
 
-/// Set once the program is left alone.
-static ALONE: AtomicBool = AtomicBool::new(false);
-
-/// Says why the program is left alone from here on.
+/// Says why the program is left alone from here on, and leaves it alone.
 pub fn leave_alone(why: &str) {
     if let Some(process) = current() {
-        crate::thread::flush_all(process);
-        process.tell_cost();
-        process.file.leave_alone(why);
-        process.file.end(clock::now());
-        ALONE.store(true, Ordering::Relaxed);
+        aside::work(|| {
+            process.file.leave_alone(why);
+            process.end();
+        });
     }
+    aside::close();
 }
 
 /// The process; none if this is no inspection, its file can't be made, or it is left alone.
 #[inline]
 pub fn current() -> Option<&'static Process> {
-    if ALONE.load(Ordering::Relaxed) {
+    if aside::is_closed() {
         return None;
     }
     // SAFETY: never freed.
@@ -92,12 +89,17 @@ fn begin() -> Option<&'static Process> {
     }
     // Whoever comes while it begins passes untraced: it may be a handler on this very thread.
     STAGE.compare_exchange(stage, BUSY, Ordering::AcqRel, Ordering::Relaxed).ok()?;
-    let began = clock::of_thread();
-    let process = syncline_interpose::preserving_errno(make);
-    if let Some(process) = &process {
+    if stage == UNREAD && sandbox::is_inherited() {
+        aside::close();
+    }
+    let process = aside::work(|| {
+        let began = clock::of_thread();
+        let process = make()?;
         // The end, which writes and takes down what was made, costs about as much.
         process.add_besides(2 * clock::of_thread().saturating_sub(began));
-    }
+        Some(process)
+    });
+    let process = process.flatten();
     let stage = if process.is_some() { READY } else { ABSENT };
     if let Some(process) = process {
         CURRENT.store(Box::into_raw(process), Ordering::Release);
@@ -146,6 +148,13 @@ fn make() -> Option<Box<Process>> {
 }
 
 impl Process {
+    /// Writes what was counted, and that tracing ends here.
+    fn end(&self) {
+        crate::thread::flush_all(self);
+        self.tell_cost();
+        self.file.end(clock::now());
+    }
+
     /// Notes that a section found no room: tracing others would cost time for nothing.
     pub fn file_is_full(&self) {
         self.full.store(true, Ordering::Relaxed);
@@ -178,10 +187,16 @@ impl Process {
 
 /// Runs when the program starts.
 extern "C" fn starts() {
+    /// In a forked child.
+    extern "C" fn forked() {
+        aside::forked();
+        crate::thread::often::forget();
+    }
+    crate::interpose::look_up();
     if current().is_some() {
-        // SAFETY: the handler changes the thread's own words. If there is no memory for it, the first
-        // acquisitions of a child may be passed over.
-        unsafe { libc::pthread_atfork(None, None, Some(crate::thread::often::forget)) };
+        // SAFETY: the handler changes the thread's own words, and a count. If there is no memory for it,
+        // the first acquisitions of a child may be passed over.
+        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     }
 }
 
@@ -189,12 +204,11 @@ extern "C" fn starts() {
 pub extern "C" fn ends() {
     // SAFETY: never freed.
     let process = unsafe { CURRENT.load(Ordering::Acquire).as_ref() };
-    let alone = ALONE.load(Ordering::Relaxed);
-    if let Some(process) = process.filter(|p| p.file.is_ours() && !alone) {
-        crate::thread::flush_all(process);
-        modules::note_loaded(process.file);
-        process.tell_cost();
-        process.file.end(clock::now());
+    if let Some(process) = process.filter(|p| p.file.is_ours()) {
+        aside::work(|| {
+            modules::note_loaded(process.file);
+            process.end();
+        });
     }
 }
 

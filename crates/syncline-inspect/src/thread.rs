@@ -8,8 +8,9 @@ use syncline_interpose::{create_key, delete_key, set_value};
 use syncline_trace::layout::CountRecord;
 use syncline_trace::writer::Writer;
 
+use crate::engine::context::Context;
 use crate::process::Process;
-use crate::{clock, select, tls};
+use crate::{aside, clock, select, tls};
 
 pub mod often;
 mod rows;
@@ -49,6 +50,8 @@ pub struct Thread {
     timed: (u64, usize),
     random: u64,
     rows: Rows,
+    /// A context that this thread may still be about to leave: see [`Thread::retire`].
+    retired: *mut Context,
     next: *mut Thread,
 }
 
@@ -86,10 +89,14 @@ fn begin(process: &'static Process) -> Option<&'static mut Thread> {
     }
     let before = tls::thread();
     tls::set_thread(BEGINNING);
-    let began = clock::of_thread();
-    let thread = syncline_interpose::preserving_errno(|| Thread::new(process));
+    let thread = aside::work(|| make(process)).flatten();
     tls::set_thread(thread.as_ref().map_or(before, |t| (&raw const **t).addr()));
-    let thread = Box::leak(thread?);
+    thread
+}
+
+fn make(process: &'static Process) -> Option<&'static mut Thread> {
+    let began = clock::of_thread();
+    let thread = Box::leak(Thread::new(process)?);
     let me: *mut Thread = thread;
     let mut first = THREADS.load(Ordering::Relaxed);
     loop {
@@ -101,8 +108,7 @@ fn begin(process: &'static Process) -> Option<&'static mut Thread> {
         }
     }
     at_end(me);
-    // Still busy: a handler that traced now would wait for what this very thread is making.
-    syncline_interpose::preserving_errno(|| crate::engine::warm_up(thread.tid));
+    crate::engine::warm_up(thread.tid);
     process.add_besides(clock::of_thread().saturating_sub(began));
     thread.busy = false;
     Some(thread)
@@ -114,12 +120,15 @@ fn at_end(thread: *mut Thread) {
         // SAFETY: set below, and never freed.
         unsafe {
             let thread = &mut *thread.cast::<Thread>();
-            thread.flush();
-            thread.name_and_end(clock::now());
-            // What later destructors lock is not counted: another thread may have the table now.
+            // What later destructors lock is not counted: another thread may have the table then.
             thread.busy = true;
             tls::set_timed(0);
-            core::mem::replace(&mut thread.rows, Rows::none()).give_back();
+            aside::work(|| {
+                thread.flush();
+                thread.name_and_end(clock::now());
+                thread.give_back_context();
+                core::mem::replace(&mut thread.rows, Rows::none()).give_back();
+            });
         }
     }
     if KEY.load(Ordering::Acquire) == 0 {
@@ -134,7 +143,7 @@ fn at_end(thread: *mut Thread) {
 }
 
 /// Writes the counts of all threads, at the process's end.
-pub fn flush_all(process: &'static Process) {
+pub fn flush_all(process: &Process) {
     let mut at = THREADS.load(Ordering::Acquire);
     // SAFETY: threads are never freed. Those that still run may count on meanwhile: an operation
     // or two may be missing.
@@ -174,6 +183,7 @@ impl Thread {
             timed: (0, 0),
             random: clock::now() | 1,
             rows: Rows::take()?,
+            retired: null_mut(),
             next: null_mut(),
         }))
     }
@@ -207,7 +217,7 @@ impl Thread {
         let Some((row, more)) = self.rows.at(place) else { return place };
         self.rows.use_row(place);
         if row.lock.load(Ordering::Relaxed) != 0 {
-            write_row(&mut self.writer, row, more);
+            aside::allowed(|| write_row(&mut self.writer, row, more));
             if self.timed.1 == place {
                 tls::set_timed(0);
             }
@@ -220,7 +230,9 @@ impl Thread {
         row.site.store(site, Ordering::Relaxed);
         row.op.store(op, Ordering::Relaxed);
         row.rare.set(true);
-        row.selected.set(select::is_selected(self.process.options, lock, site));
+        let options = self.process.options;
+        let is_selected = || aside::work(|| select::is_selected(options, lock, site));
+        row.selected.set(options.places.is_empty() || is_selected().unwrap_or(false));
         row.lock.store(lock, Ordering::Release);
         place
     }
@@ -316,12 +328,11 @@ impl Thread {
         /// Each next one when this part of the time that has passed has passed again.
         const AGAIN: u64 = 4;
         if self.write_at != 0 {
-            let began = clock::of_thread();
-            // A handler must not count meanwhile.
-            self.busy = true;
-            self.flush();
-            self.busy = false;
-            self.process.add_besides(clock::of_thread().saturating_sub(began));
+            aside::work(|| {
+                let began = clock::of_thread();
+                self.flush();
+                self.process.add_besides(clock::of_thread().saturating_sub(began));
+            });
         }
         let passed = now.saturating_sub(self.process.started);
         self.write_at = now + (passed / AGAIN).max(self.process.options.ticks_per_second / FIRST);
@@ -335,13 +346,43 @@ impl Thread {
 
     /// Learns the bounds of the stack that the thread runs on.
     pub fn learn_stack(&mut self, pointer: u64) {
-        if pointer.wrapping_sub(self.stack.0) < self.stack.1 - self.stack.0 {
+        if self.is_on_stack(pointer) {
             return;
         }
         let first = self.stack == (0, 0);
-        self.stack = crate::files::mapping_around(pointer).unwrap_or((pointer, pointer));
+        let found = aside::work(|| crate::files::mapping_around(pointer)).flatten();
+        self.stack = found.unwrap_or((pointer, pointer));
         if first {
             self.writer.set_stack(self.stack.0..self.stack.1);
+        }
+    }
+
+    /// Whether an address lies in the stack that is known.
+    fn is_on_stack(&self, pointer: u64) -> bool {
+        pointer.wrapping_sub(self.stack.0) < self.stack.1 - self.stack.0
+    }
+
+    /// Keeps a context in which tracing has stopped from other threads: this one has yet to leave it,
+    /// by its stack and its registers.
+    pub fn retire(&mut self, context: &mut Context) {
+        self.give_back_context();
+        self.retired = context;
+    }
+
+    /// Gives such a context back where the program locks next. On its own stack, that is: a handler
+    /// of a signal may have interrupted the leaving, and be on the context's stack or on another.
+    #[inline]
+    pub fn has_left(&mut self, pointer: u64) {
+        if !self.retired.is_null() && self.is_on_stack(pointer) {
+            self.give_back_context();
+        }
+    }
+
+    fn give_back_context(&mut self) {
+        // SAFETY: contexts stay mapped, and this one is lent to this thread.
+        if let Some(context) = unsafe { self.retired.as_mut() } {
+            context.give_back();
+            self.retired = null_mut();
         }
     }
 }

@@ -10,6 +10,7 @@
 //!   thread_words!  words of a thread that take two moves to reach, and never an allocation
 //!   Object         a loaded library or program: where it lies, and which build it is
 //!   Folder         where the process is to write to
+//!   run_on         another stack, for work that the program's may have no room for
 //!   ProcessFile    the process's file, where the library writes down what it sees
 //! ```
 //!
@@ -33,6 +34,7 @@ mod link_map;
 mod object;
 mod process_file;
 mod real;
+mod stack;
 mod words;
 
 pub use environment::variable;
@@ -45,3 +47,4 @@ pub use object::{Object, ProgramHeader, for_each_loaded};
 pub use process_file::{ProcessFile, describe_program, populate};
 pub use real::{Symbol, fail};
 pub use real::{pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_unlock};
+pub use stack::{run_on, with_signals_blocked};

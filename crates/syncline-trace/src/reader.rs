@@ -67,6 +67,17 @@ pub struct Trace {
     pub sections: Vec<Section>,
     /// Acquisitions, with the index of the thread that made them.
     pub counts: Vec<(u32, CountRecord)>,
+    /// Sections at the end of the file that were left out, for which there was no memory.
+    pub left_out: u64,
+}
+
+impl Section {
+    /// Bytes that it takes in memory.
+    fn size(&self) -> u64 {
+        let arrays =
+            size_of_val(&*self.words) + size_of_val(&*self.steps) + size_of_val(&*self.objects);
+        (size_of::<Section>() + arrays + size_of_val(&*self.system_calls)) as u64
+    }
 }
 
 impl Trace {
@@ -77,6 +88,20 @@ impl Trace {
     /// Damage is found where it makes the structure unreadable; a value that was overwritten is
     /// not noticed.
     pub fn open(path: &Path) -> Result<Trace, Error> {
+        Trace::open_within(path, u64::MAX, &mut |_, _| {})
+    }
+
+    /// As [`Trace::open`], with no more sections than fit into so many bytes of memory; the first ones
+    /// of the file, which are nearly the first of the run. Counts are read to the end. `progress` is
+    /// told how many bytes of how many are read.
+    ///
+    /// # Errors
+    /// As [`Trace::open`].
+    pub fn open_within(
+        path: &Path,
+        memory: u64,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Trace, Error> {
         let source = Source::open(path)?;
         let header: Header = source.first_page(MAGIC, VERSION)?;
         let modules = source.region::<ModuleRecord>(&header.modules, "modules")?;
@@ -85,15 +110,23 @@ impl Trace {
         let threads = threads.map(|(i, &record)| Thread { index: i as u32, record }).collect();
         let (mut sections, mut counts) = (Vec::new(), Vec::new());
         let mut reading = Reading::default();
+        let (mut taken, mut left_out, mut read) = (0_u64, 0, 0);
         records::for_each(&source, &header, |Record { thread, is_first, kind, bytes }| {
             if is_first {
                 reading = Reading::default();
             }
+            read += bytes.len() as u64;
+            if is_first {
+                progress(read, header.arena_used);
+            }
             match kind {
-                RECORD_SECTION => sections.push(
-                    section(thread, bytes, &mut reading)
-                        .ok_or_else(|| source.damaged("a section is not as long as it says"))?,
-                ),
+                RECORD_SECTION if taken >= memory => left_out += 1,
+                RECORD_SECTION => {
+                    let section = section(thread, bytes, &mut reading)
+                        .ok_or_else(|| source.damaged("a section is not as long as it says"))?;
+                    taken = taken.saturating_add(section.size());
+                    sections.push(section);
+                }
                 RECORD_COUNT => counts.push((
                     thread,
                     bytemuck::try_pod_read_unaligned(bytes)
@@ -103,7 +136,7 @@ impl Trace {
             }
             Ok(())
         })?;
-        Ok(Trace { path: path.to_owned(), header, modules, threads, sections, counts })
+        Ok(Trace { path: path.to_owned(), header, modules, threads, sections, counts, left_out })
     }
 
     /// The first page alone.

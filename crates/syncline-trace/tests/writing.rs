@@ -59,6 +59,36 @@ fn read(folder: &Path) -> Trace {
     Trace::open(&files[0]).expect("a trace")
 }
 
+/// A trace may need more memory than there is: what comes last is left out and counted.
+#[test]
+fn sections_beyond_what_memory_is_given_are_left_out_and_counts_are_not() {
+    const SECTIONS: u64 = 2000;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = create(folder.path());
+    let mut writer = file.thread(1, 0..1, 0).expect("room");
+    let words = words(100);
+    for n in 0..SECTIONS {
+        assert!(writer.section(&section(1, n), &Contents { words: &words, ..Contents::default() }));
+    }
+    assert!(writer.count(&CountRecord {
+        lock: 1,
+        acquisitions: SECTIONS,
+        ..CountRecord::zeroed()
+    }));
+    let path = &trace_files(folder.path()).expect("a folder")[0];
+    let memory = 500 * size_of_val(&*words) as u64;
+    let mut told = Vec::new();
+    let trace =
+        Trace::open_within(path, memory, &mut |done, of| told.push((done, of))).expect("a trace");
+    let kept = trace.sections.len() as u64;
+    assert!((400..=500).contains(&kept), "{kept}");
+    assert_eq!(kept + trace.left_out, SECTIONS);
+    assert!(trace.sections.iter().map(|s| s.record.order).eq(0..kept), "the first of the run");
+    assert_eq!(trace.counts.len(), 1);
+    assert!(told.len() > 1 && told.is_sorted() && told.iter().all(|(done, of)| done <= of));
+    assert_eq!(read(folder.path()).left_out, 0);
+}
+
 #[test]
 fn threads_write_at_once_and_all_is_read() {
     const THREADS: u64 = 8;

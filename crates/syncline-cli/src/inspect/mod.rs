@@ -22,7 +22,7 @@ use syncline_trace::Trace;
 use crate::failure::Failure;
 use crate::record::{
     Clock, Folder, find_library, find_program, hear_signals, largest_file, note_refusal, preload,
-    refuse_leak_checker, run_in,
+    refuse_leak_checker, run_in, told_to_end,
 };
 use crate::report::trace_of;
 use crate::words::{counted, size, typed};
@@ -36,6 +36,9 @@ const LIBRARY: &str = "libsyncline_inspect.so";
 const FOLDER: [&str; 3] = ["SYNCLINE_TRACE", "SYNCLINE_TRACE_ID", "SYNCLINE_TRACE_OTHERS"];
 /// Names another library instead, for those who work on Syncline.
 const OVERRIDE: &str = "SYNCLINE_INSPECT";
+
+/// A trace of so many bytes is read in a second.
+const QUICK: u64 = 16 << 20;
 
 /// Bytes of what the file system counts in.
 const BLOCK: u64 = 512;
@@ -58,15 +61,19 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
         ("SYNCLINE_MAX_SIZE", max_size.to_string().into()),
         ("SYNCLINE_INSPECT_BUDGET", args.budget.to_string().into()),
         ("SYNCLINE_INSPECT_SITES", wanted.into()),
+        ("SYNCLINE_FILTERS", filters().to_string().into()),
     ];
     variables.extend(folder.variables(FOLDER)?);
     let run = run_in(&folder, &program, &args.command, variables)?;
-    let full = tidy(&folder, &output, args.from.as_deref());
-    if !args.trace_only {
+    let traced = tidy(&folder, &output, args.from.as_deref());
+    if told_to_end() && traced.bytes > QUICK {
+        // Standard error may be closed.
+        let _ = writeln!(stderr(), "syncline: told to end: no report is made now");
+    } else if !args.trace_only {
         hear_signals();
         report::print(args, &output)?;
     }
-    run.exit_code(full)
+    run.exit_code(traced.full)
 }
 
 /// What can be refused before anything is touched.
@@ -78,15 +85,30 @@ fn prepare(args: &Inspect) -> Result<(PathBuf, PathBuf, String, u64), Failure> {
     Ok((program, library, wanted, largest_file(args.max_size)?))
 }
 
+/// Filters of system calls (seccomp) that this process runs under, as a container's do: programs are
+/// left alone that run under more of them.
+fn filters() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"));
+    line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+}
+
 /// Where the trace goes: what belongs to a recording lies in its folder.
 fn output(args: &Inspect) -> PathBuf {
     let of_recording = || args.from.as_deref().map(trace_of);
     args.output.clone().or_else(of_recording).unwrap_or_else(|| args::DEFAULT_TRACE.into())
 }
 
-/// Cuts off what the files could have grown into, and says on standard error what there is. Returns
-/// whether a process found no room on the disk.
-fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> bool {
+/// What was traced.
+struct Traced {
+    /// Bytes that the files take.
+    bytes: u64,
+    /// Whether a process found no room on the disk.
+    full: bool,
+}
+
+/// Cuts off what the files could have grown into, and says on standard error what there is.
+fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> Traced {
     let writers = Writers::of_newer(folder.path());
     let (mut files, mut bytes, mut dropped, mut full) = (0, 0, 0, false);
     folder.for_each_file("trace", |path, file, meta| {
@@ -133,5 +155,5 @@ fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> bool {
             }
         }
     );
-    full
+    Traced { bytes, full }
 }

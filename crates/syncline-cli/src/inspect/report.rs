@@ -1,18 +1,19 @@
 //! The report on a trace: one of each process, and what could not be read.
 
-use std::io::{BufWriter, IsTerminal, Write, stderr, stdout};
+use std::io::{BufWriter, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 use std::{fs, mem};
 
 use serde_json::json;
-use syncline_independence::{Options, Report, SCHEMA, facts, named};
+use syncline_independence::{Options, Report, SCHEMA, facts_with, named};
 use syncline_recording::Session;
 use syncline_trace::{Error, Trace, trace_files};
 
 use super::args::Inspect;
 use super::{Named, show};
 use crate::failure::{Failure, RECORD_FAILED, REPORT_FAILED};
+use crate::report::Bar;
 use crate::words::{counted, size};
 
 /// Processes that are reported on at length; a build may have thousands.
@@ -49,12 +50,15 @@ fn unreadable(error: Error) -> Failure {
 fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
     let mut reports: Vec<Report> = Vec::new();
     let mut failed: Vec<Error> = Vec::new();
+    let memory = memory();
     for path in files {
         let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
-        if bytes >= LARGE && stderr().is_terminal() {
+        if bytes >= LARGE {
             say(&format!("reading {} of {}", size(bytes), path.display()));
         }
-        let trace = match Trace::open(path) {
+        let mut bar = Bar::new();
+        let show = &mut |done: u64, of: u64| bar.show_part(done as usize, of as usize);
+        let trace = match Trace::open_within(path, memory, show) {
             Ok(trace) => trace,
             Err(error) => {
                 failed.push(error);
@@ -62,7 +66,11 @@ fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
             }
         };
         let mut names = Named::of(&trace);
-        let report = named(&trace, &facts(&trace, options), options, &mut names);
+        // A bar for each part: they take about as long.
+        let mut bar = Bar::new();
+        let facts = facts_with(&trace, options, &mut |done, of| bar.show_part(done, of));
+        drop(bar);
+        let report = named(&trace, &facts, options, &mut names);
         for path in names.replaced() {
             say(&format!("{path} has been replaced by another build: its addresses have no names"));
         }
@@ -78,6 +86,17 @@ fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
     failed.iter().for_each(|error| say(&format!("left out: {error}")));
     reports.sort_by_key(|report| std::cmp::Reverse(report.acquisitions));
     Ok(reports)
+}
+
+/// Bytes that sections may take in memory: a part of what is free, since working out their facts takes
+/// about as much again.
+fn memory() -> u64 {
+    const PART: u64 = 4;
+    const LEAST: u64 = 256 << 20;
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok());
+    kilobytes.map_or(LEAST, |kilobytes: u64| (kilobytes * 1024 / PART).max(LEAST))
 }
 
 /// Says something beside the report. Standard error may be closed; the report is the same without.

@@ -46,6 +46,15 @@ pub fn text(report: &Report) -> String {
         );
     }
     text.push_str(&cost(report));
+    if report.left_out > 0 {
+        // Writing to a text never fails.
+        let _ = writeln!(
+            text,
+            "  the last {} of the trace were left out: they take more memory than is free; trace less \
+             with --site, --lock or --budget",
+            counted(report.left_out as usize, "section"),
+        );
+    }
     if report.dropped > 0 {
         let _ = writeln!(
             text,

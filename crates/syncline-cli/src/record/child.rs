@@ -11,6 +11,7 @@ use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use nix::libc;
 use nix::sys::signal::{SigSet, Signal, kill};
@@ -30,6 +31,15 @@ const PASSED_ON: [Signal; 6] = [
     Signal::SIGUSR1,
     Signal::SIGUSR2,
 ];
+
+/// Whether Syncline was asked to end, which it has passed on.
+static TOLD_TO_END: AtomicBool = AtomicBool::new(false);
+
+/// Whether somebody sent Syncline SIGTERM while the program ran: they wait for its end, and not for a
+/// report that takes long.
+pub fn told_to_end() -> bool {
+    TOLD_TO_END.load(Relaxed)
+}
 
 /// The program, running.
 pub struct Recorded {
@@ -102,6 +112,9 @@ impl Recorded {
     /// It was not waited for yet, so the number is still its own; if it has ended in
     /// between, the signal is lost on it as it would be without us.
     fn pass_on(&self, signal: Signal) {
+        if signal == Signal::SIGTERM {
+            TOLD_TO_END.store(true, Relaxed);
+        }
         let _ = kill(Pid::from_raw(self.child.id() as i32), signal);
     }
 }

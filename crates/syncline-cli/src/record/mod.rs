@@ -28,7 +28,7 @@ use crate::args;
 use crate::failure::{Failure, RECORD_FAILED};
 use environment::Environment;
 
-pub use child::hear_signals;
+pub use child::{hear_signals, told_to_end};
 pub use clock::Clock;
 pub use environment::preload;
 pub use folder::{Folder, largest_file, note_refusal};

@@ -32,3 +32,25 @@ fn words_lie_in_the_blocks_that_the_program_says() {
     assert_ne!(serial("once"), serial("again"), "used again");
     assert_eq!(serial("over"), serial("kept"), "the same block");
 }
+
+/// One operator calls another, and the last of them `malloc`: the place is where the program calls.
+#[test]
+fn a_block_of_an_operator_new_is_from_where_the_program_calls_it() {
+    let program = Program::compile("inspect_new.cpp");
+    let traced = trace(program.path(), [""; 0]);
+    let sections = by_lock(&traced.traces[0]);
+    let mut found = 0;
+    for line in String::from_utf8_lossy(&traced.outcome.stdout).lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ["@case", _, numbers @ ..] = &words[..] else { continue };
+        let numbers: Vec<u64> = numbers.iter().map(|n| n.parse().expect("a number")).collect();
+        let [lock, address, first, last] = numbers[..] else { panic!("{line}") };
+        let section = sections[&lock][0];
+        let word = section.words.iter().find(|w| w.address == address & !7).expect("the word");
+        assert_ne!(word.object, NONE, "{line}");
+        let site = section.objects[word.object as usize].site;
+        assert!((first + 1..=last).contains(&site), "{line}: {site}");
+        found += 1;
+    }
+    assert_eq!(found, 9);
+}

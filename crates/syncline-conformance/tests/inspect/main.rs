@@ -8,6 +8,7 @@ mod again;
 mod counts;
 mod exact;
 mod heap;
+mod limits;
 mod often;
 mod programs;
 mod structure;

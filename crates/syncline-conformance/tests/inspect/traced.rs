@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -28,7 +29,15 @@ pub fn preloaded(program: &Path, folder: &Path, budget: u32) -> Command {
     // The monotonic clock: its rate needs no measuring.
     command.env("SYNCLINE_CLOCK", syncline_recording::layout::CLOCK_MONOTONIC.to_string());
     command.env("SYNCLINE_TICKS_PER_SECOND", "1000000000");
+    command.env("SYNCLINE_FILTERS", filters());
     command
+}
+
+/// Filters of system calls that this process runs under.
+fn filters() -> String {
+    let status = fs::read_to_string("/proc/self/status").expect("a status");
+    let line = status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"));
+    line.unwrap_or("0").trim().to_owned()
 }
 
 /// Runs a program and traces all of its sections.

@@ -166,6 +166,7 @@ pub fn trace(sections: Vec<Made>) -> Trace {
         section.record.order = order as u64;
     }
     Trace {
+        left_out: 0,
         path: "1.trace".into(),
         header: Header { ticks_per_second: 1_000_000, ended: 1_000_000, ..Header::zeroed() },
         modules: Vec::new(),

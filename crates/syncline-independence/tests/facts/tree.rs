@@ -18,13 +18,13 @@ fn sections() -> [Made; 3] {
 /// The addresses that two sections conflict on, by byte.
 fn conflict(earlier: &Made, later: &Made) -> Vec<u64> {
     let trace = trace(vec![earlier.clone(), later.clone()]);
-    let sets = Sets::of(&trace);
+    let sets = Sets::of(&trace, || {});
     let mut window = Window::new(128);
     window.push(&sets.locks[0].sets[0]);
     let conflicts = window.conflicts(&sets.locks[0].sets[1]);
     let places = conflicts.iter().flat_map(|conflict| &conflict.places);
     let bytes = places.flat_map(|&(place, mask)| {
-        let address = sets.places[place as usize].address;
+        let address = sets.places.get(place).address;
         (0..8).filter(move |bit| mask >> bit & 1 == 1).map(move |bit| address + bit)
     });
     bytes.collect()

@@ -19,6 +19,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use super::Engine;
 use super::emit::Emitter;
 use crate::alloc::map;
+use crate::aside;
 
 /// Bytes of the cache. When it is full all of it is given up: 4 MiB hold some 60,000
 /// instructions, more than the sections of a program run over and over.
@@ -101,7 +102,7 @@ impl Context {
         for place in &POOL {
             let context = place.load(Ordering::Acquire);
             if context.is_null() {
-                let fresh = Context::create(thread)?;
+                let fresh = aside::work(|| Context::create(thread))??;
                 // Release: with the Acquire above, its fields are there.
                 let (order, old) = (Ordering::AcqRel, core::ptr::null_mut());
                 if place.compare_exchange(old, fresh, order, Ordering::Relaxed).is_ok() {

@@ -1,18 +1,43 @@
 //! The engine's answer to each exit of translated code.
 
+use super::Engine;
 use super::context::{Context, IN_ENGINE, TRACING};
 use super::emit::Emitter;
 use super::exits::Exit;
 use super::system_calls::{self, Before};
-use crate::{process, section};
+use crate::{aside, process, section, tls};
+use syncline_trace::layout::{STOP_LIMIT, STOP_OTHER};
 
 /// Called by [`enter`](super::enter::enter); sets where to go on.
 pub unsafe extern "C" fn dispatch(context: &mut Context) {
     context.state = IN_ENGINE;
-    syncline_interpose::preserving_errno(|| {
-        context.next = go_on(context);
-    });
+    context.next = match aside::allowed(|| go_on(context)) {
+        Some(next) => next,
+        // The program is left alone.
+        None => {
+            tls::set_context(0);
+            natively(context)
+        }
+    };
+    if let Some(why) = context.engine().forbids.take() {
+        process::leave_alone(why);
+    }
     context.state = TRACING;
+}
+
+/// Where the program itself goes on.
+fn natively(context: &mut Context) -> u64 {
+    let (exit, argument) = (Exit::of(context.exit), context.argument as usize);
+    let target = context.target;
+    let Engine { blocks, exits, .. } = context.engine();
+    match exit {
+        Exit::Link => exits.links[argument].target,
+        Exit::LookUp => target,
+        Exit::Full | Exit::Stale => blocks[argument].start,
+        Exit::BeforeCall => exits.sites[argument].instruction,
+        Exit::AfterCall => exits.sites[argument].next,
+        Exit::Stop => exits.stops[argument].0,
+    }
 }
 
 fn go_on(context: &mut Context) -> u64 {
@@ -38,7 +63,7 @@ fn go_on(context: &mut Context) -> u64 {
             context.drain();
             let instructions = context.engine().sections.instructions;
             if instructions > process::current().map_or(0, process::Process::longest) {
-                return stop(context, start, syncline_trace::layout::STOP_LIMIT);
+                return stop(context, start, STOP_LIMIT);
             }
             context.translation(start)
         }
@@ -61,6 +86,10 @@ fn go_on(context: &mut Context) -> u64 {
             match system_calls::before(context) {
                 Before::Native => site.host,
                 Before::Stop(why) => stop(context, site.instruction, why),
+                Before::LeaveAlone(why) => {
+                    context.engine().forbids = Some(why);
+                    stop(context, site.instruction, STOP_OTHER)
+                }
             }
         }
         Exit::AfterCall => {

@@ -34,6 +34,7 @@ pub mod words;
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use crate::interpose::sandbox;
 use crate::section;
 use iced_x86::{Encoder, InstructionInfoFactory};
 use syncline_trace::layout::ObjectRecord;
@@ -61,6 +62,8 @@ pub struct Engine {
     pub began: Option<u64>,
     /// Of its time since then, what system calls of the program took.
     pub in_kernel: u64,
+    /// Why the program is to be left alone, once the engine is left.
+    pub forbids: Option<&'static str>,
     /// Others waited for the end of a section.
     pub others_waited: bool,
     /// Blocks of the heap that a section touched, while its record is made.
@@ -87,6 +90,7 @@ impl Engine {
             handler_ran: false,
             began: None,
             in_kernel: 0,
+            forbids: None,
             others_waited: false,
             objects: Vec::new(),
             blocks: Vec::new(),
@@ -190,7 +194,10 @@ impl Context {
             self.drain();
             self.recycle();
         }
-        let host = if library::contains(target) {
+        let host = if target == sandbox::syscall as *const () as u64 {
+            // The engine sees each system call by itself.
+            self.translate(sandbox::behind())
+        } else if library::contains(target) {
             let mut emit = self.emitter();
             let host = emit.at;
             self.engine().exits.call_library(&mut emit, target);

@@ -5,7 +5,7 @@ use syncline_trace::layout::{STOP_CLONE, STOP_FORK, STOP_OTHER};
 
 use super::context::Context;
 use super::replay::Event;
-use crate::clock;
+use crate::{clock, sandbox};
 
 /// A system call that has been made.
 #[derive(Clone, Copy)]
@@ -32,6 +32,8 @@ pub enum Before {
     Native,
     /// End tracing there.
     Stop(u32),
+    /// End all tracing there, for this reason.
+    LeaveAlone(&'static str),
 }
 
 /// How many bytes.
@@ -123,6 +125,9 @@ pub fn before(context: &mut Context) -> Before {
     let number = r[0];
     let arguments = [r[RDI], r[RSI], r[2], r[10], r[8], r[9]];
     context.happened(Event::SystemCall(number as u32));
+    if let Some(why) = sandbox::forbids(number, arguments[0], arguments[1], arguments[2]) {
+        return Before::LeaveAlone(why);
+    }
     let thread = libc::CLONE_THREAD as u64;
     match number as i64 {
         libc::SYS_clone if arguments[0] & thread != 0 => return Before::Stop(STOP_CLONE),

@@ -22,8 +22,9 @@ use core::sync::atomic::{
     AtomicPtr, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
 };
 
-use syncline_interpose::preserving_errno;
 use syncline_trace::layout::ObjectRecord;
+
+use crate::aside;
 
 /// Bits of an address that a program may have.
 const ADDRESS_BITS: u32 = 47;
@@ -67,15 +68,15 @@ fn map<T>() -> *mut T {
     let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a new mapping at a place of the kernel's choice. The system call and not libc's
     // function, which the program may have replaced.
-    let mapped = preserving_errno(|| unsafe {
+    let mapped = aside::allowed(|| unsafe {
         libc::syscall(libc::SYS_mmap, 0usize, size_of::<T>(), access, kind, -1isize, 0usize)
     });
-    if mapped == -1 { null_mut() } else { mapped as *mut T }
+    mapped.filter(|&mapped| mapped != -1).map_or(null_mut(), |mapped| mapped as *mut T)
 }
 
 fn unmap<T>(mapping: *mut T) {
     // SAFETY: the caller has just mapped it and shown it to nobody.
-    preserving_errno(|| unsafe { libc::syscall(libc::SYS_munmap, mapping, size_of::<T>()) });
+    aside::allowed(|| unsafe { libc::syscall(libc::SYS_munmap, mapping, size_of::<T>()) });
 }
 
 /// What a word points to, mapped when it is first needed; none if there is no memory for it.

@@ -173,10 +173,17 @@ mod imp {
                 pub unsafe extern "C-unwind" fn $name($($arg: $type,)* caller: *const u64) -> *mut c_void {
                     // SAFETY: the caller's own promises, passed on; the entry passes `caller`.
                     unsafe {
-                        words::set_caller_of_new(return_address(caller));
+                        // One operator calls another: the array's the plain one, by a jump, whose
+                        // return address is ours then. The outermost is the program's call.
+                        let is_outermost = words::caller_of_new() == 0;
+                        if is_outermost {
+                            words::set_caller_of_new(return_address(caller));
+                        }
                         let block = real::$name($($arg),*);
                         // An operator of the program's own may take its memory elsewhere.
-                        words::set_caller_of_new(0);
+                        if is_outermost {
+                            words::set_caller_of_new(0);
+                        }
                         block
                     }
                 }

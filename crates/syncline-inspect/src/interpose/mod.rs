@@ -6,7 +6,7 @@ mod jump;
 mod mutex;
 mod passing;
 mod rwlock;
-mod sandbox;
+pub mod sandbox;
 mod spin;
 
 use core::ffi::c_int;
@@ -15,6 +15,11 @@ use syncline_recording::Op;
 
 use crate::section::{Acquired, Call, Caller, enter, finish, prepare};
 use crate::{clock, thread};
+
+/// Finds what is needed before the program runs.
+pub fn look_up() {
+    sandbox::behind();
+}
 
 /// What became of a call that may acquire.
 enum Got {
@@ -55,6 +60,9 @@ unsafe fn acquire<R: Copy>(
     // SAFETY: by this function's own condition.
     unsafe {
         let mut call = enter(caller);
+        if let Call::Foreign = call {
+            return block();
+        }
         let mut stands_for = 1;
         if let Call::Plain = call
             && let Some(thread) = thread::current()

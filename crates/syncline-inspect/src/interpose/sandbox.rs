@@ -1,9 +1,14 @@
-//! `prctl`, by which a program may forbid itself system calls. Tracing needs some (memory for what
-//! it writes, the bounds of stacks), so such a program is left alone from there on.
+//! `prctl` and `syscall`, by which a program may forbid itself what tracing needs ([`crate::sandbox`]).
 
-use core::ffi::{c_int, c_ulong};
+use core::arch::naked_asm;
+use core::ffi::{c_int, c_long, c_ulong, c_void};
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-use syncline_interpose::{entry, real};
+use syncline_interpose::{Symbol, entry, real};
+
+use crate::sandbox::forbids;
+use crate::section::{Caller, enter, leaving_alone};
 
 macro_rules! functions {
     ($list:ident) => {
@@ -22,7 +27,6 @@ mod real {
 
 mod imp {
     use super::*;
-    use crate::section::{Caller, enter, leaving_alone};
 
     pub unsafe extern "C-unwind" fn prctl(
         option: c_int,
@@ -34,8 +38,8 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call; it takes as many arguments as the option has.
         unsafe {
-            if option == libc::PR_SET_SECCOMP {
-                leaving_alone(caller, "it forbids itself system calls (seccomp)");
+            if let Some(why) = forbids(libc::SYS_prctl as u64, option as u64, a, b) {
+                leaving_alone(caller, why);
                 return real::prctl(option, a, b, c, d);
             }
             let call = enter(caller);
@@ -44,4 +48,68 @@ mod imp {
             result
         }
     }
+}
+
+/// What [`syscall`] jumps to, once it was looked up.
+static BEHIND: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+/// The C library's `syscall`.
+pub fn behind() -> u64 {
+    static SYMBOL: Symbol = Symbol::new(c"syscall", None);
+    let found = SYMBOL.get();
+    // Relaxed: everybody finds the same.
+    BEHIND.store(found, Relaxed);
+    found as u64
+}
+
+/// Looks at a call of [`syscall`] that may forbid something.
+unsafe extern "C" fn notice(number: u64, a: u64, b: u64, c: u64, caller: Caller) {
+    behind();
+    if let Some(why) = forbids(number, a, b, c) {
+        // SAFETY: the entry passes its stack pointer.
+        unsafe { leaving_alone(caller, why) };
+    }
+}
+
+/// The arguments are passed on as they are, the last of them on the stack. Only two numbers are looked
+/// at; programs that wait by futexes come here often.
+///
+/// # Safety
+/// As of the C library's function of this name.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn syscall(number: c_long) -> c_long {
+    naked_asm!(
+        "cmp rdi, {prctl}",
+        "je 2f",
+        "cmp rdi, {seccomp}",
+        "je 2f",
+        "mov rax, qword ptr [rip + {behind}]",
+        "test rax, rax",
+        "jz 2f",
+        "jmp rax",
+        "2:",
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push r8",
+        "push r9",
+        "lea r8, [rsp + 48]",
+        "sub rsp, 8",
+        "call {notice}",
+        "add rsp, 8",
+        "pop r9",
+        "pop r8",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "mov rax, qword ptr [rip + {behind}]",
+        "jmp rax",
+        prctl = const libc::SYS_prctl,
+        seccomp = const libc::SYS_seccomp,
+        behind = sym BEHIND,
+        notice = sym notice,
+    )
 }

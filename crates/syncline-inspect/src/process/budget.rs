@@ -3,7 +3,7 @@
 use core::sync::atomic::Ordering;
 
 use super::Process;
-use crate::clock;
+use crate::{aside, clock};
 
 /// What tracing may cost is worked out anew so often in a second, and in the beginning more often, up
 /// to [`OFTENEST`]. It takes the processor time of all threads, for which the kernel stops the
@@ -91,7 +91,8 @@ impl Process {
         let passed = now.saturating_sub(self.started);
         let besides = self.besides.load(Ordering::Relaxed);
         let ours = besides + self.cost.load(Ordering::Relaxed);
-        let processor = self.to_ticks(clock::of_process());
+        let Some(processor) = aside::allowed(clock::of_process) else { return };
+        let processor = self.to_ticks(processor);
         self.file.set_processor_time(besides, processor);
         let total = part(passed.min(processor.saturating_sub(ours)));
         let total = total / SEEN;

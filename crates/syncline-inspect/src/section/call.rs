@@ -50,6 +50,7 @@ impl Call {
         if thread.busy {
             return;
         }
+        thread.has_left(caller.addr() as u64);
         thread.busy = true;
         // SAFETY: by this function's own condition.
         let site = unsafe { *caller };

@@ -7,7 +7,7 @@ use super::Caller;
 use crate::engine::context::{Context, TRACING};
 use crate::process::MEASURED;
 use crate::thread::Thread;
-use crate::{clock, heap, tls};
+use crate::{aside, clock, heap, tls};
 
 /// Where the budget allows, the next section to trace is up to twice so many acquisitions away:
 /// at random, lest it keep step with the program.
@@ -76,16 +76,23 @@ fn ask(thread: &mut Thread, site: u64, is_rare: &Cell<bool>) -> bool {
     chosen
 }
 
-/// Takes a context for this thread.
+/// Takes a context for this thread; none if there is none, or the section can't be traced.
 pub fn start(thread: &mut Thread, caller: Caller) -> Option<&'static mut Context> {
+    aside::allowed(|| take(thread, caller))?
+}
+
+fn take(thread: &mut Thread, caller: Caller) -> Option<&'static mut Context> {
+    // The engine has a stack of its own: see `with_signals_blocked` for what the kernel would do to a
+    // handler on the alternate one.
+    if is_on_alternate_stack(caller) {
+        return None;
+    }
     // Where there is no budget to keep, what tracing costs is only told, and a look at the clock
     // would cost as much as a small section.
     let measured = thread.process.options.budget != 0 || thread.random(MEASURED as u32) == 0;
     let began = measured.then(clock::of_thread);
-    let context = syncline_interpose::preserving_errno(|| {
-        thread.learn_stack(caller.addr() as u64);
-        Context::take(thread.tid)
-    })?;
+    thread.learn_stack(caller.addr() as u64);
+    let context = Context::take(thread.tid)?;
     let engine = context.engine();
     engine.sections.stack = thread.stack;
     engine.sections.fs = tls::fs_base();
@@ -95,4 +102,15 @@ pub fn start(thread: &mut Thread, caller: Caller) -> Option<&'static mut Context
     context.state = TRACING;
     tls::set_context((&raw mut *context).addr());
     Some(context)
+}
+
+/// Whether the program runs on the stack that it has given handlers of signals.
+fn is_on_alternate_stack(caller: Caller) -> bool {
+    // SAFETY: the call writes the structure.
+    let stack = unsafe {
+        let mut stack: libc::stack_t = core::mem::zeroed();
+        libc::sigaltstack(core::ptr::null(), &mut stack);
+        stack
+    };
+    caller.addr().wrapping_sub(stack.ss_sp.addr()) < stack.ss_size
 }

@@ -7,7 +7,7 @@ use crate::engine::context::Context;
 use crate::engine::open::Open;
 use crate::{clock, heap, thread};
 
-/// Writes what is left, and gives the context back.
+/// Writes what is left.
 pub fn finish(context: &mut Context) {
     // A handler of a signal that comes meanwhile must not write too.
     let set_busy = |busy| thread::current().map(|t| core::mem::replace(&mut t.busy, busy));
@@ -25,7 +25,6 @@ pub fn finish(context: &mut Context) {
     engine.in_kernel = 0;
     engine.others_waited = false;
     engine.sections.clear();
-    context.give_back();
 }
 
 /// Writes a section that has ended. What a handler of a signal locks meanwhile is not recorded: see

@@ -19,11 +19,12 @@ use syncline_trace::layout::{
 };
 
 pub use choose::prepare;
+use syncline_interpose::run_on;
 
 use crate::engine::context::{Context, IN_ENGINE, SUSPENDED, TRACING};
 use crate::engine::replay::{End, Event};
 use crate::thread::Thread;
-use crate::{clock, heap, process, tls};
+use crate::{aside, clock, heap, process, thread, tls};
 
 /// The stack pointer at the entry of an interposed function: the return address lies there.
 pub type Caller = *mut u64;
@@ -34,7 +35,7 @@ pub enum Call {
     Plain,
     /// By a section that is being traced.
     Traced(&'static mut Context),
-    /// By a handler that interrupted one.
+    /// By a handler that interrupted one, or in a program that is left alone: only to be passed on.
     Foreign,
 }
 
@@ -63,10 +64,17 @@ pub struct Acquired {
 pub unsafe fn enter(caller: Caller) -> Call {
     // SAFETY: the word is 0 or a context that is lent to this thread.
     let context = unsafe { (tls::context() as *mut Context).as_mut() };
-    let Some(context) = context else { return Call::Plain };
+    let alone = aside::is_closed();
+    let Some(context) = context else {
+        return if alone { Call::Foreign } else { Call::Plain };
+    };
     if context.state == SUSPENDED && context.suspended_at == caller.addr() as u64 {
         // SAFETY: by this function's own condition. The engine's return address was put there.
         unsafe { *caller = context.target };
+        if alone {
+            tls::set_context(0);
+            return Call::Foreign;
+        }
         return Call::Traced(context);
     }
     // In a function of this library it may also be the program's own allocator that locks.
@@ -95,12 +103,20 @@ pub unsafe fn return_address(caller: *const u64) -> u64 {
     }
 }
 
-/// Makes records of what was traced, after the release.
+/// Makes records of what was traced, after the release. On the context's stack: nothing runs there
+/// while the section's thread is elsewhere.
 pub fn finish(context: &'static mut Context) {
-    syncline_interpose::preserving_errno(|| finish::finish(context));
+    aside::allowed(|| {
+        let stack = context.stack as *mut u8;
+        // SAFETY: the context is this thread's, and the engine is not running. Nobody else gets the
+        // context, and its stack, before this thread gives it back below.
+        unsafe { run_on(stack, || finish::finish(context)) };
+        context.give_back();
+    });
 }
 
-/// Tracing can't go on here: every section that is open ends with a reason.
+/// Tracing can't go on here: every section that is open ends with a reason. The context stays this
+/// thread's, who may be on its stack.
 pub fn stopped(context: &mut Context, why: u32) {
     let now = clock::now();
     while let Some(&(lock, _)) = context.engine().held.last() {
@@ -108,6 +124,15 @@ pub fn stopped(context: &mut Context, why: u32) {
     }
     tls::set_context(0);
     finish::finish(context);
+    if let Some(thread) = thread::existing() {
+        thread.retire(context);
+    }
+}
+
+/// As [`stopped`], in a function of this library.
+fn stopped_here(context: &mut Context, why: u32) {
+    tls::set_context(0);
+    aside::work(|| stopped(context, why));
 }
 
 /// The program jumps out of what it does, to a place that was noted before. Where that is is not
@@ -118,19 +143,23 @@ pub fn stopped(context: &mut Context, why: u32) {
 pub unsafe fn jumping(caller: Caller) {
     // SAFETY: by this function's own condition.
     match unsafe { enter(caller) } {
-        Call::Traced(context) => stopped(context, STOP_JUMP),
+        Call::Traced(context) => stopped_here(context, STOP_JUMP),
         Call::Foreign => {
             // From a handler: what it interrupted does not go on.
-            // SAFETY: `enter` has just found it.
-            let context = unsafe { &mut *(tls::context() as *mut Context) };
+            // SAFETY: the word is 0 or a context that is lent to this thread.
+            let context = unsafe { (tls::context() as *mut Context).as_mut() };
+            let Some(context) = context else { return };
             let state = context.state;
             if state == IN_ENGINE {
                 // In the middle of anything: this context is not used again.
                 tls::set_context(0);
                 return;
             }
-            context.drain_but(state == TRACING);
-            stopped(context, STOP_JUMP);
+            tls::set_context(0);
+            aside::work(|| {
+                context.drain_but(state == TRACING);
+                stopped(context, STOP_JUMP);
+            });
         }
         Call::Plain => {}
     }
@@ -144,7 +173,7 @@ pub unsafe fn jumping(caller: Caller) {
 pub unsafe fn leaving_alone(caller: Caller, why: &str) {
     // SAFETY: by this function's own condition.
     if let Call::Traced(context) = unsafe { enter(caller) } {
-        stopped(context, STOP_OTHER);
+        stopped_here(context, STOP_OTHER);
     }
     process::leave_alone(why);
 }

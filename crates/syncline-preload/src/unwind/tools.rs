@@ -7,12 +7,12 @@
 //! what a handler counts in a table that is being copied would be lost.
 
 use core::arch::asm;
-use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use framehop::MustNotAllocateDuringUnwind;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64};
+use syncline_interpose::{run_on, with_signals_blocked};
 
 use crate::alloc::map_anonymous;
 
@@ -63,72 +63,6 @@ pub fn with<R>(action: impl FnOnce(Option<&mut Cache>) -> R) -> R {
     };
     POOL[place].store(tools, Ordering::Release);
     result
-}
-
-fn with_signals_blocked<R>(action: impl FnOnce() -> R) -> R {
-    /// All but the two that the C library keeps for itself, 32 and 33.
-    const ALL: u64 = !(0b11 << 31);
-    let before = exchange_mask(ALL);
-    let result = action();
-    exchange_mask(before);
-    result
-}
-
-/// Sets the calling thread's mask of signals. Returns what it was.
-fn exchange_mask(mask: u64) -> u64 {
-    let mut before = 0u64;
-    // SAFETY: the kernel reads the first word and writes the second.
-    unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") libc::SYS_rt_sigprocmask => _,
-            in("rdi") libc::SIG_SETMASK,
-            in("rsi") &raw const mask,
-            in("rdx") &raw mut before,
-            in("r10") size_of::<u64>(),
-            lateout("rcx") _, lateout("r11") _,
-            options(nostack),
-        );
-    }
-    before
-}
-
-/// Runs something on another stack.
-///
-/// # Safety
-/// Below `stack_end` there is a stack that nobody else uses.
-unsafe fn run_on<R, F: FnOnce() -> R>(stack_end: *mut u8, action: F) -> R {
-    struct Job<R, F> {
-        action: Option<F>,
-        result: Option<R>,
-    }
-    // A panic can't leave a function of this ABI, so nothing unwinds across the stacks.
-    unsafe extern "C" fn run<R, F: FnOnce() -> R>(job: *mut c_void) {
-        // SAFETY: the job below.
-        let job = unsafe { &mut *job.cast::<Job<R, F>>() };
-        job.result = job.action.take().map(|action| action());
-    }
-    let mut job = Job { action: Some(action), result: None };
-    let function: unsafe extern "C" fn(*mut c_void) = run::<R, F>;
-    // SAFETY: by this function's own condition. `r12` is one of the registers that the
-    // called function leaves as they were, and brings our own stack back.
-    unsafe {
-        asm!(
-            "mov r12, rsp",
-            "mov rsp, {stack_end}",
-            "call {function}",
-            "mov rsp, r12",
-            stack_end = in(reg) stack_end,
-            function = in(reg) function,
-            in("rdi") &raw mut job,
-            out("r12") _,
-            clobber_abi("C"),
-        );
-    }
-    match job.result {
-        Some(result) => result,
-        None => unreachable!("the job has run"),
-    }
 }
 
 /// The registers from which unwinding starts.

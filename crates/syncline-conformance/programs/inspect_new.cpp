@@ -1,0 +1,65 @@
+// Blocks that each of C++'s operators new allocates, and sections that touch them. Each line says where
+// the call lies, by the first and one past the last address of the function that makes it:
+//
+//   @case NAME LOCK ADDRESS FIRST LAST
+#include "truth.h"
+
+#include <cstdint>
+#include <new>
+
+namespace {
+
+enum { CASES = 16 };
+pthread_mutex_t locks[CASES];
+int cases;
+
+struct alignas(64) Aligned {
+    char bytes[64];
+};
+
+// In sections of their own, whose bounds the linker knows.
+#define CASE(name, expression)                                                                     \
+    __attribute__((noinline, section("case_" #name))) void *name() {                               \
+        void *volatile block = expression;                                                         \
+        return block;                                                                              \
+    }                                                                                              \
+    extern "C" char __start_case_##name[], __stop_case_##name[];
+
+CASE(plain, new char)
+CASE(large, ::operator new(3000))
+CASE(array, new char[200])
+CASE(quiet, new (std::nothrow) char)
+CASE(quiet_array, new (std::nothrow) char[200])
+CASE(aligned, new Aligned)
+CASE(aligned_array, new Aligned[3])
+CASE(by_malloc, malloc(100))
+
+void touch(const char *name, void *block, char *first, char *last) {
+    pthread_mutex_t *lock = &locks[cases++];
+    pthread_mutex_init(lock, nullptr);
+    pthread_mutex_lock(lock);
+    *(volatile char *)block = 1;
+    pthread_mutex_unlock(lock);
+    say("@case %s %lu %lu %lu %lu", name, (unsigned long)(uintptr_t)lock,
+        (unsigned long)(uintptr_t)block, (unsigned long)(uintptr_t)first,
+        (unsigned long)(uintptr_t)last);
+}
+
+} // namespace
+
+#define TOUCH(name) touch(#name, name(), __start_case_##name, __stop_case_##name)
+
+int main() {
+    TOUCH(plain);
+    TOUCH(large);
+    TOUCH(array);
+    TOUCH(quiet);
+    TOUCH(quiet_array);
+    TOUCH(aligned);
+    TOUCH(aligned_array);
+    TOUCH(by_malloc);
+    // Again, where what has to be bound is bound.
+    TOUCH(array);
+    say("done");
+    return 0;
+}

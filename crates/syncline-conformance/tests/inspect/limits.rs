@@ -1,0 +1,74 @@
+//! Programs with little stack, and programs that forbid themselves system calls, go on as without.
+
+use syncline_conformance::{Case, Program};
+
+use crate::traced::{Traced, trace_with};
+
+/// Bytes of stack that are left where locks are used. The C library's own functions take less than
+/// 256.
+const LEFT: &str = "1024";
+
+/// The program, without look-ups at first calls: these take more stack than locks do.
+fn small_stack() -> Program {
+    Program::compile_with("small_stack.c", &["-Wl,-z,now"])
+}
+
+#[test]
+fn a_kilobyte_of_stack_is_enough() {
+    let program = small_stack();
+    let plain = Case::new(&program).arg("256").plain();
+    for budget in [0, 100] {
+        let traced = trace_with(program.path(), [LEFT], budget, &[]);
+        assert_eq!(plain.behaviour(), traced.outcome.behaviour());
+        let sections: usize = traced.traces.iter().map(|t| t.sections.len()).sum();
+        assert!(sections > 0, "nothing was traced");
+    }
+}
+
+#[test]
+fn a_kilobyte_of_stack_is_enough_for_a_recorded_program_and_for_other_locks() {
+    let case = Case::new(&small_stack()).arg(LEFT);
+    let plain = case.plain().behaviour();
+    assert_eq!(plain, case.recorded().0.behaviour());
+    for locks in ["gate+rw_readers", "mcs-park+rw_compact", "cohort_mcs-park"] {
+        assert_eq!(plain, case.replaced(locks).behaviour(), "{locks}");
+    }
+}
+
+/// Each way into a sandbox: the kernel ends the program at any system call that is not its own.
+#[test]
+fn a_program_that_forbids_itself_system_calls_is_left_alone() {
+    let program = Program::compile("sandboxed.c");
+    for way in ["prctl", "strict", "syscall", "threads", "instruction", "section", "counter"] {
+        for budget in [0, 100] {
+            // Without a budget all sections are traced, and only there an instruction is seen.
+            if way == "instruction" && budget != 0 {
+                continue;
+            }
+            let plain = Case::new(&program).arg(way).plain();
+            let traced = trace_with(program.path(), [way], budget, &[]);
+            assert_eq!(plain.behaviour(), traced.outcome.behaviour(), "{way}, {budget}");
+            let why = traced.traces[0].left_alone().expect("a reason");
+            let what = if way == "counter" { "time stamp counter" } else { "system calls" };
+            assert!(why.contains(what), "{way}: {why}");
+            let sections = traced.traces[0].sections.len();
+            assert!(sections > 0, "{way}: what came before was traced");
+        }
+    }
+}
+
+/// What it would not need is not even asked for.
+#[test]
+fn a_program_that_only_asks_for_sandboxes_is_traced() {
+    let traced = trace_with(Program::compile("sandboxed.c").path(), ["asks"], 0, &[]);
+    assert_eq!(traced.traces[0].left_alone(), None);
+}
+
+#[test]
+fn a_program_that_is_run_in_a_sandbox_is_left_alone_from_its_start() {
+    let program = Program::compile("sandboxed.c");
+    let plain = Case::new(&program).arg("exec").plain();
+    let Traced { outcome, traces } = trace_with(program.path(), ["exec"], 0, &[]);
+    assert_eq!(plain.behaviour(), outcome.behaviour());
+    assert_eq!(traces.len(), 1, "only of what it was before");
+}

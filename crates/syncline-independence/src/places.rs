@@ -1,0 +1,134 @@
+//! Places in memory by number: small numbers, by which everything else refers to them.
+//!
+//! Sections touch neighbours, so what is looked up is the line of eight words, and often it is the
+//! same one as before. The numbers of a line follow each other; a word that nobody touched has one
+//! too.
+
+use rustc_hash::FxHashMap;
+use syncline_trace::layout::ObjectRecord;
+
+use crate::sets::Place;
+
+/// Words of a line.
+const WORDS: u32 = 8;
+const BYTES: u64 = 8 * WORDS as u64;
+/// Of a word that no thread accessed.
+const NOBODY: u32 = u32::MAX;
+
+/// A line, and the block of the heap that it lay in, by its start and serial: one that grows where it
+/// is stays the same.
+type Key = (u64, Option<(u64, u64)>);
+
+/// All places of a trace. What was touched is known of each.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    lines: Vec<Place>,
+    numbers: FxHashMap<Key, u32>,
+    last: Option<(Key, u32)>,
+    /// The first thread that accessed each, by its number.
+    first: Vec<u32>,
+    /// Whether others did too.
+    shared: Vec<bool>,
+    /// Whether any section wrote to it.
+    written: Vec<bool>,
+}
+
+impl Places {
+    /// The number of the word at an address, which a thread accesses; none if there are too many.
+    pub(crate) fn access(&mut self, place: Place, thread: u32, writes: bool) -> Option<u32> {
+        let line = place.address & !(BYTES - 1);
+        let key = (line, place.object.map(|object| (object.start, object.serial)));
+        let first = match self.last {
+            Some((last, first)) if last == key => first,
+            _ => self.line(key, place.object)?,
+        };
+        let number = first + (place.address - line) as u32 / 8;
+        let n = number as usize;
+        if self.first[n] == NOBODY {
+            self.first[n] = thread;
+        }
+        self.shared[n] |= self.first[n] != thread;
+        self.written[n] |= writes;
+        Some(number)
+    }
+
+    fn line(&mut self, key: Key, object: Option<ObjectRecord>) -> Option<u32> {
+        let next = u32::try_from(self.first.len()).ok().filter(|&next| next <= NOBODY - WORDS)?;
+        let first = *self.numbers.entry(key).or_insert(next);
+        if first == next {
+            let end = self.first.len() + WORDS as usize;
+            self.lines.push(Place { address: key.0, object });
+            self.first.resize(end, NOBODY);
+            self.shared.resize(end, false);
+            self.written.resize(end, false);
+        }
+        self.last = Some((key, first));
+        Some(first)
+    }
+
+    /// Forgets what only [`Places::access`] needs.
+    pub(crate) fn finish(&mut self) {
+        self.numbers = FxHashMap::default();
+        self.first = Vec::new();
+        self.last = None;
+    }
+
+    /// One of them.
+    pub fn get(&self, number: u32) -> Place {
+        let line = self.lines[(number / WORDS) as usize];
+        Place { address: line.address + 8 * u64::from(number % WORDS), ..line }
+    }
+
+    /// Whether more than one thread accessed it.
+    pub fn is_shared(&self, number: u32) -> bool {
+        self.shared[number as usize]
+    }
+
+    /// Whether two sections may conflict on it: several threads accessed it, and one wrote to it.
+    pub(crate) fn may_conflict(&self, number: u32) -> bool {
+        self.shared[number as usize] && self.written[number as usize]
+    }
+
+    /// The addresses of those that several threads accessed, in order.
+    pub(crate) fn shared(&self) -> Vec<u64> {
+        let shared = (0..self.shared.len()).filter(|&n| self.shared[n]);
+        let mut addresses: Vec<u64> = shared.map(|n| self.get(n as u32).address).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        addresses
+    }
+
+    /// One more than the highest number.
+    pub(crate) fn end(&self) -> usize {
+        self.shared.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_keeps_its_number_and_a_block_used_again_has_others() {
+        let mut places = Places::default();
+        let block = |serial| Some(ObjectRecord { start: 0x1000, size: 256, site: 7, serial });
+        let at = |address, object| Place { address, object };
+        let mut number = |place, thread| places.access(place, thread, false).expect("a number");
+        let one = number(at(0x1008, block(1)), 1);
+        let next = number(at(0x1010, block(1)), 1);
+        let again = number(at(0x1008, block(2)), 2);
+        let elsewhere = number(at(0x1008, None), 2);
+        assert_eq!(number(at(0x1008, block(1)), 2), one);
+        assert_eq!(next, one + 1);
+        let mut all = vec![one, next, again, elsewhere];
+        all.dedup();
+        assert_eq!(all.len(), 4);
+        assert_eq!(places.get(one), at(0x1008, block(1)));
+        assert_eq!(places.get(elsewhere), at(0x1008, None));
+        assert!(places.is_shared(one) && !places.is_shared(next) && !places.is_shared(again));
+        assert_eq!(places.shared(), [0x1008]);
+        assert!(!places.may_conflict(one), "nobody wrote");
+        places.access(at(0x1008, block(1)), 2, true);
+        assert!(places.may_conflict(one));
+    }
+}

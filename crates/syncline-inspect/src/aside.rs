@@ -1,0 +1,109 @@
+//! The gate that all work of our own goes through which makes system calls, or needs more than a
+//! few hundred bytes of stack.
+//!
+//! **System calls.** A program may forbid itself system calls (seccomp), and the kernel ends it when
+//! one is made that it didn't allow. So once it is left alone ([`close`]) this library makes none:
+//! the gate lets nobody in any more, and [`close`] returns when all who were inside are out. Only
+//! then does the program's own call go on, which may apply to all of its threads.
+//!
+//! **Stack.** A thread may have 16 KiB of stack and use most of it, and a coroutine's or a handler's
+//! may be smaller. [`work`] runs on a stack of this library's.
+//!
+//! ```text
+//!   allowed    a few system calls, on the program's stack or the engine's
+//!   work       more than that: on a stack of ours, with signals blocked
+//! ```
+//!
+//! The engine's own functions run between [`allowed`]'s two ends, on the stack of their context.
+
+use core::ptr::null_mut;
+use core::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU32,
+    Ordering::{Acquire, Relaxed, Release, SeqCst},
+};
+
+use syncline_interpose::{preserving_errno, run_on, with_signals_blocked};
+
+use crate::alloc::map;
+
+/// Bytes of a stack; only what is used takes memory.
+const STACK: usize = 256 << 10;
+/// Stacks that wait to be used again: as many threads can be at work at once before one is made anew.
+const SPARE: usize = 64;
+/// [`close`] waits no longer than so many times 100 microseconds. Only a handler of a signal that
+/// interrupted our own work, and closes the gate, finds somebody inside for that long: itself.
+const PATIENCE: u32 = 10_000;
+
+static SPARES: [AtomicPtr<u8>; SPARE] = [const { AtomicPtr::new(null_mut()) }; SPARE];
+static CLOSED: AtomicBool = AtomicBool::new(false);
+static INSIDE: AtomicU32 = AtomicU32::new(0);
+
+/// Whether the program is left alone: nothing may be done but to pass its calls on.
+#[inline]
+pub fn is_closed() -> bool {
+    CLOSED.load(Relaxed)
+}
+
+/// Runs something that makes system calls; none, and nothing runs, if the program is left alone.
+pub fn allowed<R>(action: impl FnOnce() -> R) -> Option<R> {
+    // SeqCst, as the load of CLOSED and the two in `close`: either we see that it is closed, or
+    // `close` sees that we are inside.
+    INSIDE.fetch_add(1, SeqCst);
+    let result = (!CLOSED.load(SeqCst)).then(|| preserving_errno(action));
+    // Release: with the load in `close`, what was done inside is over.
+    INSIDE.fetch_sub(1, Release);
+    result
+}
+
+/// Runs something on a stack of ours, with signals blocked; none, and nothing runs, if the program is
+/// left alone or there is no memory for a stack.
+pub fn work<R>(action: impl FnOnce() -> R) -> Option<R> {
+    allowed(|| {
+        let stack = take_stack()?;
+        // SAFETY: the stack is ours alone, and its end a multiple of a page.
+        let result = with_signals_blocked(|| unsafe { run_on(stack.wrapping_add(STACK), action) });
+        keep_stack(stack);
+        Some(result)
+    })?
+}
+
+/// Leaves the program alone from here on: waits until all who are inside are out. False if it was left
+/// alone before.
+pub fn close() -> bool {
+    if CLOSED.swap(true, SeqCst) {
+        return false;
+    }
+    for _ in 0..PATIENCE {
+        if INSIDE.load(SeqCst) == 0 {
+            break;
+        }
+        // SAFETY: a plain call. The program has not forbidden it yet.
+        preserving_errno(|| unsafe { libc::usleep(100) });
+    }
+    true
+}
+
+/// In a forked child nobody but its one thread is inside, which is not: it forked.
+pub extern "C" fn forked() {
+    INSIDE.store(0, Relaxed);
+}
+
+fn take_stack() -> Option<*mut u8> {
+    let spare = SPARES.iter().find_map(|place| {
+        // Acquire: with the Release of `keep_stack`, its last user is done with it.
+        let found = place.swap(null_mut(), Acquire);
+        (!found.is_null()).then_some(found)
+    });
+    let stack = spare.unwrap_or_else(|| map(STACK, 4096));
+    (!stack.is_null()).then_some(stack)
+}
+
+fn keep_stack(stack: *mut u8) {
+    let kept = SPARES
+        .iter()
+        .any(|place| place.compare_exchange(null_mut(), stack, Release, Relaxed).is_ok());
+    if !kept {
+        // SAFETY: mapped by `take_stack`, and nobody's.
+        unsafe { libc::munmap(stack.cast(), STACK) };
+    }
+}

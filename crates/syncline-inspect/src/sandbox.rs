@@ -1,0 +1,46 @@
+//! Sandboxes: a program that forbids itself system calls (seccomp), or the time stamp counter, is left
+//! alone from there on. Tracing needs both, and the kernel ends a program that uses what is forbidden.
+//!
+//! It is noticed before the kernel knows of it, wherever the program asks for it: in libc's `prctl`
+//! and `syscall`, which are interposed, and in a traced section at the instruction. An instruction of
+//! the program's own outside of traced sections is not seen.
+//!
+//! A sandbox that was there before the library is a parent's: a program that it runs is left alone
+//! from the start. To find that out takes what the loader has just done to load this library: a file
+//! is opened, read and closed.
+
+const SYSTEM_CALLS: &str = "it forbids itself system calls (seccomp)";
+const COUNTER: &str = "it forbids itself the time stamp counter";
+
+/// Why a system call with these arguments means that the program is to be left alone, if it does.
+/// What only asks whether there is such a thing (it passes no filter) does not.
+pub fn forbids(number: u64, a: u64, b: u64, c: u64) -> Option<&'static str> {
+    const PRCTL: u64 = libc::SYS_prctl as u64;
+    const SECCOMP: u64 = libc::SYS_seccomp as u64;
+    const PR_SET_SECCOMP: u64 = libc::PR_SET_SECCOMP as u64;
+    const PR_SET_TSC: u64 = libc::PR_SET_TSC as u64;
+    const STRICT: u64 = libc::SECCOMP_MODE_STRICT as u64;
+    const FILTER: u64 = libc::SECCOMP_MODE_FILTER as u64;
+    const SET_STRICT: u64 = libc::SECCOMP_SET_MODE_STRICT as u64;
+    const SET_FILTER: u64 = libc::SECCOMP_SET_MODE_FILTER as u64;
+    const FAULTS: u64 = libc::PR_TSC_SIGSEGV as u64;
+    match (number, a, b) {
+        (PRCTL, PR_SET_SECCOMP, STRICT) | (SECCOMP, SET_STRICT, _) => Some(SYSTEM_CALLS),
+        (PRCTL, PR_SET_SECCOMP, FILTER) | (SECCOMP, SET_FILTER, _) => {
+            (c != 0).then_some(SYSTEM_CALLS)
+        }
+        (PRCTL, PR_SET_TSC, FAULTS) => Some(COUNTER),
+        _ => None,
+    }
+}
+
+/// Whether this process is in a sandbox that the command was not in, which says in the environment
+/// how many filters it ran under itself.
+pub fn is_inherited() -> bool {
+    let Some(filters) = crate::options::number(c"SYNCLINE_FILTERS") else { return false };
+    let status = crate::files::read(&mut "/proc/self/status\0".to_owned());
+    let status = String::from_utf8_lossy(&status);
+    // Linux 5.9 and later say how many there are.
+    let now = status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"));
+    now.and_then(|now| now.trim().parse::<u64>().ok()).is_some_and(|now| now > filters)
+}

@@ -1,0 +1,100 @@
+//! Another stack for work that the program's own may have no room for: a thread may have 16 KiB of
+//! it, and of a coroutine's stack nobody knows the size.
+
+use core::arch::asm;
+use core::ffi::c_void;
+
+/// Runs something on another stack.
+///
+/// # Safety
+/// Below `stack_end`, which is a multiple of 16, there is a stack that nobody else uses.
+pub unsafe fn run_on<R, F: FnOnce() -> R>(stack_end: *mut u8, action: F) -> R {
+    struct Job<R, F> {
+        action: Option<F>,
+        result: Option<R>,
+    }
+    // A panic can't leave a function of this ABI, so nothing unwinds across the stacks.
+    unsafe extern "C" fn run<R, F: FnOnce() -> R>(job: *mut c_void) {
+        // SAFETY: the job below.
+        let job = unsafe { &mut *job.cast::<Job<R, F>>() };
+        job.result = job.action.take().map(|action| action());
+    }
+    let mut job = Job { action: Some(action), result: None };
+    let function: unsafe extern "C" fn(*mut c_void) = run::<R, F>;
+    // SAFETY: by this function's own condition. `r12` is one of the registers that the
+    // called function leaves as they were, and brings our own stack back.
+    unsafe {
+        asm!(
+            "mov r12, rsp",
+            "mov rsp, {stack_end}",
+            "call {function}",
+            "mov rsp, r12",
+            stack_end = in(reg) stack_end,
+            function = in(reg) function,
+            in("rdi") &raw mut job,
+            out("r12") _,
+            clobber_abi("C"),
+        );
+    }
+    match job.result {
+        Some(result) => result,
+        None => unreachable!("the job has run"),
+    }
+}
+
+/// Runs something with all signals blocked that can be.
+///
+/// On another stack a handler would not find the one that the program gave it; one that leaves by
+/// `siglongjmp` would never give it back; and the kernel, which tells by the stack pointer whether
+/// a thread is on its alternate signal stack, would begin at the top of that one again and write
+/// over a handler that waits there.
+pub fn with_signals_blocked<R>(action: impl FnOnce() -> R) -> R {
+    /// All but the two that the C library keeps for itself, 32 and 33.
+    const ALL: u64 = !(0b11 << 31);
+    let before = exchange_mask(ALL);
+    let result = action();
+    exchange_mask(before);
+    result
+}
+
+/// Sets the calling thread's mask of signals. Returns what it was.
+fn exchange_mask(mask: u64) -> u64 {
+    let mut before = 0u64;
+    // SAFETY: the kernel reads the first word and writes the second.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") libc::SYS_rt_sigprocmask => _,
+            in("rdi") libc::SIG_SETMASK,
+            in("rsi") &raw const mask,
+            in("rdx") &raw mut before,
+            in("r10") size_of::<u64>(),
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack),
+        );
+    }
+    before
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::vec;
+
+    use super::{run_on, with_signals_blocked};
+
+    #[test]
+    fn work_runs_on_the_stack_that_it_is_given_and_returns() {
+        let mut stack = vec![0_u128; 4096];
+        let range = stack.as_ptr_range();
+        // SAFETY: the vector's memory, which nobody else uses; elements are aligned to 16.
+        let inside = unsafe {
+            run_on(stack.as_mut_ptr_range().end.cast(), || {
+                let here = 0_u8;
+                (range.start.addr()..range.end.addr()).contains(&(&raw const here).addr())
+            })
+        };
+        assert!(inside);
+        assert_eq!(with_signals_blocked(|| 7), 7);
+    }
+}
