@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use syncline_analysis::State;
+use syncline_analysis::model::State;
 use syncline_conformance::{Both, Case, Program, is_root, preload_library, scratch, syncline};
 use syncline_recording::Op;
 use syncline_recording::layout::{PROCESS_EXITED, PROCESS_RUNNING};
