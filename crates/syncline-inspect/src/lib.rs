@@ -16,7 +16,8 @@
 //!
 //! - the program does what it does without it: same results, same output;
 //! - an address set is exact to the byte, or the record says where tracing stopped;
-//! - it never calls the program's allocator;
+//! - it calls nothing that the program can replace, such as its allocator, from a function that takes
+//!   or releases a lock: see `go_around` in `syncline-interpose`;
 //! - it takes a few hundred bytes of the program's stack, and once the program forbids itself system
 //!   calls it makes none (`aside`);
 //! - the record is made after the release, while nobody waits for the lock.

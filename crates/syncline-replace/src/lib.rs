@@ -24,7 +24,8 @@
 //!
 //! It also places threads on processors, if that is asked for ([`placement`]).
 //!
-//! It doesn't call the program's allocator, and leaves `errno` alone.
+//! It calls nothing that the program can replace, such as its allocator, once the program has begun
+//! (`go_around` in `syncline-interpose`), and leaves `errno` alone.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 compile_error!("this library is written for x86-64 Linux with glibc");

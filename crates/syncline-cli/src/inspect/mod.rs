@@ -10,12 +10,12 @@ mod show;
 mod tables;
 mod wrap;
 
-use std::env;
 use std::ffi::OsString;
 use std::io::{Write, stderr};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::{env, fs};
 
 use syncline_trace::Trace;
 

@@ -38,9 +38,10 @@ fn of<'a>(traces: &'a [Trace], program: &str, sections: usize) -> &'a Trace {
 #[test]
 fn functions_of_the_program_that_lock() {
     let (program, library) = Program::with_library("own_functions.cpp");
-    let plain = Case::new(&program).arg(library.path()).plain();
+    let words = [library.path(), Path::new("strict")];
+    let plain = Case::new(&program).args(words).plain();
     for budget in [0, 50] {
-        let traced = trace_with(program.path(), [library.path()], budget, &[]);
+        let traced = trace_with(program.path(), words, budget, &[]);
         assert_eq!(plain.behaviour(), traced.outcome.behaviour());
     }
 }

@@ -116,7 +116,7 @@ fn allocators_that_lock() {
 #[test]
 fn functions_of_the_program_that_lock() {
     let (program, library) = Program::with_library("own_functions.cpp");
-    let case = Case::new(&program).arg(library.path()).limit(10);
+    let case = Case::new(&program).arg(library.path()).arg("strict").limit(10);
     for locks in ["gate", "ttas-yield", "mcs-park", "clh_timed-park", "hmcs-park+rw_fair-park"] {
         assert_eq!(case.plain().behaviour(), case.replaced(locks).behaviour(), "{locks}");
     }
