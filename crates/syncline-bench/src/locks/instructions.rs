@@ -37,7 +37,7 @@ fn native_forms_run_the_instructions_of_handwritten_locks() {
     same::<Exclusive<lock::Clh<Spin>>, queues::Clh>("clh");
     same::<Exclusive<lock::TimedClh<Spin>>, queues::TimedClh>("clh_timed");
     same::<Exclusive<lock::Futex>, by_hand::Futex>("futex");
-    same::<Exclusive<lock::GatedMcs>, queues::Gate>("gate");
+    same::<Exclusive<lock::GatedClh>, queues::Gate>("gate");
 }
 
 #[test]

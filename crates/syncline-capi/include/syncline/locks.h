@@ -91,7 +91,7 @@ int syncline_mcs_destroy(syncline_mcs_t *lock);
 /* mcs_timed: as MCS; who gives up marks its node, and the holder skips it. Served in order,
    but newcomers may overtake for a bounded time. Many waiters for one lock, few of which
    give up. 40 bytes. Source: He, Scherer and Scott 2005. */
-typedef struct syncline_mcs_timed { uint64_t opaque[5]; } syncline_mcs_timed_t;
+typedef struct syncline_mcs_timed { uint64_t opaque[6]; } syncline_mcs_timed_t;
 #define SYNCLINE_MCS_TIMED_INIT {{0}}
 int syncline_mcs_timed_lock(syncline_mcs_timed_t *lock);
 int syncline_mcs_timed_trylock(syncline_mcs_timed_t *lock);
@@ -262,7 +262,7 @@ SYNCLINE_LAYOUT(syncline_ticket_t, 32, 8);
 SYNCLINE_LAYOUT(syncline_ticket_prefetch_t, 32, 8);
 SYNCLINE_LAYOUT(syncline_anderson_t, 2432, 128);
 SYNCLINE_LAYOUT(syncline_mcs_t, 40, 8);
-SYNCLINE_LAYOUT(syncline_mcs_timed_t, 40, 8);
+SYNCLINE_LAYOUT(syncline_mcs_timed_t, 48, 8);
 SYNCLINE_LAYOUT(syncline_clh_t, 40, 8);
 SYNCLINE_LAYOUT(syncline_clh_timed_t, 40, 8);
 SYNCLINE_LAYOUT(syncline_futex_t, 24, 8);

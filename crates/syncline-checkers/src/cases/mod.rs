@@ -244,7 +244,9 @@ where
     let scene = Scene::<L>::new();
     Arc::clone(&scene).play(2, move |scene, thread| match thread {
         0 => (0..2).for_each(|_| scene.exclusively()),
-        _ => (0..rounds).for_each(|_| drop(scene.until_soon())),
+        _ => (0..rounds).for_each(|_| {
+            scene.until_soon();
+        }),
     });
     assert!(scene.until_soon(), "a free lock was refused");
     assert!(scene.count() > 2);

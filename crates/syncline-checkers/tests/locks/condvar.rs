@@ -1,7 +1,7 @@
 //! The condition variable, with a queue lock and with the default lock, under both checkers.
 
 use syncline::Condvar;
-use syncline::lock::{GatedMcs, Mcs};
+use syncline::lock::{GatedClh, Mcs};
 use syncline::wait::Park;
 use syncline_checkers::cases::condvar::{all, one, passed_on, until};
 use syncline_checkers::{Executions, Loom, Shuttle, randomly};
@@ -51,5 +51,5 @@ macro_rules! tests {
 
 tests! {
     mcs: Mcs;
-    gate: GatedMcs;
+    gate: GatedClh;
 }

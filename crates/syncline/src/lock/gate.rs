@@ -32,7 +32,7 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
-use super::{About, Described, Order, RawLock, TimedLock, TimedMcs, TryLock};
+use super::{About, Described, Order, RawLock, TimedClh, TimedLock, TryLock};
 use crate::memory::{Address, Memory, Native, Word};
 use crate::wait::{PARKED, Park};
 
@@ -56,13 +56,14 @@ const HEAD_FEWER: u32 = 6;
 /// A gate before the queue of the lock `Q`.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Gate<Q: RawLock = TimedMcs> {
+pub struct Gate<Q: RawLock = TimedClh> {
     word: <Q::Memory as Memory>::Word,
     queue: Q,
 }
 
-/// A gate before an MCS queue that waiters can leave.
-pub type GatedMcs<W = Park, M = Native> = Gate<TimedMcs<W, M>>;
+/// A gate before a queue that waiters can leave, in which none of their places stay: so threads that
+/// give up again and again, while the gate is held for long, need no memory for it.
+pub type GatedClh<W = Park, M = Native> = Gate<TimedClh<W, M>>;
 
 // SAFETY: zero is a free gate before a free lock.
 unsafe impl<Q: RawLock<Memory: Memory<Word: Zeroable>> + Zeroable> Zeroable for Gate<Q> {}

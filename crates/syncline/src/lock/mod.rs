@@ -48,7 +48,7 @@ pub use clh_timed::TimedClh;
 pub use cohort::{Cohort, CohortMcs, CohortTtasMcs, HierarchicalTicket, TimedCohort};
 pub use forms::{Entry, Form, catalogue, forms};
 pub use futex::Futex;
-pub use gate::{Gate, GatedMcs};
+pub use gate::{Gate, GatedClh};
 pub use hclh::Hclh;
 pub use hmcs::Hmcs;
 pub use hmcs_timed::TimedHmcs;
@@ -238,7 +238,7 @@ macro_rules! for_each_lock {
         $each! { $($what)? clh, Clh, exclusive fifo }
         $each! { $($what)? clh_timed, TimedClh, exclusive try timed fifo }
         $each! { $($what)? futex, Futex, exclusive try timed parks }
-        $each! { $($what)? gate, GatedMcs, exclusive try timed parks }
+        $each! { $($what)? gate, GatedClh, exclusive try timed parks }
         $each! { $($what)? hticket, HierarchicalTicket, exclusive try near }
         $each! { $($what)? cohort_mcs, CohortMcs, exclusive try near }
         $each! { $($what)? cohort_ttas_mcs, CohortTtasMcs, exclusive try near }

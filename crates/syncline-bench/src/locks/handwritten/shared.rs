@@ -97,6 +97,8 @@ const READER_BEHIND: u32 = 2;
 const WRITER_BEHIND: u32 = 4;
 const WRITER: u32 = 1;
 const READER: u32 = 2;
+/// More readers than are let in.
+const FULL: u32 = 1 << 31;
 
 impl Place {
     fn wait(&self) {
@@ -202,14 +204,15 @@ impl FairRw {
     #[inline(always)]
     fn acquire_shared(&self, place: &Place) {
         let previous = self.enqueue(place);
+        let mut readers = 0;
         if previous.is_null() {
-            self.readers.fetch_add(READER, Relaxed);
+            readers = self.readers.fetch_add(READER, Relaxed);
         } else {
             // SAFETY: it stays until it has seen our link.
             let previous = unsafe { &*previous };
             let open = previous.state.fetch_or(READER_BEHIND, AcqRel) & OPEN != 0;
             if open {
-                self.readers.fetch_add(READER, Relaxed);
+                readers = self.readers.fetch_add(READER, Relaxed);
             }
             previous.next.store(ptr::from_ref(place).cast_mut(), Release);
             if !open {
@@ -222,6 +225,7 @@ impl FairRw {
             // SAFETY: it is behind us.
             unsafe { Place::grant(next) };
         }
+        assert!(readers & FULL == 0, "more readers than can be counted");
     }
 
     #[inline(always)]
