@@ -109,6 +109,11 @@ fn precious(folder: &Path) -> PathBuf {
     precious
 }
 
+/// A report's lines end where a terminal does.
+fn in_one_line(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn reader(arguments: &[&str], recording: &Path) -> Outcome {
     run_limited(Command::new(syncline()).args(arguments).arg(recording), LIMIT)
 }
@@ -130,7 +135,7 @@ fn a_planted_fifo_hangs_nobody_and_planted_links_lead_nowhere() {
     let recording = folder.path().join("recording");
     let report = reader(&["report"], &recording);
     report.assert_status(0);
-    let text = String::from_utf8_lossy(&report.stdout);
+    let text = in_one_line(&report.stdout);
     assert!(text.contains("77.syncline: not a plain file"), "{text}");
     assert!(text.contains("78.syncline: not a plain file"), "{text}");
     reader(&["export", "--format", "json"], &recording).assert_status(0);
@@ -155,7 +160,7 @@ fn a_file_of_another_user_is_not_taken_for_a_recording() {
     chown(&planted, Some(NOBODY), None).expect("another owner");
     let report = reader(&["report"], &recording);
     report.assert_status(0);
-    let text = String::from_utf8_lossy(&report.stdout);
+    let text = in_one_line(&report.stdout);
     assert!(text.contains("1.syncline: belongs to user 65534"), "{text}");
 }
 

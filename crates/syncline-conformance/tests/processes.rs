@@ -194,15 +194,15 @@ fn command_lines_are_printed_as_a_shell_takes_them_back() {
     let folder = scratch();
     Case::new(&leaf).args(arguments).status(7).recorded_to(folder.path());
     let recording = folder.path().join("recording");
-    let quoted = r"leaf 7 '' 'a b' 'it'\''s' '$HOME' ''";
+    let quoted = r" leaf 7 '' 'a b' 'it'\''s' '$HOME' ''";
     for command in [&["report"][..], &["diff", recording.to_str().expect("a path")]] {
         let mut syncline = Command::new(syncline());
         let outcome = run_limited(syncline.args(command).arg(&recording), LIMIT);
         outcome.assert_status(0);
         let text = String::from_utf8_lossy(&outcome.stdout);
         let lines = text.lines().map(str::trim_end);
-        let path = leaf.path().display();
-        let found = lines.filter(|line| line.ends_with(&format!("{path} {quoted}"))).count();
+        // A long path may be shortened.
+        let found = lines.filter(|line| line.ends_with(quoted)).count();
         assert_eq!(found, if command.len() == 1 { 1 } else { 2 }, "{text}");
     }
 }

@@ -128,7 +128,11 @@ impl Folder {
             file.write_all(content)?;
             Ok(renameat(&self.handle, &next, &self.handle, name)?)
         };
-        write().map_err(|source| Error::Io { path: self.path.join(name), source })
+        write().map_err(|source| {
+            // What there was no room for is of no use.
+            let _ = self.remove(&next);
+            Error::Io { path: self.path.join(name), source }
+        })
     }
 
     /// Takes a file's name away, if it is there.

@@ -35,12 +35,15 @@ pub fn tidy_and_summarize(folder: &Folder, shown: &Path) -> bool {
         folder.close();
     }
     // Standard error may be closed; the recording is complete all the same.
-    let _ = stderr().write_all(summary(&files, running, shown).as_bytes());
+    let _ = stderr().write_all(summary(&files, running, full, shown).as_bytes());
     full
 }
 
-fn summary(files: &[ProcessFile], running: usize, folder: &Path) -> String {
+fn summary(files: &[ProcessFile], running: usize, full: bool, folder: &Path) -> String {
     let (folder, typed) = (folder.display(), typed(folder));
+    if files.is_empty() && full {
+        return format!("syncline: nothing was recorded in {folder}\n");
+    }
     if files.is_empty() {
         return format!(
             "syncline: nothing was recorded in {folder}: no process made a call that Syncline counts\n\
@@ -98,6 +101,6 @@ mod tests {
 
     #[test]
     fn an_empty_folder_is_explained() {
-        assert!(summary(&[], 0, Path::new("d")).contains("nothing was recorded in d"));
+        assert!(summary(&[], 0, false, Path::new("d")).contains("nothing was recorded in d"));
     }
 }

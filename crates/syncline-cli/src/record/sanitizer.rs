@@ -9,9 +9,10 @@
 //! A program built so calls its runtime's initial function, which a shared runtime defines or the
 //! program itself. A weak reference to it is that of code which only asks whether it is there.
 
-use object::elf::{DT_NEEDED, FileHeader64, SHT_DYNSYM, STB_WEAK};
+use memchr::memmem;
+use object::elf::{DT_NEEDED, FileHeader64, SHT_DYNSYM, SHT_SYMTAB, STB_WEAK};
 use object::read::StringTable;
-use object::read::elf::{Dyn, FileHeader, Sym};
+use object::read::elf::{Dyn, FileHeader, SectionHeader, Sym};
 use object::{Endianness, ReadRef};
 
 /// A sanitizer, by the option of the compiler.
@@ -65,18 +66,25 @@ pub fn find<'data, R: ReadRef<'data>>(
 ) -> object::Result<Option<Sanitizer>> {
     let endian = header.endian()?;
     let sections = header.sections(endian, data)?;
-    let symbols = sections.symbols(endian, data, SHT_DYNSYM)?;
-    let defined = |known: &[u8]| {
-        symbols.iter().any(|symbol| {
-            let counts = !symbol.is_undefined(endian) || symbol.st_bind() != STB_WEAK;
-            counts && symbol.name(endian, symbols.strings()) == Ok(known)
-        })
+    let has = |table, known: &[u8]| -> object::Result<bool> {
+        let symbols = sections.symbols(endian, data, table)?;
+        // The names alone are searched first: there may be a million, and they are rarely there.
+        let names = sections.section(symbols.string_section())?.data(endian, data)?;
+        let named = memmem::find(names, known).is_some();
+        Ok(named
+            && symbols.iter().any(|symbol| {
+                let counts = !symbol.is_undefined(endian) || symbol.st_bind() != STB_WEAK;
+                counts && symbol.name(endian, symbols.strings()) == Ok(known)
+            }))
     };
+    // GCC's static runtimes export nothing.
+    let calls =
+        |known| [SHT_DYNSYM, SHT_SYMTAB].into_iter().any(|table| has(table, known) == Ok(true));
     let needed = needed(header, data)?;
     let is_needed = |names: [&[u8]; 2]| {
         needed.iter().any(|library| names.iter().any(|name| library.starts_with(name)))
     };
-    let found = KNOWN.iter().find(|(_, initial, names)| defined(initial) || is_needed(*names));
+    let found = KNOWN.iter().find(|(_, initial, names)| calls(initial) || is_needed(*names));
     Ok(found.map(|&(sanitizer, ..)| sanitizer))
 }
 
