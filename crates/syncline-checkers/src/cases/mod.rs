@@ -4,6 +4,7 @@
 //! without an order, and at the end it must have the value of all increments.
 
 pub mod condvar;
+mod mortal;
 mod shared;
 
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use syncline::memory::{Data, Memory, Pooled};
 
 use crate::Engine;
 
+pub use self::mortal::*;
 pub use self::shared::*;
 
 type Plain<L> = <<L as RawLock>::Memory as Memory>::Data<u32>;

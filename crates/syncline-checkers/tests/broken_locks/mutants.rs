@@ -29,6 +29,14 @@ macro_rules! reject {
     (near, $Lock:ty) => {
         $crate::mutants::reject!(@false, $Lock, near(4))
     };
+    (frees, $Lock:ty) => {
+        $crate::mutants::reject!(@false, $Lock, last_frees(2), last_frees(3))
+    };
+    (frees_shared, $Lock:ty) => {
+        $crate::mutants::reject!(@false, $Lock,
+            last_writer_frees(2), last_reader_frees(2), last_writer_frees(3), last_reader_frees(3),
+            last_of_all_frees(3))
+    };
     (timed, $Lock:ty) => {
         $crate::mutants::reject!(@true, $Lock, timed(2, 2), timed(3, 1), leaver(4), leavers(3), first_leaves(3), woken_in_vain())
     };

@@ -44,6 +44,8 @@ macro_rules! capability {
             four_threads: explore(2), exclusion(4, 1);
             same_node: explore(3), again(2, 2);
             overtaken: explore(3), overtaken(3);
+            last_of_two_frees: explore(4), last_frees(2);
+            last_of_three_frees: explore(3), last_frees(3);
         }
     };
     (try exclusive) => {
@@ -79,6 +81,11 @@ macro_rules! capability {
             together: explore(0), together();
             preference: explore(3), preference();
             overtaken_shared: explore(3), overtaken_shared(3);
+            writer_frees_after_a_reader: explore(4), last_writer_frees(2);
+            writer_frees_after_readers: explore(3), last_writer_frees(3);
+            reader_frees_after_a_writer: explore(4), last_reader_frees(2);
+            reader_frees_after_writers: explore(3), last_reader_frees(3);
+            last_writer_frees: explore(3), last_of_all_frees(3);
         }
     };
     (try shared) => {

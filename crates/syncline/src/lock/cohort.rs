@@ -97,8 +97,10 @@ struct Group<G: ThreadOblivious, L> {
 }
 
 /// An acquisition.
-pub struct Node<L: RawLock> {
+pub struct Node<G: ThreadOblivious, L: RawLock> {
     local: L::Node,
+    /// To spare for the group, or taken along from it to release the global lock with.
+    global: Lazy<G::Node, G::Memory>,
     /// The thread may be elsewhere when it releases.
     group: Cell<usize>,
 }
@@ -123,9 +125,9 @@ where
     }
 }
 
-impl<L: RawLock> Default for Node<L> {
+impl<G: ThreadOblivious, L: RawLock> Default for Node<G, L> {
     fn default() -> Self {
-        Self { local: L::Node::default(), group: Cell::default() }
+        Self { local: L::Node::default(), global: Lazy::default(), group: Cell::default() }
     }
 }
 
@@ -139,7 +141,7 @@ where
     }
 }
 
-impl<L: RawLock> fmt::Debug for Node<L> {
+impl<G: ThreadOblivious, L: RawLock> fmt::Debug for Node<G, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Node").field("group", &self.group).finish_non_exhaustive()
     }
@@ -160,12 +162,12 @@ where
     L: RawLock,
 {
     #[inline]
-    fn group(&self, node: &Node<L>) -> &Group<G, L> {
+    fn group(&self, node: &Node<G, L>) -> &Group<G, L> {
         &self.groups[node.group.get()]
     }
 
     #[inline]
-    fn enter(&self, node: &Node<L>) -> &Group<G, L> {
+    fn enter(&self, node: &Node<G, L>) -> &Group<G, L> {
         const { assert!(GROUPS > 0) };
         node.group.set(G::Memory::group(LEVEL) % GROUPS);
         self.group(node)
@@ -203,16 +205,21 @@ where
     ///
     /// The local lock is held with this node.
     #[inline]
-    unsafe fn climb(&self, node: &Node<L>, take: impl FnOnce(&G, &G::Node) -> bool) -> bool {
+    unsafe fn climb(&self, node: &Node<G, L>, take: impl FnOnce(&G, &G::Node) -> bool) -> bool {
         let group = self.group(node);
-        // Relaxed: the local lock orders it. SAFETY: we hold that, so the global one's node is
-        // ours.
-        if group.passes.load(Relaxed) != 0 || take(&self.global, unsafe { group.node.get() }) {
+        // Relaxed: the local lock orders it.
+        if group.passes.load(Relaxed) != 0 {
             return true;
         }
-        // SAFETY: we hold it.
-        unsafe { group.local.release(&node.local) };
-        false
+        // SAFETY: we hold the local lock, so the global one's node is ours.
+        unsafe {
+            group.node.exchange(&node.global);
+            let taken = take(&self.global, group.node.get());
+            if !taken {
+                group.local.release(&node.local);
+            }
+            taken
+        }
     }
 }
 
@@ -225,22 +232,25 @@ where
     L: Contended<Memory = G::Memory>,
 {
     type Memory = G::Memory;
-    type Node = Node<L>;
+    type Node = Node<G, L>;
 
     #[inline]
-    unsafe fn acquire(&self, node: &Node<L>) {
+    unsafe fn acquire(&self, node: &Node<G, L>) {
         let group = self.enter(node);
         // SAFETY: the node is our caller's.
         unsafe { group.local.acquire(&node.local) };
         // Relaxed: the local lock orders it.
         if group.passes.load(Relaxed) == 0 {
             // SAFETY: we hold the local lock, so the node is free.
-            unsafe { self.global.acquire(group.node.get()) };
+            unsafe {
+                group.node.exchange(&node.global);
+                self.global.acquire(group.node.get());
+            }
         }
     }
 
     #[inline]
-    unsafe fn release(&self, node: &Node<L>) {
+    unsafe fn release(&self, node: &Node<G, L>) {
         let group = self.group(node);
         // SAFETY: our caller holds both locks, the global one with the group's node.
         unsafe {
@@ -248,8 +258,10 @@ where
                 return;
             }
             group.passes.store(0, Relaxed);
-            self.global.release(group.node.get());
+            group.node.exchange(&node.global);
             group.local.release(&node.local);
+            // The lock may be gone after.
+            self.global.release(node.global.get());
         }
     }
 }
@@ -261,7 +273,7 @@ where
     L: Contended<Memory = G::Memory> + TryLock,
 {
     #[inline]
-    unsafe fn try_acquire(&self, node: &Node<L>) -> bool {
+    unsafe fn try_acquire(&self, node: &Node<G, L>) -> bool {
         let group = self.enter(node);
         // SAFETY: the nodes are our caller's, and those of a lock that we hold.
         unsafe {
@@ -278,7 +290,7 @@ where
     L: Contended<Memory = G::Memory> + TimedLock,
 {
     #[inline]
-    unsafe fn acquire_until(&self, node: &Node<L>, deadline: Duration) -> bool {
+    unsafe fn acquire_until(&self, node: &Node<G, L>, deadline: Duration) -> bool {
         let group = self.enter(node);
         // SAFETY: as in `try_acquire`.
         unsafe {
@@ -295,7 +307,7 @@ where
     L: Contended<Memory = G::Memory>,
 {
     #[inline]
-    unsafe fn is_contended(&self, node: &Node<L>) -> bool {
+    unsafe fn is_contended(&self, node: &Node<G, L>) -> bool {
         let group = self.group(node);
         // SAFETY: our caller holds both, with these nodes.
         unsafe {
@@ -303,7 +315,10 @@ where
         }
     }
 
-    unsafe fn release_to_waiter(&self, node: &Node<L>) -> bool {
+    /// As a group's lock in a cohort of cohorts. Such a lock must outlive its release: whether
+    /// another group gets it is known only after the hand-over, and then the local lock is still
+    /// to be released.
+    unsafe fn release_to_waiter(&self, node: &Node<G, L>) -> bool {
         let group = self.group(node);
         // SAFETY: our caller holds both, with these nodes.
         unsafe {

@@ -7,6 +7,11 @@
 //! [`Memory::BATCH`] times in a row at each level. How often it was passed on is counted in the
 //! word that the waiter watches anyway, so a hand-over within a group moves one line.
 //!
+//! Whoever hands over further up first leaves the queues below, taking the group's node along: the
+//! next of the group queues anew, behind those who wait there. (In the paper it is the other way
+//! around. Then the release would go on in the group's queue while somebody else has the lock, and
+//! may free it.)
+//!
 //! Uncontended it costs a queue lock for each level that divides the machine, and one for all of
 //! it; use it with very many waiters on a machine of several sockets.
 //!
@@ -57,6 +62,8 @@ struct Queue<M: Memory> {
 struct Entry<M: Memory> {
     next: M::Link<Self>,
     status: M::Word,
+    /// For the queue above: to spare for the group, or taken along from it to hand over with.
+    above: Lazy<Self, M>,
 }
 
 /// An acquisition.
@@ -80,11 +87,25 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>, const QUEUES: usize> Zeroable fo
 }
 
 impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
-    /// A group's place in the queue above, for the first of its own queue.
+    /// A group's place in the queue above, for the first of its own queue, who has this entry.
     #[inline]
-    fn entry_of(&self, place: usize) -> &Entry<M> {
+    fn enter_above(&self, place: usize, entry: &Entry<M>) -> &Entry<M> {
+        let queue = &self.queues[place];
         // SAFETY: only the first of the queue comes here, and firsts take turns.
-        unsafe { self.queues[place].entry.get() }
+        unsafe {
+            queue.entry.exchange(&entry.above);
+            queue.entry.get()
+        }
+    }
+
+    /// Takes the group's place in the queue above along, as the first of its own queue.
+    #[inline]
+    fn leave_above<'a>(&self, place: usize, entry: &'a Entry<M>) -> &'a Entry<M> {
+        // SAFETY: as in `enter_above`.
+        unsafe {
+            self.queues[place].entry.exchange(&entry.above);
+            entry.above.get()
+        }
     }
 
     #[inline]
@@ -108,7 +129,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         // Relaxed: of use to whoever holds the lock through this entry, in turn.
         entry.status.store(GRANTED, Relaxed);
         if place > 0 {
-            self.acquire_at(above(place), self.entry_of(place));
+            self.acquire_at(above(place), self.enter_above(place, entry));
         }
     }
 
@@ -127,8 +148,10 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
                 return W::hand_over::<M>(&next.status, status + STEP);
             }
         }
-        self.release_at(above(place), self.entry_of(place));
+        let groups = self.leave_above(place, entry);
         self.leave(place, entry, CLIMB);
+        // The lock may be gone after.
+        self.release_at(above(place), groups);
     }
 
     /// Leaves a queue, and tells the one behind, if any, how it goes on.
@@ -161,7 +184,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         if !self.queues[place].tail.exchange(None, Some(M::refer(entry)), AcqRel) {
             return false;
         }
-        let taken = place == 0 || self.try_acquire_at(above(place), self.entry_of(place));
+        let taken = place == 0 || self.try_acquire_at(above(place), self.enter_above(place, entry));
         if !taken {
             self.leave(place, entry, CLIMB);
         }

@@ -14,6 +14,9 @@
 //! the lock; that one queues for it again, behind those of other groups. So giving up takes a few
 //! steps at each level, and an exchange for each place of its group that was left behind it.
 //!
+//! As there, whoever hands over further up first leaves the queues below, and takes the group's
+//! stand along: so a release ends with the hand-over, after which the lock may be gone.
+//!
 //! Uncontended it costs more than [`Hmcs`](super::Hmcs), since places are on lines of the
 //! memory's and not on the caller's stack. A lock that is dropped while it is held leaks what is
 //! in its queues.
@@ -58,13 +61,21 @@ pub struct TimedHmcs<W: Wait = Park, M: Memory = Native, const QUEUES: usize = 2
 #[derive(Debug, Default)]
 struct Group<M: Memory> {
     queue: Queue<M>,
-    /// The group's handle on its place in the queue above. Used by the queue's first.
-    above: Lazy<Handle<Place<M>, M>, M>,
+    /// The group's stand in the queue above. Used by the queue's first.
+    above: Lazy<Stand<M>, M>,
+}
+
+/// Where a thread or a group stands in a queue.
+#[derive(Default)]
+struct Stand<M: Memory> {
+    handle: Handle<Place<M>, M>,
+    /// In the queue above: to spare for the group, or taken along from it to hand over with.
+    above: Lazy<Self, M>,
 }
 
 /// An acquisition.
 pub struct Node<M: Memory> {
-    handle: Handle<Place<M>, M>,
+    stand: Stand<M>,
     /// Which group it is in; the thread may be elsewhere when it releases.
     group: Cell<usize>,
 }
@@ -79,7 +90,7 @@ unsafe impl<M: Memory> Send for Group<M> {}
 unsafe impl<W: Wait, M: Memory, const QUEUES: usize> Zeroable for TimedHmcs<W, M, QUEUES>
 where
     Queue<M>: Zeroable,
-    Lazy<Handle<Place<M>, M>, M>: Zeroable,
+    Lazy<Stand<M>, M>: Zeroable,
 {
 }
 
@@ -91,7 +102,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Default for TimedHmcs<W, M, QUEUES
 
 impl<M: Memory> Default for Node<M> {
     fn default() -> Self {
-        Self { handle: Handle::default(), group: Cell::default() }
+        Self { stand: Stand::default(), group: Cell::default() }
     }
 }
 
@@ -101,29 +112,27 @@ impl<M: Memory> fmt::Debug for Node<M> {
     }
 }
 
-/// A place in a queue, or the caller's or group's handle on one.
-type At<M> = Handle<Place<M>, M>;
-
 impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
     /// Joins a group's queue, and gets the lock for the group if that doesn't have it.
     ///
     /// # Safety
     ///
-    /// The handle is the caller's alone, until it has left the queue.
-    unsafe fn acquire_at(&self, group: usize, handle: &At<M>, deadline: Option<Duration>) -> bool {
+    /// The stand is the caller's alone, until it has left the queue.
+    unsafe fn acquire_at(&self, group: usize, mine: &Stand<M>, deadline: Option<Duration>) -> bool {
         let queue = &self.groups[group].queue;
-        // SAFETY: our caller's promise; if we are the queue's first, the handle above is ours.
+        // SAFETY: our caller's promise; if we are the queue's first, the stand above is ours.
         unsafe {
-            let Some(mut granted) = queue.join::<W>(handle, deadline) else { return false };
+            let Some(mut granted) = queue.join::<W>(&mine.handle, deadline) else { return false };
             if granted == FIRST {
-                if group > 0 && !self.acquire_at(above(group), self.handle_of(group), deadline) {
-                    queue.leave::<W>(handle, FIRST);
+                let climbs = || self.acquire_at(above(group), self.enter(group, mine), deadline);
+                if group > 0 && !climbs() {
+                    queue.leave::<W>(&mine.handle, FIRST);
                     return false;
                 }
                 granted = HELD;
             }
             // Relaxed: of use to whoever holds the lock through this place, in turn.
-            Queue::<M>::note(handle).store(granted, Relaxed);
+            Queue::<M>::note(&mine.handle).store(granted, Relaxed);
         }
         true
     }
@@ -133,50 +142,56 @@ impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
     /// # Safety
     ///
     /// As for [`acquire_at`](Self::acquire_at).
-    unsafe fn try_acquire_at(&self, group: usize, handle: &At<M>) -> bool {
+    unsafe fn try_acquire_at(&self, group: usize, mine: &Stand<M>) -> bool {
         let queue = &self.groups[group].queue;
         // SAFETY: as in `acquire_at`.
         unsafe {
-            if !queue.try_join(handle) {
+            if !queue.try_join(&mine.handle) {
                 return false;
             }
-            if group > 0 && !self.try_acquire_at(above(group), self.handle_of(group)) {
-                queue.leave::<W>(handle, FIRST);
+            if group > 0 && !self.try_acquire_at(above(group), self.enter(group, mine)) {
+                queue.leave::<W>(&mine.handle, FIRST);
                 return false;
             }
             // Relaxed: as in `acquire_at`.
-            Queue::<M>::note(handle).store(HELD, Relaxed);
+            Queue::<M>::note(&mine.handle).store(HELD, Relaxed);
         }
         true
     }
 
-    /// A group's handle on its place in the queue above.
+    /// A group's stand in the queue above.
     ///
     /// # Safety
     ///
-    /// The caller is the first of the group's queue.
-    unsafe fn handle_of(&self, group: usize) -> &At<M> {
+    /// The caller is the first of the group's queue, in which this stand is its own.
+    unsafe fn enter(&self, group: usize, mine: &Stand<M>) -> &Stand<M> {
+        let group = &self.groups[group];
         // SAFETY: firsts take turns.
-        unsafe { self.groups[group].above.get() }
+        unsafe {
+            group.above.exchange(&mine.above);
+            group.above.get()
+        }
     }
 
     /// # Safety
     ///
-    /// The caller is the first of the group's queue, with this handle, and the group has the lock.
-    unsafe fn release_at(&self, group: usize, handle: &At<M>) {
-        let queue = &self.groups[group].queue;
-        // SAFETY: our caller's promise; the handle above is ours as long as we are first.
+    /// The caller is the first of the group's queue, with this stand, and the group has the lock.
+    unsafe fn release_at(&self, group: usize, mine: &Stand<M>) {
+        let Group { queue, above: stand } = &*self.groups[group];
+        // SAFETY: our caller's promise; the stand above is ours as long as we are first.
         unsafe {
             if group == 0 {
-                return queue.leave::<W>(handle, HELD);
+                return queue.leave::<W>(&mine.handle, HELD);
             }
             // Relaxed: written by us, or before we got the lock.
-            let granted = Queue::<M>::note(handle).load(Relaxed);
-            if granted < HELD + M::BATCH * STEP && queue.pass::<W>(handle, granted + STEP) {
+            let granted = Queue::<M>::note(&mine.handle).load(Relaxed);
+            if granted < HELD + M::BATCH * STEP && queue.pass::<W>(&mine.handle, granted + STEP) {
                 return;
             }
-            self.release_at(above(group), self.handle_of(group));
-            queue.leave::<W>(handle, FIRST);
+            stand.exchange(&mine.above);
+            queue.leave::<W>(&mine.handle, FIRST);
+            // The lock may be gone after.
+            self.release_at(above(group), mine.above.get());
         }
     }
 }
@@ -194,13 +209,13 @@ unsafe impl<W: Wait, M: Memory, const QUEUES: usize> RawLock for TimedHmcs<W, M,
         let group = smallest_group::<M, QUEUES>();
         node.group.set(group);
         // SAFETY: our caller's promise.
-        unsafe { self.acquire_at(group, &node.handle, None) };
+        unsafe { self.acquire_at(group, &node.stand, None) };
     }
 
     #[inline]
     unsafe fn release(&self, node: &Node<M>) {
         // SAFETY: our caller's promise.
-        unsafe { self.release_at(node.group.get(), &node.handle) }
+        unsafe { self.release_at(node.group.get(), &node.stand) }
     }
 }
 
@@ -212,7 +227,7 @@ unsafe impl<W: Wait, M: Memory, const QUEUES: usize> TryLock for TimedHmcs<W, M,
         let group = smallest_group::<M, QUEUES>();
         node.group.set(group);
         // SAFETY: our caller's promise.
-        unsafe { self.try_acquire_at(group, &node.handle) }
+        unsafe { self.try_acquire_at(group, &node.stand) }
     }
 }
 
@@ -223,7 +238,7 @@ unsafe impl<W: Wait, M: Memory, const QUEUES: usize> TimedLock for TimedHmcs<W, 
         let group = smallest_group::<M, QUEUES>();
         node.group.set(group);
         // SAFETY: our caller's promise.
-        unsafe { self.acquire_at(group, &node.handle, Some(deadline)) }
+        unsafe { self.acquire_at(group, &node.stand, Some(deadline)) }
     }
 }
 

@@ -7,16 +7,19 @@
 //! reader costs one atomic addition on either side, but all readers write to the same word.
 //!
 //! A reader that has counted itself keeps later writers out, also while it waits for the writer
-//! inside; so all that are on the list when somebody takes it may enter.
+//! inside; so all that are on the list when the first of them sees that the writer has left may
+//! enter.
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
-//! Multiprocessors" (PPoPP'91), the reader-preference lock with local-only spinning.
+//! Multiprocessors" (PPoPP'91), the reader-preference lock with local-only spinning. There also the
+//! first reader and the first writer spin locally, and whoever leaves finds them by the lock after
+//! it has let others in, who so must not free it.
 
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use bytemuck::Zeroable;
 
-use super::rw_queues::{ACTIVE, FULL, READER, ReaderNode, Readers, WANTED, WriterNode, Writers};
+use super::rw_queues::{ACTIVE, FULL, READER, ReaderNode, Readers, WriterNode, Writers};
 use super::{About, Contended, Described, Order};
 use super::{RawLock, RawSharedLock, TryLock, TrySharedLock};
 use crate::memory::{Memory, Native, Word};
@@ -40,7 +43,7 @@ where
 
 // SAFETY: a writer returns once the state has changed from no readers to `ACTIVE` for it, which
 // only its release undoes. Readers' and writers' sections reach it by the state, whose changes
-// are all atomic additions and exchanges: Release in both releases, Acquire in `Writers`.
+// are all atomic additions and exchanges: Release in both releases, Acquire where one enters.
 unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
     type Memory = M;
     type Node = WriterNode<M>;
@@ -52,11 +55,15 @@ unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
 
     #[inline]
     unsafe fn release(&self, node: &WriterNode<M>) {
-        // Release: pairs with the Acquire of readers and of the next writer.
-        if self.writers.state.fetch_sub(ACTIVE, Release) >= READER + ACTIVE {
-            self.wake_readers();
+        // The queue comes before the state, since the lock may be gone after that.
+        if let Some(next) = self.writers.successor(node) {
+            // Relaxed: readers who have come just now may as well have come later.
+            if self.writers.state.load(Relaxed) < READER {
+                return Writers::<W, M>::grant(next);
+            }
+            Writers::<W, M>::let_first(next);
         }
-        self.writers.leave_queue(node);
+        self.writers.release(|state| state - ACTIVE);
     }
 }
 
@@ -76,10 +83,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for ReadersFirst<W, M> {
 
     #[inline]
     unsafe fn release_shared(&self, _: &ReaderNode<M>) {
-        // Release: pairs with the Acquire of the next writer.
-        if self.writers.state.fetch_sub(READER, Release) == READER + WANTED {
-            self.writers.promote();
-        }
+        self.writers.leave();
     }
 }
 
@@ -91,23 +95,14 @@ impl<W: Wait, M: Memory> ReadersFirst<W, M> {
             unsafe { self.release_shared(node) };
             panic!("more readers share the lock than it can count");
         }
-        let next = self.readers.push(node);
-        // Acquire: pairs with the Release in `release`. If the writer has emptied the list before
-        // we were on it, we see here that it has left, since `push` orders us after it.
-        if self.writers.state.load(Acquire) & ACTIVE == 0 {
-            self.wake_readers();
+        let before = self.readers.push(node);
+        if before.is_none() {
+            self.writers.wait_as_reader(|state| state & ACTIVE == 0);
+            self.readers.wake_all();
         }
         Readers::<W, M>::wait(node);
-        if let Some(next) = next {
-            Readers::<W, M>::wake(next);
-        }
-    }
-
-    /// Wakes all readers that wait, once no writer is active.
-    #[cold]
-    fn wake_readers(&self) {
-        if let Some(reader) = self.readers.take() {
-            Readers::<W, M>::wake(reader);
+        if let Some(before) = before {
+            Readers::<W, M>::wake(before);
         }
     }
 }
@@ -161,7 +156,9 @@ mod tests {
     use std::sync::Mutex;
     use std::thread;
 
+    use super::super::rw_queues::WANTED;
     use super::*;
+    use crate::wait::PARKED;
 
     fn until(done: impl Fn() -> bool) {
         while !done() {
@@ -190,7 +187,7 @@ mod tests {
             unsafe {
                 lock.acquire_shared(&another);
                 assert!(lock.try_acquire_shared(&ReaderNode::default()));
-                assert_eq!(state.load(Relaxed), 3 * READER + WANTED);
+                assert_eq!(state.load(Relaxed) & !PARKED, 3 * READER + WANTED);
                 lock.release_shared(&ReaderNode::default());
                 lock.release_shared(&another);
                 lock.release_shared(&reader);

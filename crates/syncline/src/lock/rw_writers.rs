@@ -5,24 +5,24 @@
 //! who leaves the queue empty wakes the readers. So updates are seen soon, and writers who keep
 //! the queue filled starve the readers. With frequent writers use the [fair](super::FairRw) one.
 //!
-//! Who wakes readers first counts one, if there is no writer, and the count goes with the wake to
-//! the list's head, which counts the next one before waking it. All who were on the list enter
-//! together, also if a writer comes meanwhile.
-//!
-//! No reader is forgotten on the list: it is there before it leaves the count. If a writer is
-//! there at that moment, then that writer, or one that it hands over to, leaves later and finds
-//! the list filled. Otherwise the reader looks after the list itself.
+//! The first on the list says in the state that it waits. The last writer to leave counts it, and
+//! takes that away, with the same step by which it leaves; so no writer gets between. The count goes
+//! with the wake to the last on the list, which counts the one before it before waking that, until
+//! the first is counted again. All who were on the list enter together, also if a writer comes
+//! meanwhile.
 //!
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the writer-preference lock with local-only spinning. There each
 //! reader goes by way of the list; here only those that find a writer do, as an undisturbed reader
 //! needs one addition then.
 
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use bytemuck::Zeroable;
 
-use super::rw_queues::{ACTIVE, FULL, READER, ReaderNode, Readers, WANTED, WriterNode, Writers};
+use super::rw_queues::{
+    ACTIVE, FULL, LISTED, READER, ReaderNode, Readers, WANTED, WriterNode, Writers,
+};
 use super::{About, Contended, Described, Order};
 use super::{RawLock, RawSharedLock, TryLock, TrySharedLock};
 use crate::memory::{Memory, Native, Word};
@@ -46,7 +46,7 @@ where
 
 // SAFETY: the state changes from no readers to `ACTIVE` for a writer, which holds the lock until
 // it undoes that or hands over to the next. Sections reach later ones by the state, whose changes
-// are all atomic additions and exchanges: Release in `leave`, Acquire in `Writers`.
+// are all atomic additions and exchanges: Release where one leaves, Acquire where one enters.
 unsafe impl<W: Wait, M: Memory> RawLock for WritersFirst<W, M> {
     type Memory = M;
     type Node = WriterNode<M>;
@@ -60,8 +60,11 @@ unsafe impl<W: Wait, M: Memory> RawLock for WritersFirst<W, M> {
     unsafe fn release(&self, node: &WriterNode<M>) {
         if let Some(next) = self.writers.successor(node) {
             Writers::<W, M>::grant(next);
-        } else if self.leave(ACTIVE) & WANTED == 0 && !self.readers.is_empty() {
-            self.wake_readers();
+        } else {
+            self.writers.release(|state| {
+                let counted = if state & (LISTED | WANTED) == LISTED { READER - LISTED } else { 0 };
+                state - ACTIVE + counted
+            });
         }
     }
 }
@@ -73,7 +76,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for WritersFirst<W, M> {
 
     #[inline]
     unsafe fn acquire_shared(&self, node: &ReaderNode<M>) {
-        // Acquire: pairs with the Release in `leave`.
+        // Acquire: pairs with the Release of a writer's release.
         let state = self.writers.state.fetch_add(READER, Acquire);
         if state & (ACTIVE | WANTED | FULL) != 0 {
             self.wait_shared(node, state);
@@ -82,54 +85,30 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for WritersFirst<W, M> {
 
     #[inline]
     unsafe fn release_shared(&self, _: &ReaderNode<M>) {
-        self.leave(READER);
+        self.writers.leave();
     }
 }
 
 impl<W: Wait, M: Memory> WritersFirst<W, M> {
-    /// Takes a reader or the writer from the state, and returns what is left of it. If that is a
-    /// writer alone, it is woken.
-    #[inline]
-    fn leave(&self, share: u32) -> u32 {
-        // AcqRel: Release pairs with the Acquire of those who enter. Acquire pairs with the
-        // Release of readers that have left the count in order to wait: a writer that leaves
-        // after them sees them on the list.
-        let rest = self.writers.state.fetch_sub(share, AcqRel) - share;
-        if rest == WANTED {
-            self.writers.promote();
-        }
-        rest
-    }
-
     #[cold]
     fn wait_shared(&self, node: &ReaderNode<M>, state: u32) {
         if state & FULL != 0 {
-            self.leave(READER);
+            self.writers.leave();
             panic!("more readers share the lock than it can count");
         }
-        let next = self.readers.push(node);
-        if self.leave(READER) & (ACTIVE | WANTED) == 0 {
-            self.wake_readers();
+        let before = self.readers.push(node);
+        if before.is_none() {
+            self.writers.wait_uncounted();
+            self.readers.wake_all();
+        } else {
+            self.writers.leave();
         }
         Readers::<W, M>::wait(node);
-        if let Some(next) = next {
+        if let Some(before) = before {
             // Relaxed: we are counted, so the state is open to it too.
             self.writers.state.fetch_add(READER, Relaxed);
-            Readers::<W, M>::wake(next);
+            Readers::<W, M>::wake(before);
         }
-    }
-
-    /// Wakes all readers that wait, unless a writer is there, which will do it later.
-    #[cold]
-    fn wake_readers(&self) {
-        // AcqRel: pairs with `leave`, as that does with itself.
-        if self.writers.state.fetch_add(READER, AcqRel) & (ACTIVE | WANTED) == 0
-            && let Some(reader) = self.readers.take()
-        {
-            // It leaves the count in our stead.
-            return Readers::<W, M>::wake(reader);
-        }
-        self.leave(READER);
     }
 }
 

@@ -35,8 +35,23 @@ impl<T: Default, M: Memory> Lazy<T, M> {
             self.node.store(Some(node), Relaxed);
             node
         });
-        // SAFETY: it lives until `drop`.
+        // SAFETY: it lives until `drop`, here or where it was exchanged to.
         unsafe { M::follow(node) }
+    }
+
+    /// Exchanges the nodes of two such places, if there are any. Neither node moves.
+    ///
+    /// # Safety
+    ///
+    /// As for [`get`](Self::get), for both.
+    #[inline]
+    pub unsafe fn exchange(&self, other: &Self) {
+        if size_of::<T>() != 0 {
+            // Relaxed: as in `get`.
+            let node = self.node.load(Relaxed);
+            self.node.store(other.node.load(Relaxed), Relaxed);
+            other.node.store(node, Relaxed);
+        }
     }
 }
 
