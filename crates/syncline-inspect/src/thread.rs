@@ -2,7 +2,7 @@
 
 use core::ffi::c_void;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use syncline_trace::layout::CountRecord;
 use syncline_trace::writer::Writer;
@@ -52,8 +52,6 @@ pub struct Thread {
 }
 
 static THREADS: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
-/// The key whose destructor runs at a thread's end, plus 1.
-static KEY: AtomicU32 = AtomicU32::new(0);
 
 /// This thread; none if it can't be recorded.
 #[inline]
@@ -109,31 +107,24 @@ fn begin(process: &'static Process) -> Option<&'static mut Thread> {
 
 /// Has the thread's counts written when it ends.
 fn at_end(thread: *mut Thread) {
-    unsafe extern "C" fn ended(thread: *mut c_void) {
-        // SAFETY: set below, and never freed.
-        unsafe {
-            let thread = &mut *thread.cast::<Thread>();
-            thread.flush();
-            thread.name_and_end(clock::now());
-            // What later destructors lock is not counted: another thread may have the table now.
-            thread.busy = true;
-            tls::set_timed(0);
-            core::mem::replace(&mut thread.rows, Rows::none()).give_back();
-        }
-    }
-    // SAFETY: plain calls. If two threads make a key at once, one key stays unused.
+    ENDS.notice(thread.cast());
+}
+
+syncline_interpose::thread_ends!(
+    /// By which the ends of threads are noticed.
+    ENDS, ended
+);
+
+unsafe extern "C" fn ended(thread: *mut c_void) {
+    // SAFETY: set above, and never freed.
     unsafe {
-        if KEY.load(Ordering::Acquire) == 0 {
-            let mut key = 0;
-            if libc::pthread_key_create(&mut key, Some(ended)) != 0 {
-                return;
-            }
-            let (new, order) = (key + 1, Ordering::AcqRel);
-            if KEY.compare_exchange(0, new, order, Ordering::Relaxed).is_err() {
-                libc::pthread_key_delete(key);
-            }
-        }
-        libc::pthread_setspecific(KEY.load(Ordering::Acquire) - 1, thread.cast());
+        let thread = &mut *thread.cast::<Thread>();
+        thread.flush();
+        thread.name_and_end(clock::now());
+        // What later destructors lock is not counted: another thread may have the table now.
+        thread.busy = true;
+        tls::set_timed(0);
+        core::mem::replace(&mut thread.rows, Rows::none()).give_back();
     }
 }
 

@@ -4,6 +4,7 @@
 //!   entry!         exports a function, and says where the program called it from
 //!   real!          the function that the program meant, behind ours
 //!   thread_words!  words of a thread that take two moves to reach, and never an allocation
+//!   thread_ends!   the ends of threads, by a key that the program can have back
 //!   Object         a loaded library or program: where it lies, and which build it is
 //!   ProcessFile    the process's file, where the library writes down what it sees
 //! ```
@@ -15,6 +16,7 @@
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 mod build_id;
+mod ends;
 mod entry;
 mod errno;
 mod object;
@@ -22,6 +24,7 @@ mod process_file;
 mod real;
 mod words;
 
+pub use ends::{Destructor, ThreadEnds};
 pub use errno::preserving_errno;
 pub use object::{Object, ProgramHeader, for_each_loaded};
 pub use process_file::{ProcessFile, describe_program, populate};

@@ -104,10 +104,7 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
         }
     }
     tls::set_state(Some(state));
-    if let Some(key) = key() {
-        // SAFETY: the key is ours.
-        unsafe { libc::pthread_setspecific(key, (&raw const *state).cast()) };
-    }
+    ENDS.notice((&raw const *state).cast());
     true
 }
 
@@ -206,28 +203,10 @@ pub unsafe fn store_name(record: *mut ThreadRecord) {
     unsafe { libc::prctl(libc::PR_GET_NAME, (&raw mut (*record).name).cast::<u8>()) };
 }
 
-/// The key whose destructor sees threads end; none if the program has used up all keys.
-fn key() -> Option<libc::pthread_key_t> {
-    /// The key plus one; 0 before it was asked for.
-    static KEY: AtomicU32 = AtomicU32::new(0);
-    let known = KEY.load(Ordering::Relaxed);
-    if known != 0 {
-        return Some(known - 1);
-    }
-    let mut key = 0;
-    // SAFETY: the destructor takes the state that `attach` stores under this key.
-    if unsafe { libc::pthread_key_create(&mut key, Some(destructor)) } != 0 {
-        return None;
-    }
-    match KEY.compare_exchange(0, key + 1, Ordering::Relaxed, Ordering::Relaxed) {
-        Ok(_) => Some(key),
-        Err(theirs) => {
-            // SAFETY: nobody has used this key.
-            unsafe { libc::pthread_key_delete(key) };
-            Some(theirs - 1)
-        }
-    }
-}
+syncline_interpose::thread_ends!(
+    /// By which the ends of threads are noticed.
+    ENDS, destructor
+);
 
 unsafe extern "C" fn destructor(value: *mut c_void) {
     // After a fork the state may have been wiped, and given to another thread since.
@@ -238,12 +217,8 @@ unsafe extern "C" fn destructor(value: *mut c_void) {
     }
     let runs = state.destructor_runs.get() + 1;
     state.destructor_runs.set(runs);
-    match key() {
-        // SAFETY: the key is ours.
-        Some(key) if runs < DESTRUCTOR_RUNS => unsafe {
-            libc::pthread_setspecific(key, value);
-        },
-        _ => finish(state),
+    if runs >= DESTRUCTOR_RUNS || !ENDS.notice(value) {
+        finish(state);
     }
 }
 

@@ -1,38 +1,23 @@
 //! Lines for queue nodes. Each thread keeps those that it was given back, and takes from there;
 //! what it keeps at its end goes to all.
 
-use core::ffi::c_void;
-use core::ptr::{NonNull, null_mut};
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::ptr::NonNull;
+
+use syncline_interpose::fail;
 
 use super::cells::Cells;
-use syncline_interpose::{fail, preserving_errno};
-
-use crate::tls::{ENDED, NOTICED, lines, set_lines, set_stage, stage};
+use super::{arena, ends};
+use crate::tls::{lines, set_lines};
 
 /// Lines that a thread keeps.
 const KEPT: usize = 64;
 
 static LINES: Cells = Cells::new(u32::MAX);
 
-/// The key by which ends of threads are noticed, plus 1; 0 if there is none.
-static KEY: AtomicU32 = AtomicU32::new(0);
-
 /// A line that a thread keeps.
 struct Line {
     next: usize,
     length: usize,
-}
-
-/// Makes the key. Early in a program it is one of the first 32, whose values the C library keeps
-/// in the thread itself, so setting one allocates nothing.
-pub(super) fn prepare() {
-    let mut key = 0;
-    // SAFETY: `thread_ends` takes any value.
-    if unsafe { libc::pthread_key_create(&raw mut key, Some(thread_ends)) } == 0 {
-        // Relaxed: who sees no key yet keeps nothing.
-        KEY.store(key + 1, Relaxed);
-    }
 }
 
 #[inline]
@@ -49,7 +34,8 @@ pub(super) fn take() -> NonNull<u8> {
 
 #[cold]
 fn take_from_all() -> NonNull<u8> {
-    LINES.take(1).unwrap_or_else(|| fail(&[b"no memory for the queues of locks"]))
+    let line = LINES.take(1).or_else(arena::cut_kept);
+    line.unwrap_or_else(|| fail(&[b"no memory for the queues of locks"]))
 }
 
 /// # Safety
@@ -57,7 +43,8 @@ fn take_from_all() -> NonNull<u8> {
 /// The line comes from [`take`], and nobody uses it any more.
 #[inline]
 pub(super) unsafe fn give(line: NonNull<u8>) {
-    if stage() != NOTICED && !notice_end() {
+    if !ends::is_noticed() {
+        give_all();
         // SAFETY: our caller's promise.
         return unsafe { LINES.give(line) };
     }
@@ -73,23 +60,8 @@ pub(super) unsafe fn give(line: NonNull<u8>) {
     set_lines(line.addr().get());
 }
 
-/// Sees to it that `thread_ends` runs, and says whether it will.
-#[cold]
-fn notice_end() -> bool {
-    // Relaxed: see `prepare`.
-    let key = KEY.load(Relaxed);
-    if stage() == ENDED || key == 0 {
-        return false;
-    }
-    // Before the call, since that may come back here.
-    set_stage(NOTICED);
-    let value = (&raw const KEY).cast();
-    // SAFETY: the key was made.
-    preserving_errno(|| unsafe { libc::pthread_setspecific(key - 1, value) }) == 0
-}
-
-unsafe extern "C" fn thread_ends(_: *mut c_void) {
-    set_stage(ENDED);
+/// Gives back what the thread keeps.
+pub(super) fn give_all() {
     while let Some(line) = NonNull::new(lines() as *mut Line) {
         // SAFETY: what the thread keeps is its own, and was written by `give`.
         unsafe {
@@ -97,5 +69,4 @@ unsafe extern "C" fn thread_ends(_: *mut c_void) {
             LINES.give(line.cast());
         }
     }
-    debug_assert_eq!(lines() as *mut c_void, null_mut());
 }

@@ -6,6 +6,7 @@
 
 mod arena;
 mod cells;
+mod ends;
 mod lines;
 
 pub use arena::LINE;
@@ -33,9 +34,10 @@ pub fn learn_groups() {
     GROUPS_KNOWN.store(true, Relaxed);
 }
 
-/// Notices the ends of threads, if it can.
+/// Sets address space aside, and notices the ends of threads, if it can.
 pub fn prepare() {
-    lines::prepare();
+    arena::prepare();
+    ends::prepare();
 }
 
 // SAFETY: words, links and references are those of `Native`, whose promise this is.
