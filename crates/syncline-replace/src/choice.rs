@@ -169,7 +169,9 @@ impl<L: TrySharedLock<Memory = Own, Node = (), SharedNode = ()> + 'static> Suite
     for &Probe<Both<L>>
 {
     fn chosen(&self) -> Option<Chosen> {
-        Some(Chosen::Shared(const { &rwlock::Ops::of::<L, mutex::Polled, rwlock::Polled>() }))
+        let ops =
+            const { &rwlock::Ops::of::<L, mutex::Polled, rwlock::Polled>().but_for_writers() };
+        Some(Chosen::Shared(ops))
     }
 }
 

@@ -5,8 +5,12 @@
 //!   room      lock                      a lock of all the room, whose acquisitions need no node
 //!             lock, node                the holder's node
 //!             pointer, node             a large lock, made when it is first used
-//!             LEFT, -                   no more large locks are to be had: left to the C library
+//!             -, pointer                one whose acquisitions need no node
 //! ```
+//!
+//! In place of the pointer there is `LEFT` if no large lock was to be had when the object was first
+//! used. It is then the C library's for good, which doesn't touch that word, in any object: the
+//! words before it, it does.
 
 use core::mem::{align_of, size_of};
 use core::ptr::{self, NonNull};
@@ -66,7 +70,8 @@ const fn lines<L>() -> usize {
     size_of::<L>().div_ceil(LINE)
 }
 
-/// The room for a lock in an object, all zero at first. The last word is for the holder's node.
+/// The room for a lock in an object, all zero at first. The last word is for the holder's node, if
+/// there is one.
 #[repr(C)]
 pub struct Slot<const WORDS: usize>([AtomicUsize; WORDS]);
 
@@ -82,6 +87,12 @@ impl<const WORDS: usize> Slot<WORDS> {
         size_of::<L::Node>() != 0
     }
 
+    /// The word with the pointer to a large lock.
+    #[inline(always)]
+    fn pointer<L: RawLock>(&self) -> &AtomicUsize {
+        &self.0[if Self::has_node::<L>() { 0 } else { WORDS - 1 }]
+    }
+
     const fn is_inside<L: RawLock>() -> bool {
         let room = if Self::has_node::<L>() { WORDS - 1 } else { WORDS };
         size_of::<L>() <= room * size_of::<usize>() && align_of::<L>() <= align_of::<usize>()
@@ -95,7 +106,7 @@ impl<const WORDS: usize> Slot<WORDS> {
             return Some(unsafe { &*ptr::from_ref(self).cast::<L>() });
         }
         // Acquire: pairs with the AcqRel in `make`.
-        match self.0[0].load(Acquire) {
+        match self.pointer::<L>().load(Acquire) {
             0 => self.make(large),
             LEFT => None,
             // SAFETY: it points to a lock, from `make`, which is there until `clear`.
@@ -111,7 +122,7 @@ impl<const WORDS: usize> Slot<WORDS> {
             return Some(unsafe { &*ptr::from_ref(self).cast::<L>() });
         }
         // Acquire: as in `get`.
-        let pointer = self.0[0].load(Acquire);
+        let pointer = self.pointer::<L>().load(Acquire);
         // SAFETY: as in `get`.
         (pointer > LEFT).then(|| unsafe { &*(pointer as *const L) })
     }
@@ -121,7 +132,7 @@ impl<const WORDS: usize> Slot<WORDS> {
         let new = large.create::<L>();
         let value = new.map_or(LEFT, |new| new.addr().get());
         // AcqRel: pairs with the Acquire in `get`: the lock is initialised.
-        let outcome = self.0[0].compare_exchange(0, value, AcqRel, Acquire);
+        let outcome = self.pointer::<L>().compare_exchange(0, value, AcqRel, Acquire);
         if let (Err(_), Some(new)) = (outcome, new) {
             // SAFETY: nobody else has seen it.
             unsafe { large.destroy(new) };
@@ -184,7 +195,7 @@ impl<const WORDS: usize> Slot<WORDS> {
     /// Nobody uses the lock, or holds it.
     pub unsafe fn clear<L: RawLock>(&self, large: &Large) {
         // Relaxed, also below: whoever uses it next must know from elsewhere that it may.
-        let pointer = self.0[0].load(Relaxed);
+        let pointer = self.pointer::<L>().load(Relaxed);
         // SAFETY: nobody uses the lock; a pointer comes from `make`.
         unsafe {
             if Self::is_inside::<L>() {
@@ -207,7 +218,7 @@ impl<const WORDS: usize> Slot<WORDS> {
             self.0.iter().for_each(|word| word.store(0, Relaxed));
         } else {
             // SAFETY: whoever holds the lock has found it behind the pointer.
-            unsafe { (self.0[0].load(Relaxed) as *mut L).write(L::default()) };
+            unsafe { (self.pointer::<L>().load(Relaxed) as *mut L).write(L::default()) };
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use syncline_conformance::{Case, Outcome, Program};
 
-use crate::{parking, replacements};
+use crate::{pairs, parking, replacements};
 
 /// What a program printed, without the bytes of the objects, which a replaced lock uses in its
 /// own way.
@@ -62,6 +62,14 @@ fn every_error_under_every_lock() {
     let mut names: Vec<&str> = locks.iter().map(String::as_str).collect();
     names.extend(["libc", "libc-spin"]);
     same("posix_errors.c", &names);
+}
+
+/// Deadlines before 1970, several mutexes for one condition variable, rwlocks that shall prefer
+/// writers, and all keys of thread-specific data.
+#[test]
+fn rarer_calls_under_every_lock() {
+    let pairs = pairs();
+    same("posix_corners.c", &pairs.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! `pthread_cond_*`.
 //!
-//! A condition variable is ours from the first wait with a replaced mutex; until then, and with a
-//! mutex that is left to the C library, it is the C library's. A mark says which, in a word that
-//! both keep.
+//! A condition variable is ours from the first wait on, with whatever mutex; until then it is as
+//! the C library made it, and nobody waits. A mark says which, in a word that both keep.
+//!
+//! The C library's stay those that processes share and that are used with mutexes that are left to
+//! it: another process may not have this library. If the process that shares one uses it with a
+//! replaced mutex, it is ours for as long as somebody so waits; who then comes with a mutex of the
+//! other kind is refused (EINVAL, as POSIX allows of different mutexes).
 //!
 //! ```text
 //!   bytes   the C library's              ours
@@ -32,7 +36,7 @@ use libc::{EINVAL, clockid_t, timespec};
 
 use crate::choice::MUTEXES;
 use crate::deadline;
-use crate::mutex::Mutex;
+use crate::mutex::{Mutex, Ops};
 use wait::wait;
 
 mod real {
@@ -57,16 +61,20 @@ unsafe fn wait_with(
 ) -> c_int {
     // SAFETY: the program's own call.
     unsafe {
-        if (MUTEXES.get().is_ours)(mutex) == 0 {
-            (*cond).make_theirs();
-            return left();
+        let is_ours = (MUTEXES.get().is_ours)(mutex) != 0;
+        if !is_ours && (!MUTEXES.get().replaces || (*cond).is_shared()) {
+            return if (*cond).make_theirs() { left() } else { EINVAL };
         }
         if let Some((clock, time)) = until
             && !deadline::is_time(clock, time)
         {
             return EINVAL;
         }
-        wait(cond, mutex, until)
+        if !(*cond).make_ours() {
+            return EINVAL;
+        }
+        let ops = if is_ours { MUTEXES.get() } else { &Ops::LEFT };
+        wait(cond, mutex, ops, until)
     }
 }
 

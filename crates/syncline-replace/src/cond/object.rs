@@ -29,6 +29,9 @@ const MONOTONIC: u32 = 2;
 /// It is ours. The C library counts waiters in these bits, and doesn't get so far.
 const OURS: u32 = 1 << 31;
 
+/// One waiter, as the C library counts them in the mode.
+const THEIR_WAITER: u32 = 8;
+
 /// Somebody waits for the last waiter to be gone.
 const DESTROYING: u32 = 1 << 31;
 
@@ -39,52 +42,71 @@ impl Cond {
         if monotonic { CLOCK_MONOTONIC } else { CLOCK_REALTIME }
     }
 
-    pub fn private(&self) -> c_int {
+    /// Whether processes may share it.
+    pub fn is_shared(&self) -> bool {
         // Relaxed, as all looks at the mode: who waits has the mutex, and who notifies has had it
         // after that, or needn't be noticed.
-        if self.mode.load(Relaxed) & SHARED != 0 { 0 } else { libc::FUTEX_PRIVATE_FLAG }
+        self.mode.load(Relaxed) & SHARED != 0
+    }
+
+    pub fn private(&self) -> c_int {
+        if self.is_shared() { 0 } else { libc::FUTEX_PRIVATE_FLAG }
     }
 
     pub fn is_ours(&self) -> bool {
         self.mode.load(Relaxed) & OURS != 0
     }
 
-    /// Makes it ours, for a caller who holds a replaced mutex; so no other waiter comes meanwhile.
-    pub fn make_ours(&self) {
+    /// Makes it ours, unless threads wait for it by the C library. Says whether it is ours.
+    pub fn make_ours(&self) -> bool {
         let mode = self.mode.load(Relaxed);
-        if mode & OURS == 0 {
+        if mode & OURS != 0 {
+            return true;
+        }
+        if !self.is_shared() {
+            // It was never the C library's. Threads with several mutexes may do this at once.
+            self.mode.fetch_or(OURS, Relaxed);
+            return true;
+        }
+        let waited_for = mode >= THEIR_WAITER;
+        if !waited_for {
             // What the C library has left. Its sequence may be ours, but nobody waits.
             self.waiters.store(0, Relaxed);
             self.mode.store(mode & (SHARED | MONOTONIC) | OURS, Relaxed);
         }
+        !waited_for
     }
 
-    /// Gives it back to the C library, for a caller who holds a mutex that is left to it.
-    pub fn make_theirs(&self) {
+    /// Gives it back to the C library, unless threads wait for it by us. Says whether it is the C
+    /// library's.
+    pub fn make_theirs(&self) -> bool {
         let mode = self.mode.load(Relaxed);
-        if mode & OURS != 0 {
-            self.drain();
+        if mode & OURS == 0 {
+            return true;
+        }
+        let waited_for = self.waiters.load(Relaxed) != 0;
+        if !waited_for {
             let words = [&self.sequence, &self.waiters].into_iter();
             words.chain(&self.groups).chain(&self.signals).for_each(|word| word.store(0, Relaxed));
             self.mode.store(mode & (SHARED | MONOTONIC), Relaxed);
         }
+        !waited_for
     }
 
-    pub fn wake(&self, count: c_int) {
-        let operation = libc::FUTEX_WAKE | self.private();
-        // SAFETY: the kernel compares the address with those of sleepers.
-        preserving_errno(|| unsafe {
-            libc::syscall(libc::SYS_futex, self.sequence.as_ptr(), operation, count)
-        });
+    /// Has somebody who was perhaps woken wake another in its stead.
+    pub fn pass_on(&self) {
+        wake(self.sequence.as_ptr(), self.private(), 1);
     }
 
     pub fn notify(&self, count: c_int) {
         // Relaxed: a waiter that must not be missed has counted itself while it held the mutex,
         // which whoever notifies has held since.
         if self.waiters.load(Relaxed) & !DESTROYING != 0 {
-            // Relaxed: the mutex carries what the waiter is to see.
+            let (word, private) = (self.sequence.as_ptr(), self.private());
+            // Relaxed: the mutex carries what the waiter is to see. Who wakes by this may destroy
+            // the condition variable, which is not touched any more.
             self.sequence.fetch_add(1, Relaxed);
-            self.wake(count);
+            wake(word, private, count);
         }
     }
 
@@ -94,11 +116,7 @@ impl Cond {
         // AcqRel: pairs with the Acquire in `drain`; all that was done here comes before. The
         // condition variable may be gone after.
         if self.waiters.fetch_sub(1, AcqRel) == DESTROYING | 1 {
-            let operation = libc::FUTEX_WAKE | private;
-            // SAFETY: as in `wake`.
-            preserving_errno(|| unsafe {
-                libc::syscall(libc::SYS_futex, word, operation, c_int::MAX)
-            });
+            wake(word, private, c_int::MAX);
         }
     }
 
@@ -117,4 +135,12 @@ impl Cond {
         }
         self.waiters.store(0, Relaxed);
     }
+}
+
+/// Wakes so many who sleep at a word, which may be gone.
+fn wake(word: *const u32, private: c_int, count: c_int) {
+    // SAFETY: the kernel compares the address with those of sleepers, and doesn't access it.
+    preserving_errno(|| unsafe {
+        libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAKE | private, count)
+    });
 }

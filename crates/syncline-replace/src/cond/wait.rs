@@ -8,8 +8,8 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, ETIMEDOUT, clockid_t, timespec};
 
 use super::object::Cond;
-use crate::choice::MUTEXES;
-use crate::mutex::Mutex;
+use crate::deadline;
+use crate::mutex::{Mutex, Ops};
 
 /// Of the C library: a handler on the list of those that a cancellation runs.
 #[repr(C)]
@@ -37,6 +37,8 @@ const PTHREAD_CANCEL_ASYNCHRONOUS: c_int = 1;
 struct Wait {
     cond: *const Cond,
     mutex: *const Mutex,
+    /// Of the mutex.
+    ops: &'static Ops,
 }
 
 /// Leaves the wait, and holds the mutex for the program's own handlers.
@@ -45,41 +47,42 @@ unsafe extern "C-unwind" fn cancelled(wait: *mut c_void) {
     unsafe {
         let wait = &*wait.cast::<Wait>();
         // Perhaps we were woken. Another may take that for it, and would wake in vain otherwise.
-        (*wait.cond).wake(1);
+        (*wait.cond).pass_on();
         (*wait.cond).leave();
-        (MUTEXES.get().lock)(wait.mutex);
+        (wait.ops.lock)(wait.mutex);
     }
 }
 
-/// Waits with a replaced mutex.
+/// Waits with a mutex, for a condition variable that is ours.
 ///
 /// # Safety
 ///
-/// As of POSIX' functions; the clock is known and the time is one, if there is one.
+/// As of POSIX' functions; the functions are the mutex's; the clock is known and the time is one,
+/// if there is one.
 pub unsafe fn wait(
     cond: *const Cond,
     mutex: *const Mutex,
+    ops: &'static Ops,
     until: Option<(clockid_t, *const timespec)>,
 ) -> c_int {
     // SAFETY: our caller's promise. The handler is popped before this returns.
     unsafe {
         let shown = &*cond;
-        shown.make_ours();
         // Relaxed: whoever notifies us has held the mutex since then.
         shown.waiters.fetch_add(1, Relaxed);
         let sequence = shown.sequence.load(Relaxed);
-        let refused = (MUTEXES.get().unlock)(mutex);
+        let refused = (ops.unlock)(mutex);
         if refused != 0 {
             shown.leave();
             return refused;
         }
-        let mut wait = Wait { cond, mutex };
+        let mut wait = Wait { cond, mutex, ops };
         let mut handler = MaybeUninit::<Handler>::uninit();
         _pthread_cleanup_push(handler.as_mut_ptr(), cancelled, (&raw mut wait).cast());
         let result = sleep(shown, sequence, until);
         _pthread_cleanup_pop(handler.as_mut_ptr(), 0);
         shown.leave();
-        let relocked = (MUTEXES.get().lock)(mutex);
+        let relocked = (ops.lock)(mutex);
         if relocked != 0 { relocked } else { result }
     }
 }
@@ -90,6 +93,10 @@ pub unsafe fn wait(
 #[inline(never)]
 unsafe fn sleep(cond: &Cond, sequence: u32, until: Option<(clockid_t, *const timespec)>) -> c_int {
     let (clock, time) = until.unwrap_or((CLOCK_MONOTONIC, ptr::null()));
+    // SAFETY: it is a time unless it is null.
+    if !time.is_null() && unsafe { deadline::is_before_1970(time) } {
+        return ETIMEDOUT;
+    }
     let real_time = if clock == CLOCK_REALTIME { libc::FUTEX_CLOCK_REALTIME } else { 0 };
     let operation = libc::FUTEX_WAIT_BITSET | cond.private() | real_time;
     let word = cond.sequence.as_ptr();

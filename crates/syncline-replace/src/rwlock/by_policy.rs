@@ -35,6 +35,7 @@ impl Ops {
             choose(unsafe { &*lock }, Moment::Created);
         },
         replaces: true,
+        for_writers: None,
     };
 }
 
@@ -46,7 +47,7 @@ unsafe fn of(lock: *const Rwlock) -> &'static Ops {
     // Relaxed, as all here: any lock is free in a fresh object, so the number orders nothing.
     match lock.choice.load(Relaxed) {
         0 => choose(lock, Moment::Acquired),
-        number => by(number),
+        number => by(number).suited_to(lock),
     }
 }
 
@@ -54,9 +55,10 @@ unsafe fn of(lock: *const Rwlock) -> &'static Ops {
 #[inline(always)]
 unsafe fn of_used(lock: *const Rwlock) -> &'static Ops {
     // SAFETY: our caller's promise.
-    match unsafe { (*lock).choice.load(Relaxed) } {
+    let lock = unsafe { &*lock };
+    match lock.choice.load(Relaxed) {
         0 => &Ops::LEFT,
-        number => by(number),
+        number => by(number).suited_to(lock),
     }
 }
 
@@ -79,5 +81,5 @@ fn choose(lock: &Rwlock, moment: Moment) -> &'static Ops {
         number => number,
     };
     let chosen = lock.choice.compare_exchange(0, number, Relaxed, Relaxed);
-    by(chosen.map_or_else(|theirs| theirs, |_| number))
+    by(chosen.map_or_else(|theirs| theirs, |_| number)).suited_to(lock)
 }

@@ -3,6 +3,10 @@
 //! Only locks whose acquisitions carry nothing are put in place of these, since a thread may share
 //! many at once, and POSIX' objects have no room for a node of each reader. Whether a release is
 //! a writer's is told by the owner that a writer notes, as in the C library.
+//!
+//! An object may ask by its attributes that writers who wait keep new readers out. Of the locks in
+//! question those can do that whose writers wait in the lock itself, also until a deadline; where
+//! another was chosen, such an object gets [`CompactRw`](syncline::lock::CompactRw) in its stead.
 
 mod by_policy;
 mod ops;
@@ -74,7 +78,7 @@ macro_rules! entries {
             #[unsafe(no_mangle)]
             pub unsafe extern "C-unwind" fn $name(lock: *const Rwlock $(, $argument: $type)*) -> c_int {
                 // SAFETY: the program's own call.
-                unsafe { (RWLOCKS.get().$call)(lock $(, $passed)*) }
+                unsafe { (RWLOCKS.get().suited_to(&*lock).$call)(lock $(, $passed)*) }
             }
         )*
     };

@@ -5,13 +5,14 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 use core::time::Duration;
 
 use libc::{EBUSY, EDEADLK, EINVAL, ETIMEDOUT, clockid_t, timespec};
-use syncline::lock::TrySharedLock;
+use syncline::lock::{CompactRw, TrySharedLock};
+use syncline::wait::Park;
 
-use super::until::ShareUntil;
+use super::until::{ShareUntil, Timed};
 use super::{Rwlock, real};
 use crate::choice::{RWLOCKS, choose};
 use crate::memory::Own;
-use crate::mutex::{NEVER, Until, poll};
+use crate::mutex::{self, NEVER, Until, poll};
 use crate::slot::Large;
 use crate::tls::this_thread;
 use crate::{deadline, generation, report};
@@ -34,6 +35,8 @@ pub struct Ops {
     pub made: unsafe fn(*const Rwlock),
     /// Whether a lock takes the place of these at all.
     pub replaces: bool,
+    /// Those for an object that shall prefer writers, if not these.
+    pub for_writers: Option<&'static Ops>,
 }
 
 /// What is asked of a lock that takes the C library's place.
@@ -54,7 +57,14 @@ impl Ops {
             destroy: destroy::<L>,
             made: |_| (),
             replaces: true,
+            for_writers: None,
         }
+    }
+
+    /// The same, but that [`CompactRw`] is put in the place of objects that shall prefer writers.
+    pub const fn but_for_writers(self) -> Ops {
+        const COMPACT: Ops = Ops::of::<CompactRw<Park, Own>, mutex::Timed, Timed>();
+        Ops { for_writers: Some(&COMPACT), ..self }
     }
 
     /// Those of the C library.
@@ -69,40 +79,64 @@ impl Ops {
         destroy: real::pthread_rwlock_destroy,
         made: |_| (),
         replaces: false,
+        for_writers: None,
     };
 
     /// Those that choose.
     pub const FIRST: Ops = Ops {
         // SAFETY: the program's own call.
-        share: |lock| unsafe { (chosen().share)(lock) },
+        share: |lock| unsafe { (chosen(lock).share)(lock) },
         // SAFETY: as above.
-        try_share: |lock| unsafe { (chosen().try_share)(lock) },
+        try_share: |lock| unsafe { (chosen(lock).try_share)(lock) },
         // SAFETY: as above.
-        share_until: |lock, clock, time| unsafe { (chosen().share_until)(lock, clock, time) },
+        share_until: |lock, clock, time| unsafe { (chosen(lock).share_until)(lock, clock, time) },
         // SAFETY: as above.
-        lock: |lock| unsafe { (chosen().lock)(lock) },
+        lock: |lock| unsafe { (chosen(lock).lock)(lock) },
         // SAFETY: as above.
-        try_lock: |lock| unsafe { (chosen().try_lock)(lock) },
+        try_lock: |lock| unsafe { (chosen(lock).try_lock)(lock) },
         // SAFETY: as above.
-        lock_until: |lock, clock, time| unsafe { (chosen().lock_until)(lock, clock, time) },
+        lock_until: |lock, clock, time| unsafe { (chosen(lock).lock_until)(lock, clock, time) },
         // SAFETY: as above.
-        unlock: |lock| unsafe { (chosen().unlock)(lock) },
+        unlock: |lock| unsafe { (chosen(lock).unlock)(lock) },
         // SAFETY: as above.
-        destroy: |lock| unsafe { (chosen().destroy)(lock) },
+        destroy: |lock| unsafe { (chosen(lock).destroy)(lock) },
         // SAFETY: as above.
-        made: |lock| unsafe { (chosen().made)(lock) },
+        made: |lock| unsafe { (chosen(lock).made)(lock) },
         replaces: false,
+        for_writers: None,
     };
 }
 
-fn chosen() -> &'static Ops {
+fn chosen(lock: *const Rwlock) -> &'static Ops {
     choose();
-    RWLOCKS.get()
+    // SAFETY: the program's own call.
+    RWLOCKS.get().suited_to(unsafe { &*lock })
 }
+
+/// `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`. The other two kinds are one to the C library.
+const PREFER_WRITER_NONRECURSIVE: u32 = 2;
 
 static LARGE: Large = Large::new();
 
+impl Ops {
+    /// These, or those for an object that shall prefer writers.
+    #[inline(always)]
+    pub fn suited_to(&'static self, lock: &Rwlock) -> &'static Ops {
+        match self.for_writers {
+            Some(others) if lock.prefers_writers() => others,
+            _ => self,
+        }
+    }
+}
+
 impl Rwlock {
+    /// Whether a writer that waits shall keep new readers out.
+    #[inline(always)]
+    fn prefers_writers(&self) -> bool {
+        // Relaxed: it never changes while the lock is used.
+        self.preference.load(Relaxed) == PREFER_WRITER_NONRECURSIVE
+    }
+
     /// Whether processes share it, so that it is left to the C library.
     pub fn is_shared(&self) -> bool {
         // Relaxed: it never changes while the lock is used.
