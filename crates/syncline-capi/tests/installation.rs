@@ -25,6 +25,12 @@ fn every_lock_excludes_shares_and_waits_for_conditions() {
     passes("contention.c");
 }
 
+/// Whoever gets a lock after another may free it, while the other's release has not returned yet.
+#[test]
+fn locks_may_be_gone_after_the_last_release() {
+    passes("gone.c");
+}
+
 #[test]
 fn every_mistake_has_its_error_with_every_lock() {
     passes("misuse.c");

@@ -2,9 +2,8 @@
 
 use core::ffi::c_void;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-use syncline_interpose::{create_key, delete_key, set_value};
 use syncline_trace::layout::CountRecord;
 use syncline_trace::writer::Writer;
 
@@ -56,8 +55,6 @@ pub struct Thread {
 }
 
 static THREADS: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
-/// The key whose destructor runs at a thread's end, plus 1.
-static KEY: AtomicU32 = AtomicU32::new(0);
 
 /// This thread; none if it can't be recorded.
 #[inline]
@@ -116,30 +113,28 @@ fn make(process: &'static Process) -> Option<&'static mut Thread> {
 
 /// Has the thread's counts written when it ends.
 fn at_end(thread: *mut Thread) {
-    unsafe extern "C" fn ended(thread: *mut c_void) {
-        // SAFETY: set below, and never freed.
-        unsafe {
-            let thread = &mut *thread.cast::<Thread>();
-            // What later destructors lock is not counted: another thread may have the table then.
-            thread.busy = true;
-            tls::set_timed(0);
-            aside::work(|| {
-                thread.flush();
-                thread.name_and_end(clock::now());
-                thread.give_back_context();
-                core::mem::replace(&mut thread.rows, Rows::none()).give_back();
-            });
-        }
+    ENDS.notice(thread.cast());
+}
+
+syncline_interpose::thread_ends!(
+    /// By which the ends of threads are noticed.
+    ENDS, ended
+);
+
+unsafe extern "C" fn ended(thread: *mut c_void) {
+    // SAFETY: set above, and never freed.
+    unsafe {
+        let thread = &mut *thread.cast::<Thread>();
+        // What later destructors lock is not counted: another thread may have the table then.
+        thread.busy = true;
+        tls::set_timed(0);
+        aside::work(|| {
+            thread.flush();
+            thread.name_and_end(clock::now());
+            thread.give_back_context();
+            core::mem::replace(&mut thread.rows, Rows::none()).give_back();
+        });
     }
-    if KEY.load(Ordering::Acquire) == 0 {
-        let Some(key) = create_key(ended) else { return };
-        let (new, order) = (key + 1, Ordering::AcqRel);
-        if KEY.compare_exchange(0, new, order, Ordering::Relaxed).is_err() {
-            delete_key(key);
-        }
-    }
-    // SAFETY: the destructor takes a thread.
-    unsafe { set_value(KEY.load(Ordering::Acquire) - 1, thread.cast()) };
 }
 
 /// Writes the counts of all threads, at the process's end.

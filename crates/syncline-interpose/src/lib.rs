@@ -5,9 +5,9 @@
 //!   real!          the function that the program meant, behind ours
 //!   go_around!     system calls that a program can't replace
 //!   definition     where a function is, without the loader
-//!   create_key     sees threads end
 //!   variable       a variable of the environment
 //!   thread_words!  words of a thread that take two moves to reach, and never an allocation
+//!   thread_ends!   the ends of threads, by a key that the program can have back
 //!   Object         a loaded library or program: where it lies, and which build it is
 //!   Folder         where the process is to write to
 //!   run_on         another stack, for work that the program's may have no room for
@@ -24,12 +24,12 @@
 mod around;
 mod build_id;
 mod definitions;
+mod ends;
 mod entry;
 mod environment;
 mod errno;
 mod folder;
 mod found;
-mod key;
 mod link_map;
 mod object;
 mod process_file;
@@ -37,11 +37,11 @@ mod real;
 mod stack;
 mod words;
 
+pub use ends::{Destructor, ThreadEnds};
 pub use environment::variable;
 pub use errno::preserving_errno;
 pub use folder::Folder;
 pub use found::{can_ask, object_at};
-pub use key::{create_key, delete_key, set_value};
 pub use link_map::{definition, next_definition};
 pub use object::{Object, ProgramHeader, for_each_loaded};
 pub use process_file::{ProcessFile, describe_program, populate};

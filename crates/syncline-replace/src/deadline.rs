@@ -20,6 +20,16 @@ pub unsafe fn is_valid(time: *const timespec) -> bool {
     (0..1_000_000_000).contains(&unsafe { (*time).tv_nsec })
 }
 
+/// Whether it is before the beginning of either clock, which the kernel refuses.
+///
+/// # Safety
+///
+/// `time` points to a time.
+pub unsafe fn is_before_1970(time: *const timespec) -> bool {
+    // SAFETY: our caller's promise.
+    unsafe { (*time).tv_sec < 0 }
+}
+
 /// Whether it is a time on a clock that can be waited by.
 ///
 /// # Safety

@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Acquire, Ordering::Rel
 
 use syncline_interpose::{definition, preserving_errno};
 
-use crate::{choice, memory};
+use crate::choice;
 
 /// Not 0, which means that nobody holds the lock.
 const FIRST: u32 = 1;
@@ -82,7 +82,6 @@ unsafe extern "C" fn forks() {
 }
 
 unsafe extern "C" fn forked() {
-    memory::forked();
     if HAD_THREADS.load(Relaxed) {
         NOW.fetch_add(1, Relaxed);
     }

@@ -107,12 +107,12 @@ SYNCLINE_RWLOCK(rw_fair)
 
 /// rw_readers: a count of readers, a list of those that wait, and a queue of writers.
 /// Readers come before writers; a writer may starve. Many readers that must not wait for
-/// writers that do. 64 bytes. Source: Mellor-Crummey and Scott, PPoPP'91.
+/// writers that do. 56 bytes. Source: Mellor-Crummey and Scott, PPoPP'91.
 SYNCLINE_TRY_RWLOCK(rw_readers)
 
 /// rw_writers: a count of readers, a list of those that wait, and a queue of writers, who
 /// go first. Writers come before readers; a reader may starve. Many readers and rare
-/// writers whose updates should be seen soon. 64 bytes. Source: Mellor-Crummey and Scott,
+/// writers whose updates should be seen soon. 56 bytes. Source: Mellor-Crummey and Scott,
 /// PPoPP'91.
 SYNCLINE_TRY_RWLOCK(rw_writers)
 

@@ -23,8 +23,8 @@ int syncline_rw_fair_destroy(syncline_rw_fair_t *lock);
 
 /* rw_readers: a count of readers, a list of those that wait, and a queue of writers.
    Readers come before writers; a writer may starve. Many readers that must not wait for
-   writers that do. 64 bytes. Source: Mellor-Crummey and Scott, PPoPP'91. */
-typedef struct syncline_rw_readers { uint64_t opaque[8]; } syncline_rw_readers_t;
+   writers that do. 56 bytes. Source: Mellor-Crummey and Scott, PPoPP'91. */
+typedef struct syncline_rw_readers { uint64_t opaque[7]; } syncline_rw_readers_t;
 #define SYNCLINE_RW_READERS_INIT {{0}}
 int syncline_rw_readers_rdlock(syncline_rw_readers_t *lock);
 int syncline_rw_readers_tryrdlock(syncline_rw_readers_t *lock);
@@ -38,8 +38,8 @@ int syncline_rw_readers_destroy(syncline_rw_readers_t *lock);
 
 /* rw_writers: a count of readers, a list of those that wait, and a queue of writers, who go
    first. Writers come before readers; a reader may starve. Many readers and rare writers
-   whose updates should be seen soon. 64 bytes. Source: Mellor-Crummey and Scott, PPoPP'91. */
-typedef struct syncline_rw_writers { uint64_t opaque[8]; } syncline_rw_writers_t;
+   whose updates should be seen soon. 56 bytes. Source: Mellor-Crummey and Scott, PPoPP'91. */
+typedef struct syncline_rw_writers { uint64_t opaque[7]; } syncline_rw_writers_t;
 #define SYNCLINE_RW_WRITERS_INIT {{0}}
 int syncline_rw_writers_rdlock(syncline_rw_writers_t *lock);
 int syncline_rw_writers_tryrdlock(syncline_rw_writers_t *lock);
@@ -87,8 +87,8 @@ int syncline_rw_compact_destroy(syncline_rw_compact_t *lock);
 
 /* What the library was built with. */
 SYNCLINE_LAYOUT(syncline_rw_fair_t, 56, 8);
-SYNCLINE_LAYOUT(syncline_rw_readers_t, 64, 8);
-SYNCLINE_LAYOUT(syncline_rw_writers_t, 64, 8);
+SYNCLINE_LAYOUT(syncline_rw_readers_t, 56, 8);
+SYNCLINE_LAYOUT(syncline_rw_writers_t, 56, 8);
 SYNCLINE_LAYOUT(syncline_rw_flag_t, 32, 8);
 SYNCLINE_LAYOUT(syncline_rw_compact_t, 24, 8);
 

@@ -41,6 +41,23 @@ fn large_locks_are_bounded() {
     assert!(resident < plain + (210 << 10), "{resident} KiB, and plainly {plain}");
 }
 
+/// A process that may map no memory has locks that work: those that would have to be allocated are
+/// the C library's then, whole.
+#[test]
+fn programs_that_may_map_nothing() {
+    let program = Program::compile("replaced_confined.c");
+    let locks = ["gate+rw_readers", "mcs-yield+rw_fair", "hticket-park+rw_writers", "hmcs+rw_flag"];
+    for (refused, when) in
+        [("mmap", "first"), ("more", "first"), ("mmap", "later"), ("more", "later")]
+    {
+        let case = Case::new(&program).arg(refused).arg(when);
+        let plain = case.plain().behaviour();
+        for locks in locks {
+            assert_eq!(case.replaced(locks).behaviour(), plain, "{locks}, {refused} {when}");
+        }
+    }
+}
+
 /// What `--report` says of a program.
 fn report(program: &Program, option: &str, value: &Path) -> (String, Outcome) {
     replace_library();

@@ -31,3 +31,10 @@ fn parking(shared: bool) -> Vec<&'static str> {
     names.retain(|name| !name.ends_with("-spin") && !name.ends_with("-yield"));
     names
 }
+
+/// Every lock for mutexes, each beside one for readers and writers.
+fn pairs() -> Vec<String> {
+    let shared = replacements(true);
+    let pair = |(lock, shared): (&str, &&str)| format!("{lock}+{shared}");
+    replacements(false).into_iter().zip(shared.iter().cycle()).map(pair).collect()
+}

@@ -64,6 +64,15 @@ fn every_error_under_every_lock() {
     same("posix_errors.c", &names);
 }
 
+/// Deadlines before 1970, several mutexes for one condition variable, rwlocks that shall prefer
+/// writers, and all keys of thread-specific data.
+#[test]
+fn rarer_calls_under_every_lock_that_can_be_shared() {
+    for (shared, lock) in replacements(true).into_iter().zip(FORMS.iter().cycle()) {
+        same("posix_corners.c", &[&format!("{lock}+{shared}")]);
+    }
+}
+
 #[test]
 fn robust_mutexes_are_left_alone() {
     same("mutex_robust.c", &["gate", "mcs-yield", "hmcs-park", "libc-spin"]);

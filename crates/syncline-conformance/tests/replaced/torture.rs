@@ -2,7 +2,7 @@
 
 use syncline_conformance::{Case, Program};
 
-use crate::{parking, replacements};
+use crate::{pairs, parking, replacements};
 
 fn torture(locks: &str, rounds: u32, threads: u32) {
     let case = Case::new(&Program::compile("replaced_torture.c"));
@@ -46,6 +46,18 @@ fn sixty_four_threads_under_every_parking_lock() {
     }
     for locks in parking(true) {
         torture(&format!("gate+{locks}"), 100, 64);
+    }
+}
+
+/// Whoever gets an object after another may destroy it and unmap its memory, while the other's unlock
+/// has not returned yet.
+#[test]
+fn objects_that_are_gone_after_the_last_unlock() {
+    let program = Program::compile("replaced_gone.c");
+    let case = Case::new(&program).arg("1000").arg("100");
+    let plain = case.plain().behaviour();
+    for locks in pairs() {
+        assert_eq!(case.replaced(&locks).behaviour(), plain, "{locks}");
     }
 }
 

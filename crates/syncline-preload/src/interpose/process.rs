@@ -55,7 +55,7 @@ mod imp {
 extern "C" fn starts() {
     if options::get().is_some() {
         // Among the first keys, while the program has none yet.
-        attach::key();
+        attach::prepare();
         panic::set_hook(Box::new(on_panic));
     }
     clock::process_starts();

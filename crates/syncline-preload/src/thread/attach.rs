@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use rustix::process::getpid;
 use rustix::thread::gettid;
 use rustix::time::ClockId;
-use syncline_interpose::{create_key, delete_key, preserving_errno, set_value};
+use syncline_interpose::preserving_errno;
 use syncline_recording::layout::{THREAD_EXITED, THREAD_RUNNING, ThreadRecord};
 
 use crate::recorder::{self, Recorder};
@@ -124,10 +124,7 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
         }
     }
     tls::set_state(Some(state));
-    if let Some(key) = key() {
-        // SAFETY: the destructor takes a thread's state.
-        unsafe { set_value(key, (&raw const *state).cast()) };
-    }
+    ENDS.notice((&raw const *state).cast());
     true
 }
 
@@ -226,22 +223,14 @@ pub unsafe fn store_name(record: *mut ThreadRecord) {
     unsafe { libc::prctl(libc::PR_GET_NAME, (&raw mut (*record).name).cast::<u8>()) };
 }
 
-/// The key whose destructor sees threads end; none if it can't be had.
-pub fn key() -> Option<u32> {
-    /// The key plus one; 0 before it was asked for.
-    static KEY: AtomicU32 = AtomicU32::new(0);
-    let known = KEY.load(Ordering::Relaxed);
-    if known != 0 {
-        return Some(known - 1);
-    }
-    let key = create_key(destructor)?;
-    match KEY.compare_exchange(0, key + 1, Ordering::Relaxed, Ordering::Relaxed) {
-        Ok(_) => Some(key),
-        Err(theirs) => {
-            delete_key(key);
-            Some(theirs - 1)
-        }
-    }
+syncline_interpose::thread_ends!(
+    /// By which the ends of threads are noticed.
+    ENDS, destructor
+);
+
+/// Takes a key while the program has none yet.
+pub fn prepare() {
+    ENDS.prepare();
 }
 
 unsafe extern "C" fn destructor(value: *mut c_void) {
@@ -253,12 +242,8 @@ unsafe extern "C" fn destructor(value: *mut c_void) {
     }
     let runs = state.destructor_runs.get() + 1;
     state.destructor_runs.set(runs);
-    match key() {
-        // SAFETY: as in `attach`.
-        Some(key) if runs < DESTRUCTOR_RUNS => unsafe {
-            set_value(key, value);
-        },
-        _ => finish(state),
+    if runs >= DESTRUCTOR_RUNS || !ENDS.notice(value) {
+        finish(state);
     }
 }
 

@@ -8,6 +8,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, ETIMEDOUT, clockid_t, timespec};
 
 use super::object::Cond;
+use crate::deadline;
 use crate::mutex::{Mutex, Ops};
 
 /// Of the C library: a handler on the list of those that a cancellation runs.
@@ -92,9 +93,8 @@ pub unsafe fn wait(
 #[inline(never)]
 unsafe fn sleep(cond: &Cond, sequence: u32, until: Option<(clockid_t, *const timespec)>) -> c_int {
     let (clock, time) = until.unwrap_or((CLOCK_MONOTONIC, ptr::null()));
-    // SAFETY: it is a time, or null.
-    if unsafe { time.as_ref() }.is_some_and(|time| time.tv_sec < 0) {
-        // The kernel refuses it, as it is before the clock's beginning.
+    // SAFETY: it is a time unless it is null.
+    if !time.is_null() && unsafe { deadline::is_before_1970(time) } {
         return ETIMEDOUT;
     }
     let real_time = if clock == CLOCK_REALTIME { libc::FUTEX_CLOCK_REALTIME } else { 0 };

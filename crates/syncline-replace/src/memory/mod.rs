@@ -11,7 +11,6 @@ mod lines;
 
 pub use arena::LINE;
 pub use cells::Cells;
-pub use ends::forked;
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::Relaxed};

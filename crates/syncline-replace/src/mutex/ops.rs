@@ -185,6 +185,10 @@ unsafe fn lock_until<L: TryLock<Memory = Own>, U: Until<L>>(
             if !is_stranded(mutex) && lock.try_acquire(node) {
                 return 0;
             }
+            // As the C library has it for mutexes, and for them only, whatever the nanoseconds are.
+            if deadline::is_before_1970(time) {
+                return ETIMEDOUT;
+            }
             if !deadline::is_valid(time) {
                 return EINVAL;
             }

@@ -51,11 +51,12 @@ impl Lock for HierarchicalTicket {
         let served = group.local.serving.load(Relaxed) & !1;
         if passes < BATCH && group.local.next.load(Relaxed) != served.wrapping_add(2) {
             group.passes.store(passes + 1, Relaxed);
+            group.local.release();
         } else {
             group.passes.store(0, Relaxed);
+            group.local.release();
             self.global.0.release();
         }
-        group.local.release();
         result
     }
 }
@@ -78,14 +79,28 @@ struct McsGroup {
 impl McsGroup {
     #[inline(always)]
     fn node(&self) -> &Node {
-        let mut node = self.node.load(Relaxed);
-        if node.is_null() {
-            node = fresh();
-            self.node.store(node, Relaxed);
-        }
-        // SAFETY: it is never freed.
-        unsafe { &*node }
+        here(&self.node)
     }
+}
+
+/// What is here, which is made if there is nothing yet.
+#[inline(always)]
+pub fn here<T: Default>(place: &AtomicPtr<T>) -> &T {
+    let mut there = place.load(Relaxed);
+    if there.is_null() {
+        there = fresh();
+        place.store(there, Relaxed);
+    }
+    // SAFETY: it is never freed.
+    unsafe { &*there }
+}
+
+/// Exchanges what is in two places.
+#[inline(always)]
+pub fn exchange<T>(one: &AtomicPtr<T>, other: &AtomicPtr<T>) {
+    let there = one.load(Relaxed);
+    one.store(other.load(Relaxed), Relaxed);
+    other.store(there, Relaxed);
 }
 
 #[cold]
@@ -96,6 +111,8 @@ pub fn fresh<T: Default>() -> *mut T {
 #[derive(Default)]
 pub struct Near {
     node: Node,
+    /// For the global lock.
+    global: AtomicPtr<Node>,
     group: Cell<usize>,
 }
 
@@ -108,6 +125,7 @@ impl Lock for CohortMcs {
         let group = &self.groups[near.group.get()].0;
         group.local.acquire(&near.node);
         if group.passes.load(Relaxed) == 0 {
+            exchange(&group.node, &near.global);
             self.global.0.acquire(group.node());
         }
         let result = section();
@@ -115,11 +133,13 @@ impl Lock for CohortMcs {
         let passes = group.passes.load(Relaxed);
         if passes < BATCH && !near.node.next.load(Relaxed).is_null() {
             group.passes.store(passes + 1, Relaxed);
+            group.local.release(&near.node);
         } else {
             group.passes.store(0, Relaxed);
-            self.global.0.release(group.node());
+            exchange(&group.node, &near.global);
+            group.local.release(&near.node);
+            self.global.0.release(here(&near.global));
         }
-        group.local.release(&near.node);
         result
     }
 }
@@ -147,11 +167,12 @@ impl Lock for CohortTtasMcs {
         let passes = group.passes.load(Relaxed);
         if passes < BATCH && !near.node.next.load(Relaxed).is_null() {
             group.passes.store(passes + 1, Relaxed);
+            group.local.release(&near.node);
         } else {
             group.passes.store(0, Relaxed);
+            group.local.release(&near.node);
             self.global.0.release();
         }
-        group.local.release(&near.node);
         result
     }
 }
@@ -194,8 +215,8 @@ impl Lock for TimedCohort {
             }
         }
         group.passes.store(0, Relaxed);
-        self.global.0.release();
         group.local.release(places);
+        self.global.0.release();
         result
     }
 }

@@ -9,11 +9,14 @@ use std::sync::atomic::{AtomicPtr, AtomicU32};
 use super::super::arena::Lock;
 
 const WAITING: u32 = 0;
-const GRANTED: u32 = 2;
+const FIRST: u32 = 2;
+const GRANTED: u32 = 4;
 
-const WANTED: u32 = 1;
+const PARKED: u32 = 1;
 const ACTIVE: u32 = 2;
-const ONE: u32 = 4;
+const WANTED: u32 = 4;
+const LISTED: u32 = 8;
+const ONE: u32 = 16;
 const FULL: u32 = 1 << 31;
 
 /// The state and the writers' queue.
@@ -21,7 +24,6 @@ const FULL: u32 = 1 << 31;
 struct Writers {
     state: AtomicU32,
     tail: AtomicPtr<Writer>,
-    first: AtomicPtr<Writer>,
 }
 
 #[derive(Default)]
@@ -40,36 +42,57 @@ impl Writers {
         if !previous.is_null() {
             // SAFETY: it stays until it has seen our link.
             unsafe { &*previous }.next.store(ours, Release);
-        } else if self.admit(ours) {
-            return;
+            while writer.gate.load(Acquire) == WAITING {
+                spin_loop();
+            }
+            if writer.gate.load(Relaxed) == GRANTED {
+                return;
+            }
         }
-        while writer.gate.load(Acquire) != GRANTED {
+        if self.state.compare_exchange(0, ACTIVE, Acquire, Relaxed).is_err() {
+            self.wait_as_first();
+        }
+    }
+
+    #[cold]
+    fn wait_as_first(&self) {
+        self.state.fetch_or(WANTED, Relaxed);
+        loop {
+            let state = self.state.load(Acquire);
+            let new = state & (LISTED | PARKED) | ACTIVE;
+            if state < ONE
+                && state & ACTIVE == 0
+                && self.state.compare_exchange(state, new, Acquire, Relaxed).is_ok()
+            {
+                return;
+            }
             spin_loop();
         }
     }
 
     #[inline(always)]
-    fn admit(&self, first: *mut Writer) -> bool {
-        if self.state.compare_exchange(0, ACTIVE, Acquire, Relaxed).is_ok() {
-            return true;
+    fn release(&self, left: impl Fn(u32) -> u32) {
+        if self.state.compare_exchange(ACTIVE, 0, Release, Relaxed).is_err() {
+            self.release_to_others(left);
         }
-        self.first.store(first, Relaxed);
-        if self.state.fetch_or(WANTED, Release) == 0 {
-            self.promote();
-        }
-        false
     }
 
     #[cold]
-    fn promote(&self) {
-        if self.state.compare_exchange(WANTED, ACTIVE, Acquire, Relaxed).is_ok() {
-            Self::grant(self.first.load(Relaxed));
+    fn release_to_others(&self, left: impl Fn(u32) -> u32) {
+        let mut state = self.state.load(Relaxed);
+        while let Err(now) = self.state.compare_exchange(state, left(state), Release, Relaxed) {
+            state = now;
         }
     }
 
     fn grant(writer: *mut Writer) {
         // SAFETY: it waits, and stays until this.
         unsafe { &*writer }.gate.store(GRANTED, Release);
+    }
+
+    fn let_first(writer: *mut Writer) {
+        // SAFETY: as above.
+        unsafe { &*writer }.gate.store(FIRST, Release);
     }
 
     #[inline(always)]
@@ -104,8 +127,8 @@ impl Readers {
         self.0.swap(ptr::from_ref(reader).cast_mut(), AcqRel)
     }
 
-    fn take(&self) -> *mut Reader {
-        self.0.swap(ptr::null_mut(), AcqRel)
+    fn wake_all(&self) {
+        Self::wake(self.0.swap(ptr::null_mut(), Acquire));
     }
 
     fn wait(reader: &Reader) {
@@ -142,14 +165,14 @@ impl Lock for ReadersFirst {
     ) -> R {
         self.writers.acquire(writer);
         let result = section();
-        if self.writers.state.fetch_sub(ACTIVE, Release) >= ONE + ACTIVE {
-            Readers::wake(self.readers.take());
+        if let Some(next) = self.writers.behind(writer) {
+            if self.writers.state.load(Relaxed) < ONE {
+                Writers::grant(next);
+                return result;
+            }
+            Writers::let_first(next);
         }
-        if let Some(next) = self.writers.behind(writer)
-            && self.writers.admit(next)
-        {
-            Writers::grant(next);
-        }
+        self.writers.release(|state| state - ACTIVE);
         result
     }
 
@@ -164,9 +187,7 @@ impl Lock for ReadersFirst {
             self.wait_shared(reader, state);
         }
         let result = section();
-        if self.writers.state.fetch_sub(ONE, Release) == ONE + WANTED {
-            self.writers.promote();
-        }
+        self.writers.state.fetch_sub(ONE, Release);
         result
     }
 }
@@ -175,12 +196,15 @@ impl ReadersFirst {
     #[cold]
     fn wait_shared(&self, reader: &Reader, state: u32) {
         assert!(state & FULL == 0, "more readers share the lock than it can count");
-        let next = self.readers.push(reader);
-        if self.writers.state.load(Acquire) & ACTIVE == 0 {
-            Readers::wake(self.readers.take());
+        let before = self.readers.push(reader);
+        if before.is_null() {
+            while self.writers.state.load(Acquire) & ACTIVE != 0 {
+                spin_loop();
+            }
+            self.readers.wake_all();
         }
         Readers::wait(reader);
-        Readers::wake(next);
+        Readers::wake(before);
     }
 }
 
@@ -206,8 +230,11 @@ impl Lock for WritersFirst {
         let result = section();
         if let Some(next) = self.writers.behind(writer) {
             Writers::grant(next);
-        } else if self.leave(ACTIVE) & WANTED == 0 && !self.readers.0.load(Acquire).is_null() {
-            self.wake_readers();
+        } else {
+            self.writers.release(|state| {
+                let counted = if state & (LISTED | WANTED) == LISTED { ONE - LISTED } else { 0 };
+                state - ACTIVE + counted
+            });
         }
         result
     }
@@ -223,43 +250,40 @@ impl Lock for WritersFirst {
             self.wait_shared(reader, state);
         }
         let result = section();
-        self.leave(ONE);
+        self.writers.state.fetch_sub(ONE, Release);
         result
     }
 }
 
 impl WritersFirst {
-    #[inline(always)]
-    fn leave(&self, share: u32) -> u32 {
-        let rest = self.writers.state.fetch_sub(share, AcqRel) - share;
-        if rest == WANTED {
-            self.writers.promote();
-        }
-        rest
-    }
-
     #[cold]
     fn wait_shared(&self, reader: &Reader, state: u32) {
         assert!(state & FULL == 0, "more readers share the lock than it can count");
-        let next = self.readers.push(reader);
-        if self.leave(ONE) & (ACTIVE | WANTED) == 0 {
-            self.wake_readers();
+        let before = self.readers.push(reader);
+        if before.is_null() {
+            self.wait_uncounted();
+            self.readers.wake_all();
+        } else {
+            self.writers.state.fetch_sub(ONE, Release);
         }
         Readers::wait(reader);
-        if !next.is_null() {
+        if !before.is_null() {
             self.writers.state.fetch_add(ONE, Relaxed);
-            Readers::wake(next);
+            Readers::wake(before);
         }
     }
 
-    #[cold]
-    fn wake_readers(&self) {
-        if self.writers.state.fetch_add(ONE, AcqRel) & (ACTIVE | WANTED) == 0 {
-            let reader = self.readers.take();
-            if !reader.is_null() {
-                return Readers::wake(reader);
+    fn wait_uncounted(&self) {
+        let mut state = self.writers.state.load(Acquire);
+        while state & (ACTIVE | WANTED) != 0 {
+            let left = (state - ONE) | LISTED;
+            if self.writers.state.compare_exchange(state, left, Release, Relaxed).is_ok() {
+                while self.writers.state.load(Acquire) & LISTED != 0 {
+                    spin_loop();
+                }
+                return;
             }
+            state = self.writers.state.load(Acquire);
         }
-        self.leave(ONE);
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32};
 use syncline::memory::{Memory, Native};
 
 use super::super::arena::Lock;
-use super::near::{BATCH, GROUPS, Line, fresh};
+use super::near::{BATCH, GROUPS, Line, exchange, here};
 use super::queues::{FIRST, Place, Places, TimedMcs};
 
 /// Groups in a tree of two levels below the machine.
@@ -48,6 +48,8 @@ struct Queue {
 struct Entry {
     next: AtomicPtr<Entry>,
     status: AtomicU32,
+    /// For the queue above.
+    above: AtomicPtr<Entry>,
 }
 
 #[derive(Default)]
@@ -71,16 +73,6 @@ impl Lock for Hmcs {
 }
 
 impl Hmcs {
-    fn above(&self, place: usize) -> (usize, &Entry) {
-        let mut entry = self.0[place].0.entry.load(Relaxed);
-        if entry.is_null() {
-            entry = fresh();
-            self.0[place].0.entry.store(entry, Relaxed);
-        }
-        // SAFETY: it is never freed.
-        ((place - 1) / GROUPS, unsafe { &*entry })
-    }
-
     fn acquire(&self, place: usize, entry: &Entry) {
         let ours = ptr::from_ref(entry).cast_mut();
         entry.next.store(ptr::null_mut(), Relaxed);
@@ -98,8 +90,9 @@ impl Hmcs {
         }
         entry.status.store(GRANTED, Relaxed);
         if place > 0 {
-            let (place, entry) = self.above(place);
-            self.acquire(place, entry);
+            let group = &self.0[place].0.entry;
+            exchange(group, &entry.above);
+            self.acquire((place - 1) / GROUPS, here(group));
         }
     }
 
@@ -113,9 +106,10 @@ impl Hmcs {
             // SAFETY: the one behind stays until it is granted the lock.
             return unsafe { &*next }.status.store(status + 2, Release);
         }
-        let (above, group) = self.above(place);
-        self.release(above, group);
+        exchange(&self.0[place].0.entry, &entry.above);
+        let group = here(&entry.above);
         self.leave(place, entry, CLIMB);
+        self.release((place - 1) / GROUPS, group);
     }
 
     fn leave(&self, place: usize, entry: &Entry, status: u32) {
@@ -143,8 +137,14 @@ pub struct TimedHmcs([Line<TimedQueue>; TREE]);
 #[derive(Default)]
 struct TimedQueue {
     queue: TimedMcs,
-    /// The group's places in the queue above.
-    places: AtomicPtr<Places<Place>>,
+    /// The group's in the queue above.
+    above: AtomicPtr<Stand>,
+}
+
+#[derive(Default)]
+struct Stand {
+    places: Places<Place>,
+    above: AtomicPtr<Stand>,
 }
 
 /// Granted: to be the first of a group that has the lock, and only the first.
@@ -152,7 +152,7 @@ const HELD: u32 = FIRST + 2;
 
 #[derive(Default)]
 pub struct TimedLeaf {
-    places: Places<Place>,
+    stand: Stand,
     group: Cell<usize>,
 }
 
@@ -163,49 +163,39 @@ impl Lock for TimedHmcs {
     fn with<R: Send>(&self, leaf: &mut TimedLeaf, section: impl FnOnce() -> R + Send) -> R {
         let group = smallest_group();
         leaf.group.set(group);
-        self.acquire(group, &leaf.places);
+        self.acquire(group, &leaf.stand);
         let result = section();
-        self.release(leaf.group.get(), &leaf.places);
+        self.release(leaf.group.get(), &leaf.stand);
         result
     }
 }
 
 impl TimedHmcs {
-    #[inline]
-    fn above(&self, group: usize) -> (usize, &Places<Place>) {
-        let mut places = self.0[group].0.places.load(Relaxed);
-        if places.is_null() {
-            places = fresh();
-            self.0[group].0.places.store(places, Relaxed);
-        }
-        // SAFETY: it is never freed.
-        ((group - 1) / GROUPS, unsafe { &*places })
-    }
-
-    fn acquire(&self, group: usize, places: &Places<Place>) {
-        let mut granted = self.0[group].0.queue.join(places);
+    fn acquire(&self, group: usize, stand: &Stand) {
+        let mut granted = self.0[group].0.queue.join(&stand.places);
         if granted == FIRST {
             if group > 0 {
-                let (group, places) = self.above(group);
-                self.acquire(group, places);
+                let above = &self.0[group].0.above;
+                exchange(above, &stand.above);
+                self.acquire((group - 1) / GROUPS, here(above));
             }
             granted = HELD;
         }
-        TimedMcs::note(places).store(granted, Relaxed);
+        TimedMcs::note(&stand.places).store(granted, Relaxed);
     }
 
-    fn release(&self, group: usize, places: &Places<Place>) {
-        let queue = &self.0[group].0.queue;
+    fn release(&self, group: usize, stand: &Stand) {
+        let TimedQueue { queue, above } = &self.0[group].0;
         if group == 0 {
-            return queue.leave(places, HELD);
+            return queue.leave(&stand.places, HELD);
         }
-        let granted = TimedMcs::note(places).load(Relaxed);
-        if granted < HELD + BATCH * 2 && queue.pass(places, granted + 2) {
+        let granted = TimedMcs::note(&stand.places).load(Relaxed);
+        if granted < HELD + BATCH * 2 && queue.pass(&stand.places, granted + 2) {
             return;
         }
-        let (above, group_places) = self.above(group);
-        self.release(above, group_places);
-        queue.leave(places, FIRST);
+        exchange(above, &stand.above);
+        queue.leave(&stand.places, FIRST);
+        self.release((group - 1) / GROUPS, here(&stand.above));
     }
 }
 

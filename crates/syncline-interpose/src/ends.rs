@@ -1,0 +1,197 @@
+//! The ends of threads, by the destructor of a key of thread-specific data.
+//!
+//! A key is one of the program's 1,024, and the program shall have them all. So ours is given up as
+//! soon as the program is refused one, and ends are not noticed from then on. Nor is it key 0, which
+//! is what a variable has that the program has not made a key for: that must stay an error.
+
+use core::ffi::{c_int, c_void};
+use core::ptr::null;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
+
+use libc::{EAGAIN, pthread_key_t};
+
+use crate::errno::preserving_errno;
+
+/// What a key's destructor is.
+pub type Destructor = Option<unsafe extern "C" fn(*mut c_void)>;
+
+/// What C's function returns if all went well.
+const THRD_SUCCESS: c_int = 0;
+
+/// Keys whose values the C library keeps in the thread itself, so that setting one allocates
+/// nothing.
+const AT_HAND: usize = 32;
+
+/// In place of a key: it was given up, or there was none to be had.
+const GONE: u32 = u32::MAX;
+
+/// The C library's own, whatever the program has in front of them.
+mod real {
+    use super::*;
+
+    crate::real! {
+        fn pthread_key_create(key: *mut pthread_key_t, destructor: Destructor) -> c_int;
+        fn pthread_key_delete(key: pthread_key_t) -> c_int;
+        fn pthread_setspecific(key: pthread_key_t, value: *const c_void) -> c_int;
+        fn tss_create(key: *mut pthread_key_t, destructor: Destructor) -> c_int;
+    }
+}
+
+/// A library's way to notice the ends of threads. The library exports what
+/// [`thread_ends!`](crate::thread_ends) makes.
+pub struct ThreadEnds {
+    destructor: unsafe extern "C" fn(*mut c_void),
+    /// The key plus 1; 0 before it is made.
+    key: AtomicU32,
+}
+
+impl ThreadEnds {
+    /// Calls this at the end of each thread that asks for it, with the value that it gave.
+    pub const fn new(destructor: unsafe extern "C" fn(*mut c_void)) -> ThreadEnds {
+        ThreadEnds { destructor, key: AtomicU32::new(0) }
+    }
+
+    /// Makes the key unless that was done.
+    #[cold]
+    pub fn prepare(&self) {
+        if self.key.load(SeqCst) != 0 {
+            return;
+        }
+        let made = self.make();
+        let new = made.map_or(GONE, |key| key + 1);
+        if let (Err(_), Some(key)) = (self.key.compare_exchange(0, new, SeqCst, SeqCst), made) {
+            // SAFETY: nobody else knows it.
+            unsafe { real::pthread_key_delete(key) };
+        }
+    }
+
+    /// The last of the keys at hand that are free, but not 0.
+    fn make(&self) -> Option<pthread_key_t> {
+        let mut keys = [None; AT_HAND];
+        for made in &mut keys {
+            let mut key = 0;
+            // SAFETY: a plain call.
+            if unsafe { real::pthread_key_create(&raw mut key, Some(self.destructor)) } != 0 {
+                break;
+            }
+            *made = Some(key);
+            if key as usize >= AT_HAND - 1 {
+                break;
+            }
+        }
+        let is_fit = |&key: &pthread_key_t| (1..AT_HAND).contains(&(key as usize));
+        let ours = keys.into_iter().flatten().filter(is_fit).max();
+        for other in keys.into_iter().flatten().filter(|&key| Some(key) != ours) {
+            // SAFETY: nobody else knows it.
+            unsafe { real::pthread_key_delete(other) };
+        }
+        ours
+    }
+
+    /// Whether there is a key.
+    #[inline]
+    pub fn are_noticed(&self) -> bool {
+        // Relaxed: a value of a moment ago is good enough for whoever asks.
+        !matches!(self.key.load(Relaxed), 0 | GONE)
+    }
+
+    /// Has the end of the calling thread noticed, with this value, which is not null; says whether
+    /// it will be. Allocates nothing.
+    #[cold]
+    pub fn notice(&self, value: *const c_void) -> bool {
+        self.prepare();
+        let key = self.key.load(SeqCst);
+        if key == GONE {
+            return false;
+        }
+        // SAFETY: any number may be a key.
+        let set = |value| unsafe { real::pthread_setspecific(key - 1, value) };
+        preserving_errno(|| {
+            let noticed = set(value) == 0;
+            // If it was given up meanwhile, it may be the program's by now. In this thread the
+            // program has had no chance to use it, since we have not returned yet.
+            let ours = self.key.load(SeqCst) == key;
+            if noticed && !ours {
+                set(null());
+            }
+            noticed && ours
+        })
+    }
+
+    /// Gives the key up, and says whether there was one.
+    #[cold]
+    fn give_up(&self) -> bool {
+        let key = self.key.swap(GONE, SeqCst);
+        if matches!(key, 0 | GONE) {
+            return false;
+        }
+        // SAFETY: values that were set are forgotten with it, and who sets one now sees to that.
+        unsafe { real::pthread_key_delete(key - 1) };
+        true
+    }
+
+    /// The program's `pthread_key_create`.
+    ///
+    /// # Safety
+    /// As of POSIX' function.
+    pub unsafe fn pthread_key_create(
+        &self,
+        key: *mut pthread_key_t,
+        destructor: Destructor,
+    ) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            match real::pthread_key_create(key, destructor) {
+                EAGAIN if self.give_up() => real::pthread_key_create(key, destructor),
+                outcome => outcome,
+            }
+        }
+    }
+
+    /// The program's `tss_create`.
+    ///
+    /// # Safety
+    /// As of C's function.
+    pub unsafe fn tss_create(&self, key: *mut pthread_key_t, destructor: Destructor) -> c_int {
+        // SAFETY: the program's own call.
+        unsafe {
+            match real::tss_create(key, destructor) {
+                THRD_SUCCESS => THRD_SUCCESS,
+                _ if self.give_up() => real::tss_create(key, destructor),
+                outcome => outcome,
+            }
+        }
+    }
+}
+
+/// `thread_ends!(NAME, destructor)` makes a static [`ThreadEnds`], and stands in front of the
+/// functions by which the program makes keys.
+#[macro_export]
+macro_rules! thread_ends {
+    ($(#[$doc:meta])* $name:ident, $destructor:path) => {
+        $(#[$doc])*
+        static $name: $crate::ThreadEnds = $crate::ThreadEnds::new($destructor);
+
+        /// # Safety
+        /// As of POSIX' function.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn pthread_key_create(
+            key: *mut libc::pthread_key_t,
+            destructor: $crate::Destructor,
+        ) -> core::ffi::c_int {
+            // SAFETY: the program's own call.
+            unsafe { $name.pthread_key_create(key, destructor) }
+        }
+
+        /// # Safety
+        /// As of C's function.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn tss_create(
+            key: *mut libc::pthread_key_t,
+            destructor: $crate::Destructor,
+        ) -> core::ffi::c_int {
+            // SAFETY: the program's own call.
+            unsafe { $name.tss_create(key, destructor) }
+        }
+    };
+}
