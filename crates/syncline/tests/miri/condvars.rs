@@ -44,7 +44,7 @@ syncline::for_each_lock!(lock);
 
 #[test]
 fn a_gated_lock() {
-    slot::<syncline::lock::GatedMcs>();
+    slot::<syncline::lock::GatedClh>();
 }
 
 #[test]
