@@ -97,7 +97,7 @@ fn sanitized(sandbox: &Sandbox, name: &str, flags: &[&str]) -> Option<PathBuf> {
     fs::write(&source, TRIVIAL).unwrap();
     let program = sandbox.path(name);
     let mut compiler = Command::new("cc");
-    compiler.arg("-o").args([&program, &source]).args(flags);
+    compiler.arg("-o").arg(&program).arg(&source).args(flags);
     let made = compiler.output().unwrap();
     if !made.status.success() {
         eprintln!("skipped, {flags:?} is not installed: {}", errors(&made));

@@ -17,7 +17,7 @@ fn a_running_recording_is_shown_until_it_ends() {
     let text = String::from_utf8(once.stdout.clone()).unwrap();
     assert!(once.status.success(), "{}", errors(&once));
     assert_eq!(text.matches("CONTENDED").count(), 1, "{text}");
-    assert!(text.starts_with("sh -c echo ready; sleep 1\n"), "{text}");
+    assert!(text.starts_with("sh -c 'echo ready; sleep 1'\n"), "{text}");
 
     let all = top(&["--interval", "0.1"]);
     let text = String::from_utf8(all.stdout.clone()).unwrap();

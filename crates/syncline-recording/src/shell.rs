@@ -2,7 +2,18 @@
 
 /// A command line that a shell takes apart into these words again.
 pub fn command_line<T: AsRef<str>>(words: &[T]) -> String {
-    shell_words::join(words)
+    let quote = |(at, word): (usize, &T)| quoted(word.as_ref(), at == 0);
+    words.iter().enumerate().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell takes it. As the first one, `NAME=value` would set a variable.
+fn quoted(word: &str, first: bool) -> String {
+    let plain =
+        |c: char| c.is_ascii_alphanumeric() || "_-./:,+@%".contains(c) || c == '=' && !first;
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }
 
 #[cfg(test)]
@@ -26,5 +37,6 @@ mod tests {
     fn plain_words_stay_as_they_are() {
         assert_eq!(command_line(&["./app", "-n", "10", "--to=/tmp/x"]), "./app -n 10 --to=/tmp/x");
         assert_eq!(command_line(&["app", "", "a b"]), "app '' 'a b'");
+        assert_eq!(command_line(&["a=b", "c=d"]), "'a=b' c=d");
     }
 }

@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syncline_recording::{Class, Primitive};
 
 use crate::model::{Kind, Section, Site, Stack};
-use crate::symbols::image::Image;
+use crate::symbols::image::{Acquired, Image};
 use crate::symbols::{Symbols, files};
 use code::{Code, Namer};
 use walk::Walker;
@@ -63,7 +63,7 @@ fn is_try(site: &Site) -> bool {
 }
 
 /// Reads the sections at these places of a file that were not read for another process already.
-fn read_new(image: &Image, places: impl Iterator<Item = (u64, bool)>) {
+fn read_new(image: &Image, places: impl Iterator<Item = Acquired>) {
     let mut known = image.sections.borrow_mut();
     let new: BTreeSet<_> = places.filter(|place| !known.contains_key(place)).collect();
     if new.is_empty() {
@@ -77,12 +77,12 @@ fn read_new(image: &Image, places: impl Iterator<Item = (u64, bool)>) {
 /// None if the file can't be read.
 fn read_all(
     image: &Image,
-    places: &BTreeSet<(u64, bool)>,
-) -> Option<Vec<((u64, bool), Option<Section>)>> {
+    places: &BTreeSet<Acquired>,
+) -> Option<Vec<(Acquired, Option<Section>)>> {
     let cache = files::open(image.binary()?)?;
     let file = object::File::parse(&cache).ok()?;
     let code = Code::new(&file)?;
-    let read_one = |&(address, tries): &(u64, bool)| {
+    let read_one = |&(address, tries): &Acquired| {
         let mut namer = |address| function_at(image, address);
         let section = read(&code, &mut namer, address, tries).map(|(mut section, addresses)| {
             let named = addresses.iter().filter_map(|&a| Some(image.variable(a)?.0));

@@ -26,10 +26,12 @@ pub struct Image {
     /// What was found already, by address.
     found: RefCell<HashMap<u64, Rc<[Found]>>>,
     looked_up: Cell<usize>,
-    /// Critical sections that were read already, by the address behind their acquisition and
-    /// whether that is a try.
-    pub sections: RefCell<HashMap<(u64, bool), Option<Section>>>,
+    /// Critical sections that were read already.
+    pub sections: RefCell<HashMap<Acquired, Option<Section>>>,
 }
+
+/// The address behind an acquisition, and whether that is a try.
+pub type Acquired = (u64, bool);
 
 /// A place in the code.
 pub struct Found {

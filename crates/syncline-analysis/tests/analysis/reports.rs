@@ -287,7 +287,7 @@ fn names_cannot_become_markup() {
     let stack = f.stack(&[0x1101]);
     f.row(thread, Op::MutexLock, 0x8000, stack, 10).waited(&[MS]).blocked_by(stack, 0, 1, MS);
     let page = html(&f.load());
-    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt; a&amp;b&quot;&#39;"));
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;&#39; &#39;a&amp;b&quot;&#39;"));
     assert!(!page.contains("<img") && !page.contains("<script>alert") && !page.contains("<b>lib"));
 }
 

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use syncline_recording::{Ending, Error};
+use syncline_recording::Ending;
 
 use crate::args;
 use crate::failure::{Failure, RECORD_FAILED};
@@ -79,8 +79,8 @@ fn prepare(args: &args::Record) -> Result<(PathBuf, PathBuf, u64), Failure> {
 /// A program that has ended.
 pub struct Run {
     ending: Ending,
-    /// Why its end is not in `session.json`, if it isn't.
-    unsaved: Option<Error>,
+    /// There was no room to say in `session.json` how it ended.
+    no_room: bool,
 }
 
 /// Runs a program that writes to the folder, with these variables besides its own, and keeps
@@ -102,8 +102,8 @@ pub fn run_in(
 
     session.seconds = Some(started.elapsed().as_secs_f64());
     session.ending = Some(ending);
-    let unsaved = session.write(folder.opened()).err();
-    Ok(Run { ending, unsaved })
+    let no_room = !session::write(&session, folder);
+    Ok(Run { ending, no_room })
 }
 
 impl Run {
@@ -113,16 +113,15 @@ impl Run {
     /// # Errors
     /// With [`RECORD_FAILED`] if not, which says how the program ended.
     pub fn exit_code(self, full: bool) -> Result<ExitCode, Failure> {
-        let why = match (full, self.unsaved) {
-            (true, _) => "the disk was full".to_owned(),
-            (false, Some(error)) => error.to_string(),
-            (false, None) => return Ok(exit_code(self.ending)),
-        };
+        if !full && !self.no_room {
+            return Ok(exit_code(self.ending));
+        }
         let ended = match self.ending {
             Ending::Status(status) => format!("ended with status {status}"),
             Ending::Signal(signal) => format!("was ended by signal {signal}"),
         };
-        let message = format!("what was recorded is incomplete: {why}; the program {ended}");
+        let message =
+            format!("what was recorded is incomplete: the disk was full; the program {ended}");
         Err(Failure::message(RECORD_FAILED, message)
             .hint("make room, or choose a folder on another disk with -o"))
     }

@@ -25,8 +25,10 @@ pub enum Sanitizer {
     Thread,
 }
 
-/// Each with its initial function, and how its shared runtime is called by GCC and by Clang.
-const KNOWN: [(Sanitizer, &[u8], [&[u8]; 2]); 5] = [
+/// A sanitizer with its initial function, and how its shared runtime is called by GCC and by Clang.
+type Known = (Sanitizer, &'static [u8], [&'static [u8]; 2]);
+
+const KNOWN: [Known; 5] = [
     (Sanitizer::Address, b"__asan_init", [b"libasan.so", b"libclang_rt.asan"]),
     (Sanitizer::HardwareAddress, b"__hwasan_init", [b"libhwasan.so", b"libclang_rt.hwasan"]),
     (Sanitizer::Memory, b"__msan_init", [b"libmsan.so", b"libclang_rt.msan"]),

@@ -1,12 +1,12 @@
 //! What `session.json` says.
 
 use std::ffi::OsString;
-use std::io::{Write, stderr};
+use std::io::{ErrorKind, Write, stderr};
 use std::thread::available_parallelism;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use nix::sys::utsname::uname;
-use syncline_recording::Session;
+use syncline_recording::{Error, Session};
 
 use super::folder::Folder;
 
@@ -26,13 +26,15 @@ pub fn begin(command: &[OsString], pid: u32) -> Session {
     }
 }
 
-/// Writes it at the program's start. The program runs by now, and what it did is worth more than
-/// this file: where the folder is gone or its disk is full, that is said and the program left to run.
-pub fn write(session: &Session, folder: &Folder) {
-    if let Err(error) = session.write(folder.opened()) {
-        // Standard error may be closed, and there is nowhere else to say so.
-        let _ = writeln!(stderr(), "syncline: {error}");
-    }
+/// Writes it. The program runs by now, and what it did is worth more than this file: where the
+/// folder is gone or its disk is full, that is said and the program left to run. Returns whether there
+/// was room.
+pub fn write(session: &Session, folder: &Folder) -> bool {
+    let Err(error) = session.write(folder.opened()) else { return true };
+    // Standard error may be closed, and there is nowhere else to say so.
+    let _ = writeln!(stderr(), "syncline: {error}");
+    let Error::Io { source, .. } = error else { return true };
+    !matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 fn kernel() -> String {

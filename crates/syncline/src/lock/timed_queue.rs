@@ -127,7 +127,7 @@ impl<M: Memory> Queue<M> {
 
     /// A place that was counted is no longer left, or is out of the queue. The caller is first, so
     /// the queue is still there.
-    #[inline]
+    #[cold]
     fn passed(&self) {
         // Relaxed: it was counted before we knew of it.
         if self.left.fetch_sub(ONE_LEFT, Relaxed) & PARKED != 0 {

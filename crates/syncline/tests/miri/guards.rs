@@ -23,15 +23,15 @@ fn guards_of_several_locks_go_in_any_order() {
 fn a_guard_shows_its_value_and_a_held_lock_shows_that() {
     let mutex: Mutex<u32> = Mutex::new(7);
     let guard = mutex.lock();
-    assert_eq!(format!("{guard:?} {mutex:?}"), "7 Mutex(<held>)");
+    assert_eq!(format!("{guard:?} {mutex:?}"), "7 Mutex { data: <locked>, .. }");
     drop(guard);
-    assert_eq!(format!("{mutex:?}"), "Mutex(7)");
+    assert_eq!(format!("{mutex:?}"), "Mutex { data: 7, .. }");
     let lock: RwLock<u32> = RwLock::new(7);
     let guard = lock.read();
     assert_eq!(format!("{guard:?}"), "7");
     drop(guard);
     let guard = lock.write();
-    assert_eq!(format!("{guard:?} {lock:?}"), "7 RwLock(<held>)");
+    assert_eq!(format!("{guard:?} {lock:?}"), "7 RwLock { data: <locked>, .. }");
 }
 
 #[test]
