@@ -90,7 +90,7 @@ int syncline_mcs_destroy(syncline_mcs_t *lock);
 
 /* mcs_timed: as MCS; who gives up marks its node, and the holder skips it. Served in order,
    but newcomers may overtake for a bounded time. Many waiters for one lock, few of which
-   give up. 40 bytes. Source: He, Scherer and Scott 2005. */
+   give up. 48 bytes. Source: He, Scherer and Scott 2005. */
 typedef struct syncline_mcs_timed { uint64_t opaque[6]; } syncline_mcs_timed_t;
 #define SYNCLINE_MCS_TIMED_INIT {{0}}
 int syncline_mcs_timed_lock(syncline_mcs_timed_t *lock);

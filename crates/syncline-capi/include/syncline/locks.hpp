@@ -34,7 +34,7 @@ SYNCLINE_TRY_LOCK(mcs)
 
 /// mcs_timed: as MCS; who gives up marks its node, and the holder skips it. Served in
 /// order, but newcomers may overtake for a bounded time. Many waiters for one lock, few
-/// of which give up. 40 bytes. Source: He, Scherer and Scott 2005.
+/// of which give up. 48 bytes. Source: He, Scherer and Scott 2005.
 SYNCLINE_TIMED_LOCK(mcs_timed)
 
 /// clh: waiters form a queue, each watching the node before its own. Served in order, but
