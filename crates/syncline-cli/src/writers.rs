@@ -142,6 +142,8 @@ mod tests {
         for folder in [&one, &two] {
             std::fs::create_dir_all(folder).unwrap();
             std::fs::write(folder.join("1.syncline"), "").unwrap();
+            std::fs::create_dir(folder.join("others-7")).unwrap();
+            std::fs::write(folder.join("others-7/1.syncline"), "").unwrap();
         }
         let mapped = one.join("1.syncline");
         assert!(in_folder(&mapped, &one).is_some());
