@@ -39,8 +39,8 @@ const BROKEN: [Broken; 5] = [
     // Each reader claims to be the only one.
     Broken {
         file: "rwlock.rs",
-        line: "unsafe { &*self.lock.value.get() }",
-        by: "unsafe { &mut *self.lock.value.get() }",
+        line: "unsafe { self.value.as_ref() }",
+        by: "unsafe { &mut *self.value.as_ptr() }",
         test: "guards::readers_of_one_thread_share",
         says: "Borrows rules",
     },
