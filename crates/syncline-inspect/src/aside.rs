@@ -77,8 +77,9 @@ pub fn close() -> bool {
         if INSIDE.load(SeqCst) == 0 {
             break;
         }
-        // SAFETY: a plain call. The program has not forbidden it yet.
-        preserving_errno(|| unsafe { libc::usleep(100) });
+        let moment = libc::timespec { tv_sec: 0, tv_nsec: 100_000 };
+        // SAFETY: a time, and nothing to be written. The program has not forbidden the call yet.
+        preserving_errno(|| unsafe { libc::nanosleep(&raw const moment, null_mut()) });
     }
     true
 }
