@@ -50,7 +50,7 @@ fn evil_names_are_only_text() {
     assert_eq!(browser.evaluate("document.querySelectorAll('img, svg[onload]').length"), 0);
     assert_eq!(
         browser.evaluate(
-            "document.scripts.length > 0 && document.title.startsWith('Syncline: </script>')"
+            "document.scripts.length > 0 && document.title.startsWith(\"Syncline: '</script>\")"
         ),
         true
     );

@@ -40,21 +40,27 @@ pub fn has_avx512bw() -> bool {
     __cpuid_count(7, 0).ebx & 1 << 30 != 0
 }
 
-/// Bytes that `xsave` may write: to the end of the last part that is switched on, but for tiles.
+/// Bytes that `xsave` may write, or if `compact` its compact form, which leaves out what is switched
+/// off: all parts that are on, but for tiles.
 ///
-/// Those are 8 KiB, and nobody saves them whom they don't belong to: the loader, whose saving most
-/// sections with a first call meet, leaves them out.
-pub fn xsave_bytes() -> u32 {
+/// Those are 8 KiB, and nobody saves them whom they don't belong to: the loader, whose saving a
+/// section with a first call meets, leaves them out.
+pub fn xsave_bytes(compact: bool) -> u32 {
     /// x87 and SSE, and the header.
     const FIRST: u32 = 576;
     const TILE_CONFIGURATION: u32 = 17;
+    const ALIGNED: u32 = 1 << 1;
     let on = if vector_mask() == 0 { 0 } else { xgetbv() };
     let parts = (2..TILE_CONFIGURATION).filter(|part| on & 1 << part != 0);
-    let end = |part| {
+    parts.fold(FIRST, |end, part| {
         let part = __cpuid_count(0xd, part);
-        part.eax + part.ebx
-    };
-    parts.map(end).fold(FIRST, u32::max)
+        let (size, place) = (part.eax, part.ebx);
+        match (compact, part.ecx & ALIGNED != 0) {
+            (false, _) => end.max(place + size),
+            (true, false) => end + size,
+            (true, true) => end.next_multiple_of(64) + size,
+        }
+    })
 }
 
 /// Jumped to by translated code with the context in rdi, whose program's value is saved.

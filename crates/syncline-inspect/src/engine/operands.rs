@@ -174,14 +174,13 @@ fn extent(instruction: &Instruction, memory: &UsedMemory) -> Result<Extent, Unkn
             Extent::Masked(Mask::ByteSigns(number(vector(2)), false), By::Elements(1, 16))
         }
         M::Maskmovq => Extent::Masked(Mask::ByteSigns(number(vector(2)), true), By::Elements(1, 8)),
-        M::Xsave
-        | M::Xsave64
-        | M::Xsavec
-        | M::Xsavec64
-        | M::Xsaveopt
-        | M::Xsaveopt64
-        | M::Xrstor
-        | M::Xrstor64 => Extent::Plain(enter::xsave_bytes()),
+        M::Xsave | M::Xsave64 | M::Xsaveopt | M::Xsaveopt64 => {
+            Extent::Plain(enter::xsave_bytes(false))
+        }
+        // What is restored is mostly what the loader has saved, which uses the compact form.
+        M::Xsavec | M::Xsavec64 | M::Xrstor | M::Xrstor64 => {
+            Extent::Plain(enter::xsave_bytes(true))
+        }
         M::Xlatb => return Err(Unknown),
         _ if memory.index().is_vector_register() => gather(instruction, memory)?,
         _ if instruction.has_op_mask() => masked(instruction, size, element)?,
