@@ -52,7 +52,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for TimedMcs<W, M> {
         unsafe { self.queue.join::<W>(node, None) };
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn release(&self, node: &Self::Node) {
         // SAFETY: who holds the lock is first.
         unsafe { self.queue.leave::<W>(node, FIRST) }

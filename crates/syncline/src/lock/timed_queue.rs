@@ -167,7 +167,7 @@ impl<M: Memory> Queue<M> {
     /// # Safety
     ///
     /// The caller is the queue's first, with this handle.
-    #[inline]
+    #[inline(always)]
     pub unsafe fn leave<W: Wait>(&self, handle: &Handle<Place<M>, M>, granted: u32) {
         // SAFETY: the caller's place is its own, and so is each that it finds left.
         unsafe {
