@@ -112,19 +112,25 @@ impl<M: Memory> fmt::Debug for Node<M> {
     }
 }
 
+/// A way to join a queue, and to get what was granted: with a deadline, or without one, which so
+/// is not asked for at each level.
+trait Join<M: Memory>: Fn(&Queue<M>, &Handle<Place<M>, M>) -> Option<u32> + Copy {}
+
+impl<M: Memory, F: Fn(&Queue<M>, &Handle<Place<M>, M>) -> Option<u32> + Copy> Join<M> for F {}
+
 impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
-    /// Joins a group's queue, and gets the lock for the group if that doesn't have it.
+    /// Joins a group's queue in this way, and gets the lock for the group if that doesn't have it.
     ///
     /// # Safety
     ///
-    /// The stand is the caller's alone, until it has left the queue.
-    unsafe fn acquire_at(&self, group: usize, mine: &Stand<M>, deadline: Option<Duration>) -> bool {
+    /// The stand is the caller's alone, until it has left the queue. To join is [`Queue::join`].
+    unsafe fn acquire_at(&self, group: usize, mine: &Stand<M>, join: impl Join<M>) -> bool {
         let queue = &self.groups[group].queue;
         // SAFETY: our caller's promise; if we are the queue's first, the stand above is ours.
         unsafe {
-            let Some(mut granted) = queue.join::<W>(&mine.handle, deadline) else { return false };
+            let Some(mut granted) = join(queue, &mine.handle) else { return false };
             if granted == FIRST {
-                let climbs = || self.acquire_at(above(group), self.enter(group, mine), deadline);
+                let climbs = || self.acquire_at(above(group), self.enter(group, mine), join);
                 if group > 0 && !climbs() {
                     queue.leave::<W>(&mine.handle, FIRST);
                     return false;
@@ -209,7 +215,7 @@ unsafe impl<W: Wait, M: Memory, const QUEUES: usize> RawLock for TimedHmcs<W, M,
         let group = smallest_group::<M, QUEUES>();
         node.group.set(group);
         // SAFETY: our caller's promise.
-        unsafe { self.acquire_at(group, &node.stand, None) };
+        unsafe { self.acquire_at(group, &node.stand, |queue, mine| queue.join::<W>(mine, None)) };
     }
 
     #[inline]
@@ -238,7 +244,9 @@ unsafe impl<W: Wait, M: Memory, const QUEUES: usize> TimedLock for TimedHmcs<W, 
         let group = smallest_group::<M, QUEUES>();
         node.group.set(group);
         // SAFETY: our caller's promise.
-        unsafe { self.acquire_at(group, &node.stand, Some(deadline)) }
+        let join = |queue: &Queue<M>, mine: &_| unsafe { queue.join::<W>(mine, Some(deadline)) };
+        // SAFETY: our caller's promise.
+        unsafe { self.acquire_at(group, &node.stand, join) }
     }
 }
 

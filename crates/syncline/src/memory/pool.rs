@@ -111,13 +111,19 @@ mod cache {
         Some(line)
     }
 
+    /// Whether the thread's end is still ahead, and frees what is kept. Others' destructors may run
+    /// after that. Out of line, as whoever gives would work out where `END` is in any case.
+    #[inline(never)]
+    fn will_be_freed() -> bool {
+        END.try_with(|_| ()).is_ok()
+    }
+
     #[inline]
     pub(super) fn give(line: NonNull<Line>) {
         let next = LINES.get();
         // SAFETY: what is on the list was written here.
         let length = next.map_or(0, |next| unsafe { next.as_ref() }.length);
-        if length == 0 && END.try_with(|_| ()).is_err() || length >= KEPT {
-            // Others' destructors may run after ours, and nobody would free it.
+        if length == 0 && !will_be_freed() || length >= KEPT {
             return free_line(line);
         }
         // SAFETY: the line is ours, and large enough.
