@@ -7,6 +7,11 @@
 //! and others wake them. Threads that stand in each other's way wait shortly and often; or
 //! each of those who wait wakes others as well, since who has got the lock lets go of it, and
 //! there are fewer futexes than threads.
+//!
+//! Locks that are many already, one for each table say, are now and then waited for as well, above
+//! all while a holder has lost its processor. So where there are more futexes than threads, one
+//! of them alone has to be waited in so much. (Locks may wait in a futex of each thread, as
+//! `parking_lot`'s do: then there are as many as threads.)
 
 use syncline_recording::Class;
 
@@ -29,23 +34,35 @@ const LEAST_RATE: f64 = 10.0;
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let sites = process.sites.iter().enumerate();
     let futexes = sites.filter(|(_, s)| s.kind == Kind::Futex && s.op.class() == Class::Wait);
-    let busy =
-        futexes.filter(|(_, site)| site.figures.waited > LEAST_SHARE * process.thread_seconds);
+    let least = LEAST_SHARE * process.thread_seconds;
+    let busy = futexes.filter(|(_, site)| site.figures.waited > least);
     let busy = busy.filter(|&(number, site)| {
         let (waits, waited) = (site.figures.waits as f64, site.figures.waited);
         let often = waits > thresholds.acquisitions_per_second * process.seconds;
         let short = waited < LONGEST_WAIT * waits;
         let seldom = waits < LEAST_RATE * process.seconds;
-        often && short || !seldom && wake_each_other(process, number)
+        let futexes = of_site(process, number);
+        let spread = futexes.len() > site.threads
+            && futexes.iter().all(|futex| waited_here(futex, number) <= least);
+        !spread && (often && short || !seldom && wake_each_other(&futexes, process, number))
     });
     busy.map(|(number, _)| finding(process, number)).collect()
 }
 
-/// Whether all that wait at a site wake others that wait for the same few futexes.
-fn wake_each_other(process: &Process, number: usize) -> bool {
-    let waiting = process.sites[number].threads;
+/// The futexes that are waited in at a site.
+fn of_site(process: &Process, number: usize) -> Vec<&Lock> {
     let used_here = |lock: &&Lock| lock.sites.iter().any(|used| used.site == number);
-    let futexes: Vec<&Lock> = process.locks.iter().filter(used_here).collect();
+    process.locks.iter().filter(used_here).collect()
+}
+
+/// Seconds that are waited in one of them at the site.
+fn waited_here(futex: &Lock, number: usize) -> f64 {
+    futex.sites.iter().filter(|used| used.site == number).map(|used| used.waited).sum()
+}
+
+/// Whether all that wait at a site wake others that wait for the same few futexes.
+fn wake_each_other(futexes: &[&Lock], process: &Process, number: usize) -> bool {
+    let waiting = process.sites[number].threads;
     let wakes = |used: &SiteUse| used.op.class() == Class::Notify;
     let wakers = futexes.iter().flat_map(|lock| &lock.sites).filter(|used| wakes(used));
     let waking = wakers.map(|used| process.sites[used.site].threads).max().unwrap_or(0);
@@ -118,6 +135,26 @@ mod tests {
         assert_eq!(waits(100_000, 2.4), 0, "4.8 % of 50 thread-seconds");
         assert_eq!(waits(9_900, 5.0), 0, "990 a second");
         assert_eq!(waits(30_000, 31.0), 0, "longer than a millisecond each");
+    }
+
+    #[test]
+    fn waits_that_are_spread_over_many_futexes_are_not() {
+        let of_many = |others: usize, in_one: f64| {
+            let mut drawn = process(10.0, 4);
+            drawn.threads("operate", 4, 10.0);
+            let site = drawn.site(Op::FutexWait, "FutexMutex::lock at own.cpp:21");
+            let mut wait = |name: &str, waits, waited| {
+                let futex = drawn.lock(Primitive::Futex, name);
+                drawn.uses(futex, site, Use { calls: waits, waits, waited, ..Use::default() });
+            };
+            wait("busiest", 10_000, in_one);
+            (0..others).for_each(|_| wait("other", 1_000, 0.1));
+            drawn.sites[site].threads = 4;
+            find(&drawn, &Thresholds::default()).len()
+        };
+        assert_eq!(of_many(100, 2.4), 0, "4.8 % in one of 101, 24.8 % in all");
+        assert_eq!(of_many(100, 2.6), 1, "5.2 % in one");
+        assert_eq!(of_many(3, 2.4), 1, "5.4 % in as many as threads");
     }
 
     #[test]
