@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use syncline_conformance::{Case, Program, run_limited, scratch};
 use syncline_trace::Trace;
-use syncline_trace::layout::STOP_UNKNOWN;
 
 use crate::traced::{preloaded, read, trace, trace_with};
 
@@ -30,11 +29,8 @@ fn of<'a>(traces: &'a [Trace], program: &str, sections: usize) -> &'a Trace {
     let trace = found.max_by_key(|t| t.sections.len()).expect("a trace of the program");
     assert!(trace.sections.len() >= sections, "{program}: {} sections", trace.sections.len());
     // Few sections may end early (where a thread is made, or at a limit), never many.
-    // MariaDB tries its own locks by transactions where the processor has them: not followed.
-    let transactions = std::arch::is_x86_feature_detected!("rtm");
-    let known = |reason: &u32| *reason == 0 || transactions && *reason == STOP_UNKNOWN;
-    let reasons = trace.sections.iter().map(|s| s.record.stopped).filter(|reason| !known(reason));
-    let stopped: Vec<u32> = reasons.collect();
+    let reasons = trace.sections.iter().map(|s| s.record.stopped);
+    let stopped: Vec<u32> = reasons.filter(|&reason| reason != 0).collect();
     let all = trace.sections.len();
     assert!(stopped.len() * 20 <= all, "{program}: of {all} stopped, by reason: {stopped:?}");
     trace

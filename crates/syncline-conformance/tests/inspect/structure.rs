@@ -135,6 +135,16 @@ fn restartable_sequences_end_the_trace() {
     }
 }
 
+/// The processor's transactions are given up as they begin, and what is done in their place is
+/// traced.
+#[test]
+fn transactions_do_not_begin() {
+    let run = Run::of("inspect_elision.c");
+    let instead = if run.address["tries"] == 1 { vec![0, 1, 2] } else { vec![0, 2] };
+    assert_eq!(run.wrote("lock"), [instead]);
+    assert_eq!(run.of_lock("lock")[0].record.stopped, STOP_NONE);
+}
+
 /// Only the sections of certain locks and call sites.
 #[test]
 fn what_is_asked_for() {

@@ -36,6 +36,8 @@ pub enum End {
     Indirect(Option<u64>),
     /// Returns, and takes so many bytes more from the stack.
     Return(u16),
+    /// Goes on as if a transaction had been given up at its begin.
+    Abort(u64),
     /// A system call.
     SystemCall,
     /// Here the program goes on by itself.
@@ -119,9 +121,10 @@ fn end_of(instruction: &Instruction) -> Option<End> {
     let next = instruction.next_ip();
     match instruction.mnemonic() {
         Mnemonic::Syscall => return Some(End::SystemCall),
+        // Any transaction may be given up, and what would be noted of one would be gone with it.
+        Mnemonic::Xbegin => return Some(End::Abort(instruction.near_branch_target())),
         // Privileged, or with effects on control that are not followed.
-        Mnemonic::Xbegin
-        | Mnemonic::Xend
+        Mnemonic::Xend
         | Mnemonic::Xabort
         | Mnemonic::Sysenter
         | Mnemonic::Wrpkru

@@ -68,6 +68,13 @@ impl Translator<'_> {
                 self.restore();
                 exits.look_up(&mut self.emit);
             }
+            End::Abort(to) => {
+                /// No reason, so not worth another try either.
+                const STATUS: u64 = 0;
+                self.restore();
+                self.emit.set(RAX, STATUS);
+                exits.link(&mut self.emit, to);
+            }
             End::SystemCall => {
                 let Some(last) = last else { return };
                 self.restore();
