@@ -1,6 +1,7 @@
 //! Which files of a folder are test programs: executable ELF files for x86-64 with an interpreter,
-//! that is, dynamically linked programs, which are the ones that anything can be preloaded into.
-//! Libraries, static programs, scripts and setuid programs are passed over.
+//! that is, dynamically linked programs, which are the ones that anything can be preloaded into; and
+//! scripts of the shell, for such programs. Libraries, static programs, other scripts and setuid
+//! programs are passed over.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -79,7 +80,7 @@ fn is_test(path: &Path) -> bool {
         && mode & SETUID_OR_SETGID == 0
         && !library
         && read.is_ok()
-        && has_interpreter(&head)
+        && (has_interpreter(&head) || head.starts_with(b"#!") && name.ends_with(".sh"))
 }
 
 /// Whether these first bytes are of a 64-bit ELF file for x86-64 whose program headers name an
@@ -112,6 +113,9 @@ mod tests {
         let this = std::env::current_exe().expect("a path");
         assert!(is_test(&this));
         assert!(!has_interpreter(b"#!/bin/sh\n"));
+        let packages = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/programs/packages"));
+        assert!(is_test(&packages.join("glib.sh")));
+        assert!(!is_test(&packages.join("../truth.h")));
         assert!(!has_interpreter(b"\x7fELF\x02"));
         let mut library = read("/bin/sh");
         library.truncate(64);

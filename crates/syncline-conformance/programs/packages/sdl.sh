@@ -1,0 +1,15 @@
+#!/bin/sh
+# SDL's own tests of threads, semaphores, atomics and timers. It needs no screen.
+said=$PWD/said
+export SDL_VIDEODRIVER=dummy
+cd /usr/libexec/installed-tests/SDL2 || exit
+for test in testatomic torturethread "testsem 10"; do
+    # Words of a command: they are to be split.
+    # shellcheck disable=SC2086
+    if ./$test >"$said" 2>&1; then
+        echo "$test passes"
+    else
+        echo "$test fails"
+        cat "$said"
+    fi
+done
