@@ -57,6 +57,25 @@ fn the_holder_is_blamed_and_times_are_right() {
     assert!(bounds.contains(&mean), "held for {mean} us, not {bounds:?}");
 }
 
+/// What the scheduler counts is stored at a thread's end, some time after the thread has read it.
+#[test]
+fn to_be_ready_without_a_processor_is_told_from_running_and_sleeping() {
+    let both = Case::new(&Program::compile("ready.c")).both();
+    for number in 0..=4 {
+        let thread = both.recording.thread(both.truth.value(&format!("tid_{number}")));
+        let said = both.truth.value(&format!("ready_{number}"));
+        let (ready, ran) = (thread.record.ready_ns, thread.record.cpu_ns);
+        let lived = both.recording.only().seconds(thread.record.ended - thread.record.started);
+        assert!(ready >= said, "thread {number}: {ready} ns, {said} ns before");
+        assert!((ready + ran) as f64 <= lived * 1e9 * 1.05, "thread {number}: {ready}, {ran}");
+        // Four of them have one processor for 200 ms; the fifth sleeps for as long.
+        match number {
+            4 => assert!(lived - (ready + ran) as f64 / 1e9 > 0.15, "it sleeps"),
+            _ => assert!(ready > 50_000_000, "thread {number}: {ready} ns"),
+        }
+    }
+}
+
 /// Holds that nobody waits for are timed by sampling. The longest is left out on both
 /// sides: the scheduler made it.
 #[test]

@@ -245,8 +245,11 @@ pub struct ThreadRecord {
     pub log_windows: u64,
     /// How often the log was thinned, twice: odd while its events are moved.
     pub log_thinned: u64,
+    /// Nanoseconds that the threads that ended were ready to run and had no processor; 0 where the
+    /// kernel doesn't say.
+    pub ready_ns: u64,
     /// Not used.
-    pub reserved3: [u64; 8],
+    pub reserved3: [u64; 7],
 }
 
 /// How many frames a stack keeps.

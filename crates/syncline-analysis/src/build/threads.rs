@@ -56,6 +56,7 @@ pub fn threads(
             seconds: clock.seconds(lifetime(record, clock)),
             ended,
             cpu: ended.then_some(record.cpu_ns as f64 / 1e9),
+            ready: ended.then_some(record.ready_ns as f64 / 1e9),
             acquisitions,
             waiting,
             waited_for: waited_ticks

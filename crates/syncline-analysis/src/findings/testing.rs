@@ -102,6 +102,7 @@ impl Drawn {
             seconds,
             ended: true,
             cpu: Some(seconds),
+            ready: Some(0.0),
             acquisitions: 0,
             waiting: Waiting::default(),
             waited_for: Default::default(),
@@ -115,6 +116,13 @@ impl Drawn {
         let thread = &mut self.threads[thread];
         thread.waiting.add(Kind::of(primitive), seconds);
         *thread.waited_for.entry(primitive).or_default() += seconds;
+        thread.cpu = thread.cpu.map(|cpu| cpu - seconds);
+    }
+
+    /// A thread was ready for so many seconds of its life, and had no processor.
+    pub fn ready(&mut self, thread: usize, seconds: f64) {
+        let thread = &mut self.threads[thread];
+        thread.ready = thread.ready.map(|ready| ready + seconds);
         thread.cpu = thread.cpu.map(|cpu| cpu - seconds);
     }
 

@@ -23,7 +23,7 @@ mod replay;
 mod tests;
 mod tracks;
 
-use crate::model::{Gain, Method, Process, Remedy, Thread};
+use crate::model::{Gain, Method, Process, Remedy};
 use change::changed;
 use replay::replay;
 use tracks::{Track, tracks};
@@ -51,7 +51,7 @@ impl Predictor<'_> {
         let (share, method) = match remedy {
             Remedy::Unknown => return None,
             Remedy::Rebalance { groups } => {
-                let seconds = assignment::seconds(groups, self.processor_time() / self.processors);
+                let seconds = assignment::seconds(groups, self.process.ran() / self.processors);
                 (seconds / self.process.seconds.max(f64::MIN_POSITIVE), Method::Assignment)
             }
             _ if self.before <= 0.0 => return None,
@@ -62,15 +62,5 @@ impl Predictor<'_> {
         };
         let share = share.clamp(0.0, 1.0);
         Some(Gain { share, seconds: share * self.process.seconds, method })
-    }
-
-    /// Seconds that all threads together had a processor; for those of which that is not
-    /// known, that they did not wait.
-    fn processor_time(&self) -> f64 {
-        let active = |thread: &Thread| {
-            let waiting = thread.waiting;
-            (thread.seconds - waiting.locks - waiting.futexes - waiting.events).max(0.0)
-        };
-        self.process.threads.iter().map(|t| t.cpu.unwrap_or_else(|| active(t))).sum()
     }
 }

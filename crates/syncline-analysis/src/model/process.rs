@@ -89,6 +89,17 @@ impl Process {
         }
     }
 
+    /// Seconds that threads were ready to run and had no processor, of those that ended.
+    pub fn ready(&self) -> f64 {
+        self.threads.iter().filter_map(|thread| thread.ready).sum()
+    }
+
+    /// Seconds that all threads together had a processor, as far as that is known: of others, those
+    /// that they did not wait.
+    pub fn ran(&self) -> f64 {
+        self.threads.iter().map(|thread| thread.cpu.unwrap_or_else(|| thread.worked())).sum()
+    }
+
     /// The frames of a stack, the innermost first.
     pub fn frames_of(&self, stack: usize) -> impl Iterator<Item = &Frame> {
         let frames = self.stacks.get(stack).map_or(&[][..], |s| &s.frames);

@@ -33,6 +33,9 @@ pub struct Thread {
     pub ended: bool,
     /// Seconds of processor time; none if it did not end.
     pub cpu: Option<f64>,
+    /// Seconds that it was ready to run and had no processor, also at the end of a wait; none if
+    /// it did not end.
+    pub ready: Option<f64>,
     /// Acquisitions of locks.
     pub acquisitions: u64,
     /// Time waited.
@@ -41,6 +44,22 @@ pub struct Thread {
     pub waited_for: BTreeMap<Primitive, f64>,
     /// What it was waiting for when the recording ended, or when it was read.
     pub waiting_now: Option<WaitingNow>,
+}
+
+impl Thread {
+    /// Seconds that it did not wait.
+    pub fn active(&self) -> f64 {
+        let waiting = self.waiting.locks + self.waiting.futexes + self.waiting.events;
+        (self.seconds - waiting).max(0.0)
+    }
+
+    /// Seconds that it did not wait, for a processor neither, as far as that is known: it ran, or
+    /// slept, or waited for a device. It is some less where it waited for a processor at the end of
+    /// other waits, and never less than its processor time.
+    pub fn worked(&self) -> f64 {
+        let without_ready = self.active() - self.ready.unwrap_or(0.0);
+        without_ready.max(self.cpu.unwrap_or(0.0)).min(self.active())
+    }
 }
 
 /// A wait that had not ended.

@@ -3,7 +3,7 @@
 use syncline_recording::command_line;
 
 use crate::model::{Process, Quadrant, State};
-use crate::report::number::counted;
+use crate::report::number::{counted, percent};
 
 /// How a process ended.
 pub fn state(process: &Process) -> String {
@@ -24,6 +24,26 @@ pub fn command(process: &Process) -> String {
 pub fn threads(process: &Process) -> String {
     let threads = process.threads.iter().map(|thread| thread.lifetimes.max(1) as usize).sum();
     counted(threads, "thread")
+}
+
+/// From this share of the threads' time on, to be ready without a processor is worth a line.
+const SHORT: f64 = 0.05;
+/// From this share of the processors on, a run had them to itself.
+const WHOLE: f64 = 0.9;
+
+/// Why threads that were ready to run had no processor; none if that hardly happened.
+pub fn short_of_processors(process: &Process) -> Option<String> {
+    if process.ready() < SHORT * process.thread_seconds {
+        return None;
+    }
+    let processors = process.processors.filter(|&processors| processors > 0);
+    let Some(processors) = processors else { return Some("others had the processors".to_owned()) };
+    let share = process.ran() / (process.seconds * processors as f64);
+    let all = counted(processors, "processor");
+    Some(match share >= WHOLE {
+        true => format!("more threads could run than the {all}"),
+        false => format!("this run got {} of {all}, and others the rest", percent(share)),
+    })
 }
 
 /// The quadrants, those first that cost most, and what they mean.

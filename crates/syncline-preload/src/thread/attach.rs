@@ -17,7 +17,7 @@ use syncline_recording::layout::{THREAD_EXITED, THREAD_RUNNING, ThreadRecord};
 
 use crate::recorder::{self, Recorder};
 use crate::thread::table::{self, FEW, Order};
-use crate::thread::{Start, ThreadState, log};
+use crate::thread::{Start, ThreadState, log, usage};
 use crate::{clock, tls};
 
 /// `PTHREAD_DESTRUCTOR_ITERATIONS` of the C library.
@@ -254,6 +254,7 @@ fn finish(state: &'static ThreadState) {
     unsafe {
         store_name(record);
         (*record).cpu_ns += clock::nanoseconds(ClockId::ThreadCPUTime);
+        (*record).ready_ns += usage::ready();
         (*record).waiting_op = 0;
         (*record).order = state.order.get().code();
         (*record).ended = clock::now();

@@ -5,6 +5,7 @@
 //! went off its processor, but its times are only as fine as the scheduler's tick; the thread's
 //! clock is exact.
 
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::time::ClockId;
 
 use crate::clock;
@@ -72,4 +73,27 @@ fn switches() -> (u64, u64) {
         let usage = usage.assume_init();
         (usage.ru_nvcsw as u64, usage.ru_nivcsw as u64)
     }
+}
+
+/// How long the calling thread was ready to run and had no processor since it began, in
+/// nanoseconds; 0 where that can't be read. To a thread in a sandbox a file may not be open.
+pub fn ready() -> u64 {
+    // SAFETY: the call takes no more arguments, and changes nothing.
+    if unsafe { libc::prctl(libc::PR_GET_SECCOMP) } != 0 {
+        return 0;
+    }
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let Ok(file) = openat(CWD, c"/proc/thread-self/schedstat", flags, Mode::empty()) else {
+        return 0;
+    };
+    let mut text = [0; 64];
+    let length = rustix::io::read(&file, &mut text).unwrap_or(0);
+    second_number(&text[..length])
+}
+
+/// Of numbers with blanks between them: time on a processor, time without one, and how often.
+fn second_number(text: &[u8]) -> u64 {
+    let word = text.split(|&byte| byte == b' ').nth(1).unwrap_or_default();
+    let digits = word.iter().map(|byte| u64::from(byte.wrapping_sub(b'0')));
+    digits.fold(0, |number, digit| number.wrapping_mul(10).wrapping_add(digit))
 }

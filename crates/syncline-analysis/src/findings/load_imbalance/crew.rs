@@ -1,15 +1,15 @@
 //! Threads with the same start function that lived at the same time, and their work.
 //!
 //! A thread's work is its processor time, or, where threads of the process spend most of
-//! their time with neither that nor a recorded wait, the time that it did not wait: then they
-//! sleep, wait for devices, or for a processor that others have.
+//! their time with neither that nor a recorded wait nor waiting for a processor, the time that it
+//! did not wait: then they sleep, or wait for devices.
 
 use std::collections::BTreeMap;
 
 use crate::model::{Group, Process, Thread};
 
-/// The least share of the time not waited that must be processor time for that to be the
-/// measure of work.
+/// The least share of the time worked that must be processor time for that to be the measure of
+/// work.
 const ON_CPU: f64 = 0.5;
 
 /// Threads with the same start function that were created at the same place and lived at the
@@ -21,8 +21,8 @@ pub struct Crew {
     pub threads: Vec<usize>,
     /// Work of each of them, in seconds.
     pub work: Vec<f64>,
-    /// Whether that is the time they did not wait: what they sleep, and what they wait for a
-    /// processor, is in it.
+    /// Whether that is the time they did not wait: what they sleep is in it, and what they wait for
+    /// a processor where the kernel doesn't say that.
     pub inexact: bool,
     /// Seconds of each of them that it did not wait.
     pub active: Vec<f64>,
@@ -58,17 +58,6 @@ impl Crew {
     }
 }
 
-/// Seconds that a thread did not wait.
-fn active(thread: &Thread) -> f64 {
-    let waiting = thread.waiting.locks + thread.waiting.futexes + thread.waiting.events;
-    (thread.seconds - waiting).max(0.0)
-}
-
-/// Seconds that all threads together had a processor, as far as that is known.
-pub fn processor_time(process: &Process) -> f64 {
-    process.threads.iter().map(|thread| thread.cpu.unwrap_or_else(|| active(thread))).sum()
-}
-
 /// All groups of threads. One that comes in several batches, one after the other, is left
 /// out, as are records that stand for several threads.
 pub fn crews(process: &Process) -> Vec<Crew> {
@@ -82,7 +71,7 @@ pub fn crews(process: &Process) -> Vec<Crew> {
     let of_groups = || groups.values().flatten().map(|&place| thread(place));
     let known = of_groups().all(|thread| thread.cpu.is_some());
     let on_cpu: f64 = of_groups().filter_map(|thread| thread.cpu).sum();
-    let by_cpu = known && on_cpu >= ON_CPU * of_groups().map(active).sum::<f64>();
+    let by_cpu = known && on_cpu >= ON_CPU * of_groups().map(Thread::worked).sum::<f64>();
     let mut crews = Vec::new();
     for ((function, _), threads) in &groups {
         let ends = threads.iter().map(|&t| thread(t).started + thread(t).seconds);
@@ -94,11 +83,14 @@ pub fn crews(process: &Process) -> Vec<Crew> {
         if threads.len() < 2 || !together || !single {
             continue;
         }
-        let active: Vec<f64> = threads.iter().map(|&t| active(thread(t))).collect();
-        let cpu = || threads.iter().filter_map(|&t| thread(t).cpu).collect();
+        let active: Vec<f64> = threads.iter().map(|&t| thread(t).active()).collect();
+        let work = |&t: &usize| match thread(t).cpu {
+            Some(cpu) if by_cpu => cpu,
+            _ => thread(t).worked(),
+        };
         crews.push(Crew {
             start_function: (*function).to_owned(),
-            work: if by_cpu { cpu() } else { active.clone() },
+            work: threads.iter().map(work).collect(),
             inexact: known && !by_cpu,
             active,
             lived: last_end - starts().fold(f64::INFINITY, f64::min),

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use super::assignment::{busiest, proportional};
-use super::crew::{Crew, processor_time};
+use super::crew::Crew;
 use super::{FLOOR, TIMES};
 use crate::findings::evidence::{count, seconds, share, times};
 use crate::model::{Category, Finding, Process, Remedy, Rule};
@@ -30,7 +30,7 @@ pub fn unequal(process: &Process, crews: &[Crew]) -> Option<Finding> {
     let work: Vec<f64> = crews.iter().map(|crew| crew.sum()).collect();
     let threads: Vec<usize> = crews.iter().map(|crew| crew.threads.len()).collect();
     let proposed = proportional(&work, threads.iter().sum());
-    let least = processor_time(process) / process.processors.unwrap_or(usize::MAX).max(1) as f64;
+    let least = process.ran() / process.processors.unwrap_or(usize::MAX).max(1) as f64;
     let (before, after) = (busiest(&work, &threads), busiest(&work, &proposed).max(least));
     let gives = |place: usize| proposed[place] < threads[place];
     let waits = (0..crews.len()).filter(|&place| gives(place));
@@ -176,6 +176,21 @@ mod tests {
         assert!(found(&drawn).is_empty(), "37 seconds of work on four processors");
         drawn.processors = Some(5);
         assert_eq!(found(&drawn).len(), 1);
+    }
+
+    /// More threads than processors: while others run, a thread of the slowest stage has none, and
+    /// that is no work of its own.
+    #[test]
+    fn to_wait_for_a_processor_is_no_work() {
+        let stages = [("load", 4, 0.5), ("extract", 4, 0.7), ("rank", 4, 9.9)];
+        let mut drawn = pipeline(&stages);
+        assert_eq!(found(&drawn).len(), 1);
+        drawn.processors = Some(2);
+        for thread in 9..13 {
+            drawn.ready(thread, 8.4);
+        }
+        // Of the twenty seconds of two processors others had nine.
+        assert!(found(&drawn).is_empty(), "11 seconds of work");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use syncline_recording::Primitive;
 
-use super::crew::{Crew, processor_time};
+use super::crew::Crew;
 use super::{FLOOR, TIMES};
 use crate::findings::evidence::{count, seconds, share, times};
 use crate::findings::family::descending;
@@ -25,7 +25,7 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
     let busiest = (0..crew.work.len()).max_by(|&a, &b| crew.work[a].total_cmp(&crew.work[b]))?;
     let mean = crew.sum() / threads;
     let mean_active = crew.active.iter().sum::<f64>() / threads;
-    let least = processor_time(process) / process.processors.unwrap_or(usize::MAX).max(1) as f64;
+    let least = process.ran() / process.processors.unwrap_or(usize::MAX).max(1) as f64;
     let after = mean.max(least);
     // Who sleeps, or waits for a processor that another program has, has no more to do.
     let applies = !crew.inexact

@@ -38,6 +38,9 @@ pub fn cards(process: &Process) -> String {
         card(duration(process.waiting.futexes), "waiting in futexes, which may be locks");
     }
     card(duration(process.waiting.events), "waiting for events, which may be idle");
+    if let Some(text) = words::short_of_processors(process) {
+        card(duration(process.ready()), &format!("ready without a processor: {text}"));
+    }
     let quadrants = &process.lock_quadrants;
     card(count((quadrants.q1 + quadrants.q2) as u64), "contended locks (Q1, Q2)");
     card(count(quadrants.q4 as u64), "busy locks without contention (Q4)");

@@ -45,6 +45,10 @@ pub fn summary(process: &Process, out: &mut impl Write, style: &Style) -> io::Re
         let remark = Paint::Dim.on(&format!("({remark})"), style);
         writeln!(out, "  {title:<22}  {:>10}   {parts} {remark}", duration(seconds))?;
     }
+    if let Some(text) = words::short_of_processors(process) {
+        let seconds = format!("{:>10}", duration(process.ready()));
+        writeln!(out, "  {:<22}  {}   {text}", "ready, no processor", seconds)?;
+    }
     Ok(())
 }
 
