@@ -187,6 +187,23 @@ fn the_children_of_a_shell_script() {
     assert_eq!(assert_one_file_each(&both), 3);
 }
 
+/// What is told of the machine is told of every process that ran on it.
+#[test]
+fn children_had_the_same_processors() {
+    let leaf = Program::compile("spawns.c");
+    let folder = scratch();
+    shell(format!("{} leaf 10; exit 0", leaf.path().display())).recorded_to(folder.path());
+    let mut report = Command::new(syncline());
+    report.args(["report", "--json"]).arg(folder.path().join("recording"));
+    let outcome = run_limited(&mut report, LIMIT);
+    outcome.assert_status(0);
+    let report: serde_json::Value = serde_json::from_slice(&outcome.stdout).expect("JSON");
+    let here = std::thread::available_parallelism().expect("processors").get() as u64;
+    let processes = report["processes"].as_array().expect("processes");
+    assert!(!processes.is_empty());
+    assert!(processes.iter().all(|p| p["processors"] == here), "{here}: {processes:?}");
+}
+
 #[test]
 fn command_lines_are_printed_as_a_shell_takes_them_back() {
     let leaf = Program::compile("spawns.c");

@@ -103,7 +103,7 @@ impl Context<'_> {
             lock_share: if thread_seconds > 0.0 { waiting.locks / thread_seconds } else { 0.0 },
             lock_quadrants: locks.iter().filter_map(|lock| lock.quadrant).collect(),
             site_quadrants: sites.iter().filter_map(|site| site.quadrant).collect(),
-            processors: session.map(|session| session.processors),
+            processors: self.session.map(|session| session.processors),
             findings: Vec::new(),
             locks,
             sites,

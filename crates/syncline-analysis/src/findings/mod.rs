@@ -12,6 +12,7 @@ mod improper_granularity;
 mod improper_primitive;
 mod load_imbalance;
 mod lock_order;
+mod meeting;
 mod over_synchronization;
 mod precedence;
 #[cfg(test)]

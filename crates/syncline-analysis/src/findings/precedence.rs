@@ -15,6 +15,7 @@ const ORDER: &[Rule] = &[
     Rule::AlreadyExclusive,
     Rule::PollingBarrier,
     Rule::PollingTry,
+    Rule::ShortQueue,
     Rule::FutileWakeUps,
     Rule::CondvarForTinyEvents,
     Rule::SleepingHolder,

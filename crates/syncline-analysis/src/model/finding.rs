@@ -51,6 +51,8 @@ pub enum Rule {
     TooLongSection,
     /// Many tiny sections in one function.
     ManyTinySections,
+    /// A queue that is full and empty by turns.
+    ShortQueue,
     /// What the lock protects is atomic already, or excluded already.
     AlreadyExclusive,
     /// The section touches nothing that others can reach.

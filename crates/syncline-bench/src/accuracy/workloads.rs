@@ -139,6 +139,7 @@ mod tests {
         Rule::TooMuchData,
         Rule::TooLongSection,
         Rule::ManyTinySections,
+        Rule::ShortQueue,
         Rule::AlreadyExclusive,
         Rule::LocalDataOnly,
         Rule::SerializedByOuter,

@@ -14,6 +14,7 @@ use crate::findings::family::{
     FEWEST_TAKEN, Family, WAITED_FLOOR, descending, few, mean_held, share_of_run, share_of_work,
     wanted_at_once,
 };
+use crate::findings::meeting;
 use crate::findings::touches::{Touches, movable_calls};
 use crate::model::{Category, Finding, Lock, Process, Remedy, Rule, Section};
 use crate::options::Thresholds;
@@ -45,8 +46,12 @@ const LEFT_UNKNOWN: f64 = 0.5;
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     Family::all(process)
         .iter()
-        .filter_map(|family| Hot::of(process, family, thresholds))
-        .filter_map(|hot| hot.finding())
+        // What a barrier counts can't be split, and all have to come.
+        .filter(|family| meeting::function(process, family).is_none())
+        .filter_map(|family| Some((family, Hot::of(process, family, thresholds)?.finding()?)))
+        // Nor what a queue holds, or else is waited for with the lock let go of.
+        .filter(|(family, found)| found.rule != Rule::TooMuchData || !family.has_condition())
+        .map(|(_, found)| found)
         .collect()
 }
 

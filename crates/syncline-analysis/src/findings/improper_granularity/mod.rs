@@ -1,8 +1,9 @@
 //! Improper granularity: a lock covers too much, or too little at a time (SyncPerf,
-//! section 2.1.2).
+//! section 2.1.2), or a queue holds too little.
 
 mod contended;
 mod many_tiny;
+mod short_queue;
 
 use crate::model::{Finding, Process};
 use crate::options::Thresholds;
@@ -11,5 +12,6 @@ use crate::options::Thresholds;
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let mut findings = contended::find(process, thresholds);
     findings.extend(many_tiny::find(process, thresholds));
+    findings.extend(short_queue::find(process, thresholds));
     findings
 }

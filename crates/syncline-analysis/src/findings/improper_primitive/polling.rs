@@ -7,12 +7,15 @@
 //!
 //! A home-made barrier is a counter under a lock: threads add to it, then look at it under
 //! the same lock until it is complete. The looks are many times as many as the arrivals, and
-//! most of them even get the lock; what shows them is that both stand in one function.
+//! most of them even get the lock; what shows them is that both stand in one function. Another
+//! kind polls for the lock itself, to see whether all have come and to sleep if they have not
+//! (PARSEC's): what shows it is that threads meet there.
 
 use syncline_recording::Class;
 
 use crate::findings::evidence::{count, rate, share, times};
 use crate::findings::family::{FEWEST_TAKEN, Family};
+use crate::findings::meeting;
 use crate::findings::touches::Touches;
 use crate::model::{Category, Finding, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
@@ -20,10 +23,19 @@ use crate::options::Thresholds;
 /// From this share of refused tries on, threads try again rather than do something else:
 /// streamcluster's barrier has 69 %, fluidanimate's 77 % (SyncPerf, Table 2).
 const MOSTLY_REFUSED: f64 = 0.5;
+/// The same where threads meet: they try only to see whether all have come.
+const SOME_REFUSED: f64 = 0.05;
+/// The same of one lock of many.
+const NEARLY_ALL: f64 = 0.9;
 /// From so many looks for each arrival on, threads poll.
 const LOOKS_PER_ARRIVAL: f64 = 4.0;
 /// Seconds that a refused try takes while it is recorded, with the loop around it.
 const REFUSED_TRY: f64 = 20e-9;
+
+const POLLING_BARRIER: &str = "Threads poll a lock until all of them have come";
+const USE_A_BARRIER: &str = "Use a barrier: pthread_barrier_wait, or std::barrier. Where the wait \
+     is shorter than a microsecond and each thread has a processor, an atomic counter that waiters \
+     watch is quicker still.";
 
 /// Places that poll.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
@@ -64,7 +76,7 @@ fn barrier(process: &Process, family: &Family, thresholds: &Thresholds) -> Optio
     (each >= LOOKS_PER_ARRIVAL).then(|| Finding {
         rule: Rule::PollingBarrier,
         category: Category::ImproperPrimitive,
-        title: "Threads poll a lock until all of them have come".to_owned(),
+        title: POLLING_BARRIER.to_owned(),
         place: site.place.clone(),
         sites: vec![number, arrival],
         locks: family.few_locks(),
@@ -74,10 +86,7 @@ fn barrier(process: &Process, family: &Family, thresholds: &Thresholds) -> Optio
             share("tries that were refused", refused(site)),
             count("threads", site.threads as u64),
         ],
-        advice: "Use a barrier: pthread_barrier_wait, or std::barrier. Where the wait is shorter \
-                 than a microsecond and each thread has a processor, an atomic counter that \
-                 waiters watch is quicker still."
-            .to_owned(),
+        advice: USE_A_BARRIER.to_owned(),
         open_question: None,
         remedy: Remedy::Unknown,
         gain: None,
@@ -97,14 +106,23 @@ fn is_look(site: &Site) -> bool {
 }
 
 fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<Finding> {
+    let meeting = meeting::function(process, family);
+    let meets = |site: &Site| {
+        let function = site.frame.map(|frame| process.frames[frame].function.as_str());
+        meeting.is_some() && function == meeting
+    };
     let sites = family.sites.iter().map(|&site| (site, &process.sites[site]));
     let (number, site) = sites
         .filter(|(_, site)| site.op.class() == Class::Try)
         .filter(|(_, site)| site.figures.refused >= FEWEST_TAKEN)
-        .filter(|(_, site)| refused(site) >= MOSTLY_REFUSED && site.locks < site.threads)
+        .filter(|&(number, site)| {
+            meets(site) && refused(site) >= SOME_REFUSED
+                || refused(site) >= MOSTLY_REFUSED
+                    && (site.locks < site.threads || is_at_one_lock(process, number))
+        })
         .max_by_key(|(_, site)| site.figures.refused)?;
     let per_second = looks(site) as f64 / process.seconds;
-    (per_second > thresholds.acquisitions_per_second).then(|| Finding {
+    let polls = Finding {
         rule: Rule::PollingTry,
         category: Category::ImproperPrimitive,
         title: "A try is repeated until it succeeds".to_owned(),
@@ -123,7 +141,28 @@ fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<
         open_question: None,
         remedy: remedy(process, number),
         gain: None,
+    };
+    (per_second > thresholds.acquisitions_per_second).then(|| match meets(site) {
+        true => Finding {
+            rule: Rule::PollingBarrier,
+            title: POLLING_BARRIER.to_owned(),
+            advice: USE_A_BARRIER.to_owned(),
+            sites: [number].into_iter().chain(family.sites.iter().copied()).collect(),
+            remedy: Remedy::Unknown,
+            ..polls
+        },
+        false => polls,
     })
+}
+
+/// Whether the refused tries of a site are mostly of one lock, which is hardly ever got at once: who
+/// goes on to another lock when one is taken does not come back to it so often.
+fn is_at_one_lock(process: &Process, site: usize) -> bool {
+    let uses = process.locks.iter().flat_map(|lock| &lock.sites).filter(|used| used.site == site);
+    let Some(most) = uses.max_by_key(|used| used.refused) else { return false };
+    let tries = (most.calls + most.refused).max(1) as f64;
+    most.refused as f64 >= NEARLY_ALL * tries
+        && most.refused as f64 >= MOSTLY_REFUSED * process.sites[site].figures.refused as f64
 }
 
 /// The processor time of refused tries is to be had where processors are short; elsewhere
@@ -183,6 +222,52 @@ mod tests {
         let mut drawn = tried(16_204.0, 0.766);
         drawn.sites[0].locks = 16;
         assert!(rules(&drawn).is_empty());
+    }
+
+    /// A function that is inlined everywhere takes all locks of memcached 1.4.15.
+    #[test]
+    fn of_many_locks_one_may_be_polled() {
+        let tries = |of_one: u64, of_others: u64| {
+            let mut drawn = process(10.0, 4);
+            drawn.threads("worker", 4, 10.0);
+            let site = drawn.site(Op::MutexTrylock, "mutex_lock at memcached.h:493");
+            let mut all = |name: &str, refused| {
+                let lock = drawn.lock(Primitive::Mutex, name);
+                drawn.uses(lock, site, Use { calls: 10_000, refused, ..Use::default() });
+            };
+            all("cache_lock", of_one);
+            (0..99).for_each(|_| all("item_lock", of_others));
+            rules(&drawn).len()
+        };
+        assert_eq!(tries(2_000_000, 10_000), 1);
+        assert_eq!(tries(80_000, 10_000), 0, "the others have more");
+        assert_eq!(tries(20_000, 100), 0, "two tries for each time");
+    }
+
+    /// Threads that meet at a lock that they try for, which refuses so many.
+    fn meet(refused: u64) -> Vec<(Rule, String)> {
+        let mut drawn = process(10.0, 4);
+        drawn.threads("cluster", 3, 10.0);
+        let lock = drawn.lock(Primitive::Mutex, "barrier");
+        let condition = drawn.lock(Primitive::Condvar, "all_came");
+        let mut uses = |lock, op, line, calls, refused| {
+            let site = drawn.site(op, &format!("meet at barrier.cpp:{line}"));
+            drawn.uses(lock, site, Use { calls, refused, ..Use::default() });
+            drawn.sites[site].threads = 3;
+        };
+        uses(lock, Op::MutexLock, 133, 26_000, 0);
+        uses(lock, Op::MutexTrylock, 185, 13_000, refused);
+        uses(condition, Op::CondWait, 190, 9_000, 0);
+        uses(condition, Op::CondBroadcast, 203, 13_000, 0);
+        rules(&drawn)
+    }
+
+    #[test]
+    fn tries_of_those_who_meet_are_a_barrier_s() {
+        let polling = vec![(Rule::PollingBarrier, "meet at barrier.cpp:185".to_owned())];
+        assert_eq!(meet(32_000), polling);
+        assert_eq!(meet(2_000), polling, "13 %");
+        assert!(meet(100).is_empty());
     }
 
     /// Arrivals at a barrier, and the looks that follow, most of which get the lock.
