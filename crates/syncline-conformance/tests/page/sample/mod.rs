@@ -135,6 +135,7 @@ pub fn thread(index: u32, name: &str, start: Option<&str>, waiting: Waiting) -> 
         seconds: 8.0 - 0.02 * f64::from(index),
         ended: true,
         cpu: Some(8.0 - waiting.locks - waiting.events),
+        ready: None,
         acquisitions: 600_000,
         waiting,
         waited_for: BTreeMap::new(),
