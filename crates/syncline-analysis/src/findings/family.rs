@@ -160,7 +160,7 @@ impl Family<'_> {
     /// of the locks: then they must be mutexes.
     pub fn has_condition(&self) -> bool {
         use syncline_recording::Primitive::Condvar;
-        let function = |site: &Site| Some(&self.process.frames[site.frame?].function);
+        let function = |site: &Site| self.process.function_of(site);
         let takes =
             |name| self.sites.iter().any(|&s| function(&self.process.sites[s]) == Some(name));
         let conditions = self.process.sites.iter().filter(|s| s.op.primitive() == Condvar);

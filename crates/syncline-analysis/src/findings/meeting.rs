@@ -7,7 +7,7 @@
 use syncline_recording::{Class, Op, Primitive};
 
 use super::family::Family;
-use crate::model::{Process, Site};
+use crate::model::Process;
 
 /// How far the arrivals for a broadcast may be from a whole number: the run ends in between.
 const WHOLE: f64 = 0.02;
@@ -17,23 +17,19 @@ pub fn function<'a>(process: &'a Process, family: &Family) -> Option<&'a str> {
     let arrivals = family.sites.iter().map(|&site| &process.sites[site]);
     let arrivals = arrivals.filter(|site| site.op.class() == Class::Acquire && site.threads > 1);
     let main = arrivals.max_by_key(|site| site.figures.calls)?;
-    let here = name(process, main)?;
+    let here = process.function_of(main)?;
     let conditions = process.locks.iter().filter(|lock| lock.primitive == Primitive::Condvar);
     let meets = |condition: &crate::model::Lock| {
         let at = |op: Op| {
             let used = condition.sites.iter().filter(move |used| used.op == op);
             let sites = used.map(|used| (&process.sites[used.site], used.calls));
-            sites.filter(|(site, _)| site.threads > 1 && name(process, site) == Some(here))
+            sites.filter(|(site, _)| site.threads > 1 && process.function_of(site) == Some(here))
         };
         let waits = at(Op::CondWait).next().is_some();
         let mut broadcasts = at(Op::CondBroadcast).map(|(_, calls)| calls);
         waits && broadcasts.any(|calls| is_whole(main.figures.calls, calls, main.threads))
     };
     conditions.into_iter().any(meets).then_some(here)
-}
-
-fn name<'a>(process: &'a Process, site: &Site) -> Option<&'a str> {
-    Some(&process.frames[site.frame?].function)
 }
 
 /// Whether so many arrivals are as many for each round as two threads or more, and not more than

@@ -100,6 +100,11 @@ impl Process {
         self.threads.iter().map(|thread| thread.cpu.unwrap_or_else(|| thread.worked())).sum()
     }
 
+    /// The function that a site is in, if that is known.
+    pub fn function_of(&self, site: &Site) -> Option<&str> {
+        Some(&self.frames[site.frame?].function)
+    }
+
     /// The frames of a stack, the innermost first.
     pub fn frames_of(&self, stack: usize) -> impl Iterator<Item = &Frame> {
         let frames = self.stacks.get(stack).map_or(&[][..], |s| &s.frames);

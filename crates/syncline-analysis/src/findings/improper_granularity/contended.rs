@@ -46,9 +46,9 @@ const LEFT_UNKNOWN: f64 = 0.5;
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     Family::all(process)
         .iter()
-        // What a barrier counts can't be split, and all have to come.
-        .filter(|family| meeting::function(process, family).is_none())
         .filter_map(|family| Some((family, Hot::of(process, family, thresholds)?.finding()?)))
+        // What a barrier counts can't be split, and all have to come.
+        .filter(|(family, _)| meeting::function(process, family).is_none())
         // Nor what a queue holds, or else is waited for with the lock let go of.
         .filter(|(family, found)| found.rule != Rule::TooMuchData || !family.has_condition())
         .map(|(_, found)| found)

@@ -31,7 +31,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
 /// calls first.
 fn together(process: &Process, family: &Family) -> Vec<usize> {
     let main = family.main_site();
-    let function = |site: usize| Some(&process.frames[process.sites[site].frame?].function);
+    let function = |site: usize| process.function_of(&process.sites[site]);
     let equally = |site: usize| {
         let (calls, most) = (process.sites[site].figures.calls as f64, main.figures.calls as f64);
         calls >= (1.0 - EQUALLY) * most

@@ -41,7 +41,11 @@ struct Side {
 /// Queues whose two sides both sleep.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let conditions = process.locks.iter().enumerate();
-    let conditions = conditions.filter(|(_, lock)| lock.primitive == Primitive::Condvar);
+    // Of thousands of conditions, those with fewer waits than a queue would need to be found.
+    let fewest = SLEEPS.start * thresholds.acquisitions_per_second * process.seconds;
+    let conditions = conditions.filter(|(_, lock)| {
+        lock.primitive == Primitive::Condvar && lock.figures.waits as f64 >= fewest
+    });
     let conditions: Vec<(usize, &Lock)> = conditions.collect();
     let mut findings = Vec::new();
     for (place, &full) in conditions.iter().enumerate() {
@@ -53,10 +57,6 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     findings
 }
 
-fn function(process: &Process, site: usize) -> Option<&str> {
-    Some(&process.frames[process.sites[site].frame?].function)
-}
-
 fn uses(lock: &Lock, class: Class) -> impl Iterator<Item = &SiteUse> {
     lock.sites.iter().filter(move |used| used.op.class() == class)
 }
@@ -65,8 +65,9 @@ fn uses(lock: &Lock, class: Class) -> impl Iterator<Item = &SiteUse> {
 /// doesn't wait there.
 fn side(process: &Process, mine: (usize, &Lock), other: (usize, &Lock)) -> Option<Side> {
     let waits = uses(mine.1, Class::Wait).max_by_key(|used| used.calls)?;
-    let here = function(process, waits.site)?;
-    let is_here = |used: &&SiteUse| function(process, used.site) == Some(here);
+    let function = |site: usize| process.function_of(&process.sites[site]);
+    let here = function(waits.site)?;
+    let is_here = |used: &&SiteUse| function(used.site) == Some(here);
     if uses(other.1, Class::Wait).any(|used| is_here(&used)) {
         return None;
     }

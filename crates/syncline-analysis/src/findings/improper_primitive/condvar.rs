@@ -50,7 +50,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
 
 /// Whether a lock of this family is taken in the function of a site.
 fn takes_in(process: &Process, family: &Family, site: &Site) -> bool {
-    let function = |site: &Site| Some(&process.frames[site.frame?].function);
+    let function = |site: &Site| process.function_of(site);
     function(site).is_some()
         && family.sites.iter().any(|&taken| function(&process.sites[taken]) == function(site))
 }

@@ -56,7 +56,7 @@ fn refused(site: &Site) -> f64 {
 }
 
 fn barrier(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<Finding> {
-    let function = |site: &Site| Some(&process.frames[site.frame?].function);
+    let function = |site: &Site| process.function_of(site);
     let sites = || family.sites.iter().map(|&site| (site, &process.sites[site]));
     let (number, site) = sites()
         .filter(|(_, site)| is_look(site))
@@ -106,11 +106,10 @@ fn is_look(site: &Site) -> bool {
 }
 
 fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<Finding> {
+    let is_try = |&&site: &&usize| process.sites[site].op.class() == Class::Try;
+    family.sites.iter().find(is_try)?;
     let meeting = meeting::function(process, family);
-    let meets = |site: &Site| {
-        let function = site.frame.map(|frame| process.frames[frame].function.as_str());
-        meeting.is_some() && function == meeting
-    };
+    let meets = |site: &Site| meeting.is_some() && process.function_of(site) == meeting;
     let sites = family.sites.iter().map(|&site| (site, &process.sites[site]));
     let (number, site) = sites
         .filter(|(_, site)| site.op.class() == Class::Try)
