@@ -41,7 +41,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         let often = waits > thresholds.acquisitions_per_second * process.seconds;
         let short = waited < LONGEST_WAIT * waits;
         let seldom = waits < LEAST_RATE * process.seconds;
-        let futexes = of_site(process, number);
+        let futexes: Vec<&Lock> =
+            of_site(process, number).map(|futex| &process.locks[futex]).collect();
         let spread = futexes.len() > site.threads
             && futexes.iter().all(|futex| waited_here(futex, number) <= least);
         !spread && (often && short || !seldom && wake_each_other(&futexes, process, number))
@@ -50,9 +51,10 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
 }
 
 /// The futexes that are waited in at a site.
-fn of_site(process: &Process, number: usize) -> Vec<&Lock> {
-    let used_here = |lock: &&Lock| lock.sites.iter().any(|used| used.site == number);
-    process.locks.iter().filter(used_here).collect()
+fn of_site(process: &Process, number: usize) -> impl Iterator<Item = usize> {
+    let used_here =
+        move |&lock: &usize| process.locks[lock].sites.iter().any(|used| used.site == number);
+    (0..process.locks.len()).filter(used_here)
 }
 
 /// Seconds that are waited in one of them at the site.
@@ -72,8 +74,7 @@ fn wake_each_other(futexes: &[&Lock], process: &Process, number: usize) -> bool 
 fn finding(process: &Process, number: usize) -> Finding {
     let site = &process.sites[number];
     let figures = &site.figures;
-    let used_here = |&lock: &usize| process.locks[lock].sites.iter().any(|u| u.site == number);
-    let locks: Vec<usize> = (0..process.locks.len()).filter(used_here).collect();
+    let locks: Vec<usize> = of_site(process, number).collect();
     Finding {
         rule: Rule::BusyFutex,
         category: Category::ImproperGranularity,

@@ -40,6 +40,10 @@ pub const WAITED_FLOOR: f64 = 0.005;
 /// Waits, and tries refused, that there must be before a share of them means anything.
 pub const FEWEST_TAKEN: u64 = 10;
 
+/// Seconds of processor time that a sleep and its wake-up take: two system calls and two
+/// context switches.
+pub const WAKE_UP: f64 = 5e-6;
+
 /// Locks that are taken at the same places.
 pub struct Family<'a> {
     process: &'a Process,

@@ -10,16 +10,13 @@
 use syncline_recording::{Op, Primitive};
 
 use crate::findings::evidence::{count, rate, share, times};
-use crate::findings::family::few;
+use crate::findings::family::{WAKE_UP, few};
 use crate::model::{Category, Finding, Lock, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
 /// The least share of the wake-ups of a condition that find nothing to do. A few come from
 /// threads that were faster, and can't be helped.
 const FUTILE: f64 = 0.5;
-/// Seconds of processor time that a wake-up and going back to sleep take: two system calls
-/// and two context switches.
-const WAKE_UP: f64 = 5e-6;
 /// Seconds that a system call takes which finds nobody to wake.
 const WAKE_NOBODY: f64 = 0.3e-6;
 /// The least share of the run time that wake-ups for nothing must take. Where a queue is filled

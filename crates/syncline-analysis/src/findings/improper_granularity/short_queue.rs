@@ -13,12 +13,10 @@ use std::ops::Range;
 use syncline_recording::{Class, Primitive};
 
 use crate::findings::evidence::{count, rate, share};
+use crate::findings::family::WAKE_UP;
 use crate::model::{Category, Finding, Lock, Process, Remedy, Rule, SiteUse};
 use crate::options::Thresholds;
 
-/// Seconds of processor time that a sleep and its wake-up take: two system calls and two context
-/// switches.
-const WAKE_UP: f64 = 5e-6;
 /// The least share of the run time that these take.
 const FLOOR: f64 = 0.02;
 /// For so many of the elements each side sleeps. Below, a short queue is no matter; above, it is an

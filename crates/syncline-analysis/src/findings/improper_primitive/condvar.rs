@@ -11,13 +11,10 @@ use std::collections::BTreeMap;
 use syncline_recording::{Class, Primitive};
 
 use crate::findings::evidence::{count, rate, seconds, share};
-use crate::findings::family::Family;
+use crate::findings::family::{Family, WAKE_UP};
 use crate::model::{Category, Finding, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
-/// Seconds of processor time that a sleep and its wake-up take: two system calls and two
-/// context switches.
-const WAKE_UP: f64 = 5e-6;
 /// The least share of the run time that such wake-ups take.
 const FLOOR: f64 = 0.01;
 /// Waits that are shorter on the average are short: threads are woken later than this where
