@@ -124,6 +124,8 @@ impl Live {
         let mut symbols = known.unwrap_or_else(|| Symbols::new(&file.modules, &self.library));
         let waiting = waiting(file);
         let mut locks = rates(&changes.unwrap_or_default(), &waiting, seconds, file);
+        let named = locks.iter().take(Self::NAMED);
+        symbols.read_wrappers(named.map(|(_, stack)| file.stack(*stack)));
         for (lock, stack) in locks.iter_mut().take(Self::NAMED) {
             lock.name = symbols.variable(lock.address).unwrap_or_else(|| lock.name.clone());
             lock.place = place(&mut symbols, file.stack(*stack));

@@ -449,8 +449,11 @@ pub struct WaitRecord {
     pub held_slept: u64,
     /// How often its processor was taken from it in those holds.
     pub held_preempted: u64,
-    /// Not used.
-    pub reserved: [u64; 2],
+    /// Ticks between refused tries of the thread that followed each other within 5 microseconds:
+    /// it did nothing but try.
+    pub spun_ticks: u64,
+    /// When the last try was refused.
+    pub refused_at: u64,
     /// Waits by length; see [`bucket`].
     pub histogram: [u32; BUCKETS],
     /// Holders that were waited for.

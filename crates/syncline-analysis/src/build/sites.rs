@@ -1,7 +1,7 @@
 //! Call sites, added up over locks, threads and the ways to get there.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use syncline_recording::Op;
 
@@ -22,7 +22,8 @@ struct Sum {
     op: Op,
     tally: Tally,
     locks: HashSet<u64>,
-    threads: HashSet<usize>,
+    /// The calls of each thread.
+    threads: BTreeMap<usize, u64>,
     /// By stack.
     stacks: HashMap<usize, WaySum>,
 }
@@ -51,7 +52,7 @@ impl Sites {
                 op,
                 tally: Tally::default(),
                 locks: HashSet::new(),
-                threads: HashSet::new(),
+                threads: BTreeMap::new(),
                 stacks: HashMap::new(),
             });
             self.sites.len() - 1
@@ -59,7 +60,8 @@ impl Sites {
         let site = &mut self.sites[number];
         site.tally.add(tally);
         site.locks.insert(lock);
-        site.threads.insert(thread);
+        let calls = site.threads.entry(thread).or_default();
+        *calls = calls.saturating_add(tally.calls);
         let way = site.stacks.entry(stack).or_default();
         way.waited = way.waited.saturating_add(tally.waited);
         way.calls = way.calls.saturating_add(tally.calls);
@@ -115,6 +117,7 @@ impl Sum {
             stacks: ways.into_iter().map(|(stack, _)| stack).collect(),
             locks: self.locks.len(),
             threads: self.threads.len(),
+            by_thread: self.threads.into_iter().collect(),
             quadrant: takes_lock(self.op)
                 .then(|| Quadrant::of(figures.contention, figures.calls_per_second, thresholds)),
             figures,

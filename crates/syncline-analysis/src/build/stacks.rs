@@ -2,6 +2,7 @@
 //! stack could not be kept.
 
 use std::collections::HashMap;
+use std::slice;
 
 use syncline_recording::layout::{STACK_BROKEN, STACK_CUT};
 use syncline_recording::{ProcessFile, Row};
@@ -26,6 +27,10 @@ impl Stacks {
         mut symbols: Symbols,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Stacks {
+        let rows = file.threads.iter().flat_map(|thread| &thread.rows);
+        let alone = rows.filter(|row| row.counts.stack == 0).map(|row| slice::from_ref(&row.counts.ret));
+        let recorded = (1..file.stacks.len()).map(|number| file.stack(number as u32));
+        symbols.read_wrappers(recorded.chain(alone));
         let mut stacks = vec![Stack::default()];
         for (number, record) in file.stacks.iter().enumerate().skip(1) {
             if number % Self::STEP == 1 {

@@ -58,6 +58,8 @@ pub struct Tally {
     pub timeouts: u64,
     /// As in [`Figures`].
     pub refused: u64,
+    /// In ticks.
+    pub spun: u64,
     /// As in [`Figures`].
     pub unfinished: u64,
     /// Calls that wanted a lock, whether they got it or not.
@@ -94,6 +96,7 @@ impl Tally {
             tally.waits = waits.waits;
             tally.timeouts = waits.timeouts;
             tally.refused = waits.refused;
+            tally.spun = waits.spun_ticks;
             tally.waited = waits.ticks;
             tally.waited_max = waits.max;
             tally.held_max = waits.held_max;
@@ -141,6 +144,7 @@ impl Tally {
             (&mut self.waits, other.waits),
             (&mut self.timeouts, other.timeouts),
             (&mut self.refused, other.refused),
+            (&mut self.spun, other.spun),
             (&mut self.unfinished, other.unfinished),
             (&mut self.wanted, other.wanted),
             (&mut self.found_taken, other.found_taken),
@@ -174,6 +178,7 @@ impl Tally {
             waits: self.waits,
             timeouts: self.timeouts,
             refused: self.refused,
+            spun: clock.seconds(self.spun),
             unfinished: self.unfinished,
             contention: share(self.found_taken, self.wanted),
             calls_per_second: if run > 0.0 { self.calls as f64 / run } else { 0.0 },

@@ -7,7 +7,7 @@
 //! alone (1,000 acquisitions a second) would blame locks that cost a thousandth of a percent.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use syncline_recording::Op;
 
@@ -39,6 +39,10 @@ pub const UNSURE_COST_FLOOR: f64 = 0.01;
 pub const WAITED_FLOOR: f64 = 0.005;
 /// Waits, and tries refused, that there must be before a share of them means anything.
 pub const FEWEST_TAKEN: u64 = 10;
+
+/// From this share of the acquisitions on that are in functions which wait for a condition or
+/// signal it, a lock is the condition's.
+const OF_CONDITION: f64 = 0.1;
 
 /// Seconds of processor time that a sleep and its wake-up take: two system calls and two
 /// context switches.
@@ -163,12 +167,26 @@ impl Family<'_> {
     /// Whether a condition variable is waited for or signalled in a function that takes one
     /// of the locks: then they must be mutexes.
     pub fn has_condition(&self) -> bool {
+        self.at_conditions() > 0
+    }
+
+    /// Whether it is what the locks are for: a queue's, whose sides wait for each other.
+    pub fn is_of_condition(&self) -> bool {
+        self.at_conditions() as f64 >= OF_CONDITION * self.calls() as f64
+    }
+
+    /// The acquisitions in functions that wait for condition variables, or signal them.
+    fn at_conditions(&self) -> u64 {
         use syncline_recording::Primitive::Condvar;
-        let function = |site: &Site| self.process.function_of(site);
-        let takes =
-            |name| self.sites.iter().any(|&s| function(&self.process.sites[s]) == Some(name));
-        let conditions = self.process.sites.iter().filter(|s| s.op.primitive() == Condvar);
-        conditions.filter_map(function).any(takes)
+        let all = self.process.sites.iter();
+        let conditions = all.filter(|site| site.op.primitive() == Condvar);
+        let functions: HashSet<&str> =
+            conditions.filter_map(|site| self.process.function_of(site)).collect();
+        let sites = self.sites.iter().map(|&site| &self.process.sites[site]);
+        let there = sites.filter(|&site| {
+            self.process.function_of(site).is_some_and(|function| functions.contains(function))
+        });
+        there.map(|site| site.figures.calls).sum()
     }
 }
 

@@ -21,6 +21,7 @@ const ORDER: &[Rule] = &[
     Rule::SleepingHolder,
     Rule::ManyTinySections,
     Rule::AtomicInstead,
+    Rule::LookUnderLock,
     Rule::ReadersExcludeEachOther,
     Rule::AsymmetricContention,
     Rule::TooMuchData,

@@ -36,6 +36,8 @@ pub struct Use {
     pub waits: u64,
     /// Tries that were refused.
     pub refused: u64,
+    /// In seconds.
+    pub spun: f64,
     /// Waits that ran out of time.
     pub timeouts: u64,
     /// Seconds waited.
@@ -171,6 +173,7 @@ impl Drawn {
             ways: Vec::new(),
             locks: 0,
             threads,
+            by_thread: Vec::new(),
             figures: Figures::default(),
             quadrant: None,
             section: None,
@@ -278,6 +281,7 @@ fn add(figures: &mut Figures, done: &Use, op: Op, seconds: f64) {
     figures.calls += done.calls;
     figures.waits += done.waits;
     figures.refused += done.refused;
+    figures.spun += done.spun;
     figures.timeouts += done.timeouts;
     figures.waited += done.waited;
     figures.held += done.held;

@@ -61,6 +61,9 @@ pub struct Figures {
     pub timeouts: u64,
     /// Try operations that were refused.
     pub refused: u64,
+    /// Seconds that threads did little but try, and were refused: between refused tries of a thread
+    /// that came within 5 microseconds. It is not part of `waited`.
+    pub spun: f64,
     /// Waits that had not ended when the recording did.
     pub unfinished: u64,
     /// Of all calls that wanted a lock, the share that found it taken: they had to wait or

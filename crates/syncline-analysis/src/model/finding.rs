@@ -35,6 +35,8 @@ pub enum Rule {
     AtomicInstead,
     /// A section of a few instructions under a lock that may sleep: a spinlock is cheaper.
     SpinlockInstead,
+    /// Sections that only look at a few words, most of all that are entered.
+    LookUnderLock,
     /// Sections that only read, under a lock for one at a time.
     ReadersExcludeEachOther,
     /// A lock for readers and writers that only writers take.

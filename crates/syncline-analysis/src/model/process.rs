@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::symbols::place::wraps_locks;
+
 use super::{
     Blocking, Finding, Frame, Lock, Module, Nesting, Note, QuadrantCounts, Site, Stack, Thread,
     Timeline, Waiting,
@@ -100,9 +102,21 @@ impl Process {
         self.threads.iter().map(|thread| thread.cpu.unwrap_or_else(|| thread.worked())).sum()
     }
 
+    /// Seconds that threads did little but try for locks that were taken.
+    pub fn spun(&self) -> f64 {
+        self.sites.iter().map(|site| site.figures.spun).sum()
+    }
+
     /// The function that a site is in, if that is known.
     pub fn function_of(&self, site: &Site) -> Option<&str> {
         Some(&self.frames[site.frame?].function)
+    }
+
+    /// Where the program's own code calls the lock's function, also if that is a function that takes
+    /// the lock for the site's.
+    pub fn call_of(&self, site: &Site) -> Option<usize> {
+        let frames = &self.stacks.get(*site.stacks.first()?)?.frames;
+        frames.iter().copied().find(|&frame| !wraps_locks(&self.frames[frame], &self.modules))
     }
 
     /// The frames of a stack, the innermost first.

@@ -27,6 +27,10 @@ pub struct Site {
     pub locks: usize,
     /// Threads that came here.
     pub threads: usize,
+    /// The calls of each of them, which are places in [`super::Process::threads`]. Not part of the
+    /// JSON report.
+    #[serde(skip)]
+    pub by_thread: Vec<(usize, u64)>,
     /// What was done here.
     pub figures: Figures,
     /// Where it stands by contention and acquisitions; none if it takes no lock.

@@ -1,5 +1,6 @@
 //! The instructions of a file, and what their calls lead to.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::File;
 use std::ops::Range;
@@ -11,6 +12,7 @@ use object::{
     RelocationFlags, RelocationTarget, SectionFlags, SectionKind,
 };
 
+use super::effects::Known;
 use crate::symbols::demangle::demangle;
 
 /// The relocations that fill a slot with an address: variables, and functions.
@@ -29,6 +31,8 @@ pub struct Code<'a> {
     /// Ranges that are never written.
     constants: Vec<Range<u64>>,
     unwind: Option<Unwind<'a>>,
+    /// What its functions do to locks, of those that were read.
+    pub effects: RefCell<Known>,
 }
 
 struct Unwind<'a> {
@@ -50,6 +54,7 @@ impl<'a> Code<'a> {
             bound: bound(file),
             constants: constants(file),
             unwind: unwind(file),
+            effects: RefCell::default(),
         })
     }
 

@@ -1,6 +1,6 @@
 //! What the instructions of a section do, added up.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess};
 
@@ -25,13 +25,13 @@ pub fn count(
     values: &mut Values,
 ) -> (Section, BTreeSet<u64>) {
     let mut section = Section {
-        complete: ways.released > 0 && !ways.lost,
+        complete: ways.released > 0 && ways.returned == 0 && !ways.lost,
         loops: loops(&ways),
         calls: ways.calls.iter().cloned().collect(),
         ..Section::default()
     };
     let mut infos = InstructionInfoFactory::new();
-    let mut words = BTreeSet::new();
+    let mut words: BTreeMap<Value, Word> = BTreeMap::new();
     let mut of_file = BTreeSet::new();
     let mut told_apart = true;
     let mut seen = BTreeSet::new();
@@ -54,7 +54,9 @@ pub fn count(
             access = both(access, memory.access());
             let varies = section.loops && values.varies(address);
             told_apart &= !repeats && !varies;
-            words.insert(address);
+            let word = words.entry(address).or_default();
+            word.written |= writes(memory.access());
+            word.held = Some(state.load(address, values));
             if address.known().is_some() || address.offset >= LARGEST_FIELD {
                 of_file.insert(address.offset as u64);
             }
@@ -67,8 +69,28 @@ pub fn count(
             add(&mut section, &instruction, access);
         }
     }
-    section.words = told_apart.then_some(words.len());
+    let data = words.iter().filter(|(address, word)| !word.only_leads(**address, &words, values));
+    section.words = told_apart.then_some(data.count());
     (section, of_file)
+}
+
+/// A word of memory that a section reads or writes.
+#[derive(Default)]
+struct Word {
+    written: bool,
+    /// What was read there.
+    held: Option<Value>,
+}
+
+impl Word {
+    /// Whether it is a variable that is only read to find another word: the pointer to a table, or
+    /// an index into it.
+    fn only_leads(&self, at: Value, words: &BTreeMap<Value, Word>, values: &Values) -> bool {
+        let Some(held) = self.held.filter(|_| !self.written && at.known().is_some()) else {
+            return false;
+        };
+        words.keys().any(|&address| address != at && values.comes_from(address, held))
+    }
 }
 
 fn add(section: &mut Section, instruction: &Instruction, access: OpAccess) {

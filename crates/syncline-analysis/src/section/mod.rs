@@ -6,15 +6,20 @@
 //! others can reach, and which functions are called. That tells a counter that an atomic would
 //! do from a section that computes, and one that only reads from one that writes.
 //!
-//! What is not followed: calls (their names are kept), jumps through tables, exceptions, and
+//! What is not followed: calls (their names are kept; of own functions it is read what they do to
+//! locks, `effects`), jumps through tables, exceptions, and
 //! what a function leaves to its caller. Such a section is not `complete`. A branch on the
 //! outcome of the acquisition is taken as it is when the lock was got, and one on a condition
 //! under which the lock was taken as it was then: `if (shared) lock(); ... if (shared) unlock();`.
+//!
+//! The same ways tell which functions take a lock for their callers (`held`).
 //!
 //! Only the busiest sites are read, of files for x86-64 that are those of the recording.
 
 mod code;
 mod count;
+mod effects;
+pub mod held;
 mod names;
 mod state;
 mod step;
@@ -56,6 +61,11 @@ pub fn fill(sites: &mut [Site], stacks: &[Stack], symbols: &mut Symbols) {
             sites[site].section = read.get(&key).cloned().flatten();
         }
     }
+}
+
+/// Whether a function that a section calls only takes or releases a lock, by its name.
+pub fn takes_or_releases(call: &str) -> bool {
+    matches!(names::effect(call), names::Effect::Acquire | names::Effect::Release)
 }
 
 fn is_try(site: &Site) -> bool {

@@ -90,6 +90,14 @@ pub fn is_guard_begin(name: &str) -> bool {
     last == class && names_a_guard(last)
 }
 
+/// Whether it waits for a condition, and has the lock when it returns.
+pub fn waits_with_lock(name: &str) -> bool {
+    let (class, last) = last_parts(name);
+    let c = ["cond_wait", "cond_timedwait", "cond_clockwait", "cnd_wait", "cnd_timedwait"];
+    c.iter().any(|function| last.ends_with(function))
+        || class.starts_with("condition_variable") && last.starts_with("wait")
+}
+
 /// What a try or an acquisition returns when it succeeds; none if it returns nothing.
 pub fn success(name: &str, tries: bool) -> Option<i64> {
     let zero = ["pthread_", "mtx_", "apr_", "uv_"].iter().any(|start| name.starts_with(start));

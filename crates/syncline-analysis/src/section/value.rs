@@ -155,6 +155,22 @@ impl Values {
         matches!(value.base, Base::Some(number) if self.varying[number as usize])
     }
 
+    /// Whether a value is, or was computed from, what another one starts from.
+    pub fn comes_from(&self, value: Value, from: Value) -> bool {
+        let Base::Some(number) = value.base else { return false };
+        if value.base == from.base {
+            return true;
+        }
+        let origin = self.numbers.iter().find(|(_, known)| **known == number);
+        match origin.map(|((_, origin), _)| origin) {
+            Some(Origin::Load(address)) => self.comes_from(*address, from),
+            Some(Origin::Computed(_, inputs)) => {
+                inputs.iter().any(|&input| self.comes_from(input, from))
+            }
+            _ => false,
+        }
+    }
+
     /// Whether it depends on memory that others can reach.
     pub fn is_shared(&self, value: Value) -> bool {
         matches!(value.base, Base::Some(number) if self.shared[number as usize])

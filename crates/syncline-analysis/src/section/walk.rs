@@ -10,6 +10,7 @@ use std::ops::Range;
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic};
 
 use super::code::{Code, Namer, slot};
+use super::effects;
 use super::names::{Effect, effect};
 use super::state::{FRAME, RAX, RDI, State};
 use super::value::{Base, Value, Values};
@@ -21,6 +22,8 @@ const POINTS: usize = 1024;
 const POINTS_BEFORE: usize = 4096;
 /// Locks taken on one way beyond the first.
 const NESTED: u8 = 8;
+/// What is called where that is not known.
+pub const UNKNOWN: &str = "an unknown function";
 
 /// Follows ways through one function.
 pub struct Walker<'a, 'b> {
@@ -129,7 +132,7 @@ impl<'a, 'b> Walker<'a, 'b> {
             }
             FlowControl::IndirectBranch => {
                 let name = self.callee(i);
-                self.leave((at, nested), name, state, acquisition, ways);
+                self.leave((at, nested), i, name, state, acquisition, ways);
                 Vec::new()
             }
             FlowControl::Call | FlowControl::IndirectCall if i.mnemonic() == Mnemonic::Syscall => {
@@ -141,9 +144,8 @@ impl<'a, 'b> Walker<'a, 'b> {
                 let name = self.callee(i);
                 self.call((at, nested), i, name, state, acquisition, ways).into_iter().collect()
             }
-            // Returned with the lock held.
             FlowControl::Return => {
-                ways.lost |= acquisition.is_some();
+                ways.returned += usize::from(acquisition.is_some());
                 Vec::new()
             }
             // A trap: the program ends here.
@@ -178,7 +180,7 @@ impl<'a, 'b> Walker<'a, 'b> {
         if part {
             return Some((target, nested));
         }
-        self.leave((at, nested), name, state, acquisition, ways);
+        self.leave((at, nested), i, name, state, acquisition, ways);
         None
     }
 
@@ -186,20 +188,26 @@ impl<'a, 'b> Walker<'a, 'b> {
     fn leave(
         &mut self,
         (at, nested): Point,
+        i: &Instruction,
         name: Option<String>,
         state: &State,
         acquisition: Option<&Acquisition>,
         ways: &mut Ways,
     ) {
         let Some(acquisition) = acquisition else { return };
-        let name = name.unwrap_or_default();
-        match effect(&name) {
+        let Some(name) = name else {
+            ways.lost = true;
+            return;
+        };
+        match self.effect(i, &name) {
             Effect::Release if acquisition.ends(&name, state.register(RDI), nested) => {
                 ways.ends.insert(at);
                 ways.released += 1;
             }
             Effect::NoReturn => {}
-            _ => ways.lost = true,
+            // What is called last returns for this one.
+            Effect::Other => ways.returned += 1,
+            Effect::Release | Effect::Acquire => ways.lost = true,
         }
     }
 
@@ -213,10 +221,10 @@ impl<'a, 'b> Walker<'a, 'b> {
         acquisition: Option<&Acquisition>,
         ways: &mut Ways,
     ) -> Option<Point> {
-        let name = name.unwrap_or_else(|| "an unknown function".to_owned());
+        let name = name.unwrap_or_else(|| UNKNOWN.to_owned());
         let argument = state.register(RDI);
         let mut depth = nested;
-        match (effect(&name), acquisition) {
+        match (self.effect(i, &name), acquisition) {
             (Effect::NoReturn, _) => return None,
             (Effect::Release, Some(acquisition)) => {
                 if acquisition.ends(&name, argument, nested) {
@@ -238,6 +246,14 @@ impl<'a, 'b> Walker<'a, 'b> {
         // A function that doesn't come back may be called last.
         let inside = self.function.contains(&i.next_ip()) || !self.function.contains(&at);
         inside.then_some((i.next_ip(), depth))
+    }
+
+    /// What the function of this name does to locks, that is called or jumped to.
+    fn effect(&mut self, i: &Instruction, name: &str) -> Effect {
+        match effect(name) {
+            Effect::Other => effects::of_call(self.code, self.namer, i),
+            named => named,
+        }
     }
 
     /// The name of the function that is called or jumped to.

@@ -26,7 +26,9 @@ pub struct Ways {
     pub calls: BTreeSet<String>,
     /// Ways that end with the release.
     pub released: usize,
-    /// Whether a way was lost, or ends without the release.
+    /// Ways on which the function returns with the lock held.
+    pub returned: usize,
+    /// Whether a way was lost.
     pub lost: bool,
 }
 

@@ -28,6 +28,9 @@ pub struct Image {
     looked_up: Cell<usize>,
     /// Critical sections that were read already.
     pub sections: RefCell<HashMap<Acquired, Option<Section>>>,
+    /// How many of the innermost frames at an acquisition's return address took the lock for their
+    /// caller, where that was looked at.
+    pub returned: RefCell<HashMap<u64, usize>>,
 }
 
 /// The address behind an acquisition, and whether that is a try.
@@ -86,6 +89,7 @@ impl Image {
             found: RefCell::default(),
             looked_up: Cell::new(0),
             sections: RefCell::default(),
+            returned: RefCell::default(),
         }
     }
 

@@ -11,17 +11,21 @@ pub mod library;
 pub mod place;
 mod table;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use syncline_recording::layout::ModuleRecord;
 
 use crate::model::{Frame, Module, Stack, SymbolSource};
+use crate::section::held;
 use image::Image;
 use library::Library;
 
 /// Bytes that processors move between their caches at a time.
 pub const CACHE_LINE: u64 = 64;
+
+/// How many functions, one in the other, may take a lock for their callers.
+const LEVELS: usize = 5;
 
 /// The names of one process.
 pub struct Symbols {
@@ -65,9 +69,57 @@ impl Symbols {
             frames_at.push(found.len());
             frames.extend_from_slice(found);
         }
-        let names = frames.iter().map(|&f: &usize| &self.frames[f]);
-        let place = place::users_own(names, &self.modules).map(|place| frames[place]);
+        let place = self.shown(addresses).map(|(_, frame)| frame);
         Stack { addresses: addresses.to_vec(), frames, frames_at, place, cut: false, broken: false }
+    }
+
+    /// Finds out which functions on these stacks took their lock for a caller, so that
+    /// [`Symbols::stack`] knows the places. That is read from the program's instructions, for many
+    /// stacks at a time.
+    pub fn read_wrappers<'a>(&mut self, stacks: impl Iterator<Item = &'a [u64]>) {
+        let mut open: BTreeSet<&[u64]> = stacks.collect();
+        for _ in 0..LEVELS {
+            let mut calls: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
+            open.retain(|stack| {
+                let Some((m, at)) = self.shown(stack).and_then(|(call, _)| self.call_in_file(call))
+                else {
+                    return false;
+                };
+                let new = !self.image(m).returned.borrow().contains_key(&at);
+                if new {
+                    calls.entry(m).or_default().insert(at);
+                }
+                new
+            });
+            for (m, calls) in calls {
+                held::look(&self.image_of(m), &calls);
+            }
+        }
+    }
+
+    /// The frame to show for a stack, by the rule of `place`, and the return address that it is of.
+    fn shown(&mut self, addresses: &[u64]) -> Option<(u64, usize)> {
+        let mut frames = Vec::new();
+        for &address in addresses {
+            let returned = self.returned(address);
+            let here = self.frames_at(address).iter().enumerate();
+            frames.extend(here.map(|(n, &frame)| (address, frame, n < returned)));
+        }
+        let names = frames.iter().map(|&(_, frame, returned)| (&self.frames[frame], returned));
+        let (address, frame, _) = frames[place::users_own(names, &self.modules)?];
+        Some((address, frame))
+    }
+
+    /// How many of the frames of a return address took a lock for their callers.
+    fn returned(&mut self, address: u64) -> usize {
+        let Some((m, at)) = self.call_in_file(address) else { return 0 };
+        self.image(m).returned.borrow().get(&at).copied().unwrap_or(0)
+    }
+
+    /// The module of the call that returns to an address, and the return address in its file.
+    fn call_in_file(&self, address: u64) -> Option<(usize, u64)> {
+        let m = self.module_of(address.saturating_sub(1))?;
+        Some((m, address.wrapping_sub(self.modules[m].bias)))
     }
 
     /// The function that starts at this address, without its arguments.
@@ -117,8 +169,7 @@ impl Symbols {
         let place = stack.place?;
         let mut addresses = stack.addresses.iter();
         let address = *addresses.find(|&&address| self.frames_at(address).contains(&place))?;
-        let m = self.module_of(address.saturating_sub(1))?;
-        Some((m, address.wrapping_sub(self.modules[m].bias)))
+        self.call_in_file(address)
     }
 
     /// The files of modules that names were asked of, and that are another build now or gone since

@@ -1,10 +1,14 @@
 //! Which frame of a stack to show for it.
 //!
 //! A program seldom calls `pthread_mutex_lock` itself: `std::lock_guard` does, or
-//! `g_mutex_lock`, or Rust's standard library. The line that the user can change is further
-//! out. So the rule: *the innermost frame that is not in a library which is known to wrap
-//! locks*; and if all frames are, the innermost. The lists below name those libraries by
-//! their source files, by their functions, and by the files that they are shipped as.
+//! `g_mutex_lock`, or Rust's standard library, or a function of its own that takes the lock for
+//! its caller. The line that the user can change is further out. So the rule: *the innermost
+//! frame that neither is in a library which is known to wrap locks, nor took the lock for its
+//! caller*; if all frames are such, the outermost of the program's own, or else the innermost.
+//!
+//! Who took a lock for its caller is read from the program's instructions (`section::held`). The
+//! lists below name the libraries, which often can't be read, by their source files, by their
+//! functions, and by the files that they are shipped as.
 
 use crate::model::{Frame, Module};
 
@@ -65,16 +69,23 @@ pub const LIBRARIES: [&str; 7] = [
     "libsyncline_preload.so",
 ];
 
-/// The position of the frame to show; none if there is no frame.
-pub fn users_own<'a>(frames: impl Iterator<Item = &'a Frame>, modules: &[Module]) -> Option<usize> {
-    let mut any = false;
-    for (position, frame) in frames.enumerate() {
-        any = true;
-        if !wraps_locks(frame, modules) {
+/// The position of the frame to show; none if there is no frame. With each frame comes whether it
+/// took the lock for its caller.
+pub fn users_own<'a>(
+    frames: impl Iterator<Item = (&'a Frame, bool)>,
+    modules: &[Module],
+) -> Option<usize> {
+    let mut last_resort = None;
+    for (position, (frame, took_for_caller)) in frames.enumerate() {
+        if wraps_locks(frame, modules) {
+            last_resort.get_or_insert(position);
+        } else if took_for_caller {
+            last_resort = Some(position);
+        } else {
             return Some(position);
         }
     }
-    any.then_some(0)
+    last_resort
 }
 
 /// Whether a function is a library's that is known to wrap locks.
@@ -116,7 +127,7 @@ mod tests {
             module: None,
         };
         let frames: Vec<Frame> = stack.iter().map(frame).collect();
-        users_own(frames.iter(), &[])
+        users_own(frames.iter().map(|frame| (frame, false)), &[])
     }
 
     #[test]

@@ -6,7 +6,8 @@ use syncline_analysis::model::Rule::{self, *};
 fn rules() -> Vec<Rule> {
     let next = |rule| match rule {
         AtomicInstead => Some(SpinlockInstead),
-        SpinlockInstead => Some(ReadersExcludeEachOther),
+        SpinlockInstead => Some(LookUnderLock),
+        LookUnderLock => Some(ReadersExcludeEachOther),
         ReadersExcludeEachOther => Some(OnlyWriters),
         OnlyWriters => Some(PollingTry),
         PollingTry => Some(PollingBarrier),

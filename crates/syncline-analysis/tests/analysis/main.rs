@@ -10,3 +10,4 @@ mod malformed;
 mod reports;
 mod sections;
 mod symbols;
+mod wrappers;

@@ -246,6 +246,27 @@ impl Program {
         let stack = f.stack(&addresses);
         (f, stack)
     }
+
+    /// A process of this program, and the stack of these calls, the innermost first: each as the
+    /// function that it is in, and the one that it calls.
+    pub fn calls(&self, calls: &[(&str, &str)]) -> (Fixture, u32) {
+        let back = |&(caller, callee): &(&str, &str)| {
+            let head = format!("<{caller}>:");
+            let begin = self.lines.iter().position(|line| line.ends_with(&head));
+            let body = &self.lines[begin.unwrap_or_else(|| panic!("no function {caller}"))..];
+            let name = [format!("<{callee}>"), format!("<{callee}@")];
+            let calls = |line: &String| {
+                line.contains("call") && name.iter().any(|name| line.contains(name))
+            };
+            let call = body.iter().position(calls).unwrap_or_else(|| panic!("{caller}: {callee}"));
+            BIAS + Program::address(&body[call + 1])
+        };
+        let mut f = Fixture::new(&["program"], 1);
+        f.module(self.path.to_str().unwrap(), BIAS..BIAS + 0x10_0000, BIAS, &self.build_id);
+        let addresses: Vec<u64> = calls.iter().map(back).collect();
+        let stack = f.stack(&addresses);
+        (f, stack)
+    }
 }
 
 fn run(command: &mut Command) -> String {

@@ -27,7 +27,7 @@ pub use crate::count::wait::{lock_untried, wait_for_event, wait_for_lock};
 pub use crate::thread::attach::before_trying;
 use crate::thread::held::Hold;
 use crate::thread::{ThreadState, rows};
-use crate::{recorder, tls};
+use crate::{clock, recorder, tls};
 
 /// Where the program called from: the stack pointer at the entry of the interposed
 /// function, which points to the return address.
@@ -182,12 +182,16 @@ pub unsafe fn created(op: Op, object: usize, caller: Caller, result: i32) -> i32
     result
 }
 
-/// Counts a try that was refused.
+/// Counts a try that was refused, and the time since the one before where the thread did little
+/// else.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].
 #[inline(never)]
 pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
+    /// A thread that tries again within so many microseconds does it to get the lock: it may let
+    /// others run in between, but it does not sleep.
+    const SOON: u64 = 5;
     // SAFETY: by this function's own condition.
     unsafe {
         let row = rows::of(op, lock, caller);
@@ -196,7 +200,16 @@ pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
         }
         let Some(state) = tls::state() else { return };
         match rows::waits_of(state, row) {
-            Some(waits) => add_one(&raw mut (*waits).refused),
+            Some(waits) => {
+                add_one(&raw mut (*waits).refused);
+                let now = clock::now();
+                let since = now.saturating_sub((*waits).refused_at);
+                if since < clock::microseconds(SOON) {
+                    // A handler of a signal that tries just now loses what it adds.
+                    (*waits).spun_ticks = (*waits).spun_ticks.wrapping_add(since);
+                }
+                (*waits).refused_at = now;
+            }
             None if state.busy.load(Relaxed) != 0 => {
                 recorder::count(offset_of!(Header, interrupted_operations));
             }

@@ -50,7 +50,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         // What a barrier counts can't be split, and all have to come.
         .filter(|(family, _)| meeting::function(process, family).is_none())
         // Nor what a queue holds, or else is waited for with the lock let go of.
-        .filter(|(family, found)| found.rule != Rule::TooMuchData || !family.has_condition())
+        .filter(|(family, found)| found.rule != Rule::TooMuchData || !family.is_of_condition())
         .map(|(_, found)| found)
         .collect()
 }

@@ -2,6 +2,7 @@
 
 mod atomic_instead;
 mod condvar;
+mod look;
 mod only_writers;
 mod polling;
 mod readers;
@@ -15,6 +16,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let rules = [
         atomic_instead::find,
         spinlock_instead::find,
+        look::find,
         readers::find,
         only_writers::find,
         polling::find,

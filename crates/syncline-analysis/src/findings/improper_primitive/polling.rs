@@ -11,9 +11,12 @@
 //! kind polls for the lock itself, to see whether all have come and to sleep if they have not
 //! (PARSEC's): what shows it is that threads meet there.
 
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
 use syncline_recording::Class;
 
-use crate::findings::evidence::{count, rate, share, times};
+use crate::findings::evidence::{count, rate, seconds, share, times};
 use crate::findings::family::{FEWEST_TAKEN, Family};
 use crate::findings::meeting;
 use crate::findings::touches::Touches;
@@ -27,10 +30,11 @@ const MOSTLY_REFUSED: f64 = 0.5;
 const SOME_REFUSED: f64 = 0.05;
 /// The same of one lock of many.
 const NEARLY_ALL: f64 = 0.9;
+/// How much fewer arrivals one thread may have than another, where all meet: it may do without
+/// some of them.
+const UNEQUAL: f64 = 0.05;
 /// From so many looks for each arrival on, threads poll.
 const LOOKS_PER_ARRIVAL: f64 = 4.0;
-/// Seconds that a refused try takes while it is recorded, with the loop around it.
-const REFUSED_TRY: f64 = 20e-9;
 
 const POLLING_BARRIER: &str = "Threads poll a lock until all of them have come";
 const USE_A_BARRIER: &str = "Use a barrier: pthread_barrier_wait, or std::barrier. Where the wait \
@@ -43,7 +47,13 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let polling = |family: &Family| {
         barrier(process, family, thresholds).or_else(|| tries(process, family, thresholds))
     };
-    families.iter().filter_map(polling).collect()
+    // A function that tries for many places is one problem, whatever the locks.
+    let mut said = HashSet::new();
+    let new = |finding: &Finding| !said.contains(&finding.sites[0]) && {
+        said.extend(finding.sites.iter().copied());
+        true
+    };
+    families.iter().filter_map(polling).filter(new).collect()
 }
 
 /// Calls that got the lock, and those that were refused.
@@ -68,6 +78,7 @@ fn barrier(process: &Process, family: &Family, thresholds: &Thresholds) -> Optio
         *other != number
             && arrival.op.class() == Class::Acquire
             && arrival.threads > 1
+            && arrive_equally(arrival)
             && function(arrival).is_some()
             && function(arrival) == function(site)
     });
@@ -91,6 +102,14 @@ fn barrier(process: &Process, family: &Family, thresholds: &Thresholds) -> Optio
         remedy: Remedy::Unknown,
         gain: None,
     })
+}
+
+/// Whether all threads come there equally often, as they do where they meet; who steals work from
+/// others comes as often as there is some.
+fn arrive_equally(site: &Site) -> bool {
+    let calls = || site.by_thread.iter().map(|&(_, calls)| calls);
+    let (Some(least), Some(most)) = (calls().min(), calls().max()) else { return true };
+    (most - least) as f64 <= f64::max(2.0, UNEQUAL * most as f64)
 }
 
 /// Whether a site may be one that only looks: a try, or a section that was read and changes
@@ -120,25 +139,28 @@ fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<
                     && (site.locks < site.threads || is_at_one_lock(process, number))
         })
         .max_by_key(|(_, site)| site.figures.refused)?;
-    let per_second = looks(site) as f64 / process.seconds;
+    let tries = Tries::of(process, number);
+    let per_second = tries.looks() as f64 / process.seconds;
     let polls = Finding {
         rule: Rule::PollingTry,
         category: Category::ImproperPrimitive,
         title: "A try is repeated until it succeeds".to_owned(),
-        place: site.place.clone(),
-        sites: vec![number],
+        place: tries.place(),
         locks: family.few_locks(),
         evidence: vec![
             rate("tries", per_second),
-            share("tries that were refused", refused(site)),
-            rate("acquisitions", site.figures.calls_per_second),
+            share("tries that were refused", tries.refused as f64 / tries.looks().max(1) as f64),
+            rate("acquisitions", tries.calls as f64 / process.seconds),
             count("threads", site.threads as u64),
+            seconds("time in refused tries", tries.spun),
+            count("places that try so", tries.sites.len() as u64),
         ],
         advice: "Wait for the lock (pthread_mutex_lock), or for what it is polled for with a \
                  condition variable: a thread that sleeps leaves its processor to the holder."
             .to_owned(),
         open_question: None,
-        remedy: remedy(process, number),
+        remedy: tries.remedy(site.threads),
+        sites: tries.sites,
         gain: None,
     };
     (per_second > thresholds.acquisitions_per_second).then(|| match meets(site) {
@@ -146,7 +168,7 @@ fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<
             rule: Rule::PollingBarrier,
             title: POLLING_BARRIER.to_owned(),
             advice: USE_A_BARRIER.to_owned(),
-            sites: [number].into_iter().chain(family.sites.iter().copied()).collect(),
+            sites: polls.sites.iter().chain(&family.sites).copied().collect(),
             remedy: Remedy::Unknown,
             ..polls
         },
@@ -164,17 +186,62 @@ fn is_at_one_lock(process: &Process, site: usize) -> bool {
         && most.refused as f64 >= MOSTLY_REFUSED * process.sites[site].figures.refused as f64
 }
 
-/// The processor time of refused tries is to be had where processors are short; elsewhere
-/// those who wait would wait as long.
-fn remedy(process: &Process, number: usize) -> Remedy {
-    let site = &process.sites[number];
-    let short = process.processors.is_some_and(|processors| processors < site.threads);
-    let (calls, refused) = (site.figures.calls, site.figures.refused);
-    if short && calls > 0 {
-        let seconds_per_call = refused as f64 * REFUSED_TRY / calls as f64;
-        Remedy::CheaperCalls { sites: vec![number], seconds_per_call, waits_left: 1.0 }
-    } else {
-        Remedy::Unknown
+/// Tries that one function makes, for itself or for those who call it.
+struct Tries<'a> {
+    process: &'a Process,
+    /// The places whose tries they are, those with most refused first.
+    sites: Vec<usize>,
+    calls: u64,
+    refused: u64,
+    /// Seconds that went into refused ones.
+    spun: f64,
+}
+
+impl<'a> Tries<'a> {
+    /// Those that are made where those of a site are, for whatever locks.
+    fn of(process: &'a Process, site: usize) -> Tries<'a> {
+        let call = process.call_of(&process.sites[site]);
+        let figures = |site: &usize| &process.sites[*site].figures;
+        let made_there = |other: &usize| {
+            let tries = process.sites[*other].op.class() == Class::Try;
+            tries && process.call_of(&process.sites[*other]) == call
+        };
+        let mut sites: Vec<usize> = match call {
+            Some(_) => (0..process.sites.len()).filter(made_there).collect(),
+            None => vec![site],
+        };
+        sites.sort_by_key(|site| Reverse(figures(site).refused));
+        Tries {
+            process,
+            calls: sites.iter().map(|site| figures(site).calls).sum(),
+            refused: sites.iter().map(|site| figures(site).refused).sum(),
+            spun: sites.iter().map(|site| figures(site).spun).sum(),
+            sites,
+        }
+    }
+
+    fn looks(&self) -> u64 {
+        self.calls + self.refused
+    }
+
+    /// The function that repeats them: the one that tries for several places, or the one place.
+    fn place(&self) -> String {
+        let site = &self.process.sites[self.sites[0]];
+        let shared = self.process.call_of(site).filter(|_| self.sites.len() > 1);
+        shared.map_or_else(|| site.place.clone(), |frame| self.process.frames[frame].place())
+    }
+
+    /// The processor time of refused tries is to be had where processors are short; elsewhere
+    /// those who wait would wait as long.
+    fn remedy(&self, threads: usize) -> Remedy {
+        let short = self.process.processors.is_some_and(|processors| processors < threads);
+        if short && self.calls > 0 {
+            let seconds_per_call = self.spun / self.calls as f64;
+            let sites = self.sites.clone();
+            Remedy::CheaperCalls { sites, seconds_per_call, waits_left: 1.0 }
+        } else {
+            Remedy::Unknown
+        }
     }
 }
 

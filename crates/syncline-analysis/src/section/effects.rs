@@ -1,0 +1,132 @@
+//! What the program's own functions do to locks, read from their instructions: `enter(door)`
+//! takes one if it comes back with a lock that it took, and `leave(door)` lets one go if it
+//! gives back one that it did not take.
+//!
+//! Only whether is asked, and not which lock: no values are followed. A function that does
+//! both, on different ways or one after the other, is taken for one that does neither.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+use iced_x86::{FlowControl, Instruction, Mnemonic};
+
+use super::code::{Code, Namer, slot};
+use super::names::{Effect, effect};
+
+/// Instructions that are read of a function.
+const POINTS: usize = 512;
+/// How deep calls of own functions are followed.
+const LEVELS: u8 = 3;
+/// Locks taken on one way.
+const NESTED: u8 = 8;
+
+/// What was read already, by the addresses where functions begin.
+pub type Known = HashMap<u64, Effect>;
+
+/// What the instruction, a call or a jump to another function, does to locks.
+pub fn of_call(code: &Code, namer: Namer, i: &Instruction) -> Effect {
+    Reader { code, namer }.of_call(i, LEVELS)
+}
+
+struct Reader<'a, 'b> {
+    code: &'a Code<'a>,
+    namer: Namer<'b>,
+}
+
+impl Reader<'_, '_> {
+    fn of_call(&mut self, i: &Instruction, levels: u8) -> Effect {
+        if i.mnemonic() == Mnemonic::Syscall {
+            return Effect::Other;
+        }
+        if let Some(slot) = slot(i) {
+            return self.code.bound(slot).map_or(Effect::Other, effect);
+        }
+        let direct = matches!(
+            i.flow_control(),
+            FlowControl::Call | FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch
+        );
+        if !direct {
+            return Effect::Other;
+        }
+        let target = i.near_branch_target();
+        if let Some(name) = self.code.stub(target) {
+            return effect(name);
+        }
+        match (self.namer)(target).map_or(Effect::Other, |name| effect(&name)) {
+            Effect::Other => self.of_function(target, levels),
+            named => named,
+        }
+    }
+
+    fn of_function(&mut self, start: u64, levels: u8) -> Effect {
+        if let Some(&known) = self.code.effects.borrow().get(&start) {
+            return known;
+        }
+        let Some(range) = self.code.function(start).filter(|_| levels > 0) else {
+            return Effect::Other;
+        };
+        // One that calls itself does nothing by doing so.
+        self.code.effects.borrow_mut().insert(start, Effect::Other);
+        let found = self.read(start, &range, levels);
+        self.code.effects.borrow_mut().insert(start, found);
+        found
+    }
+
+    fn read(&mut self, start: u64, function: &Range<u64>, levels: u8) -> Effect {
+        let (mut takes, mut lets_go) = (false, false);
+        let mut seen = BTreeSet::from([(start, 0u8)]);
+        let mut open = vec![(start, 0u8)];
+        while let Some((at, held)) = open.pop() {
+            if seen.len() > POINTS {
+                return Effect::Other;
+            }
+            let Some(i) = self.code.instruction(at) else { return Effect::Other };
+            let mut go = |to: (u64, u8)| {
+                if seen.insert(to) {
+                    open.push(to);
+                }
+            };
+            let next = i.next_ip();
+            let inside = |i: &Instruction| function.contains(&i.near_branch_target());
+            match i.flow_control() {
+                FlowControl::ConditionalBranch if inside(&i) => {
+                    go((next, held));
+                    go((i.near_branch_target(), held));
+                }
+                // Out of the function: a part that is seldom needed, which is not followed.
+                FlowControl::ConditionalBranch => go((next, held)),
+                FlowControl::UnconditionalBranch if inside(&i) => {
+                    go((i.near_branch_target(), held));
+                }
+                FlowControl::UnconditionalBranch | FlowControl::IndirectBranch => {
+                    match self.of_call(&i, levels - 1) {
+                        Effect::Acquire => takes = true,
+                        Effect::Release if held == 0 => lets_go = true,
+                        Effect::Release => takes |= held > 1,
+                        Effect::NoReturn => {}
+                        Effect::Other => takes |= held > 0,
+                    }
+                }
+                FlowControl::Call | FlowControl::IndirectCall => {
+                    match self.of_call(&i, levels - 1) {
+                        Effect::Acquire => go((next, (held + 1).min(NESTED))),
+                        Effect::Release => {
+                            lets_go |= held == 0;
+                            go((next, held.saturating_sub(1)));
+                        }
+                        Effect::NoReturn => {}
+                        Effect::Other => go((next, held)),
+                    }
+                }
+                FlowControl::Return => takes |= held > 0,
+                FlowControl::Exception | FlowControl::Interrupt => {}
+                FlowControl::Next | FlowControl::XbeginXabortXend => go((next, held)),
+            }
+        }
+        match (takes, lets_go) {
+            (true, false) => Effect::Acquire,
+            (false, true) => Effect::Release,
+            _ => Effect::Other,
+        }
+    }
+}

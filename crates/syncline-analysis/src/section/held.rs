@@ -1,0 +1,94 @@
+//! Who takes a lock for its caller.
+//!
+//! Programs wrap their locks: `Mutex::Lock()`, `safe_mutex_lock()`, a guard of their own, in
+//! several levels, some of them inlined. No list of names has them all, but they are known by
+//! what they do: they return with the lock held. The section's own function is the innermost one
+//! in which the lock is also released, and that is the place that tells the program's locks apart.
+//!
+//! A function that waits for a condition with a lock that it neither took nor releases is called
+//! with it, so it is no more the place than one that takes it for its caller.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use super::code::{Code, Namer};
+use super::names::{Effect, waits_with_lock};
+use super::walk::{UNKNOWN, Walker};
+use super::ways::{Acquisition, Ways};
+use super::{effects, function_at, names, state, value};
+use crate::symbols::files;
+use crate::symbols::image::{Found, Image};
+
+/// Looks at the calls that return to these addresses of a file. What is found,
+/// [`Image::returned`] tells.
+pub fn look(image: &Image, addresses: &BTreeSet<u64>) {
+    let known = |address: &u64| image.returned.borrow().contains_key(address);
+    let new: Vec<u64> = addresses.iter().copied().filter(|address| !known(address)).collect();
+    if new.is_empty() {
+        return;
+    }
+    let found = look_at(image, &new).unwrap_or_default();
+    let mut returned = image.returned.borrow_mut();
+    returned.extend(new.into_iter().map(|address| (address, 0)));
+    returned.extend(found);
+}
+
+/// None if the file can't be read.
+fn look_at(image: &Image, addresses: &[u64]) -> Option<Vec<(u64, usize)>> {
+    let cache = files::open(image.binary()?)?;
+    let file = object::File::parse(&cache).ok()?;
+    let code = Code::new(&file)?;
+    let returned = |&address: &u64| (address, returned(image, &code, address).unwrap_or(0));
+    Some(addresses.iter().map(returned).collect())
+}
+
+/// How many of the frames at the return address of an acquisition have returned when the lock is
+/// released, the innermost first. None if it is no acquisition.
+fn returned(image: &Image, code: &Code, address: u64) -> Option<usize> {
+    let call = code.call_before(address)?;
+    let namer: Namer = &mut |address| function_at(image, address);
+    let taken = effects::of_call(code, namer, &call) == Effect::Acquire;
+    let function = code.function(call.ip())?;
+    let mut walker = Walker::new(code, namer, function);
+    let name = walker.callee(&call);
+    if !taken && !name.as_deref().is_some_and(waits_with_lock) {
+        return None;
+    }
+    let mut state = walker.state_before(call.ip());
+    let acquisition = if taken {
+        Acquisition::of(name.as_deref(), &state)
+    } else {
+        Acquisition { lock: None, guard: false }
+    };
+    walker.values.enter_section();
+    state.acquire(call.ip(), &mut walker.values);
+    let tries = name.as_deref().is_some_and(|name| name.contains("try"));
+    if let Some(outcome) = name.and_then(|name| names::success(&name, tries)) {
+        state.set(state::RAX, value::Value::number(outcome));
+    }
+    let ways = walker.section(address, state, &acquisition);
+    let frames = image.frames(address - 1);
+    Some(count(&ways, &frames, |at| image.frames(at)))
+}
+
+/// The frames that are no longer there where the lock is released.
+fn count(ways: &Ways, frames: &[Found], at: impl Fn(u64) -> Rc<[Found]>) -> usize {
+    if frames.is_empty() {
+        return 0;
+    }
+    let released = ways.ends.iter().map(|&end| common(frames, &at(end))).max();
+    match released {
+        Some(common) => frames.len() - common,
+        None if ways.returned > 0 && !ways.lost && !ways.calls.contains(UNKNOWN) => frames.len(),
+        None => 0,
+    }
+}
+
+/// How many frames two places of one function have in common, counted from the outermost. An
+/// inlined function is the same one if it is called at the same line of the same caller.
+fn common(a: &[Found], b: &[Found]) -> usize {
+    let (a, b): (Vec<_>, Vec<_>) = (a.iter().rev().collect(), b.iter().rev().collect());
+    let is_same =
+        |&n: &usize| a[n].function == b[n].function && a[n - 1].line == b[n - 1].line;
+    1 + (1..a.len().min(b.len())).take_while(is_same).count()
+}
