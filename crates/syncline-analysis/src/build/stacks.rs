@@ -28,7 +28,8 @@ impl Stacks {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Stacks {
         let rows = file.threads.iter().flat_map(|thread| &thread.rows);
-        let alone = rows.filter(|row| row.counts.stack == 0).map(|row| slice::from_ref(&row.counts.ret));
+        let alone =
+            rows.filter(|row| row.counts.stack == 0).map(|row| slice::from_ref(&row.counts.ret));
         let recorded = (1..file.stacks.len()).map(|number| file.stack(number as u32));
         symbols.read_wrappers(recorded.chain(alone));
         let mut stacks = vec![Stack::default()];

@@ -35,7 +35,8 @@ pub fn count(
     let mut of_file = BTreeSet::new();
     let mut told_apart = true;
     let mut seen = BTreeSet::new();
-    for (&(at, _), state) in &ways.states {
+    for (&point, state) in &ways.states {
+        let at = point.0;
         let Some(instruction) = code.instruction(at) else { continue };
         if ways.ends.contains(&at) || is_padding(&instruction) {
             continue;
@@ -55,8 +56,12 @@ pub fn count(
             let varies = section.loops && values.varies(address);
             told_apart &= !repeats && !varies;
             let word = words.entry(address).or_default();
-            word.written |= writes(memory.access());
-            word.held = Some(state.load(address, values));
+            word.held.insert(state.load(address, values));
+            word.read |= reads(memory.access());
+            if writes(memory.access()) {
+                let next = ways.edges.get(&point).and_then(|next| ways.states.get(next.first()?));
+                word.written.insert(next.map(|next| next.load(address, values)));
+            }
             if address.known().is_some() || address.offset >= LARGEST_FIELD {
                 of_file.insert(address.offset as u64);
             }
@@ -69,7 +74,9 @@ pub fn count(
             add(&mut section, &instruction, access);
         }
     }
-    let data = words.iter().filter(|(address, word)| !word.only_leads(**address, &words, values));
+    let data = words.iter().filter(|&(&address, word)| {
+        !word.only_leads(address, &words, values) && !word.is_copy(address, &words)
+    });
     section.words = told_apart.then_some(data.count());
     (section, of_file)
 }
@@ -77,19 +84,29 @@ pub fn count(
 /// A word of memory that a section reads or writes.
 #[derive(Default)]
 struct Word {
-    written: bool,
-    /// What was read there.
-    held: Option<Value>,
+    read: bool,
+    /// What was there before.
+    held: BTreeSet<Value>,
+    /// What was written there; none where that is not known.
+    written: BTreeSet<Option<Value>>,
 }
 
 impl Word {
     /// Whether it is a variable that is only read to find another word: the pointer to a table, or
     /// an index into it.
     fn only_leads(&self, at: Value, words: &BTreeMap<Value, Word>, values: &Values) -> bool {
-        let Some(held) = self.held.filter(|_| !self.written && at.known().is_some()) else {
-            return false;
-        };
-        words.keys().any(|&address| address != at && values.comes_from(address, held))
+        let from_here = |address: Value| self.held.iter().any(|&v| values.comes_from(address, v));
+        let reads = self.written.is_empty() && at.known().is_some();
+        reads && words.keys().any(|&address| address != at && from_here(address))
+    }
+
+    /// Whether it only gets what another word held: the number that a counter gave, which can be
+    /// written as well once the lock is let go of.
+    fn is_copy(&self, at: Value, words: &BTreeMap<Value, Word>) -> bool {
+        let others = || words.iter().filter(|&(&address, _)| address != at);
+        let known = |value: Value| others().any(|(_, other)| other.held.contains(&value));
+        let copies = |written: &Option<Value>| written.is_some_and(known);
+        !self.read && !self.written.is_empty() && self.written.iter().all(copies)
     }
 }
 

@@ -88,7 +88,6 @@ fn count(ways: &Ways, frames: &[Found], at: impl Fn(u64) -> Rc<[Found]>) -> usiz
 /// inlined function is the same one if it is called at the same line of the same caller.
 fn common(a: &[Found], b: &[Found]) -> usize {
     let (a, b): (Vec<_>, Vec<_>) = (a.iter().rev().collect(), b.iter().rev().collect());
-    let is_same =
-        |&n: &usize| a[n].function == b[n].function && a[n - 1].line == b[n - 1].line;
+    let is_same = |&n: &usize| a[n].function == b[n].function && a[n - 1].line == b[n - 1].line;
     1 + (1..a.len().min(b.len())).take_while(is_same).count()
 }

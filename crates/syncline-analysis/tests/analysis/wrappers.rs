@@ -96,11 +96,7 @@ const CASES: &[(&[(&str, &str)], &str)] = &[
     (&[("push", "pthread_mutex_lock"), ("uses_push", "push"), ("main", "uses_push")], "push"),
     (&[("uses_add", "pthread_mutex_lock"), ("main", "uses_add")], "add"),
     (
-        &[
-            ("take_if", "pthread_mutex_lock"),
-            ("uses_take_if", "take_if"),
-            ("main", "uses_take_if"),
-        ],
+        &[("take_if", "pthread_mutex_lock"), ("uses_take_if", "take_if"), ("main", "uses_take_if")],
         "take_if",
     ),
     (

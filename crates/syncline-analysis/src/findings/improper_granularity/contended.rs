@@ -18,6 +18,7 @@ use crate::findings::meeting;
 use crate::findings::touches::{Touches, movable_calls};
 use crate::model::{Category, Finding, Lock, Process, Remedy, Rule, Section};
 use crate::options::Thresholds;
+use crate::section::takes_or_releases;
 
 /// From so many threads on that would be in a section at once, it is contended even if few
 /// found it taken while it was recorded. A lock that one thread has for itself comes to 1.
@@ -232,8 +233,10 @@ impl<'a> Hot<'a> {
     }
 }
 
+/// What is called may touch anything.
 fn unsplittable(section: &Section) -> bool {
-    section.complete && section.words.is_some_and(|words| words <= UNSPLITTABLE)
+    let alone = section.complete && section.calls.iter().all(|call| takes_or_releases(call));
+    alone && section.words.is_some_and(|words| words <= UNSPLITTABLE)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 use crate::findings::evidence::{ask_inspect, count, rate, share, traced};
 use crate::findings::family::{COST_FLOOR, FEWEST_TAKEN, Family, WAITED_FLOOR};
+use crate::findings::improper_primitive::look::{LOOKS, is_look};
 use crate::findings::touches::Touches;
 use crate::model::{Category, Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
@@ -23,11 +24,22 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         .iter()
         .filter(|family| family.calls_per_second() > thresholds.acquisitions_per_second)
         .filter(|family| worth_it(family))
-        .filter(|family| {
-            Touches::of_all(process, &family.sites, NEGLIGIBLE) == Some(Touches::OneWord)
-        })
+        .filter(|family| one_word(process, family))
         .map(|family| finding(process, family))
         .collect()
+}
+
+/// Whether each section touches one word, or changes nothing: as long as most of them are no looks,
+/// of which [`super::look`] has more to say.
+fn one_word(process: &Process, family: &Family) -> bool {
+    let site = |site: &usize| &process.sites[*site];
+    let (looks, others): (Vec<usize>, Vec<usize>) = family.sites.iter().partition(|&number| {
+        is_look(site(number)) && Touches::of_site(site(number)) != Some(Touches::OneWord)
+    });
+    let calls = |sites: &[usize]| sites.iter().map(|s| site(s).figures.calls).sum::<u64>() as f64;
+    let least = NEGLIGIBLE * calls(&family.sites) / calls(&others).max(1.0);
+    calls(&looks) < LOOKS * calls(&others)
+        && Touches::of_all(process, &others, least) == Some(Touches::OneWord)
 }
 
 fn worth_it(family: &Family) -> bool {
@@ -36,7 +48,9 @@ fn worth_it(family: &Family) -> bool {
 }
 
 fn finding(process: &Process, family: &Family) -> Finding {
-    let site = family.main_site();
+    let mut sites = family.sites.iter().map(|&site| &process.sites[site]);
+    let word = sites.find(|site| Touches::of_site(site) == Some(Touches::OneWord));
+    let site = word.unwrap_or_else(|| family.main_site());
     let mut evidence = vec![
         rate("acquisitions", family.calls_per_second()),
         share("contention", family.contention()),
@@ -52,7 +66,7 @@ fn finding(process: &Process, family: &Family) -> Finding {
         None
     } else {
         ask_inspect(
-            "Do the other sections of these locks, which are rarely entered, need more than one \
+            "Do the other sections of these locks, which are rarely entered or change nothing, need more than one \
              word at a time?",
         )
     };
@@ -84,6 +98,7 @@ mod tests {
 
     use super::*;
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
+    use crate::model::Section;
 
     /// A lock around a counter, taken so often.
     fn counter(calls_per_second: u64) -> (Drawn, usize) {
@@ -141,6 +156,20 @@ mod tests {
         assert!(found(&drawn).is_empty());
         drawn.sites[site].section = None;
         assert!(found(&drawn).is_empty());
+    }
+
+    /// volrend's queues: a number is drawn from each, and whoever has no work looks at two words.
+    #[test]
+    fn sections_that_change_nothing_are_asked_about_unless_they_are_most() {
+        let (mut drawn, _) = counter(1_000_000);
+        let look = drawn.site(Op::MutexLock, "steal at counter.c:20");
+        drawn.uses(0, look, Use { calls: 30_000_000, ..Use::default() });
+        drawn.section(look, Section { writes: 0, words: Some(2), ..one_word() });
+        let findings = found(&drawn);
+        assert_eq!(findings[0].place, "add at counter.c:7");
+        assert!(findings[0].open_question.is_some());
+        drawn.uses(0, look, Use { calls: 10_000_000, ..Use::default() });
+        assert!(found(&drawn).is_empty(), "four looks for each");
     }
 
     #[test]

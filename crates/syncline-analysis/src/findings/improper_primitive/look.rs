@@ -16,7 +16,7 @@ const FEW_WORDS: usize = 3;
 /// Instructions of one that looks, on all ways together.
 const FEW_INSTRUCTIONS: usize = 48;
 /// From so many looks for each other section of the same locks on, most of them are for nothing.
-const LOOKS: f64 = 4.0;
+pub const LOOKS: f64 = 4.0;
 
 /// Locks that are mostly taken for a look.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
@@ -53,10 +53,11 @@ fn looked_under(process: &Process, family: &Family, thresholds: &Thresholds) -> 
         place: main.place.clone(),
         locks: family.few_locks(),
         evidence,
-        advice: "Look without the lock: make atomic what is looked at, and take the lock only when \
+        advice:
+            "Look without the lock: make atomic what is looked at, and take the lock only when \
                  it says that there is something to do. A thread that looks since it has no work \
                  should sleep until there is some, at a condition variable or a semaphore."
-            .to_owned(),
+                .to_owned(),
         open_question: None,
         remedy: Remedy::CheaperCalls {
             sites: looks.clone(),
@@ -69,7 +70,7 @@ fn looked_under(process: &Process, family: &Family, thresholds: &Thresholds) -> 
 }
 
 /// Whether the section was read, and does nothing but look, also with an inner lock of that kind.
-fn is_look(site: &Site) -> bool {
+pub fn is_look(site: &Site) -> bool {
     let looks = |section: &Section| {
         let changes = section.writes + section.atomics > 0 || section.loops;
         section.complete

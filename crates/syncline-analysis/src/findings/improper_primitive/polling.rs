@@ -49,9 +49,11 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     };
     // A function that tries for many places is one problem, whatever the locks.
     let mut said = HashSet::new();
-    let new = |finding: &Finding| !said.contains(&finding.sites[0]) && {
-        said.extend(finding.sites.iter().copied());
-        true
+    let new = |finding: &Finding| {
+        !said.contains(&finding.sites[0]) && {
+            said.extend(finding.sites.iter().copied());
+            true
+        }
     };
     families.iter().filter_map(polling).filter(new).collect()
 }
