@@ -13,6 +13,7 @@ mod improper_primitive;
 mod load_imbalance;
 mod lock_order;
 mod meeting;
+mod order;
 mod over_synchronization;
 mod precedence;
 #[cfg(test)]
@@ -53,9 +54,6 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     for finding in &mut findings {
         finding.gain = predictor.gain(&finding.remedy);
     }
-    let gain = |f: &Finding| f.gain.map_or(0.0, |gain| gain.seconds);
-    findings.sort_by(|a, b| {
-        gain(b).total_cmp(&gain(a)).then_with(|| (a.rule, &a.place).cmp(&(b.rule, &b.place)))
-    });
+    order::most_first(process, &mut findings);
     findings
 }

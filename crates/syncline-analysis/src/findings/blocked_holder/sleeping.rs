@@ -35,6 +35,10 @@ const BLOCKING: [&str; 24] = [
     "recvfrom",
 ];
 
+/// Where inner locks were waited for during this share of the time off the processor, it was mostly
+/// they: holds that were looked at are those that others waited for, and so longer than others.
+const MOSTLY_INSIDE: f64 = 0.5;
+
 /// At a site of acquisitions.
 pub fn find(process: &Process, site: usize) -> Option<Finding> {
     let figures = &process.sites[site].figures;
@@ -46,6 +50,7 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
     let seen = holder.slept >= FEWEST_SWITCHES
         && holder.slept >= holder.preempted
         && off_cpu - inside >= OFF_CPU
+        && inside <= MOSTLY_INSIDE * off_cpu
         && share_of_run(process, waited * off_cpu) >= WAITED_FLOOR;
     // A hold that sleeps may be too rare to be among those that were looked at. Its waiters
     // know of it.

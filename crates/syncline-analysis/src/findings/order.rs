@@ -1,0 +1,35 @@
+//! Which finding comes first: what brings most. Predictions err by some points, so of those that
+//! promise about the same, the one comes first whose calls and waits take most time: that is what
+//! it would bring where threads have more processors.
+
+use std::cmp::Reverse;
+
+use super::family::{PAIR, descending};
+use crate::model::{Finding, Kind, Process};
+
+/// Gains that differ by less are about the same: half of the predictions are off by no less
+/// (`docs/accuracy.md`).
+const ERROR: f64 = 0.1;
+
+/// Sorts findings.
+pub fn most_first(process: &Process, findings: &mut [Finding]) {
+    let step = |finding: &Finding| finding.gain.map_or(0, |gain| (gain.share / ERROR) as i64);
+    let seconds = |finding: &Finding| finding.gain.map_or(0.0, |gain| gain.seconds);
+    findings.sort_by(|a, b| {
+        Reverse(step(a))
+            .cmp(&Reverse(step(b)))
+            .then_with(|| descending(at_stake(process, a), at_stake(process, b)))
+            .then_with(|| descending(seconds(a), seconds(b)))
+            .then_with(|| (a.rule, &a.place).cmp(&(b.rule, &b.place)))
+    });
+}
+
+/// Seconds of all threads that go to the locks of a finding's places: waits, refused tries, and the
+/// calls themselves. Threads that wait for an event may have nothing to do.
+fn at_stake(process: &Process, finding: &Finding) -> f64 {
+    let sites = finding.sites.iter().map(|&site| &process.sites[site]);
+    let locks = sites.filter(|site| site.kind == Kind::Lock);
+    locks
+        .map(|site| site.figures.waited + site.figures.spun + site.figures.calls as f64 * PAIR)
+        .sum()
+}
