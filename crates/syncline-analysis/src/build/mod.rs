@@ -105,6 +105,7 @@ impl Context<'_> {
             site_quadrants: sites.iter().filter_map(|site| site.quadrant).collect(),
             processors: self.session.map(|session| session.processors),
             findings: Vec::new(),
+            remaining: Vec::new(),
             locks,
             sites,
             blocking,
@@ -118,6 +119,7 @@ impl Context<'_> {
         };
         process.notes = notes::notes(file, &process);
         process.findings = findings::find(&process, thresholds);
+        process.remaining = findings::remaining::find(&process, &process.findings);
         process
     }
 }

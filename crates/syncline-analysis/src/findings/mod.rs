@@ -16,6 +16,7 @@ mod meeting;
 mod order;
 mod over_synchronization;
 mod precedence;
+pub mod remaining;
 #[cfg(test)]
 pub(crate) mod testing;
 mod touches;

@@ -64,6 +64,7 @@ pub fn process(seconds: f64, processors: usize) -> Drawn {
         site_quadrants: QuadrantCounts::default(),
         processors: Some(processors),
         findings: Vec::new(),
+        remaining: Vec::new(),
         locks: Vec::new(),
         sites: Vec::new(),
         blocking: Vec::new(),

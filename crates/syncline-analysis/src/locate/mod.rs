@@ -13,8 +13,10 @@
 //! | `table (app)`, `table` | all of that variable |
 //! | `table+0x40 (app)` | what lies there |
 //!
-//! A call belongs to a place if the innermost function that is no library's lock wrapper is that
-//! place's, also where functions were inlined: the rule by which a report chooses what it shows.
+//! A call belongs to a place if the innermost function that neither is a library's lock wrapper nor
+//! takes the lock for its caller is that place's, also where functions were inlined: the rule by which
+//! a report chooses what it shows. Calls of a function that takes locks for its callers can be named
+//! as well.
 
 mod name;
 mod search;

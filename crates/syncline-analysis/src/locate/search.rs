@@ -1,10 +1,13 @@
 //! Looks through one file for the calls that belong to a place.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::Wider;
 use crate::model::Frame;
 use crate::report::short_function;
+use crate::section::held;
+use crate::symbols::LEVELS;
 use crate::symbols::image::{Found, Image};
 use crate::symbols::place::wraps_locks;
 
@@ -18,23 +21,49 @@ pub struct Wanted<'a> {
     pub line: Option<u32>,
 }
 
+/// How well a frame fits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Match {
+    No,
+    Function,
+    Exact,
+}
+
+impl Wanted<'_> {
+    fn is(&self, frame: &Found) -> Match {
+        if self.function.is_some_and(|name| !is_called(&frame.function, name)) {
+            return Match::No;
+        }
+        let same_file = self.file.is_none_or(|file| {
+            frame.file.as_deref().is_some_and(|path| path.rsplit('/').next() == Some(file))
+        });
+        let same_line = self.line.is_none() || frame.line == self.line;
+        if same_file && same_line { Match::Exact } else { Match::Function }
+    }
+}
+
 /// What there is of it, and why that is more than what is wanted.
 pub fn search(image: &Image, wanted: &Wanted<'_>) -> (Vec<Range<u64>>, Option<Wider>) {
     let mut exact = Vec::new();
     let mut function = Vec::new();
+    held::look_everywhere(image, LEVELS);
+    let took: BTreeMap<u64, usize> =
+        image.returned.borrow().iter().map(|(&a, &n)| (a, n)).collect();
     for piece in image.lines() {
         let frames = image.frames(piece.start);
-        let Some(place) = frames.iter().find(|frame| !is_wrapper(frame)) else { continue };
-        if wanted.function.is_some_and(|name| !is_called(&place.function, name)) {
-            continue;
-        }
-        let same_file = wanted.file.is_none_or(|file| {
-            place.file.as_deref().is_some_and(|path| path.rsplit('/').next() == Some(file))
+        // A function that took a lock for the place may be named as well.
+        let took = took.range(piece.start + 1..=piece.end).map(|(_, &frames)| frames).max();
+        let mut is_place = false;
+        let own = frames.iter().enumerate().filter(|(_, frame)| !is_wrapper(frame));
+        let named = own.take_while(|(n, _)| {
+            let before = is_place;
+            is_place = *n >= took.unwrap_or(0);
+            !before
         });
-        if same_file && (wanted.line.is_none() || place.line == wanted.line) {
-            exact.push(piece);
-        } else {
-            function.push(piece);
+        match named.map(|(_, frame)| wanted.is(frame)).max() {
+            Some(Match::Exact) => exact.push(piece),
+            Some(Match::Function) => function.push(piece),
+            Some(Match::No) | None => {}
         }
     }
     if !exact.is_empty() {
@@ -54,7 +83,7 @@ pub fn functions(image: &Image, name: &str) -> Vec<Range<u64>> {
     named.map(|(start, size, _)| start..start + size.max(1)).collect()
 }
 
-/// Functions of their own that wrap locks. Of the standard library's thousands only those whose
+/// Functions of their own that wrap locks, by their names or by what they do. Of the standard library's thousands only those whose
 /// names speak of locks.
 pub fn wrappers(image: &Image) -> Vec<Range<u64>> {
     const WORDS: [&str; 6] = ["lock", "mutex", "Mutex", "Lock", "condition", "once"];
@@ -64,7 +93,9 @@ pub fn wrappers(image: &Image) -> Vec<Range<u64>> {
             && speaks(name)
             && is_wrapper(&Found { function: name.clone(), file: None, line: None })
     });
-    merged(found.map(|(start, size, _)| start..start + size).collect())
+    let named = found.map(|(start, size, _)| start..start + size);
+    let by_deed = held::look_everywhere(image, LEVELS).iter().cloned();
+    merged(named.chain(by_deed).collect())
 }
 
 /// Whether a function has this name: in full, as reports shorten it, or without the suffix of a

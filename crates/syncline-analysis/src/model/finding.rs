@@ -85,6 +85,14 @@ pub enum Rule {
     BusyFutex,
 }
 
+impl Rule {
+    /// Its name: `polling-try`.
+    pub fn name(self) -> String {
+        let name = serde_json::to_value(self).expect("a rule is written as its name");
+        name.as_str().unwrap_or_default().to_owned()
+    }
+}
+
 /// A problem.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {

@@ -5,8 +5,8 @@ use serde::Serialize;
 use crate::symbols::place::wraps_locks;
 
 use super::{
-    Blocking, Finding, Frame, Lock, Module, Nesting, Note, QuadrantCounts, Site, Stack, Thread,
-    Timeline, Waiting,
+    Blocking, Finding, Frame, Lock, Module, Nesting, Note, QuadrantCounts, Remaining, Site, Stack,
+    Thread, Timeline, Waiting,
 };
 
 /// How a process ended.
@@ -58,6 +58,8 @@ pub struct Process {
     pub processors: Option<usize>,
     /// What is wrong, most to gain first.
     pub findings: Vec<Finding>,
+    /// What else time goes to, most first.
+    pub remaining: Vec<Remaining>,
     /// The locks and what else was waited for: locks first, most time waited first.
     pub locks: Vec<Lock>,
     /// The call sites, in the same order.

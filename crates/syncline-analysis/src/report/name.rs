@@ -36,6 +36,11 @@ pub fn function(name: &str) -> String {
     without_return_type(short).to_owned()
 }
 
+/// File and line of a place, without folders: `queue.c:12` of `push at /src/queue.c:12`.
+pub fn file_line(place: &str) -> &str {
+    place.rsplit(['/', ' ']).next().unwrap_or(place)
+}
+
 /// What stands behind the last space that is not within brackets.
 fn without_return_type(name: &str) -> &str {
     let mut depth = 0;

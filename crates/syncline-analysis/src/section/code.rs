@@ -68,6 +68,21 @@ impl<'a> Code<'a> {
         (!instruction.is_invalid()).then_some(instruction)
     }
 
+    /// How many bytes of instructions there are.
+    pub fn size(&self) -> usize {
+        self.texts.iter().map(|(_, bytes)| bytes.len()).sum()
+    }
+
+    /// All direct calls: what they call, and where they return to.
+    pub fn calls(&self) -> impl Iterator<Item = (u64, u64)> {
+        let decode = |&(start, bytes): &(u64, &'a [u8])| {
+            Decoder::with_ip(64, bytes, start, DecoderOptions::NONE).into_iter()
+        };
+        let calls = self.texts.iter().flat_map(decode);
+        let direct = calls.filter(|i| i.flow_control() == FlowControl::Call && !i.is_invalid());
+        direct.map(|i| (i.near_branch_target(), i.next_ip()))
+    }
+
     /// The call that returns to an address.
     pub fn call_before(&self, address: u64) -> Option<Instruction> {
         // Direct, through a slot of the loader's, through a register or its memory.

@@ -9,15 +9,19 @@
 //! with it, so it is no more the place than one that takes it for its caller.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::code::{Code, Namer};
-use super::names::{Effect, waits_with_lock};
+use super::names::{Effect, effect, waits_with_lock};
 use super::walk::{UNKNOWN, Walker};
 use super::ways::{Acquisition, Ways};
 use super::{effects, function_at, names, state, value};
 use crate::symbols::files;
 use crate::symbols::image::{Found, Image};
+
+/// Bytes of instructions that are read for all of their calls: half a second's worth.
+const LARGEST: usize = 64 << 20;
 
 /// Looks at the calls that return to these addresses of a file. What is found,
 /// [`Image::returned`] tells.
@@ -31,6 +35,45 @@ pub fn look(image: &Image, addresses: &BTreeSet<u64>) {
     let mut returned = image.returned.borrow_mut();
     returned.extend(new.into_iter().map(|address| (address, 0)));
     returned.extend(found);
+}
+
+/// All functions of a file that take a lock for their callers, in up to so many levels. It reads all
+/// of its calls; of files that are too large, none.
+pub fn look_everywhere(image: &Image, levels: usize) -> &[Range<u64>] {
+    image.wrappers.get_or_init(|| all_wrappers(image, levels).unwrap_or_default())
+}
+
+/// None if the file can't be read.
+fn all_wrappers(image: &Image, levels: usize) -> Option<Vec<Range<u64>>> {
+    let cache = files::open(image.binary()?)?;
+    let file = object::File::parse(&cache).ok()?;
+    let code = Code::new(&file).filter(|code| code.size() <= LARGEST)?;
+    let mut takes: BTreeSet<u64> = BTreeSet::new();
+    let mut back: BTreeSet<u64> = code
+        .calls()
+        .filter(|(target, _)| {
+            code.stub(*target).is_some_and(|name| effect(name) == Effect::Acquire)
+        })
+        .map(|(_, back)| back)
+        .collect();
+    let mut wrappers = Vec::new();
+    for _ in 0..levels {
+        look(image, &back);
+        let took = |back: &&u64| {
+            let frames = image.frames(**back - 1).len();
+            frames > 0 && image.returned.borrow().get(back) == Some(&frames)
+        };
+        let functions = back.iter().filter(took).filter_map(|&back| code.function(back - 1));
+        let new: Vec<Range<u64>> = functions.filter(|f| takes.insert(f.start)).collect();
+        if new.is_empty() {
+            break;
+        }
+        let starts: BTreeSet<u64> = new.iter().map(|function| function.start).collect();
+        let called = code.calls().filter(|(target, _)| starts.contains(target));
+        back = called.map(|(_, back)| back).collect();
+        wrappers.extend(new);
+    }
+    Some(wrappers)
 }
 
 /// None if the file can't be read.

@@ -4,8 +4,9 @@
 //! calls, compressed sections and split files. It does not look for separate files
 //! (`files` does) and knows functions only, so the symbols for variables are read here.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -31,6 +32,8 @@ pub struct Image {
     /// How many of the innermost frames at an acquisition's return address took the lock for their
     /// caller, where that was looked at.
     pub returned: RefCell<HashMap<u64, usize>>,
+    /// All functions that do so, once all of the file's calls were looked at.
+    pub wrappers: OnceCell<Vec<Range<u64>>>,
 }
 
 /// The address behind an acquisition, and whether that is a try.
@@ -90,6 +93,7 @@ impl Image {
             looked_up: Cell::new(0),
             sections: RefCell::default(),
             returned: RefCell::default(),
+            wrappers: OnceCell::new(),
         }
     }
 
@@ -136,7 +140,7 @@ impl Image {
     }
 
     /// The variables that have a byte at these addresses.
-    pub fn variables(&self, addresses: std::ops::Range<u64>) -> Vec<String> {
+    pub fn variables(&self, addresses: Range<u64>) -> Vec<String> {
         self.tables.variables.within(addresses).map(demangle).collect()
     }
 
@@ -158,7 +162,7 @@ impl Image {
 
     /// The code by the lines that it comes from: pieces of one line each; none without debug
     /// information.
-    pub fn lines(&self) -> Vec<std::ops::Range<u64>> {
+    pub fn lines(&self) -> Vec<Range<u64>> {
         let found = self.debug.as_ref().and_then(|d| d.find_location_range(0, u64::MAX).ok());
         found.into_iter().flatten().map(|(start, size, _)| start..start + size).collect()
     }

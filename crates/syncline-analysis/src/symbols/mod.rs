@@ -25,7 +25,7 @@ use library::Library;
 pub const CACHE_LINE: u64 = 64;
 
 /// How many functions, one in the other, may take a lock for their callers.
-const LEVELS: usize = 5;
+pub const LEVELS: usize = 5;
 
 /// The names of one process.
 pub struct Symbols {

@@ -38,10 +38,9 @@ fn rules() -> Vec<Rule> {
 #[test]
 fn each_rule_is_documented() {
     let documentation = include_str!("../../../../docs/findings.md");
-    let name = |rule| serde_json::to_string(&rule).expect("a name").replace('"', "");
     let missing: Vec<String> = rules()
         .into_iter()
-        .map(name)
+        .map(Rule::name)
         .filter(|name| !documentation.contains(&format!("| `{name}` |")))
         .collect();
     assert!(missing.is_empty(), "docs/findings.md does not mention {missing:?}");

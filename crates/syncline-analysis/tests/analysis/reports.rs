@@ -76,6 +76,10 @@ FINDINGS  most to gain first; gains are predicted
      ?  How many of the section's instructions touch what is shared? Only those need the lock.
         `syncline inspect` tells.
 
+WHAT ELSE TAKES TIME  of all threads together; no finding explains it
+   5.7 %  condvar shop+0x7080, at shop+0x300. 4 waits of 100 ms, by 1 thread; those who wait work
+          for 60.0 % of their time: it may hold them up.
+
 LOCKS  by time waited; time held is an estimate
   waited  longest  held ~  contended  acquired      /s  lock
   1.80 s   500 ms  1.20 s     25.0 %     2,000     500  mutex shop+0x7000

@@ -206,7 +206,7 @@ int main(int c, char **) { count(); early(c); by_hand(c); queue.push(c); return 
 
 pub struct Program {
     _folder: TempDir,
-    path: PathBuf,
+    pub path: PathBuf,
     /// Lines of the disassembly.
     lines: Vec<String>,
     build_id: Vec<u8>,
@@ -277,22 +277,23 @@ impl Program {
     /// A process of this program, and the stack of these calls, the innermost first: each as the
     /// function that it is in, and the one that it calls.
     pub fn calls(&self, calls: &[(&str, &str)]) -> (Fixture, u32) {
-        let back = |&(caller, callee): &(&str, &str)| {
-            let head = format!("<{caller}>:");
-            let begin = self.lines.iter().position(|line| line.ends_with(&head));
-            let body = &self.lines[begin.unwrap_or_else(|| panic!("no function {caller}"))..];
-            let name = [format!("<{callee}>"), format!("<{callee}@")];
-            let calls = |line: &String| {
-                line.contains("call") && name.iter().any(|name| line.contains(name))
-            };
-            let call = body.iter().position(calls).unwrap_or_else(|| panic!("{caller}: {callee}"));
-            BIAS + Program::address(&body[call + 1])
-        };
         let mut f = Fixture::new(&["program"], 1);
         f.module(self.path.to_str().unwrap(), BIAS..BIAS + 0x10_0000, BIAS, &self.build_id);
-        let addresses: Vec<u64> = calls.iter().map(back).collect();
+        let addresses: Vec<u64> = calls.iter().map(|call| BIAS + self.back(call)).collect();
         let stack = f.stack(&addresses);
         (f, stack)
+    }
+
+    /// Where the first call of a function by another one returns to, in the file.
+    pub fn back(&self, &(caller, callee): &(&str, &str)) -> u64 {
+        let head = format!("<{caller}>:");
+        let begin = self.lines.iter().position(|line| line.ends_with(&head));
+        let body = &self.lines[begin.unwrap_or_else(|| panic!("no function {caller}"))..];
+        let name = [format!("<{callee}>"), format!("<{callee}@")];
+        let calls =
+            |line: &String| line.contains("call") && name.iter().any(|name| line.contains(name));
+        let call = body.iter().position(calls).unwrap_or_else(|| panic!("{caller}: {callee}"));
+        Program::address(&body[call + 1])
     }
 }
 

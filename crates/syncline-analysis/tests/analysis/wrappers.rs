@@ -1,6 +1,9 @@
 //! Which functions took a lock for their callers, read from programs that are compiled here,
 //! without and with optimisation. Whose place it is is known from the source.
 
+use std::slice;
+
+use syncline_analysis::locate::Locator;
 use syncline_recording::Op;
 
 use crate::fixture::SECOND;
@@ -123,6 +126,44 @@ fn a_place_is_where_the_section_is_and_not_who_takes_its_lock() {
             let process = f.load().processes.remove(0);
             let found = process.function_of(&process.sites[0]).unwrap();
             assert_eq!(found, place, "{calls:?} {options}");
+        }
+    }
+}
+
+#[test]
+fn names_stand_for_the_calls_that_a_report_gives_them() {
+    for options in ["-O1", "-O2"] {
+        let program = Program::compile(C, "cc", &[options, "-fno-optimize-sibling-calls"]);
+        let names = Locator::new(slice::from_ref(&program.path), &[]).unwrap();
+        let covers = |name: &str, call: &(&str, &str)| {
+            let found = names.site(name, |_| true).unwrap();
+            let address = program.back(call) - 1;
+            found.places.iter().any(|place| place.addresses.contains(&address))
+        };
+        let inner = ("inlined", "pthread_mutex_trylock");
+        assert!(covers("inlined", &inner), "{options}");
+        assert!(covers("grab", &inner), "also who takes it can be named, {options}");
+        assert!(covers("visit", &("visit", "enter")), "{options}");
+        assert!(covers("add", &("uses_add", "pthread_mutex_lock")), "{options}");
+        let (wrappers, _) = names.wrappers();
+        let wraps = |call: &(&str, &str)| {
+            let address = program.back(call) - 1;
+            wrappers.iter().any(|place| place.addresses.contains(&address))
+        };
+        for (function, callee) in [
+            ("enter", "pthread_mutex_lock"),
+            ("enter_first", "enter"),
+            ("grab_for_caller", "pthread_mutex_trylock"),
+        ] {
+            assert!(wraps(&(function, callee)), "{function} {options}");
+        }
+        for (function, callee) in [
+            ("push", "pthread_mutex_lock"),
+            ("take_if", "pthread_mutex_lock"),
+            ("hidden", "pthread_mutex_lock"),
+            ("visit", "enter"),
+        ] {
+            assert!(!wraps(&(function, callee)), "{function} {options}");
         }
     }
 }

@@ -131,6 +131,7 @@ mod tests {
     const ALL_RULES: &[Rule] = &[
         Rule::AtomicInstead,
         Rule::SpinlockInstead,
+        Rule::LookUnderLock,
         Rule::ReadersExcludeEachOther,
         Rule::OnlyWriters,
         Rule::PollingTry,

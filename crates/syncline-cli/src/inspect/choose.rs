@@ -91,12 +91,14 @@ fn add(
     Ok(())
 }
 
-/// The call sites that the findings are about, or else those that were waited at most.
+/// The call sites that the findings are about and what they do not explain, or else those that were
+/// waited at most.
 fn suspects(process: &Process, lines: &mut BTreeSet<String>) {
     let acquires = |site: &&Site| site.op.class() == syncline_recording::Class::Acquire;
     let before = lines.len();
-    for finding in &process.findings {
-        let sites = finding.sites.iter().filter_map(|&site| process.sites.get(site));
+    let found = process.findings.iter().map(|finding| &finding.sites);
+    for sites in found.chain(process.remaining.iter().map(|remaining| &remaining.sites)) {
+        let sites = sites.iter().filter_map(|&site| process.sites.get(site));
         sites.filter(acquires).for_each(|site| add_site(process, site, lines));
     }
     if lines.len() == before {

@@ -136,7 +136,9 @@ pub fn complete_commands(analysis: &mut Analysis, recording: &Path) {
         let words = ["--from", &recording, "--"].map(str::to_owned);
         let words: Vec<&String> = words.iter().chain(program).collect();
         let command = format!("{COMMAND} {}", command_line(&words));
-        for question in process.findings.iter_mut().filter_map(|f| f.open_question.as_mut()) {
+        let findings = process.findings.iter_mut().filter_map(|f| f.open_question.as_mut());
+        let remaining = process.remaining.iter_mut().filter_map(|r| r.open_question.as_mut());
+        for question in findings.chain(remaining) {
             if question.command == COMMAND {
                 question.command.clone_from(&command);
             }

@@ -37,6 +37,27 @@ pub fn section(process: &Process, id: &str) -> String {
     html
 }
 
+/// What no finding explains. `rows` is what the ids of the sites' rows begin with.
+pub fn remaining(process: &Process, rows: &str) -> String {
+    if process.remaining.is_empty() {
+        return "<p class=\"empty\">Nothing: what findings do not explain takes less.</p>"
+            .to_owned();
+    }
+    let mut html = String::from("<ul class=\"remaining\">\n");
+    for one in process.remaining.iter().take(FINDINGS) {
+        let _ = writeln!(
+            html,
+            "<li><b>{}</b> <span>{}</span>, at <a href=\"#{rows}{}\">{}</a>. {}</li>",
+            percent(one.share),
+            Escaped(&one.what),
+            one.sites[0],
+            Escaped(&one.place),
+            Escaped(&one.why)
+        );
+    }
+    html + "</ul>\n"
+}
+
 fn one(process: &Process, finding: &Finding, id: &str, rows: &str) -> String {
     let mut html = format!(
         "<li><article class=\"finding\" id=\"{id}\" aria-labelledby=\"{id}-title\">\n\

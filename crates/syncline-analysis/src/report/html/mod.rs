@@ -55,11 +55,16 @@ const PROCESSES: usize = 8;
 /// in the content begin with the text that the function is given.
 type Section = (&'static str, &'static str, fn(&Process, &Thresholds, &str) -> String);
 
-const SECTIONS: [Section; 9] = [
+const SECTIONS: [Section; 10] = [
     (
         "Findings",
         "What is wrong, most to gain first. Gains are predicted, each for its fix alone.",
         |process, _, id| findings::section(process, id),
+    ),
+    (
+        "What else takes time",
+        "At least 2 % of the time of all threads, and no finding explains it.",
+        |process, _, id| findings::remaining(process, &format!("{id}-site-")),
     ),
     ("Timeline", "What each thread did when.", |process, _, id| {
         timeline::section(process, &format!("{id}-timeline-"))

@@ -5,10 +5,15 @@ use std::io::{self, Write};
 use super::table::{Paint, printable, shorten};
 use super::{Style, heading, more, paragraph};
 use crate::model::{Evidence, Finding, Process, Unit};
-use crate::report::number::{count, duration, percent, rate};
+use crate::report::name;
+use crate::report::number::{count, duration, grouped, percent, rate};
 
 /// Findings that are shown: what fits one screen.
 const FINDINGS: usize = 5;
+/// Places that are named of what would bring little.
+const SMALL: usize = 6;
+/// Places that are named of threads with nothing to do.
+const IDLE: usize = 3;
 /// Numbers that are shown of each.
 const EVIDENCE: usize = 4;
 /// A predicted gain below this is told as none to speak of.
@@ -17,17 +22,67 @@ const LEAST_GAIN: f64 = 0.005;
 /// The findings, most to gain first.
 pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     if process.findings.is_empty() {
-        heading("FINDINGS", "none: no rule sees a problem that is worth its fix", out, style)?;
-        return Ok(());
+        let lost = process.lock_share + process.spun() / process.thread_seconds.max(1e-12);
+        let remark = format!("none; locks take {} of the threads' time", percent(lost));
+        return heading("FINDINGS", &remark, out, style);
     }
     heading("FINDINGS", "most to gain first; gains are predicted", out, style)?;
-    for (number, finding) in process.findings.iter().take(FINDINGS).enumerate() {
+    let (large, small): (Vec<_>, Vec<_>) =
+        process.findings.iter().enumerate().partition(|(number, finding)| {
+            *number == 0 || finding.gain.is_none_or(|gain| gain.share >= LEAST_GAIN)
+        });
+    for &(number, finding) in large.iter().take(FINDINGS) {
         if number > 0 {
             writeln!(out)?;
         }
         one(number + 1, finding, out, style)?;
     }
-    more(process.findings.len().saturating_sub(FINDINGS), "finding", out, style)
+    more(large.len().saturating_sub(FINDINGS), "finding", out, style)?;
+    if small.is_empty() {
+        return Ok(());
+    }
+    let rule = |finding: &Finding| {
+        format!("{} ({})", name::file_line(&finding.place), finding.rule.name())
+    };
+    let texts: Vec<String> = small.iter().take(SMALL).map(|(_, finding)| rule(finding)).collect();
+    let rest = match small.len().saturating_sub(SMALL) {
+        0 => String::new(),
+        rest => format!(", and {} more", grouped(rest as u64)),
+    };
+    writeln!(out)?;
+    paragraph("  Small: ", &printable(&format!("{}{rest}", texts.join(", "))), out, style)
+}
+
+/// What no finding explains.
+pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
+    let (idle, others): (Vec<_>, Vec<_>) = process.remaining.iter().partition(|r| r.idle);
+    if !others.is_empty() {
+        heading(
+            "WHAT ELSE TAKES TIME",
+            "of all threads together; no finding explains it",
+            out,
+            style,
+        )?;
+    }
+    for one in others.iter().take(FINDINGS) {
+        let text = format!("{}, at {}. {}", one.what, one.place, one.why);
+        let start = format!("  {:>6}  ", percent(one.share));
+        paragraph(&start, &printable(&text), out, style)?;
+    }
+    more(others.len().saturating_sub(FINDINGS), "thing that takes time", out, style)?;
+    if let Some(open) = others.iter().find_map(|one| one.open_question.as_ref()) {
+        let text = format!("What do the sections touch? `{}` tells.", open.command);
+        paragraph("     ?  ", &printable(&text), out, style)?;
+    }
+    if !idle.is_empty() {
+        heading("NOTHING TO DO", "threads that wait there hardly do anything else", out, style)?;
+    }
+    for one in idle.iter().take(IDLE) {
+        let text = format!("{}, at {}", one.what, one.place);
+        let room = style.width() - 10;
+        writeln!(out, "  {:>6}  {}", percent(one.share), shorten(&printable(&text), room))?;
+    }
+    more(idle.len().saturating_sub(IDLE), "place", out, style)
 }
 
 fn one(number: usize, finding: &Finding, out: &mut impl Write, style: &Style) -> io::Result<()> {

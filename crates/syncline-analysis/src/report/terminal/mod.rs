@@ -54,6 +54,7 @@ pub fn terminal(analysis: &Analysis, out: &mut impl Write, style: &Style) -> io:
     };
     summary::summary(first, out, style)?;
     findings::findings(first, out, style)?;
+    findings::remaining(first, out, style)?;
     if style.tables || first.findings.is_empty() {
         locks::locks(first, out, style)?;
         locks::sites(first, out, style)?;

@@ -12,6 +12,8 @@ use crate::words::primitive;
 
 /// A share of the threads' time from which on waiting for locks is shown as a problem.
 const COSTLY: f64 = 0.05;
+/// From this share of the threads' time on, refused tries are worth a line.
+const LEAST_SPUN: f64 = 0.001;
 /// Threads that are shown as waiting.
 const WAITING: usize = 6;
 
@@ -36,6 +38,12 @@ pub fn summary(process: &Process, out: &mut impl Write, style: &Style) -> io::Re
         paint.on(&percent(process.lock_share), style),
         duration(process.thread_seconds)
     )?;
+    let spun = process.spun();
+    if spun >= LEAST_SPUN * process.thread_seconds {
+        let share = percent(spun / process.thread_seconds);
+        let text = format!("{share} of their time, on processors that others may need");
+        writeln!(out, "  {:<22}  {:>10}   {text}", "lost in refused tries", duration(spun))?;
+    }
     let shares = [
         ("waiting in futexes", process.waiting.futexes, Kind::Futex, "locks or events"),
         ("waiting for events", process.waiting.events, Kind::Event, "may be idle"),

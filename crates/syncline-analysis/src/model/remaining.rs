@@ -1,0 +1,29 @@
+//! Where time goes that no finding explains.
+
+use serde::Serialize;
+
+use super::{Kind, OpenQuestion};
+
+/// Locks of one kind, or an event, that much of the threads' time goes to, with what is known of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Remaining {
+    /// What is waited for: `mutex cache_lock (memcached)`, `4,096 locks`, `condvar not_empty`.
+    pub what: String,
+    /// What waiting for it means.
+    pub kind: Kind,
+    /// Where most time goes, as [`super::Site::place`].
+    pub place: String,
+    /// The sites, most time first.
+    pub sites: Vec<usize>,
+    /// Seconds of all threads: waits and, for locks, refused tries.
+    pub seconds: f64,
+    /// Of the time of all threads, from 0 to 1.
+    pub share: f64,
+    /// Whether those who wait there do hardly anything else: a pool that has no work, or a thread
+    /// that waits for others to end.
+    pub idle: bool,
+    /// Who waits for whom, and what was ruled out by which numbers.
+    pub why: String,
+    /// What would tell more, and the command.
+    pub open_question: Option<OpenQuestion>,
+}
