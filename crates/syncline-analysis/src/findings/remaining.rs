@@ -6,7 +6,9 @@ use syncline_recording::{Class, Primitive};
 
 use super::evidence::ask_inspect;
 use super::family::{Family, mean_held, share_of_work};
+use super::meeting;
 use crate::model::{Finding, HolderTime, Kind, Process, Remaining, Rule, Site};
+use crate::report::name;
 use crate::report::number::{counted, duration, grouped, percent};
 use crate::words::primitive;
 
@@ -36,8 +38,12 @@ pub fn find(process: &Process, findings: &[Finding]) -> Vec<Remaining> {
     let families = Family::all(process);
     let locks = families.iter().filter_map(|family| locks(process, family, &said));
     let others = (0..process.sites.len()).filter(|&site| !said(site));
-    let mut remaining: Vec<Remaining> =
-        locks.chain(others.filter_map(|site| event(process, site))).collect();
+    let events = others.filter_map(|site| {
+        let meets = || families.iter().filter_map(|family| meeting::function(process, family));
+        let function = process.function_of(&process.sites[site]);
+        event(process, site, || function.is_some_and(|here| meets().any(|there| there == here)))
+    });
+    let mut remaining: Vec<Remaining> = locks.chain(events).collect();
     remaining.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then_with(|| a.place.cmp(&b.place)));
     remaining
 }
@@ -104,7 +110,8 @@ fn blockers(process: &Process, family: &Family) -> String {
     };
     let behind = all().filter(|blocker| blocker.holder == Some(holder));
     let share = behind.map(|b| b.waited).sum::<f64>() / family.waited().max(1e-12);
-    format!(", {} of it while held from {}", percent(share.min(1.0)), process.sites[holder].place)
+    let holder = name::site(process, &process.sites[holder]);
+    format!(", {} of it while held from {holder}", percent(share.min(1.0)))
 }
 
 /// What holders did meanwhile, where that was looked at.
@@ -125,7 +132,8 @@ fn holders(times: impl Iterator<Item = HolderTime>) -> Option<String> {
     })
 }
 
-fn event(process: &Process, number: usize) -> Option<Remaining> {
+/// `meets` says whether threads meet in the function of that place.
+fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<Remaining> {
     let site = &process.sites[number];
     if site.kind == Kind::Lock {
         return None;
@@ -150,6 +158,12 @@ fn event(process: &Process, number: usize) -> Option<Remaining> {
         counted(site.threads, "thread"),
         wakers(process, &objects)
     )];
+    if kind == Primitive::Condvar && meets() {
+        why.push(
+            "it is a barrier of the program's own: whoever comes last lets the others go on"
+                .to_owned(),
+        );
+    }
     if let Some(worked) = worked {
         why.push(format!(
             "those who wait work for {} of their time: {}",
@@ -182,7 +196,9 @@ fn wakers(process: &Process, objects: &[usize]) -> String {
     let uses = objects.iter().flat_map(|&object| &process.locks[object].sites);
     let wakes = uses.filter(|used| used.op.class() == Class::Notify);
     match wakes.max_by_key(|used| used.calls) {
-        Some(waker) => format!(", woken from {}", process.sites[waker.site].place),
+        Some(waker) => {
+            format!(", woken from {}", name::site(process, &process.sites[waker.site]))
+        }
         None => String::new(),
     }
 }
@@ -245,7 +261,7 @@ mod tests {
         assert_eq!((&only.what[..], &only.place[..]), ("mutex cache_lock", "put at cache.c:20"));
         assert!((only.share - 0.022).abs() < 1e-9);
         assert!(only.why.contains("100 waits of 11.0 ms"), "{}", only.why);
-        assert!(only.why.contains("100 % of it while held from get at cache.c:10"), "{}", only.why);
+        assert!(only.why.contains("100 % of it while held from get  cache.c:10"), "{}", only.why);
         assert!(find(&drawn, &[finding(Rule::TooMuchData, site)]).is_empty());
         let cheaper = [finding(Rule::SpinlockInstead, site)];
         assert_eq!(find(&drawn, &cheaper).len(), 1, "it says nothing of waiting");
@@ -277,7 +293,7 @@ mod tests {
         };
         let idle = waiting(9.5);
         assert!(idle.idle && idle.why.contains("nothing to do"), "{}", idle.why);
-        assert!(idle.why.contains("woken from put at queue.c:30"), "{}", idle.why);
+        assert!(idle.why.contains("woken from put  queue.c:30"), "{}", idle.why);
         let held_up = waiting(5.0);
         assert!(!held_up.idle && held_up.why.contains("hold them up"), "{}", held_up.why);
     }

@@ -65,7 +65,8 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
         )?;
     }
     for one in others.iter().take(FINDINGS) {
-        let text = format!("{}, at {}. {}", one.what, one.place, one.why);
+        let place = name::site(process, &process.sites[one.sites[0]]);
+        let text = format!("{}, at {place}. {}", one.what, one.why);
         let start = format!("  {:>6}  ", percent(one.share));
         paragraph(&start, &printable(&text), out, style)?;
     }
@@ -78,7 +79,8 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
         heading("NOTHING TO DO", "threads that wait there hardly do anything else", out, style)?;
     }
     for one in idle.iter().take(IDLE) {
-        let text = format!("{}, at {}", one.what, one.place);
+        let place = name::site(process, &process.sites[one.sites[0]]);
+        let text = format!("{}, at {place}", one.what);
         let room = style.width() - 10;
         writeln!(out, "  {:>6}  {}", percent(one.share), shorten(&printable(&text), room))?;
     }
