@@ -25,6 +25,7 @@ mod table;
 mod tables;
 mod tuning;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
@@ -132,6 +133,9 @@ struct Arguments {
     /// Put the tables of `accuracy` into docs/accuracy.md
     #[arg(long)]
     markdown: bool,
+    /// `accuracy` of the real programs that this folder has, in place of workloads/
+    #[arg(long, value_name = "DIR")]
+    programs: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -151,6 +155,8 @@ fn fields() -> String {
     let of = |b: &Benchmark| format!("The last line of `{}`:\n{}", b.name, b.fields.trim_end());
     let mut texts: Vec<_> = BENCHMARKS.iter().map(of).collect();
     texts.push(format!("The last line of `accuracy`:\n{}", accuracy::FIELDS.trim_end()));
+    let fields = accuracy::programs::FIELDS.trim_end();
+    texts.push(format!("The last line of `accuracy --programs DIR`:\n{fields}"));
     texts.join("\n\n")
 }
 
@@ -166,6 +172,11 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Arguments { quick: true, .. } => Size::Quick,
         _ => Size::Full,
     };
+    if let Some(folder) = &arguments.programs {
+        anyhow::ensure!(arguments.benchmark == "accuracy", "--programs belongs to `accuracy`");
+        println!("{}", accuracy::programs::run(folder, size, arguments.markdown)?);
+        return Ok(());
+    }
     if arguments.benchmark == "accuracy" {
         println!("{}", accuracy::run(size, arguments.markdown)?);
         return Ok(());

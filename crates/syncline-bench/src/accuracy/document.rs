@@ -1,4 +1,4 @@
-//! Puts the tables into `docs/accuracy.md`, between two lines that mark their place.
+//! Puts tables into `docs/accuracy.md`, between two lines that mark their place.
 
 use std::fs;
 
@@ -6,23 +6,25 @@ use anyhow::Context;
 
 use super::workloads::repository;
 
-const BEGIN: &str = "<!-- ./x accuracy --markdown writes from here -->\n";
+/// What marks the place of the workloads' tables, and of the programs'.
+pub const WORKLOADS: &str = "<!-- ./x accuracy --markdown writes from here -->\n";
+pub const PROGRAMS: &str = "<!-- ./x accuracy --programs DIR --markdown writes from here -->\n";
 const END: &str = "<!-- to here -->\n";
 
-/// Replaces the tables of the document.
-pub fn write(tables: &str) -> anyhow::Result<()> {
+/// Replaces the tables behind a mark.
+pub fn write(begin: &str, tables: &str) -> anyhow::Result<()> {
     let path = repository().join("docs/accuracy.md");
     let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    let new = with_tables(&text, tables);
+    let new = with_tables(&text, begin, tables);
     let new = new.with_context(|| format!("{} has no place for tables", path.display()))?;
     fs::write(&path, new)?;
     Ok(())
 }
 
-fn with_tables(text: &str, tables: &str) -> Option<String> {
-    let (before, rest) = text.split_once(BEGIN)?;
+fn with_tables(text: &str, begin: &str, tables: &str) -> Option<String> {
+    let (before, rest) = text.split_once(begin)?;
     let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}{tables}{END}{after}"))
+    Some(format!("{before}{begin}{tables}{END}{after}"))
 }
 
 #[cfg(test)]
@@ -31,10 +33,11 @@ mod tests {
 
     #[test]
     fn only_what_lies_between_the_marks_changes() {
-        let text = format!("above\n{BEGIN}old\n{END}below\n");
-        let new = with_tables(&text, "new\n").unwrap();
-        assert_eq!(new, format!("above\n{BEGIN}new\n{END}below\n"));
-        assert_eq!(with_tables(&new, "new\n"), Some(new));
-        assert_eq!(with_tables("no marks", "new\n"), None);
+        let other = format!("{PROGRAMS}kept\n{END}");
+        let text = format!("above\n{WORKLOADS}old\n{END}below\n{other}");
+        let new = with_tables(&text, WORKLOADS, "new\n").unwrap();
+        assert_eq!(new, format!("above\n{WORKLOADS}new\n{END}below\n{other}"));
+        assert_eq!(with_tables(&new, WORKLOADS, "new\n"), Some(new));
+        assert_eq!(with_tables("no marks", WORKLOADS, "new\n"), None);
     }
 }

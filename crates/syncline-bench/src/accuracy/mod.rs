@@ -11,6 +11,7 @@ mod document;
 mod marks;
 mod measure;
 mod outcome;
+pub mod programs;
 mod report;
 mod verdict;
 pub mod workloads;
@@ -66,7 +67,7 @@ pub fn run(size: Size, markdown: bool) -> anyhow::Result<String> {
 
     report::print(&outcomes);
     if markdown {
-        document::write(&report::markdown(&outcomes))?;
+        document::write(document::WORKLOADS, &report::markdown(&outcomes))?;
     }
     Ok(serde_json::to_string(&summary(&outcomes))?)
 }

@@ -1,0 +1,136 @@
+//! What is known of a real program: a file `NAME.toml` beside the folder `NAME`, in which it is run.
+//!
+//! ```toml
+//! what = "one lock around the whole cache"
+//! word = "memcached's ReleaseNotes, 1.4.6"
+//! version = "1.4.4"
+//! command = ["./memcached-load", "./memcached"]   # run in the folder NAME
+//! mended = ["./memcached-load", "./memcached-mended"]
+//! status = 143                    # of the command; 0 if it is not said
+//! limit = 60                      # seconds until a run hangs
+//! place = 'items\.c|thread\.c'    # where the problem is; none for a program that is fine
+//! remedy = 'granularity'          # in the finding's category, rule or title
+//! advice_not = 'Remove'           # must not be in its advice
+//! allowed = 'spinlock-instead'    # findings, by rule and place, that are no false alarm
+//! false = 'polling.*:489'         # findings that are one, whatever they promise
+//! tuned = true                    # whether the rules were made with a look at it
+//! ```
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use regex::Regex;
+use serde::{Deserialize, Deserializer};
+
+/// What is known of a program.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Description {
+    #[serde(skip)]
+    pub name: String,
+    /// Where it is run.
+    #[serde(skip)]
+    pub folder: PathBuf,
+    /// What is wrong with it; nothing for a program that is fine.
+    #[serde(default)]
+    pub what: String,
+    /// Who says so.
+    #[serde(default)]
+    pub word: String,
+    pub version: String,
+    pub command: Vec<String>,
+    #[serde(default)]
+    pub mended: Vec<String>,
+    #[serde(default)]
+    pub status: i32,
+    #[serde(default = "a_minute")]
+    pub limit: f64,
+    #[serde(default, deserialize_with = "pattern")]
+    pub place: Option<Regex>,
+    #[serde(default, deserialize_with = "pattern")]
+    pub remedy: Option<Regex>,
+    #[serde(default, deserialize_with = "pattern")]
+    pub advice_not: Option<Regex>,
+    #[serde(default, deserialize_with = "pattern")]
+    pub allowed: Option<Regex>,
+    #[serde(default, rename = "false", deserialize_with = "pattern")]
+    pub false_: Option<Regex>,
+    #[serde(default)]
+    pub tuned: bool,
+}
+
+fn a_minute() -> f64 {
+    60.0
+}
+
+fn pattern<'de, D: Deserializer<'de>>(text: D) -> Result<Option<Regex>, D::Error> {
+    let text = String::deserialize(text)?;
+    Regex::new(&text).map(Some).map_err(serde::de::Error::custom)
+}
+
+impl Description {
+    /// Whether something is wrong with it.
+    pub fn has_problem(&self) -> bool {
+        self.place.is_some()
+    }
+
+    fn read(file: &Path) -> anyhow::Result<Description> {
+        let text = fs::read_to_string(file)?;
+        let mut description: Description = toml::from_str(&text)?;
+        anyhow::ensure!(!description.command.is_empty(), "`command` is empty");
+        anyhow::ensure!(
+            description.place.is_some() == description.remedy.is_some(),
+            "`place` and `remedy` belong together"
+        );
+        description.folder = file.with_extension("").canonicalize()?;
+        description.name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(description)
+    }
+}
+
+/// All that a folder describes, in the order of their names.
+///
+/// # Errors
+/// If there is none, or one can't be read or has no folder.
+pub fn all(folder: &Path) -> anyhow::Result<Vec<Description>> {
+    let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let mut files: Vec<PathBuf> = entries.map(|e| Ok(e?.path())).collect::<anyhow::Result<_>>()?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    anyhow::ensure!(!files.is_empty(), "{} describes no program: no *.toml", folder.display());
+    let read = |file: &PathBuf| Description::read(file).with_context(|| file.display().to_string());
+    files.iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> anyhow::Result<Description> {
+        let folder = tempfile::tempdir()?;
+        fs::create_dir(folder.path().join("shop"))?;
+        fs::write(folder.path().join("shop.toml"), text)?;
+        Ok(all(folder.path())?.remove(0))
+    }
+
+    #[test]
+    fn a_description_says_what_is_wrong_or_that_nothing_is() {
+        let fine = read("version = '1'\ncommand = ['./shop']").unwrap();
+        assert!(!fine.has_problem() && fine.name == "shop" && fine.folder.ends_with("shop"));
+        let wrong = "version = '1'\ncommand = ['./shop']\nplace = 'a\\.c:7'\nremedy = 'atomic'";
+        assert!(read(wrong).unwrap().place.unwrap().is_match("f at /src/a.c:7"));
+    }
+
+    #[test]
+    fn what_can_not_be_meant_is_refused() {
+        for wrong in [
+            "version = '1'\ncommand = []",
+            "version = '1'\ncommand = ['./shop']\nplace = '('\nremedy = 'a'",
+            "version = '1'\ncommand = ['./shop']\nplace = 'a'",
+            "version = '1'\ncommand = ['./shop']\nplaces = 'a'",
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `./x accuracy --programs DIR`: what a report says of real programs that others wrote, on an idle
+//! machine and on a busy one.
+//!
+//! The folder has the built programs, and for each a small file with its command and what is known of
+//! it ([`description`]). Neither the programs' sources nor how they are built are here.
+
+mod description;
+mod report;
+mod runs;
+mod verdict;
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::Size;
+use crate::lab::Lab;
+use crate::recorder::Recorder;
+use crate::rounds;
+use crate::statistics::median;
+
+use description::Description;
+use runs::{Busy, Shown};
+
+/// The last line of output.
+#[derive(Serialize)]
+struct Summary {
+    /// Programs with a problem.
+    problems: usize,
+    /// Those of which it is among the first two findings in every run, idle and busy.
+    found_first_two: usize,
+    /// Programs about which something false was said in more than half of the runs.
+    false_alarms: usize,
+    /// Percentage points by which three in four promises are wrong at most.
+    gain_error_p75: Option<f64>,
+    /// The same of what is measured by slowing down: not built.
+    whatif_error_p75: Option<f64>,
+}
+
+/// The same for `--help`.
+pub const FIELDS: &str = "
+  problems           programs with a problem
+  found_first_two    those of which it is among the first two findings in all runs, idle and busy
+  false_alarms       programs of which something false was said in most runs
+  gain_error_p75     points by which three in four promises are wrong at most
+  whatif_error_p75   not built: null
+";
+
+/// A program, and what was seen of it.
+struct Row {
+    known: Description,
+    idle: Shown,
+    busy: Shown,
+}
+
+/// Runs all programs of a folder, prints the table, and returns the JSON line. With `markdown` the
+/// table also goes into `docs/accuracy.md`.
+pub fn run(folder: &Path, size: Size, markdown: bool) -> anyhow::Result<String> {
+    let lab = Lab::new(size)?;
+    let recorder = Recorder::find(&lab)?;
+    let programs = description::all(folder)?;
+    runs::check(&programs)?;
+    let times = size.pick(1, 1, 5);
+    let bar = rounds::bar((2 * times * programs.len()) as u64)?;
+    let mut rows = Vec::new();
+    for known in programs {
+        bar.set_message(known.name.clone());
+        let idle = runs::of(&known, times, &recorder, &bar)?;
+        let busy = {
+            let _loops = Busy::new()?;
+            runs::of(&known, times, &recorder, &bar)?
+        };
+        rows.push(Row { known, idle, busy });
+    }
+    bar.finish_and_clear();
+    print!("{}", report::text(&rows));
+    if markdown {
+        super::document::write(super::document::PROGRAMS, &report::markdown(&rows))?;
+    }
+    Ok(serde_json::to_string(&summary(&rows))?)
+}
+
+impl Row {
+    fn is_found(&self) -> bool {
+        self.known.has_problem() && self.idle.all_found() && self.busy.all_found()
+    }
+
+    fn has_false_alarm(&self) -> bool {
+        self.idle.has_false_alarm() || self.busy.has_false_alarm()
+    }
+
+    /// Points between promise and measurement, both on the idle machine.
+    fn gain_error(&self) -> Option<f64> {
+        let (promised, measured) = (self.idle.promised()?, self.idle.gain()?);
+        Some(100.0 * (promised - measured).abs())
+    }
+}
+
+impl Shown {
+    fn hits(&self) -> usize {
+        self.verdicts.iter().filter(|verdict| verdict.found.is_some()).count()
+    }
+
+    fn all_found(&self) -> bool {
+        self.hits() == self.verdicts.len()
+    }
+
+    fn has_false_alarm(&self) -> bool {
+        let alarms = self.verdicts.iter().filter(|verdict| !verdict.false_alarms.is_empty());
+        2 * alarms.count() > self.verdicts.len()
+    }
+
+    fn promised(&self) -> Option<f64> {
+        let promised: Vec<f64> = self.verdicts.iter().filter_map(|v| v.promised).collect();
+        (!promised.is_empty()).then(|| median(&promised))
+    }
+
+    /// What the mended variant gains, as a share of the time.
+    fn gain(&self) -> Option<f64> {
+        let gains: Vec<f64> =
+            self.mended.iter().map(|(as_is, mended)| 1.0 - mended / as_is).collect();
+        (!gains.is_empty()).then(|| median(&gains))
+    }
+
+    /// Time with recording over time without.
+    fn cost(&self) -> f64 {
+        let ratios: Vec<f64> = self.cost.iter().map(|(alone, with)| with / alone).collect();
+        median(&ratios)
+    }
+}
+
+fn summary(rows: &[Row]) -> Summary {
+    let mut errors: Vec<f64> = rows.iter().filter_map(Row::gain_error).collect();
+    errors.sort_by(f64::total_cmp);
+    let at = (0.75 * errors.len() as f64).ceil() as usize;
+    Summary {
+        problems: rows.iter().filter(|row| row.known.has_problem()).count(),
+        found_first_two: rows.iter().filter(|row| row.is_found()).count(),
+        false_alarms: rows.iter().filter(|row| row.has_false_alarm()).count(),
+        gain_error_p75: errors.get(at.saturating_sub(1)).map(|error| error.round()),
+        whatif_error_p75: None,
+    }
+}

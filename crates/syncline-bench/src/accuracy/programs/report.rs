@@ -1,0 +1,89 @@
+//! The table: for a person at a terminal, and the same for `docs/accuracy.md`.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::{Row, Shown};
+
+/// A line for each program, and below it what was said that is false.
+pub fn text(rows: &[Row]) -> String {
+    let mut text = format!(
+        "  {:<22}{:>8}{:>8}{:>7}{:>10}{:>10}{:>7}\n",
+        "", "idle", "busy", "place", "promised", "measured", "cost"
+    );
+    for row in rows {
+        let _ = writeln!(
+            text,
+            "  {:<22}{:>8}{:>8}{:>7}{:>10}{:>10}{:>7.2}",
+            row.known.name,
+            found(row, &row.idle),
+            found(row, &row.busy),
+            place(&row.idle),
+            share(row.idle.promised()),
+            share(row.idle.gain()),
+            row.idle.cost()
+        );
+        for alarm in alarms(row) {
+            let _ = writeln!(text, "      FALSE ALARM {alarm}");
+        }
+    }
+    text + "\n"
+}
+
+/// The same as a table for the documentation.
+pub fn markdown(rows: &[Row]) -> String {
+    let mut text = String::from(
+        "| program | version | what is wrong, by whose word | found, idle | busy | place in the list | promised | measured | recording costs |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
+    );
+    for row in rows {
+        let known = &row.known;
+        let what = match known.has_problem() {
+            true => format!("{} ({})", known.what, known.word),
+            false => "nothing known".to_owned(),
+        };
+        let _ = writeln!(
+            text,
+            "| {}{} | {} | {what} | {} | {} | {} | {} | {} | {:.2} |",
+            known.name,
+            if known.tuned { "*" } else { "" },
+            known.version,
+            found(row, &row.idle),
+            found(row, &row.busy),
+            place(&row.idle),
+            share(row.idle.promised()),
+            share(row.idle.gain()),
+            row.idle.cost()
+        );
+    }
+    for row in rows {
+        for alarm in alarms(row) {
+            let _ = writeln!(text, "\n- {}: false: {alarm}", row.known.name);
+        }
+    }
+    text
+}
+
+fn found(row: &Row, shown: &Shown) -> String {
+    match row.known.has_problem() {
+        true => format!("{} of {}", shown.hits(), shown.verdicts.len()),
+        false if shown.has_false_alarm() => "alarm".to_owned(),
+        false => "quiet".to_owned(),
+    }
+}
+
+/// Where in the list it mostly is, from 1.
+fn place(shown: &Shown) -> String {
+    let mut places: Vec<usize> = shown.verdicts.iter().filter_map(|v| v.found).collect();
+    places.sort_unstable();
+    places.get(places.len() / 2).map_or("-".to_owned(), |place| (place + 1).to_string())
+}
+
+fn alarms(row: &Row) -> BTreeSet<&String> {
+    let verdicts = row.idle.verdicts.iter().chain(&row.busy.verdicts);
+    verdicts.flat_map(|verdict| &verdict.false_alarms).collect()
+}
+
+fn share(share: Option<f64>) -> String {
+    share.map_or("-".to_owned(), |share| format!("{:.0} %", (100.0 * share).round() + 0.0))
+}

@@ -1,0 +1,120 @@
+//! Runs a real program: recorded, and its two variants in turn without recording.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use indicatif::ProgressBar;
+
+use super::description::Description;
+use super::verdict::{Verdict, of_recording};
+use crate::compare::Side;
+use crate::programs::Wrapper;
+use crate::recorder::Recorder;
+
+/// What one machine, idle or busy, showed of a program.
+#[derive(Default)]
+pub struct Shown {
+    /// Of each recorded run.
+    pub verdicts: Vec<Verdict>,
+    /// Seconds without and with recording, right after each other.
+    pub cost: Vec<(f64, f64)>,
+    /// Seconds with the problem and mended, right after each other.
+    pub mended: Vec<(f64, f64)>,
+}
+
+/// Runs it so often: recorded, as it is and mended, whatever goes first alternating.
+pub fn of(
+    known: &Description,
+    times: usize,
+    recorder: &Recorder,
+    bar: &ProgressBar,
+) -> anyhow::Result<Shown> {
+    let mut shown = Shown::default();
+    for time in 0..times {
+        let recorded = || -> anyhow::Result<(f64, Verdict)> {
+            let command =
+                recorder.command(Side::Subject, &known.name, known.command[0].as_ref())?;
+            let seconds = run(command, &known.command[1..], known)?;
+            Ok((seconds, of_recording(known, &recorder.recording(&known.name))?))
+        };
+        let plain = |words: &[String]| run(Command::new(&words[0]), &words[1..], known);
+        let (alone, (with, verdict), mended);
+        if time % 2 == 0 {
+            alone = plain(&known.command)?;
+            mended = mend(known, plain)?;
+            (with, verdict) = recorded()?;
+        } else {
+            (with, verdict) = recorded()?;
+            mended = mend(known, plain)?;
+            alone = plain(&known.command)?;
+        }
+        shown.verdicts.push(verdict);
+        shown.cost.push((alone, with));
+        shown.mended.extend(mended.map(|mended| (alone, mended)));
+        bar.inc(1);
+    }
+    Ok(shown)
+}
+
+fn mend(
+    known: &Description,
+    run: impl Fn(&[String]) -> anyhow::Result<f64>,
+) -> anyhow::Result<Option<f64>> {
+    if known.mended.is_empty() { Ok(None) } else { run(&known.mended).map(Some) }
+}
+
+/// Runs a command in the program's folder, and gives its seconds.
+fn run(mut command: Command, arguments: &[String], known: &Description) -> anyhow::Result<f64> {
+    command.args(arguments).current_dir(&known.folder);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let began = Instant::now();
+    let mut child = command.spawn().with_context(|| known.command[0].clone())?;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            let seconds = began.elapsed().as_secs_f64();
+            let ended = status.code();
+            anyhow::ensure!(ended == Some(known.status), "{}: {status}", known.name);
+            return Ok(seconds);
+        }
+        if began.elapsed().as_secs_f64() > known.limit {
+            child.kill()?;
+            child.wait()?;
+            anyhow::bail!("{}: not done after {} s", known.name, known.limit);
+        }
+        sleep(Duration::from_millis(1));
+    }
+}
+
+/// Two processes that do nothing but run, as long as this lives.
+pub struct Busy(Vec<Child>);
+
+impl Busy {
+    pub fn new() -> anyhow::Result<Busy> {
+        let mut busy = Busy(Vec::new());
+        for _ in 0..2 {
+            busy.0.push(Command::new("sh").args(["-c", "while :; do :; done"]).spawn()?);
+        }
+        Ok(busy)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            // One that is gone already is what is wanted.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Whether all folders are there before hours are spent.
+pub fn check(programs: &[Description]) -> anyhow::Result<()> {
+    for known in programs {
+        anyhow::ensure!(fs::metadata(&known.folder)?.is_dir(), "{} is no folder", known.name);
+    }
+    Ok(())
+}
