@@ -248,8 +248,12 @@ pub struct ThreadRecord {
     /// Nanoseconds that the threads that ended were ready to run and had no processor; 0 where the
     /// kernel doesn't say.
     pub ready_ns: u64,
+    /// Processor time of the latest thread when that was last looked at, in nanoseconds.
+    pub seen_cpu_ns: u64,
+    /// When that was, in ticks; 0 if never.
+    pub seen_cpu_at: u64,
     /// Not used.
-    pub reserved3: [u64; 7],
+    pub reserved3: [u64; 5],
 }
 
 /// How many frames a stack keeps.

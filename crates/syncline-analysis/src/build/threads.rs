@@ -55,7 +55,7 @@ pub fn threads(
             started: clock.since_start(record.started),
             seconds: clock.seconds(lifetime(record, clock)),
             ended,
-            cpu: ended.then_some(record.cpu_ns as f64 / 1e9),
+            cpu: if ended { Some(record.cpu_ns as f64 / 1e9) } else { living_cpu(record, clock) },
             ready: ended.then_some(record.ready_ns as f64 / 1e9),
             acquisitions,
             waiting,
@@ -73,6 +73,16 @@ pub fn threads(
         });
     }
     threads
+}
+
+/// Processor time of a thread that was not seen to end, as if it had gone on as until it was last
+/// looked at; none if that was in the first half of its life.
+fn living_cpu(record: &ThreadRecord, clock: &Clock) -> Option<f64> {
+    let lived = clock.ended().saturating_sub(record.started) as f64;
+    let seen = record.seen_cpu_at.saturating_sub(record.started) as f64;
+    let goes_on = lived / seen.max(1.0);
+    (record.seen_cpu_at != 0 && goes_on <= 2.0)
+        .then(|| (record.cpu_ns as f64 + record.seen_cpu_ns as f64 * goes_on.max(1.0)) / 1e9)
 }
 
 /// Ticks that the threads of a record lived.

@@ -191,8 +191,8 @@ impl Family<'_> {
 }
 
 /// How many threads would be in the sections of a lock at once if nobody kept them apart and
-/// each had a processor: the share of the working time that it is held, times the threads
-/// that take it. Where that is more than one there is no way past waiting, whatever the
+/// each had a processor: the share of their working time that it is held, times the
+/// threads that take it. Where that is more than one there is no way past waiting, whatever the
 /// processors and the load of the machine make of it. Contention is not: where few threads
 /// run at a time, few find the lock taken.
 pub fn wanted_at_once(process: &Process, lock: &Lock) -> f64 {
@@ -209,13 +209,18 @@ fn threads_of(lock: &Lock) -> Option<f64> {
     (squares > 0.0).then(|| calls().sum::<f64>().powi(2) / squares)
 }
 
-/// The share of all threads' working time that a lock is held.
+/// The share of their working time that a lock is held by the threads that take it: what others do
+/// meanwhile makes no difference to them.
 pub fn share_of_work(process: &Process, lock: &Lock) -> f64 {
     let worked = |thread: &Thread| {
         let alive = thread.seconds - thread.waiting.locks - thread.waiting.events;
         thread.cpu.unwrap_or(alive).max(0.0)
     };
-    let worked: f64 = process.threads.iter().map(worked).sum();
+    let takers = lock.threads.iter().map(|&(thread, _)| &process.threads[thread]);
+    let worked: f64 = match lock.threads[..] {
+        [] => process.threads.iter().map(worked).sum(),
+        _ => takers.map(worked).sum(),
+    };
     let reads = |op| matches!(op, Op::RwlockRead | Op::RwlockTimedRead | Op::RwlockTryRead);
     // Those who read together do not keep each other out.
     let alone = lock.sites.iter().filter(|use_| !reads(use_.op));

@@ -31,7 +31,8 @@ pub struct Thread {
     pub seconds: f64,
     /// Whether it ended before the recording did.
     pub ended: bool,
-    /// Seconds of processor time; none if it did not end.
+    /// Seconds of processor time. Of one that did not end as it was last seen, in the second half of
+    /// its life, as if it had gone on so; none if it was not.
     pub cpu: Option<f64>,
     /// Seconds that it was ready to run and had no processor, also at the end of a wait; none if
     /// it did not end.

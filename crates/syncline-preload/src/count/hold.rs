@@ -52,7 +52,12 @@ pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, e
         };
         let is_long = ended - began > clock::microseconds(LONG_WAIT);
         if is_long || before % AFTER_SHORT_WAITS == 0 {
-            state.held.look_at_newest(Usage::from_here());
+            let used = Usage::from_here();
+            state.held.look_at_newest(used);
+            // Of a thread that is still there at the end nothing else tells.
+            let record = state.record.get();
+            (*record).seen_cpu_ns = used.cpu;
+            (*record).seen_cpu_at = used.at;
         }
     }
 }

@@ -176,6 +176,7 @@ unsafe fn fill_record(record: *mut ThreadRecord, start: &Start) {
     unsafe {
         if (*record).lifetimes > 0 {
             (*record).earlier_ticks += (*record).ended.saturating_sub((*record).started);
+            (*record).seen_cpu_at = 0;
         } else {
             (*record).start_function = start.function as u64;
         }
