@@ -50,9 +50,9 @@ fn a_lock_of_ones_own_is_cheap_and_never_wanted_at_once() {
         (Family::all(&drawn)[0].likely_pair(), wanted_at_once(&drawn, &drawn.locks[lock]))
     };
     let (pair, at_once) = shared(&[(1, 990_000), (2, 10_000)]);
-    assert!(pair < PAIR && at_once < 0.31, "{pair} {at_once}");
+    assert!(pair < PAIR && at_once < 0.62, "{pair} {at_once}");
     let (pair, at_once) = shared(&[(1, 500_000), (2, 500_000)]);
-    assert!(pair == PAIR && at_once > 0.59, "{pair} {at_once}");
+    assert!(pair == PAIR && at_once > 1.19, "{pair} {at_once}");
 }
 
 #[test]
