@@ -27,6 +27,9 @@ fn evil() -> Process {
     for n in 0..150 {
         p.locks.push(lock(n, EVIL, Primitive::Mutex, figures(0.0, 0.0, 1.0), &[0]));
     }
+    for one in &mut p.remaining {
+        (one.what, one.place, one.why) = (EVIL.into(), EVIL.into(), EVIL.into());
+    }
     for finding in &mut p.findings {
         (finding.title, finding.place, finding.advice) = (EVIL.into(), EVIL.into(), EVIL.into());
         finding.evidence.push(Evidence { what: EVIL.into(), value: f64::NAN, unit: Unit::Times });

@@ -44,6 +44,7 @@ pub fn empty(arguments: &[&str]) -> Process {
         site_quadrants: QuadrantCounts::default(),
         processors: Some(8),
         findings: vec![],
+        remaining: vec![],
         locks: vec![],
         sites: vec![],
         blocking: vec![],

@@ -127,6 +127,17 @@ pub fn server() -> Process {
     .to_vec();
     threads(&mut p);
     p.findings = findings();
+    p.remaining = vec![Remaining {
+        what: "mutex orders (server)".to_owned(),
+        kind: Kind::Lock,
+        place: p.sites[1].place.clone(),
+        sites: vec![1],
+        seconds: 2.1,
+        share: 0.026,
+        idle: false,
+        why: "1,204 waits of 1.74 ms on the average; 3.1 % found it taken.".to_owned(),
+        open_question: None,
+    }];
     timeline(&mut p);
     p.notes =
         vec![Note::FutexesOnly, Note::MissingModule { path: "/opt/shop/lib/libold.so".into() }];
@@ -151,6 +162,7 @@ fn site(
         ways: vec![],
         locks,
         threads: 8,
+        by_thread: vec![],
         figures: figures(waited, contention, rate),
         quadrant: Some(quadrant),
         section: None,
