@@ -104,6 +104,7 @@ impl Context<'_> {
             lock_quadrants: locks.iter().filter_map(|lock| lock.quadrant).collect(),
             site_quadrants: sites.iter().filter_map(|site| site.quadrant).collect(),
             processors: self.session.map(|session| session.processors),
+            stuck: Vec::new(),
             findings: Vec::new(),
             remaining: Vec::new(),
             locks,
@@ -118,6 +119,7 @@ impl Context<'_> {
             notes: Vec::new(),
         };
         process.notes = notes::notes(file, &process);
+        process.stuck = findings::stuck::find(&process);
         process.findings = findings::find(&process, thresholds);
         process.remaining = findings::remaining::find(&process, &process.findings);
         process

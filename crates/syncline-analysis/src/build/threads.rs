@@ -69,6 +69,9 @@ pub fn threads(
                 lock: lock_places.get(&(op.primitive(), record.waiting_lock)).copied(),
                 stack: Some(stacks.checked(record.waiting_stack)).filter(|&stack| stack != 0),
                 seconds: clock.seconds(clock.ended().saturating_sub(record.waiting_since)),
+                holder: places.get(&record.waiting_holder.wrapping_sub(1)).copied(),
+                holder_stack: Some(stacks.checked(record.waiting_holder_stack))
+                    .filter(|&stack| stack != 0),
             }),
         });
     }

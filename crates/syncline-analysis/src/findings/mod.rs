@@ -17,6 +17,7 @@ mod order;
 mod over_synchronization;
 mod precedence;
 pub mod remaining;
+pub mod stuck;
 #[cfg(test)]
 pub(crate) mod testing;
 mod touches;

@@ -63,6 +63,7 @@ pub fn process(seconds: f64, processors: usize) -> Drawn {
         lock_quadrants: QuadrantCounts::default(),
         site_quadrants: QuadrantCounts::default(),
         processors: Some(processors),
+        stuck: Vec::new(),
         findings: Vec::new(),
         remaining: Vec::new(),
         locks: Vec::new(),

@@ -22,6 +22,7 @@ mod remaining;
 mod section;
 mod site;
 mod stack;
+mod stuck;
 mod thread;
 mod timeline;
 
@@ -41,5 +42,6 @@ pub use remaining::Remaining;
 pub use section::Section;
 pub use site::{Site, Way};
 pub use stack::{Frame, Module, Stack, SymbolSource};
+pub use stuck::{Stuck, Trap};
 pub use thread::{Thread, WaitingNow};
 pub use timeline::{Activity, Span, Timeline};

@@ -6,7 +6,7 @@ use crate::symbols::place::wraps_locks;
 
 use super::{
     Blocking, Finding, Frame, Lock, Module, Nesting, Note, QuadrantCounts, Remaining, Site, Stack,
-    Thread, Timeline, Waiting,
+    Stuck, Thread, Timeline, Waiting,
 };
 
 /// How a process ended.
@@ -56,6 +56,8 @@ pub struct Process {
     pub site_quadrants: QuadrantCounts,
     /// Processors that the program could use; none if the recording does not say.
     pub processors: Option<usize>,
+    /// Threads that can't go on.
+    pub stuck: Vec<Stuck>,
     /// What is wrong, most to gain first.
     pub findings: Vec<Finding>,
     /// What else time goes to, most first.

@@ -2,7 +2,7 @@
 
 use syncline_recording::command_line;
 
-use crate::model::{Process, Quadrant, State};
+use crate::model::{Process, Quadrant, State, Trap};
 use crate::report::number::{counted, percent};
 
 /// How a process ended.
@@ -44,6 +44,14 @@ pub fn short_of_processors(process: &Process) -> Option<String> {
         true => format!("more threads could run than the {all}"),
         false => format!("this run got {} of {all}, and others the rest", percent(share)),
     })
+}
+
+/// What threads that can't go on are in, and what that is.
+pub fn trap(trap: Trap) -> (&'static str, &'static str) {
+    match trap {
+        Trap::Deadlock => ("DEADLOCK", "each thread waits for a lock that the next one holds"),
+        Trap::LostWakeUp => ("LOST WAKE-UP", "a condition is waited for and nobody can signal it"),
+    }
 }
 
 /// The quadrants, those first that cost most, and what they mean.

@@ -11,14 +11,24 @@ use crate::tls;
 /// Who holds a lock: where it was acquired, and by which thread.
 #[derive(Clone, Copy)]
 pub struct Holder {
-    stack: u32,
+    /// Number of the stack at which it was acquired.
+    pub stack: u32,
     /// Index of the thread.
     pub thread: u32,
 }
 
-/// Who holds a lock now or, if that can't be seen, has just let go of it.
+/// Which other thread holds a lock now, if that can be seen.
 pub fn holder_of(lock: usize) -> Option<Holder> {
-    look(lock, Held::find).or_else(|| last_holder_of(lock))
+    look(lock, Held::find)
+}
+
+/// The calling thread, if it holds the lock itself.
+pub fn myself(lock: usize) -> Option<Holder> {
+    let state = tls::state()?;
+    let row = state.held.find(lock)?;
+    // SAFETY: the row is this thread's own.
+    let stack = unsafe { (*row).stack };
+    Some(Holder { stack, thread: state.index.load(Relaxed) })
 }
 
 /// Who has just let go of a lock.

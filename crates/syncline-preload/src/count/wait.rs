@@ -11,7 +11,7 @@ use syncline_recording::layout::{
 };
 use syncline_recording::{Class, Op, Primitive};
 
-use crate::count::holder::{Holder, blame, holder_of, last_holder_of};
+use crate::count::holder::{Holder, blame, holder_of, last_holder_of, myself};
 use crate::count::notice::waker_of;
 use crate::count::outcome::Outcome;
 use crate::count::{Caller, acquired, add_one, hold};
@@ -32,11 +32,13 @@ pub unsafe fn wait_for_lock(
     block: impl FnOnce() -> i32,
     outcome: fn(i32) -> Outcome,
 ) -> i32 {
-    let holder = holder_of(lock);
+    let now = holder_of(lock);
+    let holder = now.or_else(|| last_holder_of(lock));
     // One that could not be seen beforehand has let go of it by now.
     let then = |lock| holder.or_else(|| last_holder_of(lock));
+    let now = now.or_else(|| myself(lock));
     // SAFETY: by this function's own condition.
-    unsafe { measured(op, lock, caller, block, outcome, then) }
+    unsafe { measured(op, lock, caller, block, outcome, now, then) }
 }
 
 /// Waits for an event.
@@ -52,7 +54,7 @@ pub unsafe fn wait_for_event(
     outcome: fn(i32) -> Outcome,
 ) -> i32 {
     // SAFETY: by this function's own condition.
-    unsafe { measured(op, object, caller, block, outcome, |_| None) }
+    unsafe { measured(op, object, caller, block, outcome, None, |_| None) }
 }
 
 /// Takes a lock that can't be tried: it was contended if that took longer than an
@@ -96,6 +98,7 @@ unsafe fn measured(
     caller: Caller,
     block: impl FnOnce() -> i32,
     outcome: fn(i32) -> Outcome,
+    now: Option<Holder>,
     holder: impl FnOnce(usize) -> Option<Holder>,
 ) -> i32 {
     // SAFETY: by this function's own condition. Rows are looked up anew after the wait: a
@@ -104,7 +107,7 @@ unsafe fn measured(
         let row = rows::of(op, lock, caller);
         let stack = if row.is_null() { 0 } else { (*row).stack };
         let began = clock::now();
-        waiting(op, lock, began, stack);
+        waiting(op, lock, began, stack, now);
         let result = block();
         let ended = clock::now();
         let row = if row.is_null() { row } else { rows::of(op, lock, caller) };
@@ -163,7 +166,7 @@ fn has_holder(op: Op) -> bool {
 
 /// Says in the thread's record what it waits for, for whoever looks at a running program
 /// or at one that was killed.
-fn waiting(op: Op, lock: usize, since: u64, stack: u32) {
+fn waiting(op: Op, lock: usize, since: u64, stack: u32, holder: Option<Holder>) {
     let Some(record) = own_record() else { return };
     // SAFETY: the record is this thread's own. A reader takes the words as they come;
     // `waiting_op` is stored last.
@@ -171,6 +174,8 @@ fn waiting(op: Op, lock: usize, since: u64, stack: u32) {
         (*record).waiting_lock = lock as u64;
         (*record).waiting_since = since;
         (*record).waiting_stack = stack;
+        (*record).waiting_holder = holder.map_or(0, |holder| holder.thread + 1);
+        (*record).waiting_holder_stack = holder.map_or(0, |holder| holder.stack);
         AtomicU32::from_ptr(&raw mut (*record).waiting_op).store(op as u32, Relaxed);
     }
 }

@@ -48,9 +48,10 @@ fn worth_it(family: &Family) -> bool {
 }
 
 fn finding(process: &Process, family: &Family) -> Finding {
-    let mut sites = family.sites.iter().map(|&site| &process.sites[site]);
-    let word = sites.find(|site| Touches::of_site(site) == Some(Touches::OneWord));
-    let site = word.unwrap_or_else(|| family.main_site());
+    // That of the word first: most acquisitions may be of those who only look.
+    let mut sites = family.sites.clone();
+    sites.sort_by_key(|&site| Touches::of_site(&process.sites[site]) != Some(Touches::OneWord));
+    let site = &process.sites[sites[0]];
     let mut evidence = vec![
         rate("acquisitions", family.calls_per_second()),
         share("contention", family.contention()),
@@ -75,7 +76,7 @@ fn finding(process: &Process, family: &Family) -> Finding {
         category: Category::ImproperPrimitive,
         title: "A lock around a single word".to_owned(),
         place: site.place.clone(),
-        sites: family.sites.clone(),
+        sites,
         locks: family.few_locks(),
         evidence,
         advice: "Make the word atomic, and replace the section by one atomic instruction \

@@ -26,8 +26,9 @@ use crate::options::Thresholds;
 /// From this share of refused tries on, threads try again rather than do something else:
 /// streamcluster's barrier has 69 %, fluidanimate's 77 % (SyncPerf, Table 2).
 const MOSTLY_REFUSED: f64 = 0.5;
-/// The same where threads meet: they try only to see whether all have come.
-const SOME_REFUSED: f64 = 0.05;
+/// Where threads meet they try only to see whether all have come, from so many tries for each arrival
+/// on: whether they find the lock taken or go to sleep is chance.
+const TRIES_PER_ARRIVAL: f64 = 0.1;
 /// The same of one lock of many.
 const NEARLY_ALL: f64 = 0.9;
 /// How much fewer arrivals one thread may have than another, where all meet: it may do without
@@ -134,13 +135,13 @@ fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<
     let sites = family.sites.iter().map(|&site| (site, &process.sites[site]));
     let (number, site) = sites
         .filter(|(_, site)| site.op.class() == Class::Try)
-        .filter(|(_, site)| site.figures.refused >= FEWEST_TAKEN)
         .filter(|&(number, site)| {
-            meets(site) && refused(site) >= SOME_REFUSED
-                || refused(site) >= MOSTLY_REFUSED
+            meets(site) && looks(site) as f64 >= TRIES_PER_ARRIVAL * family.calls() as f64
+                || site.figures.refused >= FEWEST_TAKEN
+                    && refused(site) >= MOSTLY_REFUSED
                     && (site.locks < site.threads || is_at_one_lock(process, number))
         })
-        .max_by_key(|(_, site)| site.figures.refused)?;
+        .max_by_key(|(_, site)| looks(site))?;
     let tries = Tries::of(process, number);
     let per_second = tries.looks() as f64 / process.seconds;
     let polls = Finding {
@@ -312,8 +313,8 @@ mod tests {
         assert_eq!(tries(20_000, 100), 0, "two tries for each time");
     }
 
-    /// Threads that meet at a lock that they try for, which refuses so many.
-    fn meet(refused: u64) -> Vec<(Rule, String)> {
+    /// Threads that meet at a lock that they try for so often, and that refuses so many.
+    fn meet(tries: u64, refused: u64) -> Vec<(Rule, String)> {
         let mut drawn = process(10.0, 4);
         drawn.threads("cluster", 3, 10.0);
         let lock = drawn.lock(Primitive::Mutex, "barrier");
@@ -324,7 +325,7 @@ mod tests {
             drawn.sites[site].threads = 3;
         };
         uses(lock, Op::MutexLock, 133, 26_000, 0);
-        uses(lock, Op::MutexTrylock, 185, 13_000, refused);
+        uses(lock, Op::MutexTrylock, 185, tries, refused);
         uses(condition, Op::CondWait, 190, 9_000, 0);
         uses(condition, Op::CondBroadcast, 203, 13_000, 0);
         rules(&drawn)
@@ -333,9 +334,9 @@ mod tests {
     #[test]
     fn tries_of_those_who_meet_are_a_barrier_s() {
         let polling = vec![(Rule::PollingBarrier, "meet at barrier.cpp:185".to_owned())];
-        assert_eq!(meet(32_000), polling);
-        assert_eq!(meet(2_000), polling, "13 %");
-        assert!(meet(100).is_empty());
+        assert_eq!(meet(13_000, 32_000), polling);
+        assert_eq!(meet(13_000, 1), polling, "all but one went to sleep");
+        assert!(meet(2_000, 100).is_empty(), "hardly any try");
     }
 
     /// Arrivals at a barrier, and the looks that follow, most of which get the lock.

@@ -8,7 +8,7 @@ use super::stacks;
 use crate::model::{
     Blocking, Category, Evidence, Finding, Gain, Method, OpenQuestion, Process, Unit,
 };
-use crate::report::name;
+use crate::report::{name, words};
 use syncline_page::Escaped;
 
 /// A predicted gain below this is told as none to speak of.
@@ -22,10 +22,17 @@ const STACKS: usize = 3;
 
 /// The section. `id` is what the ids of all that belongs to the process begin with.
 pub fn section(process: &Process, id: &str) -> String {
-    if process.findings.is_empty() {
-        return "<p class=\"empty\">No rule sees a problem that is worth its fix.</p>".to_owned();
+    let mut html = String::new();
+    for stuck in &process.stuck {
+        let (title, remark) = words::trap(stuck.trap);
+        let (remark, why) = (Escaped(remark), Escaped(&stuck.why));
+        let _ = writeln!(html, "<p class=\"stuck\"><b>{title}</b>, {remark}: {why}</p>");
     }
-    let mut html = String::from("<ol class=\"findings\">\n");
+    if process.findings.is_empty() {
+        let none = "<p class=\"empty\">No rule sees a problem that is worth its fix.</p>";
+        return html + none;
+    }
+    html += "<ol class=\"findings\">\n";
     for (number, finding) in process.findings.iter().take(FINDINGS).enumerate() {
         html += &one(process, finding, &format!("{id}-finding-{number}"), &format!("{id}-site-"));
     }

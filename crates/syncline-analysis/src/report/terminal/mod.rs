@@ -53,6 +53,7 @@ pub fn terminal(analysis: &Analysis, out: &mut impl Write, style: &Style) -> io:
         return writeln!(out, "nothing was recorded");
     };
     summary::summary(first, out, style)?;
+    summary::stuck(first, out, style)?;
     findings::findings(first, out, style)?;
     findings::remaining(first, out, style)?;
     if style.tables || first.findings.is_empty() {

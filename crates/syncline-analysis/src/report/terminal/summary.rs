@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::table::{Paint, cell, printable, shorten};
-use super::{Style, heading, more, table};
+use super::{Style, heading, more, paragraph, table};
 use crate::model::{Kind, Process};
 use crate::report::number::{duration, percent};
 use crate::report::{name, words};
@@ -70,6 +70,16 @@ fn parts(process: &Process, kind: Kind) -> String {
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     let texts = parts.iter().map(|&(p, seconds)| format!("{} {}", primitive(p), duration(seconds)));
     texts.collect::<Vec<_>>().join(", ")
+}
+
+/// Threads that can't go on.
+pub fn stuck(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
+    for stuck in &process.stuck {
+        let (title, remark) = words::trap(stuck.trap);
+        heading(title, &format!("{remark}, for {}", duration(stuck.seconds)), out, style)?;
+        paragraph("  ", &printable(&stuck.why), out, style)?;
+    }
+    Ok(())
 }
 
 /// Threads whose wait for a lock or futex had not ended. Idle workers are no news.

@@ -43,6 +43,7 @@ pub fn empty(arguments: &[&str]) -> Process {
         lock_quadrants: QuadrantCounts::default(),
         site_quadrants: QuadrantCounts::default(),
         processors: Some(8),
+        stuck: vec![],
         findings: vec![],
         remaining: vec![],
         locks: vec![],

@@ -1,0 +1,27 @@
+//! Threads that can't go on.
+
+use serde::Serialize;
+
+/// Why threads can't go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trap {
+    /// Each waits for a lock that the next one holds.
+    Deadlock,
+    /// A thread waits for a condition, and no thread runs that could signal it.
+    LostWakeUp,
+}
+
+/// Threads that could not go on when the recording ended, or was read.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stuck {
+    /// Why.
+    pub trap: Trap,
+    /// Places in [`super::Process::threads`]; of a deadlock each waits for the next, and the last for
+    /// the first.
+    pub threads: Vec<usize>,
+    /// Seconds for which the latest of them waited.
+    pub seconds: f64,
+    /// Who waits where, for what, and for whom.
+    pub why: String,
+}

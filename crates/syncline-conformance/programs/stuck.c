@@ -1,0 +1,74 @@
+/* Threads that can't go on, until an alarm ends the process. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t second = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
+static pthread_barrier_t both_have_one;
+static int is_ready;
+
+static void *first_then_second(void *argument) {
+    pthread_mutex_lock(&first);
+    pthread_barrier_wait(&both_have_one);
+    pthread_mutex_lock(&second);
+    return argument;
+}
+
+static void *second_then_first(void *argument) {
+    pthread_mutex_lock(&second);
+    pthread_barrier_wait(&both_have_one);
+    pthread_mutex_lock(&first);
+    return argument;
+}
+
+static void *twice(void *argument) {
+    pthread_mutex_lock(&first);
+    pthread_mutex_lock(&first);
+    return argument;
+}
+
+/* The signal comes before the wait, which does not look whether it has come. */
+static void *announce(void *argument) {
+    pthread_mutex_lock(&first);
+    is_ready = 1;
+    pthread_cond_signal(&ready);
+    pthread_mutex_unlock(&first);
+    return argument;
+}
+
+static void wait_too_late(void) {
+    pthread_mutex_lock(&first);
+    pthread_cond_wait(&ready, &first);
+    pthread_mutex_unlock(&first);
+}
+
+int main(int argc, char **argv) {
+    const char *mode = argc > 1 ? argv[1] : "";
+    pthread_t one, other;
+    alarm(2);
+    pthread_barrier_init(&both_have_one, NULL, 2);
+    if (strcmp(mode, "deadlock") == 0) {
+        pthread_create(&one, NULL, first_then_second, NULL);
+        pthread_create(&other, NULL, second_then_first, NULL);
+        pthread_join(one, NULL);
+    } else if (strcmp(mode, "itself") == 0) {
+        pthread_create(&one, NULL, twice, NULL);
+        pthread_join(one, NULL);
+    } else if (strcmp(mode, "lost") == 0) {
+        pthread_create(&one, NULL, announce, NULL);
+        pthread_join(one, NULL);
+        wait_too_late();
+    } else {
+        /* Somebody may still come with what is waited for. */
+        pthread_create(&one, NULL, announce, NULL);
+        pthread_join(one, NULL);
+        pthread_mutex_lock(&second);
+        pthread_create(&other, NULL, second_then_first, NULL);
+        for (;;) pause();
+    }
+    return 0;
+}
