@@ -16,7 +16,8 @@ use syncline_recording::layout::{EVENT_HOLD, EVENT_WAIT};
 use tempfile::TempDir;
 
 use crate::fixture::{Fixture, MS, SECOND, US};
-use crate::sections::{CPP, Program};
+use crate::program::Program;
+use crate::sections::CPP;
 
 /// Two cooks who wait for one stove and for work. One holds two locks that overlap.
 fn kitchen() -> Fixture {

@@ -7,6 +7,7 @@ mod findings;
 mod fixture;
 mod live;
 mod malformed;
+mod program;
 mod reports;
 mod sections;
 mod symbols;

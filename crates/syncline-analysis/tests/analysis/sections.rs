@@ -1,16 +1,13 @@
 //! Critical sections read from programs that are compiled here, without and with
 //! optimisation. What each section does is known from its source.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use syncline_analysis::model::Section;
 use syncline_recording::Op;
-use tempfile::TempDir;
 
 use crate::fixture::{Fixture, SECOND};
-
-const BIAS: u64 = 0x5555_0000_0000;
+use crate::program::{BIAS, Program, run};
 
 const C: &str = "\
 #include <pthread.h>
@@ -204,103 +201,13 @@ Queue queue;
 int main(int c, char **) { count(); early(c); by_hand(c); queue.push(c); return shared(); }
 ";
 
-pub struct Program {
-    _folder: TempDir,
-    pub path: PathBuf,
-    /// Lines of the disassembly.
-    lines: Vec<String>,
-    build_id: Vec<u8>,
-}
-
-impl Program {
-    pub fn compile(source: &str, compiler: &str, options: &[&str]) -> Program {
-        let folder = TempDir::new().unwrap();
-        let name = if compiler == "cc" { "source.c" } else { "source.cpp" };
-        std::fs::write(folder.path().join(name), source).unwrap();
-        let path = folder.path().join("program");
-        let fixed = ["-g", "-pie", "-fPIE", "-pthread", name, "-o", "program"];
-        run(Command::new(compiler).args(fixed).args(options).current_dir(folder.path()));
-        let lines = run(Command::new("objdump").args(["-dC", "--no-show-raw-insn"]).arg(&path));
-        let notes = run(Command::new("readelf").arg("-n").arg(&path));
-        let id = notes.split("Build ID: ").nth(1).expect("a build-id").lines().next().unwrap();
-        let byte = |n: usize| u8::from_str_radix(&id[n..n + 2], 16).unwrap();
-        Program {
-            build_id: (0..id.len()).step_by(2).map(byte).collect(),
-            lines: lines.lines().map(str::to_owned).collect(),
-            _folder: folder,
-            path,
-        }
-    }
-
-    /// Address of the instruction in such a line.
-    fn address(line: &str) -> u64 {
-        let text = line.trim().split(':').next().unwrap();
-        u64::from_str_radix(text, 16).unwrap_or_else(|_| panic!("no instruction: {line}"))
-    }
-
-    /// The section of the first acquisition in a function.
-    fn section(&self, function: &str, op: Op) -> Section {
-        let (mut f, stack) = self.acquires(function);
-        let thread = f.thread("main", 0..SECOND);
-        f.row(thread, op, 0x10, stack, 1);
-        let process = f.load().processes.remove(0);
-        process.sites[0].section.clone().unwrap_or_else(|| panic!("{function} is not read"))
-    }
-
-    /// A process of this program, and the stack of the first acquisition in a function: a
-    /// call of a function whose name has one of these parts.
-    pub fn acquires(&self, function: &str) -> (Fixture, u32) {
-        let head = format!("<{function}");
-        let begins = |line: &String| line.contains(&head) && line.ends_with(">:");
-        let begin = self.lines.iter().position(begins);
-        let begin = begin.unwrap_or_else(|| panic!("no function {function}"));
-        let takes = |line: &str| {
-            let callee = line.split('<').skip(1).collect::<Vec<_>>().join("<");
-            let parts = ["_lock<", "lock_guard<", "::lock(", "lock@", "wrlock@", "rdlock@"];
-            line.contains("call") && parts.iter().any(|part| callee.contains(part))
-        };
-        let call = begin + self.lines[begin..].iter().position(|line| takes(line)).unwrap();
-        let back = Program::address(&self.lines[call + 1]);
-        let mut f = Fixture::new(&["program"], 1);
-        f.module(self.path.to_str().unwrap(), BIAS..BIAS + 0x10_0000, BIAS, &self.build_id);
-        let mut addresses = vec![BIAS + back];
-        if !self.lines[call].contains('@') {
-            let inner = self.lines[call].split_whitespace().find_map(|word| {
-                (word.len() >= 4).then(|| u64::from_str_radix(word, 16).ok()).flatten()
-            });
-            addresses.insert(0, BIAS + inner.unwrap() + 1);
-        }
-        let stack = f.stack(&addresses);
-        (f, stack)
-    }
-
-    /// A process of this program, and the stack of these calls, the innermost first: each as the
-    /// function that it is in, and the one that it calls.
-    pub fn calls(&self, calls: &[(&str, &str)]) -> (Fixture, u32) {
-        let mut f = Fixture::new(&["program"], 1);
-        f.module(self.path.to_str().unwrap(), BIAS..BIAS + 0x10_0000, BIAS, &self.build_id);
-        let addresses: Vec<u64> = calls.iter().map(|call| BIAS + self.back(call)).collect();
-        let stack = f.stack(&addresses);
-        (f, stack)
-    }
-
-    /// Where the first call of a function by another one returns to, in the file.
-    pub fn back(&self, &(caller, callee): &(&str, &str)) -> u64 {
-        let head = format!("<{caller}>:");
-        let begin = self.lines.iter().position(|line| line.ends_with(&head));
-        let body = &self.lines[begin.unwrap_or_else(|| panic!("no function {caller}"))..];
-        let name = [format!("<{callee}>"), format!("<{callee}@")];
-        let calls =
-            |line: &String| line.contains("call") && name.iter().any(|name| line.contains(name));
-        let call = body.iter().position(calls).unwrap_or_else(|| panic!("{caller}: {callee}"));
-        Program::address(&body[call + 1])
-    }
-}
-
-fn run(command: &mut Command) -> String {
-    let out = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-    assert!(out.status.success(), "{command:?}: {}", String::from_utf8_lossy(&out.stderr));
-    String::from_utf8(out.stdout).unwrap()
+/// The section of the first acquisition in a function.
+fn section(program: &Program, function: &str, op: Op) -> Section {
+    let (mut f, stack) = program.acquires(function);
+    let thread = f.thread("main", 0..SECOND);
+    f.row(thread, op, 0x10, stack, 1);
+    let process = f.load().processes.remove(0);
+    process.sites[0].section.clone().unwrap_or_else(|| panic!("{function} is not read"))
 }
 
 /// The C program in each form: optimised or not, stripped, with calls around the PLT.
@@ -314,7 +221,7 @@ fn each_form(check: impl Fn(&Program, &str)) {
 }
 
 fn mutex(program: &Program, function: &str) -> Section {
-    program.section(function, Op::MutexLock)
+    section(program, function, Op::MutexLock)
 }
 
 #[test]
@@ -379,7 +286,7 @@ fn calls_have_names() {
 #[test]
 fn what_only_reads_writes_nothing() {
     each_form(|program, form| {
-        let section = program.section("reader>", Op::RwlockWrite);
+        let section = section(program, "reader>", Op::RwlockWrite);
         assert!(section.complete, "{form}: {section:?}");
         assert_eq!((section.reads, section.writes, section.atomics), (2, 0, 0), "{form}");
         assert_eq!(section.words, Some(2), "{form}");
@@ -432,7 +339,7 @@ fn every_way_must_lead_to_the_release() {
 #[test]
 fn of_a_try_only_the_way_with_the_lock_counts() {
     each_form(|program, form| {
-        let section = program.section("try>", Op::MutexTrylock);
+        let section = section(program, "try>", Op::MutexTrylock);
         assert!(section.complete, "{form}: {section:?}");
         assert!(section.calls.is_empty(), "what is done without it: {form}: {section:?}");
         assert_eq!((section.reads, section.writes, section.words), (1, 1, Some(1)), "{form}");
@@ -483,7 +390,7 @@ fn guards_of_cpp_are_followed_to_their_ends() {
             assert_eq!(section.writes, 1, "{function} {options:?}");
             assert!(section.calls.is_empty(), "{function} {options:?}: {section:?}");
         }
-        let section = program.section("shared()", Op::RwlockRead);
+        let section = section(&program, "shared()", Op::RwlockRead);
         assert!(section.complete, "{options:?}: {section:?}");
         assert_eq!((section.reads, section.writes), (1, 0), "{options:?}: {section:?}");
     }

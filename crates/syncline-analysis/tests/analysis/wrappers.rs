@@ -7,7 +7,7 @@ use syncline_analysis::locate::Locator;
 use syncline_recording::Op;
 
 use crate::fixture::SECOND;
-use crate::sections::Program;
+use crate::program::Program;
 
 const C: &str = "\
 #include <pthread.h>

@@ -1,0 +1,79 @@
+//! The waits of a row, by length and by who was in the way, and what else is too rare for the row.
+
+use bytemuck::{Pod, Zeroable};
+
+/// Buckets of [`WaitRecord::histogram`].
+pub const BUCKETS: usize = 32;
+/// Waits shorter than 2 to this power ticks are in the first bucket; each bucket is twice
+/// as wide as the one before; the last one is open.
+pub const FIRST_BUCKET_LOG2: u32 = 7;
+/// Holders that a wait record tells apart.
+pub const BLOCKERS: usize = 8;
+
+/// The bucket that a wait of this many ticks belongs to.
+pub fn bucket(ticks: u64) -> usize {
+    let bits = u64::BITS - ticks.leading_zeros();
+    (bits.saturating_sub(FIRST_BUCKET_LOG2) as usize).min(BUCKETS - 1)
+}
+
+/// Who was in the way.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Blocker {
+    /// Where the holder had acquired the lock; 0 while this place is free.
+    pub stack: u32,
+    /// Index of the thread that held it, the latest time.
+    pub thread: u32,
+    /// Waits for this holder.
+    pub waits: u64,
+    /// Ticks of those waits.
+    pub ticks: u64,
+}
+
+/// The waits of a row that has any, and what else is too rare to keep in the row.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub struct WaitRecord {
+    /// Calls that had to wait, whether they got what they waited for or not.
+    pub waits: u64,
+    /// Ticks waited.
+    pub ticks: u64,
+    /// The longest wait.
+    pub max: u64,
+    /// Waits that ended by running out of time.
+    pub timeouts: u64,
+    /// Try operations that were refused.
+    pub refused: u64,
+    /// Ticks held after those acquisitions that had waited, all of them timed.
+    pub held_ticks: u64,
+    /// The longest of them.
+    pub held_max: u64,
+    /// How many.
+    pub held_samples: u64,
+    /// Waits for a condition that did not run out of time and were followed by another wait for
+    /// it, within 50 microseconds, with the lock not let go and nobody woken in between: the
+    /// wake-up had found nothing to do.
+    pub futile: u64,
+    /// How many holds were looked at for what follows: those after waits of more than 50
+    /// microseconds, one in eight after shorter ones, and timed ones that had not waited where
+    /// the row's holds take more than 10 microseconds on average.
+    pub held_looked_at: u64,
+    /// Ticks of those holds, less the waits in which the lock was let go of.
+    pub held_looked_at_ticks: u64,
+    /// Of those ticks, the ones that the holder was not on a processor.
+    pub held_off_cpu_ticks: u64,
+    /// How often it gave its processor up in those holds: it slept, or waited for a device or for
+    /// another lock.
+    pub held_slept: u64,
+    /// How often its processor was taken from it in those holds.
+    pub held_preempted: u64,
+    /// Ticks between refused tries of the thread that followed each other within 5 microseconds:
+    /// it did nothing but try.
+    pub spun_ticks: u64,
+    /// When the last try was refused.
+    pub refused_at: u64,
+    /// Waits by length; see [`bucket`].
+    pub histogram: [u32; BUCKETS],
+    /// Holders that were waited for.
+    pub blockers: [Blocker; BLOCKERS],
+}
