@@ -2,7 +2,7 @@
 //! has made of a trace. It is matched to a recording by the place in the file that the call has,
 //! so it may come from another run of the same program.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::model::{Inspected, Module, Site, Stack};
 
@@ -37,16 +37,23 @@ impl Inspections {
     }
 
     /// Gives each call site what is known of it: of several ways to get there, that with most
-    /// sections.
+    /// sections. Of a call by a function that takes locks for several sites nothing is known, since
+    /// its sections are those of all of them.
     pub(crate) fn fill(&self, sites: &mut [Site], stacks: &[Stack], modules: &[Module]) {
         if self.is_empty() {
             return;
         }
+        let calls = |site: &Site| -> BTreeSet<u64> {
+            let stacks = site.stacks.iter().filter_map(|&stack| stacks.get(stack));
+            stacks.filter_map(|stack| stack.addresses.first().copied()).collect()
+        };
+        let mut sites_of: BTreeMap<u64, usize> = BTreeMap::new();
+        for call in sites.iter().flat_map(calls) {
+            *sites_of.entry(call).or_default() += 1;
+        }
         for site in sites {
-            let known = site.stacks.iter().filter_map(|&stack| {
-                let &address = stacks.get(stack)?.addresses.first()?;
-                self.0.get(&in_file(modules, address)?)
-            });
+            let own = calls(site).into_iter().filter(|call| sites_of[call] == 1);
+            let known = own.filter_map(|call| self.0.get(&in_file(modules, call)?));
             site.inspected = known.max_by_key(|inspected| inspected.sections).cloned();
         }
     }
@@ -95,5 +102,9 @@ mod tests {
         assert_eq!(drawn.sites[site].inspected, Some(of(5)));
         inspections.fill(&mut drawn.sites, &stacks, &[module(0x7000_0000, "b2")]);
         assert_eq!(drawn.sites[site].inspected, None);
+        let other = drawn.site(syncline_recording::Op::MutexLock, "pop at queue.c:9");
+        drawn.sites[other].stacks = drawn.sites[site].stacks.clone();
+        inspections.fill(&mut drawn.sites, &stacks, &[module(0x7000_0000, "b1")]);
+        assert_eq!(drawn.sites[site].inspected, None, "the call is that of two sites");
     }
 }

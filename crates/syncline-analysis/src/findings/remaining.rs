@@ -33,7 +33,7 @@ const NOT_OF_WAITING: [Rule; 6] = [
 pub fn find(process: &Process, findings: &[Finding]) -> Vec<Remaining> {
     let said = |site: usize| {
         let speaks = |f: &&Finding| !NOT_OF_WAITING.contains(&f.rule) && f.sites.contains(&site);
-        findings.iter().find(speaks).is_some()
+        findings.iter().any(|finding| speaks(&finding))
     };
     let families = Family::all(process);
     let locks = families.iter().filter_map(|family| locks(process, family, &said));

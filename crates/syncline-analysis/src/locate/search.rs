@@ -7,7 +7,6 @@ use super::Wider;
 use crate::model::Frame;
 use crate::report::short_function;
 use crate::section::held;
-use crate::symbols::LEVELS;
 use crate::symbols::image::{Found, Image};
 use crate::symbols::place::wraps_locks;
 
@@ -46,7 +45,7 @@ impl Wanted<'_> {
 pub fn search(image: &Image, wanted: &Wanted<'_>) -> (Vec<Range<u64>>, Option<Wider>) {
     let mut exact = Vec::new();
     let mut function = Vec::new();
-    held::look_everywhere(image, LEVELS);
+    held::look_everywhere(image);
     let took: BTreeMap<u64, usize> =
         image.returned.borrow().iter().map(|(&a, &n)| (a, n)).collect();
     for piece in image.lines() {
@@ -94,7 +93,7 @@ pub fn wrappers(image: &Image) -> Vec<Range<u64>> {
             && is_wrapper(&Found { function: name.clone(), file: None, line: None })
     });
     let named = found.map(|(start, size, _)| start..start + size);
-    let by_deed = held::look_everywhere(image, LEVELS).iter().cloned();
+    let by_deed = held::look_everywhere(image).iter().cloned();
     merged(named.chain(by_deed).collect())
 }
 

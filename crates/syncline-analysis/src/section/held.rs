@@ -20,6 +20,8 @@ use super::{effects, function_at, names, state, value};
 use crate::symbols::files;
 use crate::symbols::image::{Found, Image};
 
+/// How many functions, one in the other, may take a lock for their callers.
+pub const LEVELS: usize = 5;
 /// Bytes of instructions that are read for all of their calls: half a second's worth.
 const LARGEST: usize = 64 << 20;
 
@@ -37,14 +39,14 @@ pub fn look(image: &Image, addresses: &BTreeSet<u64>) {
     returned.extend(found);
 }
 
-/// All functions of a file that take a lock for their callers, in up to so many levels. It reads all
-/// of its calls; of files that are too large, none.
-pub fn look_everywhere(image: &Image, levels: usize) -> &[Range<u64>] {
-    image.wrappers.get_or_init(|| all_wrappers(image, levels).unwrap_or_default())
+/// All functions of a file that take a lock for their callers. It reads all of its calls; of files
+/// that are too large, none.
+pub fn look_everywhere(image: &Image) -> &[Range<u64>] {
+    image.wrappers.get_or_init(|| all_wrappers(image).unwrap_or_default())
 }
 
 /// None if the file can't be read.
-fn all_wrappers(image: &Image, levels: usize) -> Option<Vec<Range<u64>>> {
+fn all_wrappers(image: &Image) -> Option<Vec<Range<u64>>> {
     let cache = files::open(image.binary()?)?;
     let file = object::File::parse(&cache).ok()?;
     let code = Code::new(&file).filter(|code| code.size() <= LARGEST)?;
@@ -57,7 +59,7 @@ fn all_wrappers(image: &Image, levels: usize) -> Option<Vec<Range<u64>>> {
         .map(|(_, back)| back)
         .collect();
     let mut wrappers = Vec::new();
-    for _ in 0..levels {
+    for _ in 0..LEVELS {
         look(image, &back);
         let took = |back: &&u64| {
             let frames = image.frames(**back - 1).len();

@@ -24,9 +24,6 @@ use library::Library;
 /// Bytes that processors move between their caches at a time.
 pub const CACHE_LINE: u64 = 64;
 
-/// How many functions, one in the other, may take a lock for their callers.
-pub const LEVELS: usize = 5;
-
 /// The names of one process.
 pub struct Symbols {
     modules: Vec<Module>,
@@ -78,7 +75,7 @@ impl Symbols {
     /// stacks at a time.
     pub fn read_wrappers<'a>(&mut self, stacks: impl Iterator<Item = &'a [u64]>) {
         let mut open: BTreeSet<&[u64]> = stacks.collect();
-        for _ in 0..LEVELS {
+        for _ in 0..held::LEVELS {
             let mut calls: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
             open.retain(|stack| {
                 let Some((m, at)) = self.shown(stack).and_then(|(call, _)| self.call_in_file(call))
