@@ -7,7 +7,7 @@ use syncline_recording::{Class, Primitive};
 use super::evidence::ask_inspect;
 use super::family::{Family, mean_held, share_of_work};
 use super::meeting;
-use crate::model::{Finding, HolderTime, Kind, Process, Remaining, Rule, Site};
+use crate::model::{Figures, Finding, HolderTime, Kind, Process, Remaining, Rule, Site};
 use crate::report::name;
 use crate::report::number::{counted, duration, grouped, percent};
 use crate::words::primitive;
@@ -67,7 +67,8 @@ fn locks(process: &Process, family: &Family, said: &impl Fn(usize) -> bool) -> O
         [lock] => named(process, lock),
         _ => counted(family.locks.len(), "lock"),
     };
-    let waits: u64 = sites.iter().map(|&site| process.sites[site].figures.waits).sum();
+    let waits = |figures: &Figures| figures.waits + figures.unfinished;
+    let waits: u64 = sites.iter().map(|&site| waits(&process.sites[site].figures)).sum();
     let spun: f64 = sites.iter().map(|&site| process.sites[site].figures.spun).sum();
     let held: f64 = sites.iter().map(|&site| process.sites[site].figures.held).sum();
     let of_work: f64 =
