@@ -5,7 +5,7 @@
 //! they are the same variable, the same field of what the same pointer points to, and so on.
 //! Numbers are known as such, which decides branches on the outcome of the acquisition.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// A value: something known, plus a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -114,6 +114,8 @@ pub enum Where {
 #[derive(Default)]
 pub struct Values {
     numbers: HashMap<(bool, Origin), u32>,
+    /// How each value came about, by its number.
+    origins: Vec<Origin>,
     /// Whether a value may be another one each time round a loop.
     varying: Vec<bool>,
     /// Whether a value depends on memory that others can reach, which may change.
@@ -142,8 +144,10 @@ impl Values {
             _ => false,
         };
         let next = self.varying.len() as u32;
-        let number = *self.numbers.entry((self.in_section && own, origin)).or_insert(next);
+        let key = (self.in_section && own, origin);
+        let number = *self.numbers.entry(key.clone()).or_insert(next);
         if number == next {
+            self.origins.push(key.1);
             self.varying.push(varying);
             self.shared.push(shared);
         }
@@ -157,22 +161,47 @@ impl Values {
 
     /// Whether a value is, or was computed from, what another one starts from.
     pub fn comes_from(&self, value: Value, from: Value) -> bool {
-        let Base::Some(number) = value.base else { return false };
-        if value.base == from.base {
-            return true;
-        }
-        let origin = self.numbers.iter().find(|(_, known)| **known == number);
-        match origin.map(|((_, origin), _)| origin) {
-            Some(Origin::Load(address)) => self.comes_from(*address, from),
-            Some(Origin::Computed(_, inputs)) => {
-                inputs.iter().any(|&input| self.comes_from(input, from))
+        // A value may go into another one on many ways, so each is looked at once.
+        let mut seen = BTreeSet::new();
+        let mut open = vec![value];
+        while let Some(value) = open.pop() {
+            let Base::Some(number) = value.base else { continue };
+            if value.base == from.base {
+                return true;
             }
-            _ => false,
+            if !seen.insert(number) {
+                continue;
+            }
+            match &self.origins[number as usize] {
+                Origin::Load(address) => open.push(*address),
+                Origin::Computed(_, inputs) => open.extend(inputs),
+                _ => {}
+            }
         }
+        false
     }
 
     /// Whether it depends on memory that others can reach.
     pub fn is_shared(&self, value: Value) -> bool {
         matches!(value.base, Base::Some(number) if self.shared[number as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_value_comes_from_is_found_however_many_ways_lead_there() {
+        let mut values = Values::default();
+        let [first, other] = [1, 2].map(|register| values.of(Origin::Entry(register)));
+        let mut value = values.of(Origin::Load(first));
+        for step in 0..200 {
+            // As `x ^= x << 13`: two ways from each step to the one before.
+            value = values.of(Origin::Computed(step, vec![value, value.plus(1)]));
+        }
+        assert!(values.comes_from(value, first));
+        assert!(!values.comes_from(value, other));
+        assert!(!values.comes_from(first, value));
     }
 }
