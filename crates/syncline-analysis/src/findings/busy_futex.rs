@@ -42,19 +42,12 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         let short = waited < LONGEST_WAIT * waits;
         let seldom = waits < LEAST_RATE * process.seconds;
         let futexes: Vec<&Lock> =
-            of_site(process, number).map(|futex| &process.locks[futex]).collect();
+            process.used_at(number).map(|futex| &process.locks[futex]).collect();
         let spread = futexes.len() > site.threads
             && futexes.iter().all(|futex| waited_here(futex, number) <= least);
         !spread && (often && short || !seldom && wake_each_other(&futexes, process, number))
     });
     busy.map(|(number, _)| finding(process, number)).collect()
-}
-
-/// The futexes that are waited in at a site.
-fn of_site(process: &Process, number: usize) -> impl Iterator<Item = usize> {
-    let used_here =
-        move |&lock: &usize| process.locks[lock].sites.iter().any(|used| used.site == number);
-    (0..process.locks.len()).filter(used_here)
 }
 
 /// Seconds that are waited in one of them at the site.
@@ -74,7 +67,7 @@ fn wake_each_other(futexes: &[&Lock], process: &Process, number: usize) -> bool 
 fn finding(process: &Process, number: usize) -> Finding {
     let site = &process.sites[number];
     let figures = &site.figures;
-    let locks: Vec<usize> = of_site(process, number).collect();
+    let locks: Vec<usize> = process.used_at(number).collect();
     Finding {
         rule: Rule::BusyFutex,
         category: Category::ImproperGranularity,

@@ -53,23 +53,7 @@ pub fn one_for_each_problem(mut findings: Vec<Finding>) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Category, Remedy};
-
-    fn finding(rule: Rule, sites: &[usize]) -> Finding {
-        Finding {
-            rule,
-            category: Category::ImproperPrimitive,
-            title: String::new(),
-            place: String::new(),
-            sites: sites.to_vec(),
-            locks: Vec::new(),
-            evidence: Vec::new(),
-            advice: String::new(),
-            open_question: None,
-            remedy: Remedy::Unknown,
-            gain: None,
-        }
-    }
+    use crate::findings::testing::finding;
 
     fn left(findings: Vec<Finding>) -> Vec<Rule> {
         one_for_each_problem(findings).into_iter().map(|finding| finding.rule).collect()

@@ -64,7 +64,7 @@ fn locks(process: &Process, family: &Family, said: &impl Fn(usize) -> bool) -> O
     let mut sites = family.sites.clone();
     sites.sort_by(|&a, &b| lost(b).total_cmp(&lost(a)));
     let what = match family.locks[..] {
-        [lock] => named(process, lock),
+        [lock] => name::lock(&process.locks[lock]),
         _ => counted(family.locks.len(), "lock"),
     };
     let waits = |figures: &Figures| figures.waits + figures.unfinished;
@@ -141,12 +141,10 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     }
     let seconds = site.figures.waited;
     let share = share(process, seconds)?;
-    let uses = |lock: &&crate::model::Lock| lock.sites.iter().any(|used| used.site == number);
-    let objects: Vec<usize> =
-        (0..process.locks.len()).filter(|&lock| uses(&&process.locks[lock])).collect();
+    let objects: Vec<usize> = process.used_at(number).collect();
     let kind = site.op.primitive();
     let what = match objects[..] {
-        [object] if kind != Primitive::Thread => named(process, object),
+        [object] if kind != Primitive::Thread => name::lock(&process.locks[object]),
         _ => primitive(kind).to_owned(),
     };
     let worked = worked(process, site);
@@ -204,12 +202,6 @@ fn wakers(process: &Process, objects: &[usize]) -> String {
     }
 }
 
-fn named(process: &Process, lock: usize) -> String {
-    let lock = &process.locks[lock];
-    let kind = primitive(lock.primitive);
-    if lock.name.starts_with(kind) { lock.name.clone() } else { format!("{kind} {}", lock.name) }
-}
-
 fn sentences(parts: &[String]) -> String {
     let mut text = parts.join("; ");
     text.push('.');
@@ -221,8 +213,7 @@ mod tests {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::findings::testing::{Drawn, Use, process};
-    use crate::model::{Category, Remedy};
+    use crate::findings::testing::{Drawn, Use, finding, process};
 
     /// Four threads that wait so long for a lock, of 50 seconds.
     fn waits(waited: f64) -> (Drawn, usize) {
@@ -237,22 +228,6 @@ mod tests {
         (drawn, site)
     }
 
-    fn finding(rule: Rule, site: usize) -> Finding {
-        Finding {
-            rule,
-            category: Category::ImproperPrimitive,
-            title: String::new(),
-            place: String::new(),
-            sites: vec![site],
-            locks: Vec::new(),
-            evidence: Vec::new(),
-            advice: String::new(),
-            open_question: None,
-            remedy: Remedy::Unknown,
-            gain: None,
-        }
-    }
-
     #[test]
     fn a_lock_with_much_waiting_gets_a_sentence_unless_a_finding_has_one() {
         let (drawn, site) = waits(1.1);
@@ -263,8 +238,8 @@ mod tests {
         assert!((only.share - 0.022).abs() < 1e-9);
         assert!(only.why.contains("100 waits of 11.0 ms"), "{}", only.why);
         assert!(only.why.contains("100 % of it while held from get  cache.c:10"), "{}", only.why);
-        assert!(find(&drawn, &[finding(Rule::TooMuchData, site)]).is_empty());
-        let cheaper = [finding(Rule::SpinlockInstead, site)];
+        assert!(find(&drawn, &[finding(Rule::TooMuchData, &[site])]).is_empty());
+        let cheaper = [finding(Rule::SpinlockInstead, &[site])];
         assert_eq!(find(&drawn, &cheaper).len(), 1, "it says nothing of waiting");
         assert!(find(&waits(0.9).0, &[]).is_empty(), "1.8 %");
     }

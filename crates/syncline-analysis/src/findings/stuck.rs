@@ -131,10 +131,8 @@ fn who(process: &Process, thread: usize) -> String {
 }
 
 fn lock(process: &Process, now: &WaitingNow) -> String {
-    let kind = primitive(now.op.primitive());
-    let name = now.lock.map(|lock| process.locks[lock].name.clone());
-    let name = name.unwrap_or_else(|| format!("{:#x}", now.address));
-    if name.starts_with(kind) { name } else { format!("{kind} {name}") }
+    let unnamed = || format!("{} {:#x}", primitive(now.op.primitive()), now.address);
+    now.lock.map_or_else(unnamed, |lock| name::lock(&process.locks[lock]))
 }
 
 fn text(lines: &[String]) -> String {

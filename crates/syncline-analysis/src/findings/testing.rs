@@ -18,8 +18,9 @@ use std::ops::{Deref, DerefMut};
 use syncline_recording::{Class, Op, Primitive};
 
 use crate::model::{
-    Blocker, Figures, Frame, Inspected, Kind, Lock, Nesting, Outer, Process, Quadrant,
-    QuadrantCounts, Section, Site, SiteUse, Stack, State, Thread, Timeline, Waiting,
+    Blocker, Category, Figures, Finding, Frame, Inspected, Kind, Lock, Nesting, Outer, Process,
+    Quadrant, QuadrantCounts, Remedy, Rule, Section, Site, SiteUse, Stack, State, Thread, Timeline,
+    Waiting,
 };
 use crate::options::Thresholds;
 pub use sections::one_word;
@@ -79,6 +80,23 @@ pub fn process(seconds: f64, processors: usize) -> Drawn {
     });
     drawn.thread(None, seconds);
     drawn
+}
+
+/// A finding by this rule about these sites, and nothing else.
+pub fn finding(rule: Rule, sites: &[usize]) -> Finding {
+    Finding {
+        rule,
+        category: Category::ImproperPrimitive,
+        title: String::new(),
+        place: String::new(),
+        sites: sites.to_vec(),
+        locks: Vec::new(),
+        evidence: Vec::new(),
+        advice: String::new(),
+        open_question: None,
+        remedy: Remedy::Unknown,
+        gain: None,
+    }
 }
 
 impl Drawn {

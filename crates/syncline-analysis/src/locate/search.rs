@@ -52,13 +52,10 @@ pub fn search(image: &Image, wanted: &Wanted<'_>) -> (Vec<Range<u64>>, Option<Wi
         let frames = image.frames(piece.start);
         // A function that took a lock for the place may be named as well.
         let took = took.range(piece.start + 1..=piece.end).map(|(_, &frames)| frames).max();
-        let mut is_place = false;
-        let own = frames.iter().enumerate().filter(|(_, frame)| !is_wrapper(frame));
-        let named = own.take_while(|(n, _)| {
-            let before = is_place;
-            is_place = *n >= took.unwrap_or(0);
-            !before
-        });
+        let took = took.unwrap_or(0);
+        let own = || frames.iter().enumerate().filter(|(_, frame)| !is_wrapper(frame));
+        let place = own().find(|&(n, _)| n >= took).map_or(frames.len(), |(n, _)| n);
+        let named = own().take_while(|&(n, _)| n <= place);
         match named.map(|(_, frame)| wanted.is(frame)).max() {
             Some(Match::Exact) => exact.push(piece),
             Some(Match::Function) => function.push(piece),
@@ -82,7 +79,8 @@ pub fn functions(image: &Image, name: &str) -> Vec<Range<u64>> {
     named.map(|(start, size, _)| start..start + size.max(1)).collect()
 }
 
-/// Functions of their own that wrap locks, by their names or by what they do. Of the standard library's thousands only those whose
+/// Functions of their own that wrap locks, by their names or by what they do. Of the standard
+/// library's thousands only those whose
 /// names speak of locks.
 pub fn wrappers(image: &Image) -> Vec<Range<u64>> {
     const WORDS: [&str; 6] = ["lock", "mutex", "Mutex", "Lock", "condition", "once"];

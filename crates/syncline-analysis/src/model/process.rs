@@ -111,6 +111,12 @@ impl Process {
         self.sites.iter().map(|site| site.figures.spun).sum()
     }
 
+    /// Places of the locks, and of what else is waited for, that are used at a site.
+    pub fn used_at(&self, site: usize) -> impl Iterator<Item = usize> {
+        let here = move |lock: &Lock| lock.sites.iter().any(|used| used.site == site);
+        (0..self.locks.len()).filter(move |&lock| here(&self.locks[lock]))
+    }
+
     /// The function that a site is in, if that is known.
     pub fn function_of(&self, site: &Site) -> Option<&str> {
         Some(&self.frames[site.frame?].function)

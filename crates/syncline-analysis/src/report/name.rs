@@ -1,6 +1,7 @@
 //! Names of functions, short enough for a line.
 
-use crate::model::{Frame, Process, Site};
+use crate::model::{Frame, Lock, Process, Site};
+use crate::words::primitive;
 
 /// Template arguments of up to so many characters are kept.
 const SHORT_ARGUMENTS: usize = 16;
@@ -82,6 +83,12 @@ pub fn frame(frame: &Frame) -> String {
             false => function,
         },
     }
+}
+
+/// A lock, or what else is waited for: what it is, and its name.
+pub fn lock(lock: &Lock) -> String {
+    let kind = primitive(lock.primitive);
+    if lock.name.starts_with(kind) { lock.name.clone() } else { format!("{kind} {}", lock.name) }
 }
 
 /// The place of a site in a line.

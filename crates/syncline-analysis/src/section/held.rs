@@ -15,9 +15,8 @@ use std::rc::Rc;
 use super::code::{Code, Namer};
 use super::names::{Effect, effect, waits_with_lock};
 use super::walk::{UNKNOWN, Walker};
-use super::ways::{Acquisition, Ways};
-use super::{effects, function_at, names, state, value};
-use crate::symbols::files;
+use super::ways::Ways;
+use super::{effects, enter, function_at, with_code};
 use crate::symbols::image::{Found, Image};
 
 /// How many functions, one in the other, may take a lock for their callers.
@@ -33,23 +32,31 @@ pub fn look(image: &Image, addresses: &BTreeSet<u64>) {
     if new.is_empty() {
         return;
     }
-    let found = look_at(image, &new).unwrap_or_default();
-    let mut returned = image.returned.borrow_mut();
-    returned.extend(new.into_iter().map(|address| (address, 0)));
-    returned.extend(found);
+    if with_code(image, |code| look_at(image, code, &new)).is_none() {
+        image.returned.borrow_mut().extend(new.into_iter().map(|address| (address, 0)));
+    }
+}
+
+fn look_at<'a>(image: &Image, code: &Code, addresses: impl IntoIterator<Item = &'a u64>) {
+    for &address in addresses {
+        let frames = returned(image, code, address).unwrap_or(0);
+        image.returned.borrow_mut().insert(address, frames);
+    }
 }
 
 /// All functions of a file that take a lock for their callers. It reads all of its calls; of files
 /// that are too large, none.
 pub fn look_everywhere(image: &Image) -> &[Range<u64>] {
-    image.wrappers.get_or_init(|| all_wrappers(image).unwrap_or_default())
+    image
+        .wrappers
+        .get_or_init(|| with_code(image, |code| all_wrappers(image, code)).unwrap_or_default())
 }
 
-/// None if the file can't be read.
-fn all_wrappers(image: &Image) -> Option<Vec<Range<u64>>> {
-    let cache = files::open(image.binary()?)?;
-    let file = object::File::parse(&cache).ok()?;
-    let code = Code::new(&file).filter(|code| code.size() <= LARGEST)?;
+fn all_wrappers(image: &Image, code: &Code) -> Vec<Range<u64>> {
+    let mut wrappers = Vec::new();
+    if code.size() > LARGEST {
+        return wrappers;
+    }
     let mut takes: BTreeSet<u64> = BTreeSet::new();
     let mut back: BTreeSet<u64> = code
         .calls()
@@ -58,9 +65,8 @@ fn all_wrappers(image: &Image) -> Option<Vec<Range<u64>>> {
         })
         .map(|(_, back)| back)
         .collect();
-    let mut wrappers = Vec::new();
     for _ in 0..LEVELS {
-        look(image, &back);
+        look_at(image, code, &back);
         let took = |back: &&u64| {
             let frames = image.frames(**back - 1).len();
             frames > 0 && image.returned.borrow().get(back) == Some(&frames)
@@ -75,16 +81,7 @@ fn all_wrappers(image: &Image) -> Option<Vec<Range<u64>>> {
         back = called.map(|(_, back)| back).collect();
         wrappers.extend(new);
     }
-    Some(wrappers)
-}
-
-/// None if the file can't be read.
-fn look_at(image: &Image, addresses: &[u64]) -> Option<Vec<(u64, usize)>> {
-    let cache = files::open(image.binary()?)?;
-    let file = object::File::parse(&cache).ok()?;
-    let code = Code::new(&file)?;
-    let returned = |&address: &u64| (address, returned(image, &code, address).unwrap_or(0));
-    Some(addresses.iter().map(returned).collect())
+    wrappers
 }
 
 /// How many of the frames at the return address of an acquisition have returned when the lock is
@@ -99,19 +96,8 @@ fn returned(image: &Image, code: &Code, address: u64) -> Option<usize> {
     if !taken && !name.as_deref().is_some_and(waits_with_lock) {
         return None;
     }
-    let mut state = walker.state_before(call.ip());
-    let acquisition = if taken {
-        Acquisition::of(name.as_deref(), &state)
-    } else {
-        Acquisition { lock: None, guard: false }
-    };
-    walker.values.enter_section();
-    state.acquire(call.ip(), &mut walker.values);
     let tries = name.as_deref().is_some_and(|name| name.contains("try"));
-    if let Some(outcome) = name.and_then(|name| names::success(&name, tries)) {
-        state.set(state::RAX, value::Value::number(outcome));
-    }
-    let ways = walker.section(address, state, &acquisition);
+    let (ways, _) = enter(&mut walker, &call, taken, tries);
     let frames = image.frames(address - 1);
     Some(count(&ways, &frames, |at| image.frames(at)))
 }

@@ -29,14 +29,16 @@ mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use iced_x86::Instruction;
 use syncline_recording::{Class, Primitive};
 
 use crate::model::{Kind, Section, Site, Stack};
 use crate::symbols::image::{Acquired, Image};
 use crate::symbols::{Symbols, files};
 use code::{Code, Namer};
+use state::State;
 use walk::Walker;
-use ways::Acquisition;
+use ways::{Acquisition, Ways};
 
 /// How many sites are read, of those with most waiting and of those with most calls: more
 /// than a report shows or a finding is made of.
@@ -89,19 +91,25 @@ fn read_all(
     image: &Image,
     places: &BTreeSet<Acquired>,
 ) -> Option<Vec<(Acquired, Option<Section>)>> {
+    with_code(image, |code| {
+        let read_one = |&(address, tries): &Acquired| {
+            let mut namer = |address| function_at(image, address);
+            let section = read(code, &mut namer, address, tries).map(|(mut section, addresses)| {
+                let named = addresses.iter().filter_map(|&a| Some(image.variable(a)?.0));
+                section.variables = named.collect::<BTreeSet<_>>().into_iter().collect();
+                section
+            });
+            ((address, tries), section)
+        };
+        places.iter().map(read_one).collect()
+    })
+}
+
+/// Does something with the instructions of a file; none if it can't be read.
+fn with_code<T>(image: &Image, with: impl FnOnce(&Code) -> T) -> Option<T> {
     let cache = files::open(image.binary()?)?;
     let file = object::File::parse(&cache).ok()?;
-    let code = Code::new(&file)?;
-    let read_one = |&(address, tries): &Acquired| {
-        let mut namer = |address| function_at(image, address);
-        let section = read(&code, &mut namer, address, tries).map(|(mut section, addresses)| {
-            let named = addresses.iter().filter_map(|&a| Some(image.variable(a)?.0));
-            section.variables = named.collect::<BTreeSet<_>>().into_iter().collect();
-            section
-        });
-        ((address, tries), section)
-    };
-    Some(places.iter().map(read_one).collect())
+    Code::new(&file).map(|code| with(&code))
 }
 
 /// The function that begins at an address of the file; also one whose part stands elsewhere
@@ -131,16 +139,24 @@ fn busiest(sites: &[Site]) -> BTreeSet<usize> {
 /// addresses of the file that it reads or writes.
 fn read(code: &Code, namer: Namer, start: u64, tries: bool) -> Option<(Section, BTreeSet<u64>)> {
     let call = code.call_before(start)?;
-    let function = code.function(call.ip())?;
-    let mut walker = Walker::new(code, namer, function);
+    let mut walker = Walker::new(code, namer, code.function(call.ip())?);
+    let (ways, state) = enter(&mut walker, &call, true, tries);
+    Some(count::count(ways, &state, code, &mut walker.values))
+}
+
+/// All ways from a call that comes back with a lock, and the state at their beginning. `told` says
+/// whether the call is given the lock, so that its release can be known by it.
+fn enter(walker: &mut Walker, call: &Instruction, told: bool, tries: bool) -> (Ways, State) {
     let mut state = walker.state_before(call.ip());
-    let name = walker.callee(&call);
-    let acquisition = Acquisition::of(name.as_deref(), &state);
+    let name = walker.callee(call);
+    let acquisition = match told {
+        true => Acquisition::of(name.as_deref(), &state),
+        false => Acquisition { lock: None, guard: false },
+    };
     walker.values.enter_section();
     state.acquire(call.ip(), &mut walker.values);
     if let Some(outcome) = name.and_then(|name| names::success(&name, tries)) {
         state.set(state::RAX, value::Value::number(outcome));
     }
-    let ways = walker.section(start, state.clone(), &acquisition);
-    Some(count::count(ways, &state, code, &mut walker.values))
+    (walker.section(call.next_ip(), state.clone(), &acquisition), state)
 }

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Context;
 use indicatif::ProgressBar;
 use syncline_analysis::{Analysis, Options};
 
@@ -135,9 +134,8 @@ fn findings(recording: &Path) -> anyhow::Result<Vec<Seen>> {
     let analysis = Analysis::load(recording, &Options::default())?;
     let mut seen = Vec::new();
     for finding in analysis.processes.into_iter().flat_map(|p| p.findings) {
-        let rule = serde_json::to_value(finding.rule)?;
         seen.push(Seen {
-            rule: rule.as_str().context("a rule is a name")?.to_owned(),
+            rule: finding.rule.name(),
             place: finding.place,
             gain: finding.gain.map(|gain| gain.share),
         });

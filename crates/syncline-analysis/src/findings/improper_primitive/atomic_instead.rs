@@ -67,8 +67,8 @@ fn finding(process: &Process, family: &Family) -> Finding {
         None
     } else {
         ask_inspect(
-            "Do the other sections of these locks, which are rarely entered or change nothing, need more than one \
-             word at a time?",
+            "Do the other sections of these locks, which are rarely entered or change nothing, \
+             need more than one word at a time?",
         )
     };
     Finding {

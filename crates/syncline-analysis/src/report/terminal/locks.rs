@@ -8,7 +8,6 @@ use crate::model::{Blocking, Figures, Kind, Lock, Process, Quadrant, Site};
 use crate::options::Thresholds;
 use crate::report::number::{count, duration, grouped, percent, rate};
 use crate::report::{name, words};
-use crate::words::primitive;
 
 /// Rows of the two main tables.
 const ROWS: usize = 8;
@@ -27,11 +26,7 @@ pub fn locks(process: &Process, out: &mut impl Write, style: &Style) -> io::Resu
         return Ok(());
     }
     heading("LOCKS", "by time waited; time held is an estimate", out, style)?;
-    let row = |lock: &&Lock| {
-        let kind = primitive(lock.primitive);
-        let prefix = if lock.name.starts_with(kind) { "" } else { kind };
-        costs(&lock.figures, lock.quadrant, format!("{prefix} {}", lock.name).trim())
-    };
+    let row = |lock: &&Lock| costs(&lock.figures, lock.quadrant, &name::lock(lock));
     table::write(out, style, titled("lock"), rows.iter().take(ROWS).map(row).collect())?;
     let all = process.only_locks().count();
     more(all - rows.len().min(ROWS), "lock", out, style)

@@ -84,6 +84,7 @@ impl Description {
             "`place` and `remedy` belong together"
         );
         description.folder = file.with_extension("").canonicalize()?;
+        anyhow::ensure!(description.folder.is_dir(), "what it is run in is no folder");
         description.name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Ok(description)
     }

@@ -59,7 +59,6 @@ pub fn run(folder: &Path, size: Size, markdown: bool) -> anyhow::Result<String> 
     let lab = Lab::new(size)?;
     let recorder = Recorder::find(&lab)?;
     let programs = description::all(folder)?;
-    runs::check(&programs)?;
     let times = size.pick(1, 1, 5);
     let bar = rounds::bar((2 * times * programs.len()) as u64)?;
     let mut rows = Vec::new();

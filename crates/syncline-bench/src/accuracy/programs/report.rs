@@ -12,16 +12,11 @@ pub fn text(rows: &[Row]) -> String {
         "", "idle", "busy", "place", "promised", "measured", "cost"
     );
     for row in rows {
+        let [idle, busy, place, promised, measured, cost] = figures(row);
         let _ = writeln!(
             text,
-            "  {:<22}{:>8}{:>8}{:>7}{:>10}{:>10}{:>7.2}",
-            row.known.name,
-            found(row, &row.idle),
-            found(row, &row.busy),
-            place(&row.idle),
-            share(row.idle.promised()),
-            share(row.idle.gain()),
-            row.idle.cost()
+            "  {:<22}{idle:>8}{busy:>8}{place:>7}{promised:>10}{measured:>10}{cost:>7}",
+            row.known.name
         );
         for alarm in alarms(row) {
             let _ = writeln!(text, "      FALSE ALARM {alarm}");
@@ -44,16 +39,11 @@ pub fn markdown(rows: &[Row]) -> String {
         };
         let _ = writeln!(
             text,
-            "| {}{} | {} | {what} | {} | {} | {} | {} | {} | {:.2} |",
+            "| {}{} | {} | {what} | {} |",
             known.name,
             if known.tuned { "*" } else { "" },
             known.version,
-            found(row, &row.idle),
-            found(row, &row.busy),
-            place(&row.idle),
-            share(row.idle.promised()),
-            share(row.idle.gain()),
-            row.idle.cost()
+            figures(row).join(" | ")
         );
     }
     for row in rows {
@@ -62,6 +52,19 @@ pub fn markdown(rows: &[Row]) -> String {
         }
     }
     text
+}
+
+/// What was seen of a program: found on the idle and on the busy machine, the place in the list, the
+/// promise, what was measured, and what recording costs.
+fn figures(row: &Row) -> [String; 6] {
+    [
+        found(row, &row.idle),
+        found(row, &row.busy),
+        place(&row.idle),
+        share(row.idle.promised()),
+        share(row.idle.gain()),
+        format!("{:.2}", row.idle.cost()),
+    ]
 }
 
 fn found(row: &Row, shown: &Shown) -> String {

@@ -1,6 +1,5 @@
 //! Runs a real program: recorded, and its two variants in turn without recording.
 
-use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -109,12 +108,4 @@ impl Drop for Busy {
             let _ = child.wait();
         }
     }
-}
-
-/// Whether all folders are there before hours are spent.
-pub fn check(programs: &[Description]) -> anyhow::Result<()> {
-    for known in programs {
-        anyhow::ensure!(fs::metadata(&known.folder)?.is_dir(), "{} is no folder", known.name);
-    }
-    Ok(())
 }
