@@ -26,7 +26,8 @@ copy() { install -D -m "$1" "$2" "$prefix/$3"; }
 # --- the command ---------------------------------------------------------------------------
 
 copy 755 "$built/syncline" bin/syncline
-for name in libsyncline_preload.so libsyncline_replace.so libsyncline_inspect.so; do
+for name in libsyncline_preload.so libsyncline_replace.so libsyncline_inspect.so \
+    libsyncline_delay.so; do
     copy 644 "$built/$name" "lib/syncline/$name"
 done
 "$built/syncline" man | to share/man/man1/syncline.1

@@ -13,8 +13,9 @@ use clap::{Parser, Subcommand};
 /// `syncline record -- PROGRAM` runs a program and counts what it does with its locks;
 /// `syncline report` then says which locks cost it time, where, and who was in the way.
 /// `syncline inspect` says what the critical sections touch, and whether they depend on each
-/// other. `syncline try` says whether other locks would make it faster. `syncline machine` and
-/// `syncline study` are about what synchronization costs, here and on other machines.
+/// other. `syncline whatif` measures how much a place matters, and `syncline try` whether other
+/// locks would make the program faster. `syncline machine` and `syncline study` are about what
+/// synchronization costs, here and on other machines.
 #[derive(Parser)]
 #[command(name = "syncline", version, after_long_help = EXIT_STATUS)]
 pub struct Args {
@@ -28,6 +29,7 @@ pub enum Command {
     Exec(Exec),
     Try(crate::attempt::args::Try),
     Tune(crate::tune::args::Tune),
+    Whatif(crate::whatif::args::WhatIf),
     Inspect(crate::inspect::args::Inspect),
     Report(Report),
     Diff(Diff),
@@ -322,7 +324,7 @@ Exit status of `record`, `inspect` and `exec`:
   125  Syncline failed, or the disk was full
   126  the program can't be run, or can't be recorded
   127  the program was not found
-Exit status of `try` and `tune`:
+Exit status of `try`, `tune` and `whatif`:
   0    done; 125 to 127 as above, of the runs with the program's own locks
 Exit status of the other commands:
   0    done

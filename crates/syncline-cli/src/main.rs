@@ -17,6 +17,7 @@ mod shell;
 mod study;
 mod top;
 mod tune;
+mod whatif;
 mod words;
 mod writers;
 
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Command::Exec(args) => exec::run(&args),
         Command::Try(args) => attempt::run(&args),
         Command::Tune(args) => tune::run(&args),
+        Command::Whatif(args) => whatif::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Diff(args) => diff::run(&args),

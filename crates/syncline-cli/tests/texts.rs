@@ -18,6 +18,7 @@ fn the_man_page_has_every_command_and_every_status() {
     for word in [
         "SYNCLINE RECORD",
         "SYNCLINE INSPECT",
+        "SYNCLINE WHATIF",
         "SYNCLINE COMPLETIONS",
         "max\\-size",
         "125",

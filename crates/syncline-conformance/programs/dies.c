@@ -14,6 +14,12 @@ static volatile int *volatile nowhere = (int *)8;
 
 static void end(void) {
     switch (manner[0]) {
+    case 'v':
+        // A child that runs in this memory ends before.
+        if (vfork() == 0)
+            _exit(9);
+        kill(getpid(), SIGKILL);
+        break;
     case 'k':
         kill(getpid(), SIGKILL);
         break;

@@ -62,21 +62,66 @@ static void nested(int total) {
         for (int i = 0; i < total; i++)
             REQUIRE(pthread_mutex_unlock(&all[i]) == 0);
     }
-    for (int i = 0; i < total; i += 100)
-        expect("MutexLock", &all[i], 3);
     expect_all("MutexLock", 3 * total);
 }
 
-static void distinct(int total) {
+// Locks that are used in turn, by one call.
+static pthread_mutex_t *distinct(int total) {
     pthread_mutex_t *all = make(total);
     for (int round = 0; round < 5; round++)
         for (int i = 0; i < total; i++) {
             pthread_mutex_lock(&all[i]);
             pthread_mutex_unlock(&all[i]);
         }
-    for (int i = 0; i < total; i += 1000)
-        expect("MutexLock", &all[i], 5);
     expect_all("MutexLock", 5 * total);
+    return all;
+}
+
+static void few(int total) {
+    pthread_mutex_t *all = distinct(total);
+    for (int i = 0; i < total; i++)
+        expect("MutexLock", &all[i], 5);
+}
+
+// One of many locks is used more often than the others together, at two places, from a recursion of
+// some depth.
+static unsigned long uses_of_hot;
+
+__attribute__((noinline)) static void at_depth(pthread_mutex_t *lock, int left) {
+    if (left) {
+        at_depth(lock, left - 1);
+        __asm__ volatile("");
+        return;
+    }
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+}
+
+static void uneven(int locks, int total) {
+    pthread_mutex_t *all = make(locks);
+    unsigned long random = 1;
+    for (int i = 0; i < total; i++) {
+        random = random * 6364136223846793005 + 1;
+        int number = random >> 63 ? 7 : (int)((random >> 32) % locks);
+        uses_of_hot += number == 7;
+        at_depth(&all[number], (int)((random >> 40) % 8));
+    }
+    say("@hot %lu", (unsigned long)&all[7]);
+    say("@uses_of_hot %lu", uses_of_hot);
+    expect_all("MutexLock", total);
+}
+
+// Mutexes that are initialised at many places: each of them gets a row.
+static void made(int rounds) {
+    enum { PLACES = 64 };
+    pthread_mutex_t *next = calloc((size_t)rounds * PLACES, sizeof *next);
+#define ONE REQUIRE(pthread_mutex_init(next++, NULL) == 0);
+#define FOUR ONE ONE ONE ONE
+#define SIXTEEN FOUR FOUR FOUR FOUR
+    for (int i = 0; i < rounds; i++) {
+        SIXTEEN SIXTEEN SIXTEEN SIXTEEN
+    }
+    expect_all("MutexInit", (unsigned long)rounds * PLACES);
 }
 
 // Each depth of the stack is a place of its own.
@@ -101,6 +146,12 @@ int main(int count, char **arguments) {
         nested(3000);
     } else if (strcmp(what, "distinct") == 0) {
         distinct(100000);
+    } else if (strcmp(what, "few") == 0) {
+        few(200);
+    } else if (strcmp(what, "made") == 0) {
+        made(10000);
+    } else if (strcmp(what, "uneven") == 0) {
+        uneven(4096, 3000000);
     } else if (strcmp(what, "depths") == 0) {
         for (int i = 0; i < 3; i++)
             say("depth %d", depths(20000));

@@ -1,4 +1,5 @@
-// Many mutexes, each used, some of them at once by two threads; says how much memory that takes.
+// Many mutexes, each used, some of them at once by two threads; says how much memory that takes, and
+// how much address space.
 #include "truth.h"
 
 enum { MUTEXES = 300000 };
@@ -26,9 +27,12 @@ int main(void) {
     say("@locked %d", locked);
     FILE *status = fopen("/proc/self/status", "r");
     char line[256];
-    long resident;
-    while (fgets(line, sizeof line, status))
-        if (sscanf(line, "VmRSS: %ld", &resident) == 1)
-            say("@resident %ld", resident);
+    long kilobytes;
+    while (fgets(line, sizeof line, status)) {
+        if (sscanf(line, "VmRSS: %ld", &kilobytes) == 1)
+            say("@resident %ld", kilobytes);
+        if (sscanf(line, "VmSize: %ld", &kilobytes) == 1)
+            say("@mapped %ld", kilobytes);
+    }
     return 0;
 }

@@ -6,6 +6,8 @@
 //     strict            the kernel's own strict mode: not even waiting is allowed
 //     threads           for all threads at once, while they hold locks
 //     instruction       a system call instruction of its own, with a lock held
+//     outside           a system call instruction of its own, with no lock held
+//     refused           the same, where all that is forbidden fails
 //     section           libc's function, with a lock held
 //     counter           it forbids itself to read the time stamp counter
 //     asks              it only asks whether there is such a thing
@@ -62,6 +64,24 @@ static struct sock_filter few[] = {
     ALLOW(SYS_exit_group),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
+// The same, but that it may ask whether it is in a sandbox.
+static struct sock_filter asking[] = {
+    LOAD_NUMBER,
+    ALLOW(SYS_prctl),
+    ALLOW(SYS_write),
+    ALLOW(SYS_futex),
+    ALLOW(SYS_brk),
+    ALLOW(SYS_exit_group),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+};
+static struct sock_filter refusing[] = {
+    LOAD_NUMBER,
+    ALLOW(SYS_write),
+    ALLOW(SYS_futex),
+    ALLOW(SYS_brk),
+    ALLOW(SYS_exit_group),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+};
 // What the loader does not need.
 static struct sock_filter most[] = {
     LOAD_NUMBER,
@@ -73,6 +93,8 @@ static struct sock_filter most[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 static struct sock_fprog few_filter = {sizeof few / sizeof *few, few};
+static struct sock_fprog asking_filter = {sizeof asking / sizeof *asking, asking};
+static struct sock_fprog refusing_filter = {sizeof refusing / sizeof *refusing, refusing};
 static struct sock_fprog most_filter = {sizeof most / sizeof *most, most};
 
 static long by_instruction(long number, long a, long b, long c) {
@@ -101,6 +123,9 @@ static void enter(const char *way) {
             by_instruction(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (intptr_t)&few_filter);
         pthread_mutex_unlock(&mutex);
         REQUIRE(result == 0);
+    } else if (strcmp(way, "outside") == 0 || strcmp(way, "refused") == 0) {
+        struct sock_fprog *filter = way[0] == 'o' ? &asking_filter : &refusing_filter;
+        REQUIRE(by_instruction(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (intptr_t)filter) == 0);
     } else if (strcmp(way, "section") == 0) {
         pthread_mutex_lock(&mutex);
         REQUIRE(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &few_filter) == 0);

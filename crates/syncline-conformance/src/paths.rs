@@ -41,6 +41,14 @@ pub fn inspect_library() -> PathBuf {
     built("libsyncline_inspect.so")
 }
 
+/// The library that `syncline whatif` preloads.
+///
+/// # Panics
+/// If it was not built, or its sources have changed since.
+pub fn delay_library() -> PathBuf {
+    built("libsyncline_delay.so")
+}
+
 /// A new empty folder that everybody may read, removed when the value is dropped. Its path
 /// is short enough for a socket.
 ///

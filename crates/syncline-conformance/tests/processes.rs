@@ -34,6 +34,11 @@ fn killed() {
 }
 
 #[test]
+fn killed_after_the_end_of_a_child_in_its_memory() {
+    dies("vfork", 128 + 9, PROCESS_RUNNING);
+}
+
+#[test]
 fn segmentation_fault() {
     dies("segv", 128 + 11, PROCESS_RUNNING);
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use syncline_conformance::{Case, Program, inspect_library, preload_library, replace_library};
+use syncline_conformance::{
+    Case, Program, delay_library, inspect_library, preload_library, replace_library,
+};
 
 #[test]
 fn nothing_of_the_process_changes() {
@@ -58,6 +60,11 @@ const BY_REPLACER: &[(&str, &str)] = &[
     ("clock_gettime sched_getcpu", "reads the kernel's page"),
     ("syscall", "makes a system call; the recorder stands in front of it, and passes it on"),
 ];
+const BY_DELAYER: &[(&str, &str)] = &[
+    ("_Unwind_GetCFA", "reads what the unwinder has worked out"),
+    ("calloc posix_memalign", "the standard library's, for a panic, which ends the program"),
+    ("syscall", "the standard library's, for a panic as well"),
+];
 
 /// The symbols that a library leaves to others.
 fn undefined(library: &Path) -> BTreeSet<String> {
@@ -75,6 +82,7 @@ fn libraries_call_only_what_was_looked_at() {
         (preload_library(), BY_RECORDER),
         (inspect_library(), BY_INSPECTOR),
         (replace_library(), BY_REPLACER),
+        (delay_library(), BY_DELAYER),
     ];
     for (library, of_its_own) in libraries {
         let lists = BY_ALL.iter().chain(of_its_own);

@@ -1,9 +1,7 @@
 //! The library's own memory, so that it never enters the program's allocator.
 //!
 //! Blocks of powers of two, from chunks that are mapped and never given back; a free block waits
-//! in the list of its size. The lists are lock-free (a head is a pointer with a count above it,
-//! against a block that leaves and returns between two looks), so a signal handler or a fork in
-//! the middle finds them whole.
+//! in the [`List`] of its size.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ptr::null_mut;
@@ -20,15 +18,19 @@ const CHUNK: u64 = 4 << 20;
 const ADDRESS_BITS: u32 = 48;
 const ADDRESS: u64 = (1 << ADDRESS_BITS) - 1;
 
+/// Free blocks of one size, the last one first: Treiber's stack. It is lock-free (the head is a pointer
+/// with a count above it, against a block that leaves and returns between two looks), so a signal
+/// handler or a fork in the middle finds it whole.
+pub struct List(AtomicU64);
+
 struct Arena {
-    heads: [AtomicU64; CLASSES],
+    free: [List; CLASSES],
     /// The next free byte of the newest chunk; a chunk is aligned to its size.
     next: AtomicU64,
 }
 
 #[global_allocator]
-static ARENA: Arena =
-    Arena { heads: [const { AtomicU64::new(0) }; CLASSES], next: AtomicU64::new(0) };
+static ARENA: Arena = Arena { free: [const { List::new() }; CLASSES], next: AtomicU64::new(0) };
 
 /// Maps zeroed private memory, aligned to a power of two, which takes room only where it is
 /// touched; null if there is none.
@@ -57,36 +59,53 @@ fn class(layout: Layout) -> u32 {
     size.next_power_of_two().trailing_zeros()
 }
 
-impl Arena {
-    fn take(&self, class: u32) -> *mut u8 {
-        let head = &self.heads[(class - SMALLEST) as usize];
+impl List {
+    /// An empty list.
+    pub const fn new() -> List {
+        List(AtomicU64::new(0))
+    }
+
+    /// A block, whose first word is any; null if there is none.
+    pub fn take(&self) -> *mut u8 {
         // Acquire: with the Release of `give`, the block's link is there.
-        let mut seen = head.load(Ordering::Acquire);
+        let mut seen = self.0.load(Ordering::Acquire);
         while seen & ADDRESS != 0 {
             let block = (seen & ADDRESS) as *const AtomicU64;
             // SAFETY: a block of a list stays mapped, and its first word is only accessed so.
             let next = unsafe { (*block).load(Ordering::Relaxed) } & ADDRESS;
             let tagged = next | ((seen & !ADDRESS).wrapping_add(1 << ADDRESS_BITS));
-            match head.compare_exchange_weak(seen, tagged, Ordering::Acquire, Ordering::Acquire) {
+            match self.0.compare_exchange_weak(seen, tagged, Ordering::Acquire, Ordering::Acquire) {
                 Ok(_) => return block as *mut u8,
                 Err(now) => seen = now,
             }
         }
-        self.fresh(1 << class)
+        null_mut()
     }
 
-    fn give(&self, block: *mut u8, class: u32) {
-        let head = &self.heads[(class - SMALLEST) as usize];
-        let mut seen = head.load(Ordering::Relaxed);
+    /// Keeps a block.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses it, it is aligned to a word and stays mapped, and its first word is an atomic one if
+    /// it has another type.
+    pub unsafe fn give(&self, block: *mut u8) {
+        let mut seen = self.0.load(Ordering::Relaxed);
         loop {
-            // SAFETY: the block is the caller's to give, and large enough for a word.
+            // SAFETY: our caller's promise.
             unsafe { (*block.cast::<AtomicU64>()).store(seen & ADDRESS, Ordering::Relaxed) };
             let tagged = block.addr() as u64 | (seen & !ADDRESS);
-            match head.compare_exchange_weak(seen, tagged, Ordering::Release, Ordering::Relaxed) {
+            match self.0.compare_exchange_weak(seen, tagged, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => seen = now,
             }
         }
+    }
+}
+
+impl Arena {
+    fn take(&self, class: u32) -> *mut u8 {
+        let block = self.free[(class - SMALLEST) as usize].take();
+        if block.is_null() { self.fresh(1 << class) } else { block }
     }
 
     /// A block that nobody had before, at a multiple of its size.
@@ -132,7 +151,8 @@ unsafe impl GlobalAlloc for Arena {
             // SAFETY: mapped in `alloc`, with this size.
             unsafe { libc::munmap(block.cast(), 1 << class) };
         } else {
-            self.give(block, class);
+            // SAFETY: the caller's to give, from a chunk, and large enough for a word.
+            unsafe { self.free[(class - SMALLEST) as usize].give(block) };
         }
     }
 }

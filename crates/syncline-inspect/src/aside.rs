@@ -11,10 +11,11 @@
 //!
 //! ```text
 //!   allowed    a few system calls, on the program's stack or the engine's
+//!   within     the same in a traced section, in which a sandbox is seen as the program makes it
 //!   work       more than that: on a stack of ours, with signals blocked
 //! ```
 //!
-//! The engine's own functions run between [`allowed`]'s two ends, on the stack of their context.
+//! The engine's own functions run between [`within`]'s two ends, on the stack of their context.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{
@@ -25,6 +26,7 @@ use core::sync::atomic::{
 use syncline_interpose::{preserving_errno, run_on, with_signals_blocked};
 
 use crate::alloc::map;
+use crate::{process, sandbox};
 
 /// Bytes of a stack; only what is used takes memory.
 const STACK: usize = 256 << 10;
@@ -44,8 +46,24 @@ pub fn is_closed() -> bool {
     CLOSED.load(Relaxed)
 }
 
-/// Runs something that makes system calls; none, and nothing runs, if the program is left alone.
+/// Runs something that makes system calls; none, and nothing runs, if the program is left alone. It is
+/// from here on if the thread has come into a sandbox that nobody has noticed.
 pub fn allowed<R>(action: impl FnOnce() -> R) -> Option<R> {
+    within(|| {
+        if !sandbox::is_unnoticed() {
+            return Some(action());
+        }
+        if let Some(process) = process::existing() {
+            process.file.leave_alone(sandbox::SYSTEM_CALLS);
+        }
+        // It is too late to wait for others, as `close` does: that takes system calls.
+        CLOSED.store(true, SeqCst);
+        None
+    })?
+}
+
+/// As [`allowed`], where a sandbox can't have come unnoticed.
+pub fn within<R>(action: impl FnOnce() -> R) -> Option<R> {
     // SeqCst, as the load of CLOSED and the two in `close`: either we see that it is closed, or
     // `close` sees that we are inside.
     INSIDE.fetch_add(1, SeqCst);

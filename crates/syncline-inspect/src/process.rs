@@ -72,12 +72,15 @@ pub fn current() -> Option<&'static Process> {
     if aside::is_closed() {
         return None;
     }
+    existing().or_else(begin)
+}
+
+/// The process, if it has begun.
+#[inline]
+pub fn existing() -> Option<&'static Process> {
     // SAFETY: never freed.
     let process = unsafe { CURRENT.load(Ordering::Acquire).as_ref() };
-    match process {
-        Some(process) if process.file.is_ours() => Some(process),
-        _ => begin(),
-    }
+    process.filter(|process| process.file.is_ours())
 }
 
 /// Begins a process, or one that was forked.
@@ -89,8 +92,11 @@ fn begin() -> Option<&'static Process> {
     }
     // Whoever comes while it begins passes untraced: it may be a handler on this very thread.
     STAGE.compare_exchange(stage, BUSY, Ordering::AcqRel, Ordering::Relaxed).ok()?;
-    if stage == UNREAD && sandbox::is_inherited() {
-        aside::close();
+    if stage == UNREAD {
+        sandbox::begin();
+        if sandbox::is_inherited() {
+            aside::close();
+        }
     }
     let process = aside::work(|| {
         let began = clock::of_thread();
@@ -105,8 +111,7 @@ fn begin() -> Option<&'static Process> {
         CURRENT.store(Box::into_raw(process), Ordering::Release);
     }
     STAGE.store(stage, Ordering::Release);
-    // SAFETY: as above.
-    unsafe { CURRENT.load(Ordering::Acquire).as_ref() }.filter(|p| p.file.is_ours())
+    existing()
 }
 
 fn make() -> Option<Box<Process>> {
@@ -129,6 +134,7 @@ fn make() -> Option<Box<Process>> {
     });
     let file = file.ok()?;
     modules::note_loaded(file);
+    crate::thread::forget_all();
     let threads = [const { AtomicU64::new(0) }; THREADS];
     let sites = [const { AtomicU32::new(0) }; SITES];
     Some(Box::new(Process {
@@ -202,9 +208,7 @@ extern "C" fn starts() {
 
 /// Runs when the program has returned from `main` or called `exit`.
 pub extern "C" fn ends() {
-    // SAFETY: never freed.
-    let process = unsafe { CURRENT.load(Ordering::Acquire).as_ref() };
-    if let Some(process) = process.filter(|p| p.file.is_ours()) {
+    if let Some(process) = existing() {
         aside::work(|| {
             modules::note_loaded(process.file);
             process.end();

@@ -2,14 +2,23 @@
 //! alone from there on. Tracing needs both, and the kernel ends a program that uses what is forbidden.
 //!
 //! It is noticed before the kernel knows of it, wherever the program asks for it: in libc's `prctl`
-//! and `syscall`, which are interposed, and in a traced section at the instruction. An instruction of
-//! the program's own outside of traced sections is not seen.
+//! and `syscall`, which are interposed, and in a traced section at the instruction.
+//!
+//! An instruction of the program's own outside of traced sections is not seen. So before this library
+//! makes system calls it asks the kernel whether the thread is in a sandbox by now. That is a system
+//! call, too, but one that sandboxes mostly allow or refuse with an error; where it is forbidden on pain
+//! of death, as in the kernel's strict mode, so are those that would have come after it. A process that
+//! has been in a sandbox since its start, as containers are, is not asked: the answer is always yes.
 //!
 //! A sandbox that was there before the library is a parent's: a program that it runs is left alone
 //! from the start. To find that out takes what the loader has just done to load this library: a file
 //! is opened, read and closed.
 
-const SYSTEM_CALLS: &str = "it forbids itself system calls (seccomp)";
+use core::arch::asm;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Why a program is left alone that is in a sandbox.
+pub const SYSTEM_CALLS: &str = "it forbids itself system calls (seccomp)";
 const COUNTER: &str = "it forbids itself the time stamp counter";
 
 /// Why a system call with these arguments means that the program is to be left alone, if it does.
@@ -43,4 +52,35 @@ pub fn is_inherited() -> bool {
     // Linux 5.9 and later say how many there are.
     let now = status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"));
     now.and_then(|now| now.trim().parse::<u64>().ok()).is_some_and(|now| now > filters)
+}
+
+/// Whether the process began without a sandbox.
+static WAS_FREE: AtomicBool = AtomicBool::new(false);
+
+/// Remembers whether the process is in a sandbox when it begins.
+pub fn begin() {
+    // Relaxed: a thread that does not see it yet does not ask.
+    WAS_FREE.store(mode() == 0, Relaxed);
+}
+
+/// Whether this thread is in a sandbox that nobody has noticed. It takes one system call.
+pub fn is_unnoticed() -> bool {
+    WAS_FREE.load(Relaxed) && mode() != 0
+}
+
+/// 0 without a sandbox; also an error of a sandbox that refuses to say, and of a kernel that has none.
+/// `errno` stays as it is.
+fn mode() -> i64 {
+    let result;
+    // SAFETY: the call reads and writes no memory.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") libc::SYS_prctl => result,
+            in("rdi") libc::PR_GET_SECCOMP, in("rsi") 0, in("rdx") 0, in("r10") 0, in("r8") 0,
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack, nomem),
+        );
+    }
+    result
 }

@@ -137,6 +137,11 @@ unsafe extern "C" fn ended(thread: *mut c_void) {
     }
 }
 
+/// In a process that begins: threads that are known are those of the one that it was forked from.
+pub fn forget_all() {
+    THREADS.store(null_mut(), Ordering::Relaxed);
+}
+
 /// Writes the counts of all threads, at the process's end.
 pub fn flush_all(process: &Process) {
     let mut at = THREADS.load(Ordering::Acquire);

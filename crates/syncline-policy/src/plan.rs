@@ -48,21 +48,40 @@ impl Plan {
             composer.add(format_args!("d {number:x}"));
         }
         if policy.rules.iter().any(|rule| rule.subject.is_site()) {
-            let (places, libraries) = files.names.wrappers();
-            for place in places {
-                composer.place("w", None, &place);
-            }
-            libraries.iter().for_each(|start| composer.add(format_args!("l {start}")));
+            composer.wrappers(files);
         }
         if composer.locks.len() > MOST_LOCKS {
             return Err(format!("a policy can use {MOST_LOCKS} different locks at most"));
         }
         let locks: String = composer.locks.iter().map(|names| format!("u {names};")).collect();
-        let variable = locks + &composer.entries;
-        if variable.len() > LONGEST {
-            return Err("the policy stands for more places than a program can be told".to_owned());
+        composer.plan(&locks)
+    }
+
+    /// Places of calls and nothing to do there, for a library that only has to know them: of each
+    /// list of names the number, from 1, and after them what is a wrapper's. A name that the files
+    /// don't have is remarked on, with the number of its list for a line.
+    ///
+    /// # Errors
+    /// If they are more than a program can be told; in words.
+    pub fn of_places(places: &[Vec<String>], files: &Files) -> Result<Plan, String> {
+        let mut composer = Composer::default();
+        for (at, name) in places
+            .iter()
+            .enumerate()
+            .flat_map(|(at, names)| names.iter().map(move |name| (at, name)))
+        {
+            match files.names.site(name, |_| true) {
+                Ok(found) => {
+                    found.places.iter().for_each(|place| composer.place("a", Some(at + 1), place));
+                }
+                Err(missing) => {
+                    let why = Why::Without(missing);
+                    composer.remarks.push(Remark { line: at + 1, name: name.clone(), why });
+                }
+            }
         }
-        Ok(Plan { variable, remarks: composer.remarks })
+        composer.wrappers(files);
+        composer.plan("")
     }
 }
 
@@ -132,6 +151,24 @@ impl Composer {
         for place in found {
             self.place(letter, Some(number), &place);
         }
+    }
+
+    /// All that is a wrapper's in these files.
+    fn wrappers(&mut self, files: &Files) {
+        let (places, libraries) = files.names.wrappers();
+        for place in places {
+            self.place("w", None, &place);
+        }
+        libraries.iter().for_each(|start| self.add(format_args!("l {start}")));
+    }
+
+    /// What the library is told, behind a start.
+    fn plan(self, start: &str) -> Result<Plan, String> {
+        let variable = start.to_owned() + &self.entries;
+        if variable.len() > LONGEST {
+            return Err("the policy stands for more places than a program can be told".to_owned());
+        }
+        Ok(Plan { variable, remarks: self.remarks })
     }
 
     fn place(&mut self, letter: &str, number: Option<usize>, place: &Place) {

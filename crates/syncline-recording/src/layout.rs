@@ -34,7 +34,7 @@ pub use wait::{BLOCKERS, BUCKETS, Blocker, FIRST_BUCKET_LOG2, WaitRecord, bucket
 /// The first eight bytes of a file.
 pub const MAGIC: [u8; 8] = *b"SYNCLINE";
 /// The version of this layout. A reader takes no other.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// [`Header::byte_order`] as the writer's machine stores it.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 /// Bytes from the start of the file to the first region.
@@ -114,9 +114,10 @@ pub struct Header {
     pub pid: u32,
     /// Process number of the parent when recording began.
     pub parent: u32,
-    /// One uncontended acquisition in this many is timed from acquire to release; 1 with
+    /// One uncontended operation in this many belongs to the sample, on average: it is timed from
+    /// acquire to release, and tells where the counts of a place's [`REST`] belong. 1 with
     /// [`Header::timeline`].
-    pub hold_sample_period: u32,
+    pub sample_period: u32,
     /// Bytes that the file may become.
     pub file_size: u64,
     /// [`ModuleRecord`]s
@@ -201,8 +202,8 @@ pub struct ThreadRecord {
     pub creator: u32,
     /// Stack at its creation.
     pub created_at: u32,
-    /// For the writer: in which order the rows of the table stand.
-    pub order: u32,
+    /// Not used.
+    pub reserved: u32,
     /// Start function; 0 for the first thread.
     pub start_function: u64,
     /// When the latest thread began, in ticks.
@@ -215,10 +216,10 @@ pub struct ThreadRecord {
     pub cpu_ns: u64,
     /// The latest moment at which this thread was seen, in ticks.
     pub last_seen: u64,
-    /// The table of rows: its unit in the low 48 bits, log 2 of its rows in the high 16;
-    /// 0 if there is none yet.
+    /// The table of rows of single locks, where a place has more than one: its unit in the low 48
+    /// bits, log 2 of its rows in the high 16; 0 if there is none yet.
     pub table: u64,
-    /// Rows in use.
+    /// Rows in use, of both tables.
     pub rows: u32,
     /// Operation that it waits in now; 0 if it doesn't.
     pub waiting_op: u32,
@@ -228,7 +229,8 @@ pub struct ThreadRecord {
     pub waiting_since: u64,
     /// Stack of that wait.
     pub waiting_stack: u32,
-    /// How often the table was exchanged: an old one's room may become part of a new one.
+    /// How often a table was exchanged, or a row moved from one to the other: an old one's room may
+    /// become part of a new one.
     pub exchanges: u32,
     /// Name, ended by a zero byte.
     pub name: [u8; 24],
@@ -261,8 +263,10 @@ pub struct ThreadRecord {
     pub waiting_holder: u32,
     /// Stack at which that thread had acquired it.
     pub waiting_holder_stack: u32,
+    /// The table of rows of places, as [`ThreadRecord::table`].
+    pub places: u64,
     /// Not used.
-    pub reserved3: [u64; 4],
+    pub reserved3: [u64; 3],
 }
 
 /// How many frames a stack keeps.
@@ -289,7 +293,20 @@ pub struct StackRecord {
     pub frames: [u64; STACK_FRAMES],
 }
 
-/// What one thread did to one lock at one place.
+/// [`Row::lock`]: what is counted is of all locks of the place but those with rows of their own,
+/// which are too many to be told apart. Each operation of the sample adds what was counted since the
+/// last one to the row of its own lock; `held_ticks` is the count up to which that was done. Of
+/// creations, nothing is.
+pub const REST: u64 = 0;
+/// [`Row::lock`], in the table of places: nothing is counted here, as each lock has its row in the
+/// other table.
+pub const TOLD_APART: u64 = 1;
+/// The low byte of [`Row::key`]: no row, but a note of the writer's.
+pub const NOTE: u64 = 0xff;
+/// [`Row::depth`] of a row that stands for all further depths.
+pub const ANY_DEPTH: u32 = u32::MAX;
+
+/// What one thread did to one lock at one place, or to many ([`REST`]).
 ///
 /// The place is the return address and how deep the stack was: two paths to one call
 /// mostly differ in depth. Exactly one cache line.
@@ -351,7 +368,7 @@ pub struct Nest {
 }
 
 /// Which lock was held already when that of a row was acquired. Looked at are those
-/// acquisitions that are timed: the first, one in [`Header::hold_sample_period`], and each
+/// acquisitions that are timed: the first, one in [`Header::sample_period`], and each
 /// that waited. Exactly one cache line.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]

@@ -60,6 +60,9 @@ pub struct Row {
     pub waits: Option<Box<WaitRecord>>,
     /// The locks that were held already, if any were ever seen.
     pub nest: Option<Box<NestRecord>>,
+    /// Whether its thread took more locks by this call than get rows of their own: how its calls
+    /// spread over them is an estimate, and there may be locks that are not seen.
+    pub sampled: bool,
 }
 
 /// A thread and its rows.

@@ -1,8 +1,13 @@
 //! Threads, their rows and their logs, as they lie in a process's file.
 
+use std::collections::HashMap;
+
 use bytemuck::Pod;
 
-use crate::layout::{self, EventRecord, Header, NestRecord, ThreadRecord, UNIT, WaitRecord};
+use crate::layout::{
+    self, EventRecord, Header, NOTE, NestRecord, REST, ThreadRecord, UNIT, WaitRecord,
+};
+use crate::op::{Class, Op};
 use crate::reader::{Error, Row, Thread};
 use crate::source::Source;
 use crate::windows::Windows;
@@ -75,21 +80,35 @@ impl Source<'_> {
         Ok(log)
     }
 
+    /// The rows of both tables that have counted something. What was counted of all locks of a
+    /// place since its last sample is put to one of them.
     fn rows(&self, header: &Header, record: &ThreadRecord) -> Result<Vec<Row>, Error> {
-        let Some((unit, count)) = self.run(record.table, "table")? else {
-            return Ok(Vec::new());
-        };
-        let offset = self.unit(header, unit)?;
-        let all = self.records::<layout::Row>(offset, count as usize, "rows")?;
         let mut rows = Vec::new();
-        for counts in all.into_iter().filter(|row| row.key != 0) {
-            let Some(op) = counts.op() else {
-                return Err(self.damaged("a row has an unknown operation"));
-            };
-            let waits = self.record::<WaitRecord>(header, counts.wait, "waits")?;
-            let nest = self.record::<NestRecord>(header, counts.nest, "nests")?;
-            rows.push(Row { op, counts, waits, nest });
+        let mut rests = HashMap::new();
+        for word in [record.table, record.places] {
+            let Some((unit, count)) = self.run(word, "table")? else { continue };
+            let all =
+                self.records::<layout::Row>(self.unit(header, unit)?, count as usize, "rows")?;
+            for counts in all.into_iter().filter(|row| row.key != 0 && row.key as u8 != NOTE as u8)
+            {
+                let Some(op) = counts.op() else {
+                    return Err(self.damaged("a row has an unknown operation"));
+                };
+                match counts.lock {
+                    REST if op.class() != Class::Create => {
+                        let rest: &mut u64 = rests.entry((counts.ret, op)).or_default();
+                        *rest = rest.saturating_add(counts.calls.saturating_sub(counts.held_ticks));
+                    }
+                    _ if counts.calls == 0 && counts.wait == 0 => {}
+                    _ => {
+                        let waits = self.record::<WaitRecord>(header, counts.wait, "waits")?;
+                        let nest = self.record::<NestRecord>(header, counts.nest, "nests")?;
+                        rows.push(Row { op, counts, waits, nest, sampled: false });
+                    }
+                }
+            }
         }
+        share_out(&mut rows, &rests);
         Ok(rows)
     }
 
@@ -105,5 +124,28 @@ impl Source<'_> {
         }
         let records = self.records::<T>(self.unit(header, u64::from(unit))?, 1, what)?;
         Ok(Some(Box::new(records[0])))
+    }
+}
+
+/// Puts what is left of the counts of many locks, which is less than what comes between two samples,
+/// to the one of them that has most, so that the sum of a call is exact; and marks its rows.
+fn share_out(rows: &mut [Row], rests: &HashMap<(u64, Op), u64>) {
+    let mut largest: HashMap<(u64, Op), &mut u64> = HashMap::new();
+    if rests.is_empty() {
+        return;
+    }
+    for row in rows {
+        let call = (row.counts.ret, row.op);
+        row.sampled = rests.contains_key(&call);
+        if row.sampled {
+            let calls = &mut row.counts.calls;
+            match largest.get_mut(&call) {
+                Some(most) if **most >= *calls => {}
+                _ => _ = largest.insert(call, calls),
+            }
+        }
+    }
+    for (call, most) in largest {
+        *most = most.saturating_add(rests[&call]);
     }
 }

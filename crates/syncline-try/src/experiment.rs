@@ -51,6 +51,8 @@ pub struct Experiment {
 pub struct Outcome {
     /// The median value of the first variant, in seconds or in what is printed.
     pub own: f64,
+    /// Its values, one for each round that is complete.
+    pub values: Vec<f64>,
     /// How many rounds are complete.
     pub rounds: usize,
     /// The others, in their order.
@@ -66,6 +68,8 @@ pub struct Comparison {
     pub verdict: Verdict,
     /// After so many rounds.
     pub rounds: usize,
+    /// Its values in these, as [`Outcome::values`].
+    pub values: Vec<f64>,
 }
 
 /// A run that begins.
@@ -199,10 +203,12 @@ impl Experiment {
                 Some(verdict) => verdict,
                 None => self.judged(own, &series, cut, complete),
             };
-            Comparison { name: variant.name.clone(), verdict, rounds }
+            let values = series.values[..rounds].to_vec();
+            Comparison { name: variant.name.clone(), verdict, rounds, values }
         };
         let others = self.others.iter().zip(others).map(compare).collect();
-        Outcome { own: middle(&own.values[..complete]), rounds: complete, others }
+        let values = own.values[..complete].to_vec();
+        Outcome { own: middle(&values), values, rounds: complete, others }
     }
 }
 

@@ -7,6 +7,8 @@
 //! they are distributed ([`interval`]). An interval around 1 is *no difference*, in so many words
 //! ([`verdict`]). An experiment may go on until it knows ([`looks`]), without being wrong more often.
 //!
+//! Variants may also be sizes of one thing: how a run follows what is added to it is [`response`].
+//!
 //! It does not know what a lock is, prints nothing, and reads no arguments.
 
 mod experiment;
@@ -14,6 +16,7 @@ mod interval;
 mod load;
 mod looks;
 mod measure;
+mod response;
 mod run;
 mod verdict;
 
@@ -22,5 +25,6 @@ pub use interval::{Interval, fewest};
 pub use load::{Load, Ready};
 pub use looks::Looks;
 pub use measure::{Measure, NotANumber};
+pub use response::{Response, Shape};
 pub use run::{Failed, Sample};
 pub use verdict::{Verdict, Why};

@@ -74,6 +74,12 @@ impl Measure {
         }
     }
 
+    /// What a value stands for that grows as the program gets slower: a time, or one for each unit of
+    /// a figure.
+    pub fn cost(&self, value: f64) -> f64 {
+        self.gain(value, 1.0)
+    }
+
     /// How many times better the second value is than the first.
     pub fn gain(&self, before: f64, after: f64) -> f64 {
         match self {

@@ -94,7 +94,8 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     /// # Panics
     ///
     /// In debug builds, if this thread holds the lock for writing; and if there are more readers
-    /// than the lock can count, where that is fewer than memory can hold.
+    /// than the lock can count, which is 524,287 for [`CompactRw`](crate::lock::CompactRw) and more than
+    /// 200 million for the others. [`try_read`](Self::try_read) refuses then.
     #[inline]
     #[track_caller]
     pub fn read(&self) -> ReadGuard<'_, T, L> {

@@ -129,6 +129,7 @@ impl Sum {
             quadrant: (kind == Kind::Lock)
                 .then(|| Quadrant::of(figures.contention, figures.calls_per_second, thresholds)),
             figures,
+            sampled: self.tally.sampled,
             wake_ups: self.wake_ups,
             sites,
             blockers,

@@ -107,6 +107,7 @@ impl Context<'_> {
             stuck: Vec::new(),
             findings: Vec::new(),
             remaining: Vec::new(),
+            whatif: Vec::new(),
             locks,
             sites,
             blocking,

@@ -31,6 +31,8 @@ pub fn notes(file: &ProcessFile, process: &Process) -> Vec<Note> {
     let threads = process.threads.iter().filter(|thread| thread.lifetimes > 1).count() as u64;
     note(threads > 0, Note::SharedThreadRecords { threads });
     note(process.locks.iter().any(|lock| lock.kind == Kind::Futex), Note::FutexesOnly);
+    let sites = process.sites.iter().filter(|site| site.sampled).count();
+    note(sites > 0, Note::SampledLocks { sites });
     let (waits, of) = unknown_holders(process);
     note(waits as f64 > UNKNOWN_HOLDERS * of as f64, Note::UnknownHolders { waits, of });
     let stacks = process.stacks.iter().filter(|stack| stack.place.is_some()).count();

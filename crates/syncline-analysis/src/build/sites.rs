@@ -116,6 +116,7 @@ impl Sum {
             ways: ways.iter().map(way).collect(),
             stacks: ways.into_iter().map(|(stack, _)| stack).collect(),
             locks: self.locks.len(),
+            sampled: self.tally.sampled,
             threads: self.threads.len(),
             by_thread: self.threads.into_iter().collect(),
             quadrant: takes_lock(self.op)

@@ -83,13 +83,15 @@ pub struct Tally {
     pub holder: [u64; 5],
     /// Waits by length.
     pub histogram: [u64; BUCKETS],
+    /// Whether some of the calls are an estimate.
+    pub sampled: bool,
 }
 
 impl Tally {
     /// The counters of a row.
     pub fn of_row(row: &Row) -> Tally {
         let counts = &row.counts;
-        let mut tally = Tally { calls: counts.calls, ..Tally::default() };
+        let mut tally = Tally { calls: counts.calls, sampled: row.sampled, ..Tally::default() };
         let mut timed_after_waiting = 0;
         let mut held_after_waiting = 0;
         if let Some(waits) = &row.waits {
@@ -158,6 +160,7 @@ impl Tally {
             *sum = sum.saturating_add(more);
         }
         self.held += other.held;
+        self.sampled |= other.sampled;
         self.waited_max = self.waited_max.max(other.waited_max);
         self.held_max = self.held_max.max(other.held_max);
     }

@@ -2,12 +2,13 @@
 //! (SyncPerf, section 2.1.4). A hash that puts most keys into few buckets makes few of the
 //! buckets' locks hot; the data is split, but not evenly.
 //!
-//! Locks are of one kind if they are taken at the same places and were created at the same
-//! one. SyncPerf compares the highest rate with the lowest, and of thousands of locks two
+//! Locks are of one kind if they are taken at the same places, were created at the same one, and lie
+//! at equal distances from each other, as those of an array do: what is made at one line may have as
+//! many purposes as it has owners. SyncPerf compares the highest rate with the lowest, and of thousands of locks two
 //! always differ by chance; so here the hot ones, all together, must stand out from the
 //! median, and their waits must be worth it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use syncline_recording::Class;
 
@@ -28,6 +29,11 @@ const FEW: f64 = 0.25;
 /// The same in place of high contention: so many threads would be in a section at once,
 /// were they not kept apart. Few find a lock taken where few threads run at a time.
 const AT_ONCE: f64 = 0.3;
+/// The least share of the distances between neighbouring locks that must be multiples of one
+/// for them to be elements of an array, some of which are not used.
+const IN_STEP: f64 = 0.8;
+/// Whatever the heap gives lies at multiples of this many bytes.
+const ALIGNMENT: u64 = 16;
 /// The least share of the waiting for locks of a kind that must be for the hot ones.
 const MOST_WAITING: f64 = 0.8;
 
@@ -45,7 +51,23 @@ fn kinds(process: &Process, locks: &[usize]) -> Vec<Vec<usize>> {
         let created = lock.created_at.and_then(|stack| process.stacks.get(stack)?.place);
         kinds.entry((lock.primitive, created)).or_default().push(number);
     }
-    kinds.into_values().collect()
+    kinds.into_values().filter(|locks| are_in_an_array(process, locks)).collect()
+}
+
+/// Whether locks lie at equal distances from each other, but for those of an array that are not
+/// used: most distances are multiples of one.
+fn are_in_an_array(process: &Process, locks: &[usize]) -> bool {
+    let mut addresses: Vec<u64> = locks.iter().map(|&lock| process.locks[lock].address).collect();
+    addresses.sort_unstable();
+    let distances: Vec<u64> = addresses.windows(2).map(|two| two[1] - two[0]).collect();
+    let steps: BTreeSet<u64> = distances.iter().copied().filter(|&step| step > 0).collect();
+    steps.into_iter().any(|step| {
+        let is_in_step = |&&distance: &&u64| {
+            distance == step || step > ALIGNMENT && distance.is_multiple_of(step)
+        };
+        let in_step = distances.iter().filter(is_in_step).count();
+        in_step as f64 >= IN_STEP * distances.len() as f64
+    })
 }
 
 /// How many locks were created where these were, as far as that was recorded.

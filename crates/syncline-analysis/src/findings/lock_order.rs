@@ -7,7 +7,8 @@
 //!
 //! - a try: who is refused lets go of what it has;
 //! - a lock that is only held and only wanted to read;
-//! - two orders under one and the same third lock, which lets one thread in at a time.
+//! - two orders under one and the same third lock, which lets one thread in at a time;
+//! - locks that one thread alone uses.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -80,7 +81,7 @@ impl<'a> Graph<'a> {
             edges.iter().filter_map(|&(&edge, _)| self.shortest(edge)).min_by_key(Vec::len)?;
         let nestings: Vec<&Nesting> =
             edges.iter().flat_map(|(_, all)| all.iter().copied()).collect();
-        if self.reads_only(&nestings) || self.is_gated(&nestings) {
+        if self.reads_only(&nestings) || self.is_gated(&nestings) || self.is_of_one_thread(knot) {
             return None;
         }
         let process = self.process;
@@ -179,6 +180,12 @@ impl<'a> Graph<'a> {
         exclusive.values().any(|&exclusive| !exclusive)
     }
 
+    /// Whether all of the locks were used by one and the same thread.
+    fn is_of_one_thread(&self, knot: &[usize]) -> bool {
+        let users = knot.iter().flat_map(|&lock| &self.process.locks[lock].threads);
+        users.map(|&(thread, _)| thread).collect::<BTreeSet<_>>().len() == 1
+    }
+
     /// Whether the first lock was always taken under one and the same third one.
     fn is_gated(&self, nestings: &[&Nesting]) -> bool {
         let firsts: HashSet<(usize, usize)> = nestings
@@ -239,6 +246,10 @@ mod tests {
     /// in b in a. A lock is taken at a place for each text it appears in; `?` after it is a
     /// try, `r` a read.
     fn orders(drawn: &[&str]) -> Vec<Finding> {
+        found(&nested(drawn))
+    }
+
+    fn nested(drawn: &[&str]) -> Drawn {
         let mut process = process(1.0, 4);
         let mut locks: BTreeMap<char, usize> = BTreeMap::new();
         for (number, order) in drawn.iter().enumerate() {
@@ -258,7 +269,7 @@ mod tests {
                 held = Some((lock, site));
             }
         }
-        found(&process)
+        process
     }
 
     fn found(drawn: &Drawn) -> Vec<Finding> {
@@ -297,6 +308,15 @@ mod tests {
         assert!(orders(&["a b", "b a?"]).is_empty());
         assert!(orders(&["ar b", "b ar"]).is_empty());
         assert_eq!(orders(&["ar b", "b a"]).len(), 1, "a writer waits for the reader");
+    }
+
+    #[test]
+    fn a_thread_does_not_wait_for_itself() {
+        let mut drawn = nested(&["a b", "b a"]);
+        drawn.locks.iter_mut().for_each(|lock| lock.threads = vec![(0, 3)]);
+        assert!(found(&drawn).is_empty());
+        drawn.locks[1].threads.push((1, 3));
+        assert_eq!(found(&drawn).len(), 1);
     }
 
     #[test]

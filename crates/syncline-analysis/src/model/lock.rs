@@ -25,6 +25,9 @@ pub struct Lock {
     pub created_at: Option<usize>,
     /// What was done to it. `calls` leaves out wake-ups and creation.
     pub figures: Figures,
+    /// Whether it was used where so many locks are that they were not counted one by one: its
+    /// `calls` are then an estimate, and other threads may have used it as well. Its waits are exact.
+    pub sampled: bool,
     /// Wake-ups: signals, broadcasts, posts.
     pub wake_ups: u64,
     /// Where it stands by contention and acquisitions; none if it is not a lock.

@@ -25,6 +25,7 @@ mod stack;
 mod stuck;
 mod thread;
 mod timeline;
+mod whatif;
 
 pub use blocking::{Blocker, Blocking};
 pub use figures::{Bucket, Figures, Histogram, HolderTime, Kind, Waiting};
@@ -45,3 +46,4 @@ pub use stack::{Frame, Module, Stack, SymbolSource};
 pub use stuck::{Stuck, Trap};
 pub use thread::{Thread, WaitingNow};
 pub use timeline::{Activity, Span, Timeline};
+pub use whatif::{Delay, Delayed, Follows, Range, Shape, WhatIf};

@@ -24,6 +24,7 @@ pub enum Note {
     BrokenStacks { count: usize, stacks: usize },
     ModulesChanged,
     FutexesOnly,
+    SampledLocks { sites: usize },
     UnknownHolders { waits: u64, of: u64 },
     ChangedModule { path: String },
     MissingModule { path: String },
@@ -88,6 +89,16 @@ impl fmt::Display for Note {
                 "futex locks (Rust's std, parking_lot, std::atomic::wait, GLib): only those \
                  who had to wait are seen; uncontended acquisitions make no call, so rates and \
                  times held are not known"
+            ),
+            Note::SampledLocks { sites } => write!(
+                f,
+                "{} more locks than get counters of their own: how often each of them was \
+                 acquired without a wait is estimated from one acquisition in 128; sums, waits \
+                 and refused tries are exact",
+                match sites {
+                    1 => "a call site takes".to_owned(),
+                    _ => format!("{sites} call sites take"),
+                }
             ),
             Note::UnknownHolders { waits, of } => {
                 write!(f, "of {waits} of {of} waits for locks it is not known who held the lock")

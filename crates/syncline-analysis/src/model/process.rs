@@ -6,7 +6,7 @@ use crate::symbols::place::wraps_locks;
 
 use super::{
     Blocking, Finding, Frame, Lock, Module, Nesting, Note, QuadrantCounts, Remaining, Site, Stack,
-    Stuck, Thread, Timeline, Waiting,
+    Stuck, Thread, Timeline, Waiting, WhatIf,
 };
 
 /// How a process ended.
@@ -62,6 +62,8 @@ pub struct Process {
     pub findings: Vec<Finding>,
     /// What else time goes to, most first.
     pub remaining: Vec<Remaining>,
+    /// What slowing places down has shown, where `syncline whatif` has done it.
+    pub whatif: Vec<WhatIf>,
     /// The locks and what else was waited for: locks first, most time waited first.
     pub locks: Vec<Lock>,
     /// The call sites, in the same order.
@@ -93,6 +95,11 @@ impl Process {
             Some(name) if !name.is_empty() => name.to_owned(),
             _ => format!("process {}", self.pid),
         }
+    }
+
+    /// What slowing this place down has shown: a finding's, or one of what remains.
+    pub fn whatif(&self, place: &str) -> impl Iterator<Item = &WhatIf> {
+        self.whatif.iter().filter(move |whatif| whatif.place == place)
     }
 
     /// Seconds that threads were ready to run and had no processor, of those that ended.

@@ -23,8 +23,11 @@ pub struct Site {
     /// What was done on each of these ways, in the same order. Not part of the JSON report.
     #[serde(skip)]
     pub ways: Vec<Way>,
-    /// Locks that were used here.
+    /// Locks that were used here, or were seen to be.
     pub locks: usize,
+    /// Whether these were too many to be counted one by one: how the calls spread over the locks is
+    /// then an estimate, and there may be more of them. The site's own figures are exact.
+    pub sampled: bool,
     /// Threads that came here.
     pub threads: usize,
     /// The calls of each of them, which are places in [`super::Process::threads`]. Not part of the

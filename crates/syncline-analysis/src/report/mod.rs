@@ -5,6 +5,7 @@ mod json;
 pub mod name;
 pub mod number;
 mod terminal;
+pub mod whatif;
 mod words;
 
 pub use html::html;

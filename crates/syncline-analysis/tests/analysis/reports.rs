@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use syncline_analysis::model::{
-    Category, Evidence, Finding, Gain, Group, Method, Nesting, Note, OpenQuestion, Outer, Remedy,
-    Rule, Section, State, Unit,
+    Category, Delay, Delayed, Evidence, Finding, Follows, Gain, Group, Method, Nesting, Note,
+    OpenQuestion, Outer, Range, Remedy, Rule, Section, Shape, State, Unit, WhatIf,
 };
 use syncline_analysis::report::{self, Style};
 use syncline_analysis::{Analysis, Options, Thresholds};
@@ -216,11 +216,31 @@ fn every_field_of_the_json_report_is_documented() {
         seen: 1,
     });
     process.sites[0].section = Some(Section::default());
+    process.whatif.push(whatif());
     let mut fields = BTreeSet::new();
     collect_fields(&json(&analysis), &mut fields);
     let documentation = include_str!("../../../../docs/report-json.md");
     fields.retain(|field| !documentation.contains(&format!("`{field}`")));
     assert!(fields.is_empty(), "docs/report-json.md does not mention {fields:?}");
+}
+
+/// An experiment with all that one may have.
+fn whatif() -> WhatIf {
+    let range = Range { median: 0.0, low: 0.0, high: 0.0 };
+    WhatIf {
+        place: String::new(),
+        calls: vec![],
+        delayed: Delayed::Section,
+        times: 0.0,
+        seconds: 0.0,
+        sizes: vec![Delay { nanoseconds: 0.0, added: 0.0, longer: 0.0 }],
+        rounds: 0,
+        follows: Some(Follows { arrives: range, shape: Shape::Straight, bend: range }),
+        failed: Some(String::new()),
+        section_nanoseconds: Some(0.0),
+        saves_at_most: Some(range),
+        predicted: Some(0.0),
+    }
 }
 
 /// A finding with all that a finding may have.

@@ -37,6 +37,9 @@ pub struct Try {
     pub runs: usize,
 
     #[command(flatten)]
+    pub mattering: Mattering,
+
+    #[command(flatten)]
     pub measuring: Measuring,
 
     #[command(flatten)]
@@ -63,10 +66,6 @@ pub struct Measuring {
     /// Compare processor time, not the time that passes
     #[arg(long)]
     pub cpu: bool,
-
-    /// The smallest difference that matters, in percent
-    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = parse_percent)]
-    pub difference: f64,
 
     /// The program is a server: run this command of the shell when it is ready, and compare that
     ///
@@ -105,7 +104,17 @@ impl Measuring {
         };
         Some(Load { command: self.load.clone()?, ready })
     }
+}
 
+/// From which difference on one matters.
+#[derive(clap::Args)]
+pub struct Mattering {
+    /// The smallest difference that matters, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = parse_percent)]
+    pub difference: f64,
+}
+
+impl Mattering {
     /// The smallest difference that matters, as a share.
     pub fn matters(&self) -> f64 {
         self.difference / 100.0

@@ -44,7 +44,7 @@ pub fn run(args: &Try) -> Result<ExitCode, Failure> {
         looks: Looks::once(args.runs),
         measure: args.measuring.measure(),
         miss: MISS,
-        matters: args.measuring.matters(),
+        matters: args.mattering.matters(),
         load: args.measuring.load(),
         others,
     };

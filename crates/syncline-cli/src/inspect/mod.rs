@@ -29,6 +29,7 @@ use crate::words::{counted, size, typed};
 use crate::writers::Writers;
 use args::Inspect;
 pub use names::Named;
+pub use wrap::wrapped;
 
 /// The library that traces.
 const LIBRARY: &str = "libsyncline_inspect.so";

@@ -15,6 +15,7 @@ use syncline_analysis::{Analysis, Options, Thresholds};
 
 use crate::args;
 use crate::failure::Failure;
+use crate::whatif;
 pub use inspected::{inspections, trace_of};
 pub use progress::Bar;
 
@@ -37,6 +38,10 @@ fn show(args: &args::Report) -> Result<()> {
         Analysis::load_with_progress(&args.recording, &options, &mut |at| bar.show(&at))?;
     drop(bar);
     inspected::complete_commands(&mut analysis, &args.recording);
+    if let Err(error) = whatif::add_to(&mut analysis, &args.recording) {
+        // Standard error may be closed; the report is what it would be without an experiment.
+        let _ = writeln!(stderr(), "syncline: what `whatif` has measured is not used: {error}");
+    }
     if !options.inspections.is_empty() && !uses_trace(&analysis) {
         // Standard error may be closed; the report is what it would be without a trace.
         let _ = writeln!(stderr(), "syncline: the trace is of other call sites, or another build");

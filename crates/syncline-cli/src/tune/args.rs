@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use syncline_try::Looks;
 
 use crate::args::{EXIT_STATUS, MOST_RUNS, Program, parse_runs};
-use crate::attempt::args::Measuring;
+use crate::attempt::args::{Mattering, Measuring};
 use crate::exec::Locks;
 
 /// Find the best lock for each place, and write a policy
@@ -49,6 +49,9 @@ pub struct Tune {
 
     #[command(flatten)]
     pub measuring: Measuring,
+
+    #[command(flatten)]
+    pub mattering: Mattering,
 
     #[command(flatten)]
     pub program: Program,

@@ -27,6 +27,7 @@ use crate::failure::{Failure, RECORD_FAILED};
 use crate::record::find_program;
 use args::Tune;
 use search::Search;
+pub use target::place as call_of;
 use target::{Target, targets};
 
 const NOTHING: &str =

@@ -159,7 +159,7 @@ impl<'a> Search<'a> {
             looks,
             measure: self.args.measuring.measure(),
             miss: self.miss,
-            matters: self.args.measuring.matters(),
+            matters: self.args.mattering.matters(),
             load: self.args.measuring.load(),
         };
         let begun = |step: Step<'_>| {

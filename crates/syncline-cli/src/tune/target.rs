@@ -176,7 +176,7 @@ fn subject(process: &Process, lock: &Lock) -> Option<(Subject, Vec<String>)> {
 }
 
 /// The place of a stack, and where its call is: `file+0xaddress`.
-fn place(process: &Process, stack: usize) -> Option<(String, String)> {
+pub fn place(process: &Process, stack: usize) -> Option<(String, String)> {
     let stack = &process.stacks[stack];
     let frame = stack.place?;
     let mut before = 0;

@@ -35,11 +35,26 @@ fn a_kilobyte_of_stack_is_enough_for_a_recorded_program_and_for_other_locks() {
     }
 }
 
+/// What was mapped for threads that have ended serves those that come later.
+#[test]
+fn a_program_with_many_short_threads_maps_no_more_each_time() {
+    let traced = trace_with(Program::compile("inspect_rounds.c").path(), [""; 0], 0, &[]);
+    let said = String::from_utf8_lossy(&traced.outcome.stdout).into_owned();
+    let after = |round: u32| -> u64 {
+        let name = format!("@mapped{round} ");
+        let line = said.lines().find_map(|line| line.strip_prefix(&name)).expect("what it says");
+        line.parse().expect("a number")
+    };
+    // The first round maps a table for each of 400 threads: 450 MiB.
+    assert!(after(3) < after(0) + (64 << 10), "{said}");
+}
+
 /// Each way into a sandbox: the kernel ends the program at any system call that is not its own.
 #[test]
 fn a_program_that_forbids_itself_system_calls_is_left_alone() {
     let program = Program::compile("sandboxed.c");
-    for way in ["prctl", "strict", "syscall", "threads", "instruction", "section", "counter"] {
+    let ways = ["prctl", "strict", "syscall", "threads", "section", "counter"];
+    for way in ways.into_iter().chain(["instruction", "outside", "refused"]) {
         for budget in [0, 100] {
             // Without a budget all sections are traced, and only there an instruction is seen.
             if way == "instruction" && budget != 0 {

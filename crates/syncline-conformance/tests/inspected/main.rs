@@ -1,6 +1,7 @@
 //! What `syncline inspect` says of locks whose sections are known: a program with one lock for
 //! each advice, run by the command, and its report read back.
 
+mod ended;
 mod findings;
 
 use std::fs;

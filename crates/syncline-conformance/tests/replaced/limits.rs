@@ -9,8 +9,15 @@ use syncline_conformance::{
     Case, Outcome, Program, replace_library, run_limited, scratch, syncline,
 };
 
-/// Kilobytes of memory, and of address space beyond the plain run's.
-fn memory(locks: Option<&str>) -> (u64, u64) {
+/// What `replaced_many.c` says: kilobytes of memory and of address space, and how many mutexes it has
+/// locked.
+struct Many {
+    resident: u64,
+    mapped: u64,
+    locked: u64,
+}
+
+fn many(locks: Option<&str>) -> Many {
     let case = Case::new(&Program::compile("replaced_many.c")).limit(60);
     let outcome = locks.map_or_else(|| case.plain(), |locks| case.replaced(locks));
     let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
@@ -18,27 +25,35 @@ fn memory(locks: Option<&str>) -> (u64, u64) {
         let line = text.lines().find_map(|line| line.strip_prefix(name)).expect(name);
         line.trim().parse().expect("a number")
     };
-    (value("@resident"), value("@locked"))
+    Many { resident: value("@resident"), mapped: value("@mapped"), locked: value("@locked") }
 }
 
 #[test]
 fn three_hundred_thousand_mutexes_cost_next_to_nothing() {
-    let (plain, locked) = memory(None);
-    assert_eq!(locked, 300_000);
+    let plain = many(None);
+    assert_eq!(plain.locked, 300_000);
     for (locks, most) in [("gate", 4 << 10), ("mcs-park", 4 << 10), ("clh-park", 4 << 10)] {
-        let (resident, locked) = memory(Some(locks));
+        let Many { resident, mapped, locked } = many(Some(locks));
         assert_eq!(locked, 300_000);
-        assert!(resident < plain + most, "{locks}: {resident} KiB, and plainly {plain}");
+        assert!(
+            resident < plain.resident + most,
+            "{locks}: {resident} KiB, not {}",
+            plain.resident
+        );
+        // The library itself takes 2 MiB. A program may limit its address space and count on the rest.
+        assert!(mapped < plain.mapped + 2 * most, "{locks}: {mapped} KiB, not {}", plain.mapped);
     }
 }
 
 /// Of the largest locks, so many are made and no more; the others are the C library's.
 #[test]
 fn large_locks_are_bounded() {
-    let (plain, _) = memory(None);
-    let (resident, locked) = memory(Some("hmcs-park"));
+    let plain = many(None);
+    let Many { resident, mapped, locked } = many(Some("hmcs-park"));
     assert_eq!(locked, 300_000);
-    assert!(resident < plain + (210 << 10), "{resident} KiB, and plainly {plain}");
+    let most = 210 << 10;
+    assert!(resident < plain.resident + most, "{resident} KiB, and plainly {}", plain.resident);
+    assert!(mapped < plain.mapped + most, "{mapped} KiB, and plainly {}", plain.mapped);
 }
 
 /// A process that may map no memory has locks that work: those that would have to be allocated are
@@ -55,6 +70,16 @@ fn programs_that_may_map_nothing() {
         for locks in locks {
             assert_eq!(case.replaced(locks).behaviour(), plain, "{locks}, {refused} {when}");
         }
+    }
+}
+
+/// The program goes on, and is told of what can't be counted.
+#[test]
+fn more_readers_than_a_lock_can_count_are_refused() {
+    let case = Case::new(&Program::compile("replaced_readers.c")).limit(60);
+    let plain = case.plain().behaviour();
+    for locks in ["rw_readers", "rw_compact", "rw_flag", "rw_writers", "rw_fair"] {
+        assert_eq!(case.replaced(locks).behaviour(), plain, "{locks}");
     }
 }
 

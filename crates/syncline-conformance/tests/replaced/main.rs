@@ -9,6 +9,7 @@ mod policy;
 mod programs;
 mod semantics;
 mod servers;
+mod slowing;
 mod torture;
 mod trying;
 mod tuning;

@@ -10,18 +10,19 @@ use toml::{Table, Value};
 use crate::crates;
 
 /// Nothing depends on these.
-const LAST: [&str; 7] = [
+const LAST: [&str; 8] = [
     "syncline-cli",
     "syncline-capi",
     "syncline-preload",
     "syncline-replace",
     "syncline-inspect",
+    "syncline-delay",
     "syncline-checkers",
     "syncline-conformance",
 ];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 16] = [
+const LIMITED: [(&str, &[&str]); 17] = [
     ("syncline", &[]),
     ("syncline-interpose", &[]),
     ("syncline-recording", &[]),
@@ -30,6 +31,7 @@ const LIMITED: [(&str, &[&str]); 16] = [
     ("syncline-page", &[]),
     ("syncline-capi", &["syncline"]),
     ("syncline-replace", &["syncline-interpose", "syncline"]),
+    ("syncline-delay", &["syncline-interpose"]),
     ("syncline-policy", &["syncline-analysis"]),
     ("syncline-inspect", &["syncline-interpose", "syncline-recording", "syncline-trace"]),
     ("syncline-trace", &["syncline-interpose", "syncline-recording"]),

@@ -11,7 +11,7 @@ use syncline_trace::layout::{STOP_LIMIT, STOP_OTHER};
 /// Called by [`enter`](super::enter::enter); sets where to go on.
 pub unsafe extern "C" fn dispatch(context: &mut Context) {
     context.state = IN_ENGINE;
-    context.next = match aside::allowed(|| go_on(context)) {
+    context.next = match aside::within(|| go_on(context)) {
         Some(next) => next,
         // The program is left alone.
         None => {

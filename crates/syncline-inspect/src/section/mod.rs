@@ -106,7 +106,7 @@ pub unsafe fn return_address(caller: *const u64) -> u64 {
 /// Makes records of what was traced, after the release. On the context's stack: nothing runs there
 /// while the section's thread is elsewhere.
 pub fn finish(context: &'static mut Context) {
-    aside::allowed(|| {
+    aside::within(|| {
         let stack = context.stack as *mut u8;
         // SAFETY: the context is this thread's, and the engine is not running. Nobody else gets the
         // context, and its stack, before this thread gives it back below.

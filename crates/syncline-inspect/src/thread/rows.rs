@@ -9,9 +9,9 @@
 
 use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use core::cell::Cell;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::alloc;
+use crate::alloc::{self, List};
 
 /// Places for (lock, call site): servers have some ten thousand locks.
 pub const ROWS: usize = 1 << 14;
@@ -21,10 +21,9 @@ pub const PROBES: usize = 8;
 const GROUP: usize = 128;
 /// A lock's address counts in units of so many bytes, as a power of 2: no lock is much smaller.
 const LOCK_BITS: u32 = 5;
-/// Tables that wait for a thread; of more, the memory stays unused.
-const SPARE: usize = 256;
 
-static FREE: [AtomicPtr<Table>; SPARE] = [const { AtomicPtr::new(core::ptr::null_mut()) }; SPARE];
+/// Tables that wait for a thread.
+static FREE: List = List::new();
 
 /// What each acquisition of a lock at a call site needs: half a line of the cache, since a server's
 /// many locks make of it a miss.
@@ -53,7 +52,10 @@ pub struct More {
 
 const _: () = assert!(size_of::<Row>() == 32);
 
+#[repr(C)]
 struct Table {
+    /// While it waits, that of the list; a list that was wiped in a child has one table.
+    link: AtomicU64,
     rows: [Row; ROWS],
     more: [More; ROWS],
 }
@@ -174,27 +176,25 @@ impl Rows {
 }
 
 fn take() -> Option<&'static Table> {
-    let spare = FREE.iter().find_map(|place| {
-        let found = place.load(Ordering::Relaxed);
-        // Acquire: with the Release of `keep`, its last owner is done with it.
-        let taken = |found| {
-            let (none, order) = (core::ptr::null_mut(), Ordering::Acquire);
-            place.compare_exchange(found, none, order, Ordering::Relaxed).is_ok()
-        };
-        (!found.is_null() && taken(found)).then_some(found)
-    });
-    let rows: *mut Table = spare.unwrap_or_else(|| alloc::map(size_of::<Table>(), 4096).cast());
+    let spare = FREE.take();
+    let table = if spare.is_null() { map() } else { spare };
     // SAFETY: zeros are an empty table, which stays mapped, and is this thread's alone but for the
     // words that others read at the process's end, which are atomic.
-    unsafe { rows.as_ref() }
+    unsafe { table.cast::<Table>().as_ref() }
+}
+
+/// A forked child, which begins tables of its own, finds these empty: else each child of a process with
+/// a thousand threads would have a thousand tables' pages copied.
+fn map() -> *mut u8 {
+    let table = alloc::map(size_of::<Table>(), 4096);
+    if !table.is_null() {
+        // SAFETY: the memory is ours alone. A kernel that doesn't know this copies the pages.
+        unsafe { libc::madvise(table.cast(), size_of::<Table>(), libc::MADV_WIPEONFORK) };
+    }
+    table
 }
 
 fn keep(table: &'static Table) {
-    let table = core::ptr::from_ref(table).cast_mut();
-    for place in &FREE {
-        let (none, order) = (core::ptr::null_mut(), Ordering::Release);
-        if place.compare_exchange(none, table, order, Ordering::Relaxed).is_ok() {
-            return;
-        }
-    }
+    // SAFETY: its thread has ended. It stays mapped, and the first word is the list's.
+    unsafe { FREE.give(table.link.as_ptr().cast()) }
 }

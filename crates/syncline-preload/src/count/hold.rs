@@ -10,7 +10,7 @@ use syncline_recording::layout::{EVENT_HOLD, EventRecord, NOBODY, Row};
 use crate::count::nest;
 use crate::thread::held::Hold;
 use crate::thread::usage::Usage;
-use crate::thread::{ThreadState, log, rows};
+use crate::thread::{ThreadState, log, records};
 use crate::{clock, options};
 
 /// A wait from which on the hold that follows is always looked at, in microseconds: the two
@@ -26,13 +26,13 @@ const LONG_HOLD: u64 = 10;
 ///
 /// # Safety
 /// The state is this thread's own, and so is the row, which is that of the acquisition.
-pub unsafe fn begin(state: &ThreadState, row: *mut Row) {
+pub unsafe fn begin(state: &ThreadState, lock: usize, row: *mut Row) {
     // SAFETY: by this function's own condition.
     unsafe {
         nest::look(state, row);
         let used = are_long(&*row).then(Usage::from_here);
         let since = used.map_or_else(clock::now, |used| used.at);
-        state.held.push(Hold { since: Some(since), used, ..Hold::untimed(row) });
+        state.held.push(Hold { since: Some(since), used, ..Hold::untimed(lock, row) });
     }
 }
 
@@ -45,10 +45,11 @@ pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, e
     unsafe {
         nest::look(state, row);
         // First of all, since others may be waiting for this thread by now.
-        state.held.push(Hold { since: Some(ended), waited: true, ..Hold::untimed(row) });
+        let hold = Hold::untimed((*row).lock as usize, row);
+        state.held.push(Hold { since: Some(ended), waited: true, ..hold });
         let before = match (*row).wait {
             0 => 0,
-            _ => rows::waits_of(state, row).map_or(0, |waits| (*waits).held_samples),
+            _ => records::waits_of(state, row).map_or(0, |waits| (*waits).held_samples),
         };
         let is_long = ended - began > clock::microseconds(LONG_WAIT);
         if is_long || before % AFTER_SHORT_WAITS == 0 {
@@ -82,13 +83,13 @@ pub fn end(state: &ThreadState, hold: &Hold) {
             (*row).held_ticks += ticks;
             (*row).held_max = (*row).held_max.max(ticks);
             (*row).held_samples = (*row).held_samples.saturating_add(1);
-        } else if let Some(waits) = rows::waits_of(state, row) {
+        } else if let Some(waits) = records::waits_of(state, row) {
             (*waits).held_ticks += ticks;
             (*waits).held_max = (*waits).held_max.max(ticks);
             (*waits).held_samples += 1;
         }
         if let Some(before) = hold.used
-            && let Some(waits) = rows::waits_of(state, row)
+            && let Some(waits) = records::waits_of(state, row)
         {
             let used = Usage::until(now).since(before);
             (*waits).held_looked_at += 1;
@@ -115,7 +116,7 @@ pub fn log_end(state: &ThreadState, hold: &Hold, now: u64) {
         let event = EventRecord {
             began,
             ended: now,
-            lock: (*row).lock,
+            lock: hold.lock as u64,
             stack: (*row).stack,
             who: NOBODY,
             op: (*row).key as u8,

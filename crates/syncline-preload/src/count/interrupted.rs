@@ -13,7 +13,7 @@ use crate::clock;
 use crate::count::{Caller, Outcome, hold, wait_for_event};
 use crate::thread::held::{Hold, Resumed};
 use crate::thread::usage::Usage;
-use crate::thread::{ThreadState, rows};
+use crate::thread::{ThreadState, records, rows};
 use crate::tls;
 
 /// Who finds nothing to do waits again within this many microseconds: it only looks at some
@@ -41,7 +41,7 @@ pub unsafe fn wait_letting_go(
         let waits = unsafe {
             let row = rows::of(op, object, caller);
             let has = !row.is_null() && (*row).wait != 0;
-            if has { rows::waits_of(state, row).unwrap_or(null_mut()) } else { null_mut() }
+            if has { records::waits_of(state, row).unwrap_or(null_mut()) } else { null_mut() }
         };
         resume(state, held, if woken { object } else { 0 }, waits);
     }

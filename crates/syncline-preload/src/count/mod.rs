@@ -1,8 +1,9 @@
 //! The counting itself: what every interposed function does besides its call.
 //!
-//! An acquisition tries first. If the try succeeds, it was uncontended, and all that follows
-//! is [`acquired`]: find the row, add one, note the lock as held. Only if it fails does
-//! time get measured ([`wait_for_lock`]), and the holder looked for.
+//! An acquisition first finds where it is counted ([`spot`]), so that this is done before the
+//! thread has the lock; then it tries. If the try succeeds, it was uncontended, and all that
+//! follows is [`acquired`]: add one, note the lock as held. Only if it fails does time get measured
+//! ([`wait_for_lock`]), and the holder looked for.
 
 mod hold;
 mod holder;
@@ -17,16 +18,15 @@ use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
 
 use syncline_recording::Op;
-use syncline_recording::layout::{Header, Row};
+use syncline_recording::layout::Header;
 
 pub use crate::count::interrupted::wait_letting_go;
 pub use crate::count::notice::{waking, waking_nobody};
 pub use crate::count::outcome::Outcome;
-use crate::count::sampling::is_timed;
 pub use crate::count::wait::{lock_untried, wait_for_event, wait_for_lock};
-pub use crate::thread::attach::before_trying;
 use crate::thread::held::Hold;
-use crate::thread::{ThreadState, rows};
+pub use crate::thread::rows::{Spot, spot};
+use crate::thread::{ThreadState, records, rows};
 use crate::{clock, recorder, tls};
 
 /// Where the program called from: the stack pointer at the entry of the interposed
@@ -39,10 +39,21 @@ pub type Caller = *const usize;
 /// # Safety
 /// The counter is this thread's own.
 #[inline(always)]
-unsafe fn add_one(counter: *mut u64) {
+pub unsafe fn add_one(counter: *mut u64) {
     // SAFETY: by this function's own condition.
     unsafe {
         core::arch::asm!("inc qword ptr [{0}]", in(reg) counter, options(nostack));
+    }
+}
+
+/// [`add_one`], for other numbers than one.
+///
+/// # Safety
+/// As of [`add_one`].
+pub unsafe fn add(counter: *mut u64, number: u64) {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        core::arch::asm!("add qword ptr [{0}], {1}", in(reg) counter, in(reg) number, options(nostack));
     }
 }
 
@@ -51,54 +62,35 @@ unsafe fn add_one(counter: *mut u64) {
 /// Returns 0, as the caller mostly has to: so the rarer way ends in a jump.
 ///
 /// # Safety
-/// `caller` is a [`Caller`].
+/// `caller` is a [`Caller`], and the spot was found for this operation on this lock.
 #[inline(always)]
-pub unsafe fn acquired(op: Op, lock: usize, caller: Caller) -> i32 {
+pub unsafe fn acquired(spot: Spot, op: Op, lock: usize, caller: Caller) -> i32 {
     // SAFETY: by this function's own condition; the row is this thread's own.
     unsafe {
-        if let Some((state, row)) = rows::known(op, lock, caller)
-            && !is_timed((*row).calls)
-            && state.held.push_untimed(row)
+        if let Some(row) = spot.plain()
+            && let Some(state) = tls::state()
+            && state.held.push_untimed(lock, row)
         {
-            prefetch(row);
             add_one(&raw mut (*row).calls);
             return 0;
         }
-        acquired_rarely(op, lock, caller)
+        acquired_rarely(spot, op, lock, caller)
     }
 }
 
-/// Asks for the row some ten rows on: where a walk over an array of locks comes next. The
-/// processor's own guess ends at each page, and the store into a row that is not in the
-/// cache holds up the next lock: without this, such a walk takes up to twice as long.
-#[inline(always)]
-fn prefetch(row: *mut Row) {
-    const AHEAD: usize = 10 * size_of::<Row>();
-    // SAFETY: a prefetch of any address is harmless.
-    unsafe {
-        core::arch::asm!(
-            "prefetchw byte ptr [{row} + {ahead}]",
-            row = in(reg) row,
-            ahead = const AHEAD,
-            options(nostack, preserves_flags),
-        );
-    }
-}
-
-/// An acquisition whose row has to be looked for, or that is to be timed.
+/// An acquisition that is to be timed, or held with many others, or that can't be counted.
 #[cold]
 #[inline(never)]
-unsafe fn acquired_rarely(op: Op, lock: usize, caller: Caller) -> i32 {
-    // SAFETY: the caller's condition; a row comes with its thread's state.
+unsafe fn acquired_rarely(spot: Spot, op: Op, lock: usize, caller: Caller) -> i32 {
+    // SAFETY: the caller's condition.
     unsafe {
-        let row = rows::of(op, lock, caller);
-        if !row.is_null() {
-            let is_timed = is_timed((*row).calls);
-            add_one(&raw mut (*row).calls);
-            match tls::state() {
-                Some(state) if is_timed => hold::begin(state, row),
-                Some(state) => state.held.push(Hold::untimed(row)),
-                None => {}
+        if let (Some(row), Some(state)) = (spot.row(), tls::state()) {
+            if spot.is_sampled() {
+                rows::count_sampled(state, row, op, caller);
+                hold::begin(state, lock, row);
+            } else {
+                add_one(&raw mut (*row).calls);
+                state.held.push(Hold::untimed(lock, row));
             }
         }
         0
@@ -125,18 +117,31 @@ fn released_rarely(state: &ThreadState, lock: usize) -> usize {
     lock
 }
 
-/// Counts an operation that neither waits nor holds: a wake-up, a thread's creation, a
-/// semaphore that was positive.
+/// Counts an operation that neither waits nor holds: a wake-up, a thread's creation.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].
 #[inline(always)]
 pub unsafe fn happened(op: Op, object: usize, caller: Caller) {
     // SAFETY: by this function's own condition.
+    unsafe { passed(spot(op, object, caller), op, caller) }
+}
+
+/// Counts an operation that neither waits nor holds, such as getting a semaphore that was
+/// positive, where that was found.
+///
+/// # Safety
+/// `caller` is a [`Caller`], and the spot was found for this operation.
+#[inline(always)]
+pub unsafe fn passed(spot: Spot, op: Op, caller: Caller) {
+    // SAFETY: by this function's own condition; rows come with their thread's state.
     unsafe {
-        let row = rows::of(op, object, caller);
-        if !row.is_null() {
-            add_one(&raw mut (*row).calls);
+        match (spot.row(), tls::state()) {
+            (Some(row), Some(state)) if spot.is_sampled() => {
+                rows::count_sampled(state, row, op, caller);
+            }
+            (Some(row), _) => add_one(&raw mut (*row).calls),
+            (None, _) => {}
         }
     }
 }
@@ -150,34 +155,6 @@ pub unsafe fn counted(op: Op, object: usize, caller: Caller, result: i32) -> i32
     if result == 0 {
         // SAFETY: by this function's own condition.
         unsafe { happened(op, object, caller) };
-    }
-    result
-}
-
-/// Counts the creation of an object, if it returned 0: with a row of its own while its call
-/// site has created few, else with one row for all, whose lock is 0. Returns what it did.
-///
-/// # Safety
-/// `caller` is a [`Caller`].
-#[inline(never)]
-pub unsafe fn created(op: Op, object: usize, caller: Caller, result: i32) -> i32 {
-    /// Objects of one call site, in one thread, that get a row of their own.
-    const SINGLE: u32 = 16_384;
-    if result != 0 {
-        return result;
-    }
-    // SAFETY: by this function's own condition; the row is this thread's own.
-    unsafe {
-        let row = rows::of(op, 0, caller);
-        if row.is_null() {
-            return result;
-        }
-        if (*row).held_samples < SINGLE {
-            (*row).held_samples += 1;
-            happened(op, object, caller);
-        } else {
-            add_one(&raw mut (*row).calls);
-        }
     }
     result
 }
@@ -199,7 +176,7 @@ pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
             return;
         }
         let Some(state) = tls::state() else { return };
-        match rows::waits_of(state, row) {
+        match records::waits_of(state, row) {
             Some(waits) => {
                 add_one(&raw mut (*waits).refused);
                 let now = clock::now();

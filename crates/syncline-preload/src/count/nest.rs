@@ -5,7 +5,7 @@
 
 use syncline_recording::layout::{Nest, Row};
 
-use crate::thread::{ThreadState, rows};
+use crate::thread::{ThreadState, records};
 
 /// Looks at what the thread holds while it acquires a lock, before that counts as held.
 ///
@@ -20,7 +20,7 @@ pub unsafe fn look(state: &ThreadState, row: *mut Row) {
         }
         let is_first = (*row).nest == 0;
         let before = if is_first { looked_at(state, row) } else { 0 };
-        let Some(nest) = rows::nest_of(state, row) else { return };
+        let Some(nest) = records::nest_of(state, row) else { return };
         if is_first {
             (*nest).alone = before;
         }
@@ -28,7 +28,7 @@ pub unsafe fn look(state: &ThreadState, row: *mut Row) {
             (*nest).alone = (*nest).alone.saturating_add(1);
             return;
         };
-        let (lock, stack) = ((*outer).lock, (*outer).stack);
+        let (lock, stack) = (outer.0, (*outer.1).stack);
         let locks = &mut (*nest).locks;
         match locks.iter_mut().find(|nest| nest.lock == lock || nest.lock == 0) {
             Some(place) if place.lock == lock => place.seen = place.seen.saturating_add(1),
@@ -44,7 +44,7 @@ unsafe fn looked_at(state: &ThreadState, row: *mut Row) -> u32 {
     unsafe {
         let waited = match (*row).wait {
             0 => 0,
-            _ => rows::waits_of(state, row).map_or(0, |waits| (*waits).held_samples),
+            _ => records::waits_of(state, row).map_or(0, |waits| (*waits).held_samples),
         };
         (*row).held_samples.saturating_add(u32::try_from(waited).unwrap_or(u32::MAX))
     }

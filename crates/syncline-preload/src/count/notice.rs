@@ -18,7 +18,7 @@ const LOOK_AT: u32 = 256;
 /// Says that the calling thread is about to wake who waits for an object.
 #[inline]
 pub fn waking(object: usize) {
-    let Some(state) = tls::state().filter(|state| !state.table.get().is_null()) else { return };
+    let Some(state) = tls::state().filter(|state| state.is_attached()) else { return };
     state.notices.set(state.notices.get().wrapping_add(1));
     let record = state.record.get();
     // SAFETY: the record is this thread's own; others read both words whole. Release pairs with

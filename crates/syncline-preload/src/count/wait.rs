@@ -14,9 +14,9 @@ use syncline_recording::{Class, Op, Primitive};
 use crate::count::holder::{Holder, blame, holder_of, last_holder_of, myself};
 use crate::count::notice::waker_of;
 use crate::count::outcome::Outcome;
-use crate::count::{Caller, acquired, add_one, hold};
+use crate::count::{Caller, acquired, add_one, hold, spot};
 use crate::thread::attach::before_trying;
-use crate::thread::{log, rows};
+use crate::thread::{log, records, rows};
 use crate::{clock, recorder, tls};
 
 /// Waits for a lock that another thread holds: measures the wait, and who was in the way.
@@ -83,7 +83,7 @@ pub unsafe fn lock_untried(
             let row = rows::of(op, lock, caller);
             add_call(op, row, began, ended, || last_holder_of(lock), outcome);
         } else if matches!(outcome, Outcome::Got) {
-            acquired(op, lock, caller);
+            acquired(spot(op, lock, caller), op, lock, caller);
         }
     }
     result
@@ -191,7 +191,7 @@ fn waiting_no_more(now: u64) {
 
 /// The calling thread's record, if it is attached.
 fn own_record() -> Option<*mut ThreadRecord> {
-    let state = tls::state().filter(|state| !state.table.get().is_null())?;
+    let state = tls::state().filter(|state| state.is_attached())?;
     Some(state.record.get())
 }
 
@@ -202,7 +202,7 @@ fn own_record() -> Option<*mut ThreadRecord> {
 unsafe fn add_wait(row: *mut Row, ticks: u64, holder: Option<Holder>, outcome: &Outcome) {
     // SAFETY: by this function's own condition; a wait record has one writer.
     unsafe {
-        let Some(waits) = tls::state().and_then(|state| rows::waits_of(state, row)) else {
+        let Some(waits) = tls::state().and_then(|state| records::waits_of(state, row)) else {
             recorder::count(offset_of!(Header, dropped_waits));
             return;
         };

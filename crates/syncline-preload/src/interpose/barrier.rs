@@ -24,7 +24,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::count::{Caller, Outcome, created, wait_for_event};
+    use crate::count::{Caller, Outcome, counted, wait_for_event};
 
     /// One of the threads gets `PTHREAD_BARRIER_SERIAL_THREAD`, which is no error.
     fn outcome(result: c_int) -> Outcome {
@@ -54,7 +54,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            created(
+            counted(
                 Op::BarrierInit,
                 barrier as usize,
                 caller,

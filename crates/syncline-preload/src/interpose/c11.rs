@@ -38,8 +38,8 @@ mod imp {
 
     use super::*;
     use crate::count::{
-        Caller, Outcome, acquired, before_trying, counted, created, refused, releasing,
-        wait_for_event, wait_for_lock, wait_letting_go, waking,
+        Caller, Outcome, acquired, counted, refused, releasing, spot, wait_for_event,
+        wait_for_lock, wait_letting_go, waking,
     };
     use crate::interpose::thread::{Prepared, begin_c11};
 
@@ -53,9 +53,9 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call, and `caller` is the entry's.
         unsafe {
-            before_trying();
+            let spot = spot(op, mutex as usize, caller);
             match real::mtx_trylock(mutex) {
-                0 => acquired(op, mutex as usize, caller),
+                0 => acquired(spot, op, mutex as usize, caller),
                 THRD_BUSY => wait_for_lock(op, mutex as usize, caller, block, Outcome::of_c11),
                 _ => block(),
             }
@@ -81,10 +81,10 @@ mod imp {
     pub unsafe extern "C-unwind" fn mtx_trylock(mutex: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            before_trying();
+            let spot = spot(Op::MutexTrylock, mutex as usize, caller);
             let result = real::mtx_trylock(mutex);
             match result {
-                0 => return acquired(Op::MutexTrylock, mutex as usize, caller),
+                0 => return acquired(spot, Op::MutexTrylock, mutex as usize, caller),
                 THRD_BUSY => refused(Op::MutexTrylock, mutex as usize, caller),
                 _ => {}
             }
@@ -103,7 +103,7 @@ mod imp {
         caller: Caller,
     ) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { created(Op::MutexInit, mutex as usize, caller, real::mtx_init(mutex, kind)) }
+        unsafe { counted(Op::MutexInit, mutex as usize, caller, real::mtx_init(mutex, kind)) }
     }
 
     unsafe fn wait(
@@ -161,7 +161,7 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn cnd_init(cond: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { created(Op::CondInit, cond as usize, caller, real::cnd_init(cond)) }
+        unsafe { counted(Op::CondInit, cond as usize, caller, real::cnd_init(cond)) }
     }
 
     pub unsafe extern "C-unwind" fn thrd_create(

@@ -37,7 +37,7 @@ mod imp {
     use syncline_recording::Op;
 
     use super::*;
-    use crate::count::{Caller, Outcome, counted, created, wait_letting_go, waking};
+    use crate::count::{Caller, Outcome, counted, wait_letting_go, waking};
 
     /// Waits, while the mutex does not count as held.
     unsafe fn wait(
@@ -123,7 +123,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            created(Op::CondInit, cond as usize, caller, real::pthread_cond_init(cond, attributes))
+            counted(Op::CondInit, cond as usize, caller, real::pthread_cond_init(cond, attributes))
         }
     }
 }

@@ -38,8 +38,7 @@ mod imp {
 
     use super::*;
     use crate::count::{
-        Caller, Outcome, acquired, before_trying, created, lock_untried, refused, releasing,
-        wait_for_lock,
+        Caller, Outcome, acquired, counted, lock_untried, refused, releasing, spot, wait_for_lock,
     };
 
     /// Whether a mutex is robust or has a priority ceiling: its kind, at a place that
@@ -63,12 +62,12 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program calls with a mutex, and `caller` is the entry's.
         unsafe {
-            before_trying();
             if is_special(mutex) {
                 return lock_untried(op, mutex as usize, caller, block, Outcome::of);
             }
+            let spot = spot(op, mutex as usize, caller);
             match real::pthread_mutex_trylock(mutex) {
-                0 => acquired(op, mutex as usize, caller),
+                0 => acquired(spot, op, mutex as usize, caller),
                 EBUSY => wait_for_lock(op, mutex as usize, caller, block, Outcome::of),
                 _ => block(),
             }
@@ -89,11 +88,11 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            before_trying();
+            let spot = spot(Op::MutexTrylock, mutex as usize, caller);
             let result = real::pthread_mutex_trylock(mutex);
             match result {
-                0 => return acquired(Op::MutexTrylock, mutex as usize, caller),
-                EOWNERDEAD => _ = acquired(Op::MutexTrylock, mutex as usize, caller),
+                0 => return acquired(spot, Op::MutexTrylock, mutex as usize, caller),
+                EOWNERDEAD => _ = acquired(spot, Op::MutexTrylock, mutex as usize, caller),
                 EBUSY => refused(Op::MutexTrylock, mutex as usize, caller),
                 _ => {}
             }
@@ -143,7 +142,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            created(
+            counted(
                 Op::MutexInit,
                 mutex as usize,
                 caller,

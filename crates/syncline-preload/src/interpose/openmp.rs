@@ -57,7 +57,7 @@ mod imp {
 
     use super::*;
     use crate::count::{
-        Caller, Outcome, acquired, before_trying, lock_untried, refused, releasing, wait_for_event,
+        Caller, Outcome, acquired, lock_untried, refused, releasing, spot, wait_for_event,
         wait_for_lock,
     };
     use crate::tls;
@@ -111,9 +111,9 @@ mod imp {
             if is_inside() {
                 return set(lock);
             }
-            before_trying();
+            let spot = spot(Op::OmpLock, lock as usize, caller);
             if attempt(lock) != 0 {
-                acquired(Op::OmpLock, lock as usize, caller);
+                acquired(spot, Op::OmpLock, lock as usize, caller);
             } else {
                 let block = || inside(|| set(lock));
                 wait_for_lock(Op::OmpLock, lock as usize, caller, block, Outcome::always);
@@ -131,10 +131,10 @@ mod imp {
             if is_inside() {
                 return attempt(lock);
             }
-            before_trying();
+            let spot = spot(Op::OmpTestLock, lock as usize, caller);
             let result = attempt(lock);
             if result != 0 {
-                acquired(Op::OmpTestLock, lock as usize, caller);
+                acquired(spot, Op::OmpTestLock, lock as usize, caller);
             } else {
                 refused(Op::OmpTestLock, lock as usize, caller);
             }

@@ -35,7 +35,7 @@ mod imp {
 
     use super::*;
     use crate::count::{
-        Caller, Outcome, acquired, before_trying, created, refused, releasing, wait_for_lock,
+        Caller, Outcome, acquired, counted, refused, releasing, spot, wait_for_lock,
     };
     use crate::interpose::acceptable;
 
@@ -52,9 +52,9 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program calls with a lock, and `caller` is the entry's.
         unsafe {
-            before_trying();
+            let spot = spot(op, lock as usize, caller);
             match attempt(lock) {
-                0 => acquired(op, lock as usize, caller),
+                0 => acquired(spot, op, lock as usize, caller),
                 EBUSY => wait_for_lock(op, lock as usize, caller, block, Outcome::of),
                 _ => block(),
             }
@@ -64,10 +64,10 @@ mod imp {
     unsafe fn try_lock(op: Op, lock: *mut c_void, caller: Caller, attempt: Function) -> c_int {
         // SAFETY: as in `lock`.
         unsafe {
-            before_trying();
+            let spot = spot(op, lock as usize, caller);
             let result = attempt(lock);
             match result {
-                0 => return acquired(op, lock as usize, caller),
+                0 => return acquired(spot, op, lock as usize, caller),
                 EBUSY => refused(op, lock as usize, caller),
                 _ => {}
             }
@@ -183,7 +183,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            created(Op::RwlockInit, l as usize, caller, real::pthread_rwlock_init(l, attributes))
+            counted(Op::RwlockInit, l as usize, caller, real::pthread_rwlock_init(l, attributes))
         }
     }
 }

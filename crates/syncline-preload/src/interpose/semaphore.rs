@@ -41,8 +41,7 @@ mod imp {
 
     use super::*;
     use crate::count::{
-        Caller, Outcome, before_trying, counted, created, happened, refused, wait_for_lock, waking,
-        waking_nobody,
+        Caller, Outcome, counted, passed, refused, spot, wait_for_lock, waking, waking_nobody,
     };
     use crate::interpose::acceptable;
 
@@ -54,10 +53,10 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call, and `caller` is the entry's.
         unsafe {
-            before_trying();
+            let spot = spot(op, sem as usize, caller);
             real::pthread_testcancel();
             if preserving_errno(|| real::sem_trywait(sem)) == 0 {
-                happened(op, sem as usize, caller);
+                passed(spot, op, caller);
                 return 0;
             }
             wait_for_lock(op, sem as usize, caller, block, Outcome::of_errno)
@@ -103,10 +102,10 @@ mod imp {
     pub unsafe extern "C-unwind" fn sem_trywait(sem: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            before_trying();
+            let spot = spot(Op::SemTrywait, sem as usize, caller);
             let result = real::sem_trywait(sem);
             if result == 0 {
-                happened(Op::SemTrywait, sem as usize, caller);
+                passed(spot, Op::SemTrywait, caller);
             } else if *libc::__errno_location() == EAGAIN {
                 refused(Op::SemTrywait, sem as usize, caller);
             }
@@ -141,6 +140,6 @@ mod imp {
         caller: Caller,
     ) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { created(Op::SemInit, sem as usize, caller, real::sem_init(sem, shared, value)) }
+        unsafe { counted(Op::SemInit, sem as usize, caller, real::sem_init(sem, shared, value)) }
     }
 }

@@ -28,15 +28,15 @@ mod imp {
 
     use super::*;
     use crate::count::{
-        Caller, Outcome, acquired, before_trying, created, refused, releasing, wait_for_lock,
+        Caller, Outcome, acquired, counted, refused, releasing, spot, wait_for_lock,
     };
 
     pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut c_void, caller: Caller) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            before_trying();
+            let spot = spot(Op::SpinLock, lock as usize, caller);
             if real::pthread_spin_trylock(lock) == 0 {
-                return acquired(Op::SpinLock, lock as usize, caller);
+                return acquired(spot, Op::SpinLock, lock as usize, caller);
             }
             let block = move || real::pthread_spin_lock(lock);
             wait_for_lock(Op::SpinLock, lock as usize, caller, block, Outcome::of)
@@ -49,10 +49,10 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            before_trying();
+            let spot = spot(Op::SpinTrylock, lock as usize, caller);
             let result = real::pthread_spin_trylock(lock);
             match result {
-                0 => return acquired(Op::SpinTrylock, lock as usize, caller),
+                0 => return acquired(spot, Op::SpinTrylock, lock as usize, caller),
                 EBUSY => refused(Op::SpinTrylock, lock as usize, caller),
                 _ => {}
             }
@@ -72,7 +72,7 @@ mod imp {
     ) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
-            created(Op::SpinInit, lock as usize, caller, real::pthread_spin_init(lock, shared))
+            counted(Op::SpinInit, lock as usize, caller, real::pthread_spin_init(lock, shared))
         }
     }
 }

@@ -212,7 +212,7 @@ mod imp {
         // another one names stores its name when it ends.
         unsafe {
             let result = real::pthread_setname_np(thread, name);
-            let attached = tls::state().filter(|state| !state.table.get().is_null());
+            let attached = tls::state().filter(|state| state.is_attached());
             if let Some(state) = attached.filter(|_| thread as usize == tls::pthread_self()) {
                 attach::store_name(state.record.get());
             }

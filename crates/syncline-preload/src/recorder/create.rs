@@ -11,7 +11,7 @@ use syncline_recording::layout::{
 };
 
 use crate::clock;
-use crate::count::sampling::HOLD_SAMPLE_PERIOD;
+use crate::count::sampling::SAMPLE_PERIOD;
 use crate::options::{self, Options};
 use crate::recorder::file::Mapped;
 
@@ -48,7 +48,7 @@ unsafe fn fill_header(header: *mut Header, size: u64, options: &Options) {
     h.state = PROCESS_RUNNING;
     h.pid = clock::process();
     h.parent = getppid().map_or(0, |p| p.as_raw_nonzero().get() as u32);
-    h.hold_sample_period = if options.timeline { 1 } else { HOLD_SAMPLE_PERIOD };
+    h.sample_period = if options.timeline { 1 } else { SAMPLE_PERIOD };
     h.timeline = u32::from(options.timeline);
     h.file_size = size;
     let mut next = HEADER_SIZE as u64;

@@ -183,12 +183,17 @@ pub fn count(counter: usize) {
     }
 }
 
-/// Notes that the process ends.
+/// Notes that the process ends. A child of `vfork` runs in its parent's memory, and its end is not the
+/// parent's.
 pub fn process_ends() {
     if let Some(recorder) = existing() {
         let header = recorder.header();
-        // SAFETY: the header is mapped; readers take both words as they find them.
+        // SAFETY: the header is mapped, and its process is written before the recorder is READY; readers
+        // take both words as they find them.
         unsafe {
+            if (*header).pid != clock::process() {
+                return;
+            }
             AtomicU64::from_ptr(&raw mut (*header).ended).store(clock::now(), Ordering::Relaxed);
             AtomicU32::from_ptr(&raw mut (*header).state).store(PROCESS_EXITED, Ordering::Release);
         }

@@ -6,7 +6,6 @@
 //! up the state only then.
 
 use core::ffi::c_void;
-use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::getpid;
@@ -16,8 +15,8 @@ use syncline_interpose::preserving_errno;
 use syncline_recording::layout::{THREAD_EXITED, THREAD_RUNNING, ThreadRecord};
 
 use crate::recorder::{self, Recorder};
-use crate::thread::table::{self, FEW, Order};
-use crate::thread::{Start, ThreadState, log, usage};
+use crate::thread::table::{LOCKS, PLACES};
+use crate::thread::{Start, ThreadState, log, table, usage};
 use crate::{clock, tls};
 
 /// `PTHREAD_DESTRUCTOR_ITERATIONS` of the C library.
@@ -26,7 +25,7 @@ const DESTRUCTOR_RUNS: u32 = 4;
 /// The state of this thread, if it has one.
 #[inline(always)]
 fn attached() -> Option<&'static ThreadState> {
-    tls::state().filter(|state| !state.table.get().is_null())
+    tls::state().filter(|state| state.is_attached())
 }
 
 /// Gives this thread its state, if it has none: to be called before a lock is tried, so that all
@@ -98,7 +97,8 @@ fn find_stack() {
 /// `state` was taken by or for this thread and is used by nobody else.
 pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: Start) -> bool {
     let give_up = || {
-        state.table.set(null_mut());
+        state.places.leave(&PLACES);
+        state.locks.leave(&LOCKS);
         recorder.threads.give_back(state);
         tls::set_finished(1);
         false
@@ -119,7 +119,9 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
     unsafe {
         fill_record(record, &start);
         log::go_on(recorder, state);
-        if !take_over_table(recorder, state) && !table::begin(state) {
+        state.places.take_over(&PLACES, (*record).places);
+        state.locks.take_over(&LOCKS, (*record).table);
+        if !state.places.is_there() && !table::begin(state) {
             return give_up();
         }
     }
@@ -193,28 +195,6 @@ unsafe fn fill_record(record: *mut ThreadRecord, start: &Start) {
     }
 }
 
-/// Goes on with the table that the record's earlier thread left.
-///
-/// # Safety
-/// The state and its record are this thread's own.
-unsafe fn take_over_table(recorder: &Recorder, state: &ThreadState) -> bool {
-    let record = state.record.get();
-    // SAFETY: by this function's own condition.
-    let (table, order, rows) = unsafe { ((*record).table, (*record).order, (*record).rows) };
-    if table == 0 {
-        state.rows.set(0);
-        state.table.set(null_mut());
-        return false;
-    }
-    state.table.set(recorder.file().unit(table & 0xffff_ffff_ffff).cast());
-    state.mask.set((1 << (table >> 48)) - 1);
-    state.order.set(Order::of_code(order));
-    state.rows.set(rows);
-    state.displaced.set(0);
-    state.displaced_limit.set(rows.max(FEW));
-    true
-}
-
 /// Stores the calling thread's name into its record.
 ///
 /// # Safety
@@ -238,7 +218,7 @@ unsafe extern "C" fn destructor(value: *mut c_void) {
     // After a fork the state may have been wiped, and given to another thread since.
     let mine = |state: &&ThreadState| (&raw const **state).cast() == value.cast_const();
     let Some(state) = tls::state().filter(mine) else { return };
-    if state.table.get().is_null() {
+    if !state.is_attached() {
         return;
     }
     let runs = state.destructor_runs.get() + 1;
@@ -257,14 +237,14 @@ fn finish(state: &'static ThreadState) {
         (*record).cpu_ns += clock::nanoseconds(ClockId::ThreadCPUTime);
         (*record).ready_ns += usage::ready();
         (*record).waiting_op = 0;
-        (*record).order = state.order.get().code();
         (*record).ended = clock::now();
         (*record).last_seen = (*record).ended;
     }
     tls::set_finished(1);
     tls::set_state(None);
     state.held.clear();
-    state.table.set(null_mut());
+    state.places.leave(&PLACES);
+    state.locks.leave(&LOCKS);
     // SAFETY: as above. Release pairs with the Acquire in `record_for`.
     unsafe {
         AtomicU32::from_ptr(&raw mut (*record).state).store(THREAD_EXITED, Ordering::Release);

@@ -1,4 +1,4 @@
-//! The locks that a thread holds, newest last, as the rows of their acquisitions.
+//! The locks that a thread holds, newest last, each with the row of its acquisition.
 //!
 //! It answers two questions: how long was this lock held (asked by its own thread at
 //! release, for the acquisitions that are timed), and who holds the lock that I wait for
@@ -17,6 +17,8 @@ use crate::thread::usage::Usage;
 /// Locks that are kept; a thread that holds more forgets the oldest.
 const PLACES: usize = 16;
 
+/// The highest bit of a lock's address, which is 0 in a program: the hold has tags.
+const TAGGED: u64 = 1 << 63;
 /// Low bits of a row's address, which is a multiple of 64: the acquisition had to wait.
 const WAITED: usize = 1;
 /// The acquisition is timed.
@@ -31,9 +33,16 @@ const TAGS: usize = WAITED | TIMED | LOOKED_AT | RESUMED;
 #[repr(C)]
 pub struct Held {
     count: AtomicU32,
-    rows: [AtomicPtr<Row>; PLACES],
+    holds: [Entry; PLACES],
     /// What the tags announce; its owner's alone.
     notes: [Notes; PLACES],
+}
+
+/// A lock, and the row of its acquisition. That counts for this lock, or for all of a place.
+#[repr(C)]
+struct Entry {
+    lock: AtomicU64,
+    row: AtomicPtr<Row>,
 }
 
 struct Notes {
@@ -45,6 +54,8 @@ struct Notes {
 /// A lock that is held.
 #[derive(Clone, Copy)]
 pub struct Hold {
+    /// The lock.
+    pub lock: usize,
     /// The row of its acquisition.
     pub row: *mut Row,
     /// When it was acquired, in ticks, less the waits in which it was let go of; none if that
@@ -73,8 +84,8 @@ pub struct Resumed {
 
 impl Hold {
     /// A hold that is not timed.
-    pub fn untimed(row: *mut Row) -> Hold {
-        Hold { row, since: None, waited: false, used: None, resumed: None }
+    pub fn untimed(lock: usize, row: *mut Row) -> Hold {
+        Hold { lock, row, since: None, waited: false, used: None, resumed: None }
     }
 
     fn tags(&self) -> usize {
@@ -86,22 +97,10 @@ impl Hold {
     }
 }
 
-fn row_of(tagged: *mut Row) -> *mut Row {
-    tagged.map_addr(|a| a & !TAGS)
-}
-
-/// # Safety
-/// The row is mapped. It may be another thread's.
-#[inline(always)]
-unsafe fn lock_of(row: *mut Row) -> u64 {
-    // SAFETY: by this function's own condition.
-    unsafe { AtomicU64::from_ptr(&raw mut (*row).lock).load(Relaxed) }
-}
-
 impl Held {
     /// Notes an acquisition that is not timed. False if there is no place left.
     #[inline(always)]
-    pub fn push_untimed(&self, row: *mut Row) -> bool {
+    pub fn push_untimed(&self, lock: usize, row: *mut Row) -> bool {
         let count = self.count.load(Relaxed) as usize;
         if count >= PLACES {
             return false;
@@ -109,7 +108,8 @@ impl Held {
         // The place is taken before it is filled in, so that a signal handler which
         // locks and unlocks in between leaves it alone.
         self.count.store(count as u32 + 1, Relaxed);
-        self.rows[count].store(row, Relaxed);
+        self.holds[count].lock.store(lock as u64, Relaxed);
+        self.holds[count].row.store(row, Relaxed);
         true
     }
 
@@ -130,7 +130,7 @@ impl Held {
         if let Some(resumed) = hold.resumed {
             notes.resumed.set(resumed);
         }
-        self.rows[count].store(hold.row.map_addr(|a| a | hold.tags()), Relaxed);
+        self.holds[count].set(hold.lock as u64, hold.row, hold.tags());
     }
 
     /// Adds to the newest hold what its thread has used of a processor by now. It counts as
@@ -140,8 +140,8 @@ impl Held {
         if let Some(newest) = count.checked_sub(1).filter(|&newest| newest < PLACES) {
             self.notes[newest].used.set(used);
             self.notes[newest].since.set(used.at);
-            let tagged = self.rows[newest].load(Relaxed);
-            self.rows[newest].store(tagged.map_addr(|a| a | TIMED | LOOKED_AT), Relaxed);
+            let (lock, row, tags) = self.holds[newest].get();
+            self.holds[newest].set(lock, row, tags | TIMED | LOOKED_AT);
         }
     }
 
@@ -154,9 +154,7 @@ impl Held {
         if count == 0 {
             return true;
         }
-        let row = self.rows[(count - 1) % PLACES].load(Relaxed);
-        // SAFETY: rows stay mapped; a tagged address is looked at only as an address.
-        if row.addr() & TAGS != 0 || unsafe { lock_of(row) } != lock as u64 {
+        if self.holds[(count - 1) % PLACES].lock.load(Relaxed) != lock as u64 {
             return false;
         }
         self.count.store(count as u32 - 1, Relaxed);
@@ -165,11 +163,13 @@ impl Held {
 
     /// Takes out the newest hold of a lock; none if it isn't there.
     pub fn pop(&self, lock: usize) -> Option<Hold> {
-        let (place, tagged) = self.newest_of(lock)?;
+        let place = self.newest(|held| held == lock as u64)?;
         let notes = &self.notes[place];
-        let has = |tag: usize| tagged.addr() & tag != 0;
+        let (_, row, tags) = self.holds[place].get();
+        let has = |tag: usize| tags & tag != 0;
         let hold = Hold {
-            row: row_of(tagged),
+            lock,
+            row,
             since: has(TIMED).then(|| notes.since.get()),
             waited: has(WAITED),
             used: has(LOOKED_AT).then(|| notes.used.get()),
@@ -179,31 +179,23 @@ impl Held {
         Some(hold)
     }
 
-    /// The place of the newest hold that fits, and its row with its tags.
-    fn newest(&self, fits: impl Fn(u64) -> bool) -> Option<(usize, *mut Row)> {
+    /// The place of the newest hold of a lock that fits.
+    fn newest(&self, fits: impl Fn(u64) -> bool) -> Option<usize> {
         let count = (self.count.load(Relaxed) as usize).min(PLACES);
-        (0..count).rev().find_map(|place| {
-            let tagged = self.rows[place].load(Relaxed);
-            let row = row_of(tagged);
-            // SAFETY: rows stay mapped, and a place below the count has had one.
-            let found = !row.is_null() && fits(unsafe { lock_of(row) });
-            found.then_some((place, tagged))
-        })
+        (0..count).rev().find(|&place| fits(self.holds[place].get().0))
     }
 
-    fn newest_of(&self, lock: usize) -> Option<(usize, *mut Row)> {
-        self.newest(|held| held == lock as u64)
-    }
-
-    /// The row of the newest hold of any other lock.
-    pub fn newest_other(&self, lock: usize) -> Option<*mut Row> {
-        self.newest(|held| held != lock as u64).map(|(_, tagged)| row_of(tagged))
+    /// The newest hold of any other lock, and the row of its acquisition.
+    pub fn newest_other(&self, lock: usize) -> Option<(u64, *mut Row)> {
+        let (lock, row, _) = self.holds[self.newest(|held| held != lock as u64)?].get();
+        (!row.is_null()).then_some((lock, row))
     }
 
     /// Moves the newer holds down by one, and counts one less.
     fn close_gap(&self, gap: usize, count: usize) {
         for from in gap + 1..count.min(PLACES) {
-            self.rows[from - 1].store(self.rows[from].load(Relaxed), Relaxed);
+            let (lock, row, tags) = self.holds[from].get();
+            self.holds[from - 1].set(lock, row, tags);
             let (to, from) = (&self.notes[from - 1], &self.notes[from]);
             to.since.set(from.since.get());
             to.used.set(from.used.get());
@@ -214,26 +206,24 @@ impl Held {
 
     /// The row with which this lock was acquired, if it is held. For other threads.
     pub fn find(&self, lock: usize) -> Option<*mut Row> {
-        self.newest_of(lock).map(|(_, tagged)| row_of(tagged))
+        let (_, row, _) = self.holds[self.newest(|held| held == lock as u64)?].get();
+        (!row.is_null()).then_some(row)
     }
 
     /// The row with which this lock was acquired, if it is what the thread last let go of:
     /// a hold is taken out just before the lock is free. For other threads.
     pub fn find_released(&self, lock: usize) -> Option<*mut Row> {
-        let row = row_of(self.rows.get(self.count.load(Relaxed) as usize)?.load(Relaxed));
-        // SAFETY: rows stay mapped.
-        (!row.is_null() && unsafe { lock_of(row) } == lock as u64).then_some(row)
+        let (released, row, _) = self.holds.get(self.count.load(Relaxed) as usize)?.get();
+        (!row.is_null() && released == lock as u64).then_some(row)
     }
 
     /// Rows that have moved: asks for the new place of each.
     pub fn relocate(&self, new_place: impl Fn(*mut Row) -> *mut Row) {
         let count = (self.count.load(Relaxed) as usize).min(PLACES);
-        for place in &self.rows[..count] {
-            let tagged = place.load(Relaxed);
-            let row = row_of(tagged);
-            let tags = tagged.addr() ^ row.addr();
+        for entry in &self.holds[..count] {
+            let (lock, row, tags) = entry.get();
             if !row.is_null() {
-                place.store(new_place(row).map_addr(|a| a | tags), Relaxed);
+                entry.set(lock, new_place(row), tags);
             }
         }
     }
@@ -241,5 +231,19 @@ impl Held {
     /// Lets go of everything.
     pub fn clear(&self) {
         self.count.store(0, Relaxed);
+    }
+}
+
+impl Entry {
+    /// The lock, the row and the tags.
+    fn get(&self) -> (u64, *mut Row, usize) {
+        let tagged = self.row.load(Relaxed);
+        let row = tagged.map_addr(|address| address & !TAGS);
+        (self.lock.load(Relaxed) & !TAGGED, row, tagged.addr() & TAGS)
+    }
+
+    fn set(&self, lock: u64, row: *mut Row, tags: usize) {
+        self.lock.store(lock | if tags == 0 { 0 } else { TAGGED }, Relaxed);
+        self.row.store(row.map_addr(|address| address | tags), Relaxed);
     }
 }

@@ -5,9 +5,12 @@
 //! created does its first operation, and goes back when the thread has run its last
 //! destructor.
 
+mod adding;
 pub mod attach;
+mod busy;
 pub mod held;
 pub mod log;
+pub mod records;
 pub mod rows;
 pub mod table;
 pub mod usage;
@@ -18,10 +21,10 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use syncline_recording::Windows;
-use syncline_recording::layout::{EventRecord, Row, ThreadRecord};
+use syncline_recording::layout::{EventRecord, ThreadRecord};
 
 use crate::thread::held::Held;
-use crate::thread::table::Order;
+use crate::thread::table::Table;
 
 /// Threads that can be recorded at one time.
 const LIVE_THREADS: usize = 16_384;
@@ -30,19 +33,18 @@ const LIVE_THREADS: usize = 16_384;
 /// row.
 ///
 /// It is its owner's alone, but for what is atomic: that others look at. All zero after a
-/// fork, when `table` being null sends the thread to [`attach`].
+/// fork, when the missing table sends the thread to [`attach`].
 #[repr(C, align(64))]
 pub struct ThreadState {
-    /// The table of rows, in the file; null while the thread has none.
-    pub table: Cell<*mut Row>,
-    /// Rows of the table, less one.
-    pub mask: Cell<u64>,
-    /// In which order the rows stand.
-    pub order: Cell<Order>,
+    /// Its rows by place, in the file; not there while the thread counts nothing.
+    pub places: Table,
     /// Highest address of the stack, from which depths are counted.
     pub stack_high: Cell<usize>,
     /// The locks that it holds. Others read it, to find who holds a lock.
     pub held: Held,
+
+    /// Its rows by lock and place, in the file.
+    pub locks: Table,
 
     /// Index of the thread's record. Others read it, with the held locks.
     pub index: AtomicU32,
@@ -51,11 +53,6 @@ pub struct ThreadState {
     pub busy: AtomicU32,
     /// The thread's record, in the file.
     pub record: Cell<*mut ThreadRecord>,
-    /// Rows in use.
-    pub rows: Cell<u32>,
-    /// Rows that are displaced, and how many may be; see [`table`].
-    pub displaced: Cell<u32>,
-    pub displaced_limit: Cell<u32>,
     /// How often the destructor of the thread-specific key has run.
     pub destructor_runs: Cell<u32>,
     /// Where in the arena the next wait or nest record goes, in bytes, and where its page ends.
@@ -76,6 +73,14 @@ pub struct ThreadState {
     pub start: Cell<Start>,
     /// Links free states; see [`Threads`].
     next_free: AtomicU32,
+}
+
+impl ThreadState {
+    /// Whether its thread is recorded: else it is nobody's, or not yet somebody's.
+    #[inline(always)]
+    pub fn is_attached(&self) -> bool {
+        self.places.is_there()
+    }
 }
 
 // SAFETY: what is not atomic is touched by the thread that owns the state only. It changes

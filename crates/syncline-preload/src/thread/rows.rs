@@ -1,246 +1,304 @@
-//! A thread's table of rows: one for each (lock, call site, stack depth, operation).
+//! Where an operation is counted: which row of a thread's tables.
 //!
-//! Open addressing, in the recording's file; [`table`] says where a row belongs and how the
-//! table grows.
+//! A *place* is the return address of a call, the operation, and how deep the stack was: two paths
+//! to one call mostly differ in depth. Nearly all places use one lock, or a few; for these every
+//! lock has a row of its own, and all that it counts is exact. A place with many locks (a hash
+//! table's, a tree's) would have rows by the thousand, which don't fit into the cache: there one
+//! row counts for all locks but those with a row of their own, exactly, and a *sample* tells how
+//! that spreads over them: one acquisition in 128 takes what its place has counted since the last
+//! one into the row of its lock. So a place's sum stays exact, and a lock's share is an estimate
+//! without bias.
 //!
-//! [`table`]: crate::thread::table
+//! ```text
+//! places   (ret, op, depth) --> lock A       the row of the only lock that was used here
+//!                           --> TOLD_APART   no counts: see `locks`, one row for each
+//!                           --> REST         all but those in `locks`
+//!          (ret, op)        --> Site         how many rows and depths there are: a note
+//! locks    (lock, ret, op, depth)
+//! ```
 //!
-//! Two paths to one call site mostly differ in stack depth, so the depth is part of what a
-//! row stands for. Deep recursion would have as many rows as depths; from the
-//! [`PATHS`]th on they share one row.
+//! What waits, or is refused, is always counted in the row of its lock: it is slow anyway.
 
-use core::mem::offset_of;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-use syncline_interpose::preserving_errno;
-use syncline_recording::Op;
-use syncline_recording::layout::{Header, NestRecord, Row, UNIT, WaitRecord};
+use syncline_recording::layout::{ANY_DEPTH, NOTE, REST, Row, TOLD_APART};
+use syncline_recording::{Class, Op};
 
-use crate::recorder::{self, stacks};
-use crate::thread::table::{self, is_displaced};
+use crate::count::sampling::is_sampled;
+use crate::count::{add, add_one};
+use crate::thread::adding::made;
+use crate::thread::busy::Busy;
+use crate::thread::table::{hash_of_lock, hash_of_place};
 use crate::thread::{ThreadState, attach};
 use crate::tls;
-use crate::unwind::tools::{self, Cache, Registers};
+use crate::unwind::tools::Registers;
 
-/// Rows that one call site has for one lock before all further depths share a row.
-const PATHS: u32 = 8;
-/// The depth of a row that stands for all further depths.
-const ANY_DEPTH: u32 = u32::MAX;
+/// Depths at which one call of an operation is told apart; all further ones are one place.
+pub const DEPTHS: u32 = 32;
+/// Rows of single locks that one call of an operation gets, at all its depths together, before
+/// its locks are counted by a sample.
+const EXACT: u32 = 256;
+/// The same for creations, which are not sampled: what is not told apart stays in the rest.
+const CREATED: u32 = 16_384;
 
-/// Whether a row is the one looked for.
-///
-/// # Safety
-/// The row is this thread's own.
-#[inline(always)]
-unsafe fn is(row: *mut Row, lock: usize, ret: usize, key: u64) -> bool {
-    // SAFETY: by this function's own condition.
-    unsafe { ((*row).lock ^ lock as u64) | ((*row).ret ^ ret as u64) | ((*row).key ^ key) == 0 }
+/// The row in which an operation that is about to be tried will be counted, and whether it belongs
+/// to the sample.
+#[derive(Clone, Copy)]
+pub struct Spot(*mut Row);
+
+impl Spot {
+    /// The lowest bit of a row's address: the operation belongs to the sample.
+    const SAMPLED: usize = 1;
+
+    const NOWHERE: Spot = Spot(null_mut());
+
+    /// The row, where it is there and nothing else is to be done than to count.
+    #[inline(always)]
+    pub fn plain(self) -> Option<*mut Row> {
+        (!self.0.is_null() && !self.is_sampled()).then_some(self.0)
+    }
+
+    /// The row; none if the operation can't be counted, which was noted.
+    pub fn row(self) -> Option<*mut Row> {
+        (!self.0.is_null()).then(|| self.0.map_addr(|address| address & !Spot::SAMPLED))
+    }
+
+    /// Whether the operation belongs to the sample.
+    #[inline(always)]
+    pub fn is_sampled(self) -> bool {
+        self.0.addr() & Spot::SAMPLED != 0
+    }
 }
 
-/// The thread's state and the row of an operation, if the row is where it belongs: what
-/// nearly every operation finds.
+/// An operation that the program called.
+#[derive(Clone, Copy)]
+pub struct Call {
+    pub op: Op,
+    pub lock: usize,
+    /// Points to the return address.
+    pub caller: *const usize,
+    pub ret: usize,
+    pub key: u64,
+}
+
+impl Call {
+    /// # Safety
+    /// `caller` points to the return address.
+    #[inline(always)]
+    unsafe fn new(state: &ThreadState, op: Op, lock: usize, caller: *const usize) -> Call {
+        let depth = state.stack_high.get().wrapping_sub(caller as usize) as u32;
+        // SAFETY: by this function's own condition.
+        Call { op, lock, caller, ret: unsafe { *caller }, key: Row::key(op, depth) }
+    }
+
+    #[inline(always)]
+    fn is_at(&self, row: &Row) -> bool {
+        (row.ret ^ self.ret as u64) | (row.key ^ self.key) == 0
+    }
+
+    /// The same at any depth.
+    pub fn at_any_depth(self) -> Call {
+        Call { key: Row::key(self.op, ANY_DEPTH), ..self }
+    }
+
+    /// Rows of single locks that such a call gets.
+    pub fn most(&self) -> u32 {
+        if self.op.class() == Class::Create { CREATED } else { EXACT }
+    }
+}
+
+/// Finds where an operation is to be counted, before it is tried: all that takes long is done
+/// while the thread does not have the lock yet.
+///
+/// If a signal handler makes the table grow before the operation is counted, that is found in the
+/// table before, when this is given back.
 ///
 /// # Safety
 /// `caller` is the stack pointer at the entry of the interposed function, which points to
 /// the return address.
 #[inline(always)]
-pub unsafe fn known(
-    op: Op,
-    lock: usize,
-    caller: *const usize,
-) -> Option<(&'static ThreadState, *mut Row)> {
-    let state = tls::state()?;
-    let table = state.table.get();
-    if table.is_null() {
-        return None;
-    }
-    // SAFETY: a table that is not null has `mask + 1` rows; `caller` by this function's own
-    // condition.
+pub unsafe fn spot(op: Op, lock: usize, caller: *const usize) -> Spot {
+    // SAFETY: by this function's own condition; rows of this thread's own table.
     unsafe {
-        let ret = *caller;
-        let depth = (state.stack_high.get().wrapping_sub(caller as usize)) as u32;
-        let index = state.order.get().place(lock, ret) & state.mask.get();
-        let row = table.add(index as usize);
-        is(row, lock, ret, Row::key(op, depth)).then_some((state, row))
+        if let Some(state) = tls::state()
+            && state.places.is_there()
+        {
+            let call = Call::new(state, op, lock, caller);
+            let row = state.places.home(hash_of_place(call.ret, call.key));
+            let counts_it = (*row).lock == lock as u64 || (*row).lock == REST;
+            if call.is_at(&*row) && counts_it && !is_sampled((*row).calls) {
+                return Spot(row);
+            }
+        }
+        told_apart(op, lock, caller)
     }
 }
 
-/// The row of an operation, made if there is none; null if it can't be had, and then the
-/// operation is counted as dropped.
+/// [`spot`], where the place has several locks: their rows are mostly at home, too.
+#[inline(never)]
+unsafe fn told_apart(op: Op, lock: usize, caller: *const usize) -> Spot {
+    // SAFETY: as in `spot`.
+    unsafe {
+        if let Some(state) = tls::state()
+            && state.places.is_there()
+            && state.locks.is_there()
+        {
+            let call = Call::new(state, op, lock, caller);
+            let place = state.places.home(hash_of_place(call.ret, call.key));
+            let row = state.locks.home(hash_of_lock(lock, call.ret, call.key));
+            let counts_it = (*place).lock == TOLD_APART && (*row).lock == lock as u64;
+            let are_there = call.is_at(&*place) && call.is_at(&*row);
+            if are_there && counts_it && !is_sampled((*row).calls) {
+                return Spot(row);
+            }
+        }
+        elsewhere(op, lock, caller)
+    }
+}
+
+/// [`spot`], where the row is not that of the place, or not at its home, or the operation belongs
+/// to the sample.
+#[inline(never)]
+unsafe fn elsewhere(op: Op, lock: usize, caller: *const usize) -> Spot {
+    let Some(state) = attach::current() else { return Spot::NOWHERE };
+    // SAFETY: the state is this thread's own; `caller` by the caller's own condition.
+    unsafe {
+        let call = Call::new(state, op, lock, caller);
+        let mut row = match counting(state, &call) {
+            Some(row) => row,
+            None => made(state, call, false, Registers::here()),
+        };
+        // What is counted of creations is of single objects, or stays in the rest.
+        if row.is_null() || op.class() == Class::Create || !is_sampled((*row).calls) {
+            return Spot(row);
+        }
+        if (*row).lock == REST {
+            row = match own(state, &call) {
+                Some(row) => row,
+                None => made(state, call, true, Registers::here()),
+            };
+        }
+        Spot(row.map_addr(|at| at | usize::from(!row.is_null())))
+    }
+}
+
+/// The row of a lock's own for an operation, made if there is none; null if it can't be had, and
+/// then the operation is counted as dropped.
 ///
 /// # Safety
-/// As of [`known`].
-#[inline(always)]
+/// As of [`spot`].
+#[inline(never)]
 pub unsafe fn of(op: Op, lock: usize, caller: *const usize) -> *mut Row {
-    // SAFETY: by this function's own condition.
+    let Some(state) = attach::current() else { return null_mut() };
+    // SAFETY: the state is this thread's own; `caller` by this function's own condition.
     unsafe {
-        match known(op, lock, caller) {
-            Some((_, row)) => row,
-            None => find_or_add(op, lock, caller),
+        let call = Call::new(state, op, lock, caller);
+        own(state, &call).unwrap_or_else(|| made(state, call, true, Registers::here()))
+    }
+}
+
+/// Counts an operation of the sample, and takes what its place has counted since the last one for
+/// all its locks into the row of this one.
+///
+/// It takes several steps, in which both rows have to stay where they are: so a signal handler
+/// finds the thread busy, and adds none. What it counts at the same place is left to the next
+/// operation of the sample, and so is this one if it belongs to a handler itself.
+///
+/// # Safety
+/// `row` is what [`spot`] gave for this operation.
+pub unsafe fn count_sampled(state: &ThreadState, row: *mut Row, op: Op, caller: *const usize) {
+    let guard = Busy::enter(state);
+    // SAFETY: by this function's own condition, rows of this thread's own tables.
+    unsafe {
+        let call = Call::new(state, op, (*row).lock as usize, caller);
+        let Some(place) = place(state, &call).filter(|&place| (*place).lock == REST) else {
+            return add_one(&raw mut (*row).calls);
+        };
+        add_one(&raw mut (*place).calls);
+        // Looked for again: a handler may have made the table grow since it was found.
+        if let (Some(_), Some(row)) = (guard, own(state, &call)) {
+            let calls = (*place).calls;
+            add(&raw mut (*row).calls, calls - (*place).held_ticks);
+            (*place).held_ticks = calls;
         }
     }
 }
 
-/// The row of an operation, if there is one.
+/// The row of a lock at a place, by what it was found with; its place's, if it has none.
 ///
 /// # Safety
 /// The state is this thread's own, as in all that follows.
 pub unsafe fn find(state: &ThreadState, lock: usize, ret: usize, key: u64) -> Option<*mut Row> {
-    // SAFETY: rows of one's own table. Rows are never taken out, so that a row is not there
-    // if the place where it would have been put is empty.
-    unsafe {
-        let row = places(state, lock, ret).find(|&row| (*row).key == 0 || is(row, lock, ret, key));
-        row.filter(|&row| (*row).key != 0)
-    }
-}
-
-/// The places where a row may be, in the order in which they are tried.
-unsafe fn places(state: &ThreadState, lock: usize, ret: usize) -> impl Iterator<Item = *mut Row> {
-    let (table, mask) = (state.table.get(), state.mask.get());
-    let there = !table.is_null();
-    let places = state.order.get().places(lock, ret).take_while(move |_| there);
-    // The mask keeps the index within the table.
-    places.map(move |place| table.wrapping_add((place & mask) as usize))
-}
-
-/// [`of`], for a row that is not where it belongs.
-///
-/// # Safety
-/// As of [`known`].
-#[inline(never)]
-pub unsafe fn find_or_add(op: Op, lock: usize, caller: *const usize) -> *mut Row {
-    let Some(state) = attach::current() else { return null_mut() };
-    // SAFETY: the state is this thread's own; `caller` by this function's own condition.
-    unsafe {
-        let ret = *caller;
-        let depth = (state.stack_high.get().wrapping_sub(caller as usize)) as u32;
-        let any_depth = || find(state, lock, ret, Row::key(op, ANY_DEPTH));
-        if let Some(row) = find(state, lock, ret, Row::key(op, depth)).or_else(any_depth) {
-            return row;
-        }
-        let Some(_guard) = Busy::enter(state) else {
-            recorder::count(offset_of!(Header, interrupted_operations));
-            return null_mut();
-        };
-        let call = Call { op, lock, ret, depth, from: Registers::here() };
-        let row = preserving_errno(|| tools::with(|cache| add(state, &call, cache)));
-        if row.is_none() {
-            recorder::count(offset_of!(Header, dropped_operations));
-        }
-        row.unwrap_or(null_mut())
-    }
-}
-
-/// Marks a state as being changed in steps.
-struct Busy<'a>(&'a ThreadState);
-
-impl Busy<'_> {
-    /// None if it is marked already: this is a signal handler that interrupted the change.
-    fn enter(state: &ThreadState) -> Option<Busy<'_>> {
-        if state.busy.load(Ordering::Relaxed) != 0 {
-            return None;
-        }
-        state.busy.store(1, Ordering::Relaxed);
-        // The only other party is a signal handler on this thread.
-        compiler_fence(Ordering::SeqCst);
-        Some(Busy(state))
-    }
-}
-
-impl Drop for Busy<'_> {
-    fn drop(&mut self) {
-        compiler_fence(Ordering::SeqCst);
-        self.0.busy.store(0, Ordering::Relaxed);
-    }
-}
-
-/// A call that has no row yet.
-struct Call {
-    op: Op,
-    lock: usize,
-    ret: usize,
-    depth: u32,
-    from: Registers,
-}
-
-unsafe fn add(state: &ThreadState, call: &Call, cache: Option<&mut Cache>) -> Option<*mut Row> {
-    // SAFETY: this thread's own state, marked busy.
-    unsafe {
-        for misfit in [false, true] {
-            table::make_room(state, misfit);
-            let mut paths = 0;
-            for (tries, row) in places(state, call.lock, call.ret).enumerate() {
-                if (*row).key == 0 {
-                    fill(state, row, call, paths, cache);
-                    state.displaced.set(state.displaced.get() + u32::from(is_displaced(tries)));
-                    return Some(row);
-                }
-                let here = ((*row).lock, (*row).ret) == (call.lock as u64, call.ret as u64);
-                paths += u32::from(here && (*row).op() == Some(call.op));
-            }
-        }
-    }
-    None
-}
-
-unsafe fn fill(
-    state: &ThreadState,
-    row: *mut Row,
-    call: &Call,
-    paths: u32,
-    cache: Option<&mut Cache>,
-) {
-    let depth = if paths >= PATHS { ANY_DEPTH } else { call.depth };
-    // SAFETY: an empty row of this thread's own table; `newest` is a row of it, too.
-    unsafe {
-        (*row).lock = call.lock as u64;
-        (*row).ret = call.ret as u64;
-        (*row).stack = stacks::capture(call.from, call.ret, cache);
-        // A row is complete once its key is there: Release, for readers of the file.
-        let key = AtomicU64::from_ptr(&raw mut (*row).key);
-        key.store(Row::key(call.op, depth), Ordering::Release);
-        state.rows.set(state.rows.get() + 1);
-        (*state.record.get()).rows = state.rows.get();
-    }
-}
-
-/// The wait record of a row, made if there is none; none if there is no room, or this is a
-/// signal handler that interrupted the recorder.
-///
-/// # Safety
-/// `state` and `row` are this thread's own.
-pub unsafe fn waits_of(state: &ThreadState, row: *mut Row) -> Option<*mut WaitRecord> {
+    let is_there = |row: &Row| (row.ret, row.key) == (ret as u64, key);
     // SAFETY: by this function's own condition.
-    unsafe { record_of(state, &raw mut (*row).wait) }
-}
-
-/// The nest record of a row, as [`waits_of`].
-///
-/// # Safety
-/// As of [`waits_of`].
-pub unsafe fn nest_of(state: &ThreadState, row: *mut Row) -> Option<*mut NestRecord> {
-    // SAFETY: by this function's own condition.
-    unsafe { record_of(state, &raw mut (*row).nest) }
-}
-
-/// The record whose unit a word of a row has, made if that is 0.
-unsafe fn record_of<T>(state: &ThreadState, word: *mut u32) -> Option<*mut T> {
-    const PAGE: u64 = 4096;
-    let size = size_of::<T>() as u64;
-    let recorder = recorder::existing()?;
-    // SAFETY: this thread's own state and row.
     unsafe {
-        if *word == 0 {
-            let _guard = Busy::enter(state)?;
-            if state.next_record.get() + size > state.end_of_records.get() {
-                let unit = recorder.file().new_pages(PAGE)?;
-                state.next_record.set(unit * UNIT);
-                state.end_of_records.set(unit * UNIT + PAGE);
-            }
-            *word = (state.next_record.get() / UNIT) as u32;
-            state.next_record.set(state.next_record.get() + size);
-        }
-        Some(recorder.file().unit(u64::from(*word)).cast())
+        let place = state.places.find(hash_of_place(ret, key), is_there)?;
+        in_locks(state, lock, &*place).or(Some(place))
     }
+}
+
+/// The row of a call's place.
+pub unsafe fn place(state: &ThreadState, call: &Call) -> Option<*mut Row> {
+    let at = |call: &Call| {
+        let hash = hash_of_place(call.ret, call.key);
+        // SAFETY: the caller's own state.
+        unsafe { state.places.find(hash, |row| call.is_at(row)) }
+    };
+    at(call).or_else(|| {
+        // SAFETY: as above; a site's note is this thread's own.
+        let site = unsafe { &*site(state, call)? };
+        if site.depths < DEPTHS { None } else { at(&call.at_any_depth()) }
+    })
+}
+
+/// The row that counts a call, if there is one.
+unsafe fn counting(state: &ThreadState, call: &Call) -> Option<*mut Row> {
+    // SAFETY: the caller's own state.
+    unsafe {
+        let place = place(state, call)?;
+        match (*place).lock {
+            REST => Some(place),
+            lock if lock == call.lock as u64 => Some(place),
+            TOLD_APART => in_locks(state, call.lock, &*place),
+            _ => None,
+        }
+    }
+}
+
+/// The row of a call's lock, if it has one.
+unsafe fn own(state: &ThreadState, call: &Call) -> Option<*mut Row> {
+    // SAFETY: the caller's own state.
+    unsafe {
+        let place = place(state, call)?;
+        if (*place).lock == call.lock as u64 {
+            return Some(place);
+        }
+        in_locks(state, call.lock, &*place)
+    }
+}
+
+unsafe fn in_locks(state: &ThreadState, lock: usize, place: &Row) -> Option<*mut Row> {
+    let is = |row: &Row| (row.lock, row.ret, row.key) == (lock as u64, place.ret, place.key);
+    // SAFETY: the caller's own state.
+    unsafe { state.locks.find(hash_of_lock(lock, place.ret as usize, place.key), is) }
+}
+
+/// What is noted of a call of an operation at all its depths. It lies among the rows of places, and
+/// begins as these do.
+#[repr(C)]
+pub struct Site {
+    unused: u64,
+    ret: u64,
+    key: u64,
+    /// Rows of single locks.
+    pub locks: u32,
+    /// Depths that are told apart.
+    pub depths: u32,
+}
+
+pub unsafe fn site(state: &ThreadState, call: &Call) -> Option<*mut Site> {
+    let (ret, key) = (call.ret, NOTE | (call.op as u64) << 8);
+    let is = |row: &Row| (row.ret, row.key) == (ret as u64, key);
+    // SAFETY: the caller's own state; such a row is a note.
+    unsafe { state.places.find(hash_of_place(ret, key), is).map(<*mut Row>::cast) }
 }

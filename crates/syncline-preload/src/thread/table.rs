@@ -1,232 +1,279 @@
-//! Where in a thread's table a row belongs, and how the table grows.
+//! Tables of rows, in the recording's file.
 //!
-//! The first choice follows from the address of the lock, in the order of addresses, plus a
-//! number scattered from the call site. Neighbouring locks then have neighbouring rows, so
-//! that a walk over an array of locks is a walk over the table; a fully scattered order costs
-//! twice as much there, in cache misses. A row whose first choice and the places next to it
-//! are taken is *displaced*: it goes to one of a sequence of scattered places, where looking it
-//! up takes longer. So a table fills up to its limit whatever the addresses are.
+//! A thread has two. That of its *places* is nearly empty on purpose, so that the row of an
+//! operation mostly lies at the first place looked at, and so small that it stays in the cache.
+//! That of its *locks* has the rows of single locks, where a place has more than one. [`rows`]
+//! says which row is in which.
 //!
-//! Many displaced rows mean that the order is a bad one for these addresses:
+//! Open addressing, with the next place tried where one is taken. Rows are never taken out; a
+//! table that becomes too full is exchanged for one of twice the size.
 //!
-//! - all locks share low address bits (they lie 4,096 bytes apart, say), so that most places
-//!   are nobody's first choice: ignore more low bits;
-//! - two call sites walk the same large array, and the dense runs of their rows overlap: scatter
-//!   the call sites by another factor.
-//!
-//! A table that is exchanged, because it is full or has many displaced rows, takes the order that
-//! displaces the fewest.
+//! [`rows`]: crate::thread::rows
 
+use core::cell::Cell;
+use core::mem::offset_of;
+use core::ops::Range;
+use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use syncline_recording::layout::Row;
+use syncline_interpose::with_signals_blocked;
+use syncline_recording::layout::{Row, ThreadRecord};
 
+use crate::count::add;
 use crate::recorder;
 use crate::thread::ThreadState;
-use crate::thread::rows::find;
 
-/// Places from the first choice on that are tried.
-const NEAR: u64 = 8;
-/// Scattered places that are tried then. A table is at most five eighths full, so all of them
-/// are taken hardly ever.
-const FAR: u32 = 48;
+/// What differs between the tables.
+pub struct Kind {
+    /// Where a row is looked for first, before the mask.
+    hash: fn(&Row) -> u64,
+    /// A table of so many places becomes no fuller than this, if there is room for another.
+    fullest: fn(u64) -> u64,
+    /// Where a thread's record has the table's word.
+    word: usize,
+    /// Which table of a thread it is.
+    of: fn(&ThreadState) -> &Table,
+}
+
+/// Rows found by place.
+pub const PLACES: Kind = Kind {
+    hash: |row| hash_of_place(row.ret as usize, row.key),
+    fullest: |places| places / 4,
+    word: offset_of!(ThreadRecord, places),
+    of: |state| &state.places,
+};
+
+/// Rows found by lock and place.
+pub const LOCKS: Kind = Kind {
+    hash: |row| hash_of_lock(row.lock as usize, row.ret as usize, row.key),
+    fullest: |places| places / 2,
+    word: offset_of!(ThreadRecord, table),
+    of: |state| &state.locks,
+};
+
+/// Odd numbers with no pattern.
+const SCATTER: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f];
+
+/// Where the row of a place is looked for first, before the mask.
+#[inline(always)]
+pub fn hash_of_place(ret: usize, key: u64) -> u64 {
+    folded(ret as u64 ^ key << 20, SCATTER[0])
+}
+
+/// Where the row of a lock at a place is looked for first, before the mask.
+#[inline(always)]
+pub fn hash_of_lock(lock: usize, ret: usize, key: u64) -> u64 {
+    let place = (ret as u64 ^ key << 20).wrapping_mul(SCATTER[0]);
+    folded(place.wrapping_add(lock as u64), SCATTER[1])
+}
+
+/// Both halves of a product in one: each bit depends on all of the input. With one half, locks at
+/// a fixed distance from each other may come to lie in runs.
+#[inline(always)]
+fn folded(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product >> 64) as u64 ^ product as u64
+}
+
 /// Rows of a new table, log 2: one page.
 const FIRST_LOG2: u32 = 6;
 /// Largest table, log 2: a gigabyte.
 const LAST_LOG2: u32 = 24;
-/// Low bits of addresses that a new table ignores: right for arrays of mutexes.
-const FIRST_SHIFT: u32 = 5;
-/// Displaced rows that are no reason to exchange a table.
-pub const FEW: u32 = 64;
-/// Factors that scatter call sites: odd, with no pattern.
-const FACTORS: [u64; 4] =
-    [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9, 0x27d4_eb2f_1656_67c5];
 
-/// In which order the rows of a table stand.
-#[derive(Clone, Copy, PartialEq)]
-pub struct Order {
-    factor: u64,
-    shift: u32,
+/// A table of a thread. All zero is none.
+#[repr(C)]
+pub struct Table {
+    first: Cell<*mut Row>,
+    /// Places, less one.
+    mask: Cell<u64>,
+    used: Cell<u32>,
+    /// The one before, log 2 of its places: it stays until the next exchange, for an operation that a
+    /// signal handler interrupted before it was counted, and in which the table was exchanged. Its
+    /// calls are zero again, so that what is counted there later is found, and added to the new one.
+    before_log2: Cell<u32>,
+    before: Cell<*mut Row>,
 }
 
-impl Order {
-    /// That of a new table.
-    const FIRST: Order = Order { factor: FACTORS[0], shift: FIRST_SHIFT };
-
-    /// The first choice, before the mask.
+impl Table {
+    /// Whether there is one.
     #[inline(always)]
-    pub fn place(self, lock: usize, ret: usize) -> u64 {
-        let site = (ret as u64).wrapping_mul(self.factor) >> 40;
-        (lock as u64 >> (self.shift & 63)).wrapping_add(site)
+    pub fn is_there(&self) -> bool {
+        !self.first.get().is_null()
     }
 
-    /// All places where a row may be, in the order in which they are tried, before the mask.
-    pub fn places(self, lock: usize, ret: usize) -> impl Iterator<Item = u64> {
-        let home = self.place(lock, ret);
-        let mixed = (lock as u64 ^ (ret as u64).rotate_left(32)).wrapping_mul(FACTORS[1]);
-        // Not at one distance from each other: a small one would stay within a dense run.
-        let scattered = move |i: u32| mixed.rotate_left(i).wrapping_mul(FACTORS[2]) >> 32;
-        (0..NEAR).map(move |i| home.wrapping_add(i)).chain((1..=FAR).map(scattered))
+    /// Forgets it. The one before is given back.
+    pub fn leave(&self, kind: &Kind) {
+        self.give_back_before(kind);
+        self.first.set(null_mut());
+        self.mask.set(0);
+        self.used.set(0);
     }
 
-    /// As a number that a thread record keeps.
-    pub fn code(self) -> u32 {
-        let number = FACTORS.iter().position(|&f| f == self.factor).unwrap_or(0);
-        (number as u32) << 8 | self.shift
+    fn give_back_before(&self, kind: &Kind) {
+        let before = self.before.replace(null_mut());
+        let Some(recorder) = recorder::existing().filter(|_| !before.is_null()) else { return };
+        let log2 = self.before_log2.get();
+        for row in (0..1 << log2).map(|place| before.wrapping_add(place)) {
+            // SAFETY: rows of this thread's own tables.
+            unsafe {
+                let moved = if (*row).calls == 0 { None } else { self.same(kind, &*row) };
+                if let Some(moved) = moved {
+                    add(&raw mut (*moved).calls, (*row).calls);
+                }
+            }
+        }
+        // SAFETY: this thread's own, and no row of it counts any more.
+        unsafe { recorder.file().give_back(&recorder.shelf, before, log2) };
     }
 
-    /// The order with this code.
-    pub fn of_code(code: u32) -> Order {
-        Order { factor: FACTORS[(code >> 8) as usize % FACTORS.len()], shift: code & 63 }
+    /// The row of what another row counts, which comes from the table before.
+    unsafe fn same(&self, kind: &Kind, row: &Row) -> Option<*mut Row> {
+        let is = |new: &Row| (new.lock, new.ret, new.key) == (row.lock, row.ret, row.key);
+        // SAFETY: the table is the calling thread's own.
+        unsafe { self.find((kind.hash)(row), is) }
+    }
+
+    /// Rows in use.
+    pub fn used(&self) -> u32 {
+        self.used.get()
+    }
+
+    /// Where a row is looked for first. The table is there.
+    #[inline(always)]
+    pub fn home(&self, hash: u64) -> *mut Row {
+        // The mask keeps the index within the table.
+        self.first.get().wrapping_add((hash & self.mask.get()) as usize)
+    }
+
+    /// The places where a row may be, in the order in which they are tried.
+    fn places(&self, hash: u64) -> impl Iterator<Item = *mut Row> + Clone {
+        let (first, mask) = (self.first.get(), self.mask.get());
+        let places = if first.is_null() { 0 } else { mask + 1 };
+        (0..places).map(move |step| first.wrapping_add((hash.wrapping_add(step) & mask) as usize))
+    }
+
+    /// The row that fits, if it is there.
+    ///
+    /// # Safety
+    /// The table is the calling thread's own, as in all that follows.
+    #[inline]
+    pub unsafe fn find(&self, hash: u64, fits: impl Fn(&Row) -> bool) -> Option<*mut Row> {
+        // SAFETY: rows of one's own table. As none is ever taken out, a row is not there if an
+        // empty place is met first.
+        let ends = |&row: &*mut Row| unsafe { (*row).key == 0 || fits(&*row) };
+        let row = self.places(hash).find(ends)?;
+        // SAFETY: as above.
+        unsafe { ((*row).key != 0).then_some(row) }
+    }
+
+    /// Whether one more row fits without an exchange.
+    pub fn has_room(&self, kind: &Kind) -> bool {
+        self.is_there() && u64::from(self.used.get()) < (kind.fullest)(self.mask.get() + 1)
+    }
+
+    /// Puts a row into the table; none if there is no room for it. Larger tables are had for it,
+    /// so that rows may move.
+    ///
+    /// # Safety
+    /// The state is the calling thread's own, marked busy. The row has a key, and is not there yet.
+    pub unsafe fn put(kind: &Kind, state: &ThreadState, row: Row) -> Option<*mut Row> {
+        let table = (kind.of)(state);
+        let places = table.mask.get() + 1;
+        // SAFETY: by this function's own condition.
+        unsafe {
+            if !table.is_there() {
+                exchange(kind, state, FIRST_LOG2)?;
+            } else if !table.has_room(kind)
+                && (places >> LAST_LOG2 != 0
+                    || exchange(kind, state, places.trailing_zeros() + 1).is_none())
+                && u64::from(table.used.get()) >= places / 4 * 3
+            {
+                // Without room for a larger one, this one fills up, as far as looking into it
+                // stays quick.
+                return None;
+            }
+            let place = table.places((kind.hash)(&row)).find(|&place| (*place).key == 0)?;
+            place.write(Row { key: 0, ..row });
+            // A row is complete once its key is there: Release, for readers of the file.
+            AtomicU64::from_ptr(&raw mut (*place).key).store(row.key, Ordering::Release);
+            table.used.set(table.used.get() + 1);
+            (*state.record.get()).rows = state.places.used() + state.locks.used();
+            Some(place)
+        }
+    }
+
+    /// Goes on with the table that a thread left, by the word of its record.
+    ///
+    /// # Safety
+    /// The table is the calling thread's own from here on.
+    pub unsafe fn take_over(&self, kind: &Kind, word: u64) {
+        let Some(recorder) = recorder::existing().filter(|_| word != 0) else {
+            return self.leave(kind);
+        };
+        self.first.set(recorder.file().unit(word & 0xffff_ffff_ffff).cast());
+        self.mask.set((1 << (word >> 48)) - 1);
+        // SAFETY: by this function's own condition.
+        self.used.set(self.places(0).filter(|&row| unsafe { (*row).key != 0 }).count() as u32);
     }
 }
 
 /// Gives the thread its first table. False if there is no room.
 ///
 /// # Safety
-/// The state is the calling thread's own, as in all that follows.
+/// The state is the calling thread's own, and has none.
 pub unsafe fn begin(state: &ThreadState) -> bool {
     // SAFETY: by this function's own condition.
-    unsafe { exchange(state, FIRST_LOG2, [Order::FIRST].into_iter()) }
+    unsafe { exchange(&PLACES, state, FIRST_LOG2).is_some() }
 }
 
-/// Exchanges the table if one more row would make it too full, or found no place in it, or too
-/// many rows are displaced.
+/// Exchanges a thread's table for one of this size, with the same rows; none if there is no room.
 ///
-/// # Safety
-/// As of [`begin`].
-pub unsafe fn make_room(state: &ThreadState, misfit: bool) {
-    let log2 = (state.mask.get() + 1).trailing_zeros();
-    let full = misfit || (u64::from(state.rows.get()) + 1) * 8 > (state.mask.get() + 1) * 5;
-    let disordered = state.displaced.get() > state.displaced_limit.get();
-    let no_room = || recorder::existing().is_none_or(|recorder| recorder.file().is_full());
-    if !(full || disordered) || no_room() {
-        return;
+/// Signals are blocked meanwhile: what a handler counts in a row that is already copied would be
+/// lost.
+unsafe fn exchange(kind: &Kind, state: &ThreadState, log2: u32) -> Option<()> {
+    let recorder = recorder::existing()?;
+    if recorder.file().is_full() {
+        return None;
     }
-    let log2 = (log2 + u32::from(full)).min(LAST_LOG2);
-    // SAFETY: by this function's own condition.
-    unsafe {
-        let best = best_shift(state);
-        let now = state.order.get().shift;
-        let shifts = [now, best].into_iter().take(if best == now { 1 } else { 2 });
-        let orders = shifts.flat_map(|shift| FACTORS.map(|factor| Order { factor, shift }));
-        exchange(state, log2, orders);
-    }
-}
-
-/// The shift under which the fewest rows of this table have a first choice in common.
-unsafe fn best_shift(state: &ThreadState) -> u32 {
-    const SHIFTS: core::ops::RangeInclusive<u32> = 3..=16;
-    const SAMPLE: usize = 256;
-    const PLACES: usize = 4 * SAMPLE;
-    let mut locks = [0u64; SAMPLE];
-    let mut n = 0;
-    let every = (state.rows.get() as usize).div_ceil(SAMPLE).max(1);
-    // SAFETY: this thread's own table.
-    for (i, row) in unsafe { rows(state) }.enumerate() {
-        if i % every == 0 && n < SAMPLE {
-            // SAFETY: as above.
-            locks[n] = unsafe { (*row).lock };
-            n += 1;
-        }
-    }
-    let distinct = |shift: u32| {
-        let mut taken = [0u64; PLACES / 64];
-        for lock in &locks[..n] {
-            let place = (lock >> shift) as usize % PLACES;
-            taken[place / 64] |= 1 << (place % 64);
-        }
-        taken.iter().map(|word| word.count_ones()).sum::<u32>()
+    let unit = recorder.file().new_table(&recorder.shelf, log2)?;
+    let table = (kind.of)(state);
+    let old = table.places(0);
+    let is_used = |&row: &*mut Row| {
+        // SAFETY: rows of this thread's own tables.
+        unsafe { (*row).key != 0 }
     };
-    SHIFTS.max_by_key(|&shift| (distinct(shift), u32::MAX - shift)).unwrap_or(FIRST_SHIFT)
-}
-
-/// The rows in use.
-unsafe fn rows(state: &ThreadState) -> impl Iterator<Item = *mut Row> {
-    let table = state.table.get();
-    let places = if table.is_null() { 0 } else { state.mask.get() + 1 };
-    (0..places)
-        .map(move |i| table.wrapping_add(i as usize))
-        // SAFETY: the caller's own table.
-        .filter(|&row| unsafe { (*row).key != 0 })
-}
-
-/// Moves all rows to a new table, in the order that displaces the fewest of them or the first
-/// that displaces few, and makes it the thread's. False if there is no room.
-unsafe fn exchange(state: &ThreadState, log2: u32, orders: impl Iterator<Item = Order>) -> bool {
-    let Some(recorder) = recorder::existing() else { return false };
-    let Some(unit) = recorder.file().new_table(&recorder.shelf, log2) else { return false };
-    let table = recorder.file().unit(unit).cast::<Row>();
-    let mask = (1 << log2) - 1;
-    // SAFETY: both tables are this thread's own; the new one is zeroed and real.
-    unsafe {
-        let mut best: Option<(u32, Order)> = None;
-        let mut copied = None;
-        for order in orders {
-            let displaced = copy(state, table, mask, order);
-            copied = Some(order);
-            if best.is_none_or(|(fewest, _)| displaced < fewest) {
-                best = Some((displaced, order));
+    with_signals_blocked(|| {
+        let (old_first, old_places) = (table.first.get(), old.size_hint().0);
+        table.first.set(recorder.file().unit(unit).cast());
+        table.mask.set((1 << log2) - 1);
+        // SAFETY: both tables are this thread's own; the new one is zeroed and real, and larger.
+        unsafe {
+            for row in old.clone().filter(is_used) {
+                let empty = |&place: &*mut Row| (*place).key == 0;
+                if let Some(place) = table.places((kind.hash)(&*row)).find(empty) {
+                    place.write(*row);
+                }
             }
-            if displaced <= (state.rows.get() / 16).max(FEW / 2) {
-                break;
+            let record = state.record.get();
+            (*record).exchanges = (*record).exchanges.wrapping_add(1);
+            // Readers of the file follow this word to the rows copied above: Release.
+            let word = record.byte_add(kind.word).cast::<u64>();
+            AtomicU64::from_ptr(word).store(u64::from(log2) << 48 | unit, Ordering::Release);
+            for row in old.filter(is_used) {
+                // After the above, for readers that still look at this row: Release.
+                AtomicU64::from_ptr(&raw mut (*row).calls).store(0, Ordering::Release);
+            }
+            if !old_first.is_null() {
+                let moved: Range<*mut Row> = old_first..old_first.wrapping_add(old_places);
+                state.held.relocate(|row| match moved.contains(&row) {
+                    true => table.same(kind, &*row).unwrap_or(row),
+                    false => row,
+                });
+                table.give_back_before(kind);
+                table.before.set(old_first);
+                table.before_log2.set(old_places.trailing_zeros());
             }
         }
-        let Some((displaced, order)) = best.filter(|&(displaced, _)| displaced != MISFIT) else {
-            recorder.file().give_back(&recorder.shelf, table, log2);
-            return false;
-        };
-        if copied != Some(order) {
-            copy(state, table, mask, order);
-        }
-        let old = state.table.get();
-        let old_log2 = (state.mask.get() + 1).trailing_zeros();
-        state.table.set(table);
-        state.mask.set(mask);
-        state.order.set(order);
-        state.displaced.set(displaced);
-        state.displaced_limit.set((2 * displaced).max(FEW));
-        let word = u64::from(log2) << 48 | unit;
-        let record = state.record.get();
-        (*record).exchanges = (*record).exchanges.wrapping_add(1);
-        // Readers of the file follow this word to the rows copied above: Release.
-        AtomicU64::from_ptr(&raw mut (*record).table).store(word, Ordering::Release);
-        if !old.is_null() {
-            state.held.relocate(|row| {
-                let (lock, ret, key) = ((*row).lock as usize, (*row).ret as usize, (*row).key);
-                find(state, lock, ret, key).unwrap_or(row)
-            });
-            recorder.file().give_back(&recorder.shelf, old, old_log2);
-        }
-    }
-    true
-}
-
-/// What [`copy`] returns if a row found no place.
-const MISFIT: u32 = u32::MAX;
-
-/// Copies the thread's rows into a table, after clearing it. Returns how many are displaced.
-unsafe fn copy(state: &ThreadState, table: *mut Row, mask: u64, order: Order) -> u32 {
-    let mut displaced = 0;
-    // SAFETY: the mask keeps the indices within the table; both are this thread's own.
-    unsafe {
-        if !state.table.get().is_null() {
-            table.write_bytes(0, mask as usize + 1);
-        }
-        for row in rows(state) {
-            let places = order.places((*row).lock as usize, (*row).ret as usize);
-            let mut places = places.map(|place| table.add((place & mask) as usize)).enumerate();
-            let Some((tries, empty)) = places.find(|&(_, new)| (*new).key == 0) else {
-                return MISFIT;
-            };
-            displaced += u32::from(is_displaced(tries));
-            empty.write(*row);
-        }
-    }
-    displaced
-}
-
-/// Whether a row that was put at its place number `tries` is displaced.
-pub fn is_displaced(tries: usize) -> bool {
-    tries as u64 >= NEAR
+    });
+    Some(())
 }

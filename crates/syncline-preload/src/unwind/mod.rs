@@ -50,7 +50,11 @@ impl Snapshot {
 /// A captured stack, innermost frame first.
 pub struct Trace {
     frames: [u64; STACK_FRAMES],
+    /// Where each return address lay: words from the first; `u32::MAX` if that is not known.
+    slots: [u32; STACK_FRAMES],
     depth: usize,
+    /// Where the first return address lies.
+    caller: usize,
     /// There were more frames.
     pub cut: bool,
     /// Unwinding ended before the stack did.
@@ -58,9 +62,10 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// A stack with no frames.
-    pub fn new() -> Trace {
-        Trace { frames: [0; STACK_FRAMES], depth: 0, cut: false, broken: false }
+    /// A stack with no frames, whose first return address lies there.
+    pub fn new(caller: usize) -> Trace {
+        let (frames, slots) = ([0; STACK_FRAMES], [u32::MAX; STACK_FRAMES]);
+        Trace { frames, slots, depth: 0, caller, cut: false, broken: false }
     }
 
     /// Return addresses.
@@ -68,7 +73,19 @@ impl Trace {
         &self.frames[..self.depth]
     }
 
-    fn push(&mut self, frame: u64) {
+    /// Where all return addresses but the first lay, in words from that; none if that is not
+    /// known of each, or the stack is not whole.
+    pub fn slots(&self) -> Option<&[u32]> {
+        let slots = self.slots.get(1..self.depth)?;
+        (!self.broken && !slots.contains(&u32::MAX)).then_some(slots)
+    }
+
+    /// Adds a frame, whose return address lay there.
+    fn push(&mut self, frame: u64, slot: u64) {
+        let from_first = slot.wrapping_sub(self.caller as u64);
+        if from_first.is_multiple_of(8) {
+            self.slots[self.depth] = u32::try_from(from_first / 8).unwrap_or(u32::MAX);
+        }
         self.frames[self.depth] = frame;
         self.depth += 1;
     }
@@ -140,7 +157,7 @@ pub fn trace(
     let walked = cache.and_then(|cache| walk(recorder, from, ret as u64, cache, trace));
     trace.broken = walked.is_none();
     if trace.depth == 0 {
-        trace.push(ret as u64);
+        trace.push(ret as u64, trace.caller as u64);
     }
 }
 
@@ -180,7 +197,8 @@ fn walk(
                 trace.cut = true;
                 return Some(());
             }
-            trace.push(pc);
+            // The caller's stack ends where its return address was.
+            trace.push(pc, regs.sp().wrapping_sub(8));
         } else if step == OWN_FRAMES {
             return None;
         }

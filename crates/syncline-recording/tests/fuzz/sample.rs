@@ -152,7 +152,7 @@ fn header() -> Header {
         state: PROCESS_EXITED,
         pid: 42,
         parent: 1,
-        hold_sample_period: 64,
+        sample_period: 64,
         file_size: SIZE as u64,
         modules: region::<ModuleRecord>(MODULES_AT, MODULES),
         threads: region::<ThreadRecord>(THREADS_AT, THREADS),

@@ -1,12 +1,16 @@
-//! Address space of our own, from which lines are cut. Nothing goes back to it; what is freed is
-//! kept for the next ([`Cells`](super::Cells)).
+//! Memory of our own, from which lines are cut. Nothing goes back to it; what is freed is kept for the
+//! next ([`Cells`](super::Cells)).
 //!
-//! Lines of queue nodes can't be done without once a lock is in use; so some are kept for them, which
-//! are usable from the start. Where nothing may be mapped at all, those are static.
+//! It is mapped chunk by chunk, as it is needed: a program may limit its address space, and has all of
+//! it but that. A line is known by a number of 25 bits, the chunk's and the line's in the chunk:
 //!
-//! It is set aside whole, so that a line is known by a number of 32 bits, and made usable piece by
-//! piece: pages that may not be touched cost nothing, also where all memory is locked in or no
-//! more may be promised than there is.
+//! ```text
+//!   number -> line     the table of chunks says where the chunk is
+//!   line -> number     chunks lie at multiples of their size, and the last line of each has its number
+//! ```
+//!
+//! Queue nodes can't be done without once a lock is in use. So the first chunk is a part of the library,
+//! and is kept for them: it is there where nothing may be mapped.
 
 use core::cell::UnsafeCell;
 use core::ptr::{NonNull, null_mut};
@@ -19,152 +23,147 @@ use syncline_interpose::preserving_errno;
 /// Two lines of the processor, since it fetches them in pairs.
 pub const LINE: usize = 128;
 
-/// Address space set aside; where limits forbid so much, a half, and so on.
-const MOST: usize = 4 << 30;
-const LEAST: usize = 4 << 20;
-/// How much is made usable at a time.
-const PIECE: usize = 256 << 10;
-/// What is kept for queue nodes, at the start.
-const KEPT: usize = PIECE / 2;
+/// Bytes of a chunk.
+const CHUNK: usize = 256 << 10;
+/// Lines of a chunk, with the one that has its number.
+const LINES: usize = CHUNK / LINE;
+/// As many chunks as numbers of 25 bits can tell apart.
+const CHUNKS: usize = (1 << 25) / LINES;
 
-/// What there is if nothing may be mapped.
+/// Lines of the first chunk, which has no number in it. Line 0 is never cut, since 0 is no number.
+const KEPT: usize = LINES / 2;
+
 #[repr(C, align(4096))]
-struct Static(UnsafeCell<[u8; KEPT]>);
+struct First(UnsafeCell<[[u8; LINE]; KEPT]>);
 
-// SAFETY: it is memory, whose parts are given out once each.
-unsafe impl Sync for Static {}
+// SAFETY: it is memory, whose lines are given out once each.
+unsafe impl Sync for First {}
 
-static LAST: Static = Static(UnsafeCell::new([0; KEPT]));
+static FIRST: First = First(UnsafeCell::new([[0; LINE]; KEPT]));
 
-static BASE: AtomicPtr<u8> = AtomicPtr::new(null_mut());
-static SIZE: AtomicUsize = AtomicUsize::new(0);
-/// Bytes that were given out, with those that are kept.
-static USED: AtomicUsize = AtomicUsize::new(KEPT);
-/// Of those that are kept, bytes that were given out.
-static KEPT_USED: AtomicUsize = AtomicUsize::new(0);
-/// Bytes that may be touched.
-static USABLE: AtomicUsize = AtomicUsize::new(KEPT);
+static TABLE: [AtomicPtr<u8>; CHUNKS] = {
+    let mut table = [const { AtomicPtr::new(null_mut()) }; CHUNKS];
+    table[0] = AtomicPtr::new(FIRST.0.get().cast());
+    table
+};
 
-/// Sets it aside, while that is surely allowed.
+/// The number of the next line, if the chunk has so many more.
+static NEXT: AtomicUsize = AtomicUsize::new(LINES);
+/// The same for the first chunk.
+static NEXT_KEPT: AtomicUsize = AtomicUsize::new(1);
+
+/// Maps the first of the chunks that are mapped, while that is surely allowed.
 pub(super) fn prepare() {
-    base();
+    // Where it isn't, `cut` says so.
+    let _ = chunk(1);
 }
 
 /// One of the lines that are kept for queue nodes, as [`cut`] would give it.
 #[cold]
 pub(super) fn cut_kept() -> Option<NonNull<u8>> {
-    // Relaxed, both: parts need only differ.
-    let start = KEPT_USED.fetch_add(LINE, Relaxed);
-    if start + LINE > KEPT {
-        KEPT_USED.fetch_sub(LINE, Relaxed);
+    // Relaxed, both: lines need only differ.
+    let next = NEXT_KEPT.fetch_add(1, Relaxed);
+    if next >= KEPT {
+        NEXT_KEPT.fetch_sub(1, Relaxed);
         return None;
     }
-    // SAFETY: within the memory.
-    NonNull::new(unsafe { base().add(start) })
+    Some(at(next as u32))
 }
 
 /// Some lines that nobody had before, all zero; none if there are no more.
 #[cold]
 pub(super) fn cut(lines: usize) -> Option<NonNull<u8>> {
-    let base = base();
-    let bytes = lines * LINE;
-    // Relaxed: parts need only differ.
-    let start = USED.fetch_add(bytes, Relaxed);
-    let size = size();
-    if start.checked_add(bytes)? > size {
-        USED.fetch_sub(bytes, Relaxed);
-        return None;
-    }
-    // Acquire: pairs with the AcqRel below; the pages up to there are usable.
-    while USABLE.load(Acquire) < start + bytes {
-        let usable = USABLE.load(Acquire);
-        let more = PIECE.min(size - usable);
-        // Several may do this at once, to the same pages and with the same outcome.
-        // SAFETY: the pages are ours.
-        let allowed = preserving_errno(|| unsafe {
-            libc::mprotect(base.add(usable).cast(), more, libc::PROT_READ | libc::PROT_WRITE)
-        });
-        if allowed != 0 {
-            return None;
+    // Relaxed, here and below: lines need only differ.
+    let mut next = NEXT.load(Relaxed);
+    loop {
+        let fits = next % LINES + lines < LINES;
+        let start = if fits { next } else { next.next_multiple_of(LINES) };
+        // Before the lines are taken: what can't be mapped now can be later.
+        chunk(start / LINES)?;
+        match NEXT.compare_exchange_weak(next, start + lines, Relaxed, Relaxed) {
+            Ok(_) => return Some(at(start as u32)),
+            Err(now) => next = now,
         }
-        // Who fails was overtaken by somebody who did the same.
-        let _ = USABLE.compare_exchange(usable, usable + more, AcqRel, Relaxed);
     }
-    // SAFETY: within the mapping.
-    NonNull::new(unsafe { base.add(start) })
 }
 
-/// The line of a number, which counts from 1.
+/// The line of a number.
 #[inline]
 pub(super) fn at(number: u32) -> NonNull<u8> {
-    // Acquire: pairs with the AcqRel in `base`.
-    let base = BASE.load(Acquire);
-    // SAFETY: whoever knows a number has it from `number`, so the line is there.
-    unsafe { NonNull::new_unchecked(base.add((number as usize - 1) * LINE)) }
+    let number = number as usize;
+    // The remainder changes nothing, and spares a check. Acquire: pairs with the AcqRel in `chunk`.
+    let chunk = TABLE[number / LINES % CHUNKS].load(Acquire);
+    // SAFETY: whoever knows a number has it from `number` or `cut`, so its chunk is there.
+    unsafe { NonNull::new_unchecked(chunk.add(number % LINES * LINE)) }
 }
 
-/// The number of a line.
+/// The number of a line, not 0, below 2^25.
 #[inline]
 pub(super) fn number(line: NonNull<u8>) -> u32 {
-    // Relaxed: who has a line has seen the base.
-    ((line.addr().get() - BASE.load(Relaxed).addr()) / LINE + 1) as u32
+    let kept = line.addr().get().wrapping_sub(FIRST.0.get().addr());
+    if kept < KEPT * LINE {
+        return (kept / LINE) as u32;
+    }
+    let within = line.addr().get() % CHUNK;
+    // SAFETY: the line is in a chunk from `map`, whose last line `chunk` wrote before anybody saw it.
+    let chunk = unsafe { *label(line.as_ptr().sub(within)) };
+    chunk * LINES as u32 + (within / LINE) as u32
 }
 
-fn base() -> *mut u8 {
+/// Where a chunk has its number.
+fn label(chunk: *mut u8) -> *mut u32 {
+    chunk.wrapping_add(CHUNK - LINE).cast()
+}
+
+/// Where a chunk is; it is mapped if it isn't yet.
+fn chunk(number: usize) -> Option<*mut u8> {
+    let place = TABLE.get(number)?;
     // Acquire: pairs with the AcqRel below.
-    let base = BASE.load(Acquire);
-    if !base.is_null() {
-        return base;
+    let there = place.load(Acquire);
+    if !there.is_null() {
+        return Some(there);
     }
-    let (fresh, size) = reserve().unwrap_or((LAST.0.get().cast(), KEPT));
-    match BASE.compare_exchange(null_mut(), fresh, AcqRel, Acquire) {
-        Ok(_) => {
-            // Relaxed: it goes with nothing else.
-            SIZE.store(size, Relaxed);
-            fresh
-        }
+    let fresh = map()?;
+    // SAFETY: it is ours, and nobody else has seen it.
+    unsafe { label(fresh).write(number as u32) };
+    match place.compare_exchange(null_mut(), fresh, AcqRel, Acquire) {
+        Ok(_) => Some(fresh),
         Err(theirs) => {
-            if size != KEPT {
-                // SAFETY: nobody else has seen this mapping.
-                preserving_errno(|| unsafe { libc::munmap(fresh.cast(), size) });
-            }
-            theirs
+            // SAFETY: nobody else has seen it.
+            unsafe { unmap(fresh, CHUNK) };
+            Some(theirs)
         }
     }
 }
 
-/// The size, which whoever has set the base is about to store.
-fn size() -> usize {
-    loop {
-        // Relaxed: see `base`.
-        let size = SIZE.load(Relaxed);
-        if size != 0 {
-            return size;
-        }
-        core::hint::spin_loop();
+/// A chunk, all zero, at a multiple of its size: the last one in twice as much memory. The kernel maps
+/// downwards, so the next one is below it, and both are one mapping to the kernel.
+fn map() -> Option<*mut u8> {
+    const TWICE: usize = 2 * CHUNK;
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new mapping at an address of the kernel's choice touches nobody's memory.
+    let all = preserving_errno(|| unsafe { libc::mmap(null_mut(), TWICE, access, flags, -1, 0) });
+    if all == libc::MAP_FAILED {
+        return None;
     }
+    let all = all.cast::<u8>();
+    let before = CHUNK - all.addr() % CHUNK;
+    let chunk = all.wrapping_add(before);
+    // SAFETY: both are parts of the mapping, which nobody else has seen.
+    unsafe {
+        unmap(all, before);
+        unmap(chunk.wrapping_add(CHUNK), CHUNK - before);
+    }
+    Some(chunk)
 }
 
-fn reserve() -> Option<(*mut u8, usize)> {
-    let mut size = MOST;
-    while size >= LEAST {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new mapping at an address of the kernel's choice touches nobody's memory.
-        let mapped = preserving_errno(|| unsafe {
-            libc::mmap(null_mut(), size, libc::PROT_NONE, flags, -1, 0)
-        });
-        if mapped != libc::MAP_FAILED {
-            // SAFETY: it is ours.
-            let usable = preserving_errno(|| unsafe {
-                libc::mprotect(mapped, KEPT, libc::PROT_READ | libc::PROT_WRITE)
-            });
-            if usable == 0 {
-                return Some((mapped.cast(), size));
-            }
-            // SAFETY: nobody else has seen this mapping.
-            preserving_errno(|| unsafe { libc::munmap(mapped, size) });
-        }
-        size /= 2;
+/// # Safety
+///
+/// The memory is ours, and nobody uses it any more.
+unsafe fn unmap(start: *mut u8, bytes: usize) {
+    if bytes > 0 {
+        // SAFETY: our caller's promise.
+        preserving_errno(|| unsafe { libc::munmap(start.cast(), bytes) });
     }
-    None
 }

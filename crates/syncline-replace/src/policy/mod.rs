@@ -15,7 +15,8 @@ mod rules;
 
 use core::sync::atomic::{AtomicPtr, AtomicU16, Ordering::Relaxed};
 
-use place::Position;
+use syncline_interpose::{Position, learn_program, position};
+
 use rules::{Rule, What};
 
 use crate::choice::{self, Table};
@@ -101,7 +102,8 @@ pub fn start(text: &'static [u8]) -> &'static mutex::Ops {
         }
     }
     policy.rules = rules::read(text);
-    place::learn_program();
+    // SAFETY: the one thread that starts does this, before the policy is there to be asked for.
+    unsafe { learn_program() };
     POLICY.store(rules::keep(policy), Relaxed);
     let first = MUTEXES[usize::from(first())].get();
     // SAFETY: it is kept for ever.
@@ -116,7 +118,7 @@ pub fn decide(kind: u8, object: usize, moment: Moment) -> u16 {
     let Some(policy) = (unsafe { POLICY.load(Relaxed).as_ref() }) else { return LEFT };
     let suits = |rule: &&Rule| policy.suits[usize::from(rule.number)] & kind != 0;
     let of = |what: What| policy.rules.iter().filter(move |rule| rule.what == what).filter(suits);
-    let position = place::position(object);
+    let position = position(object);
     if let Some(rule) = of(What::Object).find(|rule| rule.covers(&position)) {
         return rule.number;
     }
@@ -156,7 +158,7 @@ fn by_site<'a>(policy: &Policy, rules: impl Iterator<Item = &'a Rule> + Clone) -
 fn is_wrapper(policy: &Policy, call: &Position) -> bool {
     policy.rules.iter().any(|rule| match rule.what {
         What::Wrapper => rule.covers(&Some(*call)),
-        What::WrapperLibrary => call.module.starts_with(rule.module),
+        What::WrapperLibrary => call.module.starts_with(rule.libraries),
         _ => false,
     })
 }

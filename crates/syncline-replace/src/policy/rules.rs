@@ -17,9 +17,7 @@
 use core::mem::{align_of, size_of};
 use core::ptr::null_mut;
 
-use syncline_interpose::{fail, preserving_errno};
-
-use super::place::Position;
+use syncline_interpose::{Position, Span, fail, number, preserving_errno};
 
 /// What a rule speaks of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,17 +38,18 @@ pub struct Rule {
     pub what: What,
     /// The lock's number.
     pub number: u16,
-    from: u64,
-    to: u64,
-    pub module: &'static [u8],
+    span: Option<Span>,
+    /// How the names of libraries start, where it speaks of these.
+    pub libraries: &'static [u8],
 }
 
 impl Rule {
     /// Whether a place is among its own.
     pub fn covers(&self, position: &Option<Position>) -> bool {
-        position.as_ref().is_some_and(|at| {
-            (self.from..self.to).contains(&at.address) && at.module == self.module
-        })
+        match (&self.span, position) {
+            (Some(span), Some(at)) => span.covers(at),
+            _ => false,
+        }
     }
 }
 
@@ -87,7 +86,7 @@ fn entries(text: &'static [u8]) -> impl Iterator<Item = &'static [u8]> {
 fn rule(entry: &'static [u8]) -> Option<Rule> {
     let (&letter, rest) = entry.split_first()?;
     let rest = rest.strip_prefix(b" ")?;
-    let mut rule = Rule { what: What::Any, number: 0, from: 0, to: 0, module: b"" };
+    let mut rule = Rule { what: What::Any, number: 0, span: None, libraries: b"" };
     let what = match letter {
         b'o' => What::Object,
         b'c' => What::Created,
@@ -102,29 +101,19 @@ fn rule(entry: &'static [u8]) -> Option<Rule> {
     rule.what = what;
     let mut rest = rest;
     if !matches!(what, What::Wrapper | What::WrapperLibrary) {
-        rule.number = u16::try_from(word(&mut rest)?).ok()?;
+        rule.number = u16::try_from(number(&mut rest)?).ok()?;
         if usize::from(rule.number) >= super::NUMBERS {
             return None;
         }
     }
     match what {
         What::Object | What::Created | What::Acquired | What::Wrapper => {
-            rule.from = word(&mut rest)?;
-            rule.to = word(&mut rest)?;
-            rule.module = rest;
+            rule.span = Some(Span::read(rest)?);
         }
-        What::WrapperLibrary => rule.module = rest,
+        What::WrapperLibrary => rule.libraries = rest,
         What::Static | What::Dynamic | What::Any => {}
     }
     Some(rule)
-}
-
-/// The next word, a number in hexadecimal.
-fn word(rest: &mut &'static [u8]) -> Option<u64> {
-    let end = rest.iter().position(|&b| b == b' ').unwrap_or(rest.len());
-    let (digits, after) = rest.split_at(end);
-    *rest = after.strip_prefix(b" ").unwrap_or(after);
-    u64::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()
 }
 
 /// Ends the program: a policy that can't be read is none.

@@ -4,7 +4,7 @@ use core::ffi::c_int;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use core::time::Duration;
 
-use libc::{EBUSY, EDEADLK, EINVAL, ETIMEDOUT, clockid_t, timespec};
+use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ETIMEDOUT, clockid_t, timespec};
 use syncline::lock::{CompactRw, TrySharedLock};
 use syncline::wait::Park;
 
@@ -213,9 +213,8 @@ unsafe fn share<L: Suited>(lock: *const Rwlock) -> c_int {
             return EDEADLK;
         }
         shown.outwait_stranded();
-        lock.acquire_shared(&());
+        if lock.acquire_shared_if_counted(&()) { 0 } else { EAGAIN }
     }
-    0
 }
 
 unsafe fn try_share<L: Suited>(lock: *const Rwlock) -> c_int {

@@ -199,6 +199,19 @@ pub unsafe trait TrySharedLock: RawSharedLock + TryLock {
     ///
     /// As for [`RawSharedLock::acquire_shared`], if it succeeds; otherwise the node is free.
     unsafe fn try_acquire_shared(&self, node: &Self::SharedNode) -> bool;
+
+    /// As [`RawSharedLock::acquire_shared`], but false at once where that panics since more readers share
+    /// the lock than it can count. A lock that counts to 2^28 or more may panic here as well.
+    ///
+    /// # Safety
+    ///
+    /// As for [`RawSharedLock::acquire_shared`], if it succeeds; otherwise the node is free.
+    #[inline]
+    unsafe fn acquire_shared_if_counted(&self, node: &Self::SharedNode) -> bool {
+        // SAFETY: our caller's promise.
+        unsafe { self.acquire_shared(node) };
+        true
+    }
 }
 
 /// A shared lock whose waiters can give up.

@@ -207,6 +207,18 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         }
     }
 
+    /// Shares the lock; false if there are too many readers to count.
+    #[inline]
+    fn share(&self) -> bool {
+        // Untried, since a look at a line that was just written costs more than an exchange in
+        // vain. Acquire: as in `enter`.
+        if self.word.exchange(0, READER, Acquire).is_err() && self.enter().is_err() {
+            return self.contend_shared(None);
+        }
+        true
+    }
+
+    /// False if it is too late, or there are too many readers to count.
     #[cold]
     fn contend_shared(&self, deadline: Option<Duration>) -> bool {
         loop {
@@ -218,7 +230,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
             }
             match self.enter() {
                 Ok(()) => return true,
-                Err(word) => assert!(word < ALL_READERS, "too many readers to count"),
+                Err(word) if word >= ALL_READERS => return false,
+                Err(_) => {}
             }
         }
     }
@@ -281,11 +294,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for CompactRw<W, M> {
     /// If 524,287 readers are inside.
     #[inline]
     unsafe fn acquire_shared(&self, (): &()) {
-        // Untried, since a look at a line that was just written costs more than an exchange in
-        // vain. Acquire: as in `enter`.
-        if self.word.exchange(0, READER, Acquire).is_err() && self.enter().is_err() {
-            self.contend_shared(None);
-        }
+        assert!(self.share(), "too many readers to count");
     }
 
     #[inline]
@@ -321,6 +330,11 @@ unsafe impl<W: Wait, M: Memory> TrySharedLock for CompactRw<W, M> {
     #[inline]
     unsafe fn try_acquire_shared(&self, (): &()) -> bool {
         self.enter().is_ok()
+    }
+
+    #[inline]
+    unsafe fn acquire_shared_if_counted(&self, (): &()) -> bool {
+        self.share()
     }
 }
 
@@ -406,7 +420,8 @@ mod tests {
             lock.acquire_shared(&());
             assert!(!lock.try_acquire_shared(&()));
             assert!(catch_unwind(|| lock.acquire_shared(&())).is_err());
-            assert!(catch_unwind(|| lock.acquire_shared_until(&(), Duration::MAX)).is_err());
+            assert!(!lock.acquire_shared_until(&(), Duration::MAX));
+            assert!(!lock.acquire_shared_if_counted(&()));
             assert_eq!(lock.word.load(Relaxed), ALL_READERS);
             lock.release_shared(&());
         }

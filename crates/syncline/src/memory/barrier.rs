@@ -91,8 +91,10 @@ mod linux {
     fn leave() {
         STATE.store(LEAVING, SeqCst);
         let time = libc::timespec { tv_sec: 0, tv_nsec: ALL_STORED };
+        let rest = ptr::null_mut::<libc::timespec>();
+        // The call itself: libc's function is a cancellation point, at which a thread may not end here.
         // SAFETY: the time is valid, and what would be left of it is not asked for.
-        unsafe { libc::nanosleep(&raw const time, ptr::null_mut()) };
+        unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, rest) };
         STATE.store(FENCES, SeqCst);
     }
 

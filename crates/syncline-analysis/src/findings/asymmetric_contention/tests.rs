@@ -105,3 +105,21 @@ fn an_even_spread_would_have_so_many_meetings_fewer() {
     let Remedy::SplitLock { parts, .. } = found(&buckets(&of, 100e-6))[0].remedy else { panic!() };
     assert!((9.9..=10.0).contains(&parts), "{parts}: one of ten locks had nearly all");
 }
+
+/// The same as in a table's buckets, of objects that one constructor made for owners of all sorts.
+#[test]
+fn locks_that_are_made_at_one_line_for_many_purposes_are_no_kind() {
+    let mut of: Vec<(u64, f64)> = (3..60).map(|n| (n * 10, 0.009)).collect();
+    of.push((8_586, 0.136));
+    let mut drawn = buckets(&of, 100e-6);
+    let mut random = fastrand::Rng::with_seed(1);
+    for lock in &mut drawn.locks {
+        lock.address = 0x10_0000 + 16 * random.u64(..0x1_0000);
+    }
+    assert!(found(&drawn).is_empty());
+    // Some buckets of a table are never used.
+    for (number, lock) in drawn.locks.iter_mut().enumerate() {
+        lock.address = 0x10_0000 + 48 * (3 * number + random.usize(..3)) as u64;
+    }
+    assert_eq!(found(&drawn).len(), 1);
+}

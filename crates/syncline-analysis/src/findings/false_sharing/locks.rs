@@ -56,12 +56,19 @@ struct Group {
     fetches: f64,
 }
 
+/// Calls from which on an estimate of them tells which threads make them: some fifty samples.
+const WELL_SAMPLED: u64 = 6_400;
+
 /// How often the line of these locks was fetched and would not have been, had each lock had
 /// one of its own.
 fn needless_fetches(process: &Process, locks: &[usize]) -> f64 {
     let mut all: BTreeMap<usize, u64> = BTreeMap::new();
     let mut alone = 0.0;
-    for &lock in locks {
+    // Of a lock with few samples it is not known which threads use it.
+    let known = |&&lock: &&usize| {
+        !process.locks[lock].sampled || process.locks[lock].figures.calls >= WELL_SAMPLED
+    };
+    for &lock in locks.iter().filter(known) {
         let threads = &process.locks[lock].threads;
         alone += fetches(threads.iter().map(|&(_, calls)| calls));
         for &(thread, calls) in threads {

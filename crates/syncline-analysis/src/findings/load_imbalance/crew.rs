@@ -21,8 +21,9 @@ pub struct Crew {
     pub threads: Vec<usize>,
     /// Work of each of them, in seconds.
     pub work: Vec<f64>,
-    /// Whether that is the time they did not wait: what they sleep is in it, and what they wait for
-    /// a processor where the kernel doesn't say that.
+    /// Whether that is the time they did not wait, since the processor time is not known of all, as of
+    /// threads that never end, or little of it is: what they sleep is in it, and what they wait for a
+    /// processor where the kernel doesn't say that.
     pub inexact: bool,
     /// Seconds of each of them that it did not wait.
     pub active: Vec<f64>,
@@ -68,10 +69,14 @@ pub fn crews(process: &Process) -> Vec<Crew> {
         groups.entry((function.as_str(), created)).or_default().push(place);
     }
     let thread = |place: usize| &process.threads[place];
-    let of_groups = || groups.values().flatten().map(|&place| thread(place));
-    let known = of_groups().all(|thread| thread.cpu.is_some());
-    let on_cpu: f64 = of_groups().filter_map(|thread| thread.cpu).sum();
-    let by_cpu = known && on_cpu >= ON_CPU * of_groups().map(Thread::worked).sum::<f64>();
+    let known = |threads: &[usize]| threads.iter().all(|&t| thread(t).cpu.is_some());
+    let by_cpu = |threads: &[usize]| {
+        let threads = || threads.iter().map(|&t| thread(t));
+        let on_cpu: f64 = threads().filter_map(|thread| thread.cpu).sum();
+        on_cpu >= ON_CPU * threads().map(Thread::worked).sum::<f64>()
+    };
+    let all: Vec<usize> = groups.values().flatten().copied().collect();
+    let all_by_cpu = known(&all) && by_cpu(&all);
     let mut crews = Vec::new();
     for ((function, _), threads) in &groups {
         let ends = threads.iter().map(|&t| thread(t).started + thread(t).seconds);
@@ -84,6 +89,9 @@ pub fn crews(process: &Process) -> Vec<Crew> {
             continue;
         }
         let active: Vec<f64> = threads.iter().map(|&t| thread(t).active()).collect();
+        // What is not known of others, such as servers that never end, says nothing of these.
+        let known = known(threads);
+        let by_cpu = all_by_cpu || known && by_cpu(threads);
         let work = |&t: &usize| match thread(t).cpu {
             Some(cpu) if by_cpu => cpu,
             _ => thread(t).worked(),
@@ -91,7 +99,7 @@ pub fn crews(process: &Process) -> Vec<Crew> {
         crews.push(Crew {
             start_function: (*function).to_owned(),
             work: threads.iter().map(work).collect(),
-            inexact: known && !by_cpu,
+            inexact: !by_cpu,
             active,
             lived: last_end - starts().fold(f64::INFINITY, f64::min),
             threads: threads.clone(),

@@ -83,13 +83,17 @@ mod tests {
     use syncline_recording::{Op, Primitive};
 
     use crate::findings::load_imbalance::find;
-    use crate::findings::testing::{Use, process};
+    use crate::findings::testing::{Drawn, Use, process};
     use crate::model::Finding;
     use crate::options::Thresholds;
 
     /// Threads that work for so many of ten seconds each, on so many processors, and wait at
     /// a barrier for the rest.
     fn threads(work: &[f64], processors: usize) -> Vec<Finding> {
+        find(&drawn(work, processors), &Thresholds::default())
+    }
+
+    fn drawn(work: &[f64], processors: usize) -> Drawn {
         let mut drawn = process(10.0, processors);
         drawn.waited(0, Primitive::Thread, 10.0);
         let first = drawn.threads("index_files", work.len(), 10.0);
@@ -98,9 +102,23 @@ mod tests {
         drawn.uses(barrier, site, Use { calls: 100, waits: 100, waited: 1.0, ..Use::default() });
         for (number, work) in work.iter().enumerate() {
             drawn.waited(first + number, Primitive::Barrier, 10.0 - work);
+            drawn.threads[first + number].cpu = Some(*work);
             drawn.locks[barrier].threads.push((first + number, 100));
         }
-        find(&drawn, &Thresholds::default())
+        drawn
+    }
+
+    /// What threads do that neither wait nor are on a processor is no work; nor is what is not known.
+    #[test]
+    fn sleep_is_no_work_whatever_is_not_known_of_others() {
+        let mut slept = drawn(&[9.5, 3.0, 2.0, 1.0], 4);
+        let first = slept.threads.len() - 4;
+        slept.threads[first..].iter_mut().for_each(|thread| thread.cpu = Some(0.5));
+        slept.threads("answer", 1, 10.0);
+        assert!(find(&slept, &Thresholds::default()).is_empty());
+        let mut unknown = drawn(&[9.5, 3.0, 2.0, 1.0], 4);
+        unknown.threads[first].cpu = None;
+        assert!(find(&unknown, &Thresholds::default()).is_empty());
     }
 
     #[test]

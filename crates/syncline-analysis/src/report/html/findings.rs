@@ -8,7 +8,7 @@ use super::stacks;
 use crate::model::{
     Blocking, Category, Evidence, Finding, Gain, Method, OpenQuestion, Process, Unit,
 };
-use crate::report::{name, words};
+use crate::report::{name, whatif, words};
 use syncline_page::Escaped;
 
 /// A predicted gain below this is told as none to speak of.
@@ -86,6 +86,10 @@ fn one(process: &Process, finding: &Finding, id: &str, rows: &str) -> String {
     let _ = writeln!(html, "<p class=\"advice\">{}</p>", Escaped(&finding.advice));
     if let Some(open) = &finding.open_question {
         html += &question(open);
+    }
+    for experiment in process.whatif(&finding.place) {
+        let text = whatif::sentence(experiment);
+        let _ = writeln!(html, "<p class=\"advice\">By experiment: {}</p>", Escaped(&text));
     }
     let frame = finding.sites.first().and_then(|&site| process.sites.get(site)?.frame);
     if let Some(frame) = frame.and_then(|frame| process.frames.get(frame)) {

@@ -7,6 +7,7 @@ use super::{Style, heading, more, paragraph};
 use crate::model::{Evidence, Finding, Process, Unit};
 use crate::report::name;
 use crate::report::number::{count, duration, grouped, percent, rate};
+use crate::report::whatif;
 
 /// Findings that are shown: what fits one screen.
 const FINDINGS: usize = 5;
@@ -35,7 +36,7 @@ pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::R
         if number > 0 {
             writeln!(out)?;
         }
-        one(number + 1, finding, out, style)?;
+        one(number + 1, process, finding, out, style)?;
     }
     more(large.len().saturating_sub(FINDINGS), "finding", out, style)?;
     if small.is_empty() {
@@ -69,6 +70,7 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
         let text = format!("{}, at {place}. {}", one.what, one.why);
         let start = format!("  {:>6}  ", percent(one.share));
         paragraph(&start, &printable(&text), out, style)?;
+        by_experiment(process, &one.place, out, style)?;
     }
     more(others.len().saturating_sub(FINDINGS), "thing that takes time", out, style)?;
     if let Some(open) = others.iter().find_map(|one| one.open_question.as_ref()) {
@@ -87,7 +89,13 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
     more(idle.len().saturating_sub(IDLE), "place", out, style)
 }
 
-fn one(number: usize, finding: &Finding, out: &mut impl Write, style: &Style) -> io::Result<()> {
+fn one(
+    number: usize,
+    process: &Process,
+    finding: &Finding,
+    out: &mut impl Write,
+    style: &Style,
+) -> io::Result<()> {
     let gain = gain(finding);
     let room = style.width() - 5 - gain.chars().count() - 2;
     let title = shorten(&printable(&finding.title), room);
@@ -105,6 +113,20 @@ fn one(number: usize, finding: &Finding, out: &mut impl Write, style: &Style) ->
     if let Some(open) = &finding.open_question {
         let text = format!("{} `{}` tells.", open.question, open.command);
         paragraph("     ?  ", &printable(&text), out, style)?;
+    }
+    by_experiment(process, &finding.place, out, style)
+}
+
+/// What slowing the place down has shown.
+fn by_experiment(
+    process: &Process,
+    place: &str,
+    out: &mut impl Write,
+    style: &Style,
+) -> io::Result<()> {
+    for experiment in process.whatif(place) {
+        let text = printable(&whatif::sentence(experiment));
+        paragraph("     whatif: ", &text, out, style)?;
     }
     Ok(())
 }

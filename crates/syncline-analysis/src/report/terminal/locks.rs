@@ -43,7 +43,8 @@ pub fn sites(process: &Process, out: &mut impl Write, style: &Style) -> io::Resu
     let row = |site: &&Site| {
         let mut place = format!("{}  {}", name::site(process, site), site.op.label());
         if site.locks > 1 {
-            place += &format!(", {} locks", grouped(site.locks as u64));
+            let more = if site.sampled { " or more" } else { "" };
+            place += &format!(", {} locks{more}", grouped(site.locks as u64));
         }
         costs(&site.figures, site.quadrant, &place)
     };

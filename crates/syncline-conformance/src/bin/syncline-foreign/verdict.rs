@@ -1,9 +1,10 @@
 //! Whether a program ends under Syncline as it does natively.
 //!
 //! Compared are how it ends and, if it is the same in all native runs, the lines of its standard
-//! output. A difference is repeated, in turns with native runs: what is different each time is a rule, what
-//! is not is chance, and chance is told only if the program, natively, shows none in more runs
-//! than before. A program that does is unstable, and says nothing.
+//! output. A difference is repeated, in turns with native runs: what ends differently each time is a rule,
+//! what does not is chance, and chance is told only if the program, natively, shows none in more runs
+//! than before. A program that does is unstable, and says nothing. So it is with what is printed: a
+//! program that prints one of two things may print the same one in a few native runs.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use crate::ways::Way;
 const FIRST: usize = 2;
 /// Runs in a way, if the first one differs.
 const REPEATS: usize = 3;
-/// Native runs more, if not all of these differ.
+/// Native runs more, if not all of these end differently.
 const MORE: usize = 6;
 
 /// About one program in one way.
@@ -72,7 +73,7 @@ fn judge<'a>(
             native.more(1, run);
             continue;
         }
-        if different < REPEATS {
+        if outcomes.iter().any(|outcome| !native.ends_differently(outcome)) {
             native.more(MORE, run);
         }
         let Some(shown) = outcomes.iter().find(|outcome| native.differs(outcome)) else {
@@ -116,7 +117,11 @@ impl Native {
     fn differs(&self, outcome: &Outcome) -> bool {
         let first = &self.runs[0];
         let prints_the_same = self.runs.iter().all(|run| run.output == first.output);
-        outcome.end != first.end || prints_the_same && outcome.output != first.output
+        self.ends_differently(outcome) || prints_the_same && outcome.output != first.output
+    }
+
+    fn ends_differently(&self, outcome: &Outcome) -> bool {
+        outcome.end != self.runs[0].end
     }
 
     fn difference(&self, shown: &Outcome, outcomes: &[Outcome]) -> Difference {
@@ -204,5 +209,7 @@ mod tests {
         assert_eq!(verdict(&[(0, "a"), (0, "b")], &[(0, "c")]), Verdict::Same);
         let late = [(0, "a"), (0, "a"), (0, "b")];
         assert_eq!(verdict(&late, &[(0, "c")]), Verdict::Same);
+        let later = [(0, "a"), (0, "a"), (0, "a"), (0, "a"), (0, "b")];
+        assert_eq!(verdict(&later, &[(0, "b")]), Verdict::Same);
     }
 }

@@ -46,6 +46,7 @@ pub fn empty(arguments: &[&str]) -> Process {
         stuck: vec![],
         findings: vec![],
         remaining: vec![],
+        whatif: vec![],
         locks: vec![],
         sites: vec![],
         blocking: vec![],
@@ -108,6 +109,7 @@ pub fn lock(
         held: 0.0,
     };
     Lock {
+        sampled: false,
         address,
         primitive,
         kind: Kind::of(primitive),

@@ -155,6 +155,7 @@ fn site(
 ) -> Site {
     Site {
         op,
+        sampled: false,
         kind: Kind::Lock,
         place: format!("place {place}"),
         frame: Some(place),

@@ -1,0 +1,107 @@
+//! What slowing a place down has shown: `syncline whatif`.
+
+use serde::{Deserialize, Serialize};
+
+/// What was delayed at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delayed {
+    /// Critical sections, inside.
+    Section,
+    /// Tries that were refused.
+    Try,
+    /// The ends of waits for an event.
+    Wait,
+    /// The calls that acquire, before they do.
+    Call,
+}
+
+/// Whether the run follows in a straight line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// No bend can be seen.
+    Straight,
+    /// It gets steeper: delays make themselves felt more and more.
+    BendsUp,
+    /// It gets flatter.
+    BendsDown,
+}
+
+/// A median and the interval of the true one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Range {
+    /// The median.
+    pub median: f64,
+    /// Where the interval begins.
+    pub low: f64,
+    /// Where it ends.
+    pub high: f64,
+}
+
+/// Runs with a delay of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Delay {
+    /// The delay, in nanoseconds.
+    pub nanoseconds: f64,
+    /// What all delays together are of the run.
+    pub added: f64,
+    /// What the run took longer, of its time without delays: the median.
+    pub longer: f64,
+}
+
+/// How the run follows the delays.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Follows {
+    /// Of what is added at the place, the share by which the run takes longer: 1 if all of it
+    /// arrives, 0 if none. Near no delay it is also the share that arrives of what is saved there.
+    pub arrives: Range,
+    /// Whether it is the same for all sizes.
+    pub shape: Shape,
+    /// How far the curve lies above its tangent at the longest delay, as a share of the run.
+    pub bend: Range,
+}
+
+/// What slowing a place down has shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WhatIf {
+    /// The place, as [`super::Finding::place`] or [`super::Remaining::place`], or as it was asked for.
+    pub place: String,
+    /// The calls that were delayed, as the program was told of them.
+    pub calls: Vec<String>,
+    /// What was delayed there.
+    pub delayed: Delayed,
+    /// How often it came in a run without delays.
+    pub times: f64,
+    /// Seconds of a run without delays.
+    pub seconds: f64,
+    /// What each size brought.
+    pub sizes: Vec<Delay>,
+    /// Rounds of runs that it rests on.
+    pub rounds: usize,
+    /// How the run follows; none if there were too few rounds, or if runs with delays failed.
+    pub follows: Option<Follows>,
+    /// Why runs with delays failed.
+    pub failed: Option<String>,
+    /// Nanoseconds that a section takes, if it was sections that were delayed and a recording says.
+    pub section_nanoseconds: Option<f64>,
+    /// By which share the run would be shorter at most if sections took no time.
+    pub saves_at_most: Option<Range>,
+    /// What the report predicts of the finding, as a share of the run.
+    pub predicted: Option<f64>,
+}
+
+impl WhatIf {
+    /// Nanoseconds that the run takes longer for each that is added everywhere at the place.
+    pub fn slope(&self) -> Option<Range> {
+        let Range { median, low, high } = self.follows?.arrives;
+        let times = self.times;
+        Some(Range { median: median * times, low: low * times, high: high * times })
+    }
+
+    /// The share of the run that all sections together take, of all threads; above 1 where several
+    /// threads are in sections at a time.
+    pub fn share_of_sections(&self) -> Option<f64> {
+        Some(self.section_nanoseconds? * 1e-9 * self.times / self.seconds)
+    }
+}

@@ -1,0 +1,92 @@
+//! The outcome as JSON: what `--json` prints, and what lies in the recording's folder for reports.
+//! `docs/whatif.md` describes it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use syncline_analysis::Analysis;
+use syncline_analysis::model::WhatIf;
+
+/// The name and version of the format. The number changes when a field is removed, or changes its
+/// meaning; new fields may come at any time.
+const SCHEMA: &str = "syncline-whatif/1";
+/// In a recording's folder.
+const FILE: &str = "whatif.json";
+
+/// What was measured.
+#[derive(Serialize, Deserialize)]
+pub struct Document {
+    schema: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The file of the process whose places they are.
+    pub executable: String,
+    /// Each place with what came out.
+    pub places: Vec<WhatIf>,
+}
+
+impl Document {
+    /// One of these places.
+    pub fn new(command: Vec<String>, executable: String, places: Vec<WhatIf>) -> Document {
+        Document { schema: SCHEMA.to_owned(), command, executable, places }
+    }
+
+    /// Leaves it in the recording's folder. What lies there already stays, unless it is of the same
+    /// places. Returns where it is; none if the recording is a single file.
+    pub fn save(&self, recording: &Path) -> io::Result<Option<PathBuf>> {
+        if !recording.is_dir() {
+            return Ok(None);
+        }
+        let before = Document::of(recording).ok().flatten().map_or(Vec::new(), |old| old.places);
+        let is_new = |old: &WhatIf| {
+            self.places.iter().any(|new| new.place == old.place && new.delayed == old.delayed)
+        };
+        let kept = before.into_iter().filter(|old| !is_new(old));
+        let places = self.places.iter().cloned().chain(kept).collect();
+        let all = Document::new(self.command.clone(), self.executable.clone(), places);
+        let path = recording.join(FILE);
+        let mut whole = tempfile::NamedTempFile::new_in(recording)?;
+        serde_json::to_writer_pretty(&mut whole, &all)?;
+        whole.persist(&path)?;
+        Ok(Some(path))
+    }
+
+    /// The one in a recording's folder, if there is one.
+    ///
+    /// # Errors
+    /// If it can't be read, or has another format.
+    pub fn of(recording: &Path) -> io::Result<Option<Document>> {
+        let text = match fs::read_to_string(recording.join(FILE)) {
+            Ok(text) => text,
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let document: Document = serde_json::from_str(&text)?;
+        match document.schema == SCHEMA {
+            true => Ok(Some(document)),
+            false => Err(io::Error::new(io::ErrorKind::InvalidData, "another format")),
+        }
+    }
+}
+
+/// Gives the processes of a recording what `syncline whatif` has left in its folder.
+///
+/// # Errors
+/// As [`Document::of`].
+pub fn add_to(analysis: &mut Analysis, recording: &Path) -> io::Result<()> {
+    let Some(document) = Document::of(recording)? else { return Ok(()) };
+    let same = analysis.processes.iter_mut().find(|p| p.executable == document.executable);
+    if let Some(process) = same {
+        process.whatif = document.places;
+    }
+    Ok(())
+}

@@ -1,0 +1,235 @@
+// Places of which is known how much they matter.
+//
+//   slowed locks     two threads share a lock, and one of them is always in a section, SECTIONS in
+//                    all. Meanwhile a third takes its own lock, and is done long before.
+//   slowed deep      the same, behind two functions that lock for their callers
+//   slowed try       a thread polls a lock with tries, for as long as another one holds it
+//   slowed wait      two threads hand a turn to each other, TURNS times: each wait's end matters
+//   slowed barrier   two threads meet TURNS times, both of them at the same time
+//   slowed fails     ends with status 3 if anything is delayed
+//
+// It prints how long it would have taken on a machine that is idle. Each thread has a clock of its
+// own, that goes on with its processor time and by what it would have slept. Whoever releases a lock
+// or wakes others leaves the time there, and the next one goes on from then. So other work on the
+// machine changes nothing: what a thread waits for a processor is not on its clock.
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SECTIONS = 400, TURNS = 200 };
+
+// What is slept by the clocks, for each that is slept: so delays, which are made to measure for the
+// real run, are small beside it.
+enum { SLOWER = 20 };
+
+struct lock {
+    pthread_mutex_t mutex;
+    double time;
+};
+
+static struct lock shared = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+static struct lock apart = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static pthread_barrier_t meeting;
+static int turn;
+static double arrived[2];
+
+// The calling thread's clock, in nanoseconds, and its processor time when it was read.
+static __thread double clock_now, processor;
+
+static double later(double one, double other) { return one > other ? one : other; }
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    double read = time.tv_sec * 1e9 + time.tv_nsec;
+    clock_now += read - processor;
+    processor = read;
+    return clock_now;
+}
+
+static void nap(long microseconds, int times)
+{
+    struct timespec time = { 0, microseconds * 1000 };
+    nanosleep(&time, NULL);
+    clock_now += microseconds * 1000.0 * times;
+}
+
+// The lock is held: from when the last holder has left it, and what has been spent in it since.
+static void took(struct lock *lock, double before)
+{
+    double spent = now() - before;
+    clock_now = later(before, lock->time) + spent;
+}
+
+static void leaves(struct lock *lock) { lock->time = now(); }
+
+static void *in_turn(void *end)
+{
+    for (int i = 0; i < SECTIONS / 2; i++) {
+        double before = now();
+        pthread_mutex_lock(&shared.mutex); // shared
+        took(&shared, before);
+        nap(100, SLOWER);
+        leaves(&shared);
+        pthread_mutex_unlock(&shared.mutex);
+    }
+    *(double *)end = now();
+    return NULL;
+}
+
+static void *alone(void *end)
+{
+    for (int i = 0; i < SECTIONS / 4; i++) {
+        double before = now();
+        pthread_mutex_lock(&apart.mutex); // apart
+        took(&apart, before);
+        nap(10, 1);
+        leaves(&apart);
+        pthread_mutex_unlock(&apart.mutex);
+    }
+    *(double *)end = now();
+    return NULL;
+}
+
+__attribute__((noinline)) static int inner(struct lock *lock)
+{
+    volatile char room[40];
+    room[0] = 1;
+    return pthread_mutex_lock(&lock->mutex) + 1 - room[0];
+}
+
+__attribute__((noinline)) static int outer(struct lock *lock)
+{
+    volatile char room[200];
+    room[0] = 0;
+    return inner(lock) + room[0];
+}
+
+__attribute__((noinline)) static void leave(struct lock *lock)
+{
+    pthread_mutex_unlock(&lock->mutex);
+}
+
+static void *deep_in_turn(void *end)
+{
+    for (int i = 0; i < SECTIONS / 2; i++) {
+        double before = now();
+        outer(&shared); // deep shared
+        took(&shared, before);
+        nap(100, SLOWER);
+        leaves(&shared);
+        leave(&shared);
+    }
+    *(double *)end = now();
+    return NULL;
+}
+
+static void *deep_alone(void *end)
+{
+    for (int i = 0; i < SECTIONS / 4; i++) {
+        double before = now();
+        outer(&apart); // deep apart
+        took(&apart, before);
+        nap(10, 1);
+        leaves(&apart);
+        leave(&apart);
+    }
+    *(double *)end = now();
+    return NULL;
+}
+
+static void *holder(void *end)
+{
+    pthread_mutex_lock(&shared.mutex);
+    pthread_barrier_wait(&meeting);
+    nap(50000, SLOWER);
+    leaves(&shared);
+    pthread_mutex_unlock(&shared.mutex);
+    *(double *)end = now();
+    return NULL;
+}
+
+static void *poller(void *end)
+{
+    pthread_barrier_wait(&meeting);
+    while (pthread_mutex_trylock(&shared.mutex) != 0) // polled
+        nap(100, 1);
+    pthread_mutex_unlock(&shared.mutex);
+    *(double *)end = later(now(), shared.time);
+    return NULL;
+}
+
+static void *player(void *end)
+{
+    int mine = *(double *)end != 0;
+    pthread_mutex_lock(&shared.mutex);
+    for (int i = 0; i < TURNS / 2; i++) {
+        double before = now();
+        while (turn % 2 != mine)
+            pthread_cond_wait(&changed, &shared.mutex); // turn
+        took(&shared, before);
+        nap(100, SLOWER);
+        turn++;
+        leaves(&shared);
+        pthread_cond_signal(&changed);
+    }
+    pthread_mutex_unlock(&shared.mutex);
+    *(double *)end = now();
+    return NULL;
+}
+
+static void *meets(void *end)
+{
+    int mine = *(double *)end != 0;
+    for (int i = 0; i < TURNS; i++) {
+        nap(100, SLOWER);
+        double before = arrived[mine] = now();
+        pthread_barrier_wait(&meeting); // meeting
+        double spent = now() - before;
+        clock_now = later(arrived[0], arrived[1]) + spent;
+        pthread_barrier_wait(&meeting);
+    }
+    *(double *)end = now();
+    return NULL;
+}
+
+static void run(void *(*first)(void *), void *(*second)(void *), void *(*third)(void *))
+{
+    pthread_t threads[3];
+    double ends[3] = { 0, 1, 2 };
+    int count = third != NULL ? 3 : 2;
+    pthread_barrier_init(&meeting, NULL, 2);
+    pthread_create(&threads[0], NULL, first, &ends[0]);
+    pthread_create(&threads[1], NULL, second, &ends[1]);
+    if (third != NULL)
+        pthread_create(&threads[2], NULL, third, &ends[2]);
+    double end = 0;
+    for (int i = 0; i < count; i++) {
+        pthread_join(threads[i], NULL);
+        end = later(end, ends[i]);
+    }
+    printf("took %.0f ns\n", end);
+}
+
+int main(int count, char **arguments)
+{
+    const char *what = count > 1 ? arguments[1] : "locks";
+    const char *delay = getenv("SYNCLINE_DELAY");
+    if (strcmp(what, "fails") == 0 && delay != NULL && strncmp(delay, "0 ", 2) != 0)
+        return 3;
+    if (strcmp(what, "try") == 0)
+        run(holder, poller, NULL);
+    else if (strcmp(what, "wait") == 0)
+        run(player, player, NULL);
+    else if (strcmp(what, "barrier") == 0)
+        run(meets, meets, NULL);
+    else if (strcmp(what, "deep") == 0)
+        run(deep_in_turn, deep_in_turn, deep_alone);
+    else
+        run(in_turn, in_turn, alone);
+    return 0;
+}

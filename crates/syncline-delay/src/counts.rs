@@ -1,0 +1,96 @@
+//! How often each place was passed, in a file that the command reads.
+//!
+//! ```text
+//!   line 0      word 0: lines that were given out;  word 1: processes that have the library
+//!   line 1..    of one thread each: for each place, from 1, its sections, refused tries, waits;
+//!               word 15: ticks that passed in delays
+//! ```
+//!
+//! A line has 16 words of 64 bits. The file is mapped and shared, so that it has all counts of a
+//! process that is killed, and of all processes of several runs. Threads beyond the last line share
+//! that one.
+
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
+
+use libc::{MAP_FAILED, MAP_SHARED, O_CLOEXEC, O_RDWR, PROT_READ, PROT_WRITE};
+
+use crate::options::{self, Kind};
+use crate::places::Place;
+use crate::tls::{line, set_line};
+
+/// What is counted at each place.
+const KINDS: usize = 3;
+/// As many threads have a line of their own. The command makes the file as large.
+const LINES: usize = 4096;
+
+#[repr(C, align(128))]
+struct Line([AtomicU64; 16]);
+
+/// The file's first line; null if there is no file.
+static FILE: AtomicPtr<Line> = AtomicPtr::new(null_mut());
+
+/// Maps the file.
+pub fn start() {
+    let Some(path) = options::counts() else { return };
+    // SAFETY: a path of the environment; a new mapping at an address of the kernel's choice, of a
+    // file that the command has made large enough.
+    unsafe {
+        let file = libc::open(path.as_ptr(), O_RDWR | O_CLOEXEC);
+        if file < 0 {
+            return;
+        }
+        let size = (1 + LINES) * size_of::<Line>();
+        let mapped = libc::mmap(null_mut(), size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        libc::close(file);
+        if mapped != MAP_FAILED {
+            let first = mapped.cast::<Line>();
+            (*first).0[1].fetch_add(1, Relaxed);
+            FILE.store(first, Relaxed);
+        }
+    }
+}
+
+/// Where ticks are added up.
+const PASSED: usize = 15;
+
+/// Counts one of these at a place.
+#[inline(always)]
+pub fn count(place: Place, kind: Kind) {
+    add(place.index() * KINDS + kind as usize, 1);
+}
+
+/// So many ticks have passed in a delay.
+#[inline(always)]
+pub fn passed(ticks: u64) {
+    add(PASSED, ticks);
+}
+
+#[inline(always)]
+fn add(word: usize, number: u64) {
+    let at = match line() {
+        0 => new_line(),
+        at => at as *const Line,
+    };
+    // SAFETY: a line of the file, which is mapped for ever; null if there is none.
+    if let Some(line) = unsafe { at.as_ref() } {
+        // A child of `fork` goes on with the line of the thread that has forked, and threads may be
+        // more than lines: so an atomic addition. Relaxed: the counts are read when all has ended.
+        line.0[word].fetch_add(number, Relaxed);
+    }
+}
+
+#[cold]
+fn new_line() -> *const Line {
+    let first = FILE.load(Relaxed);
+    if first.is_null() {
+        return first;
+    }
+    // SAFETY: the file has so many lines.
+    let line = unsafe {
+        let number = (*first).0[0].fetch_add(1, Relaxed) as usize;
+        first.add(1 + number.min(LINES - 1))
+    };
+    set_line(line.addr());
+    line
+}

@@ -1,0 +1,83 @@
+//! The delay: processor time, by the time-stamp counter.
+//!
+//! A thread that loses its processor meanwhile, or whose processor loses its machine, sees the
+//! counter jump. Jumps are not counted, so the delay is the time that the thread spins and not the
+//! time that passes. That time is added up beside it: on a machine with other work it is longer, as
+//! is everything else that the thread does.
+
+use core::arch::x86_64::_rdtsc;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::counts;
+use crate::options::{self, Kind};
+use crate::places::Place;
+
+/// Two readings that lie further apart than this many ticks, 5 to 10 µs, are a jump.
+const JUMP: u64 = 20_000;
+
+/// The place and kind that are delayed, as [`key`] has them; 0 is none.
+static DELAYED: AtomicU64 = AtomicU64::new(0);
+/// For how long.
+static TICKS: AtomicU64 = AtomicU64::new(0);
+
+/// A place, which begins at 1, and a kind.
+fn key(place: u64, kind: u64) -> u64 {
+    place << 8 | kind
+}
+
+/// Reads what is asked for.
+pub fn start() {
+    let Some((place, kind, ticks)) = options::delay() else { return };
+    if place != 0 && ticks != 0 {
+        // Relaxed, all of them: a delay that begins a moment later is none the worse.
+        TICKS.store(ticks.saturating_sub(overhead()).max(1), Relaxed);
+        DELAYED.store(key(place, kind), Relaxed);
+    }
+}
+
+/// Delays the calling thread if this is what is delayed.
+#[inline(always)]
+pub fn at(place: Place, kind: Kind) {
+    if DELAYED.load(Relaxed) == key(place.number(), kind as u64) {
+        counts::passed(spend(TICKS.load(Relaxed)));
+    }
+}
+
+/// Spins for so many ticks, and [`overhead`] more. Returns how many have passed.
+#[inline(never)]
+fn spend(ticks: u64) -> u64 {
+    let mut left = ticks;
+    let first = now();
+    let mut last = first;
+    loop {
+        let read = now();
+        let step = read.wrapping_sub(last);
+        last = read;
+        if step < JUMP {
+            match left.checked_sub(step) {
+                None | Some(0) => return last.wrapping_sub(first),
+                Some(less) => left = less,
+            }
+        }
+    }
+}
+
+/// Ticks that a delay takes beyond what it was told: of several the least, since an interruption
+/// adds to it.
+fn overhead() -> u64 {
+    const TRIES: usize = 64;
+    const TICKS: u64 = 500;
+    let one = || {
+        let before = now();
+        let empty = now().wrapping_sub(before);
+        let before = now();
+        spend(TICKS);
+        now().wrapping_sub(before).saturating_sub(TICKS + empty)
+    };
+    (0..TRIES).map(|_| one()).min().unwrap_or(0)
+}
+
+fn now() -> u64 {
+    // SAFETY: every x86-64 processor has the instruction, and it only reads.
+    unsafe { _rdtsc() }
+}

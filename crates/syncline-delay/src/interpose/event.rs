@@ -1,0 +1,14 @@
+//! Barriers and semaphores. To pass a semaphore is a wait that has ended, whether anybody was in the
+//! way or not; to try one is what it is for a lock.
+
+use core::ffi::{c_int, c_void};
+
+use libc::{clockid_t, timespec};
+
+super::passed! {
+    wait: fn pthread_barrier_wait(barrier: *mut c_void);
+    wait: fn sem_wait(semaphore: *mut c_void);
+    wait: fn sem_timedwait(semaphore: *mut c_void, until: *const timespec);
+    wait: fn sem_clockwait(semaphore: *mut c_void, clock: clockid_t, until: *const timespec);
+    attempt: fn sem_trywait(semaphore: *mut c_void);
+}

@@ -1,0 +1,85 @@
+//! The C library's functions that acquire a lock or wait.
+
+mod c11;
+mod cond;
+mod event;
+mod mutex;
+mod rwlock;
+mod spin;
+
+use core::ffi::c_int;
+
+use libc::EOWNERDEAD;
+
+use crate::options::Kind;
+use crate::places::{self, Caller};
+use crate::{counts, delay};
+
+/// Acquires a lock by a call that may wait, and spends the section's delay while it is held.
+///
+/// The caller is looked up before, since that may take the loader's lock, which nobody may do who
+/// holds one of the program's.
+#[inline(always)]
+fn acquire(caller: Caller, block: impl FnOnce() -> c_int) -> c_int {
+    let Some(place) = places::of(caller) else { return block() };
+    delay::at(place, Kind::Call);
+    let result = block();
+    if is_acquired(result) {
+        counts::count(place, Kind::Section);
+        delay::at(place, Kind::Section);
+    }
+    result
+}
+
+/// Tries to acquire a lock. A try that is refused takes its delay.
+#[inline(always)]
+fn attempt(caller: Caller, attempt: impl FnOnce() -> c_int) -> c_int {
+    let Some(place) = places::of(caller) else { return attempt() };
+    delay::at(place, Kind::Call);
+    let result = attempt();
+    let kind = if is_acquired(result) { Kind::Section } else { Kind::Try };
+    counts::count(place, kind);
+    delay::at(place, kind);
+    result
+}
+
+/// Waits for an event, and delays the wait's end.
+#[inline(always)]
+fn wait(caller: Caller, wait: impl FnOnce() -> c_int) -> c_int {
+    let Some(place) = places::of(caller) else { return wait() };
+    let result = wait();
+    counts::count(place, Kind::Wait);
+    delay::at(place, Kind::Wait);
+    result
+}
+
+/// Whether the lock is held now: also if its owner has died with it.
+fn is_acquired(result: c_int) -> bool {
+    result == 0 || result == EOWNERDEAD
+}
+
+/// `passed! { HOW: fn NAME(args) = VERSION; }` interposes functions that are passed on in this way.
+macro_rules! passed {
+    ($($how:ident: fn $name:ident($($arg:ident: $type:ty),*) $(= $version:literal)?;)*) => {
+        syncline_interpose::entry! { $(fn $name($($arg: $type),*) -> c_int;)* }
+
+        mod real {
+            use super::*;
+            syncline_interpose::real! { $(fn $name($($arg: $type),*) -> c_int $(= $version)?;)* }
+        }
+
+        mod imp {
+            use super::*;
+            $(
+                pub unsafe extern "C-unwind" fn $name(
+                    $($arg: $type,)*
+                    caller: crate::places::Caller,
+                ) -> c_int {
+                    // SAFETY: the program's own call.
+                    crate::interpose::$how(caller, || unsafe { real::$name($($arg),*) })
+                }
+            )*
+        }
+    };
+}
+use passed;

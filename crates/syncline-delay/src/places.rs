@@ -1,0 +1,264 @@
+//! Which place a call comes from: the innermost caller that is no wrapper of locks, if it is one of
+//! those that were named.
+//!
+//! The places come as entries that end in `;`, as `syncline-policy` writes them:
+//!
+//! ```text
+//!   a N FROM TO MODULE     a call from there is at place N, in hexadecimal, from 1
+//!   w FROM TO MODULE       a call from there is a wrapper's, and its caller is the place
+//!   l START                so is any from libraries whose names start with this
+//! ```
+//!
+//! Addresses are those of the module's file, in hexadecimal; a call's is that of its last byte.
+//!
+//! **Return addresses are looked up once.** What one means is kept in a table without locks, so that a
+//! call costs a look at one entry. For a return address into a wrapper the table has how far above it
+//! on the stack the wrapper's own return address lies, which is the same for all calls from there,
+//! unless the function makes room on its stack as it goes. So what is found there counts only if it is
+//! a return address that the unwinder has met as well; otherwise the unwinder is asked.
+
+use core::ffi::CStr;
+use core::num::NonZeroU8;
+use core::ptr::null_mut;
+use core::sync::atomic::{
+    AtomicPtr, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
+
+use syncline_interpose::{Span, learn_program, number, position, preserving_errno};
+
+use crate::options;
+use crate::tls::{looking, set_looking};
+use crate::unwind::return_address_above;
+
+/// The place on the stack where the return address of the program's call lies.
+pub type Caller = *const usize;
+
+/// Counters have room for so many places.
+const MOST: u64 = 5;
+/// Wrappers that may stand above each other.
+const DEPTH: usize = 16;
+
+/// A place that was named.
+#[derive(Clone, Copy)]
+pub struct Place(NonZeroU8);
+
+impl Place {
+    /// From 1.
+    #[inline(always)]
+    pub fn number(self) -> u64 {
+        self.0.get().into()
+    }
+
+    /// From 0.
+    #[inline(always)]
+    pub fn index(self) -> usize {
+        usize::from(self.0.get()) - 1
+    }
+}
+
+/// What a return address means.
+#[derive(Clone, Copy)]
+enum Meaning {
+    Other,
+    Place(Place),
+    /// The next return address lies so many bytes further up.
+    Wrapper(usize),
+}
+
+impl Meaning {
+    fn to_bits(self) -> u64 {
+        match self {
+            Meaning::Other => 1,
+            Meaning::Place(place) => 2 | place.number() << 2,
+            Meaning::Wrapper(above) => 3 | (above as u64) << 2,
+        }
+    }
+
+    #[inline(always)]
+    fn of_bits(bits: u64) -> Option<Meaning> {
+        match bits & 3 {
+            1 => Some(Meaning::Other),
+            2 => NonZeroU8::new((bits >> 2) as u8).map(|number| Meaning::Place(Place(number))),
+            3 => Some(Meaning::Wrapper((bits >> 2) as usize)),
+            _ => None,
+        }
+    }
+}
+
+/// The place of a call; none before [`start`].
+#[inline(always)]
+pub fn of(caller: Caller) -> Option<Place> {
+    // Acquire: pairs with the Release in `start`, so that who looks sees the entries.
+    if TEXT.load(Acquire).is_null() {
+        return None;
+    }
+    // SAFETY: `entry!` passes where the return address lies.
+    match known(unsafe { *caller }) {
+        Some(Meaning::Other) => None,
+        Some(Meaning::Place(place)) => Some(place),
+        _ => through_wrappers(caller),
+    }
+}
+
+fn through_wrappers(caller: Caller) -> Option<Place> {
+    let mut at = caller;
+    for _ in 0..DEPTH {
+        // SAFETY: it lies on the calling thread's stack: what the program called with, or what
+        // was found above it.
+        let address = unsafe { *at };
+        match known(address).or_else(|| learn(at, address))? {
+            Meaning::Other => return None,
+            Meaning::Place(place) => return Some(place),
+            Meaning::Wrapper(above) => {
+                let next = at.wrapping_byte_add(above);
+                // SAFETY: as above; a wrapper's frame lies below that of its caller.
+                let is_known = known(unsafe { *next }).is_some();
+                at = if is_known { next } else { above_exactly(at)? };
+            }
+        }
+    }
+    None
+}
+
+/// Asks the unwinder where the next return address is.
+#[cold]
+fn above_exactly(at: Caller) -> Option<Caller> {
+    aside(|| return_address_above(at))
+}
+
+/// Finds out what a return address means, and keeps that.
+#[cold]
+fn learn(at: Caller, address: usize) -> Option<Meaning> {
+    aside(|| {
+        let meaning = match named(address.wrapping_sub(1)) {
+            Named::Place(place) => Meaning::Place(place),
+            Named::Wrapper => match return_address_above(at) {
+                Some(next) => Meaning::Wrapper(next.addr() - at.addr()),
+                None => Meaning::Other,
+            },
+            Named::Other => Meaning::Other,
+        };
+        keep(address, meaning);
+        Some(meaning)
+    })
+}
+
+/// Runs what may itself use a lock, whose call then has no place.
+fn aside<R>(action: impl FnOnce() -> Option<R>) -> Option<R> {
+    if looking() != 0 {
+        return None;
+    }
+    set_looking(1);
+    let result = preserving_errno(action);
+    set_looking(0);
+    result
+}
+
+// --- what is known ---------------------------------------------------------------------------
+
+const ENTRIES: usize = 1 << 13;
+/// Entries that one address may be in.
+const PROBES: usize = 16;
+
+struct Entry {
+    address: AtomicUsize,
+    /// Of a [`Meaning`]; 0 until it is there.
+    meaning: AtomicU64,
+}
+
+static KNOWN: [Entry; ENTRIES] =
+    [const { Entry { address: AtomicUsize::new(0), meaning: AtomicU64::new(0) } }; ENTRIES];
+
+#[inline(always)]
+fn entries(address: usize) -> impl Iterator<Item = &'static Entry> {
+    let first = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - 13);
+    (0..PROBES).map(move |step| &KNOWN[(first as usize + step) % ENTRIES])
+}
+
+#[inline(always)]
+fn known(address: usize) -> Option<Meaning> {
+    for entry in entries(address) {
+        // Relaxed: an entry never changes its address, and its meaning stands in one word.
+        match entry.address.load(Relaxed) {
+            found if found == address => return Meaning::of_bits(entry.meaning.load(Relaxed)),
+            0 => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Keeps it, if there is room.
+fn keep(address: usize, meaning: Meaning) {
+    for entry in entries(address) {
+        // Relaxed: as in `known`. Who comes second finds the same meaning.
+        let found = entry.address.compare_exchange(0, address, Relaxed, Relaxed);
+        if found.is_ok() || found == Err(address) {
+            entry.meaning.store(meaning.to_bits(), Relaxed);
+            return;
+        }
+    }
+}
+
+// --- what was named --------------------------------------------------------------------------
+
+enum Named {
+    Place(Place),
+    Wrapper,
+    Other,
+}
+
+/// The entries, ended by a zero byte; null before they are read.
+static TEXT: AtomicPtr<u8> = AtomicPtr::new(null_mut());
+
+/// Reads what was named.
+pub fn start() {
+    let text = options::places();
+    if text.is_empty() {
+        return;
+    }
+    // The environment's own text is one that programs write over.
+    // SAFETY: a new mapping, with room for a zero byte behind the text; and the process starts on one
+    // thread, which asks for no position before the store below.
+    unsafe {
+        learn_program();
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let kept = libc::mmap(null_mut(), text.len() + 1, access, flags, -1, 0);
+        if kept != libc::MAP_FAILED {
+            let kept = kept.cast::<u8>();
+            kept.copy_from_nonoverlapping(text.as_ptr(), text.len());
+            // Release: pairs with the Acquire in `of`.
+            TEXT.store(kept, Release);
+        }
+    }
+}
+
+/// What a call was named as.
+fn named(call: usize) -> Named {
+    let Some(at) = position(call) else { return Named::Other };
+    // SAFETY: kept for ever, and ended by a zero byte.
+    let text = unsafe { CStr::from_ptr(TEXT.load(Relaxed).cast()) }.to_bytes();
+    let mut found = Named::Other;
+    for entry in text.split(|&b| b == b';') {
+        let Some((&letter, mut rest)) = entry.split_first() else { continue };
+        rest = rest.strip_prefix(b" ").unwrap_or(rest);
+        let place = if letter == b'a' { number(&mut rest) } else { None };
+        let covers = match letter {
+            b'l' => at.module.starts_with(rest),
+            b'a' | b'w' => Span::read(rest).is_some_and(|span| span.covers(&at)),
+            _ => false,
+        };
+        if !covers {
+            continue;
+        }
+        match place.filter(|number| (1..=MOST).contains(number)) {
+            Some(number) => {
+                let number = NonZeroU8::new(number as u8);
+                return number.map_or(Named::Other, |number| Named::Place(Place(number)));
+            }
+            None => found = Named::Wrapper,
+        }
+    }
+    found
+}

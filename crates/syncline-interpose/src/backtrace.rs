@@ -1,0 +1,34 @@
+//! The calls that led here, by the compiler's own unwinder, which is in every process that a Rust
+//! library is in. It may take the loader's lock, and may allocate.
+
+use core::ffi::{c_int, c_void};
+
+unsafe extern "C-unwind" {
+    fn _Unwind_Backtrace(
+        each: extern "C-unwind" fn(*mut c_void, *mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+    fn _Unwind_GetCFA(context: *mut c_void) -> usize;
+}
+
+const GO_ON: c_int = 0;
+const END: c_int = 5;
+
+/// Goes through the frames of the calling thread, the innermost first, this library's own among them,
+/// while `each` says to go on. It gets where a frame goes on (a return address, but for the first), and
+/// the stack pointer that it has when its callee has returned.
+pub fn for_each_frame<F: FnMut(usize, usize) -> bool>(mut each: F) {
+    // SAFETY: `one` gets what it expects.
+    unsafe { _Unwind_Backtrace(one::<F>, (&raw mut each).cast()) };
+}
+
+extern "C-unwind" fn one<F: FnMut(usize, usize) -> bool>(
+    context: *mut c_void,
+    each: *mut c_void,
+) -> c_int {
+    // SAFETY: `for_each_frame` passes both on, and is waiting.
+    let (each, ip, cfa) =
+        unsafe { (&mut *each.cast::<F>(), _Unwind_GetIP(context), _Unwind_GetCFA(context)) };
+    if each(ip, cfa) { GO_ON } else { END }
+}
