@@ -52,6 +52,7 @@ const BY_INSPECTOR: &[(&str, &str)] = &[
     ("syscall", "makes a system call; the recorder stands in front of it, and passes it on"),
 ];
 const BY_REPLACER: &[(&str, &str)] = &[
+    ("_Unwind_GetCFA", "reads what the unwinder has worked out"),
     ("_pthread_cleanup_pop _pthread_cleanup_push pthread_setcanceltype", "of this thread only"),
     (
         "calloc posix_memalign memcmp sched_getaffinity sched_setaffinity",

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 
 use super::family::{PAIR, descending};
-use crate::model::{Finding, Kind, Process};
+use crate::model::{Finding, Kind, Process, Rule};
 
 /// Gains that differ by less are about the same: half of the predictions are off by no less
 /// (`docs/accuracy.md`).
@@ -25,10 +25,11 @@ pub fn most_first(process: &Process, findings: &mut [Finding]) {
 }
 
 /// Seconds of all threads that go to the locks of a finding's places: waits, refused tries, and the
-/// calls themselves. Threads that wait for an event may have nothing to do.
+/// calls themselves. Threads that wait for an event may have nothing to do, but for where the event is that a lock of the
+/// program's own is given back.
 fn at_stake(process: &Process, finding: &Finding) -> f64 {
     let sites = finding.sites.iter().map(|&site| &process.sites[site]);
-    let locks = sites.filter(|site| site.kind == Kind::Lock);
+    let locks = sites.filter(|site| site.kind == Kind::Lock || finding.rule == Rule::OwnLock);
     locks
         .map(|site| site.figures.waited + site.figures.spun + site.figures.calls as f64 * PAIR)
         .sum()

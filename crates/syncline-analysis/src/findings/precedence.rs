@@ -16,6 +16,7 @@ const ORDER: &[Rule] = &[
     Rule::PollingBarrier,
     Rule::PollingTry,
     Rule::ShortQueue,
+    Rule::OwnLock,
     Rule::FutileWakeUps,
     Rule::CondvarForTinyEvents,
     Rule::SleepingHolder,

@@ -211,6 +211,7 @@ impl Drawn {
         let (file, line) = at.rsplit_once(':').unwrap_or((at, ""));
         self.frames.push(Frame {
             function: function.to_owned(),
+            whole: None,
             file: (!file.is_empty()).then(|| file.to_owned()),
             line: line.parse().ok(),
             module: None,

@@ -88,7 +88,7 @@ pub fn wrappers(image: &Image) -> Vec<Range<u64>> {
     let found = image.all_functions().filter(|(_, size, name)| {
         *size > 0
             && speaks(name)
-            && is_wrapper(&Found { function: name.clone(), file: None, line: None })
+            && is_wrapper(&Found { function: name.clone(), whole: None, file: None, line: None })
     });
     let named = found.map(|(start, size, _)| start..start + size);
     let by_deed = held::look_everywhere(image).iter().cloned();
@@ -105,6 +105,7 @@ fn is_called(function: &str, name: &str) -> bool {
 fn is_wrapper(found: &Found) -> bool {
     let frame = Frame {
         function: found.function.clone(),
+        whole: None,
         file: found.file.clone(),
         line: found.line,
         module: None,

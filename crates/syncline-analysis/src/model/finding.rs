@@ -55,6 +55,8 @@ pub enum Rule {
     ManyTinySections,
     /// A queue that is full and empty by turns.
     ShortQueue,
+    /// A lock that the program made of a mutex and a condition, and that threads wait for.
+    OwnLock,
     /// What the lock protects is atomic already, or excluded already.
     AlreadyExclusive,
     /// The section touches nothing that others can reach.

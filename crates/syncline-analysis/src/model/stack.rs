@@ -28,6 +28,11 @@ pub struct Frame {
     /// The function, demangled; where its lines are not known `function+0x12`, and where
     /// it has no name `binary+0x1234`.
     pub function: String,
+    /// The function as a whole, where `function` says how far into it the place is: `push` of
+    /// `push+0x12`, and where it starts, `binary+0x1200` of `binary+0x1234`. Not part of the JSON
+    /// report.
+    #[serde(skip)]
+    pub whole: Option<String>,
     /// Path of the source file, if it is known.
     pub file: Option<String>,
     /// Line in that file, from 1.

@@ -14,6 +14,7 @@ use addr2line::Loader;
 
 use super::demangle::demangle;
 use super::files::{self, Unusable};
+use super::starts::Starts;
 use super::table::{Table, Tables};
 use crate::model::{Section, SymbolSource};
 
@@ -24,6 +25,7 @@ pub struct Image {
     binary: Option<PathBuf>,
     debug: Option<Loader>,
     tables: Tables,
+    starts: OnceCell<Starts>,
     /// What was found already, by address.
     found: RefCell<HashMap<u64, Rc<[Found]>>>,
     looked_up: Cell<usize>,
@@ -43,6 +45,8 @@ pub type Acquired = (u64, bool);
 pub struct Found {
     /// The function; with an offset if its lines are not known.
     pub function: String,
+    /// The same without the offset, if there is one.
+    pub whole: Option<String>,
     /// Path of the source file.
     pub file: Option<String>,
     /// Line in it.
@@ -89,6 +93,7 @@ impl Image {
             binary,
             debug,
             tables,
+            starts: OnceCell::new(),
             found: RefCell::default(),
             looked_up: Cell::new(0),
             sections: RefCell::default(),
@@ -126,8 +131,9 @@ impl Image {
         if !frames.is_empty() {
             return frames;
         }
-        let symbol = self.tables.functions.find(address).map(|(name, offset)| Found {
-            function: format!("{}+{offset:#x}", demangle(name)),
+        let symbol = self.function(address).map(|(name, offset)| Found {
+            function: format!("{name}+{offset:#x}"),
+            whole: Some(name),
             file: None,
             line: None,
         });
@@ -148,6 +154,12 @@ impl Image {
     /// is.
     pub fn function(&self, address: u64) -> Option<(String, u64)> {
         self.tables.functions.find(address).map(|(name, offset)| (demangle(name), offset))
+    }
+
+    /// Where the function at an address starts, also if it has no name.
+    pub fn start_of(&self, address: u64) -> Option<u64> {
+        let starts = || self.binary.as_deref().map(Starts::read).unwrap_or_default();
+        self.starts.get_or_init(starts).before(address)
     }
 
     /// All functions by the symbols: start, size and name.
@@ -178,6 +190,7 @@ impl Image {
             let function = function.or_else(|| name_at(&self.tables.functions, address))?;
             found.push(Found {
                 function,
+                whole: None,
                 file: location.and_then(|l| l.file).map(str::to_owned),
                 line: location.and_then(|l| l.line).filter(|&line| line != 0),
             });

@@ -9,6 +9,7 @@ pub mod files;
 pub mod image;
 pub mod library;
 pub mod place;
+mod starts;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -214,18 +215,21 @@ impl Symbols {
         // A call that does not return may be the last instruction of its function: the byte
         // before the return address is always in the call.
         let call = address.saturating_sub(1);
-        let unnamed = |function, module| Frame { function, file: None, line: None, module };
+        let unnamed =
+            |function, whole, module| Frame { function, whole, file: None, line: None, module };
         let Some(m) = self.module_of(call) else {
-            return vec![unnamed(format!("{call:#x}"), None)];
+            return vec![unnamed(format!("{call:#x}"), None, None)];
         };
         let at = call.wrapping_sub(self.modules[m].bias);
         let image = self.image_of(m);
         let found = image.frames(at);
         if found.is_empty() {
-            return vec![unnamed(format!("{}+{at:#x}", self.modules[m].name()), Some(m))];
+            let in_module = |at| format!("{}+{at:#x}", self.modules[m].name());
+            return vec![unnamed(in_module(at), image.start_of(at).map(in_module), Some(m))];
         }
         let frame = |f: &image::Found| Frame {
             function: f.function.clone(),
+            whole: f.whole.clone(),
             file: f.file.clone(),
             line: f.line,
             module: Some(m),

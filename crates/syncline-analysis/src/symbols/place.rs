@@ -122,6 +122,7 @@ mod tests {
     fn shown(stack: &[(&str, &str)]) -> Option<usize> {
         let frame = |&(function, file): &(&str, &str)| Frame {
             function: function.to_owned(),
+            whole: None,
             file: (!file.is_empty()).then(|| file.to_owned()),
             line: None,
             module: None,

@@ -141,6 +141,7 @@ mod tests {
         Rule::TooLongSection,
         Rule::ManyTinySections,
         Rule::ShortQueue,
+        Rule::OwnLock,
         Rule::AlreadyExclusive,
         Rule::LocalDataOnly,
         Rule::SerializedByOuter,

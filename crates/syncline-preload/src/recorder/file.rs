@@ -58,14 +58,14 @@ impl Mapped {
     /// Claims the next record of the modules; null if there is none left.
     pub fn new_module(&self) -> *mut ModuleRecord {
         // SAFETY: the header is mapped.
-        unsafe { self.claim(&raw mut (*self.header()).modules, &self.modules, 8 << 10).0.cast() }
+        unsafe { self.claim(&raw mut (*self.header()).modules, &self.modules).0.cast() }
     }
 
     /// Claims the next thread record, with its index; null if there is none left.
     pub fn new_thread(&self) -> (*mut ThreadRecord, u32) {
         // SAFETY: the header is mapped.
         let (record, index) =
-            unsafe { self.claim(&raw mut (*self.header()).threads, &self.threads, 4 << 10) };
+            unsafe { self.claim(&raw mut (*self.header()).threads, &self.threads) };
         (record.cast(), index)
     }
 
@@ -73,13 +73,13 @@ impl Mapped {
     pub fn new_stack(&self) -> (*mut StackRecord, u32) {
         // SAFETY: the header is mapped.
         let (record, number) =
-            unsafe { self.claim(&raw mut (*self.header()).stacks, &self.stacks, 16 << 10) };
+            unsafe { self.claim(&raw mut (*self.header()).stacks, &self.stacks) };
         (record.cast(), number)
     }
 
     /// # Safety
     /// `region` is one of the header's.
-    unsafe fn claim(&self, region: *mut Region, real: &Watermark, step: u64) -> (*mut u8, u32) {
+    unsafe fn claim(&self, region: *mut Region, real: &Watermark) -> (*mut u8, u32) {
         // SAFETY: `count` and `dropped` are only touched atomically, and the other fields
         // are not written any more.
         let (count, dropped, offset, size, capacity) = unsafe {
@@ -94,7 +94,7 @@ impl Mapped {
         let limit = (u64::from(capacity) * size).next_multiple_of(4096);
         let claimed = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| {
             let needed = (u64::from(n) + 1) * size;
-            let room = n < capacity && self.reach(real, offset, needed, limit, step);
+            let room = n < capacity && self.reach(real, offset, needed, limit);
             room.then_some(n + 1)
         });
         match claimed {
@@ -108,7 +108,6 @@ impl Mapped {
 
     /// Hands out pages of the arena, by their first unit; none if there is no room.
     pub fn new_pages(&self, bytes: u64) -> Option<u64> {
-        const STEP: u64 = 64 << 10;
         // SAFETY: `arena_used` is only touched atomically; the others stay as they are.
         let (used, capacity, offset) = unsafe {
             let h = self.header();
@@ -118,7 +117,7 @@ impl Mapped {
         let limit = capacity * UNIT;
         let claimed = used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
             let end = used + units;
-            let room = end <= capacity && self.reach(&self.arena, offset, end * UNIT, limit, STEP);
+            let room = end <= capacity && self.reach(&self.arena, offset, end * UNIT, limit);
             room.then_some(end)
         });
         if claimed.is_err() {
@@ -159,13 +158,13 @@ impl Mapped {
 
     /// Makes a region real up to `needed` bytes. A full file system is noted and not asked
     /// again.
-    fn reach(&self, real: &Watermark, offset: u64, needed: u64, limit: u64, step: u64) -> bool {
+    fn reach(&self, real: &Watermark, offset: u64, needed: u64, limit: u64) -> bool {
         // SAFETY: the header is mapped and real, and the word is only touched atomically.
         let disk_full = unsafe { AtomicU32::from_ptr(&raw mut (*self.header()).disk_full) };
         if disk_full.load(Ordering::Relaxed) != 0 && !real.has_reached(needed) {
             return false;
         }
-        let reached = real.reach(self.at(offset), needed, limit, step);
+        let reached = real.reach(self.at(offset), needed, limit);
         if !reached {
             disk_full.store(1, Ordering::Relaxed);
         }

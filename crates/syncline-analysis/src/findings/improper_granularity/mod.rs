@@ -3,6 +3,7 @@
 
 mod contended;
 mod many_tiny;
+mod own_lock;
 mod short_queue;
 
 use crate::model::{Finding, Process};
@@ -13,5 +14,6 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let mut findings = contended::find(process, thresholds);
     findings.extend(many_tiny::find(process, thresholds));
     findings.extend(short_queue::find(process, thresholds));
+    findings.extend(own_lock::find(process));
     findings
 }

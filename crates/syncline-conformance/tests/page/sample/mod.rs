@@ -62,7 +62,13 @@ pub fn empty(arguments: &[&str]) -> Process {
 
 /// A place in the source, of the first module.
 pub fn frame(function: &str, file: &str, line: u32) -> Frame {
-    Frame { function: function.into(), file: Some(file.into()), line: Some(line), module: Some(0) }
+    Frame {
+        function: function.into(),
+        whole: None,
+        file: Some(file.into()),
+        line: Some(line),
+        module: Some(0),
+    }
 }
 
 /// Figures with this waiting, contention and rate.
