@@ -13,6 +13,7 @@ mod heap;
 mod inspect_overhead;
 mod lab;
 mod locks;
+mod origin;
 mod process;
 mod programs;
 mod record_overhead;
@@ -158,6 +159,8 @@ fn main() -> ExitCode {
 fn fields() -> String {
     let of = |b: &Benchmark| format!("The last line of `{}`:\n{}", b.name, b.fields.trim_end());
     let mut texts: Vec<_> = BENCHMARKS.iter().map(of).collect();
+    let commit = "`commit`, of `git describe --always --dirty`, or null if ./x did not say it";
+    texts.insert(0, format!("Each last line also has {commit}."));
     texts.push(format!("The last line of `accuracy`:\n{}", accuracy::FIELDS.trim_end()));
     let fields = accuracy::programs::FIELDS.trim_end();
     texts.push(format!("The last line of `accuracy --programs DIR`:\n{fields}"));
@@ -178,7 +181,10 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Arguments { quick: true, .. } => Size::Quick,
         _ => Size::Full,
     };
-    println!("{}", last_line(&arguments, size)?);
+    let commit = origin::commit();
+    println!("{}", origin::sentence(commit.as_deref()));
+    let line = last_line(&arguments, size)?;
+    println!("{}", origin::with_commit(&line, commit.as_deref())?);
     Ok(())
 }
 

@@ -71,11 +71,13 @@ fn programs_that_a_user_describes_are_measured_and_peers_with_them() {
     }
 }
 
-/// The last line has these fields, each of them a number, and no others.
+/// The last line has these fields, each of them a number, the commit, and no others.
 fn require_fields(lines: &str, fields: &[&str]) {
     let last = lines.lines().last().expect("it prints something");
     let summary: Value = serde_json::from_str(last).expect(last);
-    assert_eq!(summary.as_object().map(|o| o.len()), Some(fields.len()), "{last}");
+    assert_eq!(summary.as_object().map(|o| o.len()), Some(fields.len() + 1), "{last}");
+    assert_eq!(summary["commit"], "abc-dirty", "{last}");
+    assert!(lines.starts_with("Commit abc, with changes"), "{lines}");
     for field in fields {
         assert!(summary[field].as_f64().is_some_and(f64::is_finite), "{field} in {last}");
     }
@@ -90,8 +92,11 @@ fn the_list_names_every_benchmark_tested_here() {
 }
 
 fn output_of(arguments: &[&str]) -> String {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_syncline-bench")).args(arguments).output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_syncline-bench"))
+        .args(arguments)
+        .env("SYNCLINE_COMMIT", "abc-dirty")
+        .output()
+        .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {errors}");
     String::from_utf8(output.stdout).unwrap()

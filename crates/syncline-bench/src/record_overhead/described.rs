@@ -16,6 +16,7 @@ use super::rounded;
 use crate::Size;
 use crate::compare::{Row, Side};
 use crate::lab::Lab;
+use crate::origin;
 use crate::programs::description::{self, Description};
 use crate::programs::{CPU, PEAK, WALL, Wrapper};
 use crate::recorder::Recorder;
@@ -47,6 +48,7 @@ pub const FIELDS: &str = "
 
 /// Runs all programs of a folder, prints their table as it grows, and returns the JSON line.
 pub fn run(folder: &Path, peers: &[Peer], size: Size) -> anyhow::Result<String> {
+    println!("{}\n", origin::recorder()?);
     let lab = Lab::new(size)?;
     let recorder = Recorder::find(&lab)?;
     let programs = description::all(folder)?;

@@ -31,6 +31,7 @@ use serde::Serialize;
 use crate::Size;
 use crate::compare::{self, Case, Row};
 use crate::lab::Lab;
+use crate::origin;
 use crate::programs::{self, Aims, Programs};
 use crate::recorder::Recorder;
 use crate::statistics::geometric_mean;
@@ -71,6 +72,7 @@ pub const FIELDS: &str = "
 ";
 
 pub fn run(size: Size) -> anyhow::Result<String> {
+    println!("{}\n", origin::recorder()?);
     let lab = Lab::new(size)?;
     let recorder = Recorder::find(&lab)?;
     let mut cases = pair::cases(&lab, &recorder)?;
