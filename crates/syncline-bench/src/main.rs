@@ -13,6 +13,7 @@ mod heap;
 mod inspect_overhead;
 mod lab;
 mod locks;
+mod origin;
 mod process;
 mod programs;
 mod record_overhead;
@@ -133,9 +134,13 @@ struct Arguments {
     /// Put the tables of `accuracy` into docs/accuracy.md
     #[arg(long)]
     markdown: bool,
-    /// `accuracy` of the real programs that this folder has, in place of workloads/
+    /// `accuracy` and `record-overhead` of the real programs that this folder describes, in place
+    /// of what they run else
     #[arg(long, value_name = "DIR")]
     programs: Option<PathBuf>,
+    /// Also measures these programs with another library preloaded; can be given several times
+    #[arg(long = "peer", value_name = "NAME=LIBRARY.so", requires = "programs")]
+    peers: Vec<record_overhead::Peer>,
 }
 
 fn main() -> ExitCode {
@@ -154,9 +159,13 @@ fn main() -> ExitCode {
 fn fields() -> String {
     let of = |b: &Benchmark| format!("The last line of `{}`:\n{}", b.name, b.fields.trim_end());
     let mut texts: Vec<_> = BENCHMARKS.iter().map(of).collect();
+    let commit = "`commit`, of `git describe --always --dirty`, or null if ./x did not say it";
+    texts.insert(0, format!("Each last line also has {commit}."));
     texts.push(format!("The last line of `accuracy`:\n{}", accuracy::FIELDS.trim_end()));
     let fields = accuracy::programs::FIELDS.trim_end();
     texts.push(format!("The last line of `accuracy --programs DIR`:\n{fields}"));
+    let fields = record_overhead::described::FIELDS.trim_end();
+    texts.push(format!("The last line of `record-overhead --programs DIR`:\n{fields}"));
     texts.join("\n\n")
 }
 
@@ -172,18 +181,28 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         Arguments { quick: true, .. } => Size::Quick,
         _ => Size::Full,
     };
-    if let Some(folder) = &arguments.programs {
-        anyhow::ensure!(arguments.benchmark == "accuracy", "--programs belongs to `accuracy`");
-        println!("{}", accuracy::programs::run(folder, size, arguments.markdown)?);
-        return Ok(());
-    }
-    if arguments.benchmark == "accuracy" {
-        println!("{}", accuracy::run(size, arguments.markdown)?);
-        return Ok(());
-    }
-    let Some(benchmark) = BENCHMARKS.iter().find(|b| b.name == arguments.benchmark) else {
-        anyhow::bail!("no benchmark `{}`; `list` names them all", arguments.benchmark);
-    };
-    println!("{}", (benchmark.run)(size)?);
+    let commit = origin::commit();
+    println!("{}", origin::sentence(commit.as_deref()));
+    let line = last_line(&arguments, size)?;
+    println!("{}", origin::with_commit(&line, commit.as_deref())?);
     Ok(())
+}
+
+/// Runs what is asked for, which prints its tables.
+fn last_line(arguments: &Arguments, size: Size) -> anyhow::Result<String> {
+    let Arguments { benchmark, markdown, peers, .. } = arguments;
+    anyhow::ensure!(
+        peers.is_empty() || benchmark == "record-overhead",
+        "--peer belongs to `record-overhead`"
+    );
+    match (benchmark.as_str(), &arguments.programs) {
+        ("accuracy", Some(folder)) => accuracy::programs::run(folder, size, *markdown),
+        ("accuracy", None) => accuracy::run(size, *markdown),
+        ("record-overhead", Some(folder)) => record_overhead::described::run(folder, peers, size),
+        (_, Some(_)) => anyhow::bail!("--programs belongs to `accuracy` and `record-overhead`"),
+        (name, None) => match BENCHMARKS.iter().find(|benchmark| benchmark.name == name) {
+            Some(benchmark) => (benchmark.run)(size),
+            None => anyhow::bail!("no benchmark `{name}`; `list` names them all"),
+        },
+    }
 }

@@ -6,12 +6,16 @@
 //! are read in pieces.
 
 use std::fs::{self, File};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use std::{io, mem};
 
 use anyhow::Context;
+
+/// How long a process has to heed `SIGTERM`.
+const HEED: Duration = Duration::from_secs(5);
 
 /// What a process used, from its start to its end.
 pub struct Finished {
@@ -23,7 +27,8 @@ pub struct Finished {
     pub stdout: PathBuf,
 }
 
-/// Ended by `SIGTERM`, which `syncline record` passes on, if it is dropped before it finished.
+/// If it is dropped before it finished, it is ended by `SIGTERM`, which `syncline record` passes on, and
+/// killed if it does not heed that.
 pub struct Running {
     child: Child,
     program: String,
@@ -53,11 +58,23 @@ pub fn run(command: Command, folder: &Path, name: &str) -> anyhow::Result<Finish
 impl Running {
     /// Waits for its end. An end other than status 0 is an error, which cites what the
     /// process wrote last.
-    pub fn finish(mut self) -> anyhow::Result<Finished> {
+    pub fn finish(self) -> anyhow::Result<Finished> {
+        self.finish_with(0)
+    }
+
+    /// The same where another status is expected, and where no end within the limit is an error too.
+    pub fn finish_as(self, status: i32, limit: Duration) -> anyhow::Result<Finished> {
+        let in_time = ends_within(self.child.id() as libc::pid_t, limit)?;
+        let last = || last_lines(&self.stderr);
+        anyhow::ensure!(in_time, "{} is not done after {limit:?}: {}", self.program, last());
+        self.finish_with(status)
+    }
+
+    fn finish_with(mut self, expected: i32) -> anyhow::Result<Finished> {
         let (status, usage) = wait(self.child.id() as libc::pid_t)?;
         let wall_seconds = self.started.elapsed().as_secs_f64();
         self.reaped = true;
-        if !libc::WIFEXITED(status) || libc::WEXITSTATUS(status) != 0 {
+        if !libc::WIFEXITED(status) || libc::WEXITSTATUS(status) != expected {
             anyhow::bail!(
                 "{} failed (wait status {status:#x}): {}",
                 self.program,
@@ -77,10 +94,40 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.reaped {
+            let pid = self.child.id() as libc::pid_t;
             // SAFETY: the child was not waited for yet, so its number is still its own.
-            unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGTERM) };
-            // Nobody is left to tell if this fails.
+            unsafe { libc::kill(pid, libc::SIGTERM) };
+            // Nobody is left to tell if one of these fails.
+            if !ends_within(pid, HEED).unwrap_or(false) {
+                let _ = self.child.kill();
+            }
             let _ = self.child.wait();
+        }
+    }
+}
+
+/// Whether a child of ours, not waited for yet, ends within so long.
+fn ends_within(pid: libc::pid_t, limit: Duration) -> io::Result<bool> {
+    // SAFETY: this system call takes two numbers.
+    let handle = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    if handle < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new, so nobody else closes it.
+    let handle = unsafe { OwnedFd::from_raw_fd(handle as RawFd) };
+    // A handle of a process can be read from once the process has ended.
+    let mut end = libc::pollfd { fd: handle.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let milliseconds = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);
+    loop {
+        // SAFETY: the pointer is to one live value of the right type.
+        match unsafe { libc::poll(&mut end, 1, milliseconds) } {
+            0 => return Ok(false),
+            1 => return Ok(true),
+            _ => {}
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
         }
     }
 }
@@ -112,9 +159,13 @@ mod tests {
     use super::*;
 
     fn shell(script: &str, folder: &Path) -> anyhow::Result<Finished> {
+        start_shell(script, folder).finish()
+    }
+
+    fn start_shell(script: &str, folder: &Path) -> Running {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        run(command, folder, "shell")
+        start(command, folder, "shell").unwrap()
     }
 
     #[test]
@@ -134,5 +185,20 @@ mod tests {
             panic!("status 3 is a failure");
         };
         assert!(error.to_string().contains("no such lock"), "{error}");
+    }
+
+    #[test]
+    fn an_expected_status_is_no_failure_and_a_late_end_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let ends = |script: &str, status, milliseconds| {
+            let running = start_shell(script, folder.path());
+            running.finish_as(status, Duration::from_millis(milliseconds)).map(drop)
+        };
+        ends("exit 3", 3, 60_000).unwrap();
+        ends("exit 0", 3, 60_000).unwrap_err();
+        let began = Instant::now();
+        let late = ends("echo stuck >&2; exec sleep 60", 0, 50).unwrap_err().to_string();
+        assert!(late.contains("50ms") && late.contains("stuck"), "{late}");
+        assert!(began.elapsed() < Duration::from_secs(30));
     }
 }

@@ -3,13 +3,25 @@
 //! What is looked at is that each one ends well and that the last line has the fields that
 //! others rely on, each a number. No time is judged here: the figures mean nothing.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
 /// Name, and the fields of its last line.
 const BENCHMARKS: &[(&str, &[&str])] = &[
-    ("record-overhead", &["pair_added_ns", "grid_ratio", "programs_ratio", "memory_ratio"]),
+    (
+        "record-overhead",
+        &[
+            "pair_added_ns",
+            "grid_ratio",
+            "shapes_ratio",
+            "shapes_worst",
+            "programs_ratio",
+            "memory_ratio",
+        ],
+    ),
     ("inspect-overhead", &["full_ratio", "budget_ratio", "lackey_ratio"]),
     ("exec-overhead", &["exec_ratio", "bytes_per_lock"]),
     ("tune", &["workloads", "found", "gain_error_median"]),
@@ -32,12 +44,42 @@ const BENCHMARKS: &[(&str, &[&str])] = &[
 fn every_benchmark_runs_and_ends_with_its_fields() {
     for (name, fields) in BENCHMARKS {
         let lines = output_of(&[name, "--smoke"]);
-        let last = lines.lines().last().expect("it prints something");
-        let summary: Value = serde_json::from_str(last).expect(last);
-        assert_eq!(summary.as_object().map(|o| o.len()), Some(fields.len()), "{last}");
-        for field in *fields {
-            assert!(summary[field].as_f64().is_some_and(f64::is_finite), "{field} in {last}");
-        }
+        require_fields(&lines, fields);
+        // What a program counted itself is what was recorded.
+        assert!(!lines.contains("MISCOUNTED"), "{lines}");
+    }
+}
+
+#[test]
+fn programs_that_a_user_describes_are_measured_and_peers_with_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, status) in [("shop", 0), ("till", 3)] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        let text =
+            format!("version = '1'\nstatus = {status}\ncommand = ['sh', '-c', 'exit {status}']\n");
+        fs::write(folder.path().join(format!("{name}.toml")), text).unwrap();
+    }
+    let programs = folder.path().to_str().unwrap();
+    let built = Path::new(env!("CARGO_BIN_EXE_syncline-bench")).parent().unwrap();
+    let peer = format!("peer={}", built.join("libsyncline_preload.so").display());
+    let lines = output_of(&["record-overhead", "--smoke", "--programs", programs, "--peer", &peer]);
+    let fields = ["programs", "wall_ratio", "wall_worst", "cpu_ratio", "cpu_worst"];
+    require_fields(&lines, &[&fields[..], &["memory_ratio", "memory_worst"]].concat());
+    for row in ["shop, recording MiB", "till, wall s", "till, peer, wall s", "geometric mean, peer"]
+    {
+        assert!(lines.contains(row), "{row} in {lines}");
+    }
+}
+
+/// The last line has these fields, each of them a number, the commit, and no others.
+fn require_fields(lines: &str, fields: &[&str]) {
+    let last = lines.lines().last().expect("it prints something");
+    let summary: Value = serde_json::from_str(last).expect(last);
+    assert_eq!(summary.as_object().map(|o| o.len()), Some(fields.len() + 1), "{last}");
+    assert_eq!(summary["commit"], "abc-dirty", "{last}");
+    assert!(lines.starts_with("Commit abc, with changes"), "{lines}");
+    for field in fields {
+        assert!(summary[field].as_f64().is_some_and(f64::is_finite), "{field} in {last}");
     }
 }
 
@@ -50,8 +92,11 @@ fn the_list_names_every_benchmark_tested_here() {
 }
 
 fn output_of(arguments: &[&str]) -> String {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_syncline-bench")).args(arguments).output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_syncline-bench"))
+        .args(arguments)
+        .env("SYNCLINE_COMMIT", "abc-dirty")
+        .output()
+        .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {errors}");
     String::from_utf8(output.stdout).unwrap()

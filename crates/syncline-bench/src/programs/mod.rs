@@ -2,8 +2,10 @@
 //!
 //! pbzip2 hands few, large blocks from thread to thread; x264 waits for rows of its
 //! reference frames; memcached ([`memcached`]) takes several locks for each request. Their
-//! output under the command must be what it is without.
+//! output under the command must be what it is without. A user's own programs are described in
+//! files ([`description`]).
 
+pub mod description;
 mod inputs;
 mod memcached;
 
@@ -85,20 +87,24 @@ impl<'a> Programs<'a> {
 
     /// A case of a program, with the measures that all of them have.
     fn case(self, name: &str, once: impl FnMut(Side) -> anyhow::Result<Vec<f64>> + 'a) -> Case<'a> {
-        let ratio = |label, aim| Measure { label, change: Change::Ratio, aim };
-        let Aims { time, memory } = self.aims;
         Case {
             section: self.section,
             name: name.to_owned(),
             pairs: self.lab.size.pick(1, 5, 31),
-            measures: vec![ratio(WALL, time), ratio(CPU, time), ratio(PEAK, memory)],
+            measures: measures(self.aims),
             once: Box::new(once),
         }
     }
 }
 
+/// What a program uses, beside what it uses alone.
+pub fn measures(aims: Aims) -> Vec<Measure> {
+    let ratio = |label, aim| Measure { label, change: Change::Ratio, aim };
+    vec![ratio(WALL, aims.time), ratio(CPU, aims.time), ratio(PEAK, aims.memory)]
+}
+
 /// The figures for those measures.
-fn used(finished: &Finished) -> Vec<f64> {
+pub fn used(finished: &Finished) -> Vec<f64> {
     let mebibytes = finished.peak_bytes / f64::from(1 << 20);
     vec![finished.wall_seconds, finished.cpu_seconds, mebibytes]
 }

@@ -2,9 +2,8 @@
 //! machine and on a busy one.
 //!
 //! The folder has the built programs, and for each a small file with its command and what is known of
-//! it ([`description`]). Neither the programs' sources nor how they are built are here.
+//! it ([`crate::programs::description`]). Neither the programs' sources nor how they are built are here.
 
-mod description;
 mod report;
 mod runs;
 mod verdict;
@@ -15,11 +14,11 @@ use serde::Serialize;
 
 use crate::Size;
 use crate::lab::Lab;
+use crate::programs::description::{self, Description};
 use crate::recorder::Recorder;
 use crate::rounds;
 use crate::statistics::median;
 
-use description::Description;
 use runs::{Busy, Shown};
 
 /// The last line of output.
@@ -64,10 +63,10 @@ pub fn run(folder: &Path, size: Size, markdown: bool) -> anyhow::Result<String> 
     let mut rows = Vec::new();
     for known in programs {
         bar.set_message(known.name.clone());
-        let idle = runs::of(&known, times, &recorder, &bar)?;
+        let idle = runs::of(&known, times, &lab, &recorder, &bar)?;
         let busy = {
             let _loops = Busy::new()?;
-            runs::of(&known, times, &recorder, &bar)?
+            runs::of(&known, times, &lab, &recorder, &bar)?
         };
         rows.push(Row { known, idle, busy });
     }

@@ -1,16 +1,14 @@
 //! Runs a real program: recorded, and its two variants in turn without recording.
 
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::{Child, Command};
 
-use anyhow::Context;
 use indicatif::ProgressBar;
 
-use super::description::Description;
 use super::verdict::{Verdict, of_recording};
 use crate::compare::Side;
+use crate::lab::Lab;
 use crate::programs::Wrapper;
+use crate::programs::description::Description;
 use crate::recorder::Recorder;
 
 /// What one machine, idle or busy, showed of a program.
@@ -28,6 +26,7 @@ pub struct Shown {
 pub fn of(
     known: &Description,
     times: usize,
+    lab: &Lab,
     recorder: &Recorder,
     bar: &ProgressBar,
 ) -> anyhow::Result<Shown> {
@@ -36,10 +35,12 @@ pub fn of(
         let recorded = || -> anyhow::Result<(f64, Verdict)> {
             let command =
                 recorder.command(Side::Subject, &known.name, known.command[0].as_ref())?;
-            let seconds = run(command, &known.command[1..], known)?;
-            Ok((seconds, of_recording(known, &recorder.recording(&known.name))?))
+            let finished = known.run(lab, command, &known.command[1..])?;
+            Ok((finished.wall_seconds, of_recording(known, &recorder.recording(&known.name))?))
         };
-        let plain = |words: &[String]| run(Command::new(&words[0]), &words[1..], known);
+        let plain = |words: &[String]| -> anyhow::Result<f64> {
+            Ok(known.run(lab, Command::new(&words[0]), &words[1..])?.wall_seconds)
+        };
         let (alone, (with, verdict), mended);
         if time % 2 == 0 {
             alone = plain(&known.command)?;
@@ -63,28 +64,6 @@ fn mend(
     run: impl Fn(&[String]) -> anyhow::Result<f64>,
 ) -> anyhow::Result<Option<f64>> {
     if known.mended.is_empty() { Ok(None) } else { run(&known.mended).map(Some) }
-}
-
-/// Runs a command in the program's folder, and gives its seconds.
-fn run(mut command: Command, arguments: &[String], known: &Description) -> anyhow::Result<f64> {
-    command.args(arguments).current_dir(&known.folder);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let began = Instant::now();
-    let mut child = command.spawn().with_context(|| known.command[0].clone())?;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            let seconds = began.elapsed().as_secs_f64();
-            let ended = status.code();
-            anyhow::ensure!(ended == Some(known.status), "{}: {status}", known.name);
-            return Ok(seconds);
-        }
-        if began.elapsed().as_secs_f64() > known.limit {
-            child.kill()?;
-            child.wait()?;
-            anyhow::bail!("{}: not done after {} s", known.name, known.limit);
-        }
-        sleep(Duration::from_millis(1));
-    }
 }
 
 /// Two processes that do nothing but run, as long as this lives.

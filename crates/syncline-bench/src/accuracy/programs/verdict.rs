@@ -6,7 +6,7 @@ use anyhow::Context;
 use syncline_analysis::model::{Finding, Process};
 use syncline_analysis::{Analysis, Options};
 
-use super::description::Description;
+use crate::programs::description::Description;
 
 /// A finding that promises this share of the run time is an alarm.
 const ALARM: f64 = 0.02;

@@ -1,4 +1,5 @@
-//! What is known of a real program: a file `NAME.toml` beside the folder `NAME`, in which it is run.
+//! What is known of a user's real program: a file `NAME.toml` beside the folder `NAME`, in which it is
+//! run. `accuracy` needs all of it, and what recording costs the program only how it is run.
 //!
 //! ```toml
 //! what = "one lock around the whole cache"
@@ -18,10 +19,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 use anyhow::Context;
 use regex::Regex;
 use serde::{Deserialize, Deserializer};
+
+use crate::lab::Lab;
+use crate::process::{self, Finished};
 
 /// What is known of a program.
 #[derive(Deserialize)]
@@ -75,6 +81,20 @@ impl Description {
         self.place.is_some()
     }
 
+    /// Runs a command with these arguments in the program's folder. An end other than the one that is
+    /// expected is an error, and so is none within the limit.
+    pub fn run(
+        &self,
+        lab: &Lab,
+        mut command: Command,
+        arguments: &[String],
+    ) -> anyhow::Result<Finished> {
+        command.args(arguments).current_dir(&self.folder);
+        let running = process::start(command, lab.folder(), &self.name)?;
+        let limit = Duration::from_secs_f64(self.limit);
+        running.finish_as(self.status, limit)
+    }
+
     fn read(file: &Path) -> anyhow::Result<Description> {
         let text = fs::read_to_string(file)?;
         let mut description: Description = toml::from_str(&text)?;
@@ -82,6 +102,10 @@ impl Description {
         anyhow::ensure!(
             description.place.is_some() == description.remedy.is_some(),
             "`place` and `remedy` belong together"
+        );
+        anyhow::ensure!(
+            Duration::try_from_secs_f64(description.limit).is_ok(),
+            "`limit` is no time"
         );
         description.folder = file.with_extension("").canonicalize()?;
         anyhow::ensure!(description.folder.is_dir(), "what it is run in is no folder");
@@ -130,6 +154,7 @@ mod tests {
             "version = '1'\ncommand = ['./shop']\nplace = '('\nremedy = 'a'",
             "version = '1'\ncommand = ['./shop']\nplace = 'a'",
             "version = '1'\ncommand = ['./shop']\nplaces = 'a'",
+            "version = '1'\ncommand = ['./shop']\nlimit = -1",
         ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }

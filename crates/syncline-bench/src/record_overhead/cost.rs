@@ -1,0 +1,62 @@
+//! What recording costs a whole program: time and memory, as for every program, and room on the disk.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::compare::{Change, Measure};
+use crate::process::Finished;
+use crate::programs::{self, Aims};
+
+/// What a file system counts in.
+const BLOCK_BYTES: u64 = 512;
+
+pub const SIZE: &str = "recording MiB";
+
+pub fn measures() -> Vec<Measure> {
+    let mut measures = programs::measures(Aims { time: None, memory: None });
+    measures.push(Measure { label: SIZE, change: Change::Added, aim: None });
+    measures
+}
+
+/// The figures for those measures; none is left where nothing was recorded.
+pub fn figures(finished: &Finished, recording: Option<&Path>) -> io::Result<Vec<f64>> {
+    let mut figures = programs::used(finished);
+    let bytes = recording.map_or(Ok(0), bytes_on_disk)?;
+    figures.push(bytes as f64 / f64::from(1 << 20));
+    Ok(figures)
+}
+
+/// What all that is in a folder takes on the disk. A recording's files are longer than that: most of
+/// their pages are never written.
+fn bytes_on_disk(folder: &Path) -> io::Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let about = entry.metadata()?;
+        bytes += about.blocks() * BLOCK_BYTES;
+        if about.is_dir() {
+            bytes += bytes_on_disk(&entry.path())?;
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    #[test]
+    fn what_was_never_written_takes_no_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let size = || bytes_on_disk(folder.path()).unwrap();
+        File::create(folder.path().join("sparse")).unwrap().set_len(1 << 30).unwrap();
+        let before = size();
+        assert!(before < 1 << 20, "{before}");
+        fs::create_dir(folder.path().join("others")).unwrap();
+        fs::write(folder.path().join("others/written"), vec![1; 1 << 20]).unwrap();
+        assert!(size() >= before + (1 << 20), "{}", size());
+    }
+}

@@ -1,0 +1,34 @@
+//! Another library that is preloaded into programs, in place of the recorder.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::str::FromStr;
+
+use anyhow::Context;
+
+/// `NAME=LIBRARY.so` on the command line. What it writes, and where, is its own affair.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    pub name: String,
+    library: PathBuf,
+}
+
+impl FromStr for Peer {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Peer> {
+        let (name, library) = text.split_once('=').context("a peer is NAME=LIBRARY.so")?;
+        // Programs run in folders of their own.
+        let library = Path::new(library).canonicalize();
+        let library = library.with_context(|| format!("{text}: there is no such file"))?;
+        Ok(Peer { name: name.to_owned(), library })
+    }
+}
+
+impl Peer {
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env("LD_PRELOAD", &self.library);
+        command
+    }
+}
