@@ -102,6 +102,14 @@ impl Family<'_> {
         self.figures().map(|figures| figures.calls).sum()
     }
 
+    /// The share of acquisitions to read.
+    pub fn reads(&self) -> f64 {
+        let sites = self.sites.iter().map(|&site| &self.process.sites[site]);
+        let calls: u64 =
+            sites.filter(|site| is_to_read(site.op)).map(|site| site.figures.calls).sum();
+        calls as f64 / self.calls().max(1) as f64
+    }
+
     /// Acquisitions in a second.
     pub fn calls_per_second(&self) -> f64 {
         self.figures().map(|figures| figures.calls_per_second).sum()
@@ -221,11 +229,14 @@ pub fn share_of_work(process: &Process, lock: &Lock) -> f64 {
         [] => process.threads.iter().map(worked).sum(),
         _ => takers.map(worked).sum(),
     };
-    let reads = |op| matches!(op, Op::RwlockRead | Op::RwlockTimedRead | Op::RwlockTryRead);
     // Those who read together do not keep each other out.
-    let alone = lock.sites.iter().filter(|use_| !reads(use_.op));
+    let alone = lock.sites.iter().filter(|use_| !is_to_read(use_.op));
     let held: f64 = alone.map(|use_| mean_held(use_.held, use_.calls) * use_.calls as f64).sum();
     if worked > 0.0 { (held / worked).min(1.0) } else { 0.0 }
+}
+
+fn is_to_read(op: Op) -> bool {
+    matches!(op, Op::RwlockRead | Op::RwlockTimedRead | Op::RwlockTryRead)
 }
 
 /// A time of all threads together as a share of the run time.

@@ -1,11 +1,12 @@
 //! What no finding explains, and still takes time: each kind of lock, each loop of tries and each
 //! event that takes 2 % of the threads' time or more gets a sentence. It says who waits for whom, and
-//! by which numbers the rules pass it over, so that an expert can go on from there.
+//! by which numbers the rules pass it over, so that an expert can go on from there. So do locks that
+//! nobody waits for, but that are taken so often that the calls themselves take 5 %.
 
 use syncline_recording::{Class, Primitive};
 
 use super::evidence::ask_inspect;
-use super::family::{Family, mean_held, share_of_work};
+use super::family::{Family, PAIR, mean_held, share_of_work};
 use super::meeting;
 use crate::model::{Figures, Finding, HolderTime, Kind, Process, Remaining, Rule, Site};
 use crate::report::name;
@@ -14,6 +15,8 @@ use crate::words::primitive;
 
 /// From this share of the threads' time on.
 const LEAST: f64 = 0.02;
+/// The same for calls, whose time is an estimate.
+const LEAST_IN_CALLS: f64 = 0.05;
 /// A finding explains the waiting of a family if it speaks of places with this share of it.
 const EXPLAINED: f64 = 0.5;
 /// Threads that run for less than this share of their time have nothing to do.
@@ -37,36 +40,35 @@ pub fn find(process: &Process, findings: &[Finding]) -> Vec<Remaining> {
     };
     let families = Family::all(process);
     let locks = families.iter().filter_map(|family| locks(process, family, &said));
+    let spoken_of = |site: usize| findings.iter().any(|finding| finding.sites.contains(&site));
+    let calls = families.iter().filter_map(|family| calls(process, family, &spoken_of));
     let others = (0..process.sites.len()).filter(|&site| !said(site));
     let events = others.filter_map(|site| {
         let meets = || families.iter().filter_map(|family| meeting::function(process, family));
         let function = process.function_of(&process.sites[site]);
         event(process, site, || function.is_some_and(|here| meets().any(|there| there == here)))
     });
-    let mut remaining: Vec<Remaining> = locks.chain(events).collect();
+    let mut remaining: Vec<Remaining> = locks.chain(calls).chain(events).collect();
     remaining.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then_with(|| a.place.cmp(&b.place)));
     remaining
 }
 
-fn share(process: &Process, seconds: f64) -> Option<f64> {
+fn share(process: &Process, seconds: f64, least: f64) -> Option<f64> {
     let share = seconds / process.thread_seconds;
-    (process.thread_seconds > 0.0 && share >= LEAST).then_some(share)
+    (process.thread_seconds > 0.0 && share >= least).then_some(share)
 }
 
 fn locks(process: &Process, family: &Family, said: &impl Fn(usize) -> bool) -> Option<Remaining> {
     let lost = |site: usize| process.sites[site].figures.waited + process.sites[site].figures.spun;
     let seconds: f64 = family.sites.iter().map(|&site| lost(site)).sum();
-    let share = share(process, seconds)?;
+    let share = share(process, seconds, LEAST)?;
     let explained: f64 = family.sites.iter().filter(|site| said(**site)).map(|&s| lost(s)).sum();
     if explained >= EXPLAINED * seconds {
         return None;
     }
     let mut sites = family.sites.clone();
     sites.sort_by(|&a, &b| lost(b).total_cmp(&lost(a)));
-    let what = match family.locks[..] {
-        [lock] => name::lock(&process.locks[lock]),
-        _ => counted(family.locks.len(), "lock"),
-    };
+    let what = locks_in_words(process, family);
     let waits = |figures: &Figures| figures.waits + figures.unfinished;
     let waits: u64 = sites.iter().map(|&site| waits(&process.sites[site].figures)).sum();
     let spun: f64 = sites.iter().map(|&site| process.sites[site].figures.spun).sum();
@@ -100,6 +102,56 @@ fn locks(process: &Process, family: &Family, said: &impl Fn(usize) -> bool) -> O
         open_question: ask_inspect("What do its sections touch?"),
         sites,
     })
+}
+
+/// Locks that are taken so often that this takes time, though nobody is in the way.
+fn calls(
+    process: &Process,
+    family: &Family,
+    spoken_of: &impl Fn(usize) -> bool,
+) -> Option<Remaining> {
+    let seconds = family.calls() as f64 * PAIR;
+    let share = share(process, seconds, LEAST_IN_CALLS)?;
+    if family.sites.iter().any(|&site| spoken_of(site)) || family.waited() > seconds {
+        return None;
+    }
+    let reads = family.reads();
+    let mut why = vec![format!(
+        "the calls alone, at about {} each with its release: {} a second, by {}, and {} found it \
+         taken",
+        duration(PAIR),
+        grouped(family.calls_per_second() as u64),
+        counted(family.threads(), "thread"),
+        percent(family.contention())
+    )];
+    if reads > 0.0 {
+        why.push(format!(
+            "{} are to read, which writes the lock's count all the same, so that threads take its \
+             cache line from each other",
+            percent(reads)
+        ));
+    }
+    why.push(
+        "what helps is to take it less often: look up once, and keep what was found".to_owned(),
+    );
+    Some(Remaining {
+        what: locks_in_words(process, family),
+        kind: Kind::Lock,
+        place: family.main_site().place.clone(),
+        seconds,
+        share,
+        idle: false,
+        why: sentences(&why),
+        open_question: None,
+        sites: family.sites.clone(),
+    })
+}
+
+fn locks_in_words(process: &Process, family: &Family) -> String {
+    match family.locks[..] {
+        [lock] => name::lock(&process.locks[lock]),
+        _ => counted(family.locks.len(), "lock"),
+    }
 }
 
 /// Where most of the waits were held up.
@@ -140,7 +192,7 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
         return None;
     }
     let seconds = site.figures.waited;
-    let share = share(process, seconds)?;
+    let share = share(process, seconds, LEAST)?;
     let objects: Vec<usize> = process.used_at(number).collect();
     let kind = site.op.primitive();
     let what = match objects[..] {
@@ -242,6 +294,26 @@ mod tests {
         let cheaper = [finding(Rule::SpinlockInstead, &[site])];
         assert_eq!(find(&drawn, &cheaper).len(), 1, "it says nothing of waiting");
         assert!(find(&waits(0.9).0, &[]).is_empty(), "1.8 %");
+    }
+
+    #[test]
+    fn calls_that_nobody_is_in_the_way_of_are_time_as_well() {
+        let taken = |times: u64| {
+            let mut drawn = process(10.0, 4);
+            drawn.threads("worker", 4, 10.0);
+            let lock = drawn.lock(Primitive::Rwlock, "names");
+            let site = drawn.site(Op::RwlockRead, "look up at names.c:10");
+            drawn.uses(lock, site, Use { calls: times, ..Use::default() });
+            drawn
+        };
+        let found = find(&taken(150_000_000), &[]);
+        assert_eq!((&found[0].what[..], found[0].idle), ("rwlock names", false));
+        assert!((found[0].share - 0.06).abs() < 1e-9, "3 of 50 seconds");
+        assert!(found[0].why.contains("15,000,000 a second"), "{}", found[0].why);
+        assert!(found[0].why.contains("100 % are to read"), "{}", found[0].why);
+        assert!(find(&taken(100_000_000), &[]).is_empty(), "4 %");
+        let cheaper = [finding(Rule::SpinlockInstead, &[0])];
+        assert!(find(&taken(150_000_000), &cheaper).is_empty(), "it speaks of the calls");
     }
 
     #[test]

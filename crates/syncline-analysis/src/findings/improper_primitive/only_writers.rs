@@ -26,18 +26,10 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
             family.cost() >= COST_FLOOR || waits && family.waited_share() >= WAITED_FLOOR
         })
         .filter_map(|family| {
-            let reads = reads(process, family);
+            let reads = family.reads();
             (reads <= HARDLY_ANY).then(|| finding(family, reads))
         })
         .collect()
-}
-
-/// The share of acquisitions to read.
-fn reads(process: &Process, family: &Family) -> f64 {
-    let to_read = |op| matches!(op, Op::RwlockRead | Op::RwlockTimedRead | Op::RwlockTryRead);
-    let sites = family.sites.iter().map(|&site| &process.sites[site]);
-    let calls: u64 = sites.filter(|site| to_read(site.op)).map(|site| site.figures.calls).sum();
-    calls as f64 / family.calls().max(1) as f64
 }
 
 fn finding(family: &Family, reads: f64) -> Finding {
