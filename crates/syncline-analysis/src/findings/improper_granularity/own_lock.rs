@@ -9,7 +9,9 @@
 //! The mutex is hardly waited for, and threads that wait for the condition look as if they had
 //! nothing to do. What tells such a lock from a queue is that each thread gives back what it took:
 //! it locks the mutex as often in the one function as in the others. A queue has those who put and
-//! those who take; at a barrier all happens in one function.
+//! those who take; at a barrier all happens in one function, at one place. Where a compiler has put
+//! both into one function, and no debug information tells them apart, the two places have to be used
+//! as often as the condition is signalled.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +48,11 @@ fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding
     let (mutex, [takes, gives]) = mutexes
         .filter(|(_, lock)| lock.primitive == Primitive::Mutex)
         .find_map(|(number, mutex)| {
-            let sides = [&[take][..], &give].map(|functions| Side::of(process, mutex, functions));
+            let sides = if give.is_empty() {
+                Side::of_one_function(process, mutex, take, &wakes)?
+            } else {
+                [&[take][..], &give].map(|functions| Side::at(process, mutex, functions))
+            };
             balanced(&sides).then_some((number, sides))
         })?;
     let threads = takes.by_thread.keys().map(|&thread| &process.threads[thread]);
@@ -96,33 +102,54 @@ struct Side {
 }
 
 impl Side {
-    fn of(process: &Process, mutex: &Lock, functions: &[&str]) -> Side {
-        let mut side = Side { sites: Vec::new(), by_thread: BTreeMap::new() };
-        for used in uses(mutex, Class::Acquire) {
-            let site = &process.sites[used.site];
+    fn of(process: &Process, sites: Vec<usize>) -> Side {
+        let mut by_thread = BTreeMap::new();
+        for &(thread, calls) in sites.iter().flat_map(|&site| &process.sites[site].by_thread) {
+            *by_thread.entry(thread).or_default() += calls;
+        }
+        Side { sites, by_thread }
+    }
+
+    /// Where a mutex is locked in these functions.
+    fn at(process: &Process, mutex: &Lock, functions: &[&str]) -> Side {
+        let sites = uses(mutex, Class::Acquire).map(|used| used.site).filter(|&number| {
+            let site = &process.sites[number];
             let is_here = process.function_of(site).is_some_and(|here| functions.contains(&here));
             // What each thread did is known of a site, whatever the lock.
-            if is_here && site.locks == 1 {
-                side.sites.push(used.site);
-                for &(thread, calls) in &site.by_thread {
-                    *side.by_thread.entry(thread).or_default() += calls;
-                }
-            }
-        }
-        side
+            is_here && site.locks == 1
+        });
+        Side::of(process, sites.collect())
+    }
+
+    /// Two places in one function where a mutex is locked as often as the condition is signalled.
+    fn of_one_function(
+        process: &Process,
+        mutex: &Lock,
+        function: &str,
+        wakes: &[&SiteUse],
+    ) -> Option<[Side; 2]> {
+        let signals = Side::of(process, wakes.iter().map(|used| used.site).collect());
+        let here = Side::at(process, mutex, &[function]).sites;
+        let mut sides = here.into_iter().map(|site| Side::of(process, vec![site]));
+        let mut as_often = || sides.find(|side| gives_back(side, &signals));
+        Some([as_often()?, as_often()?])
     }
 }
 
-/// Whether every thread gives back what it takes, and several do.
+/// Whether several threads take, and every one gives back what it takes.
 fn balanced([takes, gives]: &[Side; 2]) -> bool {
+    let often = takes.by_thread.values().filter(|&&calls| calls >= FEWEST_TAKEN).count();
+    often >= 2 && gives_back(takes, gives)
+}
+
+fn gives_back(takes: &Side, gives: &Side) -> bool {
     let of = |side: &Side, thread: &usize| side.by_thread.get(thread).copied().unwrap_or(0);
-    let threads = || takes.by_thread.keys().chain(gives.by_thread.keys());
+    let mut threads = takes.by_thread.keys().chain(gives.by_thread.keys());
     let even = |thread: &usize| {
         let (taken, given) = (of(takes, thread), of(gives, thread));
         taken.abs_diff(given) as f64 <= 1.0 + UNEVEN * taken as f64
     };
-    let often = takes.by_thread.values().filter(|&&calls| calls >= FEWEST_TAKEN).count();
-    often >= 2 && threads().all(even)
+    threads.all(even)
 }
 
 #[cfg(test)]
@@ -153,6 +180,8 @@ mod tests {
         let used = Use { calls: 500, waits: 500, waited: 15.0, ..Use::default() };
         drawn.uses(condition, wait, used);
         let signal = drawn.site(Op::CondSignal, give);
+        drawn.sites[signal].by_thread =
+            calls.iter().enumerate().map(|(n, calls)| (first + n, calls.1)).collect();
         drawn.uses(condition, signal, Use { calls: sum(|c| c.1), ..Use::default() });
         find(&drawn).len()
     }
@@ -161,13 +190,14 @@ mod tests {
     fn what_each_thread_takes_and_gives_back_is_a_lock() {
         assert_eq!(found(&[(600, 600), (400, 400)], "give at gil.c:30"), 1);
         assert_eq!(found(&[(600, 599), (400, 403)], "give at gil.c:30"), 1, "it ended with it");
+        assert_eq!(found(&[(600, 600), (400, 400)], "take at gil.c:30"), 1, "in one function");
     }
 
     #[test]
     fn queues_barriers_and_what_one_thread_uses_are_none() {
         assert_eq!(found(&[(0, 600), (600, 0)], "put at queue.c:30"), 0, "two sides");
         assert_eq!(found(&[(600, 400), (400, 600)], "put at queue.c:30"), 0, "tasks make tasks");
-        assert_eq!(found(&[(600, 600), (400, 400)], "take at gil.c:30"), 0, "one function");
         assert_eq!(found(&[(600, 600), (2, 2)], "give at gil.c:30"), 0, "hardly shared");
+        assert_eq!(found(&[(600, 300), (400, 200)], "take at barrier.c:30"), 0, "all wait for all");
     }
 }

@@ -115,13 +115,13 @@ fn arrive_equally(site: &Site) -> bool {
     (most - least) as f64 <= f64::max(2.0, UNEQUAL * most as f64)
 }
 
-/// Whether a site may be one that only looks: a try, or a section that was read and changes
-/// nothing.
+/// Whether a site may be one that only looks whether all have come: a try, or a section that was read,
+/// searches nothing and changes nothing.
 fn is_look(site: &Site) -> bool {
     match site.section.as_ref().and_then(|section| Some((section, Touches::of(section)?))) {
         Some((section, touches)) => {
             let reads = matches!(touches, Touches::OneWord | Touches::ReadsOnly);
-            site.op.class() != Class::Wait && reads && section.writes == 0
+            site.op.class() != Class::Wait && reads && section.writes == 0 && !section.loops
         }
         None => site.op.class() == Class::Try,
     }
