@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 use syncline_analysis::{Analysis, Options};
 
 use super::outcome::{Outcome, Problem};
-use super::verdict::{Seen, judge};
+use super::verdict::{Seen, is_seen, judge};
 use super::workloads::{self, Workload};
 use crate::Size;
 use crate::compare::Side;
@@ -46,9 +46,10 @@ impl Runs {
 
     /// Runs of a workload, which is what the progress bar counts.
     pub fn steps(&self, workload: &Workload) -> u64 {
-        let variants = if workload.marks.is_empty() { 1 } else { 2 };
+        // Two variants, and that with the problem stripped as well.
+        let variants = if workload.marks.is_empty() { 1 } else { 3 };
         let timed = if workload.marks.is_empty() { 0 } else { self.pairs };
-        (variants * (self.recorded + timed)) as u64
+        (variants * self.recorded + 2 * timed) as u64
     }
 
     pub fn outcome(
@@ -59,14 +60,15 @@ impl Runs {
         bar: &ProgressBar,
     ) -> anyhow::Result<Outcome> {
         let program = workload.compile(lab)?;
+        let stripped = workload.stripped(lab, &program)?;
         let lasting = |variant| -> anyhow::Result<f64> {
             let command = self.with_arguments(Command::new(&program), variant);
             let stdout = process::run(command, lab.folder(), "workload")?.stdout;
             bar.inc(1);
             workloads::seconds(&stdout)
         };
-        let recorded = |variant| -> anyhow::Result<Vec<Seen>> {
-            let command = recorder.command(Side::Subject, &workload.name, &program)?;
+        let recorded = |program: &Path, variant| -> anyhow::Result<Vec<Seen>> {
+            let command = recorder.command(Side::Subject, &workload.name, program)?;
             let command = self.with_arguments(command, variant);
             process::run(command, lab.folder(), "workload")?;
             bar.inc(1);
@@ -84,9 +86,12 @@ impl Runs {
         };
         while self.needs_another(&outcome) {
             if let Some(problem) = &mut outcome.problem {
-                problem.verdicts.push(judge(&workload.marks, recorded(Variant::Problem)?));
+                let seen = recorded(&program, Variant::Problem)?;
+                problem.verdicts.push(judge(&workload.marks, seen));
+                let seen = recorded(&stripped, Variant::Problem)?;
+                problem.stripped.push(is_seen(&workload.marks, &seen));
             }
-            outcome.false_alarms.push(recorded(sound)?);
+            outcome.false_alarms.push(recorded(&program, sound)?);
             outcome.runs += 1;
         }
         if let Some(problem) = &mut outcome.problem {

@@ -35,6 +35,9 @@ struct Summary {
     /// Those whose problem was found in more than half of the runs, by the right rule at the
     /// right line.
     found: usize,
+    /// Those whose problem was found in more than half of the runs of the program without names and
+    /// lines, by the right rule.
+    found_stripped: usize,
     /// Variants without a problem about which something was said in more than half of the runs.
     false_alarms: usize,
     /// The median over the problems found of the difference between predicted and measured
@@ -46,6 +49,7 @@ struct Summary {
 pub const FIELDS: &str = "
   problems           workloads with a problem
   found              those found in most runs, by the right rule at the right line
+  found_stripped     those found in most runs of the stripped program, by the right rule
   false_alarms       fixed and clean variants about which something was said in most runs
   gain_error_median  median difference of predicted and measured gain, as shares of the time
 ";
@@ -73,10 +77,12 @@ pub fn run(size: Size, markdown: bool) -> anyhow::Result<String> {
 }
 
 fn summary(outcomes: &[Outcome]) -> Summary {
+    let problems = || outcomes.iter().filter_map(|o| o.problem.as_ref());
     let errors: Vec<f64> = outcomes.iter().filter_map(Outcome::gain_error).collect();
     Summary {
-        problems: outcomes.iter().filter(|o| o.problem.is_some()).count(),
+        problems: problems().count(),
         found: outcomes.iter().filter(|o| o.is_found()).count(),
+        found_stripped: problems().filter(|p| p.is_seen_stripped()).count(),
         false_alarms: outcomes.iter().filter(|o| o.is_false_alarm()).count(),
         gain_error_median: (!errors.is_empty()).then(|| (median(&errors) * 1e4).round() / 1e4),
     }

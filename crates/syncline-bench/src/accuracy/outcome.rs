@@ -22,6 +22,8 @@ pub struct Outcome {
 pub struct Problem {
     /// One for each recorded run.
     pub verdicts: Vec<Verdict>,
+    /// Whether it was seen in the stripped program, for each recorded run of that.
+    pub stripped: Vec<bool>,
     /// Seconds with the problem and with its fix, without recording.
     pub pairs: Vec<(f64, f64)>,
 }
@@ -30,6 +32,16 @@ impl Problem {
     /// Recorded runs in which the problem was found.
     pub fn hits(&self) -> usize {
         self.verdicts.iter().filter(|v| v.hit.is_some()).count()
+    }
+
+    /// Recorded runs of the stripped program in which it was seen.
+    pub fn stripped_hits(&self) -> usize {
+        self.stripped.iter().filter(|&&seen| seen).count()
+    }
+
+    /// Whether it was seen in most of these.
+    pub fn is_seen_stripped(&self) -> bool {
+        2 * self.stripped_hits() > self.stripped.len()
     }
 
     /// The predicted gain as a share of the run time: the median over the runs that have one.
@@ -103,7 +115,7 @@ mod tests {
             name: String::new(),
             expected: String::new(),
             runs: hits.len(),
-            problem: Some(Problem { verdicts, pairs }),
+            problem: Some(Problem { verdicts, stripped: vec![true; hits.len()], pairs }),
             false_alarms: vec![Vec::new(); hits.len()],
         }
     }

@@ -5,16 +5,20 @@ use super::outcome::{Outcome, Problem, distinct};
 /// Prints a line for each workload, and below it what was found that should not be.
 pub fn print(outcomes: &[Outcome]) {
     println!(
-        "Problems: the rule that is right, recorded runs in which it was found, and the gain of \
-         the fix\n"
+        "Problems: the rule that is right, recorded runs in which it was found, also of the stripped \
+         program, and the gain of the fix\n"
     );
-    println!("  {:<22}{:<28}{:>6}{:>11}{:>10}", "", "", "found", "predicted", "measured");
+    println!(
+        "  {:<22}{:<28}{:>6}{:>10}{:>11}{:>10}",
+        "", "", "found", "stripped", "predicted", "measured"
+    );
     for outcome in outcomes {
         let Some(problem) = &outcome.problem else { continue };
         let found = format!("{}/{}", problem.hits(), outcome.runs);
+        let stripped = format!("{}/{}", problem.stripped_hits(), outcome.runs);
         let miss = if outcome.is_found() { "" } else { "  MISSED" };
         println!(
-            "  {:<22}{:<28}{found:>6}{:>11}{:>10}  {}{miss}",
+            "  {:<22}{:<28}{found:>6}{stripped:>10}{:>11}{:>10}  {}{miss}",
             outcome.name,
             outcome.expected,
             predicted(problem),
@@ -37,18 +41,19 @@ pub fn print(outcomes: &[Outcome]) {
 /// The same as text for the documentation.
 pub fn markdown(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
-        "| workload | rule | found | predicted | measured | 95 % interval | also |\n\
-         |---|---|---|---|---|---|---|\n",
+        "| workload | rule | found | stripped | predicted | measured | 95 % interval | also |\n\
+         |---|---|---|---|---|---|---|---|\n",
     );
     for outcome in outcomes {
         let Some(problem) = &outcome.problem else { continue };
         let also: Vec<String> = problem.also().into_iter().map(|(also, _)| also).collect();
         text += &format!(
-            "| {} | {} | {} of {} | {} | {} | {} | {} |\n",
+            "| {} | {} | {} of {} | {} | {} | {} | {} | {} |\n",
             outcome.name,
             outcome.expected,
             problem.hits(),
             outcome.runs,
+            problem.stripped_hits(),
             predicted(problem),
             percent(problem.measured().median),
             interval(problem),

@@ -29,6 +29,12 @@ pub fn judge(marks: &[Mark], seen: Vec<Seen>) -> Verdict {
     Verdict { hit: right.into_iter().next(), also }
 }
 
+/// Whether a run of a program without names and lines showed the problem: by its rule, since no place
+/// can be compared.
+pub fn is_seen(marks: &[Mark], seen: &[Seen]) -> bool {
+    seen.iter().any(|s| marks.iter().any(|m| m.rules.contains(&s.rule)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -102,6 +102,15 @@ impl Workload {
         Ok(program)
     }
 
+    /// The same program as packages ship it: without names and lines.
+    pub fn stripped(&self, lab: &Lab, program: &Path) -> anyhow::Result<PathBuf> {
+        let stripped = program.with_extension("stripped");
+        let mut command = Command::new("strip");
+        command.arg("-o").arg(&stripped).arg(program);
+        process::run(command, lab.folder(), "strip").context(self.name.clone())?;
+        Ok(stripped)
+    }
+
     /// The rules that would be right, for a person.
     pub fn expected(&self) -> String {
         let mut rules: Vec<&str> =

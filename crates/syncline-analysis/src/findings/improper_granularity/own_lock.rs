@@ -166,23 +166,21 @@ mod tests {
         let first = drawn.threads("interpret", calls.len(), 10.0);
         let mutex = drawn.lock(Primitive::Mutex, "gil.mutex");
         let condition = drawn.lock(Primitive::Condvar, "gil.cond");
-        let sum = |of: fn(&(u64, u64)) -> u64| calls.iter().map(of).sum();
-        let sides: [(&str, u64, fn(&(u64, u64)) -> u64); 2] =
-            [("take at gil.c:10", sum(|c| c.0), |c| c.0), (give, sum(|c| c.1), |c| c.1)];
-        for (place, all, of) in sides {
+        let [taken, given] = [|c: &(u64, u64)| c.0, |c: &(u64, u64)| c.1]
+            .map(|of| (first..).zip(calls.iter().map(of)).collect::<Vec<_>>());
+        let sum = |calls: &[(usize, u64)]| calls.iter().map(|&(_, calls)| calls).sum();
+        for (place, by_thread) in [("take at gil.c:10", &taken), (give, &given)] {
             let site = drawn.site(Op::MutexLock, place);
-            drawn.uses(mutex, site, Use { calls: all, ..Use::default() });
+            drawn.uses(mutex, site, Use { calls: sum(by_thread), ..Use::default() });
             drawn.sites[site].locks = 1;
-            drawn.sites[site].by_thread =
-                calls.iter().enumerate().map(|(n, calls)| (first + n, of(calls))).collect();
+            drawn.sites[site].by_thread.clone_from(by_thread);
         }
         let wait = drawn.site(Op::CondWait, "take at gil.c:14");
         let used = Use { calls: 500, waits: 500, waited: 15.0, ..Use::default() };
         drawn.uses(condition, wait, used);
         let signal = drawn.site(Op::CondSignal, give);
-        drawn.sites[signal].by_thread =
-            calls.iter().enumerate().map(|(n, calls)| (first + n, calls.1)).collect();
-        drawn.uses(condition, signal, Use { calls: sum(|c| c.1), ..Use::default() });
+        drawn.uses(condition, signal, Use { calls: sum(&given), ..Use::default() });
+        drawn.sites[signal].by_thread = given;
         find(&drawn).len()
     }
 

@@ -1,7 +1,7 @@
 //! Locks for readers and writers that are only ever taken to write. Such a lock keeps count
 //! of readers that never come, which makes each acquisition dearer than a mutex's.
 
-use syncline_recording::{Op, Primitive};
+use syncline_recording::Primitive;
 
 use crate::findings::evidence::{count, rate, share};
 use crate::findings::family::{COST_FLOOR, FEWEST_TAKEN, Family, WAITED_FLOOR};
@@ -62,6 +62,8 @@ fn finding(family: &Family, reads: f64) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use syncline_recording::Op;
+
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
 
