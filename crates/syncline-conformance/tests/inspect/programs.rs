@@ -192,6 +192,7 @@ fn programs_of_this_suite() {
         "errno.c",
         "nested.c",
         "cancel.c",
+        "cancelled_in_lock.c",
         "dlerror.c",
         "fork_server.c",
         "cxx.cpp",

@@ -249,6 +249,12 @@ impl Context {
         self.state = SUSPENDED;
     }
 
+    /// The return address of a function of this library that the section calls.
+    pub fn resumes_at(&self) -> u64 {
+        // SAFETY: made with the context, and used by its owner only.
+        unsafe { (*self.engine).exits.resume }
+    }
+
     /// How often the cache was emptied.
     fn generation(&mut self) -> u64 {
         self.engine().generation

@@ -69,6 +69,13 @@ pub unsafe fn enter(caller: Caller) -> Call {
         return if alone { Call::Foreign } else { Call::Plain };
     };
     if context.state == SUSPENDED && context.suspended_at == caller.addr() as u64 {
+        // SAFETY: by this function's own condition.
+        if unsafe { *caller } != context.resumes_at() {
+            // The call that was there never returned, and another one has its place on the stack: the C
+            // library jumped out of it to run the handlers of a cancelled thread.
+            stopped_here(context, STOP_JUMP);
+            return if alone { Call::Foreign } else { Call::Plain };
+        }
         // SAFETY: by this function's own condition. The engine's return address was put there.
         unsafe { *caller = context.target };
         if alone {
@@ -94,7 +101,9 @@ pub unsafe fn return_address(caller: *const u64) -> u64 {
     unsafe {
         match (tls::context() as *const Context).as_ref() {
             Some(context)
-                if context.state == SUSPENDED && context.suspended_at == caller.addr() as u64 =>
+                if context.state == SUSPENDED
+                    && context.suspended_at == caller.addr() as u64
+                    && *caller == context.resumes_at() =>
             {
                 context.target
             }
