@@ -101,7 +101,9 @@ fn one(process: &Process, finding: &Finding, id: &str, rows: &str) -> String {
 
 /// What the fix would bring.
 fn gain(gain: Option<Gain>) -> String {
-    let Some(gain) = gain else { return String::new() };
+    let Some(gain) = gain else {
+        return "<p class=\"gain little\">not predicted</p>".to_owned();
+    };
     if gain.share < LEAST_GAIN {
         return "<p class=\"gain little\">saves little</p>".to_owned();
     }

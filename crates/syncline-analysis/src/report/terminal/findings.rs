@@ -134,7 +134,7 @@ fn by_experiment(
 /// What the fix would bring, in a few words; nothing if that can't be told.
 fn gain(finding: &Finding) -> String {
     match finding.gain {
-        None => String::new(),
+        None => "not predicted".to_owned(),
         Some(gain) if gain.share < LEAST_GAIN => "saves little".to_owned(),
         Some(gain) => format!("saves {} ({})", percent(gain.share), duration(gain.seconds)),
     }
