@@ -1,5 +1,5 @@
-//! Locks that a program made itself of a mutex, a condition and a flag: an interpreter's (CPython's,
-//! OCaml's), a pool's.
+//! Locks that a program made itself of a mutex, a condition and a flag: an interpreter's such as
+//! CPython's, a pool's.
 //!
 //! ```text
 //! take   lock the mutex; while it is taken, wait for the condition; mark it taken; unlock
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use syncline_recording::{Class, Primitive};
 
-use crate::findings::evidence::{count, rate, seconds, share, times};
+use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::FEWEST_TAKEN;
 use crate::model::{Category, Finding, Lock, Process, Remedy, Rule, SiteUse};
 
@@ -56,8 +56,7 @@ fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding
             balanced(&sides).then_some((number, sides))
         })?;
     let threads = takes.by_thread.keys().map(|&thread| &process.threads[thread]);
-    let alive: f64 = threads.clone().map(|thread| thread.seconds).sum();
-    let busy: f64 = threads.map(|thread| thread.worked()).sum();
+    let alive: f64 = threads.map(|thread| thread.seconds).sum();
     let all = takes.by_thread.values().sum::<u64>();
     let given = process.sites[*gives.sites.first()?].place.clone();
     Some(Finding {
@@ -72,7 +71,6 @@ fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding
             count("waits", wait.waits),
             seconds("mean wait", wait.waited / wait.waits.max(1) as f64),
             count("threads that take it and give it back", takes.by_thread.len() as u64),
-            times("processors that they kept busy", busy / process.seconds),
         ],
         advice: format!(
             "Who has taken it keeps the others from working until it is given back, at {given}. \
