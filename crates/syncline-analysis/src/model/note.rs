@@ -45,8 +45,8 @@ impl fmt::Display for Note {
             }
             Note::DroppedOperations { count } => write!(
                 f,
-                "{count} operations were not counted, for want of room: record with a larger \
-                 --max-size"
+                "{count} operations were not counted: they are of threads that were not recorded, \
+                 or there was no room, of which --max-size gives more"
             ),
             Note::DroppedWaits { count } => write!(
                 f,
@@ -59,7 +59,11 @@ impl fmt::Display for Note {
                  recorder itself"
             ),
             Note::DroppedThreads { count } => {
-                write!(f, "{count} threads were not recorded: there were too many at once")
+                write!(
+                    f,
+                    "{count} threads were not recorded: there were too many at once, or after \
+                     thousands with other start functions"
+                )
             }
             Note::DroppedStacks { count } => write!(
                 f,

@@ -168,6 +168,14 @@ fn record_for(recorder: &Recorder, start: &Start) -> Option<(*mut ThreadRecord, 
             return Some((record, index));
         }
     }
+    if count == region.capacity {
+        // SAFETY: as above; the word is only added to atomically. Where there was a place and no room
+        // for it, that was counted when it was asked for.
+        unsafe {
+            let dropped = AtomicU32::from_ptr(&raw mut (*header).threads.dropped);
+            dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
     None
 }
 
