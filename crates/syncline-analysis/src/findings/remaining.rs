@@ -244,8 +244,7 @@ fn worked(process: &Process, site: &Site) -> Option<f64> {
 
 /// Where those who wait are mostly woken.
 fn wakers(process: &Process, objects: &[usize]) -> String {
-    let uses = objects.iter().flat_map(|&object| &process.locks[object].sites);
-    let wakes = uses.filter(|used| used.op.class() == Class::Notify);
+    let wakes = objects.iter().flat_map(|&object| process.locks[object].uses(Class::Notify));
     match wakes.max_by_key(|used| used.calls) {
         Some(waker) => {
             format!(", woken from {}", name::site(process, &process.sites[waker.site]))

@@ -1,7 +1,7 @@
 //! A lock, or what else threads wait for.
 
 use serde::Serialize;
-use syncline_recording::{Op, Primitive};
+use syncline_recording::{Class, Op, Primitive};
 
 use super::{Blocker, Figures, Kind, Quadrant};
 
@@ -40,6 +40,13 @@ pub struct Lock {
     /// the JSON report.
     #[serde(skip)]
     pub threads: Vec<(usize, u64)>,
+}
+
+impl Lock {
+    /// Where operations of a class were done to it.
+    pub fn uses(&self, class: Class) -> impl Iterator<Item = &SiteUse> {
+        self.sites.iter().filter(move |used| used.op.class() == class)
+    }
 }
 
 /// What one call site did to one lock.

@@ -5,12 +5,12 @@ use core::ptr::null_mut;
 
 use bytemuck::Zeroable;
 use syncline_interpose::{preserving_errno, with_signals_blocked};
-use syncline_recording::layout::{Header, NOTE, REST, Row, TOLD_APART};
+use syncline_recording::layout::{Header, REST, Row, TOLD_APART};
 
 use crate::recorder::{self, stacks};
 use crate::thread::ThreadState;
 use crate::thread::busy::Busy;
-use crate::thread::rows::{Call, DEPTHS, place, site};
+use crate::thread::rows::{Call, DEPTHS, Site, place, site};
 use crate::thread::table::{LOCKS, PLACES, Table};
 use crate::unwind::tools::{self, Cache, Registers};
 
@@ -107,11 +107,13 @@ unsafe fn add_place(
 ) -> Option<*mut Row> {
     // SAFETY: the caller's own state, marked busy.
     unsafe {
-        if site(state, &call).is_none() {
-            let key = NOTE | (call.op as u64) << 8;
-            Table::put(&PLACES, state, Row { key, ..row(&call) })?;
-        }
-        let noted = site(state, &call)?;
+        let noted = match site(state, &call) {
+            Some(noted) => noted,
+            None => {
+                let note = Row { key: call.key_of_note(), ..row(&call) };
+                Table::put(&PLACES, state, note)?.cast::<Site>()
+            }
+        };
         let call = if (*noted).depths < DEPTHS { call } else { call.at_any_depth() };
         (*noted).depths += 1;
         let is_single = (*noted).locks < call.most();

@@ -101,6 +101,11 @@ impl Call {
         Call { key: Row::key(self.op, ANY_DEPTH), ..self }
     }
 
+    /// The key of the note of such a call.
+    pub fn key_of_note(&self) -> u64 {
+        NOTE | (self.op as u64) << 8
+    }
+
     /// Rows of single locks that such a call gets.
     pub fn most(&self) -> u32 {
         if self.op.class() == Class::Create { CREATED } else { EXACT }
@@ -297,7 +302,7 @@ pub struct Site {
 }
 
 pub unsafe fn site(state: &ThreadState, call: &Call) -> Option<*mut Site> {
-    let (ret, key) = (call.ret, NOTE | (call.op as u64) << 8);
+    let (ret, key) = (call.ret, call.key_of_note());
     let is = |row: &Row| (row.ret, row.key) == (ret as u64, key);
     // SAFETY: the caller's own state; such a row is a note.
     unsafe { state.places.find(hash_of_place(ret, key), is).map(<*mut Row>::cast) }

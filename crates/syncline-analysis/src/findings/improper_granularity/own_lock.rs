@@ -39,9 +39,9 @@ pub fn find(process: &Process) -> Vec<Finding> {
 }
 
 fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding> {
-    let wait = uses(condition, Class::Wait).max_by(|a, b| a.waited.total_cmp(&b.waited))?;
+    let wait = condition.uses(Class::Wait).max_by(|a, b| a.waited.total_cmp(&b.waited))?;
     let take = process.function_of(&process.sites[wait.site])?;
-    let wakes: Vec<&SiteUse> = uses(condition, Class::Notify).collect();
+    let wakes: Vec<&SiteUse> = condition.uses(Class::Notify).collect();
     let functions = wakes.iter().filter_map(|used| process.function_of(&process.sites[used.site]));
     let give: Vec<&str> = functions.filter(|&function| function != take).collect();
     let mutexes = process.locks.iter().enumerate();
@@ -89,10 +89,6 @@ fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding
     })
 }
 
-fn uses(lock: &Lock, class: Class) -> impl Iterator<Item = &SiteUse> {
-    lock.sites.iter().filter(move |used| used.op.class() == class && used.calls + used.waits > 0)
-}
-
 /// One of the two: where the mutex is locked for it, and how often by each thread.
 struct Side {
     sites: Vec<usize>,
@@ -110,7 +106,7 @@ impl Side {
 
     /// Where a mutex is locked in these functions.
     fn at(process: &Process, mutex: &Lock, functions: &[&str]) -> Side {
-        let sites = uses(mutex, Class::Acquire).map(|used| used.site).filter(|&number| {
+        let sites = mutex.uses(Class::Acquire).map(|used| used.site).filter(|&number| {
             let site = &process.sites[number];
             let is_here = process.function_of(site).is_some_and(|here| functions.contains(&here));
             // What each thread did is known of a site, whatever the lock.

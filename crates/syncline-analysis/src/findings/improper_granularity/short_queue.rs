@@ -55,21 +55,17 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     findings
 }
 
-fn uses(lock: &Lock, class: Class) -> impl Iterator<Item = &SiteUse> {
-    lock.sites.iter().filter(move |used| used.op.class() == class)
-}
-
 /// The side that waits for one condition, and in the same function signals the other, for which it
 /// doesn't wait there.
 fn side(process: &Process, mine: (usize, &Lock), other: (usize, &Lock)) -> Option<Side> {
-    let waits = uses(mine.1, Class::Wait).max_by_key(|used| used.calls)?;
+    let waits = mine.1.uses(Class::Wait).max_by_key(|used| used.calls)?;
     let function = |site: usize| process.function_of(&process.sites[site]);
     let here = function(waits.site)?;
     let is_here = |used: &&SiteUse| function(used.site) == Some(here);
-    if uses(other.1, Class::Wait).any(|used| is_here(&used)) {
+    if other.1.uses(Class::Wait).any(|used| is_here(&used)) {
         return None;
     }
-    let signals: u64 = uses(other.1, Class::Notify).filter(is_here).map(|used| used.calls).sum();
+    let signals: u64 = other.1.uses(Class::Notify).filter(is_here).map(|used| used.calls).sum();
     let site = &process.sites[waits.site];
     Some(Side {
         condition: mine.0,
@@ -89,7 +85,7 @@ fn finding(process: &Process, thresholds: &Thresholds, a: Side, b: Side) -> Opti
         && SLEEPS.contains(&of_elements(&more))
         && SLEEPS.contains(&of_elements(&less))
         && sleeps * WAKE_UP >= FLOOR * process.seconds;
-    let wakers = |side: &Side| uses(&process.locks[side.condition], Class::Notify);
+    let wakers = |side: &Side| process.locks[side.condition].uses(Class::Notify);
     applies.then(|| Finding {
         rule: Rule::ShortQueue,
         category: Category::ImproperGranularity,
