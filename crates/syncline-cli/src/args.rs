@@ -78,6 +78,13 @@ pub struct Record {
     #[arg(long)]
     pub timeline: bool,
 
+    /// How often to run the program
+    ///
+    /// Runs differ. `syncline report` says of each finding in how many of them it was seen. The
+    /// first is recorded in DIR, the others in DIR/run-2 and so on; Ctrl-C ends the last.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub runs: u32,
+
     /// What other tools attach with: refused with what to do instead.
     #[arg(short, long, value_name = "PID", hide = true, value_parser = refuse_pid)]
     pub pid: Option<u32>,
@@ -146,9 +153,12 @@ pub struct Exec {
 /// who was in the way. The program may still run.
 #[derive(clap::Args)]
 pub struct Report {
-    /// The recording
-    #[arg(default_value = DEFAULT_RECORDING)]
-    pub recording: PathBuf,
+    /// The recording; several of one program are read as one
+    ///
+    /// Of several, as `syncline record --runs` makes them too, one is shown, and each finding with
+    /// the number of recordings that it was seen in.
+    #[arg(value_name = "RECORDING", default_value = DEFAULT_RECORDING)]
+    pub recordings: Vec<PathBuf>,
 
     /// Show all tables besides the findings: locks, call sites, quadrants, who blocks whom
     #[arg(long)]

@@ -14,8 +14,6 @@ use std::path::Path;
 
 use syncline_recording::folder;
 
-const OTHERS: &[u8] = folder::OTHERS.as_bytes();
-
 /// The processes that map files of one recording.
 #[derive(Default)]
 pub struct Writers {
@@ -93,18 +91,22 @@ fn ours(line: &[u8]) -> bool {
 /// The name of a mapped file, if it is one of the folder's. A process may see other mounts
 /// than we, so a path that leads nowhere here counts if its last two parts are right.
 fn in_folder<'a>(path: &'a Path, folder: &Path) -> Option<&'a OsStr> {
+    let identity = |path: &Path| metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
     let name = path.file_name()?;
     let mut inside = path.parent()?;
-    let mut ours = folder.join(name);
-    // Or the subfolder for processes of other users.
-    if let Some(subfolder) = inside.file_name().filter(|name| name.as_bytes().starts_with(OTHERS)) {
-        ours = folder.join(subfolder).join(name);
+    loop {
+        let ours = folder.join(path.strip_prefix(inside).ok()?);
+        let alike = inside.file_name() == folder.file_name();
+        let here = || identity(path);
+        if path == ours || alike && (here().is_none() || here() == identity(&ours)) {
+            return Some(name);
+        }
+        // Or in a subfolder: for another run, or for processes of other users.
+        let subfolder = inside.file_name()?.as_bytes();
+        let starts = [folder::RUN, folder::OTHERS];
+        starts.iter().find(|start| subfolder.starts_with(start.as_bytes()))?;
         inside = inside.parent()?;
     }
-    let alike = inside.file_name() == folder.file_name();
-    let identity = |path: &Path| metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
-    let here = identity(path);
-    (path == ours || alike && (here.is_none() || here == identity(&ours))).then_some(name)
 }
 
 #[cfg(test)]
@@ -144,6 +146,8 @@ mod tests {
             std::fs::write(folder.join("1.syncline"), "").unwrap();
             std::fs::create_dir(folder.join("others-7")).unwrap();
             std::fs::write(folder.join("others-7/1.syncline"), "").unwrap();
+            std::fs::create_dir_all(folder.join("run-2/others-8")).unwrap();
+            std::fs::write(folder.join("run-2/others-8/1.syncline"), "").unwrap();
         }
         let mapped = one.join("1.syncline");
         assert!(in_folder(&mapped, &one).is_some());
@@ -151,5 +155,8 @@ mod tests {
         assert!(in_folder("/seen/by/others/rec/1.syncline".as_ref(), &one).is_some());
         assert!(in_folder(&one.join("others-7/1.syncline"), &one).is_some());
         assert!(in_folder(&one.join("others-7/1.syncline"), &two).is_none());
+        let run = one.join("run-2/others-8/1.syncline");
+        assert!(in_folder(&run, &one).is_some() && in_folder(&run, &one.join("run-2")).is_some());
+        assert!(in_folder(&run, &two).is_none() && in_folder(&run, &two.join("run-2")).is_none());
     }
 }

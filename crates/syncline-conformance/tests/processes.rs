@@ -9,8 +9,8 @@ use syncline_analysis::model::State;
 use syncline_conformance::{
     Both, Case, Program, is_root, preload_library, run_limited, scratch, syncline,
 };
-use syncline_recording::Op;
 use syncline_recording::layout::{PROCESS_EXITED, PROCESS_RUNNING};
+use syncline_recording::{Op, process_files};
 
 const LIMIT: Duration = Duration::from_secs(20);
 
@@ -280,4 +280,25 @@ fn setuid_to_nobody() {
 fn chroot() {
     let recorded = gives_up("chroot");
     assert!(recorded.is_none_or(|processes| processes == 1), "its child finds no folder");
+}
+
+#[test]
+fn runs_of_a_program_that_gives_its_rights_up() {
+    if !is_root() {
+        eprintln!("skipped: only root can give privileges up");
+        return;
+    }
+    let folder = scratch();
+    let program = Program::compile("privileges.c");
+    let case = Case::new(&program).arg("setuid").arg(folder.path()).option("--runs").option("3");
+    case.recorded_to(folder.path());
+    let first = folder.path().join("recording");
+    for run in [first.clone(), first.join("run-2"), first.join("run-3")] {
+        let files = process_files(&run).expect("a recording");
+        assert_eq!(files.len(), 2, "in {}, its child makes a file too", run.display());
+    }
+    let report = Command::new(syncline()).args(["report", "--json"]).arg(&first).output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&report.stdout).expect("JSON");
+    let runs = &report["processes"][0]["runs"];
+    assert_eq!(runs["runs"].as_array().map(Vec::len), Some(3), "{runs}");
 }

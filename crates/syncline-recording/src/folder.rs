@@ -8,6 +8,9 @@
 //! others, which then can't make files there; where root records there is therefore a subfolder for
 //! them, whose name begins with [`OTHERS`]. Everybody may make files in it who knows its name, which
 //! is long, chosen by chance, and told to nobody but the recorded program.
+//!
+//! Of several runs of a program, the first is recorded in the folder itself, and each other one in a
+//! subfolder whose name begins with [`RUN`].
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
@@ -25,6 +28,8 @@ use crate::Error;
 
 /// How the name begins of the subfolder for processes of other users.
 pub const OTHERS: &str = "others-";
+/// How the name begins of the subfolder for another run; its number follows, from 2 on.
+pub const RUN: &str = "run-";
 /// Readable and writable by its owner alone.
 const MODE: Mode = Mode::from_raw_mode(0o600);
 const ROOT: u32 = 0;
@@ -184,12 +189,30 @@ fn listed(folder: &Path, ending: &str) -> io::Result<Vec<PathBuf>> {
 /// # Errors
 /// The system's.
 pub fn others(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    subfolders(folder, OTHERS)
+}
+
+/// The recordings of the program's further runs, in their order.
+///
+/// # Errors
+/// The system's.
+pub fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = subfolders(folder, RUN)?;
+    let number = |path: &PathBuf| -> Option<u32> {
+        path.file_name()?.to_str()?.strip_prefix(RUN)?.parse().ok()
+    };
+    found.retain(|path| number(path).is_some());
+    found.sort_by_key(number);
+    Ok(found)
+}
+
+fn subfolders(folder: &Path, start: &str) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name: OsString = entry.file_name();
         // The kind of the entry itself, not of what a link leads to.
-        if name.as_bytes().starts_with(OTHERS.as_bytes()) && entry.file_type()?.is_dir() {
+        if name.as_bytes().starts_with(start.as_bytes()) && entry.file_type()?.is_dir() {
             found.push(entry.path());
         }
     }

@@ -106,6 +106,7 @@ impl Context<'_> {
             processors: self.session.map(|session| session.processors),
             stuck: Vec::new(),
             findings: Vec::new(),
+            runs: None,
             remaining: Vec::new(),
             whatif: Vec::new(),
             locks,

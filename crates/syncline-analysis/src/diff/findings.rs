@@ -63,9 +63,11 @@ pub fn changes(before: &Process, after: &Process) -> Vec<FindingChange> {
     changes
 }
 
-type Key = (Rule, Place);
+/// What a finding is known by in every recording of a program.
+pub(crate) type Key = (Rule, Place);
 
-fn key(finding: &Finding, process: &Process) -> Key {
+/// The key of a process's finding.
+pub(crate) fn key(finding: &Finding, process: &Process) -> Key {
     let site = finding.sites.first().map(|&site| &process.sites[site]);
     let place = match site.and_then(|site| site.frame) {
         Some(frame) => Place::of(&process.frames[frame], process),

@@ -19,6 +19,7 @@ use serde::Serialize;
 use crate::Analysis;
 use crate::model::{Frame, Process};
 pub use findings::{Fate, FindingChange};
+pub(crate) use findings::{Key, key};
 pub use sites::{Rates, SiteChange};
 
 /// What two recordings differ in.
@@ -56,7 +57,7 @@ pub struct Run {
 
 /// A place that is found again although lines have moved.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Place {
+pub(crate) struct Place {
     function: String,
     file: Option<String>,
 }
@@ -94,7 +95,8 @@ pub fn json(diff: &Diff, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)
 }
 
-fn run(process: &Process) -> Run {
+/// The run of a process.
+pub(crate) fn run(process: &Process) -> Run {
     let acquisitions: u64 = process.threads.iter().map(|thread| thread.acquisitions).sum();
     Run {
         arguments: process.arguments.clone(),

@@ -13,7 +13,7 @@ mod improper_primitive;
 mod load_imbalance;
 mod lock_order;
 mod meeting;
-mod order;
+pub mod order;
 mod over_synchronization;
 mod precedence;
 pub mod remaining;
@@ -56,6 +56,6 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     for finding in &mut findings {
         finding.gain = predictor.gain(&finding.remedy);
     }
-    order::most_first(process, &mut findings);
+    findings.sort_by(|a, b| order::compare(process, a, b));
     findings
 }

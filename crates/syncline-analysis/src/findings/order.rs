@@ -2,7 +2,7 @@
 //! promise about the same, the one comes first whose calls and waits take most time: that is what
 //! it would bring where threads have more processors.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use super::family::{PAIR, descending};
 use crate::model::{Finding, Kind, Process, Rule};
@@ -11,17 +11,15 @@ use crate::model::{Finding, Kind, Process, Rule};
 /// (`docs/accuracy.md`).
 const ERROR: f64 = 0.1;
 
-/// Sorts findings.
-pub fn most_first(process: &Process, findings: &mut [Finding]) {
+/// Which of two findings comes first.
+pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
     let step = |finding: &Finding| finding.gain.map_or(0, |gain| (gain.share / ERROR) as i64);
     let seconds = |finding: &Finding| finding.gain.map_or(0.0, |gain| gain.seconds);
-    findings.sort_by(|a, b| {
-        Reverse(step(a))
-            .cmp(&Reverse(step(b)))
-            .then_with(|| descending(at_stake(process, a), at_stake(process, b)))
-            .then_with(|| descending(seconds(a), seconds(b)))
-            .then_with(|| (a.rule, &a.place).cmp(&(b.rule, &b.place)))
-    });
+    Reverse(step(a))
+        .cmp(&Reverse(step(b)))
+        .then_with(|| descending(at_stake(process, a), at_stake(process, b)))
+        .then_with(|| descending(seconds(a), seconds(b)))
+        .then_with(|| (a.rule, &a.place).cmp(&(b.rule, &b.place)))
 }
 
 /// Seconds of all threads that go to the locks of a finding's places: waits, refused tries, and the

@@ -66,6 +66,7 @@ pub fn process(seconds: f64, processors: usize) -> Drawn {
         processors: Some(processors),
         stuck: Vec::new(),
         findings: Vec::new(),
+        runs: None,
         remaining: Vec::new(),
         whatif: Vec::new(),
         locks: Vec::new(),

@@ -5,8 +5,8 @@ use serde::Serialize;
 use crate::symbols::place::wraps_locks;
 
 use super::{
-    Blocking, Finding, Frame, Lock, Module, Nesting, Note, QuadrantCounts, Remaining, Site, Stack,
-    Stuck, Thread, Timeline, Waiting, WhatIf,
+    Blocking, Finding, Frame, Lock, Module, Nesting, Note, QuadrantCounts, Remaining, Runs, Site,
+    Stack, Stuck, Thread, Timeline, Waiting, WhatIf,
 };
 
 /// How a process ended.
@@ -58,8 +58,11 @@ pub struct Process {
     pub processors: Option<usize>,
     /// Threads that can't go on.
     pub stuck: Vec<Stuck>,
-    /// What is wrong, most to gain first.
+    /// What is wrong, most to gain first. Of several runs, a gain is the mean of all, with none in those
+    /// that the finding was not seen in.
     pub findings: Vec<Finding>,
+    /// In how many runs each finding was seen, if several were read as one.
+    pub runs: Option<Runs>,
     /// What else time goes to, most first.
     pub remaining: Vec<Remaining>,
     /// What slowing places down has shown, where `syncline whatif` has done it.

@@ -2,8 +2,8 @@
 
 use syncline_recording::command_line;
 
-use crate::model::{Process, Quadrant, State, Trap};
-use crate::report::number::{counted, percent};
+use crate::model::{Process, Quadrant, Runs, State, Trap};
+use crate::report::number::{counted, duration, percent};
 
 /// How a process ended.
 pub fn state(process: &Process) -> String {
@@ -24,6 +24,31 @@ pub fn command(process: &Process) -> String {
 pub fn threads(process: &Process) -> String {
     let threads = process.threads.iter().map(|thread| thread.lifetimes.max(1) as usize).sum();
     counted(threads, "thread")
+}
+
+/// How many runs were read as one, and which of them is shown.
+pub fn runs(runs: &Runs) -> String {
+    let seconds = || runs.runs.iter().map(|run| run.seconds);
+    format!(
+        "{}, from {} to {}; run {} is shown",
+        counted(runs.runs.len(), "run"),
+        duration(seconds().fold(f64::INFINITY, f64::min)),
+        duration(seconds().fold(0.0, f64::max)),
+        runs.shown + 1
+    )
+}
+
+/// In how many runs a finding was seen, by its place in the list; none of a single run.
+pub fn seen(process: &Process, finding: usize) -> Option<String> {
+    let runs = process.runs.as_ref()?;
+    let seen = runs.seen(finding)?;
+    let often = format!("in {} of {}", seen.runs, counted(runs.runs.len(), "run"));
+    Some(match (seen.least, seen.most) {
+        (Some(least), Some(most)) if seen.runs > 1 => {
+            format!("{often}, which promise {} to {}", percent(least), percent(most))
+        }
+        _ => often,
+    })
 }
 
 /// From this share of the threads' time on, to be ready without a processor is worth a line.

@@ -8,7 +8,7 @@ use syncline_analysis::model::{
     OpenQuestion, Outer, Range, Remedy, Rule, Section, Shape, State, Unit, WhatIf,
 };
 use syncline_analysis::report::{self, Style};
-use syncline_analysis::{Analysis, Options, Thresholds};
+use syncline_analysis::{Analysis, Options, Thresholds, together};
 use syncline_recording::Op;
 use syncline_recording::layout::THREAD_RUNNING;
 use tempfile::TempDir;
@@ -217,11 +217,42 @@ fn every_field_of_the_json_report_is_documented() {
     });
     process.sites[0].section = Some(Section::default());
     process.whatif.push(whatif());
+    let analysis = together(vec![analysis.clone(), analysis]).expect("recordings of one program");
     let mut fields = BTreeSet::new();
     collect_fields(&json(&analysis), &mut fields);
     let documentation = include_str!("../../../../docs/report-json.md");
     fields.retain(|field| !documentation.contains(&format!("`{field}`")));
     assert!(fields.is_empty(), "docs/report-json.md does not mention {fields:?}");
+}
+
+/// One run has every finding but the last, and the other has the last one alone.
+#[test]
+fn of_several_runs_each_finding_is_told_with_how_often_it_was_seen() {
+    let (mut one, mut other) = (shop().load(), shop().load());
+    let mut findings: Vec<Finding> = every_remedy().map(finding).collect();
+    for (number, finding) in findings.iter_mut().enumerate() {
+        finding.place = format!("f{number} at shop.c:{number}");
+        finding.sites.clear();
+        let share = 0.5 / (number + 1) as f64;
+        finding.gain = Some(Gain { share, seconds: share, method: Method::Replay });
+    }
+    other.processes[0].findings = vec![findings[0].clone(), findings.pop().expect("some")];
+    other.processes[0].findings[0].gain =
+        Some(Gain { share: 0.3, seconds: 0.3, method: Method::Replay });
+    one.processes[0].findings = findings;
+    let whole = together(vec![other, one]).expect("recordings of one program");
+    let text = terminal(&whole, Style::default());
+    assert!(text.contains("2 runs, from ") && text.contains("; run 2 is shown"), "{text}");
+    assert!(text.contains("saves 40.0 %"), "the mean: {text}");
+    assert!(text.contains("     in 2 of 2 runs, which promise 30.0 % to 50.0 %\n"), "{text}");
+    assert!(text.contains("     in 1 of 2 runs\n"), "{text}");
+    let elsewhere = text.lines().find(|line| line.starts_with("  In other runs only: shop.c:6 ("));
+    assert!(elsewhere.is_some_and(|line| line.ends_with(", 1 of 2)")), "{text}");
+    let page = html(&whole);
+    for said in ["run 2 is shown", "in 2 of 2 runs, which", "In other runs only", "f6 at shop.c:6"]
+    {
+        assert!(page.contains(said), "no {said}");
+    }
 }
 
 /// An experiment with all that one may have.

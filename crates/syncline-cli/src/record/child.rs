@@ -11,6 +11,7 @@ use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use nix::libc;
@@ -32,8 +33,19 @@ const PASSED_ON: [Signal; 6] = [
     Signal::SIGUSR2,
 ];
 
+/// Those of them that ask for an end.
+const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP];
+
 /// Whether Syncline was asked to end, which it has passed on.
 static TOLD_TO_END: AtomicBool = AtomicBool::new(false);
+
+/// Whether somebody asked for the program's end, of Syncline or from the terminal.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether somebody asked for the program's end, by a signal of those that do: no further run is wanted.
+pub fn interrupted() -> bool {
+    INTERRUPTED.load(Relaxed)
+}
 
 /// Whether somebody sent Syncline SIGTERM while the program ran: they wait for its end, and not for a
 /// report that takes long.
@@ -47,6 +59,18 @@ pub struct Recorded {
     signals: SignalFd,
 }
 
+/// The signal state of before the first program, which each of them starts with.
+fn inherited() -> nix::Result<&'static Signals> {
+    static INHERITED: OnceLock<Signals> = OnceLock::new();
+    match INHERITED.get() {
+        Some(noted) => Ok(noted),
+        None => {
+            let noted = Signals::note()?;
+            Ok(INHERITED.get_or_init(|| noted))
+        }
+    }
+}
+
 /// Starts the program under the name that the user gave it, with these variables besides its own.
 ///
 /// # Errors
@@ -57,7 +81,7 @@ pub fn start(
     variables: impl IntoIterator<Item = (&'static str, OsString)>,
 ) -> Result<Recorded, Failure> {
     let failed = |e: nix::Error| Failure::new(RECORD_FAILED, e);
-    let inherited = Signals::note().map_err(failed)?;
+    let inherited = inherited().map_err(failed)?;
     let mut waited_for: SigSet = PASSED_ON.into_iter().collect();
     waited_for.add(Signal::SIGCHLD);
     waited_for.thread_block().map_err(failed)?;
@@ -102,9 +126,12 @@ impl Recorded {
                 Err(e) => return Err(Failure::new(RECORD_FAILED, e)),
             };
             let from_terminal = info.ssi_code == libc::SI_KERNEL;
-            match Signal::try_from(info.ssi_signo as i32) {
-                Ok(signal) if PASSED_ON.contains(&signal) && !from_terminal => self.pass_on(signal),
-                _ => {}
+            let Ok(signal) = Signal::try_from(info.ssi_signo as i32) else { continue };
+            if ENDING.contains(&signal) {
+                INTERRUPTED.store(true, Relaxed);
+            }
+            if PASSED_ON.contains(&signal) && !from_terminal {
+                self.pass_on(signal);
             }
         }
     }

@@ -25,8 +25,6 @@ pub const FOLDER: [&str; 3] =
 pub struct Environment {
     /// The library itself.
     pub library: PathBuf,
-    /// Where it makes its files, as [`Folder::variables`](super::Folder::variables) says it.
-    pub folder: [(&'static str, OsString); 3],
     /// How it tells the time.
     pub clock: Clock,
     /// Bytes that a file may take.
@@ -36,8 +34,12 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The variables to set.
-    pub fn variables(self) -> Vec<(&'static str, OsString)> {
+    /// The variables to set, with those that say where it makes its files, as
+    /// [`Folder::variables`](super::Folder::variables) gives them.
+    pub fn variables(
+        &self,
+        folder: [(&'static str, OsString); 3],
+    ) -> Vec<(&'static str, OsString)> {
         let preload = preload(&self.library, env::var_os("LD_PRELOAD").as_deref());
         let mut variables = vec![
             ("LD_PRELOAD", preload),
@@ -46,7 +48,7 @@ impl Environment {
             ("SYNCLINE_MAX_SIZE", self.max_size.to_string().into()),
             ("SYNCLINE_TIMELINE", u8::from(self.timeline).to_string().into()),
         ];
-        variables.extend(self.folder);
+        variables.extend(folder);
         variables
     }
 }

@@ -14,9 +14,18 @@ use super::folder::Folder;
 use crate::words::{counted, size, typed};
 use crate::writers::Writers;
 
-/// Tidies the folder and tells the user, on standard error, what is in it. Returns whether a process
-/// found no room on the disk.
-pub fn tidy_and_summarize(folder: &Folder, shown: &Path) -> bool {
+/// What a folder is found to be after the program's end.
+pub struct Tidied {
+    /// No process recorded anything.
+    pub empty: bool,
+    /// A process found no room on the disk.
+    pub full: bool,
+    /// A process still writes.
+    pub in_use: bool,
+}
+
+/// Tidies the folder and tells the user, on standard error, what is in it.
+pub fn tidy_and_summarize(folder: &Folder, shown: &Path) -> Tidied {
     let writers = Writers::of_newer(folder.path());
     let mut files = Vec::new();
     let mut full = false;
@@ -31,12 +40,18 @@ pub fn tidy_and_summarize(folder: &Folder, shown: &Path) -> bool {
         files.push(read);
     });
     let running = writers.processes().len();
-    if running == 0 {
-        folder.close();
-    }
+    say(&summary(&files, running, full, shown));
+    Tidied { empty: files.is_empty(), full, in_use: running > 0 }
+}
+
+/// Tells the user how to go on.
+pub fn say_what_to_do(folder: &Path) {
+    say(&format!("syncline: now run `syncline report {}`\n", typed(folder)));
+}
+
+fn say(text: &str) {
     // Standard error may be closed; the recording is complete all the same.
-    let _ = stderr().write_all(summary(&files, running, full, shown).as_bytes());
-    full
+    let _ = stderr().write_all(text.as_bytes());
 }
 
 fn summary(files: &[ProcessFile], running: usize, full: bool, folder: &Path) -> String {
@@ -65,7 +80,7 @@ fn summary(files: &[ProcessFile], running: usize, full: bool, folder: &Path) -> 
         let these = counted(running as u64, "process still runs", "processes still run");
         text += &format!("syncline: {these} and may add to it; see `syncline top {typed}`\n");
     }
-    text + &format!("syncline: now run `syncline report {typed}`\n")
+    text
 }
 
 /// A process's file, as far as its first page.

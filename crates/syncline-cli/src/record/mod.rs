@@ -14,6 +14,7 @@ mod inherited;
 mod library;
 mod privilege;
 mod program;
+mod runs;
 mod sanitizer;
 mod session;
 
@@ -27,6 +28,7 @@ use syncline_recording::Ending;
 use crate::args;
 use crate::failure::{Failure, RECORD_FAILED};
 use environment::Environment;
+use runs::Runs;
 
 pub use child::{hear_signals, told_to_end};
 pub use clock::Clock;
@@ -51,23 +53,16 @@ pub fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
     Ok(program)
 }
 
-/// Records, and gives the program's own exit status, unless the recording is incomplete.
+/// Records, and gives the program's own exit status, unless a recording is incomplete; of several
+/// runs, that of the first that failed.
 pub fn run(args: &args::Record) -> Result<ExitCode, Failure> {
     let command = &args.program.command;
     let prepared = prepare(args).inspect_err(|why| note_refusal(&args.output, command, why));
     let (program, library, max_size) = prepared?;
     let folder = Folder::create(&args.output)?;
-    let environment = Environment {
-        library,
-        folder: folder.variables(environment::FOLDER)?,
-        clock: Clock::choose(),
-        max_size,
-        timeline: args.timeline,
-    };
-
-    let run = run_in(&folder, &program, command, environment.variables())?;
-    let full = finish::tidy_and_summarize(&folder, &args.output);
-    run.exit_code(full)
+    let environment =
+        Environment { library, clock: Clock::choose(), max_size, timeline: args.timeline };
+    Runs { args, program, environment }.record_all(&folder)
 }
 
 /// What can be refused before anything is touched.
@@ -107,6 +102,11 @@ pub fn run_in(
 }
 
 impl Run {
+    /// Whether the program ended with status 0, and that could be noted.
+    fn succeeded(&self) -> bool {
+        matches!(self.ending, Ending::Status(0)) && !self.no_room
+    }
+
     /// The program's exit status, if all that it did is recorded; `full` says that a process found no
     /// room on the disk.
     ///

@@ -2,6 +2,7 @@
 
 mod inspected;
 mod progress;
+mod together;
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write, stderr, stdout};
@@ -14,7 +15,7 @@ use syncline_analysis::report::{self, Style};
 use syncline_analysis::{Analysis, Options, Thresholds};
 
 use crate::args;
-use crate::failure::Failure;
+use crate::failure::{Failure, REPORT_FAILED};
 use crate::whatif;
 pub use inspected::{inspections, trace_of};
 pub use progress::Bar;
@@ -24,21 +25,24 @@ const PLAIN_WIDTH: usize = 100;
 
 /// Reports.
 pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
-    show(args).map_err(|error| Failure::unreadable(&args.recording, error))?;
+    let analysis = together::read(&args.recordings, |recording| {
+        read(recording, args).map_err(|error| Failure::unreadable(recording, error))
+    })?;
+    show(&analysis, args).map_err(|error| Failure::new(REPORT_FAILED, error))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(args: &args::Report) -> Result<()> {
+/// Reads a recording, with what was traced and measured of it.
+fn read(recording: &Path, args: &args::Report) -> Result<Analysis> {
     let thresholds =
         Thresholds { contention: args.contention / 100.0, acquisitions_per_second: args.rate };
-    let inspections = inspections(&args.recording, args.trace.as_deref())?;
+    let inspections = inspections(recording, args.trace.as_deref())?;
     let options = Options { thresholds, inspections, ..Options::default() };
     let mut bar = Bar::new();
-    let mut analysis =
-        Analysis::load_with_progress(&args.recording, &options, &mut |at| bar.show(&at))?;
+    let mut analysis = Analysis::load_with_progress(recording, &options, &mut |at| bar.show(&at))?;
     drop(bar);
-    inspected::complete_commands(&mut analysis, &args.recording);
-    if let Err(error) = whatif::add_to(&mut analysis, &args.recording) {
+    inspected::complete_commands(&mut analysis, recording);
+    if let Err(error) = whatif::add_to(&mut analysis, recording) {
         // Standard error may be closed; the report is what it would be without an experiment.
         let _ = writeln!(stderr(), "syncline: what `whatif` has measured is not used: {error}");
     }
@@ -46,14 +50,18 @@ fn show(args: &args::Report) -> Result<()> {
         // Standard error may be closed; the report is what it would be without a trace.
         let _ = writeln!(stderr(), "syncline: the trace is of other call sites, or another build");
     }
+    Ok(analysis)
+}
+
+fn show(analysis: &Analysis, args: &args::Report) -> Result<()> {
     if let Some(path) = &args.html {
-        return page(&analysis, path);
+        return page(analysis, path);
     }
     let mut out = BufWriter::new(stdout().lock());
     if args.json {
-        report::json(&analysis, &mut out)?;
+        report::json(analysis, &mut out)?;
     } else {
-        report::terminal(&analysis, &mut out, &style(args.tables))?;
+        report::terminal(analysis, &mut out, &style(args.tables))?;
     }
     Ok(out.flush()?)
 }

@@ -71,11 +71,19 @@ fn processor_seconds() -> f64 {
     (usage.user_time() + usage.system_time()).num_microseconds() as f64 / 1e6
 }
 
-/// What comes out with its own locks, each time, and the median of the processor time.
+/// What comes out with its own locks, each time, and the median of the processor time. On a busy
+/// machine Apache's own client once waited in vain for its server, without any of our locks: a run that
+/// goes wrong so is said and made again, and no more often than it must go well.
 fn alone(run: Run, threads: usize, mut done: impl FnMut(f64)) -> (String, f64) {
     let mut runs: Vec<(String, f64)> = Vec::new();
-    for _ in 0..ALONE {
-        let (came_out, took) = timed(run, threads, None).expect("it runs without");
+    let mut wrong = 0;
+    while runs.len() < ALONE {
+        let Some((came_out, took)) = timed(run, threads, None) else {
+            wrong += 1;
+            assert!(wrong <= ALONE, "it doesn't run without");
+            say("it went wrong without any of our locks; once more");
+            continue;
+        };
         done(took);
         assert!(runs.iter().all(|(other, _)| *other == came_out), "it differs by itself");
         runs.push((came_out, took));

@@ -28,20 +28,43 @@ pub fn section(process: &Process, id: &str) -> String {
         let (remark, why) = (Escaped(remark), Escaped(&stuck.why));
         let _ = writeln!(html, "<p class=\"stuck\"><b>{title}</b>, {remark}: {why}</p>");
     }
+    if let Some(runs) = &process.runs {
+        let _ = writeln!(html, "<p class=\"runs\">{}</p>", words::runs(runs));
+    }
     if process.findings.is_empty() {
-        let none = "<p class=\"empty\">No rule sees a problem that is worth its fix.</p>";
-        return html + none;
+        html += "<p class=\"empty\">No rule sees a problem that is worth its fix.</p>\n";
+        return html + &in_other_runs(process);
     }
     html += "<ol class=\"findings\">\n";
     for (number, finding) in process.findings.iter().take(FINDINGS).enumerate() {
-        html += &one(process, finding, &format!("{id}-finding-{number}"), &format!("{id}-site-"));
+        html += &one(process, number, finding, id);
     }
     html += "</ol>\n";
     if let Some(more @ 1..) = process.findings.len().checked_sub(FINDINGS) {
         let more = grouped(more as u64);
         let _ = writeln!(html, "<p class=\"empty\">{more} more are in the JSON report.</p>");
     }
-    html
+    html + &in_other_runs(process)
+}
+
+/// What the run that is shown does not have.
+fn in_other_runs(process: &Process) -> String {
+    let Some(runs) = &process.runs else { return String::new() };
+    let mut html = String::new();
+    for seen in runs.findings.iter().skip(process.findings.len()).take(FINDINGS) {
+        let _ = writeln!(
+            html,
+            "<li><b>{} of {}</b> {}, at {}</li>",
+            seen.runs,
+            runs.runs.len(),
+            Escaped(&seen.title),
+            Escaped(&seen.place)
+        );
+    }
+    match html.is_empty() {
+        true => html,
+        false => format!("<h3>In other runs only</h3><ul class=\"remaining\">\n{html}</ul>\n"),
+    }
 }
 
 /// What no finding explains. `rows` is what the ids of the sites' rows begin with.
@@ -65,7 +88,8 @@ pub fn remaining(process: &Process, rows: &str) -> String {
     html + "</ul>\n"
 }
 
-fn one(process: &Process, finding: &Finding, id: &str, rows: &str) -> String {
+fn one(process: &Process, at: usize, finding: &Finding, of_process: &str) -> String {
+    let id = format!("{of_process}-finding-{at}");
     let mut html = format!(
         "<li><article class=\"finding\" id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
          <header><div><p class=\"category\">{}</p><h3 id=\"{id}-title\">{}</h3>\
@@ -75,6 +99,9 @@ fn one(process: &Process, finding: &Finding, id: &str, rows: &str) -> String {
         Escaped(&finding.place),
         gain(finding.gain)
     );
+    if let Some(seen) = words::seen(process, at) {
+        let _ = writeln!(html, "<p class=\"seen\">{seen}</p>");
+    }
     if !finding.evidence.is_empty() {
         html += "<dl class=\"evidence\">";
         for evidence in &finding.evidence {
@@ -95,7 +122,7 @@ fn one(process: &Process, finding: &Finding, id: &str, rows: &str) -> String {
     if let Some(frame) = frame.and_then(|frame| process.frames.get(frame)) {
         html += &excerpt(process, frame);
     }
-    html += &who(process, finding, rows);
+    html += &who(process, finding, &format!("{of_process}-site-"));
     html + "</article></li>\n"
 }
 

@@ -7,7 +7,7 @@ use super::{Style, heading, more, paragraph};
 use crate::model::{Evidence, Finding, Process, Unit};
 use crate::report::name;
 use crate::report::number::{count, duration, grouped, percent, rate};
-use crate::report::whatif;
+use crate::report::{whatif, words};
 
 /// Findings that are shown: what fits one screen.
 const FINDINGS: usize = 5;
@@ -25,9 +25,14 @@ pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::R
     if process.findings.is_empty() {
         let lost = process.lock_share + process.spun() / process.thread_seconds.max(1e-12);
         let remark = format!("none; locks take {} of the threads' time", percent(lost));
-        return heading("FINDINGS", &remark, out, style);
+        heading("FINDINGS", &remark, out, style)?;
+        return in_other_runs(process, out, style);
     }
-    heading("FINDINGS", "most to gain first; gains are predicted", out, style)?;
+    let remark = match process.runs {
+        Some(_) => "most to gain first; gains are predicted, and the mean of all runs",
+        None => "most to gain first; gains are predicted",
+    };
+    heading("FINDINGS", remark, out, style)?;
     let (large, small): (Vec<_>, Vec<_>) =
         process.findings.iter().enumerate().partition(|(number, finding)| {
             *number == 0 || finding.gain.is_none_or(|gain| gain.share >= LEAST_GAIN)
@@ -39,19 +44,44 @@ pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::R
         one(number + 1, process, finding, out, style)?;
     }
     more(large.len().saturating_sub(FINDINGS), "finding", out, style)?;
-    if small.is_empty() {
-        return Ok(());
-    }
     let rule = |finding: &Finding| {
         format!("{} ({})", name::file_line(&finding.place), finding.rule.name())
     };
-    let texts: Vec<String> = small.iter().take(SMALL).map(|(_, finding)| rule(finding)).collect();
-    let rest = match small.len().saturating_sub(SMALL) {
+    let small: Vec<String> = small.iter().map(|(_, finding)| rule(finding)).collect();
+    in_one_line("  Small: ", &small, out, style)?;
+    in_other_runs(process, out, style)
+}
+
+/// What the run that is shown does not have.
+fn in_other_runs(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
+    let Some(runs) = &process.runs else { return Ok(()) };
+    let others = runs.findings.iter().skip(process.findings.len());
+    let told: Vec<String> = others
+        .map(|seen| {
+            let place = name::file_line(&seen.place);
+            format!("{place} ({}, {} of {})", seen.rule.name(), seen.runs, runs.runs.len())
+        })
+        .collect();
+    in_one_line("  In other runs only: ", &told, out, style)
+}
+
+/// Findings that have no place of their own.
+fn in_one_line(
+    start: &str,
+    told: &[String],
+    out: &mut impl Write,
+    style: &Style,
+) -> io::Result<()> {
+    if told.is_empty() {
+        return Ok(());
+    }
+    let rest = match told.len().saturating_sub(SMALL) {
         0 => String::new(),
         rest => format!(", and {} more", grouped(rest as u64)),
     };
+    let told = told[..told.len().min(SMALL)].join(", ");
     writeln!(out)?;
-    paragraph("  Small: ", &printable(&format!("{}{rest}", texts.join(", "))), out, style)
+    paragraph(start, &printable(&format!("{told}{rest}")), out, style)
 }
 
 /// What no finding explains.
@@ -108,6 +138,9 @@ fn one(
     let evidence: Vec<String> = finding.evidence.iter().take(EVIDENCE).map(evidence).collect();
     if !evidence.is_empty() {
         paragraph("     ", &printable(&evidence.join(", ")), out, style)?;
+    }
+    if let Some(seen) = words::seen(process, number - 1) {
+        writeln!(out, "     {seen}")?;
     }
     paragraph("     -> ", &printable(&finding.advice), out, style)?;
     if let Some(open) = &finding.open_question {

@@ -28,7 +28,11 @@ pub fn summary(process: &Process, out: &mut impl Write, style: &Style) -> io::Re
         duration(process.seconds),
         words::state(process)
     );
-    writeln!(out, "{}\n", Paint::Dim.on(&facts, style))?;
+    writeln!(out, "{}", Paint::Dim.on(&facts, style))?;
+    if let Some(runs) = &process.runs {
+        writeln!(out, "{}", Paint::Dim.on(&words::runs(runs), style))?;
+    }
+    writeln!(out)?;
     let paint = if process.lock_share >= COSTLY { Paint::Red } else { Paint::Bold };
     let lost = format!("{:>10}", duration(process.waiting.locks));
     writeln!(

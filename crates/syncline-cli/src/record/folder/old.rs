@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use syncline_recording::folder::{self, files, others};
+use syncline_recording::folder::{self, files, others, runs};
 use syncline_recording::{Refusal, Session};
 
 use super::{Kind, failed, not_ours};
@@ -63,7 +63,8 @@ pub fn keep_as_old(path: &Path) -> Result<(), Failure> {
 
 fn holds_nothing(path: &Path) -> bool {
     let none = |ending| files(path, ending).is_ok_and(|files| files.is_empty());
-    none("syncline") && none("trace")
+    let further = runs(path).unwrap_or_default();
+    none("syncline") && none("trace") && further.iter().all(|run| holds_nothing(run))
 }
 
 fn old(path: &Path) -> PathBuf {
@@ -76,7 +77,8 @@ fn old(path: &Path) -> PathBuf {
 fn remove(path: &Path) -> Result<(), Failure> {
     // Traces of this recording, as `syncline inspect --from` left them.
     let traces = ["trace", "trace.old"].map(|name| path.join(name));
-    for part in traces.into_iter().chain(others(path).unwrap_or_default()) {
+    let parts = [others(path), runs(path)].map(Result::unwrap_or_default).concat();
+    for part in traces.into_iter().chain(parts) {
         if part.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
             remove(&part)?;
         }
@@ -116,6 +118,7 @@ mod tests {
             let folder = all.path().join("recording.old");
             fs::create_dir_all(folder.join("trace")).expect("a folder");
             fs::create_dir_all(folder.join("others-1")).expect("a folder");
+            fs::create_dir_all(folder.join("run-2/trace")).expect("a folder");
             let files = [
                 "session.json",
                 "refused.json",
@@ -123,6 +126,9 @@ mod tests {
                 "others-1/1.syncline",
                 "trace/session.json",
                 "trace/1.trace",
+                "run-2/session.json",
+                "run-2/1.syncline",
+                "run-2/trace/1.trace",
             ];
             for file in files {
                 fs::write(folder.join(file), "").expect("a file");

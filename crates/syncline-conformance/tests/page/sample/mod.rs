@@ -45,6 +45,7 @@ pub fn empty(arguments: &[&str]) -> Process {
         processors: Some(8),
         stuck: vec![],
         findings: vec![],
+        runs: None,
         remaining: vec![],
         whatif: vec![],
         locks: vec![],
