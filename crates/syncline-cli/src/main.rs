@@ -19,6 +19,7 @@ mod top;
 mod tune;
 mod whatif;
 mod words;
+mod wrap;
 mod writers;
 
 use std::io::{ErrorKind, Write, stderr};

@@ -1,7 +1,7 @@
-/* Threads that can't go on, until an alarm ends the process. */
+/* Threads that can't go on, until an alarm ends the process: stuck MODE [SECONDS]. */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ static void wait_too_late(void) {
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
     pthread_t one, other;
-    alarm(2);
+    alarm(argc > 2 ? atoi(argv[2]) : 2);
     pthread_barrier_init(&both_have_one, NULL, 2);
     if (strcmp(mode, "deadlock") == 0) {
         pthread_create(&one, NULL, first_then_second, NULL);

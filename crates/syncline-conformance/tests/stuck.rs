@@ -1,10 +1,15 @@
 //! Threads that can't go on are reported with the lines where they wait and where what they wait for
 //! is held, or was signalled. What they do is known from the program's text.
 
-use std::process::Command;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
-use syncline_conformance::{Case, Program, scratch, syncline};
+use syncline_conformance::{Case, Program, preload_library, scratch, syncline};
 
 /// What the report of a program that an alarm ended says of threads that can't go on.
 fn stuck(mode: &str) -> Vec<(String, usize, String)> {
@@ -64,4 +69,77 @@ fn a_signal_that_came_before_the_wait() {
 #[test]
 fn a_wait_for_one_who_may_still_come_is_none() {
     assert_eq!(stuck("waiting"), []);
+}
+
+/// A program that is being recorded and hangs. It is ended with this value.
+struct Hanging(Child);
+
+impl Hanging {
+    fn start(mode: &str, folder: &Path) -> Hanging {
+        preload_library();
+        let program = Program::compile("stuck.c");
+        let mut record = Command::new(syncline());
+        record.arg("record").arg("-o").arg(folder).arg("--").arg(program.path()).args([mode, "60"]);
+        Hanging(record.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    }
+
+    /// What a command prints about the recording, as soon as that has these words.
+    fn until(&self, command: &[&str], folder: &Path, words: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            let said = Command::new(syncline()).args(command).arg(folder).output().unwrap().stdout;
+            let said = String::from_utf8(said).unwrap();
+            if said.contains(words) {
+                return said;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(40), "no {words:?} in\n{said}");
+            sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Hanging {
+    fn drop(&mut self) {
+        kill(Pid::from_raw(self.0.id() as i32), Signal::SIGTERM).unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+#[test]
+fn it_is_told_while_the_program_hangs() {
+    for (mode, trap, line) in [
+        ("deadlock", "DEADLOCK", "second_then_first  stuck.c:24"),
+        ("lost", "LOST WAKE-UP", "wait_too_late  stuck.c:45"),
+    ] {
+        let folder = scratch();
+        let folder = folder.path().join("recording");
+        let hanging = Hanging::start(mode, &folder);
+        let top = hanging.until(&["top", "--once", "--interval", "0.1"], &folder, trap);
+        assert!(top.contains(line), "{top}");
+        let report = hanging.until(&["report"], &folder, trap);
+        assert!(report.contains("still runs"), "{report}");
+        let words: Vec<&str> = report.split_whitespace().collect();
+        let line: Vec<&str> = line.split_whitespace().collect();
+        assert!(words.windows(line.len()).any(|part| part == line), "{report}");
+    }
+}
+
+#[test]
+fn a_program_that_hangs_has_waited_until_now() {
+    let folder = scratch();
+    let folder = folder.path().join("recording");
+    let hanging = Hanging::start("deadlock", &folder);
+    hanging.until(&["report"], &folder, "DEADLOCK");
+    let waited = || {
+        let json = hanging.until(&["report", "--json"], &folder, "{");
+        let json: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["processes"][0]["state"]["how"], "running");
+        json["processes"][0]["waiting"]["locks"].as_f64().unwrap()
+    };
+    let (before, moment) = (waited(), Instant::now());
+    sleep(Duration::from_millis(500));
+    let passed = moment.elapsed().as_secs_f64();
+    // Two threads, and the looks themselves take time.
+    let more = waited() - before;
+    assert!((passed..2.0 * moment.elapsed().as_secs_f64() + 0.5).contains(&more), "{more} s");
 }

@@ -22,6 +22,7 @@ pub mod layout;
 pub mod op;
 mod reader;
 mod rows;
+mod running;
 mod session;
 mod shell;
 pub mod source;

@@ -14,7 +14,7 @@ use crate::layout::{
     ThreadRecord, VERSION, WaitRecord,
 };
 use crate::source::Source;
-use crate::{Op, Windows, layout};
+use crate::{Op, Windows, layout, running};
 
 /// Why a file could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +88,8 @@ pub struct ProcessFile {
     pub path: PathBuf,
     /// The first page.
     pub header: Header,
+    /// When it was read, in ticks, if its process still ran then.
+    pub now: Option<u64>,
     /// The code that was mapped.
     pub modules: Vec<ModuleRecord>,
     /// The threads.
@@ -134,7 +136,8 @@ impl ProcessFile {
             }
             threads.push(source.thread(&header, index as u32, *record, with_logs)?);
         }
-        Ok(ProcessFile { path: path.to_owned(), header, modules, threads, stacks })
+        let now = running::now(&header, source.meta());
+        Ok(ProcessFile { path: path.to_owned(), header, now, modules, threads, stacks })
     }
 
     /// The executable's path.
@@ -158,13 +161,15 @@ impl ProcessFile {
         self.path.with_file_name(format!("{pid}.{next}.syncline"))
     }
 
-    /// When the process ended, or was last seen if it could not say so, in ticks.
+    /// When the process ended, in ticks; when it was read, if it still ran; or when it was last seen, if
+    /// it could not say that it ended.
     pub fn ended(&self) -> u64 {
         if self.header.ended != 0 {
             return self.header.ended;
         }
-        let last = |t: &Thread| t.record.ended.max(t.record.last_seen);
-        self.threads.iter().map(last).max().unwrap_or(0).max(self.header.started)
+        let seen = |t: &Thread| t.record.ended.max(t.record.last_seen);
+        let last = self.threads.iter().map(seen).max().unwrap_or(0).max(self.header.started);
+        self.now.map_or(last, |now| now.max(last))
     }
 
     /// Converts ticks to seconds.

@@ -4,7 +4,7 @@
 //! Both kinds of files begin with a page whose first words are the same ([`FirstWords`]), and
 //! both have regions of records of a fixed size.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::reader::Error;
 pub struct Source<'a> {
     path: &'a Path,
     file: File,
-    size: u64,
+    meta: Metadata,
 }
 
 /// How a file's first page begins.
@@ -52,12 +52,17 @@ impl Source<'_> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = Folder::open(parent.unwrap_or(Path::new(".")))?;
         let (file, meta) = folder.file(name, false)?;
-        Ok(Source { path, file, size: meta.len() })
+        Ok(Source { path, file, meta })
     }
 
     /// The file's size in bytes.
     pub fn size(&self) -> u64 {
-        self.size
+        self.meta.len()
+    }
+
+    /// What the system says of the file.
+    pub fn meta(&self) -> &Metadata {
+        &self.meta
     }
 
     /// The error that the file is damaged.
@@ -70,11 +75,11 @@ impl Source<'_> {
     /// # Errors
     /// [`Error`], if it is of another kind, version or byte order, or ends inside its first page.
     pub fn first_page<H: Pod>(&self, kind: [u8; 8], version: u32) -> Result<H, Error> {
-        if self.size == 0 {
+        if self.size() == 0 {
             return Err(Error::NoRoom(self.path.to_owned()));
         }
         let mut header = H::zeroed();
-        let prefix = (self.size as usize).min(size_of::<H>());
+        let prefix = (self.size() as usize).min(size_of::<H>());
         self.read_at(&mut bytes_of_mut(&mut header)[..prefix], 0)?;
         let first: FirstWords = pod_read_unaligned(&bytes_of(&header)[..size_of::<FirstWords>()]);
         if first.magic != kind {
@@ -87,7 +92,7 @@ impl Source<'_> {
             let path = self.path.to_owned();
             return Err(Error::Version { path, found: first.version, read: version });
         }
-        if self.size < crate::layout::HEADER_SIZE as u64 {
+        if self.size() < crate::layout::HEADER_SIZE as u64 {
             return Err(self.damaged("it ends inside its first page"));
         }
         if first.ticks_per_second == 0 {
@@ -117,7 +122,7 @@ impl Source<'_> {
     pub fn records<T: Pod>(&self, offset: u64, count: usize, what: &str) -> Result<Vec<T>, Error> {
         let bytes = (count as u64).checked_mul(size_of::<T>() as u64);
         let end = bytes.and_then(|bytes| offset.checked_add(bytes));
-        if end.is_none_or(|end| end > self.size) {
+        if end.is_none_or(|end| end > self.size()) {
             return Err(self.damaged(format!("its {what} lie beyond its end")));
         }
         let mut records = vec![T::zeroed(); count];

@@ -147,6 +147,7 @@ fn state(file: &ProcessFile, session: Option<&Session>) -> State {
         Some(Ending::Status(status)) => State::Exited { status: Some(status) },
         Some(Ending::Signal(signal)) => State::Killed { signal },
         _ if file.header.state == PROCESS_EXITED => State::Exited { status: None },
+        _ if file.now.is_some() => State::Running,
         _ => State::Unknown,
     }
 }

@@ -23,7 +23,10 @@ pub enum State {
         /// The signal's number.
         signal: i32,
     },
-    /// It ended without notice, ran another program in its place, or still runs.
+    /// It still ran when the recording was read: its file was in its memory.
+    Running,
+    /// It ended without notice, ran another program in its place, or still runs where that can't be
+    /// seen from here.
     Unknown,
 }
 

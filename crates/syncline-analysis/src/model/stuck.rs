@@ -12,6 +12,18 @@ pub enum Trap {
     LostWakeUp,
 }
 
+impl Trap {
+    /// What it is called, and what that is.
+    pub fn in_words(self) -> (&'static str, &'static str) {
+        match self {
+            Trap::Deadlock => ("DEADLOCK", "each thread waits for a lock that the next one holds"),
+            Trap::LostWakeUp => {
+                ("LOST WAKE-UP", "a condition is waited for and nobody can signal it")
+            }
+        }
+    }
+}
+
 /// Threads that could not go on when the recording ended, or was read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stuck {

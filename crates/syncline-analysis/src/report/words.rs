@@ -2,7 +2,7 @@
 
 use syncline_recording::command_line;
 
-use crate::model::{Process, Quadrant, Runs, State, Trap};
+use crate::model::{Process, Quadrant, Runs, State};
 use crate::report::number::{counted, duration, percent};
 
 /// How a process ended.
@@ -11,6 +11,7 @@ pub fn state(process: &Process) -> String {
         State::Exited { status: Some(status) } => format!("exit status {status}"),
         State::Exited { status: None } => "exited".to_owned(),
         State::Killed { signal } => format!("ended by signal {signal}"),
+        State::Running => "still runs".to_owned(),
         State::Unknown => "ended without notice, or still runs".to_owned(),
     }
 }
@@ -69,14 +70,6 @@ pub fn short_of_processors(process: &Process) -> Option<String> {
         true => format!("more threads could run than the {all}"),
         false => format!("this run got {} of {all}, and others the rest", percent(share)),
     })
-}
-
-/// What threads that can't go on are in, and what that is.
-pub fn trap(trap: Trap) -> (&'static str, &'static str) {
-    match trap {
-        Trap::Deadlock => ("DEADLOCK", "each thread waits for a lock that the next one holds"),
-        Trap::LostWakeUp => ("LOST WAKE-UP", "a condition is waited for and nobody can signal it"),
-    }
 }
 
 /// The quadrants, those first that cost most, and what they mean.

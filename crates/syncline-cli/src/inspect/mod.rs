@@ -8,7 +8,6 @@ mod names;
 mod report;
 mod show;
 mod tables;
-mod wrap;
 
 use std::ffi::OsString;
 use std::io::{Write, stderr};
@@ -29,7 +28,6 @@ use crate::words::{counted, size, typed};
 use crate::writers::Writers;
 use args::Inspect;
 pub use names::Named;
-pub use wrap::wrapped;
 
 /// The library that traces.
 const LIBRARY: &str = "libsyncline_inspect.so";

@@ -9,7 +9,7 @@ use syncline_recording::command_line;
 
 use super::lock::{about, paragraph, plural};
 use super::tables;
-use super::wrap::wrapped;
+use crate::wrap::wrapped;
 
 /// Locks that get a paragraph: three fill a screen.
 const DETAILED: usize = 3;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::Watch;
 use super::view::{COLUMNS, View};
 use crate::failure::{Failure, REPORT_FAILED};
+use crate::wrap::wrapped;
 
 /// Locks in one table.
 const ROWS: usize = 20;
@@ -35,6 +36,9 @@ fn write(text: &str) -> Result<(), Failure> {
 
 fn table(command: &str, view: &View) -> String {
     let mut text = format!("{command}\n{}\n", view.headline);
+    for stuck in &view.stuck {
+        text += &wrapped(stuck);
+    }
     let titles = COLUMNS.map(|(title, _)| title.to_owned());
     let rows = view.rows.iter().take(ROWS).map(|row| &row.cells);
     for cells in [&titles].into_iter().chain(rows) {
@@ -49,7 +53,7 @@ fn table(command: &str, view: &View) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::top::view::tests::example;
+    use crate::top::view::tests::{example, example_of_a_deadlock};
 
     #[test]
     fn a_table_has_aligned_columns() {
@@ -59,5 +63,13 @@ mod tests {
         assert!(lines[2].starts_with("WAITED   NOW  CONTENDED CALLS/S    LOCK"));
         assert_eq!(lines[3].find("busy"), lines[2].find("LOCK"));
         assert_eq!(lines[3].find("busy at"), lines[2].find("MOSTLY"));
+    }
+
+    #[test]
+    fn a_deadlock_stands_before_the_table() {
+        let text = table("./app", &View::of(&[example_of_a_deadlock()]));
+        let lines: Vec<_> = text.lines().collect();
+        assert!(lines[2].starts_with("DEADLOCK  each thread waits for a lock"), "{text}");
+        assert!(lines[3].ends_with("(two) waits for b.") && lines[4].starts_with("WAITED"));
     }
 }

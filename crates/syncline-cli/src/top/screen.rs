@@ -60,9 +60,14 @@ fn leaves(event: &Event) -> bool {
 }
 
 fn draw(frame: &mut Frame, command: &str, view: &View) {
-    let [title, summary, table, help] = Layout::vertical([
+    let stuck: Vec<Line> =
+        view.stuck.iter().map(|stuck| Line::from(stuck.as_str()).red()).collect();
+    let stuck = Paragraph::new(stuck).wrap(Wrap { trim: true });
+    let lines = room_for(&view.stuck, frame.area().width).min(frame.area().height / 2);
+    let [title, summary, trap, table, help] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(2),
+        Constraint::Length(lines),
         Constraint::Min(0),
         Constraint::Length(1),
     ])
@@ -70,9 +75,16 @@ fn draw(frame: &mut Frame, command: &str, view: &View) {
     let headline = Paragraph::new(view.headline.as_str()).wrap(Wrap { trim: true });
     frame.render_widget(Line::from(command).bold(), title);
     frame.render_widget(headline, summary);
+    frame.render_widget(stuck, trap);
     frame.render_widget(table_of(view), table);
     let explained = "q leaves; WAITED is in shares of one thread's time, NOW is threads";
     frame.render_widget(Line::from(explained).dim(), help);
+}
+
+/// Lines for texts whose words are not broken, which leaves a quarter of each line free at most.
+fn room_for(texts: &[String], width: u16) -> u16 {
+    let filled = usize::from(width * 3 / 4).max(1);
+    texts.iter().map(|text| text.chars().count().div_ceil(filled) as u16).sum()
 }
 
 fn table_of(view: &View) -> Table<'_> {
@@ -91,7 +103,7 @@ fn table_of(view: &View) -> Table<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::top::view::tests::example;
+    use crate::top::view::tests::{example, example_of_a_deadlock};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
     use ratatui::crossterm::event::KeyEvent;
@@ -105,6 +117,16 @@ mod tests {
         for part in ["./app -x", "3 threads", "lost waiting", "50.0 %", "1200", "busy at app.c"] {
             assert!(shown.contains(part), "no {part} in\n{shown}");
         }
+    }
+
+    #[test]
+    fn a_deadlock_stands_above_the_locks() {
+        let mut terminal = Terminal::new(TestBackend::new(80, 12)).unwrap();
+        let view = View::of(&[example_of_a_deadlock()]);
+        terminal.draw(|frame| draw(frame, "./app", &view)).unwrap();
+        let shown = terminal.backend().to_string();
+        let at = |part: &str| shown.find(part).unwrap_or_else(|| panic!("no {part} in\n{shown}"));
+        assert!(at("DEADLOCK") < at("waits for b.") && at("waits for b.") < at("busy at"));
     }
 
     #[test]

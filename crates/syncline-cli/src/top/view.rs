@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use syncline_analysis::model::Kind;
+use syncline_analysis::model::{Kind, Stuck};
 use syncline_analysis::{LockRates, Rates};
 
 use crate::words::{counted, percent};
@@ -19,6 +19,8 @@ pub const COLUMNS: [(&str, usize); 6] =
 pub struct View {
     /// The whole program in one line.
     pub headline: String,
+    /// Threads that can't go on: a paragraph for each circle of them, or kind.
+    pub stuck: Vec<String>,
     /// The locks; then futexes and events, for a thread that waits for these may be idle.
     pub rows: Vec<Row>,
 }
@@ -41,6 +43,7 @@ impl View {
         let several = processes.len() > 1;
         View {
             headline: headline(processes),
+            stuck: processes.iter().flat_map(|p| p.stuck.iter().map(stuck)).collect(),
             rows: all.into_iter().map(|(process, lock)| row(process, lock, several)).collect(),
         }
     }
@@ -71,6 +74,11 @@ fn headline(processes: &[Rates]) -> String {
     )
 }
 
+fn stuck(stuck: &Stuck) -> String {
+    let (title, meaning) = stuck.trap.in_words();
+    format!("{title}  {meaning}: {}", stuck.why)
+}
+
 /// The sum; 0 of nothing, where `Iterator::sum` gives -0.
 fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(0.0, |sum, number| sum + number)
@@ -99,6 +107,7 @@ fn row(process: &Rates, lock: &LockRates, several: bool) -> Row {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use syncline_analysis::model::Trap;
     use syncline_recording::Primitive;
 
     /// A process of three threads with a busy lock, a quiet one, and an idle worker.
@@ -124,6 +133,7 @@ pub mod tests {
                 lock(Primitive::Mutex, "busy", 1200.0, 300.0, 0.5, 2),
             ],
             waiting: Vec::new(),
+            stuck: Vec::new(),
         }
     }
 
@@ -148,6 +158,13 @@ pub mod tests {
             "1 process, 3 threads, 2 of them waiting for a lock; 1207 acquisitions a second; \
              50.0 % of a thread's time lost waiting"
         );
+    }
+
+    /// The same with two of its threads in a deadlock.
+    pub fn example_of_a_deadlock() -> Rates {
+        let why = "thread 7 (one) waits for a; thread 8 (two) waits for b.".to_owned();
+        let stuck = Stuck { trap: Trap::Deadlock, threads: vec![0, 1], seconds: 3.0, why };
+        Rates { stuck: vec![stuck], ..example() }
     }
 
     #[test]

@@ -2,17 +2,19 @@
 //! the gain that the report predicts and the locks that are worth trying.
 //!
 //! Objects that have one name in a policy are one target: an array, or all that one call
-//! initialises. Those with a predicted gain come first, then those with the most waiting.
+//! initialises. Those with a predicted gain come first, then those with the most waiting. A lock that
+//! the report has a sentence for without a finding is one of them: its calls or its refused tries cost
+//! what its waits do not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use syncline_analysis::model::{Finding, Kind, Lock, Process, Rule as Finds};
 use syncline_policy::Subject;
 
 use crate::exec::Locks;
 
-/// Objects whose waits are less than this share of the threads' time are left as they are: no
-/// measurement would see them.
+/// Objects whose waits are less than this share of the threads' time are left as they are, unless the
+/// report speaks of them: no measurement would see them.
 const LEAST: f64 = 0.005;
 /// A gain that is none: so many times faster.
 const NONE: f64 = 1.0;
@@ -27,6 +29,8 @@ pub struct Target {
     pub name: String,
     /// Seconds waited for them, all threads together.
     pub waited: f64,
+    /// Whether the report has them among what else takes time.
+    remains: bool,
     /// What the report predicts, if it has found something about them.
     pub predicted: Option<Predicted>,
     /// Names of locks to try.
@@ -56,7 +60,8 @@ pub fn targets(recorded: &[Process], wanted: &[Locks]) -> Vec<Target> {
     let floor = LEAST * (seconds / recorded.len().max(1) as f64).max(f64::MIN_POSITIVE);
     let all = by_name.into_values();
     let mut targets: Vec<Target> = all.filter_map(|found| merged(found, recorded.len())).collect();
-    targets.retain(|target| target.predicted.is_some() || target.waited >= floor);
+    let costs = |target: &Target| target.waited >= floor || target.remains;
+    targets.retain(|target| target.predicted.is_some() || costs(target));
     targets.sort_by(|a, b| {
         let rank =
             |target: &Target| (target.predicted.as_ref().map_or(1.0, |p| p.gain), target.waited);
@@ -72,6 +77,7 @@ fn merged(mut found: Vec<Target>, recordings: usize) -> Option<Target> {
         values.sort_by(f64::total_cmp);
         values[values.len() / 2]
     };
+    let remains = found.iter().filter(|target| target.remains).count() * 2 > recordings;
     let waited = median(found.iter().map(|target| target.waited).collect(), 0.0);
     let gains = found.iter().filter_map(|target| Some(target.predicted.as_ref()?.gain)).collect();
     let gain = median(gains, NONE);
@@ -83,11 +89,13 @@ fn merged(mut found: Vec<Target>, recordings: usize) -> Option<Target> {
     let target = (at < found.len()).then(|| found.swap_remove(at))?;
     let predicted = target.predicted.filter(|_| gain > NONE);
     let predicted = predicted.map(|predicted| Predicted { gain, ..predicted });
-    Some(Target { waited, offsets, predicted, ..target })
+    Some(Target { waited, remains, offsets, predicted, ..target })
 }
 
 /// The targets of one recording, by what makes them one.
 fn found(process: &Process, wanted: &[Locks]) -> BTreeMap<String, Target> {
+    let remaining: BTreeSet<usize> =
+        process.remaining.iter().flat_map(|remaining| &remaining.sites).copied().collect();
     let mut by_name: BTreeMap<String, Target> = BTreeMap::new();
     for (at, lock) in process.locks.iter().enumerate().filter(|(_, lock)| lock.kind == Kind::Lock) {
         let Some((subject, offsets)) = subject(process, lock) else { continue };
@@ -102,9 +110,11 @@ fn found(process: &Process, wanted: &[Locks]) -> BTreeMap<String, Target> {
             subject,
             offsets: Vec::new(),
             waited: 0.0,
+            remains: false,
             predicted: None,
             candidates: candidates(wanted, kind(lock), best),
         });
+        target.remains |= lock.sites.iter().any(|used| remaining.contains(&used.site));
         target.waited += lock.figures.waited;
         target.offsets.extend(offsets);
         let predicted = best.and_then(|finding| {
@@ -229,6 +239,7 @@ mod tests {
             offsets: vec!["app+0x12".to_owned()],
             name: "table (app)".to_owned(),
             waited,
+            remains: false,
             predicted: gain.map(|gain| Predicted { title: "a finding".to_owned(), gain }),
             candidates: Vec::new(),
         }
@@ -247,5 +258,10 @@ mod tests {
         assert_eq!(gains(&[Some(1.4)], 3), (None, 0.0), "two have nothing of it");
         assert_eq!(gains(&[Some(1.4)], 1), (Some(1.4), 2.0));
         assert!(merged(Vec::new(), 3).is_none());
+        let remains = |how: &[bool]| {
+            let found = how.iter().map(|&remains| Target { remains, ..target(0.0, None) });
+            merged(found.collect(), 3).expect("it is a target").remains
+        };
+        assert!(remains(&[true, false, true]) && !remains(&[true]));
     }
 }

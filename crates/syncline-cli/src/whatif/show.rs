@@ -7,8 +7,8 @@ use syncline_analysis::report::number::{duration, percent};
 use syncline_analysis::report::whatif;
 
 use super::target::Target;
-use crate::inspect::wrapped;
 use crate::words::counted;
+use crate::wrap::wrapped;
 
 /// All places; intervals need so many rounds.
 pub fn table(measured: &[(Target, WhatIf)], unreached: &[Target], enough: usize) -> String {

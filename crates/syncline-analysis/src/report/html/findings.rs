@@ -24,7 +24,7 @@ const STACKS: usize = 3;
 pub fn section(process: &Process, id: &str) -> String {
     let mut html = String::new();
     for stuck in &process.stuck {
-        let (title, remark) = words::trap(stuck.trap);
+        let (title, remark) = stuck.trap.in_words();
         let (remark, why) = (Escaped(remark), Escaped(&stuck.why));
         let _ = writeln!(html, "<p class=\"stuck\"><b>{title}</b>, {remark}: {why}</p>");
     }

@@ -79,7 +79,7 @@ fn parts(process: &Process, kind: Kind) -> String {
 /// Threads that can't go on.
 pub fn stuck(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     for stuck in &process.stuck {
-        let (title, remark) = words::trap(stuck.trap);
+        let (title, remark) = stuck.trap.in_words();
         heading(title, &format!("{remark}, for {}", duration(stuck.seconds)), out, style)?;
         paragraph("  ", &printable(&stuck.why), out, style)?;
     }

@@ -4,6 +4,8 @@
 //! A look must be cheap, for it comes every second: counters are added up anew each time,
 //! and names are looked up only for what is shown, and kept.
 
+mod stuck;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -12,7 +14,7 @@ use std::time::Instant;
 use syncline_recording::{Error, Primitive, ProcessFile, process_files};
 
 use crate::build::{Tally, waiting_op, wants_or_waits};
-use crate::model::Kind;
+use crate::model::{Kind, Stuck};
 use crate::options::Options;
 use crate::symbols::Symbols;
 use crate::symbols::library::Library;
@@ -21,6 +23,7 @@ use crate::words::primitive as primitive_name;
 /// A recording that is looked at again and again.
 pub struct Live {
     recording: PathBuf,
+    options: Options,
     library: Rc<Library>,
     processes: HashMap<PathBuf, Seen>,
 }
@@ -41,6 +44,8 @@ pub struct Rates {
     pub locks: Vec<LockRates>,
     /// The threads that wait now.
     pub waiting: Vec<ThreadWait>,
+    /// Those that can't go on.
+    pub stuck: Vec<Stuck>,
 }
 
 /// What happened to one lock.
@@ -86,6 +91,7 @@ struct Seen {
     counters: Counters,
     symbols: Symbols,
     modules: usize,
+    stuck: stuck::Watch,
 }
 
 impl Live {
@@ -95,7 +101,8 @@ impl Live {
     /// Starts with nothing seen: the first look tells only what waits now.
     pub fn new(recording: &Path, options: &Options) -> Live {
         let library = Library::new(&options.debug_dirs);
-        Live { recording: recording.to_owned(), library, processes: HashMap::new() }
+        let options = options.clone();
+        Live { recording: recording.to_owned(), options, library, processes: HashMap::new() }
     }
 
     /// Looks at the processes of the recording, in the order of their files. A file that
@@ -120,7 +127,11 @@ impl Live {
         let seconds = before.as_ref().map_or(0.0, |seen| (at - seen.at).as_secs_f64());
         let changes = before.as_ref().map(|seen| changes(&seen.counters, &counters));
         let modules = file.modules.len();
-        let known = before.filter(|seen| seen.modules == modules).map(|seen| seen.symbols);
+        let (mut watch, known) = match before {
+            Some(seen) => (seen.stuck, (seen.modules == modules).then_some(seen.symbols)),
+            None => (stuck::Watch::default(), None),
+        };
+        let stuck = watch.look(&path, file, &self.options, &self.library);
         let mut symbols = known.unwrap_or_else(|| Symbols::new(&file.modules, &self.library));
         let waiting = waiting(file);
         let mut locks = rates(&changes.unwrap_or_default(), &waiting, seconds, file);
@@ -130,7 +141,7 @@ impl Live {
             lock.name = symbols.variable(lock.address).unwrap_or_else(|| lock.name.clone());
             lock.place = place(&mut symbols, file.stack(*stack));
         }
-        self.processes.insert(path, Seen { at, counters, symbols, modules });
+        self.processes.insert(path, Seen { at, counters, symbols, modules, stuck: watch });
         Rates {
             pid: file.header.pid,
             executable: file.executable(),
@@ -138,6 +149,7 @@ impl Live {
             threads: file.threads.iter().filter(|t| t.record.ended == 0).count(),
             locks: locks.into_iter().map(|(lock, _)| lock).collect(),
             waiting,
+            stuck,
         }
     }
 }
