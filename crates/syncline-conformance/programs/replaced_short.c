@@ -11,6 +11,8 @@ static int by_mutex, by_rwlock;
 static void *lock_once(void *unused) {
     pthread_mutex_lock(&mutex);
     by_mutex++;
+    // Meanwhile the others come to wait.
+    usleep(20);
     pthread_rwlock_wrlock(&rwlock);
     by_rwlock++;
     pthread_rwlock_unlock(&rwlock);
