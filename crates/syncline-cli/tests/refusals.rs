@@ -126,6 +126,35 @@ fn programs_with_a_sanitizer() {
     }
 }
 
+/// Each by stubs: a program that defines its initial function, exported or not, and one that needs a
+/// library of that name, so that no sanitizer has to be installed.
+#[test]
+fn each_sanitizer_is_known_by_its_function_or_its_library() {
+    let sandbox = Sandbox::new();
+    for (name, short, option, libraries) in [
+        ("MemorySanitizer", "msan", "memory", &["libclang_rt.msan.so"][..]),
+        ("HWAddressSanitizer", "hwasan", "hwaddress", &["libclang_rt.hwasan.so", "libhwasan.so.0"]),
+        ("ThreadSanitizer", "tsan", "thread", &["libclang_rt.tsan.so", "libtsan.so.2"]),
+        ("AddressSanitizer", "asan", "address", &["libclang_rt.asan.so", "libasan.so.8"]),
+    ] {
+        let hint = format!("build it without -fsanitize={option}");
+        let defines = format!("void __{short}_init(void) {{}}\n{TRIVIAL}");
+        // Exported is the only name of it that is left, and in the other way round.
+        for flags in [&["-rdynamic", "-s"][..], &[]] {
+            let program = sandbox.program(short, &defines, flags);
+            program_refused(&sandbox, &program, 126, &[&format!(" {name}"), &hint]);
+        }
+        for library in libraries {
+            let stub = "int stub(void) { return 0; }";
+            let soname = format!("-Wl,-soname,{library}");
+            let made = sandbox.program(library, stub, &["-shared", "-fPIC", &soname]);
+            let uses = "int stub(void);\nint main(void) { return stub(); }";
+            let program = sandbox.program("needs", uses, &[made.to_str().unwrap()]);
+            program_refused(&sandbox, &program, 126, &[&format!(" {name}"), &hint]);
+        }
+    }
+}
+
 #[test]
 fn sanitizers_that_bear_a_library() {
     let sandbox = Sandbox::new();

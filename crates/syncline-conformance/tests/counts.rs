@@ -11,6 +11,12 @@ fn exact(source: &str) {
     Case::new(&Program::compile(source)).exact();
 }
 
+/// Rare calls have the same outcomes, and all keys of thread-specific data are the program's.
+#[test]
+fn rarer_calls_and_all_keys() {
+    Case::new(&Program::compile("posix_corners.c")).both().recording.assert_complete();
+}
+
 #[test]
 fn mutexes_of_every_kind() {
     exact("mutex_kinds.c");

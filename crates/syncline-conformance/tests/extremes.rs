@@ -61,6 +61,11 @@ fn a_thousand_threads_at_once() {
 }
 
 #[test]
+fn threads_that_the_c_library_does_not_know() {
+    Case::new(&Program::compile("own_threads.c")).exact();
+}
+
+#[test]
 fn three_thousand_locks_held_at_once() {
     case("many.c", "nested").exact();
 }

@@ -13,28 +13,43 @@ use std::time::{Duration, Instant};
 
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
-use syncline_conformance::{Case, Outcome, Program, is_root, run_limited, scratch, syncline};
-use syncline_recording::folder::others;
+use syncline_conformance::{
+    Case, Outcome, Program, inspect_library, is_root, preload_library, run_limited, scratch,
+    syncline,
+};
+use syncline_recording::folder::{files, others};
 use syncline_recording::{Error, process_files};
 
 const NOBODY: u32 = 65534;
 const LIMIT: Duration = Duration::from_secs(20);
 const PRECIOUS: &[u8] = b"precious";
 
-/// Records a program that waits, does something to the folder meanwhile, and lets it end.
+/// Records a program that locks, waits, and locks once more in another process; does something to the
+/// folder while it waits.
 fn meddled_with(folder: &Path, meddle: impl FnOnce(&Path) + Send) -> Outcome {
+    meddled(&["record"], folder, meddle)
+}
+
+/// The same under a command.
+fn meddled(command: &[&str], folder: &Path, meddle: impl FnOnce(&Path) + Send) -> Outcome {
+    preload_library();
+    inspect_library();
     let leaf = Program::compile("spawns.c");
-    let script = "\"$1\" leaf 10; : > \"$2/ready\"; while [ ! -e \"$2/end\" ]; do sleep 0.02; done";
-    let case = Case::new(&Program::installed("/bin/sh")).args(["-c", script, "sh"]);
-    let case = case.arg(leaf.path()).arg(folder).limit(LIMIT.as_secs());
-    thread::scope(|scope| {
+    let script = "\"$1\" leaf 10; : > \"$2/ready\"; while [ ! -e \"$2/end\" ]; do sleep 0.02; done
+                  \"$1\" leaf 256";
+    let mut run = Command::new(syncline());
+    run.args(command).arg("-o").arg(folder.join("recording")).args(["--", "/bin/sh", "-c"]);
+    run.args([script, "sh"]).arg(leaf.path()).arg(folder);
+    let outcome = thread::scope(|scope| {
         scope.spawn(|| {
             until_there(&folder.join("ready"));
             meddle(&folder.join("recording"));
             fs::write(folder.join("end"), "").expect("a file");
         });
-        case.recorded_to(folder)
-    })
+        run_limited(&mut run, LIMIT)
+    });
+    outcome.assert_status(0);
+    outcome
 }
 
 fn until_there(file: &Path) {
@@ -45,10 +60,10 @@ fn until_there(file: &Path) {
     }
 }
 
-/// Runs a shell's command as another user.
-fn as_nobody(script: &str, folder: &Path) -> Outcome {
+/// Runs a shell's command with these parameters as another user.
+fn as_nobody(script: &str, parameters: &[&Path]) -> Outcome {
     let mut command = Command::new("sh");
-    command.args(["-c", script, "sh"]).arg(folder).uid(NOBODY).gid(NOBODY);
+    command.args(["-c", script, "sh"]).args(parameters).uid(NOBODY).gid(NOBODY);
     run_limited(&mut command, LIMIT)
 }
 
@@ -58,28 +73,86 @@ fn another_user_gets_nothing_into_the_folder_and_nothing_out() {
         eprintln!("skipped: only root can become another user");
         return;
     }
+    let inspect = ["inspect", "--budget", "0", "--trace-only"];
+    for (command, ending) in [(&["record"][..], "syncline"), (&inspect, "trace")] {
+        let folder = scratch();
+        meddled(command, folder.path(), |recording| {
+            let file = files(recording, ending).expect("the folder").remove(0);
+            for script in [
+                "ln -s /etc/hostname \"$1/session.json.next\"",
+                "mkfifo \"$1/77.$3\"",
+                ": > \"$1/78.$3\"",
+                "rm -f \"$2\"; [ ! -e \"$2\" ]",
+                "mv \"$1\" \"$1.mine\"",
+                "ls \"$1\"",
+                "cat \"$2\"",
+            ] {
+                let outcome = as_nobody(script, &[recording, &file, ending.as_ref()]);
+                assert_ne!(outcome.status, 0, "another user could: {script}");
+            }
+        });
+        let recording = folder.path().join("recording");
+        assert_eq!(mode(&recording), 0o700);
+        assert!(files(&recording, ending).expect("the folder").len() >= 2);
+        for entry in fs::read_dir(&recording).expect("the recording") {
+            let path = entry.expect("an entry").path();
+            assert_eq!(mode(&path), 0o600, "{}", path.display());
+        }
+    }
+}
+
+/// A process that gave its rights away has left its file in the subfolder for such processes.
+#[test]
+fn the_subfolder_for_others_is_closed_afterwards_with_what_is_in_it() {
+    if !is_root() {
+        eprintln!("skipped: only root can give privileges up");
+        return;
+    }
+    let folder = scratch();
+    let case = Case::new(&Program::compile("privileges.c")).arg("setuid").arg(folder.path());
+    case.recorded_to(folder.path());
+    let recording = folder.path().join("recording");
+    let subfolder = others(&recording).expect("the recording").remove(0);
+    assert_eq!(files(&subfolder, "syncline").expect("a folder").len(), 1);
+    assert_eq!((mode(&recording), mode(&subfolder)), (0o700, 0o700));
+    let list = as_nobody("ls \"$1\"", &[&subfolder]);
+    assert_ne!(list.status, 0, "another user could look into it");
+}
+
+/// Somebody who may write to the folder above puts another folder where the recording lies.
+#[test]
+fn nothing_is_put_into_a_folder_that_took_the_place_of_the_recording() {
     let folder = scratch();
     meddled_with(folder.path(), |recording| {
-        for script in [
-            "ln -s /etc/hostname \"$1/session.json.next\"",
-            "mkfifo \"$1/77.syncline\"",
-            ": > \"$1/78.syncline\"",
-            "rm -f \"$1/session.json\"; [ ! -e \"$1/session.json\" ]",
-            "mv \"$1\" \"$1.mine\"",
-            "ls \"$1\"",
-            "cat \"$1/session.json\"",
-        ] {
-            let outcome = as_nobody(script, recording);
-            assert_ne!(outcome.status, 0, "another user could: {script}");
-        }
+        fs::rename(recording, folder.path().join("moved")).expect("the recording");
+        fs::create_dir(recording).expect("another folder");
     });
-    let recording = folder.path().join("recording");
-    let mode = |path: &Path| fs::symlink_metadata(path).expect("its mode").mode() & 0o7777;
-    assert_eq!(mode(&recording), 0o700);
-    for entry in fs::read_dir(&recording).expect("the recording") {
-        let path = entry.expect("an entry").path();
-        assert_eq!(mode(&path), 0o600, "{}", path.display());
-    }
+    let left = fs::read_dir(folder.path().join("recording")).expect("that folder").count();
+    assert_eq!(left, 0, "files in the folder that was put there");
+    let moved = process_files(&folder.path().join("moved")).expect("the recording");
+    assert_eq!(moved.len(), 1, "what was recorded before");
+}
+
+/// A second name of a file that lies somewhere else, and that would be cut if it were taken for one of
+/// this recording.
+#[test]
+fn a_file_with_a_second_name_stays_as_it_is() {
+    let folder = scratch();
+    let kept = folder.path().join("kept");
+    fs::create_dir(&kept).expect("a folder");
+    Case::new(&Program::compile("spawns.c")).args(["leaf", "256"]).recorded_to(&kept);
+    let file = process_files(&kept.join("recording")).expect("a recording").remove(0);
+    let length = fs::metadata(&file).expect("its length").len() + (1 << 20);
+    fs::OpenOptions::new().write(true).open(&file).expect("the file").set_len(length).expect("it");
+    meddled_with(folder.path(), |recording| {
+        fs::hard_link(&file, recording.join("79.syncline")).expect("a second name");
+    });
+    assert_eq!(fs::metadata(&file).expect("its length").len(), length);
+}
+
+/// The rights to a file or folder.
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).expect("its mode").mode() & 0o7777
 }
 
 /// Plants a fifo and links in a folder, as another user if that is possible.
@@ -129,7 +202,7 @@ fn a_planted_fifo_hangs_nobody_and_planted_links_lead_nowhere() {
         }
     });
     let errors = String::from_utf8_lossy(&outcome.stderr);
-    assert!(errors.contains("recorded 1 process"), "{errors}");
+    assert!(errors.contains("recorded 2 processes"), "{errors}");
     assert_eq!(fs::read(&precious).expect("the file"), PRECIOUS);
 
     let recording = folder.path().join("recording");

@@ -154,6 +154,13 @@ fn vfork_spawn_system_popen() {
     assert_eq!(assert_one_file_each(&both), 6);
 }
 
+/// A child in the process's own memory counts there, and takes nothing from its other threads.
+#[test]
+fn vfork_and_spawn_while_other_threads_lock() {
+    let both = Case::new(&Program::compile("spawning.c")).exact();
+    assert_eq!(both.recording.processes.len(), 1 + 2 * 40);
+}
+
 #[track_caller]
 fn two_files_of_one_process(way: &str, status: i32) {
     let both = Case::new(&Program::compile("spawns.c")).arg(way).status(status).exact();

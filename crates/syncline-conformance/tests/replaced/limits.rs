@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use syncline_conformance::{
-    Case, Outcome, Program, replace_library, run_limited, scratch, syncline,
+    Case, Outcome, Program, Truth, replace_library, run_limited, scratch, syncline,
 };
 
 /// What `replaced_many.c` says: kilobytes of memory and of address space, and how many mutexes it has
@@ -42,6 +42,23 @@ fn three_hundred_thousand_mutexes_cost_next_to_nothing() {
         );
         // The library itself takes 2 MiB. A program may limit its address space and count on the rest.
         assert!(mapped < plain.mapped + 2 * most, "{locks}: {mapped} KiB, not {}", plain.mapped);
+    }
+}
+
+/// What a thread keeps for queues serves others when it has ended. The stacks are the C library's.
+#[test]
+fn twelve_thousand_short_threads_leave_nothing_behind() {
+    let case = Case::new(&Program::compile("replaced_short.c")).limit(60);
+    let plain = case.plain().behaviour();
+    // The first four take what waiters need from what threads keep.
+    for locks in
+        ["gate+rw_readers", "mcs_timed-park", "clh-park", "clh_timed-park", "mcs-park+rw_fair-park"]
+    {
+        let outcome = case.replaced(locks);
+        assert_eq!(outcome.behaviour(), plain, "{locks}");
+        let truth = Truth::read(&outcome.stdout);
+        let (soon, late) = (truth.value("soon"), truth.value("late"));
+        assert!(late < soon + 512, "{locks}: {soon} KiB, and at the end {late}");
     }
 }
 

@@ -73,6 +73,23 @@ fn rarer_calls_under_every_lock_that_can_be_shared() {
     }
 }
 
+/// The one outcome that differs, as `docs/exec.md` says: a condition variable that processes share is
+/// either ours or the C library's while somebody waits for it.
+#[test]
+fn a_second_mutex_of_the_other_kind_is_refused_while_processes_share() {
+    let case = |outcome| Case::new(&Program::compile("cond_shared.c")).arg(outcome).limit(20);
+    let plain = case("ETIMEDOUT").plain();
+    let text = plain.behaviour();
+    assert_eq!(text.matches("the second mutex: as expected").count(), 4, "{text}");
+    for locks in FORMS {
+        assert_eq!(case("EINVAL").replaced(locks).behaviour(), text, "{locks}");
+    }
+    for libc in ["libc", "libc-spin"] {
+        let theirs = case("ETIMEDOUT").replaced(libc).behaviour();
+        assert_eq!(theirs, text, "{libc}");
+    }
+}
+
 #[test]
 fn robust_mutexes_are_left_alone() {
     same("mutex_robust.c", &["gate", "mcs-yield", "hmcs-park", "libc-spin"]);
@@ -110,9 +127,17 @@ fn cpp() {
 
 #[test]
 fn processes() {
-    for program in ["fork_server.c", "fork_storm.c", "shared.c", "constructors.c"] {
+    for program in ["fork_server.c", "fork_storm.c", "shared.c", "constructors.c", "spawning.c"] {
         same(program, &["gate+rw_readers", "mcs-park", "clh-park"]);
     }
+}
+
+#[test]
+fn threads_that_the_c_library_does_not_know() {
+    let shared = replacements(true).into_iter().zip(FORMS.iter().cycle());
+    let locks: Vec<String> = shared.map(|(shared, lock)| format!("{lock}+{shared}")).collect();
+    let names: Vec<&str> = locks.iter().map(String::as_str).collect();
+    same("own_threads.c", &names);
 }
 
 /// An allocator of the program's own, which locks: our memory must not come from it.

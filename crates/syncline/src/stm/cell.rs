@@ -96,7 +96,7 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
     {
         let stamp = NonNull::from(&self.stamp);
         if let Some(bits) = tx.writes.word(stamp) {
-            return Ok(from_bits(*bits));
+            return Ok(from_bits(bits.get()));
         }
         // Acquire: pairs with the Release in `Writes::install`.
         let load = || self.word.load(Acquire);
@@ -125,7 +125,7 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
     {
         let stamp = NonNull::from(&self.stamp);
         match tx.writes.word(stamp) {
-            Some(bits) => *bits = to_bits(value),
+            Some(bits) => bits.set(to_bits(value)),
             None => {
                 if !self.belongs_to(tx.engine) {
                     foreign();

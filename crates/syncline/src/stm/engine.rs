@@ -20,7 +20,7 @@ use crate::memory::LongMemory;
 ///
 /// All that an attempt reads is of one moment, and a commit that succeeds makes all that it writes
 /// visible at one moment at which everything it has read still holds. An engine uses a stamp only
-/// during the attempt that was handed it.
+/// during the attempt that was handed it, and what a commit was handed only during the commit.
 pub unsafe trait Engine: Sized + Sync + 'static {
     /// The memory that the cells are in.
     type Memory: LongMemory;
@@ -56,7 +56,8 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     /// # Safety
     ///
     /// The cell lives until the attempt ends: until the next [`begin`](Self::begin) or
-    /// [`leave`](Self::leave), or until [`commit`](Self::commit) succeeds.
+    /// [`leave`](Self::leave), or until [`commit`](Self::commit) succeeds. From then on nothing is
+    /// done with the thread's part before the next `begin`, unless it [exits](Self::exit).
     unsafe fn read<R>(
         &self,
         thread: &mut Self::Thread,

@@ -164,7 +164,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32> Shared<W, M, TRIES> {
 
     /// Locks a cell.
     #[inline]
-    fn lock(write: &mut Write<M>) {
+    fn lock(write: &Write<M>) {
         let mut looks = 1;
         loop {
             // Relaxed: the exchange looks again.
@@ -173,7 +173,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32> Shared<W, M, TRIES> {
                 // SeqCst: before the look at the clock (rule 1). Its Acquire pairs with the
                 // Release of the commit before, whose value will be replaced.
                 if write.stamp().exchange(version, version | LOCKED, SeqCst).is_ok() {
-                    write.locked_at = version;
+                    write.locked_at.set(version);
                     return;
                 }
             } else {
@@ -185,14 +185,14 @@ impl<W: Wait, M: LongMemory, const TRIES: u32> Shared<W, M, TRIES> {
 
     fn unlock(writes: &[Write<M>]) {
         // Release: the lock's next owner comes after us.
-        writes.iter().for_each(|write| write.stamp().store(write.locked_at, Release));
+        writes.iter().for_each(|write| write.stamp().store(write.locked_at.get(), Release));
     }
 
     /// Locks all, in the order in which all commits lock. So a commit waits only for one that holds
     /// a later cell than all that the first one has, and none for another that waits for it.
     #[inline]
     fn lock_all(writes: &mut Writes<M>) {
-        writes.in_order().iter_mut().for_each(Self::lock);
+        writes.in_order().iter().for_each(Self::lock);
     }
 
     /// The version of a commit that has locked these and then looked at the clock.
@@ -281,7 +281,7 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32> Engine for Shared<W, M, TR
         // SeqCst, both: after the locks (rule 1, and the one in `sleepers`).
         let sleepers = self.sleepers.any();
         let clock = self.clock.load(SeqCst);
-        let locked_at = |at| writes.find(at).map(|write| write.locked_at);
+        let locked_at = |at| writes.find(at).map(|write| write.locked_at.get());
         if !thread.all_hold(locked_at) {
             Self::unlock(writes.entries());
             return Err(Stop::CONFLICT);

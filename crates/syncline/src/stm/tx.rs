@@ -55,7 +55,7 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
         first: impl FnOnce(&mut Self) -> Result<R>,
         second: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<R> {
-        let before = self.writes.clone();
+        let before = self.writes.again();
         match first(self) {
             Err(Stop::RETRY) => {
                 drop(replace(self.writes, before));

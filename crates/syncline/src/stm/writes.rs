@@ -4,10 +4,15 @@
 //! A transaction that reads what it has written finds it here. Most reads are of other cells,
 //! and most transactions write little: a few entries are looked through, for more a filter of 64
 //! bits answers most questions, and for many there is an index.
+//!
+//! Entries are pointers to cells that their adder has promised to keep. So only this module's parent
+//! adds, changes, copies and clears them. An engine reads them; it is told of a commit's by
+//! [`Engine::commit`](super::Engine::commit), and an engine is unsafe to write.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::any::Any;
+use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::Release;
 
@@ -29,33 +34,57 @@ pub trait Install: 'static {
     fn any(&mut self) -> &mut dyn Any;
 }
 
-/// One cell's entry.
+/// One cell's entry. It can neither be copied nor moved out of [`Writes`], which would let it outlive
+/// its cell, nor be led elsewhere:
+///
+/// ```compile_fail,E0616
+/// use core::ptr::NonNull;
+/// use syncline::{memory::Native, stm::writes::Write};
+/// fn lead(write: &mut Write<Native>) {
+///     write.stamp = NonNull::dangling();
+/// }
+/// ```
+/// ```compile_fail,E0277
+/// use syncline::{memory::Native, stm::writes::{Write, Writes}};
+/// fn take(writes: &Writes<Native>) -> Write<Native> {
+///     Clone::clone(&writes.entries()[0])
+/// }
+/// ```
+/// ```compile_fail,E0596
+/// use syncline::{memory::Native, stm::writes::Writes};
+/// fn exchange(ours: &mut Writes<Native>, theirs: &mut Writes<Native>) {
+///     core::mem::swap(&mut ours.entries()[0], &mut theirs.entries()[0]);
+/// }
+/// ```
 pub struct Write<M: LongMemory> {
     /// The cell's stamp; says which cell.
-    pub stamp: NonNull<M::Long>,
+    stamp: NonNull<M::Long>,
     /// What the stamp held when it was locked.
-    pub locked_at: u64,
+    pub locked_at: Cell<u64>,
     /// The word to write, or none if it is an object that is installed.
     word: Option<NonNull<M::Long>>,
     /// What the word is to hold, or which object it is.
-    bits: u64,
+    bits: Cell<u64>,
 }
-
-impl<M: LongMemory> Clone for Write<M> {
-    #[inline]
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<M: LongMemory> Copy for Write<M> {}
 
 impl<M: LongMemory> Write<M> {
     /// The cell's stamp.
+    ///
+    /// ```
+    /// use syncline::{memory::{Long, Native}, stm::writes::Writes};
+    /// let writes = Writes::<Native>::default();
+    /// assert!(writes.entries().iter().all(|write| write.stamp().load(Relaxed) == 0));
+    /// # use core::sync::atomic::Ordering::Relaxed;
+    /// ```
     #[inline(always)]
     pub fn stamp(&self) -> &M::Long {
         // SAFETY: whoever added the entry has promised that the cell lives.
         unsafe { self.stamp.as_ref() }
+    }
+
+    fn again(&self) -> Self {
+        let Self { stamp, word, .. } = *self;
+        Self { stamp, locked_at: self.locked_at.clone(), word, bits: self.bits.clone() }
     }
 }
 
@@ -73,17 +102,6 @@ pub struct Writes<M: LongMemory> {
 impl<M: LongMemory> Default for Writes<M> {
     fn default() -> Self {
         Self { entries: Vec::new(), objects: Vec::new(), filter: 0, index: Vec::new() }
-    }
-}
-
-impl<M: LongMemory> Clone for Writes<M> {
-    fn clone(&self) -> Self {
-        Self {
-            entries: self.entries.clone(),
-            objects: self.objects.iter().map(|object| object.again()).collect(),
-            filter: self.filter,
-            index: self.index.clone(),
-        }
     }
 }
 
@@ -108,18 +126,18 @@ impl<M: LongMemory> Writes<M> {
 
     /// All of them.
     #[inline(always)]
-    pub fn entries(&mut self) -> &mut [Write<M>] {
-        &mut self.entries
+    pub fn entries(&self) -> &[Write<M>] {
+        &self.entries
     }
 
     /// All of them, by the addresses of their cells: if every commit locks in this order, none waits
     /// for a cell whose owner waits for one of its own.
     #[inline]
-    pub fn in_order(&mut self) -> &mut [Write<M>] {
+    pub fn in_order(&mut self) -> &[Write<M>] {
         if !self.entries.is_sorted_by_key(|write| write.stamp) {
             self.sort();
         }
-        &mut self.entries
+        &self.entries
     }
 
     #[inline]
@@ -133,9 +151,9 @@ impl<M: LongMemory> Writes<M> {
 
     /// The entry of a cell.
     #[inline(always)]
-    pub fn find(&mut self, stamp: NonNull<M::Long>) -> Option<&mut Write<M>> {
+    pub fn find(&self, stamp: NonNull<M::Long>) -> Option<&Write<M>> {
         if self.entries.len() <= FEWEST {
-            return self.entries.iter_mut().find(|write| write.stamp == stamp);
+            return self.entries.iter().find(|write| write.stamp == stamp);
         }
         let hash = hash(stamp);
         if self.filter & filter_bit(hash) == 0 {
@@ -145,15 +163,15 @@ impl<M: LongMemory> Writes<M> {
     }
 
     #[inline]
-    fn look_up(&mut self, stamp: NonNull<M::Long>, hash: u64) -> Option<&mut Write<M>> {
+    fn look_up(&self, stamp: NonNull<M::Long>, hash: u64) -> Option<&Write<M>> {
         if self.entries.len() <= FEW {
-            return self.entries.iter_mut().find(|write| write.stamp == stamp);
+            return self.entries.iter().find(|write| write.stamp == stamp);
         }
         let mut at = self.home(hash);
         loop {
             let place = self.index[at].checked_sub(1)? as usize;
             if self.entries[place].stamp == stamp {
-                return Some(&mut self.entries[place]);
+                return Some(&self.entries[place]);
             }
             at = (at + 1) % self.index.len();
         }
@@ -161,13 +179,13 @@ impl<M: LongMemory> Writes<M> {
 
     /// What is to be written to a cell of one word.
     #[inline(always)]
-    pub fn word(&mut self, stamp: NonNull<M::Long>) -> Option<&mut u64> {
-        self.find(stamp).map(|write| &mut write.bits)
+    pub(super) fn word(&self, stamp: NonNull<M::Long>) -> Option<&Cell<u64>> {
+        self.find(stamp).map(|write| &write.bits)
     }
 
     /// What is to be installed in a variable.
-    pub fn object(&mut self, stamp: NonNull<M::Long>) -> Option<&mut dyn Install> {
-        let place = self.find(stamp)?.bits as usize;
+    pub(super) fn object(&mut self, stamp: NonNull<M::Long>) -> Option<&mut dyn Install> {
+        let place = self.find(stamp)?.bits.get() as usize;
         Some(&mut *self.objects[place])
     }
 
@@ -175,16 +193,22 @@ impl<M: LongMemory> Writes<M> {
     ///
     /// # Safety
     ///
-    /// The stamp and the word live until the entries are cleared.
+    /// The stamp and the word live until the entries, and those [taken again](Self::again), are
+    /// cleared. Also in unsafe code that promise is only the parent's to give:
     ///
-    /// ```compile_fail,E0133
+    /// ```compile_fail,E0624
     /// use syncline::stm::writes::Writes;
     /// fn write(writes: &mut Writes<syncline::memory::Native>, word: &std::sync::atomic::AtomicU64) {
-    ///     writes.add_word(word.into(), word.into(), 7);
+    ///     unsafe { writes.add_word(word.into(), word.into(), 7) };
     /// }
     /// ```
     #[inline]
-    pub unsafe fn add_word(&mut self, stamp: NonNull<M::Long>, word: NonNull<M::Long>, bits: u64) {
+    pub(super) unsafe fn add_word(
+        &mut self,
+        stamp: NonNull<M::Long>,
+        word: NonNull<M::Long>,
+        bits: u64,
+    ) {
         self.add(stamp, Some(word), bits);
     }
 
@@ -192,8 +216,9 @@ impl<M: LongMemory> Writes<M> {
     ///
     /// # Safety
     ///
-    /// The variable and its stamp live until the entries are cleared.
-    pub unsafe fn add_object(&mut self, stamp: NonNull<M::Long>, object: Box<dyn Install>) {
+    /// The variable and its stamp live until the entries, and those [taken again](Self::again), are
+    /// cleared.
+    pub(super) unsafe fn add_object(&mut self, stamp: NonNull<M::Long>, object: Box<dyn Install>) {
         self.add(stamp, None, self.objects.len() as u64);
         self.objects.push(object);
     }
@@ -206,8 +231,8 @@ impl<M: LongMemory> Writes<M> {
                 // Release: pairs with the Acquire of the read in `TCell::get`: whoever sees the
                 // value sees the stamp locked.
                 // SAFETY: `add_word` was promised that the word lives.
-                Some(word) => unsafe { word.as_ref() }.store(write.bits, Release),
-                None => self.objects[write.bits as usize].install(),
+                Some(word) => unsafe { word.as_ref() }.store(write.bits.get(), Release),
+                None => self.objects[write.bits.get() as usize].install(),
             }
         }
     }
@@ -215,7 +240,8 @@ impl<M: LongMemory> Writes<M> {
     #[inline]
     fn add(&mut self, stamp: NonNull<M::Long>, word: Option<NonNull<M::Long>>, bits: u64) {
         self.filter |= filter_bit(hash(stamp));
-        self.entries.push(Write { stamp, locked_at: 0, word, bits });
+        let (locked_at, bits) = (Cell::new(0), Cell::new(bits));
+        self.entries.push(Write { stamp, locked_at, word, bits });
         if self.entries.len() > FEW {
             self.enter_last();
         }
@@ -253,9 +279,19 @@ impl<M: LongMemory> Writes<M> {
         (hash >> 32) as usize & (self.index.len() - 1)
     }
 
+    /// The same once more, with copies of what is to be written.
+    pub(super) fn again(&self) -> Self {
+        Self {
+            entries: self.entries.iter().map(Write::again).collect(),
+            objects: self.objects.iter().map(|object| object.again()).collect(),
+            filter: self.filter,
+            index: self.index.clone(),
+        }
+    }
+
     /// Forgets all. Values are dropped, which is the user's code: it may panic.
     #[inline]
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.filter = 0;
         self.entries.clear();
         self.objects.clear();
@@ -281,18 +317,18 @@ mod tests {
                 assert!(writes.find(stamp).is_none());
                 // SAFETY: both outlive the entries.
                 unsafe { writes.add_word(stamp, NonNull::from(&words[place]), place as u64 + 7) };
-                let found = writes.clone().find(stamp).map(|write| write.stamp);
+                let found = writes.again().find(stamp).map(|write| write.stamp);
                 assert_eq!(found, Some(stamp));
             }
             for (place, stamp) in stamps.iter().enumerate() {
-                let value = writes.word(NonNull::from(stamp)).copied();
+                let value = writes.word(NonNull::from(stamp)).map(Cell::get);
                 assert_eq!(value, (place < count).then_some(place as u64 + 7));
             }
         }
         let sorted: Vec<_> = writes.in_order().iter().map(|write| write.stamp).collect();
         assert!(sorted.is_sorted());
         for (place, stamp) in stamps.iter().enumerate() {
-            let value = writes.word(NonNull::from(stamp)).copied();
+            let value = writes.word(NonNull::from(stamp)).map(Cell::get);
             assert_eq!(value, (place < 17).then_some(place as u64 + 7));
         }
         writes.install();

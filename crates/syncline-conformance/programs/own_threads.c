@@ -1,0 +1,57 @@
+// Threads that the C library doesn't know: made by clone, without words of their own, so that they use
+// those of the thread that made them, which only sleeps meanwhile. Another thread wants the same locks.
+#include "truth.h"
+#include <sched.h>
+#include <sys/mman.h>
+
+enum { THREADS = 4, ROUNDS = 2000, STACK = 256 << 10 };
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_spinlock_t spinlock;
+static int by_mutex, by_rwlock, by_spinlock;
+
+static void *work(void *unused) {
+    for (int i = 0; i < ROUNDS; i++) {
+        pthread_mutex_lock(&mutex);
+        by_mutex++;
+        pthread_mutex_unlock(&mutex);
+        pthread_rwlock_wrlock(&rwlock);
+        by_rwlock++;
+        pthread_rwlock_unlock(&rwlock);
+        pthread_spin_lock(&spinlock);
+        by_spinlock++;
+        pthread_spin_unlock(&spinlock);
+    }
+    return unused;
+}
+
+static int work_alone(void *unused) {
+    work(unused);
+    // Only this thread; returning from here would end the process.
+    syscall(SYS_exit, 0);
+    return 0;
+}
+
+int main(void) {
+    REQUIRE(pthread_spin_init(&spinlock, PTHREAD_PROCESS_PRIVATE) == 0);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_t other;
+        REQUIRE(pthread_create(&other, NULL, work, NULL) == 0);
+        char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        REQUIRE(stack != MAP_FAILED);
+        // The kernel makes it 0 when the thread is gone.
+        static volatile int there;
+        there = 1;
+        int of_this_process = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+        REQUIRE(clone(work_alone, stack + STACK, of_this_process | CLONE_CHILD_CLEARTID, NULL, NULL,
+                      NULL, (int *)&there) > 0);
+        while (there)
+            sleep_ms(1);
+        REQUIRE(pthread_join(other, NULL) == 0);
+        munmap(stack, STACK);
+    }
+    say("%d %d %d", by_mutex, by_rwlock, by_spinlock);
+    expect("MutexLock", &mutex, 2 * THREADS * ROUNDS);
+    return 0;
+}

@@ -1,0 +1,46 @@
+// Threads that live shortly, eight at a time; says how much memory it has after the first
+// tenth, and at the end.
+#include "truth.h"
+
+enum { GROUPS = 1500, GROUP = 8 };
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static int by_mutex, by_rwlock;
+
+static void *lock_once(void *unused) {
+    pthread_mutex_lock(&mutex);
+    by_mutex++;
+    // Meanwhile the others come to wait.
+    usleep(20);
+    pthread_rwlock_wrlock(&rwlock);
+    by_rwlock++;
+    pthread_rwlock_unlock(&rwlock);
+    pthread_mutex_unlock(&mutex);
+    return unused;
+}
+
+static long resident(void) {
+    FILE *status = fopen("/proc/self/status", "r");
+    char line[256];
+    long kilobytes = -1;
+    while (fgets(line, sizeof line, status) && sscanf(line, "VmRSS: %ld", &kilobytes) != 1)
+        continue;
+    fclose(status);
+    return kilobytes;
+}
+
+int main(void) {
+    for (int group = 0; group < GROUPS; group++) {
+        pthread_t threads[GROUP];
+        for (int i = 0; i < GROUP; i++)
+            REQUIRE(pthread_create(&threads[i], NULL, lock_once, NULL) == 0);
+        for (int i = 0; i < GROUP; i++)
+            REQUIRE(pthread_join(threads[i], NULL) == 0);
+        if (group == GROUPS / 10)
+            say("@soon %ld", resident());
+    }
+    say("@late %ld", resident());
+    say("%d %d", by_mutex, by_rwlock);
+    return 0;
+}
