@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::mem::take;
 
 use crate::Analysis;
-use crate::diff::{self, Key};
+use crate::diff::{self, Key, Run};
 use crate::findings::order;
 use crate::model::{Finding, Gain, Process, Runs, Seen};
 
@@ -38,17 +38,21 @@ pub fn together(mut recordings: Vec<Analysis>) -> Option<Analysis> {
     }
     let often = |run: &Process| -> usize { numbered(run).map(|(key, _)| found[&key].len()).sum() };
     let shown = (0..runs.len()).max_by_key(|&number| (often(runs[number]), Reverse(number)))?;
-    let summaries = runs.iter().map(|run| diff::run(run)).collect();
+    let runs: Vec<Run> = runs.into_iter().map(diff::run).collect();
     let mut whole = recordings.swap_remove(shown);
-    let count = recordings.len() + 1;
-    merge(&mut whole.processes[0], found, count);
-    whole.processes[0].runs.as_mut()?.runs = summaries;
-    whole.processes[0].runs.as_mut()?.shown = shown;
+    let process = &mut whole.processes[0];
+    let findings = merge(process, found, runs.len());
+    process.runs = Some(Runs { runs, shown, findings });
     Some(whole)
 }
 
-/// Gives the process that is shown what all runs say of its findings, and of those that it lacks.
-fn merge(process: &mut Process, mut found: BTreeMap<Numbered, Vec<Finding>>, runs: usize) {
+/// Gives the findings of the process that is shown the gain that all runs promise. Returns how often each
+/// was seen, and then those that the process lacks.
+fn merge(
+    process: &mut Process,
+    mut found: BTreeMap<Numbered, Vec<Finding>>,
+    runs: usize,
+) -> Vec<Seen> {
     let keys: Vec<Numbered> = numbered(process).map(|(key, _)| key).collect();
     let mut own: Vec<(Finding, Seen)> = Vec::new();
     for (mut finding, key) in take(&mut process.findings).into_iter().zip(keys) {
@@ -65,7 +69,7 @@ fn merge(process: &mut Process, mut found: BTreeMap<Numbered, Vec<Finding>>, run
     });
     let (findings, seen): (Vec<Finding>, Vec<Seen>) = own.into_iter().unzip();
     process.findings = findings;
-    process.runs = Some(Runs { findings: [seen, others].concat(), ..Runs::default() });
+    [seen, others].concat()
 }
 
 /// The findings of a process with what they are known by.

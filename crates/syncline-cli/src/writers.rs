@@ -97,8 +97,8 @@ fn in_folder<'a>(path: &'a Path, folder: &Path) -> Option<&'a OsStr> {
     loop {
         let ours = folder.join(path.strip_prefix(inside).ok()?);
         let alike = inside.file_name() == folder.file_name();
-        let here = || identity(path);
-        if path == ours || alike && (here().is_none() || here() == identity(&ours)) {
+        let is_same = || identity(path).is_none_or(|here| identity(&ours) == Some(here));
+        if path == ours || alike && is_same() {
             return Some(name);
         }
         // Or in a subfolder: for another run, or for processes of other users.

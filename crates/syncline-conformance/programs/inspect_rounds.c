@@ -18,17 +18,6 @@ static void *work(void *unused) {
     return unused;
 }
 
-static long mapped(void) {
-    FILE *status = fopen("/proc/self/status", "r");
-    char line[256];
-    long kilobytes = -1;
-    while (fgets(line, sizeof line, status))
-        if (sscanf(line, "VmSize: %ld", &kilobytes) == 1)
-            break;
-    fclose(status);
-    return kilobytes;
-}
-
 int main(void) {
     pthread_t threads[THREADS];
     pthread_attr_t small;
@@ -43,7 +32,7 @@ int main(void) {
         }
         for (int i = 0; i < THREADS; i++)
             REQUIRE(pthread_join(threads[i], NULL) == 0);
-        say("@mapped%d %ld", round, mapped());
+        say("@mapped%d %ld", round, kilobytes_of("VmSize:"));
     }
     say("%d", count);
     return 0;

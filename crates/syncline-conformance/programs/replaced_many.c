@@ -25,14 +25,7 @@ int main(void) {
     for (int i = 0; i < MUTEXES; i++)
         locked += counts[i] == 2;
     say("@locked %d", locked);
-    FILE *status = fopen("/proc/self/status", "r");
-    char line[256];
-    long kilobytes;
-    while (fgets(line, sizeof line, status)) {
-        if (sscanf(line, "VmRSS: %ld", &kilobytes) == 1)
-            say("@resident %ld", kilobytes);
-        if (sscanf(line, "VmSize: %ld", &kilobytes) == 1)
-            say("@mapped %ld", kilobytes);
-    }
+    say("@resident %ld", kilobytes_of("VmRSS:"));
+    say("@mapped %ld", kilobytes_of("VmSize:"));
     return 0;
 }

@@ -20,16 +20,6 @@ static void *lock_once(void *unused) {
     return unused;
 }
 
-static long resident(void) {
-    FILE *status = fopen("/proc/self/status", "r");
-    char line[256];
-    long kilobytes = -1;
-    while (fgets(line, sizeof line, status) && sscanf(line, "VmRSS: %ld", &kilobytes) != 1)
-        continue;
-    fclose(status);
-    return kilobytes;
-}
-
 int main(void) {
     for (int group = 0; group < GROUPS; group++) {
         pthread_t threads[GROUP];
@@ -38,9 +28,9 @@ int main(void) {
         for (int i = 0; i < GROUP; i++)
             REQUIRE(pthread_join(threads[i], NULL) == 0);
         if (group == GROUPS / 10)
-            say("@soon %ld", resident());
+            say("@soon %ld", kilobytes_of("VmRSS:"));
     }
-    say("@late %ld", resident());
+    say("@late %ld", kilobytes_of("VmRSS:"));
     say("%d %d", by_mutex, by_rwlock);
     return 0;
 }

@@ -99,6 +99,20 @@ __attribute__((unused)) static void sleep_ms(long milliseconds) {
         continue;
 }
 
+// A size in /proc/self/status, in KiB: `VmSize:`, `VmRSS:`; -1 if it isn't there.
+__attribute__((unused)) static long kilobytes_of(const char *field) {
+    FILE *status = fopen("/proc/self/status", "r");
+    char line[256];
+    long kilobytes = -1;
+    while (fgets(line, sizeof line, status))
+        if (strncmp(line, field, strlen(field)) == 0) {
+            kilobytes = strtol(line + strlen(field), NULL, 10);
+            break;
+        }
+    fclose(status);
+    return kilobytes;
+}
+
 __attribute__((unused)) static int thread_number(void) { return (int)syscall(SYS_gettid); }
 
 // The bytes of an object, as words. What differs between runs is masked: the number of this

@@ -5,8 +5,8 @@ use serde::Serialize;
 use crate::symbols::place::wraps_locks;
 
 use super::{
-    Blocking, Finding, Frame, Lock, Module, Nesting, Note, QuadrantCounts, Remaining, Runs, Site,
-    Stack, Stuck, Thread, Timeline, Waiting, WhatIf,
+    Blocking, Finding, Frame, Lock, Module, Nesting, Note, QuadrantCounts, Remaining, Runs, Seen,
+    Site, Stack, Stuck, Thread, Timeline, Waiting, WhatIf,
 };
 
 /// How a process ended.
@@ -106,6 +106,13 @@ impl Process {
     /// What slowing this place down has shown: a finding's, or one of what remains.
     pub fn whatif(&self, place: &str) -> impl Iterator<Item = &WhatIf> {
         self.whatif.iter().filter(move |whatif| whatif.place == place)
+    }
+
+    /// Findings that only other runs have, if several were read as one, and how many runs there are.
+    pub fn in_other_runs(&self) -> impl Iterator<Item = (&Seen, usize)> {
+        let runs = self.runs.iter();
+        runs.flat_map(|all| all.findings.iter().map(|seen| (seen, all.runs.len())))
+            .skip(self.findings.len())
     }
 
     /// Seconds that threads were ready to run and had no processor, of those that ended.

@@ -6,7 +6,7 @@ use super::Rule;
 use crate::diff::Run;
 
 /// The runs that were read as one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Runs {
     /// Each of them, in the order in which they were given.
     pub runs: Vec<Run>,

@@ -49,14 +49,12 @@ pub fn section(process: &Process, id: &str) -> String {
 
 /// What the run that is shown does not have.
 fn in_other_runs(process: &Process) -> String {
-    let Some(runs) = &process.runs else { return String::new() };
     let mut html = String::new();
-    for seen in runs.findings.iter().skip(process.findings.len()).take(FINDINGS) {
+    for (seen, of) in process.in_other_runs().take(FINDINGS) {
         let _ = writeln!(
             html,
-            "<li><b>{} of {}</b> {}, at {}</li>",
+            "<li><b>{} of {of}</b> {}, at {}</li>",
             seen.runs,
-            runs.runs.len(),
             Escaped(&seen.title),
             Escaped(&seen.place)
         );

@@ -54,12 +54,11 @@ pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::R
 
 /// What the run that is shown does not have.
 fn in_other_runs(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
-    let Some(runs) = &process.runs else { return Ok(()) };
-    let others = runs.findings.iter().skip(process.findings.len());
+    let others = process.in_other_runs();
     let told: Vec<String> = others
-        .map(|seen| {
+        .map(|(seen, of)| {
             let place = name::file_line(&seen.place);
-            format!("{place} ({}, {} of {})", seen.rule.name(), seen.runs, runs.runs.len())
+            format!("{place} ({}, {} of {of})", seen.rule.name(), seen.runs)
         })
         .collect();
     in_one_line("  In other runs only: ", &told, out, style)
