@@ -15,7 +15,7 @@ use crate::report::{Bar, inspections, style};
 pub fn run(args: &args::Diff) -> Result<ExitCode, Failure> {
     let read = |recording: &Path| {
         let inspections =
-            inspections(recording, None).map_err(|error| Failure::new(REPORT_FAILED, error))?;
+            inspections([recording], None).map_err(|error| Failure::new(REPORT_FAILED, error))?;
         let mut bar = Bar::new();
         let options = Options { inspections, ..Options::default() };
         Analysis::load_with_progress(recording, &options, &mut |at| bar.show(&at))

@@ -27,42 +27,43 @@ pub fn trace_of(recording: &Path) -> PathBuf {
     folder.join(TRACE)
 }
 
-/// What is known of the sections of a recording: from the trace that was named, or else from that
-/// in its folder, if there is one.
+/// What is known of the sections of a program that was recorded: from the trace that was named, or else
+/// from those in the recordings' folders.
 ///
 /// # Errors
-/// If the trace that was named can't be read. One in the folder that can't is passed over, which
-/// standard error says.
-pub fn inspections(recording: &Path, named: Option<&Path>) -> Result<Inspections> {
+/// If the trace that was named can't be read. One in a folder that can't is passed over from there
+/// on, which standard error says.
+pub fn inspections<'a>(
+    recordings: impl IntoIterator<Item = &'a Path>,
+    named: Option<&Path>,
+) -> Result<Inspections> {
+    let mut inspections = Inspections::default();
     if let Some(folder) = named {
-        let inspections = read(folder)?;
+        read(folder, &mut inspections)?;
         anyhow::ensure!(!inspections.is_empty(), "there is no trace in {}", folder.display());
         return Ok(inspections);
     }
-    let folder = trace_of(recording);
-    if !folder.is_dir() {
-        return Ok(Inspections::default());
+    for folder in recordings.into_iter().map(trace_of).filter(|folder| folder.is_dir()) {
+        if let Err(error) = read(&folder, &mut inspections) {
+            // Standard error may be closed; the report is what it would be without a trace.
+            let _ = writeln!(stderr(), "syncline: can't read all of {}: {error}", folder.display());
+        }
     }
-    Ok(read(&folder).unwrap_or_else(|error| {
-        // Standard error may be closed; the report is what it would be without a trace.
-        let _ = writeln!(stderr(), "syncline: {} is not used: {error}", folder.display());
-        Inspections::default()
-    }))
+    Ok(inspections)
 }
 
-/// What the traces of a folder say of each call site.
-fn read(folder: &Path) -> Result<Inspections> {
-    let mut inspections = Inspections::default();
+/// Adds what the traces of a folder say of each call site.
+fn read(folder: &Path, inspections: &mut Inspections) -> Result<()> {
     let options = Options { window: Options::WINDOW, processors: 1 };
     for path in trace_files(folder)? {
         let trace = Trace::open(&path)?;
         let facts = facts(&trace, &options);
         let report = named(&trace, &facts, &options, &mut Named::of(&trace));
         for (facts, lock) in facts.locks.iter().zip(&report.locks) {
-            add(&trace, facts, lock, &mut inspections);
+            add(&trace, facts, lock, inspections);
         }
     }
-    Ok(inspections)
+    Ok(())
 }
 
 fn add(trace: &Trace, facts: &LockFacts, lock: &Lock, inspections: &mut Inspections) {

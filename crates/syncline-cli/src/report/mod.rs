@@ -25,31 +25,35 @@ const PLAIN_WIDTH: usize = 100;
 
 /// Reports.
 pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
-    let analysis = together::read(&args.recordings, |recording| {
-        read(recording, args).map_err(|error| Failure::unreadable(recording, error))
-    })?;
-    show(&analysis, args).map_err(|error| Failure::new(REPORT_FAILED, error))?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Reads a recording, with what was traced and measured of it.
-fn read(recording: &Path, args: &args::Report) -> Result<Analysis> {
+    let runs = together::with_further_runs(&args.recordings);
+    let recordings = || runs.iter().map(|run| run.recording.as_path());
+    let inspections = inspections(recordings(), args.trace.as_deref())
+        .map_err(|error| Failure::new(REPORT_FAILED, error))?;
     let thresholds =
         Thresholds { contention: args.contention / 100.0, acquisitions_per_second: args.rate };
-    let inspections = inspections(recording, args.trace.as_deref())?;
     let options = Options { thresholds, inspections, ..Options::default() };
-    let mut bar = Bar::new();
-    let mut analysis = Analysis::load_with_progress(recording, &options, &mut |at| bar.show(&at))?;
-    drop(bar);
-    inspected::complete_commands(&mut analysis, recording);
-    if let Err(error) = whatif::add_to(&mut analysis, recording) {
-        // Standard error may be closed; the report is what it would be without an experiment.
-        let _ = writeln!(stderr(), "syncline: what `whatif` has measured is not used: {error}");
+    let mut analysis = together::read(&runs, |recording| {
+        read(recording, &options).map_err(|error| Failure::unreadable(recording, error))
+    })?;
+    for recording in recordings() {
+        if let Err(error) = whatif::add_to(&mut analysis, recording) {
+            // Standard error may be closed; the report is what it would be without an experiment.
+            let _ = writeln!(stderr(), "syncline: what `whatif` has measured is not used: {error}");
+        }
     }
     if !options.inspections.is_empty() && !uses_trace(&analysis) {
         // Standard error may be closed; the report is what it would be without a trace.
         let _ = writeln!(stderr(), "syncline: the trace is of other call sites, or another build");
     }
+    show(&analysis, args).map_err(|error| Failure::new(REPORT_FAILED, error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a recording. What is known of its sections is in the options.
+fn read(recording: &Path, options: &Options) -> Result<Analysis> {
+    let mut bar = Bar::new();
+    let mut analysis = Analysis::load_with_progress(recording, options, &mut |at| bar.show(&at))?;
+    inspected::complete_commands(&mut analysis, recording);
     Ok(analysis)
 }
 

@@ -7,19 +7,39 @@ use syncline_recording::folder::runs;
 
 use crate::failure::{Failure, REPORT_FAILED};
 
+/// The recordings that were named, each followed by its further runs.
+pub fn with_further_runs(named: &[PathBuf]) -> Vec<Run> {
+    let mut all = Vec::new();
+    for recording in named {
+        all.push(Run { recording: recording.clone(), named: true });
+        let further = runs(recording).unwrap_or_default().into_iter();
+        all.extend(further.map(|recording| Run { recording, named: false }));
+    }
+    all
+}
+
+/// One of the recordings that are read as one.
+pub struct Run {
+    /// Its folder, or the file of one process.
+    pub recording: PathBuf,
+    /// Whether the user named it, so that it must be readable.
+    named: bool,
+}
+
 /// Reads the recordings as one. Further runs of which nothing was recorded are left out.
 ///
 /// # Errors
 /// Those of `read`, for a recording that was named; and if they are not of one program.
 pub fn read(
-    named: &[PathBuf],
+    recordings: &[Run],
     read: impl Fn(&Path) -> Result<Analysis, Failure>,
 ) -> Result<Analysis, Failure> {
     let mut all = Vec::new();
-    for recording in named {
-        all.push(read(recording)?);
-        for run in runs(recording).unwrap_or_default() {
-            all.extend(read(&run).ok());
+    for run in recordings {
+        match read(&run.recording) {
+            Ok(analysis) => all.push(analysis),
+            Err(failure) if run.named => return Err(failure),
+            Err(_) => {}
         }
     }
     match all.len() {

@@ -78,7 +78,8 @@ impl Document {
     }
 }
 
-/// Gives the processes of a recording what `syncline whatif` has left in its folder.
+/// Gives the processes of a recording what `syncline whatif` has left in its folder, beside what
+/// another recording of the same runs had.
 ///
 /// # Errors
 /// As [`Document::of`].
@@ -86,7 +87,7 @@ pub fn add_to(analysis: &mut Analysis, recording: &Path) -> io::Result<()> {
     let Some(document) = Document::of(recording)? else { return Ok(()) };
     let same = analysis.processes.iter_mut().find(|p| p.executable == document.executable);
     if let Some(process) = same {
-        process.whatif = document.places;
+        process.whatif.extend(document.places);
     }
     Ok(())
 }

@@ -161,6 +161,25 @@ fn local_data_is_recognised_behind_calls() {
     assert!(finding["advice"].as_str().expect("an advice").contains("no traced section"));
 }
 
+/// The trace of a program that was recorded several times lies in the folder of the first run and
+/// speaks of all of them: a finding that it decides is not one of one run.
+#[test]
+fn a_trace_is_of_all_runs() {
+    let workload = Workload::compile("local-data.c", &["-fno-inline"]);
+    let program = workload.program.to_str().expect("a path");
+    let words = ["-o", "recording", "--runs", "2", "--", program, "--work", "10"];
+    workload.run("record", &words);
+    inspect_site(&workload, "format");
+    let folder = workload.folder.path();
+    std::fs::rename(folder.join("syncline-trace"), folder.join("recording/trace"))
+        .expect("a trace");
+    by_rule(&workload.findings(&[]), "local-data-only");
+    let report = workload.run("report", &["--json", "recording"]);
+    let report: Value = serde_json::from_slice(&report.stdout).expect("JSON");
+    let seen = report["processes"][0]["runs"]["findings"].as_array().expect("findings");
+    assert_eq!(by_rule(seen, "local-data-only")["runs"], 2, "{seen:#?}");
+}
+
 /// Sections that change what they share by atomic instructions only.
 #[test]
 fn already_atomic_sections_are_recognised() {
