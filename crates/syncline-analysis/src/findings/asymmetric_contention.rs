@@ -2,9 +2,9 @@
 //! (SyncPerf, section 2.1.4). A hash that puts most keys into few buckets makes few of the
 //! buckets' locks hot; the data is split, but not evenly.
 //!
-//! Locks are of one kind if they are taken at the same places, were created at the same one, and lie
+//! Locks are of one kind if they are taken at the same places, were created by the same calls, and lie
 //! at equal distances from each other, as those of an array do: what is made at one line may have as
-//! many purposes as it has owners. SyncPerf compares the highest rate with the lowest, and of thousands of locks two
+//! many purposes as it has owners, and a class of tables as many tables. SyncPerf compares the highest rate with the lowest, and of thousands of locks two
 //! always differ by chance; so here the hot ones, all together, must stand out from the
 //! median, and their waits must be worth it.
 
@@ -43,13 +43,13 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     kinds.filter_map(|locks| Kind::of(process, locks, thresholds)).map(Kind::finding).collect()
 }
 
-/// The locks of a family by where they were created.
+/// The locks of a family by what created them.
 fn kinds(process: &Process, locks: &[usize]) -> Vec<Vec<usize>> {
     let mut kinds: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for &number in locks {
         let lock = &process.locks[number];
-        let created = lock.created_at.and_then(|stack| process.stacks.get(stack)?.place);
-        kinds.entry((lock.primitive, created)).or_default().push(number);
+        let creator = lock.created_at.map(|stack| process.calls_of(stack));
+        kinds.entry((lock.primitive, creator)).or_default().push(number);
     }
     kinds.into_values().filter(|locks| are_in_an_array(process, locks)).collect()
 }
@@ -70,18 +70,19 @@ fn are_in_an_array(process: &Process, locks: &[usize]) -> bool {
     })
 }
 
-/// How many locks were created where these were, as far as that was recorded.
+/// How many locks were created by the calls that created these, as far as that was recorded.
 fn created(process: &Process, locks: &[usize]) -> usize {
     let first = &process.locks[locks[0]];
-    let Some(place) = first.created_at.and_then(|stack| process.stacks.get(stack)?.place) else {
+    let Some(creator) = first.created_at.map(|stack| process.calls_of(stack)) else {
         return 0;
     };
-    let creations = process.sites.iter().filter(|site| {
-        site.op.class() == Class::Create
-            && site.op.primitive() == first.primitive
-            && site.frame == Some(place)
-    });
-    creations.map(|site| site.figures.calls as usize).sum()
+    let creations = process
+        .sites
+        .iter()
+        .filter(|site| site.op.class() == Class::Create && site.op.primitive() == first.primitive);
+    let ways = creations.flat_map(|site| site.stacks.iter().zip(&site.ways));
+    let same = ways.filter(|&(&stack, _)| process.calls_of(stack) == creator);
+    same.map(|(_, way)| way.calls as usize).sum()
 }
 
 struct Kind<'a> {

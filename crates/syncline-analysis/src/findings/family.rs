@@ -259,15 +259,17 @@ pub fn descending(a: f64, b: f64) -> Ordering {
     b.total_cmp(&a)
 }
 
-/// Sites that belong together: each points to another of its set, the root to itself.
-struct Sets(Vec<usize>);
+/// Sites, or others, that belong together: each points to another of its set, the root to itself.
+pub struct Sets(Vec<usize>);
 
 impl Sets {
-    fn new(sites: usize) -> Sets {
+    /// So many, each a set of its own.
+    pub fn new(sites: usize) -> Sets {
         Sets((0..sites).collect())
     }
 
-    fn root(&mut self, mut site: usize) -> usize {
+    /// The one that stands for its set: the first of it.
+    pub fn root(&mut self, mut site: usize) -> usize {
         while self.0[site] != site {
             self.0[site] = self.0[self.0[site]];
             site = self.0[site];
@@ -275,7 +277,8 @@ impl Sets {
         site
     }
 
-    fn unite(&mut self, a: usize, b: usize) {
+    /// Makes one set of the sets of both.
+    pub fn unite(&mut self, a: usize, b: usize) {
         let (a, b) = (self.root(a), self.root(b));
         self.0[a.max(b)] = a.min(b);
     }

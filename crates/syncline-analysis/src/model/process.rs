@@ -150,6 +150,11 @@ impl Process {
         frames.iter().copied().find(|&frame| !wraps_locks(&self.frames[frame], &self.modules))
     }
 
+    /// All calls of a stack, to tell apart what one line does for different callers.
+    pub fn calls_of(&self, stack: usize) -> &[usize] {
+        self.stacks.get(stack).map_or(&[], |stack| &stack.frames)
+    }
+
     /// The frames of a stack, the innermost first.
     pub fn frames_of(&self, stack: usize) -> impl Iterator<Item = &Frame> {
         let frames = self.stacks.get(stack).map_or(&[][..], |s| &s.frames);

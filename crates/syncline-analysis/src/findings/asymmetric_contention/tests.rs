@@ -4,6 +4,7 @@ use syncline_recording::{Op, Primitive};
 
 use super::*;
 use crate::findings::testing::{Drawn, Use, process};
+use crate::model::Way;
 
 /// Locks of hash buckets with so many acquisitions each, in ten seconds, and this share
 /// of them waited for, a microsecond each.
@@ -75,9 +76,29 @@ fn locks_that_were_never_taken_count() {
     let mut drawn = buckets(&of, 100e-6);
     assert!(found(&drawn).is_empty(), "half of the locks are hot");
     let init = drawn.site(Op::MutexInit, "hashtable_create at table.c:9");
-    drawn.sites[init].frame = drawn.stacks[drawn.locks[0].created_at.unwrap()].place;
-    drawn.sites[init].figures.calls = 16;
+    let creator = drawn.locks[0].created_at.unwrap();
+    // Others are made at the same line, for another table.
+    drawn.sites[init].stacks.push(creator);
+    let made = |calls| Way { calls, ..Way::default() };
+    drawn.sites[init].ways = vec![made(8), made(8)];
+    assert!(found(&drawn).is_empty(), "half of those that were made");
+    drawn.sites[init].ways = vec![made(8), made(16)];
     assert_eq!(found(&drawn).len(), 1, "a quarter of those that were made");
+}
+
+/// A class of tables has one line that creates locks and one that takes them. A table with one lock is
+/// not a table whose other locks are hardly used.
+#[test]
+fn locks_of_different_tables_are_no_kind() {
+    let mut of: Vec<(u64, f64)> = (3..60).map(|n| (n * 10, 0.009)).collect();
+    of.push((8_586, 0.136));
+    let mut drawn = buckets(&of, 100e-6);
+    let other = drawn.stack("open_cache at main.c:20");
+    let constructor = drawn.stacks[drawn.locks[0].created_at.unwrap()].frames[0];
+    drawn.stacks[other].frames.insert(0, constructor);
+    drawn.stacks[other].place = Some(constructor);
+    drawn.locks[57].created_at = Some(other);
+    assert!(found(&drawn).is_empty());
 }
 
 #[test]

@@ -1,19 +1,24 @@
 //! Threads with the same start function that lived at the same time, and their work.
 //!
+//! A library of pools has one start function and one line that creates threads, and each pool's threads
+//! do something else. Threads are of one pool if they were created by the same calls, all the way from
+//! the outermost, or use a lock, or what else threads wait for, of which no other threads know but the
+//! first.
+//!
 //! A thread's work is its processor time, or, where threads of the process spend most of
 //! their time with neither that nor a recorded wait nor waiting for a processor, the time that it
 //! did not wait: then they sleep, or wait for devices.
 
 use std::collections::BTreeMap;
 
+use crate::findings::family::Sets;
 use crate::model::{Group, Process, Thread};
 
 /// The least share of the time worked that must be processor time for that to be the measure of
 /// work.
 const ON_CPU: f64 = 0.5;
 
-/// Threads with the same start function that were created at the same place and lived at the
-/// same time, two at least.
+/// Threads of one start function and one pool that lived at the same time, two at least.
 pub struct Crew {
     /// The start function.
     pub start_function: String,
@@ -62,12 +67,7 @@ impl Crew {
 /// All groups of threads. One that comes in several batches, one after the other, is left
 /// out, as are records that stand for several threads.
 pub fn crews(process: &Process) -> Vec<Crew> {
-    let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    for (place, thread) in process.threads.iter().enumerate() {
-        let Some(function) = &thread.start_function else { continue };
-        let created = thread.created_at.and_then(|stack| process.stacks.get(stack)?.place);
-        groups.entry((function.as_str(), created)).or_default().push(place);
-    }
+    let groups = pools(process);
     let thread = |place: usize| &process.threads[place];
     let known = |threads: &[usize]| threads.iter().all(|&t| thread(t).cpu.is_some());
     let by_cpu = |threads: &[usize]| {
@@ -75,10 +75,10 @@ pub fn crews(process: &Process) -> Vec<Crew> {
         let on_cpu: f64 = threads().filter_map(|thread| thread.cpu).sum();
         on_cpu >= ON_CPU * threads().map(Thread::worked).sum::<f64>()
     };
-    let all: Vec<usize> = groups.values().flatten().copied().collect();
+    let all: Vec<usize> = groups.iter().flat_map(|(_, threads)| threads).copied().collect();
     let all_by_cpu = known(&all) && by_cpu(&all);
     let mut crews = Vec::new();
-    for ((function, _), threads) in &groups {
+    for (function, threads) in &groups {
         let ends = threads.iter().map(|&t| thread(t).started + thread(t).seconds);
         let (first_end, last_end) = ends
             .fold((f64::INFINITY, 0.0f64), |(first, last), end| (first.min(end), last.max(end)));
@@ -106,4 +106,48 @@ pub fn crews(process: &Process) -> Vec<Crew> {
         });
     }
     crews
+}
+
+/// Threads with the same start function that were created at the same place, those of each pool.
+fn pools(process: &Process) -> Vec<(&str, Vec<usize>)> {
+    let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (number, thread) in process.threads.iter().enumerate() {
+        let Some(function) = &thread.start_function else { continue };
+        let created = thread.created_at.and_then(|stack| process.stacks.get(stack)?.place);
+        groups.entry((function.as_str(), created)).or_default().push(number);
+    }
+    let groups = groups.into_iter().flat_map(|((function, _), threads)| {
+        split(process, &threads).into_iter().map(move |pool| (function, pool))
+    });
+    groups.collect()
+}
+
+/// These threads by their pools.
+fn split(process: &Process, threads: &[usize]) -> Vec<Vec<usize>> {
+    let mut pools = Sets::new(threads.len());
+    let creator = |number: usize| {
+        process.threads[threads[number]].created_at.map(|stack| process.calls_of(stack))
+    };
+    let mut first: BTreeMap<_, usize> = BTreeMap::new();
+    for number in 0..threads.len() {
+        pools.unite(number, *first.entry(creator(number)).or_insert(number));
+    }
+    for object in &process.locks {
+        let (mut users, mut others) = (Vec::new(), false);
+        for (user, _) in &object.threads {
+            match threads.binary_search(user) {
+                Ok(number) => users.push(number),
+                // The first thread hands out the work of all pools; what others use is everybody's.
+                Err(_) => others |= process.threads[*user].start_function.is_some(),
+            }
+        }
+        if !others {
+            users.windows(2).for_each(|pair| pools.unite(pair[0], pair[1]));
+        }
+    }
+    let mut all: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (number, &thread) in threads.iter().enumerate() {
+        all.entry(pools.root(number)).or_default().push(thread);
+    }
+    all.into_values().collect()
 }

@@ -1,6 +1,6 @@
 //! Load imbalance: some threads have much to do while others wait for them (SyncPerf,
-//! sections 2.1.5 and 4.4.5). Groups are threads with the same start function that were
-//! created at the same place. Either the groups have the wrong numbers of threads, as the
+//! sections 2.1.5 and 4.4.5). Groups are threads with the same start function and of
+//! the same pool ([`crew`]). Either the groups have the wrong numbers of threads, as the
 //! stages of a pipeline ([`groups`]), or the threads of one group have unequal shares
 //! ([`threads`]).
 

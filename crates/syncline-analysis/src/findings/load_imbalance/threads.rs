@@ -84,7 +84,7 @@ mod tests {
 
     use crate::findings::load_imbalance::find;
     use crate::findings::testing::{Drawn, Use, process};
-    use crate::model::Finding;
+    use crate::model::{Finding, Rule};
     use crate::options::Thresholds;
 
     /// Threads that work for so many of ten seconds each, on so many processors, and wait at
@@ -127,6 +127,32 @@ mod tests {
         assert_eq!(findings.len(), 1);
         assert!(findings[0].place.starts_with("threads of index_files, which meet in"));
         assert_eq!(findings[0].sites, [0]);
+    }
+
+    /// A library of pools creates all threads at one line, with one start function.
+    #[test]
+    fn threads_of_two_pools_are_not_compared() {
+        let mut drawn = drawn(&[9.5, 9.0, 0.1, 0.2], 4);
+        drawn.locks[0].threads.push((0, 100));
+        let unequal = |drawn: &Drawn| {
+            let findings = find(drawn, &Thresholds::default());
+            findings.iter().filter(|finding| finding.rule == Rule::UnequalThreads).count()
+        };
+        assert_eq!(unequal(&drawn), 1, "as one pool");
+        let [compress, write] = ["main.c:10", "main.c:11"].map(|line| {
+            let stack = drawn.stack(&format!("main at {line}"));
+            drawn.stacks[stack].frames.insert(0, 0);
+            drawn.stacks[stack].place = Some(0);
+            stack
+        });
+        let first = drawn.threads.len() - 4;
+        for (thread, creator) in (first..).zip([compress, compress, write, write]) {
+            drawn.threads[thread].created_at = Some(creator);
+        }
+        assert_eq!(unequal(&drawn), 1, "they meet at the barrier");
+        let log = drawn.threads("log", 1, 10.0);
+        drawn.locks[0].threads.push((log, 1));
+        assert_eq!(unequal(&drawn), 0, "which is everybody's");
     }
 
     #[test]
