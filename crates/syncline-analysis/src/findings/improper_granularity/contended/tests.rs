@@ -74,6 +74,21 @@ fn on_a_busy_machine_the_time_held_shows_a_lock_that_few_find_taken() {
     assert!(rules(&held(11.0).0).is_empty(), "1.1 of them at once");
 }
 
+/// RocksDB's cache of one shard: four threads read, and others wait for work to do in the background.
+#[test]
+fn what_a_lock_s_own_threads_wait_counts_and_not_who_else_there_is() {
+    let found = |waited| {
+        let (mut drawn, _) = lock(3_200_000, 147_000, waited, 50e-9);
+        drawn.threads("flush", 12, 10.0);
+        // The first of all made the cache.
+        drawn.locks[0].threads =
+            vec![(0, 10), (1, 800_000), (2, 800_000), (3, 800_000), (4, 800_000)];
+        rules(&drawn)
+    };
+    assert_eq!(found(8.1), [Rule::TooMuchData]);
+    assert!(found(7.9).is_empty());
+}
+
 #[test]
 fn a_word_can_not_be_split_and_a_chain_of_work_on_it_only_shortened() {
     let (mut drawn, site) = contended(100_000.0, 0.4, 1e-6);
