@@ -23,11 +23,15 @@ use crate::section::takes_or_releases;
 /// From so many threads on that would be in a section at once, it is contended even if few
 /// found it taken while it was recorded. A lock that one thread has for itself comes to 1.
 const MOST_AT_ONCE: f64 = 1.2;
-/// From this share of their time on that its threads wait for one lock, it is contended,
+/// From this share of all threads' time on that is waited for one lock, it is contended,
 /// however seldom: a few long waits cost as much as many short ones, and where one thread
-/// keeps its processor and the lock while the others sleep, there are few. (RocksDB's cache of
-/// one shard: 25 %, in 5 % of the acquisitions.)
-const WAITED_MUCH: f64 = 0.2;
+/// keeps its processor and the lock while the others sleep, there are few.
+const WAITED_MUCH: f64 = 0.3;
+/// The same of the time of the threads that take it, if so many of them would be in its sections at
+/// once. Where fewer would, they wait for who lost its processor to another program. RocksDB's cache
+/// of one shard has 25 % and 0.37, and 5 % of its acquisitions wait.
+const WAITED_BY_ITS_OWN: f64 = 0.2;
+const AT_ONCE: f64 = 0.3;
 /// A thread with a smaller share of the acquisitions is none of a lock's threads.
 const SHARE_OF_CALLS: f64 = 0.01;
 /// From this mean time held on, a section is long: longer than a waiter takes to go to sleep
@@ -90,7 +94,9 @@ impl<'a> Hot<'a> {
         let hot = |lock: &Lock| {
             all || lock.figures.contention > thresholds.contention
                 || wanted_at_once(process, lock) > MOST_AT_ONCE
-                || lock.figures.waited > WAITED_MUCH * seconds_of_threads(process, lock)
+                || lock.figures.waited > WAITED_MUCH * process.thread_seconds
+                || wanted_at_once(process, lock) > AT_ONCE
+                    && lock.figures.waited > WAITED_BY_ITS_OWN * seconds_of_threads(process, lock)
         };
         let mut locks: Vec<usize> =
             family.locks.iter().copied().filter(|&lock| hot(&process.locks[lock])).collect();

@@ -77,16 +77,17 @@ fn on_a_busy_machine_the_time_held_shows_a_lock_that_few_find_taken() {
 /// RocksDB's cache of one shard: four threads read, and others wait for work to do in the background.
 #[test]
 fn what_a_lock_s_own_threads_wait_counts_and_not_who_else_there_is() {
-    let found = |waited| {
-        let (mut drawn, _) = lock(3_200_000, 147_000, waited, 50e-9);
+    let found = |waited, held| {
+        let (mut drawn, _) = lock(32_000_000, 1_470_000, waited, held);
         drawn.threads("flush", 12, 10.0);
         // The first of all made the cache.
         drawn.locks[0].threads =
             vec![(0, 10), (1, 800_000), (2, 800_000), (3, 800_000), (4, 800_000)];
         rules(&drawn)
     };
-    assert_eq!(found(8.1), [Rule::TooMuchData]);
-    assert!(found(7.9).is_empty());
+    assert_eq!(found(8.1, 200e-9), [Rule::TooMuchData]);
+    assert!(found(7.9, 200e-9).is_empty());
+    assert!(found(8.1, 120e-9).is_empty(), "few would be in it at once");
 }
 
 #[test]
