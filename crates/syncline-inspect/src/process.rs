@@ -9,9 +9,12 @@ use crate::options::Options;
 use crate::{aside, clock, sandbox};
 
 mod budget;
+mod waits;
 
 pub use budget::MEASURED;
 use budget::clock_cost;
+pub use waits::WATCHED;
+use waits::Waits;
 
 /// See the top of this file.
 pub struct Process {
@@ -34,6 +37,8 @@ pub struct Process {
     clock_cost: u64,
     /// No section finds room any more.
     full: AtomicBool,
+    /// What threads wait for.
+    pub waits: Waits,
     /// Sections traced within a budget, by call site; sites whose place is the same share it.
     sites: [AtomicU32; SITES],
     /// Threads by their number: the kernel's, and the file's plus 1 below it.
@@ -148,6 +153,7 @@ fn make() -> Option<Box<Process>> {
         allowed: AtomicU64::new(0),
         allowed_at: AtomicU64::new(0),
         clock_cost: clock_cost(),
+        waits: Waits::none(),
         sites,
         threads,
     }))
