@@ -136,6 +136,7 @@ fn make() -> Option<Box<Process>> {
         started,
         started_realtime: clock::nanoseconds(libc::CLOCK_REALTIME),
         budget_permille: options.budget,
+        only_some: !options.places.is_empty(),
     });
     let file = file.ok()?;
     modules::note_loaded(file);

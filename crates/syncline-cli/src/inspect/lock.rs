@@ -71,7 +71,7 @@ pub fn short_title(lock: &Lock) -> String {
 /// What a lock is called.
 pub fn title(lock: &Lock) -> String {
     let place = lock.sites.first().map_or("unknown place", |site| &site.place);
-    let name = lock.name.as_deref().unwrap_or(&lock.address);
+    let name = lock.name.as_deref().or(lock.lies.as_deref()).unwrap_or(&lock.address);
     match lock.locks {
         1 => format!("{name}, taken at {place}"),
         n => format!("{} taken at {place}", counted(n, "lock")),

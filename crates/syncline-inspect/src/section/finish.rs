@@ -34,6 +34,8 @@ pub fn write(section: &mut Open, stack: (u64, u64), objects: &mut Vec<ObjectReco
     find_objects(section.words.records(), stack, objects);
     let lock = heap::block_of(section.record.lock);
     section.record.incarnation = lock.map_or(0, |block| block.serial);
+    // By which the lock gets a name.
+    objects.extend(lock.filter(|lock| !objects.contains(lock)));
     let contents = Contents {
         objects,
         words: section.words.records(),
