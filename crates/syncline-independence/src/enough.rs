@@ -1,9 +1,10 @@
 //! Whether enough sections were traced of the locks that are waited for most; and where not, how long
 //! the run would have to be, or how large the budget.
 //!
-//! Both are proportions: a run twice as long has twice the budget and twice the acquisitions. Half of
-//! what counting leaves of a budget is spent on sections, and an eighth of the budget is left at least
-//! (`syncline-inspect`, `process/budget.rs`).
+//! Both are proportions: a run twice as long has twice the budget and twice the acquisitions. Of a lock
+//! that had hardly any section traced that says little, since the first sections cost most; there it is
+//! counted with what a section costs elsewhere. Half of what counting leaves of a budget is spent on
+//! sections, and an eighth of the budget is left at least (`syncline-inspect`, `process/budget.rs`).
 
 use rustc_hash::FxHashMap;
 use syncline_trace::Trace;
@@ -18,6 +19,13 @@ const MOST_WAITED: usize = 3;
 const WORTH_TRACING: f64 = 1e-3;
 /// What counting leaves of the budget at least.
 const LEAST: f64 = 1.0 / 8.0;
+/// The part of that which is spent on sections.
+const SPENT: f64 = 0.5;
+/// Fewer sections than this say little of what one costs.
+const FEW: u64 = 16;
+/// Seconds of the budget that a section takes then: some hundred instructions, in which others sleep, which
+/// counts four times.
+const COST: f64 = 100e-6;
 
 /// A lock that much is waited for, or several that are acquired at one place, of which too few sections
 /// were traced.
@@ -42,30 +50,41 @@ pub struct Scarce {
 pub struct Run {
     /// Its seconds.
     pub seconds: f64,
+    /// Seconds of the program's own processor time.
+    pub processor: f64,
     /// The budget, as a share; none if every section was traced.
     pub budget: Option<f64>,
     /// What counting took, as a share of the program's processor time.
     pub counting: f64,
 }
 
+impl Run {
+    /// What of a budget is left for sections, as a share.
+    fn for_sections(&self, budget: f64) -> f64 {
+        (budget - self.counting).max(budget * LEAST)
+    }
+}
+
 impl Scarce {
-    /// How many times as long a run is that has enough sections. If none was traced, the least that it
-    /// may be.
-    fn times(&self) -> f64 {
-        ENOUGH as f64 / self.traced.max(1) as f64
+    /// How many times as much of the budget takes enough sections.
+    fn times(&self, run: &Run) -> f64 {
+        let proportion = ENOUGH as f64 / self.traced.max(1) as f64;
+        let Some(budget) = run.budget.filter(|_| self.traced < FEW) else { return proportion };
+        let spent = SPENT * run.for_sections(budget) * run.processor;
+        (ENOUGH as f64 * COST / spent.max(f64::MIN_POSITIVE)).max(1.0)
     }
 
-    /// Seconds of a run that has enough sections within the same budget; if none was traced, at least.
+    /// About how many seconds a run has to take that has enough sections within the same budget.
     pub fn seconds(&self, run: &Run) -> f64 {
-        self.times() * run.seconds
+        let acquired = ENOUGH as f64 / self.acquisitions.max(1) as f64;
+        self.times(run).max(acquired) * run.seconds
     }
 
-    /// The budget, as a share, with which a run like this one has enough; none if it hasn't as many
-    /// acquisitions, or nothing is known of what one costs.
+    /// About which budget, as a share, gives a run like this one enough; none if it has no budget, or
+    /// too few acquisitions for any.
     pub fn budget(&self, run: &Run) -> Option<f64> {
-        let budget = run.budget.filter(|_| self.acquisitions >= ENOUGH && self.traced > 0)?;
-        let for_sections = (budget - run.counting).max(budget * LEAST);
-        Some(run.counting + self.times() * for_sections)
+        let budget = run.budget.filter(|_| self.acquisitions >= ENOUGH)?;
+        Some(run.counting + self.times(run) * run.for_sections(budget))
     }
 }
 

@@ -121,11 +121,10 @@ pub struct TooFew {
     pub enough: u64,
     /// Seconds that this run took.
     pub run_seconds: f64,
-    /// Seconds that a run like this one would have to take to have enough within this budget; if none
-    /// was traced, at least.
+    /// About how many seconds a run like this one would have to take to have enough within this budget.
     pub enough_seconds: f64,
-    /// The budget with which this run would have had enough, as a share; none if it has too few
-    /// acquisitions for any, or none was traced.
+    /// About which budget would have given this run enough, as a share; none if it has too few
+    /// acquisitions for any.
     pub enough_budget: Option<f64>,
 }
 
@@ -338,6 +337,7 @@ fn too_few(trace: &Trace, facts: &Facts, names: &mut dyn Names) -> Vec<TooFew> {
     let own = (processor - facts.overall.cost - besides).max(f64::MIN_POSITIVE);
     let run = Run {
         seconds: trace.seconds(trace.ended().saturating_sub(header.started)),
+        processor: own,
         budget: (header.budget_permille > 0).then(|| f64::from(header.budget_permille) / 1000.0),
         counting: besides / own,
     };

@@ -94,11 +94,13 @@ pub struct Header {
     pub executable: [u8; 1024],
     /// Arguments, each ended by a zero byte, cut where they do not fit.
     pub arguments: [u8; 2048],
-    /// 1 if only some call sites and locks were to be traced; 0 too in traces from before there was
-    /// this.
+    /// 1 if only some call sites and locks were to be traced. This and what follows is 0 in traces
+    /// from before there was this.
     pub only_some: u32,
     /// Not used.
     pub reserved: u32,
+    /// When [`Header::processor_ticks`] was stored, in ticks.
+    pub alive: u64,
 }
 
 /// A thread.

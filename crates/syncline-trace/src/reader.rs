@@ -172,7 +172,8 @@ impl Trace {
         }
         let threads = self.threads.iter().map(|t| t.record.ended);
         let sections = self.sections.iter().map(|s| s.record.released);
-        threads.chain(sections).max().unwrap_or(0).max(self.header.started)
+        let seen = threads.chain(sections).chain([self.header.alive, self.header.started]);
+        seen.max().unwrap_or(0)
     }
 
     /// Converts ticks to seconds.

@@ -153,14 +153,13 @@ fn too_few(lock: &TooFew, report: &Report) -> String {
     let share = lock.waited_seconds / report.thread_seconds.max(f64::MIN_POSITIVE);
     let mut text = format!(
         "  too few sections of {}: {} of {} acquisition{}, {} of the threads' time was waited for it; {} \
-         take a run of {} {}",
+         take a run of about {}",
         lock.lock,
         count(traced),
         count(acquisitions),
         plural(acquisitions),
         percent(share),
         count(enough),
-        if traced == 0 { "more than" } else { "about" },
         duration(enough_seconds),
     );
     if report.budget.is_some() {

@@ -111,7 +111,7 @@ impl Process {
         let ours = besides + self.cost.load(Ordering::Relaxed);
         let Some(processor) = aside::allowed(clock::of_process) else { return };
         let processor = self.to_ticks(processor);
-        self.file.set_processor_time(besides, processor);
+        self.file.set_processor_time(besides, processor, now);
         let total = self.part(passed.min(processor.saturating_sub(ours)));
         let total = total.saturating_sub(besides).max(total / LEAST) / SEEN;
         let saved = self.part(self.options.ticks_per_second * SAVED_SECONDS);
@@ -154,7 +154,8 @@ impl Process {
     /// Says in the file what all of it has cost up to now.
     pub fn tell_cost(&self) {
         let besides = self.besides.load(Ordering::Relaxed);
-        self.file.set_processor_time(besides, self.to_ticks(clock::of_process()));
+        let processor = self.to_ticks(clock::of_process());
+        self.file.set_processor_time(besides, processor, clock::now());
     }
 
     /// Notes what something has cost besides tracing, in nanoseconds.

@@ -4,8 +4,9 @@
 //! that time is lost at: a lock of a server that everybody waits for is one acquisition in ten, and
 //! none in a thousand of those whose sections are cheap. So waits are added up as they happen, by
 //! family: a lock, or the locks that are waited for at one call site, as a report shows them. The
-//! three most waited for are *watched* until [`ENOUGH`] of their sections are traced: these come
-//! before all others, who keep away from a part of the budget meanwhile ([`Waits::any`]).
+//! three most waited for are *watched* until [`ENOUGH`] of their sections are traced, and then make room
+//! for the next. Those that are watched come before all others, who keep away from a part of the budget
+//! meanwhile ([`Waits::any`]).
 //!
 //! What is chosen is a family and never one of its acquisitions, which are drawn at random whether
 //! they waited or not (`section::choose`): so what is said of a lock is said of all its sections.
@@ -48,11 +49,11 @@ struct Family {
     waited: AtomicU64,
     /// Sections that were traced while it was watched.
     traced: AtomicU32,
-    /// Whether it is one of the three.
+    /// Whether it is one of the three, or was and has enough.
     is_first: AtomicBool,
 }
 
-/// One of the three while it needs sections; zeros if it has enough, or there is none.
+/// One of the three; zeros if there is none.
 #[derive(Default)]
 struct Watch {
     lock: AtomicU64,
@@ -140,7 +141,14 @@ impl Waits {
         let number = self.first[place].load(Relaxed) as usize;
         let Some(family) = number.checked_sub(1).map(|n| &self.families[n]) else { return };
         if family.traced.fetch_add(1, Relaxed) + 1 >= ENOUGH {
-            self.alone(|| self.watch_all());
+            self.alone(|| {
+                // Again, now that nobody else changes it: it may be another's by now.
+                if self.first[place].load(Relaxed) as usize == number {
+                    self.first[place].store(0, Relaxed);
+                    self.least.store(0, Relaxed);
+                    self.watch_all();
+                }
+            });
         }
     }
 
@@ -191,12 +199,11 @@ impl Waits {
         self.least.store((0..WATCHED).map(bound).min().unwrap_or(0), Relaxed);
     }
 
-    /// Watches those of the three that need sections.
+    /// Watches the three.
     fn watch_all(&self) {
         let mut number = 0;
         for (first, watch) in self.first.iter().zip(&self.watches.these) {
             let family = (first.load(Relaxed) as usize).checked_sub(1).map(|n| &self.families[n]);
-            let family = family.filter(|family| family.traced.load(Relaxed) < ENOUGH);
             number += u32::from(family.is_some());
             let (lock, site) = family
                 .map_or((0, 0), |family| (family.lock.load(Relaxed), family.site.load(Relaxed)));
@@ -240,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_enough_sections_makes_room_and_is_not_watched_again() {
+    fn who_has_enough_sections_makes_room_for_the_next() {
         let waits = Waits::none();
         (1..=3).for_each(|n| wait(&waits, n, 100 * n));
         (1..ENOUGH).for_each(|_| waits.traced(lock(2).0, lock(2).1));
@@ -249,7 +256,10 @@ mod tests {
         assert_eq!(watched(&waits), [1, 3]);
         wait(&waits, 2, 10_000);
         assert_eq!(watched(&waits), [1, 3]);
-        [1, 3].iter().for_each(|&n| (0..ENOUGH).for_each(|_| waits.traced(lock(n).0, lock(n).1)));
+        wait(&waits, 4, 1);
+        assert_eq!(watched(&waits), [1, 3, 4]);
+        let enough = |n| (0..ENOUGH).for_each(|_| waits.traced(lock(n).0, lock(n).1));
+        [1, 3, 4].into_iter().for_each(enough);
         assert!(!waits.any());
     }
 

@@ -3,8 +3,8 @@
 //! Each acquisition of a lock has the same chance, whatever its call site is and whether it waited,
 //! so that pairs of sections are what pairs of the program's are. Hence:
 //!
-//! - an acquisition that stands for others (`thread::often`) counts for as many, and gaps are no shorter
-//!   than the most that one has stood for: in shorter ones it would count for less;
+//! - one that stands for fewer (`thread::often`) than another has stood for is passed over as much more
+//!   often, at random: both are one section if they are traced;
 //! - where the budget was used up, the first acquisition that finds it is passed over: it is one after
 //!   a long pause more often than others are.
 //!
@@ -50,16 +50,26 @@ pub fn is_chosen(
     if thread.process.options.budget == 0 {
         return thread.process.has_room();
     }
-    thread.countdown = thread.countdown.saturating_sub(stands_for);
     thread.passed += stands_for;
     thread.looked_at += 1;
+    thread.most = thread.most.max(stands_for);
+    if is_fair(thread, stands_for, thread.most) {
+        thread.countdown = thread.countdown.saturating_sub(thread.most);
+    }
     if let Some(watch) = thread.process.waits.watch(lock, site) {
         return is_drawn(thread, watch, site, stands_for);
     }
     if thread.countdown > 0 && !(thread.may_trace && is_rare.get()) {
         return false;
     }
-    ask(thread, site, is_rare, stands_for)
+    ask(thread, site, is_rare)
+}
+
+/// Whether an acquisition that stands for so many is counted as one that stands for the most: at
+/// random, so often that of sites of one lock none is traced more often for being looked at more often.
+#[inline]
+fn is_fair(thread: &mut Thread, stands_for: u32, most: u32) -> bool {
+    stands_for >= most || thread.random(most) < stands_for
 }
 
 /// Whether this one of those that are watched is to be traced: at random, waited for or not.
@@ -67,16 +77,21 @@ pub fn is_chosen(
 fn is_drawn(thread: &mut Thread, watch: usize, site: u64, stands_for: u32) -> bool {
     if thread.countdown == 0 {
         let may_trace = thread.process.may_trace();
-        account(thread, may_trace, stands_for);
+        account(thread, may_trace);
     }
     let draws = &mut thread.draws[watch];
     draws.seen = draws.seen.saturating_add(stands_for);
-    draws.next = draws.next.saturating_sub(stands_for);
+    draws.most = draws.most.max(stands_for);
+    let (most, seen) = (draws.most, draws.seen);
+    if !is_fair(thread, stands_for, most) {
+        return false;
+    }
+    let draws = &mut thread.draws[watch];
+    draws.next = draws.next.saturating_sub(most);
     if draws.next > 0 {
         return false;
     }
-    draws.most = draws.most.max(stands_for);
-    let gap = (draws.seen / SOON).clamp(1, GAP).max(draws.most);
+    let gap = (seen / SOON).clamp(1, GAP);
     let may_trace = thread.process.may_trace_watched();
     let could = core::mem::replace(&mut draws.may_trace, may_trace);
     thread.draws[watch].next = 1 + thread.random(2 * gap);
@@ -90,10 +105,9 @@ fn is_drawn(thread: &mut Thread, watch: usize, site: u64, stands_for: u32) -> bo
 /// Does before a lock is tried what would take longer, once it is held. The next acquisition, of a
 /// lock at a call site, stands for so many.
 pub fn prepare(thread: &mut Thread, (lock, site): (u64, u64), stands_for: u32) {
-    let is_due = |next: u32| next <= stands_for;
-    if !is_due(thread.countdown) {
-        let watch = thread.process.waits.watch(lock, site);
-        if !watch.is_some_and(|watch| is_due(thread.draws[watch].next)) {
+    if thread.countdown > thread.most.max(stands_for) {
+        let watch = thread.process.waits.watch(lock, site).map(|watch| thread.draws[watch]);
+        if !watch.is_some_and(|draws| draws.next <= draws.most.max(stands_for)) {
             return;
         }
     }
@@ -105,7 +119,7 @@ pub fn prepare(thread: &mut Thread, (lock, site): (u64, u64), stands_for: u32) {
 }
 
 #[cold]
-fn ask(thread: &mut Thread, site: u64, is_rare: &Cell<bool>, stands_for: u32) -> bool {
+fn ask(thread: &mut Thread, site: u64, is_rare: &Cell<bool>) -> bool {
     let process = thread.process;
     let traced = process.traced_at(site);
     let before = traced.load(Relaxed);
@@ -114,7 +128,7 @@ fn ask(thread: &mut Thread, site: u64, is_rare: &Cell<bool>, stands_for: u32) ->
         return false;
     }
     let may_trace = process.may_trace();
-    let could = account(thread, may_trace, stands_for);
+    let could = account(thread, may_trace);
     let may_trace = could && may_trace && process.has_room();
     let chosen = may_trace && (before < MANY || thread.random(before) < MANY);
     if chosen {
@@ -125,15 +139,14 @@ fn ask(thread: &mut Thread, site: u64, is_rare: &Cell<bool>, stands_for: u32) ->
 
 /// Takes what passed by off the budget, and sets out for the next look at it. Whether the budget allowed
 /// tracing the last time.
-fn account(thread: &mut Thread, may_trace: bool, stands_for: u32) -> bool {
+fn account(thread: &mut Thread, may_trace: bool) -> bool {
     let (allocations, frees) = heap::thread_counts();
     let allocator = allocations.wrapping_add(frees);
     let allocator_calls = allocator.wrapping_sub(thread.allocator);
     thread.process.passed_by(thread.passed, thread.looked_at, allocator_calls);
     (thread.passed, thread.looked_at, thread.allocator) = (0, 0, allocator);
-    thread.most = thread.most.max(stands_for);
     let gap = if may_trace { GAP } else { LONG_GAP };
-    thread.countdown = 1 + thread.random(2 * gap.max(thread.most));
+    thread.countdown = 1 + thread.random(2 * gap);
     core::mem::replace(&mut thread.may_trace, may_trace)
 }
 
