@@ -6,6 +6,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use syncline_trace::writer::{File, Start, modules};
 
 use crate::options::Options;
+use crate::section::Stacks;
 use crate::{aside, clock, sandbox};
 
 mod budget;
@@ -39,6 +40,8 @@ pub struct Process {
     full: AtomicBool,
     /// What threads wait for.
     pub waits: Waits,
+    /// Parts of stacks that sections wrote to.
+    pub stacks: Stacks,
     /// Sections traced within a budget, by call site; sites whose place is the same share it.
     sites: [AtomicU32; SITES],
     /// Threads by their number: the kernel's, and the file's plus 1 below it.
@@ -155,6 +158,7 @@ fn make() -> Option<Box<Process>> {
         allowed_at: AtomicU64::new(0),
         clock_cost: clock_cost(),
         waits: Waits::none(),
+        stacks: Stacks::none(),
         sites,
         threads,
     }))

@@ -12,6 +12,7 @@
 //!              SectionRecord  + objects, words, steps, system calls, each an array, in the
 //!                             form of `packed`
 //!              CountRecord
+//!              StackRecord    + so many words of a stack
 //! ```
 //!
 //! Numbers are in the machine's own byte order, times in ticks of [`Header::clock`].
@@ -141,6 +142,8 @@ pub struct ChunkHeader {
 pub const RECORD_SECTION: u32 = 1;
 /// [`RecordHeader::kind`]: a [`CountRecord`].
 pub const RECORD_COUNT: u32 = 2;
+/// [`RecordHeader::kind`]: a [`StackRecord`] and the words behind it.
+pub const RECORD_STACK: u32 = 3;
 /// So many acquisitions of a thread at a call site are counted one by one also where there is a
 /// budget; of those behind, some stand for the others.
 pub const COUNTED_ONE_BY_ONE: u64 = 1 << 14;
@@ -326,6 +329,18 @@ pub struct CountRecord {
     pub op: u32,
     /// Not used.
     pub reserved: u32,
+}
+
+/// A part of memory that a section wrote to and that is no variable's, no block's and not on its own
+/// thread's stack: perhaps another thread's, whose frames are found by what lies there. Eight bytes each,
+/// as they were after the section; zeros where there was no memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct StackRecord {
+    /// The first address.
+    pub start: u64,
+    /// The word that was written to.
+    pub written: u64,
 }
 
 const _: () = {

@@ -11,8 +11,10 @@
 mod call;
 mod choose;
 mod finish;
+mod stacks;
 
 pub use finish::write;
+pub use stacks::Stacks;
 
 use syncline_trace::layout::{
     AFTER_WAIT, HANDLER, NONE, SHARED, STOP_JUMP, STOP_OTHER, SectionRecord, WAITED,
