@@ -388,8 +388,9 @@ fn block_of(trace: &Trace, sections: &[usize], lock: u64) -> Option<ObjectRecord
     let of_lock = |section: &&Section| section.record.lock == lock;
     let sections = sections.iter().map(|&s| &trace.sections[s]);
     let section = sections.into_iter().find(of_lock)?;
-    let covers =
-        |o: &&ObjectRecord| lock.wrapping_sub(o.start) < o.size && o.serial == section.record.incarnation;
+    let covers = |o: &&ObjectRecord| {
+        lock.wrapping_sub(o.start) < o.size && o.serial == section.record.incarnation
+    };
     section.objects.iter().find(covers).copied()
 }
 

@@ -234,6 +234,16 @@ pub struct NamedCause {
     pub written_at: Option<String>,
 }
 
+impl NamedCause {
+    /// What to split off: of memory that has no name, what a line writes.
+    pub fn to_split(&self) -> String {
+        match &self.written_at {
+            Some(line) if self.field.starts_with("0x") => format!("what {line} writes"),
+            _ => self.field.clone(),
+        }
+    }
+}
+
 /// A call site.
 #[derive(Clone, Debug, Serialize)]
 pub struct Site {

@@ -251,7 +251,12 @@ impl Thread {
         row.rare.set(true);
         let options = self.process.options;
         let is_selected = || aside::work(|| select::is_selected(options, lock, site));
-        row.selected.set(options.places.is_empty() || is_selected().unwrap_or(false));
+        let selected = options.places.is_empty() || is_selected().unwrap_or(false);
+        row.selected.set(selected);
+        if selected && !options.places.is_empty() {
+            let expected = aside::work(|| select::expected_wait(options, lock, site));
+            self.process.expect_wait(lock, site, expected.unwrap_or(0));
+        }
         row.lock.store(lock, Ordering::Release);
         place
     }

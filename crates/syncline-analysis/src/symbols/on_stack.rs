@@ -147,7 +147,8 @@ impl Symbols {
 fn call_before(path: &Path, at: u64) -> Option<Option<u64>> {
     let cache = files::open(path)?;
     let file = object::File::parse(&cache).ok()?;
-    let covers = |s: &object::Section<'_, '_, _>| (s.address()..s.address() + s.size()).contains(&(at - 1));
+    let covers =
+        |s: &object::Section<'_, '_, _>| (s.address()..s.address() + s.size()).contains(&(at - 1));
     let text = file.sections().find(covers)?;
     if text.kind() != object::SectionKind::Text {
         return None;
@@ -266,7 +267,10 @@ fn in_unit(
 const MOST_TYPES: u32 = 16;
 
 /// Where a variable lies from its frame's end on, if that is fixed.
-fn frame_offset(unit: &gimli::Unit<Bytes<'_>>, entry: &gimli::DebuggingInformationEntry<Bytes<'_>>) -> Option<i64> {
+fn frame_offset(
+    unit: &gimli::Unit<Bytes<'_>>,
+    entry: &gimli::DebuggingInformationEntry<Bytes<'_>>,
+) -> Option<i64> {
     let location = entry.attr_value(gimli::DW_AT_location)?.exprloc_value()?;
     let mut operations = location.operations(unit.encoding());
     let gimli::Operation::FrameOffset { offset } = operations.next().ok()?? else { return None };
@@ -274,10 +278,15 @@ fn frame_offset(unit: &gimli::Unit<Bytes<'_>>, entry: &gimli::DebuggingInformati
 }
 
 /// Bytes of a type.
-fn size_of(unit: &gimli::Unit<Bytes<'_>>, kind: gimli::AttributeValue<Bytes<'_>>, more: u32) -> Option<u64> {
+fn size_of(
+    unit: &gimli::Unit<Bytes<'_>>,
+    kind: gimli::AttributeValue<Bytes<'_>>,
+    more: u32,
+) -> Option<u64> {
     let gimli::AttributeValue::UnitRef(offset) = kind else { return None };
     let entry = unit.entry(offset).ok()?;
-    if let Some(size) = entry.attr_value(gimli::DW_AT_byte_size).and_then(|size| size.udata_value()) {
+    if let Some(size) = entry.attr_value(gimli::DW_AT_byte_size).and_then(|size| size.udata_value())
+    {
         return Some(size);
     }
     let inner = size_of(unit, entry.attr_value(gimli::DW_AT_type)?, more.checked_sub(1)?)?;
@@ -309,7 +318,8 @@ fn name_of(
     if let Some(name) = entry.attr_value(gimli::DW_AT_name) {
         return text(name);
     }
-    let gimli::AttributeValue::UnitRef(origin) = entry.attr_value(gimli::DW_AT_abstract_origin)? else {
+    let gimli::AttributeValue::UnitRef(origin) = entry.attr_value(gimli::DW_AT_abstract_origin)?
+    else {
         return None;
     };
     text(unit.entry(origin).ok()?.attr_value(gimli::DW_AT_name)?)

@@ -257,7 +257,7 @@ fn advice(proposal: &Proposal, lock: &Lock) -> String {
         }
         Advice::SplitField { independence_without, pieces_without } => format!(
             "split {} off: without it {} of pairs are independent{}",
-            lock.causes.first().map_or("the first field", |cause| &cause.field),
+            lock.causes.first().map_or_else(|| "the first field".to_owned(), NamedCause::to_split),
             percent(independence_without),
             match pieces_without {
                 0 | 1 => String::new(),

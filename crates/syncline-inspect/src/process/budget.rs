@@ -132,6 +132,14 @@ impl Process {
         (self.allowed.load(Ordering::Relaxed) / per_instruction).min(LONGEST)
     }
 
+    /// Notes that a recording has threads wait so many microseconds for a lock at a call site.
+    pub fn expect_wait(&self, lock: u64, site: u64, microseconds: u64) {
+        let ticks = self.to_ticks(microseconds.saturating_mul(1000));
+        if ticks > 0 && self.options.budget != 0 {
+            self.waits.waited(lock, site, ticks);
+        }
+    }
+
     fn to_ticks(&self, nanoseconds: u64) -> u64 {
         let rate = u128::from(self.options.ticks_per_second);
         (u128::from(nanoseconds) * rate / 1_000_000_000) as u64

@@ -72,7 +72,8 @@ impl Call {
             }
             _ => {
                 if thread.is_selected(row)
-                    && (must || choose::is_chosen(thread, (by.lock as u64, site), &rare, by.stands_for))
+                    && (must
+                        || choose::is_chosen(thread, (by.lock as u64, site), &rare, by.stands_for))
                 {
                     if let Some(context) = choose::start(thread, caller) {
                         begin(context, thread, by, site, row, waited_for_condition);

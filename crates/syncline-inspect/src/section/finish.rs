@@ -38,12 +38,7 @@ pub fn write(section: &mut Open, stack: (u64, u64), objects: &mut Vec<ObjectReco
     section.record.incarnation = lock.map_or(0, |block| block.serial);
     // By which the lock gets a name.
     objects.extend(lock.filter(|lock| !objects.contains(lock)));
-    let contents = Contents {
-        objects,
-        words,
-        steps: &section.steps,
-        system_calls: &section.calls,
-    };
+    let contents = Contents { objects, words, steps: &section.steps, system_calls: &section.calls };
     if !thread.writer.section(&section.record, &contents) {
         thread.process.file_is_full();
     }
