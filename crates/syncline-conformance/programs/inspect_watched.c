@@ -39,7 +39,7 @@ static void *run(void *argument) {
     for (int round = 0; round < rounds; round++) {
         for (int n = 0; n < OWN; n++) {
             pthread_mutex_lock(&own->lock);
-            own->state = compute(own->state, 20);
+            own->state = compute(own->state, 100);
             pthread_mutex_unlock(&own->lock);
         }
         if (is_rare) {
@@ -64,7 +64,7 @@ static void *run(void *argument) {
 int main(int argc, char **argv) {
     pthread_t threads[THREADS];
     is_rare = argc > 1 && strcmp(argv[1], "rare") == 0;
-    rounds = 400000;
+    rounds = 300000;
     for (int t = 0; t < THREADS; t++) {
         all[t] = (struct own){.state = 88172645463325252u + t};
         pthread_mutex_init(&all[t].lock, NULL);

@@ -50,11 +50,12 @@ pub struct Scarce {
 pub struct Run {
     /// Its seconds.
     pub seconds: f64,
-    /// Seconds of the program's own processor time.
+    /// Seconds that the budget is a part of: of the program's own processor time, or those of the run if
+    /// they are fewer.
     pub processor: f64,
     /// The budget, as a share; none if every section was traced.
     pub budget: Option<f64>,
-    /// What counting took, as a share of the program's processor time.
+    /// What counting took, as a share of these.
     pub counting: f64,
 }
 

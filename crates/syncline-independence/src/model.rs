@@ -345,8 +345,11 @@ fn too_few(trace: &Trace, facts: &Facts, names: &mut dyn Names) -> Vec<TooFew> {
     let [besides, processor] =
         [header.besides_ticks, header.processor_ticks].map(|ticks| trace.seconds(ticks));
     let own = (processor - facts.overall.cost - besides).max(f64::MIN_POSITIVE);
+    let seconds = trace.seconds(trace.ended().saturating_sub(header.started));
+    // What the library takes the budget of (`process/budget.rs`).
+    let own = own.min(seconds.max(f64::MIN_POSITIVE));
     let run = Run {
-        seconds: trace.seconds(trace.ended().saturating_sub(header.started)),
+        seconds,
         processor: own,
         budget: (header.budget_permille > 0).then(|| f64::from(header.budget_permille) / 1000.0),
         counting: besides / own,
