@@ -81,7 +81,8 @@ impl Symbols {
     /// The variable on a stack that lies at an address: `total+0x8 on the stack of main (app)`, or its
     /// place in the frame where it has no name; none if the frame is not found.
     pub fn stack_variable(&mut self, address: u64, part: Part<'_>) -> Option<String> {
-        let frame = self.from_below(address, part).or_else(|| self.from_above(address, part))?;
+        let frame =
+            self.frame_by_callee(address, part).or_else(|| self.frame_by_caller(address, part))?;
         let image = self.image_of(frame.module);
         let (function, _) = image.function(frame.at)?;
         let module = self.modules[frame.module].name();
@@ -97,7 +98,7 @@ impl Symbols {
     }
 
     /// By a call of the function's own, whose return address lies below the variable.
-    fn from_below(&mut self, address: u64, part: Part<'_>) -> Option<Frame> {
+    fn frame_by_callee(&mut self, address: u64, part: Part<'_>) -> Option<Frame> {
         let word = address & !(WORD - 1);
         let mut at = word;
         while let Some(value) = at.checked_sub(WORD).and_then(|below| part.word(below)) {
@@ -122,7 +123,7 @@ impl Symbols {
     }
 
     /// By the call that called the function, if it says which.
-    fn from_above(&mut self, address: u64, part: Part<'_>) -> Option<Frame> {
+    fn frame_by_caller(&mut self, address: u64, part: Part<'_>) -> Option<Frame> {
         let (at, call) = self.return_above(address & !(WORD - 1), part)?;
         Some(Frame { module: call.module, at: call.target?, cfa: at + WORD })
     }

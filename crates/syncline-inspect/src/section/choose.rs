@@ -107,7 +107,7 @@ fn is_drawn(thread: &mut Thread, watch: usize, site: u64, stands_for: u32) -> bo
 pub fn prepare(thread: &mut Thread, (lock, site): (u64, u64), stands_for: u32) {
     if thread.countdown > thread.most.max(stands_for) {
         let watch = thread.process.waits.watch(lock, site).map(|watch| thread.draws[watch]);
-        if !watch.is_some_and(|draws| draws.next <= draws.most.max(stands_for)) {
+        if watch.is_none_or(|draws| draws.next > draws.most.max(stands_for)) {
             return;
         }
     }
