@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use syncline_trace::Trace;
-use syncline_trace::layout::{COUNTED_ONE_BY_ONE, WAITED};
+use syncline_trace::layout::{COUNTED_ONE_BY_ONE, ObjectRecord, WAITED};
+use syncline_trace::{Section, Trace};
 
 use crate::conflict::{Cause, Comparison, Conflicts, conflicts};
+use crate::enough::{Scarce, scarce};
 use crate::groups::{Groups, groups};
 use crate::section::{SharedPlaces, SiteFacts, sites};
 use crate::sets::{Loader, LockSections, Set, Sets};
@@ -34,6 +35,10 @@ pub struct LockFacts {
     pub lock: u64,
     /// How many locks these are.
     pub locks: usize,
+    /// The addresses of all of them.
+    pub addresses: Vec<u64>,
+    /// The block of the heap that the first lies in, if it lies in one.
+    pub block: Option<ObjectRecord>,
     /// Acquisitions, traced or not.
     pub acquisitions: u64,
     /// Whether a part of them is an estimate.
@@ -132,6 +137,8 @@ pub struct Facts {
     pub locks: Vec<LockFacts>,
     /// All together.
     pub overall: Overall,
+    /// Those of the most waited for of which too few sections were traced.
+    pub scarce: Vec<Scarce>,
 }
 
 /// Processors that a share of independent pairs keeps busy, of so many: what is independent of
@@ -177,7 +184,8 @@ pub fn facts_with(
     locks.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.lock.cmp(&b.lock)));
     let untraced = totals.untraced(&sets, trace);
     let overall = Overall { untraced, ..overall(trace, &locks, options, totals.held_samples == 0) };
-    Facts { locks, overall }
+    let scarce = scarce(trace, &locks, &totals, overall.thread_seconds);
+    Facts { locks, overall, scarce }
 }
 
 /// The call site of most of a lock's traced sections.
@@ -191,7 +199,7 @@ fn main_site(trace: &Trace, lock: &LockSections) -> u64 {
 
 /// What was counted, by lock and site.
 #[derive(Default)]
-struct Totals {
+pub struct Totals {
     by_lock: FxHashMap<u64, Total>,
     /// By lock, then by site.
     by_site: FxHashMap<u64, FxHashMap<u64, u64>>,
@@ -253,7 +261,24 @@ impl Totals {
         }
     }
 
-    /// The locks of which nothing was traced.
+    /// The locks of which nothing was traced: each with the call site that acquired it most, its
+    /// acquisitions, and ticks that it was waited for.
+    pub fn untraced_locks(
+        &self,
+        traced: &[LockFacts],
+    ) -> impl Iterator<Item = (u64, u64, u64, u64)> {
+        let traced: FxHashSet<u64> = traced.iter().flat_map(|l| &l.addresses).copied().collect();
+        let mut untraced: Vec<_> =
+            self.by_lock.iter().filter(|(lock, _)| !traced.contains(lock)).collect();
+        untraced.sort_unstable_by_key(|(lock, _)| **lock);
+        untraced.into_iter().map(|(&lock, total)| {
+            let sites = self.by_site.get(&lock).into_iter().flatten();
+            let most = sites.max_by_key(|&(site, n)| (n, site)).map_or(0, |(&site, _)| site);
+            (lock, most, total.acquisitions, total.waited)
+        })
+    }
+
+    /// The locks of which nothing was traced, together.
     fn untraced(&self, sets: &Sets, trace: &Trace) -> Untraced {
         let traced: FxHashSet<u64> = sets.locks.iter().map(|lock| lock.lock).collect();
         let mut all = Untraced::default();
@@ -335,6 +360,7 @@ fn one(all: &All<'_>, family: &[&LockSections], options: &Options) -> LockFacts 
     LockFacts {
         lock: addresses[0],
         locks: addresses.len(),
+        block: block_of(trace, &sections, addresses[0]),
         acquisitions,
         estimated: addresses.iter().any(|lock| totals.estimated.contains(lock)),
         contended: sum(|t| t.contended),
@@ -353,7 +379,19 @@ fn one(all: &All<'_>, family: &[&LockSections], options: &Options) -> LockFacts 
         sites: sites(trace, sets, &sections, &set_of, &by_site, (shared, &Loader::of(trace))),
         handed_over: family.iter().map(|lock| lock.handed_over).sum(),
         shared_mode: family.iter().flat_map(|lock| &lock.sets).any(|set| set.shared),
+        addresses,
     }
+}
+
+/// The block that a lock lies in, by its sections: they name the blocks that they touch, and the lock's.
+fn block_of(trace: &Trace, sections: &[usize], lock: u64) -> Option<ObjectRecord> {
+    let of_lock = |section: &&Section| section.record.lock == lock;
+    let sections = sections.iter().map(|&s| &trace.sections[s]);
+    let section = sections.into_iter().find(of_lock)?;
+    let covers = |o: &&ObjectRecord| {
+        lock.wrapping_sub(o.start) < o.size && o.serial == section.record.incarnation
+    };
+    section.objects.iter().find(covers).copied()
 }
 
 fn conflicts_of(trace: &Trace, sets: &Sets, family: &[&LockSections], window: usize) -> Conflicts {

@@ -15,6 +15,7 @@
 //!             +--> section/    instructions, lines, system calls, of each lock and call site
 //!             +--> groups      how many independent pieces of data the lock guards
 //!             +--> touched     which variables and blocks of the heap these are part of
+//!             +--> enough      whether there are enough of the locks that are waited for most
 //!             v
 //!           facts --> advice --> model (with names)
 //! ```
@@ -28,6 +29,7 @@
 
 mod advice;
 mod conflict;
+mod enough;
 mod facts;
 mod groups;
 mod index;
@@ -40,10 +42,11 @@ mod touched;
 
 pub use advice::{Advice, Proposal, advise};
 pub use conflict::{Cause, Comparison, Field};
+pub use enough::{ENOUGH, Run, Scarce};
 pub use facts::{Facts, LockFacts, Options, Overall, Untraced, busy, facts, facts_with};
 pub use groups::Groups;
 pub use index::{Conflict, Window};
-pub use model::{Data, Line, Lock, NamedCause, Names, Pairs, Report, SCHEMA, Site, named};
+pub use model::{Data, Line, Lock, NamedCause, Names, Pairs, Report, SCHEMA, Site, TooFew, named};
 pub use places::Places;
 pub use section::{Distribution, SiteFacts, StepFacts};
 pub use sets::{Access, LockSections, Place, Set, Sets};

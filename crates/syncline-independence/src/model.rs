@@ -7,6 +7,7 @@ use syncline_trace::layout::{STOP_CLONE, STOP_FORK, STOP_JUMP, STOP_LIMIT, STOP_
 
 use crate::advice::{Proposal, advise};
 use crate::conflict::{Cause, Comparison, Field, ratio};
+use crate::enough::{Run, Scarce};
 use crate::facts::{Facts, LockFacts};
 use crate::section::{Distribution, SiteFacts};
 use crate::system_calls;
@@ -60,6 +61,8 @@ pub struct Report {
     pub untraced_waited_seconds: f64,
     /// The one of them that was waited for longest: its name, or its address; none if none was.
     pub untraced_longest: Option<String>,
+    /// Locks of the three most waited for of which too few sections were traced, most waited for first.
+    pub too_few: Vec<TooFew>,
     /// Records that found no room in the trace.
     pub dropped: u64,
     /// Sections of the trace that were not looked at, since they would have taken too much memory.
@@ -103,6 +106,28 @@ impl Report {
     }
 }
 
+/// A lock that much is waited for, of which too few sections were traced.
+#[derive(Clone, Debug, Serialize)]
+pub struct TooFew {
+    /// What it is: its name, or where it lies, and where it is taken.
+    pub lock: String,
+    /// Seconds that threads waited for it.
+    pub waited_seconds: f64,
+    /// Acquisitions.
+    pub acquisitions: u64,
+    /// Of those, how many were traced.
+    pub traced: u64,
+    /// How many are enough.
+    pub enough: u64,
+    /// Seconds that this run took.
+    pub run_seconds: f64,
+    /// About how many seconds a run like this one would have to take to have enough within this budget.
+    pub enough_seconds: f64,
+    /// About which budget would have given this run enough, as a share; none if it has too few
+    /// acquisitions for any.
+    pub enough_budget: Option<f64>,
+}
+
 /// Pairs of sections, compared.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Pairs {
@@ -130,6 +155,9 @@ pub struct Lock {
     pub address: String,
     /// Its name, if it is a global variable; of several, that of the first.
     pub name: Option<String>,
+    /// Where it lies if it is no global variable: `+0x8 of a block of 64 bytes from table.c:20`, or on
+    /// whose stack.
+    pub lies: Option<String>,
     /// How many locks these are.
     pub locks: usize,
     /// Acquisitions, traced or not.
@@ -204,6 +232,16 @@ pub struct NamedCause {
     pub read_at: Option<String>,
     /// A line that writes it.
     pub written_at: Option<String>,
+}
+
+impl NamedCause {
+    /// What to split off: of memory that has no name, what a line writes.
+    pub fn to_split(&self) -> String {
+        match &self.written_at {
+            Some(line) if self.field.starts_with("0x") => format!("what {line} writes"),
+            _ => self.field.clone(),
+        }
+    }
 }
 
 /// A call site.
@@ -283,6 +321,7 @@ pub fn named(
             .untraced
             .longest
             .map(|(lock, _)| names.variable(lock).unwrap_or_else(|| format!("{lock:#x}"))),
+        too_few: too_few(trace, facts, names),
         dropped: header.dropped,
         left_out: trace.left_out,
         thread_seconds: all.thread_seconds,
@@ -301,6 +340,50 @@ pub fn named(
     }
 }
 
+fn too_few(trace: &Trace, facts: &Facts, names: &mut dyn Names) -> Vec<TooFew> {
+    let header = &trace.header;
+    let [besides, processor] =
+        [header.besides_ticks, header.processor_ticks].map(|ticks| trace.seconds(ticks));
+    let own = (processor - facts.overall.cost - besides).max(f64::MIN_POSITIVE);
+    let seconds = trace.seconds(trace.ended().saturating_sub(header.started));
+    // What the library takes the budget of (`process/budget.rs`).
+    let own = own.min(seconds.max(f64::MIN_POSITIVE));
+    let run = Run {
+        seconds,
+        processor: own,
+        budget: (header.budget_permille > 0).then(|| f64::from(header.budget_permille) / 1000.0),
+        counting: besides / own,
+    };
+    let one = |scarce: &Scarce| {
+        let place = names.place(scarce.site);
+        let traced = facts.locks.iter().find(|lock| lock.lock == scarce.lock);
+        let lies = traced.and_then(|lock| lies(lock, names));
+        let lock = match (scarce.locks, names.variable(scarce.lock).or(lies)) {
+            (0 | 1, Some(name)) => format!("{name}, taken at {place}"),
+            (0 | 1, None) => format!("the lock taken at {place}"),
+            (n, _) => format!("{n} locks taken at {place}"),
+        };
+        TooFew {
+            lock,
+            waited_seconds: scarce.waited,
+            acquisitions: scarce.acquisitions,
+            traced: scarce.traced,
+            enough: crate::ENOUGH,
+            run_seconds: run.seconds,
+            enough_seconds: scarce.seconds(&run),
+            enough_budget: scarce.budget(&run),
+        }
+    };
+    facts.scarce.iter().map(one).collect()
+}
+
+/// Where a lock lies that is no variable.
+fn lies(lock: &LockFacts, names: &mut dyn Names) -> Option<String> {
+    let block = lock.block?;
+    let (offset, place) = (lock.lock - block.start, names.place(block.site));
+    Some(format!("+{offset:#x} of a block of {} bytes from {place}", block.size))
+}
+
 fn lock(lock: &LockFacts, thread_seconds: f64, names: &mut dyn Names) -> Lock {
     let causes = lock.causes.iter().take(CAUSES);
     let conflicting = lock.window.conflicting.max(1) as f64;
@@ -310,6 +393,7 @@ fn lock(lock: &LockFacts, thread_seconds: f64, names: &mut dyn Names) -> Lock {
     Lock {
         address: format!("{:#x}", lock.lock),
         name: names.variable(lock.lock),
+        lies: lies(lock, names),
         locks: lock.locks,
         acquisitions: lock.acquisitions,
         acquisitions_estimated: lock.estimated,

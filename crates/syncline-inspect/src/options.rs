@@ -3,6 +3,7 @@
 
 use core::ffi::CStr;
 use core::ops::Range;
+use core::sync::atomic::AtomicU64;
 
 use syncline_interpose::{Folder, variable};
 
@@ -33,6 +34,9 @@ pub struct Place {
     pub module: Option<&'static str>,
     /// The first address, and one past the last.
     pub range: Range<u64>,
+    /// Microseconds that a recording has threads wait there; 0 if that is not known, or was said
+    /// already (`select`).
+    pub waited: AtomicU64,
 }
 
 impl Options {
@@ -57,15 +61,17 @@ impl Options {
 }
 
 impl Place {
-    /// `site MODULE 0xSTART 0xEND` or `lock MODULE 0xSTART 0xEND`; the module may be `-`. The name
-    /// may have spaces, so the line is taken apart from both ends.
+    /// `site MODULE 0xSTART 0xEND` or `lock MODULE 0xSTART 0xEND`, or `site:WAITED` with microseconds;
+    /// the module may be `-`. The name may have spaces, so the line is taken apart from both ends.
     fn parse(line: &'static str) -> Option<Place> {
         let (kind, rest) = line.split_once(' ')?;
         let (rest, end) = rest.rsplit_once(' ')?;
         let (module, start) = rest.rsplit_once(' ')?;
         let number = |text: &str| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok();
+        let (kind, waited) = kind.split_once(':').unwrap_or((kind, "0"));
         Some(Place {
             is_lock: kind == "lock",
+            waited: waited.parse::<u64>().ok()?.into(),
             module: (module != "-").then_some(module),
             range: number(start)?..number(end)?,
         })

@@ -6,12 +6,16 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use syncline_trace::writer::{File, Start, modules};
 
 use crate::options::Options;
+use crate::section::Stacks;
 use crate::{aside, clock, sandbox};
 
 mod budget;
+mod waits;
 
 pub use budget::MEASURED;
 use budget::clock_cost;
+pub use waits::WATCHED;
+use waits::Waits;
 
 /// See the top of this file.
 pub struct Process {
@@ -34,6 +38,10 @@ pub struct Process {
     clock_cost: u64,
     /// No section finds room any more.
     full: AtomicBool,
+    /// What threads wait for.
+    pub waits: Waits,
+    /// Parts of stacks that sections wrote to.
+    pub stacks: Stacks,
     /// Sections traced within a budget, by call site; sites whose place is the same share it.
     sites: [AtomicU32; SITES],
     /// Threads by their number: the kernel's, and the file's plus 1 below it.
@@ -131,6 +139,7 @@ fn make() -> Option<Box<Process>> {
         started,
         started_realtime: clock::nanoseconds(libc::CLOCK_REALTIME),
         budget_permille: options.budget,
+        only_some: !options.places.is_empty(),
     });
     let file = file.ok()?;
     modules::note_loaded(file);
@@ -148,6 +157,8 @@ fn make() -> Option<Box<Process>> {
         allowed: AtomicU64::new(0),
         allowed_at: AtomicU64::new(0),
         clock_cost: clock_cost(),
+        waits: Waits::none(),
+        stacks: Stacks::none(),
         sites,
         threads,
     }))

@@ -1,5 +1,7 @@
 //! Which sections are asked for: by call site or by lock, each by its place in a file.
 
+use core::sync::atomic::Ordering::Relaxed;
+
 use syncline_interpose::for_each_loaded;
 
 use crate::options::{Options, Place};
@@ -9,6 +11,14 @@ use crate::options::{Options, Place};
 pub fn is_selected(options: &Options, lock: u64, site: u64) -> bool {
     options.places.is_empty()
         || options.places.iter().any(|p| is_at(p, if p.is_lock { lock } else { site - 1 }))
+}
+
+/// Microseconds that a recording has threads wait for a lock or at a call site; 0 if it was asked for
+/// these before.
+pub fn expected_wait(options: &Options, lock: u64, site: u64) -> u64 {
+    let known = options.places.iter().filter(|place| place.waited.load(Relaxed) > 0);
+    let here = known.filter(|p| is_at(p, if p.is_lock { lock } else { site - 1 }));
+    here.map(|place| place.waited.swap(0, Relaxed)).sum()
 }
 
 fn is_at(place: &Place, address: u64) -> bool {

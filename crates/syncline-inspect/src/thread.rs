@@ -8,7 +8,7 @@ use syncline_trace::layout::CountRecord;
 use syncline_trace::writer::Writer;
 
 use crate::engine::context::Context;
-use crate::process::Process;
+use crate::process::{Process, WATCHED};
 use crate::{aside, clock, select, tls};
 
 pub mod often;
@@ -18,6 +18,19 @@ use rows::{More, Place, Row, Rows};
 
 /// One acquisition in so many has its time held measured.
 const TIMED: u32 = 32;
+
+/// What a thread draws of the acquisitions of a watched lock.
+#[derive(Clone, Copy, Default)]
+pub struct Draws {
+    /// Acquisitions to let pass before the next one is drawn.
+    pub next: u32,
+    /// How many there were.
+    pub seen: u32,
+    /// The most that one of them has stood for.
+    pub most: u32,
+    /// Whether the budget allowed the last one.
+    pub may_trace: bool,
+}
 
 /// A thread.
 pub struct Thread {
@@ -37,6 +50,10 @@ pub struct Thread {
     pub passed: u32,
     /// And how many of them were looked at.
     pub looked_at: u32,
+    /// The most acquisitions that one of them has stood for.
+    pub most: u32,
+    /// For each of the locks that are watched, which is traced next.
+    pub draws: [Draws; WATCHED],
     /// When its counts are to be written next, in ticks.
     write_at: u64,
     /// Calls of the allocator when it was last asked, wrapping around.
@@ -176,6 +193,8 @@ impl Thread {
             countdown: 1,
             passed: 0,
             looked_at: 0,
+            most: 1,
+            draws: [Draws::default(); WATCHED],
             write_at: 0,
             allocator: 0,
             may_trace: true,
@@ -232,7 +251,12 @@ impl Thread {
         row.rare.set(true);
         let options = self.process.options;
         let is_selected = || aside::work(|| select::is_selected(options, lock, site));
-        row.selected.set(options.places.is_empty() || is_selected().unwrap_or(false));
+        let selected = options.places.is_empty() || is_selected().unwrap_or(false);
+        row.selected.set(selected);
+        if selected && !options.places.is_empty() {
+            let expected = aside::work(|| select::expected_wait(options, lock, site));
+            self.process.expect_wait(lock, site, expected.unwrap_or(0));
+        }
         row.lock.store(lock, Ordering::Release);
         place
     }

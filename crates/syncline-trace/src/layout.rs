@@ -12,6 +12,7 @@
 //!              SectionRecord  + objects, words, steps, system calls, each an array, in the
 //!                             form of `packed`
 //!              CountRecord
+//!              StackRecord    + so many words of a stack
 //! ```
 //!
 //! Numbers are in the machine's own byte order, times in ticks of [`Header::clock`].
@@ -94,6 +95,13 @@ pub struct Header {
     pub executable: [u8; 1024],
     /// Arguments, each ended by a zero byte, cut where they do not fit.
     pub arguments: [u8; 2048],
+    /// 1 if only some call sites and locks were to be traced. This and what follows is 0 in traces
+    /// from before there was this.
+    pub only_some: u32,
+    /// Not used.
+    pub reserved: u32,
+    /// When [`Header::processor_ticks`] was stored, in ticks.
+    pub alive: u64,
 }
 
 /// A thread.
@@ -134,6 +142,8 @@ pub struct ChunkHeader {
 pub const RECORD_SECTION: u32 = 1;
 /// [`RecordHeader::kind`]: a [`CountRecord`].
 pub const RECORD_COUNT: u32 = 2;
+/// [`RecordHeader::kind`]: a [`StackRecord`] and the words behind it.
+pub const RECORD_STACK: u32 = 3;
 /// So many acquisitions of a thread at a call site are counted one by one also where there is a
 /// budget; of those behind, some stand for the others.
 pub const COUNTED_ONE_BY_ONE: u64 = 1 << 14;
@@ -319,6 +329,18 @@ pub struct CountRecord {
     pub op: u32,
     /// Not used.
     pub reserved: u32,
+}
+
+/// A part of memory that a section wrote to and that is no variable's, no block's and not on its own
+/// thread's stack: perhaps another thread's, whose frames are found by what lies there. Eight bytes each,
+/// as they were after the section; zeros where there was no memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct StackRecord {
+    /// The first address.
+    pub start: u64,
+    /// The word that was written to.
+    pub written: u64,
 }
 
 const _: () = {

@@ -20,5 +20,5 @@ mod reader;
 mod records;
 pub mod writer;
 
-pub use reader::{Section, Thread, Trace, trace_files};
+pub use reader::{Section, StackPart, Thread, Trace, trace_files};
 pub use syncline_recording::Error;

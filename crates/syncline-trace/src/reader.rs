@@ -13,8 +13,8 @@ use syncline_recording::{check_answers, text};
 
 use crate::Error;
 use crate::layout::{
-    CountRecord, Header, MAGIC, ObjectRecord, RECORD_COUNT, RECORD_SECTION, SectionRecord,
-    StepRecord, SystemCallRecord, ThreadRecord, VERSION, WordRecord,
+    CountRecord, Header, MAGIC, ObjectRecord, RECORD_COUNT, RECORD_SECTION, RECORD_STACK,
+    SectionRecord, StackRecord, StepRecord, SystemCallRecord, ThreadRecord, VERSION, WordRecord,
 };
 use crate::packed::{Arrays, Reading};
 use crate::records::{self, Record};
@@ -52,6 +52,17 @@ pub struct Section {
     pub system_calls: Box<[SystemCallRecord]>,
 }
 
+/// A part of a stack, as it was after a section wrote to it.
+#[derive(Clone, Debug)]
+pub struct StackPart {
+    /// Its first address.
+    pub start: u64,
+    /// The word that was written to.
+    pub written: u64,
+    /// What lay there.
+    pub words: Box<[u64]>,
+}
+
 /// All that the file of one process holds.
 #[derive(Clone, Debug)]
 pub struct Trace {
@@ -67,6 +78,8 @@ pub struct Trace {
     pub sections: Vec<Section>,
     /// Acquisitions, with the index of the thread that made them.
     pub counts: Vec<(u32, CountRecord)>,
+    /// Parts of stacks that sections of other threads wrote to.
+    pub stacks: Vec<StackPart>,
     /// Sections at the end of the file that were left out, for which there was no memory.
     pub left_out: u64,
 }
@@ -108,7 +121,7 @@ impl Trace {
         let records = source.region::<ThreadRecord>(&header.threads, "threads")?;
         let threads = records.iter().enumerate().filter(|(_, record)| record.tid != 0);
         let threads = threads.map(|(i, &record)| Thread { index: i as u32, record }).collect();
-        let (mut sections, mut counts) = (Vec::new(), Vec::new());
+        let (mut sections, mut counts, mut stacks) = (Vec::new(), Vec::new(), Vec::new());
         let mut reading = Reading::default();
         let (mut taken, mut left_out, mut read) = (0_u64, 0, 0);
         records::for_each(&source, &header, |Record { thread, is_first, kind, bytes }| {
@@ -132,11 +145,15 @@ impl Trace {
                     bytemuck::try_pod_read_unaligned(bytes)
                         .map_err(|_| source.damaged("a count has an unknown size"))?,
                 )),
+                RECORD_STACK => stacks.push(
+                    stack(bytes).ok_or_else(|| source.damaged("a stack has an unknown size"))?,
+                ),
                 _ => {}
             }
             Ok(())
         })?;
-        Ok(Trace { path: path.to_owned(), header, modules, threads, sections, counts, left_out })
+        let path = path.to_owned();
+        Ok(Trace { path, header, modules, threads, sections, counts, stacks, left_out })
     }
 
     /// The first page alone.
@@ -172,7 +189,8 @@ impl Trace {
         }
         let threads = self.threads.iter().map(|t| t.record.ended);
         let sections = self.sections.iter().map(|s| s.record.released);
-        threads.chain(sections).max().unwrap_or(0).max(self.header.started)
+        let seen = threads.chain(sections).chain([self.header.alive, self.header.started]);
+        seen.max().unwrap_or(0)
     }
 
     /// Converts ticks to seconds.
@@ -184,6 +202,14 @@ impl Trace {
 fn section(thread: u32, bytes: &[u8], reading: &mut Reading) -> Option<Section> {
     let (record, Arrays { objects, words, steps, system_calls }) = reading.read(bytes)?;
     Some(Section { thread, record, objects, words, steps, system_calls })
+}
+
+fn stack(bytes: &[u8]) -> Option<StackPart> {
+    let (record, words) = bytes.split_at_checked(size_of::<StackRecord>())?;
+    let StackRecord { start, written } = bytemuck::try_pod_read_unaligned(record).ok()?;
+    let (words, rest) = words.as_chunks::<8>();
+    let words = words.iter().map(|word| u64::from_ne_bytes(*word)).collect();
+    rest.is_empty().then_some(StackPart { start, written, words })
 }
 
 /// The process files of a trace, which may be a folder or one such file, in the order of their

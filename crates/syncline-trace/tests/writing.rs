@@ -24,6 +24,7 @@ fn create(folder: &Path) -> File {
         started: 10,
         started_realtime: 0,
         budget_permille: 100,
+        only_some: false,
     };
     File::create(&start).expect("a file")
 }

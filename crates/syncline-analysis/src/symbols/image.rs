@@ -23,6 +23,8 @@ pub struct Image {
     source: SymbolSource,
     /// The file itself, if it is the one that was recorded.
     binary: Option<PathBuf>,
+    /// The one with its debug information, if that is another one.
+    debug_file: Option<PathBuf>,
     debug: Option<Loader>,
     tables: Tables,
     starts: OnceCell<Starts>,
@@ -79,7 +81,8 @@ impl Image {
             None if !tables.is_empty() => SymbolSource::Dynamic,
             None => SymbolSource::Nothing,
         };
-        Image::new(source, Some(files.binary), debug, tables)
+        let image = Image::new(source, Some(files.binary), debug, tables);
+        Image { debug_file: files.debug, ..image }
     }
 
     fn new(
@@ -91,6 +94,7 @@ impl Image {
         Image {
             source,
             binary,
+            debug_file: None,
             debug,
             tables,
             starts: OnceCell::new(),
@@ -105,6 +109,11 @@ impl Image {
     /// The file, if it is on disk as it was when it was recorded.
     pub fn binary(&self) -> Option<&Path> {
         self.binary.as_deref()
+    }
+
+    /// The file that has its debug information, if that is another one.
+    pub fn debug_file(&self) -> Option<&Path> {
+        self.debug_file.as_deref()
     }
 
     /// What names are taken from.

@@ -8,6 +8,7 @@ pub mod demangle;
 pub mod files;
 pub mod image;
 pub mod library;
+pub mod on_stack;
 pub mod place;
 mod starts;
 mod table;

@@ -6,6 +6,9 @@
 //! | `lock MODULE START END` | locks that lie there |
 //! | `lock - START END` | locks at these addresses of memory |
 //!
+//! With `site:N` in place of `site`, a recording has threads wait N microseconds there, and the most
+//! waited for come first from the start.
+//!
 //! No line stands for all locks.
 
 use std::collections::BTreeSet;
@@ -112,8 +115,8 @@ fn suspects(process: &Process, lines: &mut BTreeSet<String>) {
 fn another_build<'a>(process: &'a Process, lines: &BTreeSet<String>) -> Option<&'a str> {
     let changed = process.modules.iter().filter(|m| m.symbols == Some(SymbolSource::Changed));
     let has_suspects = |module: &&Module| {
-        let start = format!("site {} ", module.name());
-        lines.iter().any(|line| line.starts_with(&start))
+        let here = format!(" {} 0x", module.name());
+        lines.iter().any(|line| line.starts_with("site") && line.contains(&here))
     };
     changed.filter(has_suspects).map(|module| module.path.as_str()).next()
 }
@@ -127,6 +130,7 @@ fn add_site(process: &Process, site: &Site, lines: &mut BTreeSet<String>) {
         let covers = |m: &&Module| (m.start..m.end).contains(&call);
         let Some(module) = process.modules.iter().find(covers) else { continue };
         let call = call.wrapping_sub(module.bias);
-        lines.insert(format!("site {} {call:#x} {:#x}", module.name(), call + 1));
+        let (module, waited) = (module.name(), (site.figures.waited * 1e6) as u64);
+        lines.insert(format!("site:{waited} {module} {call:#x} {:#x}", call + 1));
     }
 }

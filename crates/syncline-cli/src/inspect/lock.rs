@@ -71,7 +71,7 @@ pub fn short_title(lock: &Lock) -> String {
 /// What a lock is called.
 pub fn title(lock: &Lock) -> String {
     let place = lock.sites.first().map_or("unknown place", |site| &site.place);
-    let name = lock.name.as_deref().unwrap_or(&lock.address);
+    let name = lock.name.as_deref().or(lock.lies.as_deref()).unwrap_or(&lock.address);
     match lock.locks {
         1 => format!("{name}, taken at {place}"),
         n => format!("{} taken at {place}", counted(n, "lock")),
@@ -257,7 +257,7 @@ fn advice(proposal: &Proposal, lock: &Lock) -> String {
         }
         Advice::SplitField { independence_without, pieces_without } => format!(
             "split {} off: without it {} of pairs are independent{}",
-            lock.causes.first().map_or("the first field", |cause| &cause.field),
+            lock.causes.first().map_or_else(|| "the first field".to_owned(), NamedCause::to_split),
             percent(independence_without),
             match pieces_without {
                 0 | 1 => String::new(),

@@ -1,48 +1,75 @@
 //! Names for the addresses of a trace, from the program's files as they are on disk now.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use syncline_analysis::report::name;
 use syncline_analysis::symbols::Symbols;
 use syncline_analysis::symbols::library::Library;
+use syncline_analysis::symbols::on_stack::Part;
 use syncline_independence::Names;
-use syncline_trace::Trace;
+use syncline_trace::{StackPart, Trace};
 
-/// The names of one process, and its files without their folders.
-pub struct Named(Symbols, HashSet<String>);
+/// The names of one process.
+pub struct Named<'a> {
+    symbols: Symbols,
+    /// Its files, without their folders.
+    files: HashSet<String>,
+    /// What is known of its stacks.
+    stacks: &'a [StackPart],
+    /// What was found there, by address.
+    on_stack: HashMap<u64, Option<String>>,
+}
 
-impl Named {
+impl<'a> Named<'a> {
     /// Those of the process that was traced.
-    pub fn of(trace: &Trace) -> Named {
+    pub fn of(trace: &'a Trace) -> Named<'a> {
         let options = syncline_analysis::Options::default();
         let files = trace.modules.iter().map(|module| module.path());
         let files = files.map(|path| path.rsplit('/').next().unwrap_or_default().to_owned());
-        Named(Symbols::new(&trace.modules, &Library::new(&options.debug_dirs)), files.collect())
+        Named {
+            symbols: Symbols::new(&trace.modules, &Library::new(&options.debug_dirs)),
+            files: files.collect(),
+            stacks: &trace.stacks,
+            on_stack: HashMap::new(),
+        }
+    }
+
+    /// The variable on a stack that an address lies in.
+    fn on_stack(&mut self, address: u64) -> Option<String> {
+        let (symbols, stacks) = (&mut self.symbols, self.stacks);
+        let find = || {
+            // As it was when this word was met, or the nearest: stacks are used again and again.
+            let part = |s: &'a StackPart| Part { start: s.start, words: &s.words };
+            let around = stacks.iter().filter(|s| part(s).covers(address));
+            let nearest = around.min_by_key(|s| s.written.abs_diff(address & !7))?;
+            symbols.stack_variable(address, part(nearest))
+        };
+        self.on_stack.entry(address).or_insert_with(find).clone()
     }
 
     /// Files that are another build now than the one that ran, where names were asked for.
     pub fn replaced(&self) -> impl Iterator<Item = &str> {
-        self.0.replaced()
+        self.symbols.replaced()
     }
 }
 
-impl Names for Named {
+impl Names for Named<'_> {
     fn place(&mut self, return_address: u64) -> String {
-        let stack = self.0.stack(&[return_address]);
+        let stack = self.symbols.stack(&[return_address]);
         let Some(frame) = stack.place else { return format!("{return_address:#x}") };
-        name::frame(self.0.frame(frame))
+        name::frame(self.symbols.frame(frame))
     }
 
     fn line(&mut self, instruction: u64) -> String {
         // Frames are asked for by return address, which lies behind the call.
-        let stack = self.0.stack(&[instruction.wrapping_add(1)]);
+        let stack = self.symbols.stack(&[instruction.wrapping_add(1)]);
         let Some(&innermost) = stack.frames.first() else { return format!("{instruction:#x}") };
-        let frame = self.0.frame(innermost);
+        let frame = self.symbols.frame(innermost);
         match frame.file_line() {
             Some(_) => name::frame(frame),
             // Without lines, a function's instructions belong together, and those of the linkage table.
             None => match frame.function.split_once("+0x") {
-                Some((file, _)) if self.1.contains(file) => format!("{file} (no function)"),
+                Some((file, _)) if self.files.contains(file) => format!("{file} (no function)"),
                 Some((function, _)) => function.to_owned(),
                 None => frame.function.clone(),
             },
@@ -50,11 +77,11 @@ impl Names for Named {
     }
 
     fn variable(&mut self, address: u64) -> Option<String> {
-        self.0.variable(address)
+        self.symbols.variable(address).or_else(|| self.on_stack(address))
     }
 
     fn whole_variable(&mut self, address: u64) -> Option<String> {
-        self.0.variable(address).map(|name| without_offset(&name))
+        self.variable(address).map(|name| without_offset(&name))
     }
 }
 

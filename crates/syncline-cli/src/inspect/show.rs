@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use syncline_analysis::report::number::{count, counted, duration, grouped, percent};
-use syncline_independence::{Lock, Report};
+use syncline_independence::{Lock, Report, TooFew};
 use syncline_recording::command_line;
 
 use super::lock::{about, paragraph, plural};
@@ -15,6 +15,9 @@ use crate::wrap::wrapped;
 const DETAILED: usize = 3;
 /// A mean that is known to less than this is none.
 const KNOWN: f64 = 0.25;
+
+/// A larger budget than this, in percent, is as good as none.
+const LARGEST_BUDGET: f64 = 500.0;
 
 /// The report on one process.
 pub fn text(report: &Report) -> String {
@@ -39,6 +42,7 @@ pub fn text(report: &Report) -> String {
         percent(share),
     );
     text.push_str(&untraced(report));
+    report.too_few.iter().for_each(|lock| text.push_str(&too_few(lock, report)));
     if report.cut_short {
         text.push_str(
             "  it could not say at its end what it had counted (it was killed, left by _exit, ran \
@@ -139,6 +143,38 @@ fn untraced(report: &Report) -> String {
         let waited = duration(report.untraced_waited_seconds);
         // Writing to a text never fails.
         let _ = write!(text, "; {waited} were waited for them, longest for {longest}");
+    }
+    text + "\n"
+}
+
+/// How long a run would have to be to say something of a lock, or with which budget.
+fn too_few(lock: &TooFew, report: &Report) -> String {
+    let TooFew { traced, acquisitions, enough, enough_seconds, .. } = *lock;
+    let share = lock.waited_seconds / report.thread_seconds.max(f64::MIN_POSITIVE);
+    let mut text = format!(
+        "  too few sections of {}: {} of {} acquisition{}, {} of the threads' time was waited for it; {} \
+         take a run of about {}",
+        lock.lock,
+        count(traced),
+        count(acquisitions),
+        plural(acquisitions),
+        percent(share),
+        count(enough),
+        duration(enough_seconds),
+    );
+    if report.budget.is_some() {
+        text.push_str(" at this budget");
+    }
+    match lock.enough_budget.map(|budget| (100.0 * budget).ceil()) {
+        Some(budget) if budget <= LARGEST_BUDGET => {
+            // Writing to a text never fails.
+            let _ = write!(text, ", or --budget {budget} for a run as long as this one");
+        }
+        // Behind that all may be traced as well.
+        _ if report.budget.is_some() && acquisitions >= enough => {
+            text.push_str(", or --budget 0 for a run as long as this one");
+        }
+        _ => {}
     }
     text + "\n"
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use syncline_analysis::model::{Data, Inspected};
 use syncline_analysis::{Analysis, InFile, Inspections};
-use syncline_independence::{Advice, Lock, LockFacts, Options, Proposal, facts, named};
+use syncline_independence::{Advice, Lock, LockFacts, NamedCause, Options, Proposal, facts, named};
 use syncline_recording::command_line;
 use syncline_trace::{Trace, trace_files};
 
@@ -103,7 +103,7 @@ fn data(lock: &Lock) -> Data {
         Some(Advice::UseAtomic) => Data::OneWord,
         Some(Advice::Shard { .. }) => Data::Pieces,
         Some(Advice::SplitField { independence_without, .. }) => Data::OneField {
-            field: lock.causes.first().map_or_else(String::new, |cause| cause.field.clone()),
+            field: lock.causes.first().map_or_else(String::new, NamedCause::to_split),
             independent_without: independence_without,
         },
         Some(Advice::LetReadersShare) => Data::MostlyIndependent { mostly_read: true },

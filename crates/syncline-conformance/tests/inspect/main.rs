@@ -14,3 +14,4 @@ mod programs;
 mod structure;
 mod traced;
 mod tree;
+mod watched;

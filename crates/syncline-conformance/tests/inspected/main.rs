@@ -1,6 +1,7 @@
 //! What `syncline inspect` says of locks whose sections are known: a program with one lock for
 //! each advice, run by the command, and its report read back.
 
+mod agree;
 mod ended;
 mod findings;
 
@@ -190,6 +191,23 @@ fn the_papers_tree_is_said_to_conflict_on_the_roots_pointer() {
     assert!(data.iter().any(|data| data["what"] == elsewhere), "the mapped tree: {data:#?}");
 }
 
+/// A raw address is no advice: what threads change on `main`'s stack is called as `main` calls it.
+#[test]
+fn data_on_a_stack_is_named_by_its_frame_and_variable() {
+    let folder = scratch();
+    let program = Program::compile("inspect_stack.c").path().to_str().expect("a path").to_owned();
+    inspect(folder.path(), &["--budget", "0", "--trace-only", "--", &program]).assert_status(0);
+    let run = inspect(folder.path(), &["--json", "--read", "syncline-trace"]);
+    let report: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    let locks = report["processes"][0]["locks"].as_array().expect("locks");
+    let causes = locks.iter().flat_map(|lock| lock["causes"].as_array().expect("causes"));
+    let fields: Vec<&str> = causes.filter_map(|cause| cause["field"].as_str()).collect();
+    for expected in ["sums+0x8 on the stack of main", "elements+0x28 on the stack of with_elements"]
+    {
+        assert!(fields.iter().any(|field| field.starts_with(expected)), "{expected}: {fields:?}");
+    }
+}
+
 /// What a new user asks next is answered: what was not traced, and what ended the program.
 #[test]
 fn what_was_not_traced_is_told() {
@@ -227,6 +245,8 @@ fn a_budget_that_could_not_be_kept_is_said() {
     };
     for (budget, kept) in [("0.1", false), ("0", true)] {
         let text = said(budget);
+        // Threads wait for `long_lock`, and for little else: a thousandth gives it a few sections.
+        assert_eq!(text.contains("  too few sections of "), !kept, "{text}");
         assert!(text.contains("  inspecting took "), "{text}");
         let complaint = "the budget of 0.1 % could not be kept";
         assert_eq!(text.contains(complaint), !kept, "{text}");

@@ -173,6 +173,7 @@ pub fn trace(sections: Vec<Made>) -> Trace {
         threads: threads.into_iter().map(thread).collect(),
         sections,
         counts: Vec::new(),
+        stacks: Vec::new(),
     }
 }
 

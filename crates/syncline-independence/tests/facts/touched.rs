@@ -104,6 +104,20 @@ fn data_is_named_by_its_variable() {
     assert_eq!(report.locks[0].data_kinds, 3);
 }
 
+/// A lock without a name is called by the block that it lies in, if that is the one that it lay in then.
+#[test]
+fn a_lock_lies_in_a_block_of_the_heap() {
+    let of = |serial| {
+        let around = block(LOCK - 16, 64, serial);
+        let in_block = section(1).changes(around, 56).with(|record| record.incarnation = 2);
+        let (trace, options) = (trace(vec![in_block]), Options { window: 128, processors: 4 });
+        let report = named(&trace, &facts(&trace, &options), &options, &mut OneVariable);
+        report.locks[0].lies.clone()
+    };
+    assert_eq!(of(2).as_deref(), Some("+0x10 of a block of 64 bytes from make  a.c:1"));
+    assert_eq!(of(1), None, "a block that was there before");
+}
+
 /// A lock of which nothing was traced is told of, not forgotten: it may be the one that is waited for.
 #[test]
 fn locks_that_were_not_traced_are_counted() {

@@ -69,7 +69,7 @@ unsafe fn acquire<R: Copy>(
         {
             stands_for = thread.stands_for(*caller);
             if stands_for > 0 {
-                prepare(thread, stands_for);
+                prepare(thread, (lock as u64, *caller), stands_for);
                 thread.prefetch(lock as u64, *caller);
             }
         }

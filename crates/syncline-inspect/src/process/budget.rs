@@ -23,7 +23,7 @@ const PER_LOOK: u64 = 7;
 /// However much of the budget these take, this part of it, as a divisor, is left for tracing: who
 /// asks for a trace wants to see something.
 const LEAST: u64 = 8;
-/// This part of the budget, as a divisor, is spent by what our clocks show. The rest is for what they
+/// This part of what counting leaves of the budget, as a divisor, is spent by what our clocks show. The rest is for what they
 /// don't: what the loader does for one library more, what the program finds no longer in the caches
 /// after a section was traced, and what others wait for its end. On x264 a seen half came to 7 % in
 /// all.
@@ -42,6 +42,9 @@ const OF_ALL: u64 = 2;
 /// and up for each, and those who find the lock taken while they wake. On one-table-lock, where this is
 /// all that tracing costs, twice as much left 1.5 % of the program's processor time unseen.
 const WAITED_FOR: u64 = 4;
+/// Of what tracing may have cost, this part (and at most a quarter of a second's budget) is kept for
+/// sections that are watched.
+const KEPT: (u64, u64) = (3, 4);
 /// Where all is traced, one section in so many, at random, has its cost measured.
 pub const MEASURED: u64 = 16;
 
@@ -58,9 +61,26 @@ pub fn clock_cost() -> u64 {
 impl Process {
     /// Whether tracing has cost less than it may, as [`Process::keep_up`] knew last.
     #[inline]
-    pub fn may_trace(&self) -> bool {
+    pub fn may_trace_watched(&self) -> bool {
         self.options.budget == 0
             || self.spent.load(Ordering::Relaxed) < self.allowed.load(Ordering::Relaxed)
+    }
+
+    /// As [`Process::may_trace_watched`] for sections that nobody watches. They leave [`KEPT`] of the
+    /// budget to those that are watched. What these can't use, since they come rarely, is lost once
+    /// and not again and again.
+    pub fn may_trace(&self) -> bool {
+        if self.options.budget == 0 || !self.waits.any() {
+            return self.may_trace_watched();
+        }
+        let allowed = self.allowed.load(Ordering::Relaxed);
+        let kept = (allowed / KEPT.1 * KEPT.0).min(self.part(self.options.ticks_per_second) / 4);
+        self.spent.load(Ordering::Relaxed) + kept < allowed
+    }
+
+    /// The budget's part of so many ticks.
+    fn part(&self, ticks: u64) -> u64 {
+        (u128::from(ticks) * u128::from(self.options.budget) / 1000) as u64
     }
 
     /// Works out what tracing may have cost up to now, if that is due. Not to be called where the
@@ -83,8 +103,6 @@ impl Process {
         if self.allowed_at.compare_exchange(at, set, order, order).is_err() {
             return;
         }
-        let budget = u128::from(self.options.budget);
-        let part = |ticks: u64| (u128::from(ticks) * budget / 1000) as u64;
         // Of the time that passed, or of the processor time that the program had in it if that is
         // less: a program that others keep from the processor must not be slowed down more. And of
         // its own time, not of ours.
@@ -93,11 +111,10 @@ impl Process {
         let ours = besides + self.cost.load(Ordering::Relaxed);
         let Some(processor) = aside::allowed(clock::of_process) else { return };
         let processor = self.to_ticks(processor);
-        self.file.set_processor_time(besides, processor);
-        let total = part(passed.min(processor.saturating_sub(ours)));
-        let total = total / SEEN;
-        let total = total.saturating_sub(besides).max(total / LEAST);
-        let saved = part(self.options.ticks_per_second * SAVED_SECONDS);
+        self.file.set_processor_time(besides, processor, now);
+        let total = self.part(passed.min(processor.saturating_sub(ours)));
+        let total = total.saturating_sub(besides).max(total / LEAST) / SEEN;
+        let saved = self.part(self.options.ticks_per_second * SAVED_SECONDS);
         let spent = self.spent.load(Ordering::Relaxed);
         if spent + saved < total {
             // A cost that another thread adds at this moment may be lost: one section's.
@@ -113,6 +130,14 @@ impl Process {
         }
         let per_instruction = self.to_ticks(PER_INSTRUCTION * OF_ALL).max(1);
         (self.allowed.load(Ordering::Relaxed) / per_instruction).min(LONGEST)
+    }
+
+    /// Notes that a recording has threads wait so many microseconds for a lock at a call site.
+    pub fn expect_wait(&self, lock: u64, site: u64, microseconds: u64) {
+        let ticks = self.to_ticks(microseconds.saturating_mul(1000));
+        if ticks > 0 && self.options.budget != 0 {
+            self.waits.waited(lock, site, ticks);
+        }
     }
 
     fn to_ticks(&self, nanoseconds: u64) -> u64 {
@@ -137,7 +162,8 @@ impl Process {
     /// Says in the file what all of it has cost up to now.
     pub fn tell_cost(&self) {
         let besides = self.besides.load(Ordering::Relaxed);
-        self.file.set_processor_time(besides, self.to_ticks(clock::of_process()));
+        let processor = self.to_ticks(clock::of_process());
+        self.file.set_processor_time(besides, processor, clock::now());
     }
 
     /// Notes what something has cost besides tracing, in nanoseconds.

@@ -58,6 +58,9 @@ impl Call {
         if !waited_for_condition {
             thread.acquired(row, by.stands_for, by.waited);
         }
+        if by.waited > 0 && thread.process.options.budget != 0 && thread.is_selected(row) {
+            thread.process.waits.waited(by.lock as u64, site, by.waited);
+        }
         let rare = Cell::new(thread.is_rare(row));
         match self {
             Call::Traced(context) => {
@@ -69,7 +72,8 @@ impl Call {
             }
             _ => {
                 if thread.is_selected(row)
-                    && (must || choose::is_chosen(thread, site, &rare, by.stands_for))
+                    && (must
+                        || choose::is_chosen(thread, (by.lock as u64, site), &rare, by.stands_for))
                 {
                     if let Some(context) = choose::start(thread, caller) {
                         begin(context, thread, by, site, row, waited_for_condition);

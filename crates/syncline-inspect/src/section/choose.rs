@@ -1,4 +1,15 @@
 //! Which sections are traced.
+//!
+//! Each acquisition of a lock has the same chance, whatever its call site is and whether it waited,
+//! so that pairs of sections are what pairs of the program's are. Hence:
+//!
+//! - one that stands for fewer (`thread::often`) than another has stood for is passed over as much more
+//!   often, at random: both are one section if they are traced;
+//! - where the budget was used up, the first acquisition that finds it is passed over: it is one after
+//!   a long pause more often than others are.
+//!
+//! Two exceptions, for what would hardly be met at random: the first sections of each call site
+//! ([`FIRST`]), and locks that are much waited for, which have gaps of their own (`process::waits`).
 
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
@@ -15,6 +26,10 @@ const GAP: u32 = 8;
 /// As [`GAP`] where the budget is used up.
 const LONG_GAP: u32 = 128;
 
+/// Sections of a watched lock are traced at shorter gaps at first, since there may be few of them: gaps
+/// of 1 until a thread has come to so many, and longer with each further so many, up to [`GAP`].
+const SOON: u32 = 64;
+
 /// So many sections of a call site are traced as soon as the budget allows: a site that is rarely
 /// reached would hardly be met at random.
 const FIRST: u32 = 32;
@@ -22,28 +37,79 @@ const FIRST: u32 = 32;
 /// budget to others: analysis looks at windows of a hundred sections, and memory is not endless.
 const MANY: u32 = 4096;
 
-/// Whether the next section, of this call site, is to be traced. `is_rare` says that the site may
+/// Whether this section, of a lock at a call site, is to be traced. `is_rare` says that the site may
 /// have had fewer than [`FIRST`], and is cleared when it has had more. The acquisition stands for so
 /// many.
 #[inline]
-pub fn is_chosen(thread: &mut Thread, site: u64, is_rare: &Cell<bool>, stands_for: u32) -> bool {
+pub fn is_chosen(
+    thread: &mut Thread,
+    (lock, site): (u64, u64),
+    is_rare: &Cell<bool>,
+    stands_for: u32,
+) -> bool {
     if thread.process.options.budget == 0 {
         return thread.process.has_room();
     }
-    thread.countdown = thread.countdown.saturating_sub(stands_for);
     thread.passed += stands_for;
     thread.looked_at += 1;
+    thread.most = thread.most.max(stands_for);
+    if is_fair(thread, stands_for, thread.most) {
+        thread.countdown = thread.countdown.saturating_sub(thread.most);
+    }
+    if let Some(watch) = thread.process.waits.watch(lock, site) {
+        return is_drawn(thread, watch, site, stands_for);
+    }
     if thread.countdown > 0 && !(thread.may_trace && is_rare.get()) {
         return false;
     }
     ask(thread, site, is_rare)
 }
 
-/// Does before a lock is tried what would take longer, once it is held. The next acquisition stands
-/// for so many.
-pub fn prepare(thread: &mut Thread, stands_for: u32) {
-    if thread.countdown > stands_for {
-        return;
+/// Whether an acquisition that stands for so many is counted as one that stands for the most: at
+/// random, so often that of sites of one lock none is traced more often for being looked at more often.
+#[inline]
+fn is_fair(thread: &mut Thread, stands_for: u32, most: u32) -> bool {
+    stands_for >= most || thread.random(most) < stands_for
+}
+
+/// Whether this one of those that are watched is to be traced: at random, waited for or not.
+#[cold]
+fn is_drawn(thread: &mut Thread, watch: usize, site: u64, stands_for: u32) -> bool {
+    if thread.countdown == 0 {
+        let may_trace = thread.process.may_trace();
+        account(thread, may_trace);
+    }
+    let draws = &mut thread.draws[watch];
+    draws.seen = draws.seen.saturating_add(stands_for);
+    draws.most = draws.most.max(stands_for);
+    let (most, seen) = (draws.most, draws.seen);
+    if !is_fair(thread, stands_for, most) {
+        return false;
+    }
+    let draws = &mut thread.draws[watch];
+    draws.next = draws.next.saturating_sub(most);
+    if draws.next > 0 {
+        return false;
+    }
+    let gap = (seen / SOON).clamp(1, GAP);
+    let may_trace = thread.process.may_trace_watched();
+    let could = core::mem::replace(&mut draws.may_trace, may_trace);
+    thread.draws[watch].next = 1 + thread.random(2 * gap);
+    let drawn = could && may_trace && thread.process.has_room();
+    if drawn {
+        thread.process.traced_at(site).fetch_add(1, Relaxed);
+    }
+    drawn
+}
+
+/// Does before a lock is tried what would take longer, once it is held. The next acquisition, of a
+/// lock at a call site, stands for so many.
+pub fn prepare(thread: &mut Thread, (lock, site): (u64, u64), stands_for: u32) {
+    if thread.countdown > thread.most.max(stands_for) {
+        let watch = thread.process.waits.watch(lock, site).map(|watch| thread.draws[watch]);
+        if watch.is_none_or(|draws| draws.next > draws.most.max(stands_for)) {
+            return;
+        }
     }
     let now = clock::now();
     thread.keep_written(now);
@@ -61,19 +127,27 @@ fn ask(thread: &mut Thread, site: u64, is_rare: &Cell<bool>) -> bool {
     if before >= FIRST && thread.countdown > 0 {
         return false;
     }
-    let (allocations, frees) = heap::thread_counts();
-    let allocator = allocations.wrapping_add(frees);
-    let allocator_calls = allocator.wrapping_sub(thread.allocator);
-    process.passed_by(thread.passed, thread.looked_at, allocator_calls);
-    (thread.passed, thread.looked_at, thread.allocator) = (0, 0, allocator);
-    thread.may_trace = process.may_trace();
-    thread.countdown = 1 + thread.random(2 * if thread.may_trace { GAP } else { LONG_GAP });
-    let room = process.has_room();
-    let chosen = room && thread.may_trace && (before < MANY || thread.random(before) < MANY);
+    let may_trace = process.may_trace();
+    let could = account(thread, may_trace);
+    let may_trace = could && may_trace && process.has_room();
+    let chosen = may_trace && (before < MANY || thread.random(before) < MANY);
     if chosen {
         traced.fetch_add(1, Relaxed);
     }
     chosen
+}
+
+/// Takes what passed by off the budget, and sets out for the next look at it. Whether the budget allowed
+/// tracing the last time.
+fn account(thread: &mut Thread, may_trace: bool) -> bool {
+    let (allocations, frees) = heap::thread_counts();
+    let allocator = allocations.wrapping_add(frees);
+    let allocator_calls = allocator.wrapping_sub(thread.allocator);
+    thread.process.passed_by(thread.passed, thread.looked_at, allocator_calls);
+    (thread.passed, thread.looked_at, thread.allocator) = (0, 0, allocator);
+    let gap = if may_trace { GAP } else { LONG_GAP };
+    thread.countdown = 1 + thread.random(2 * gap);
+    core::mem::replace(&mut thread.may_trace, may_trace)
 }
 
 /// Takes a context for this thread; none if there is none, or the section can't be traced.

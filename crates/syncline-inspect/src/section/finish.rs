@@ -31,15 +31,14 @@ pub fn finish(context: &mut Context) {
 /// [`finish`], and while a section goes on, a handler's calls are known to be foreign to it.
 pub fn write(section: &mut Open, stack: (u64, u64), objects: &mut Vec<ObjectRecord>) {
     let Some(thread) = thread::current() else { return };
-    find_objects(section.words.records(), stack, objects);
+    let words = section.words.records();
+    find_objects(words, stack, objects);
+    thread.process.stacks.keep(thread, words, stack);
     let lock = heap::block_of(section.record.lock);
     section.record.incarnation = lock.map_or(0, |block| block.serial);
-    let contents = Contents {
-        objects,
-        words: section.words.records(),
-        steps: &section.steps,
-        system_calls: &section.calls,
-    };
+    // By which the lock gets a name.
+    objects.extend(lock.filter(|lock| !objects.contains(lock)));
+    let contents = Contents { objects, words, steps: &section.steps, system_calls: &section.calls };
     if !thread.writer.section(&section.record, &contents) {
         thread.process.file_is_full();
     }

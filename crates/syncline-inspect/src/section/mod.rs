@@ -11,8 +11,10 @@
 mod call;
 mod choose;
 mod finish;
+mod stacks;
 
 pub use finish::write;
+pub use stacks::Stacks;
 
 use syncline_trace::layout::{
     AFTER_WAIT, HANDLER, NONE, SHARED, STOP_JUMP, STOP_OTHER, SectionRecord, WAITED,
@@ -196,6 +198,7 @@ fn begin(
     after_wait: bool,
 ) {
     thread.traced(row);
+    thread.process.waits.traced(by.lock as u64, site);
     let heap = heap::thread_counts();
     let flag = |is: bool, flag: u32| if is { flag } else { 0 };
     let outer = context.engine().held.last().map_or(0, |h| h.0);

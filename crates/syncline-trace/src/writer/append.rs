@@ -5,12 +5,12 @@ use core::ops::Range;
 use core::ptr::{null_mut, slice_from_raw_parts_mut};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use bytemuck::bytes_of;
+use bytemuck::{bytes_of, cast_slice};
 
 use super::file::File;
 use crate::layout::{
-    CHUNK_MAGIC, ChunkHeader, CountRecord, RECORD_COUNT, RECORD_SECTION, RecordHeader,
-    SectionRecord, ThreadRecord,
+    CHUNK_MAGIC, ChunkHeader, CountRecord, RECORD_COUNT, RECORD_SECTION, RECORD_STACK,
+    RecordHeader, SectionRecord, StackRecord, ThreadRecord,
 };
 use crate::packed::{Contents, Writing};
 
@@ -118,17 +118,34 @@ impl Writer {
     ///
     /// False as for [`Writer::section`].
     pub fn count(&mut self, count: &CountRecord) -> bool {
+        self.plain(RECORD_COUNT, &[bytes_of(count)])
+    }
+
+    /// Appends a part of a stack: its words from the record's address on.
+    ///
+    /// False as for [`Writer::section`].
+    pub fn stack(&mut self, stack: &StackRecord, words: &[u64]) -> bool {
+        self.plain(RECORD_STACK, &[bytes_of(stack), cast_slice(words)])
+    }
+
+    /// Appends a record of these bytes.
+    fn plain(&mut self, kind: u32, parts: &[&[u8]]) -> bool {
         if !self.file.is_ours() {
             return false;
         }
-        let bytes = bytes_of(count);
-        let length = bytes.len() + size_of::<RecordHeader>();
-        if self.room().len() < bytes.len() && !self.next_chunk(length, false) {
+        let bytes: usize = parts.iter().map(|part| part.len()).sum();
+        let length = bytes + size_of::<RecordHeader>();
+        if self.room().len() < bytes && !self.next_chunk(length, false) {
             self.file.count_dropped();
             return false;
         }
-        self.room()[..bytes.len()].copy_from_slice(bytes);
-        self.finish(RECORD_COUNT, bytes.len())
+        let mut room = &mut self.room()[..bytes];
+        for part in parts {
+            let (here, rest) = room.split_at_mut(part.len());
+            here.copy_from_slice(part);
+            room = rest;
+        }
+        self.finish(kind, bytes)
     }
 
     /// What is left of the chunk behind a record's header.

@@ -34,6 +34,8 @@ pub struct Start<'a> {
     pub started_realtime: u64,
     /// [`Header::budget_permille`]
     pub budget_permille: u32,
+    /// [`Header::only_some`]
+    pub only_some: bool,
 }
 
 impl File {
@@ -71,6 +73,7 @@ unsafe fn fill_header(header: *mut Header, size: u64, start: &Start<'_>) {
     h.started = start.started;
     h.started_realtime = start.started_realtime;
     h.budget_permille = start.budget_permille;
+    h.only_some = start.only_some.into();
     h.pid = getpid().as_raw_nonzero().get() as u32;
     h.parent = getppid().map_or(0, |p| p.as_raw_nonzero().get() as u32);
     h.file_size = size;

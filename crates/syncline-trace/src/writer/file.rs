@@ -97,18 +97,17 @@ impl File {
             .fetch_add(ticks, Ordering::Relaxed);
     }
 
-    /// Says what inspecting cost besides, and the process's processor time, in ticks.
-    pub fn set_processor_time(self, besides: u64, processor: u64) {
+    /// Says what inspecting cost besides, and the process's processor time, up to now; all in ticks.
+    pub fn set_processor_time(self, besides: u64, processor: u64, now: u64) {
         // SAFETY: the words are only touched atomically.
-        let (a, b) = unsafe {
+        let words = unsafe {
             let h = self.header();
-            (
-                AtomicU64::from_ptr(&raw mut (*h).besides_ticks),
-                AtomicU64::from_ptr(&raw mut (*h).processor_ticks),
-            )
+            [&raw mut (*h).besides_ticks, &raw mut (*h).processor_ticks, &raw mut (*h).alive]
+                .map(|word| AtomicU64::from_ptr(word))
         };
-        a.store(besides, Ordering::Relaxed);
-        b.store(processor, Ordering::Relaxed);
+        for (word, value) in words.into_iter().zip([besides, processor, now]) {
+            word.store(value, Ordering::Relaxed);
+        }
     }
 
     /// Says why the program is left alone. The first reason stays.

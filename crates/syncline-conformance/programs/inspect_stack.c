@@ -1,0 +1,54 @@
+/* Data on a stack that other threads change: what `main` has there is named by main's variables.
+ *
+ *   lock     two sums of main's own, behind a number that nobody shares
+ *   list     its elements are in an array of a function that main calls, and that is called by a pointer
+ */
+#include <pthread.h>
+#include <stdio.h>
+
+enum { THREADS = 4, ROUNDS = 400 };
+
+struct sums {
+    long count, total;
+};
+
+struct shared {
+    pthread_mutex_t *lock;
+    long *changed;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER;
+
+static void *run(void *argument) {
+    struct shared *shared = argument;
+    for (int round = 0; round < ROUNDS; round++) {
+        pthread_mutex_lock(shared->lock);
+        *shared->changed += round;
+        pthread_mutex_unlock(shared->lock);
+    }
+    return NULL;
+}
+
+static void run_all(struct shared *shared) {
+    pthread_t threads[THREADS];
+    for (int t = 0; t < THREADS; t++) pthread_create(&threads[t], NULL, run, shared);
+    for (int t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
+}
+
+__attribute__((noinline)) static long with_elements(int first) {
+    long elements[8] = {first};
+    struct shared shared = {&list, &elements[5]};
+    run_all(&shared);
+    return elements[5];
+}
+
+static long (*volatile pointer)(int) = with_elements;
+
+int main(void) {
+    struct sums sums = {0, 0};
+    struct shared shared = {&lock, &sums.total};
+    run_all(&shared);
+    printf("%ld\n", sums.total + sums.count + pointer(1));
+    return 0;
+}

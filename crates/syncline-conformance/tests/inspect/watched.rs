@@ -1,0 +1,41 @@
+//! Within a budget, the locks that are waited for have sections first.
+
+use syncline_conformance::{Program, Truth};
+
+use crate::traced::{Traced, trace_with};
+
+/// The command's default: a tenth.
+const DEFAULT: u32 = 100;
+/// What a report wants.
+const ENOUGH: usize = 200;
+
+/// One acquisition in 512 is of the lock that threads wait for: of those that are met at random it would
+/// have a few.
+#[test]
+fn a_lock_that_is_waited_for_has_sections_however_rarely_it_is_taken() {
+    let program = Program::compile("inspect_watched.c");
+    let Traced { outcome, traces } = trace_with(program.path(), ["rare"], DEFAULT, &[]);
+    let hot = Truth::read(&outcome.stdout).value("hot");
+    let of_hot = traces[0].sections.iter().filter(|s| s.record.lock == hot).count();
+    let waits = traces[0].counts.iter().filter(|(_, count)| count.lock == hot);
+    let waited: u64 = waits.map(|(_, count)| count.contended).sum();
+    let all = traces[0].sections.len();
+    assert!(of_hot >= ENOUGH, "{of_hot} of {all} sections; waited for {waited} times");
+}
+
+/// What was drawn is drawn alike: neither those that waited nor one of the places more than others.
+#[test]
+fn sections_of_a_watched_lock_are_drawn_as_they_come() {
+    let program = Program::compile("inspect_watched.c");
+    let Traced { outcome, traces } = trace_with(program.path(), ["mixed"], DEFAULT, &[]);
+    let truth = Truth::read(&outcome.stdout);
+    let (hot, trace) = (truth.value("hot"), &traces[0]);
+    let traced = trace.sections.iter().filter(|s| s.record.lock == hot);
+    let mut sites: Vec<u64> = traced.map(|s| s.record.site).collect();
+    sites.sort_unstable();
+    let all = sites.len();
+    let rarer = sites.chunk_by(|a, b| a == b).map(<[u64]>::len).min().expect("sections");
+    // One in 16, and the first 32 sections of a place that are not drawn (`section/choose.rs`).
+    let share = rarer.saturating_sub(32) as f64 / all as f64;
+    assert!(all >= ENOUGH && share < 2.0 / 16.0, "{rarer} of {all}");
+}

@@ -1,0 +1,39 @@
+//! What is said of a program hangs neither on the budget nor on the run.
+
+use serde_json::Value;
+use syncline_conformance::{Program, scratch};
+
+use crate::{inspect, number};
+
+/// The share of pairs of the lock `hot` that are independent, within a budget: what it is at least and
+/// at most, and how many sections say so.
+fn independent(program: &str, budget: &str) -> (f64, f64, u64) {
+    let folder = scratch();
+    let run = inspect(folder.path(), &["--budget", budget, "--trace-only", "--", program, "mixed"]);
+    run.assert_status(0);
+    let run = inspect(folder.path(), &["--json", "--read", "syncline-trace"]);
+    let report: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    let locks = report["processes"][0]["locks"].as_array().expect("locks");
+    let is_hot = |lock: &&Value| lock["name"].as_str().is_some_and(|name| name.starts_with("hot"));
+    let lock = locks.iter().find(is_hot).expect("the lock that is waited for");
+    let (share, off) = (&lock["window"]["conflicting"], &lock["window"]["uncertainty"]);
+    let (share, off) = (1.0 - number(share), number(off));
+    (share - off, share + off, lock["traced"].as_u64().expect("a number"))
+}
+
+/// One place of two has one section in 16, which is looked at far more often than the other: its share of
+/// what is traced, and so all that is said of pairs, must not grow with that.
+#[test]
+fn intervals_of_two_budgets_touch_and_have_the_truth_in_them() {
+    let program = Program::compile("inspect_watched.c").path().to_str().expect("a path").to_owned();
+    let truth = 1.0 - (15.0_f64 / 16.0).powi(2);
+    let [few, many] = ["10", "30"].map(|budget| independent(&program, budget));
+    assert!(few.0 <= many.1 && many.0 <= few.1, "{few:?} and {many:?}");
+    // The first 32 sections of each place, which are not drawn, are some of those of the smaller budget.
+    const NOT_DRAWN: f64 = 0.05;
+    for (low, high, traced) in [few, many] {
+        assert!(traced >= 200, "{traced} sections say nothing");
+        let has_truth = low - NOT_DRAWN <= truth && truth <= high + NOT_DRAWN;
+        assert!(has_truth, "{low} to {high}, of {traced} sections; it is {truth}");
+    }
+}
