@@ -11,6 +11,9 @@
 
 static int rank, ranks, rounds = 20;
 
+/* Room for a window: in one of 8 bytes, MPICH 4.0.2 writes to rank 0 what is put to rank 1. */
+enum { CELLS = 64 };
+
 static void require(int good, const char *what)
 {
     if (good) return;
@@ -22,6 +25,7 @@ static void require(int good, const char *what)
 static MPI_Win allocated(MPI_Info info, int cells, long **base)
 {
     MPI_Win win;
+    if (cells < CELLS) cells = CELLS;
     MPI_Win_allocate(cells * sizeof(long), sizeof(long), info, MPI_COMM_WORLD, base, &win);
     memset(*base, 0, cells * sizeof(long));
     MPI_Barrier(MPI_COMM_WORLD);
@@ -71,13 +75,13 @@ static void sum(void)
 static void kinds(void)
 {
     MPI_Win win;
-    long cell = 0, *base = &cell;
-    MPI_Win_create(base, sizeof cell, sizeof cell, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    long cells[CELLS] = {0}, *base = cells;
+    MPI_Win_create(base, sizeof cells, sizeof *cells, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     for (int i = 0; i < rounds; i++) add(win, i % ranks, 0);
     print_sum("create", win, base);
     MPI_Win_free(&win);
 
-    MPI_Win_allocate_shared(sizeof cell, sizeof cell, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    MPI_Win_allocate_shared(sizeof cells, sizeof *cells, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
     *base = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < rounds; i++) add(win, i % ranks, 0);
@@ -85,15 +89,15 @@ static void kinds(void)
     MPI_Win_free(&win);
 
     MPI_Aint at, first;
-    cell = 0;
+    *cells = 0;
     MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    MPI_Win_attach(win, &cell, sizeof cell);
-    MPI_Get_address(&cell, &at);
+    MPI_Win_attach(win, cells, sizeof cells);
+    MPI_Get_address(cells, &at);
     first = at;
     MPI_Bcast(&first, 1, MPI_AINT, 0, MPI_COMM_WORLD);
     for (int i = 0; i < rounds; i++) add(win, 0, first);
-    print_sum("create_dynamic", win, &cell);
-    MPI_Win_detach(win, &cell);
+    print_sum("create_dynamic", win, cells);
+    MPI_Win_detach(win, cells);
     MPI_Win_free(&win);
 }
 
@@ -163,24 +167,24 @@ static void apart_all(void) { apart_from(1); }
 /* Rank 0 holds rank 1's lock and sends it something while rank 1 waits for that lock. */
 static void progress(void)
 {
-    enum { CELLS = 1 << 16 };
-    long *base, *sent = calloc(CELLS, sizeof *sent);
-    MPI_Win win = allocated(MPI_INFO_NULL, CELLS, &base);
-    for (int i = 0; i < CELLS; i++) sent[i] = i;
+    enum { SENT = 1 << 16 };
+    long *base, *sent = calloc(SENT, sizeof *sent);
+    MPI_Win win = allocated(MPI_INFO_NULL, SENT, &base);
+    for (int i = 0; i < SENT; i++) sent[i] = i;
     for (int i = 0; i < 3; i++) {
         if (!rank) {
             MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
             MPI_Send(&i, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
             usleep(100000);
-            MPI_Put(sent, CELLS, MPI_LONG, 1, 0, CELLS, MPI_LONG, win);
+            MPI_Put(sent, SENT, MPI_LONG, 1, 0, SENT, MPI_LONG, win);
             MPI_Win_flush(1, win);
             MPI_Win_unlock(1, win);
         } else if (rank == 1) {
             int message;
             MPI_Recv(&message, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             MPI_Win_lock(i == 1 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, 1, 0, win);
-            require(base[CELLS - 1] == CELLS - 1, "what the holder sent is not there");
-            base[CELLS - 1] = 0;
+            require(base[SENT - 1] == SENT - 1, "what the holder sent is not there");
+            base[SENT - 1] = 0;
             MPI_Win_unlock(1, win);
         }
         MPI_Barrier(MPI_COMM_WORLD);
@@ -190,13 +194,13 @@ static void progress(void)
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
         MPI_Send(&rank, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
         usleep(100000);
-        MPI_Put(sent, CELLS, MPI_LONG, 1, 0, CELLS, MPI_LONG, win);
+        MPI_Put(sent, SENT, MPI_LONG, 1, 0, SENT, MPI_LONG, win);
         MPI_Win_unlock(1, win);
     } else if (rank == 1) {
         int message;
         MPI_Recv(&message, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Win_lock_all(0, win);
-        require(base[CELLS - 1] == CELLS - 1, "what the holder sent is not there");
+        require(base[SENT - 1] == SENT - 1, "what the holder sent is not there");
         MPI_Win_unlock_all(win);
     }
     MPI_Win_free(&win);
@@ -246,10 +250,8 @@ static void others(void)
     MPI_Get_accumulate(&one, 1, MPI_LONG, &old, 1, MPI_LONG, next, 3, 1, MPI_LONG, MPI_SUM, win);
     MPI_Win_unlock(next, win);
     require(old == 3, "the unlock did not complete an operation");
-    MPI_Win_lock(MPI_LOCK_SHARED, MPI_PROC_NULL, 0, win);
-    MPI_Put(&zero, 1, MPI_LONG, MPI_PROC_NULL, 0, 1, MPI_LONG, win);
-    MPI_Win_unlock(MPI_PROC_NULL, win);
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, MPI_MODE_NOCHECK, win);
+    MPI_Put(&zero, 1, MPI_LONG, MPI_PROC_NULL, 0, 1, MPI_LONG, win);
     MPI_Rget(&old, 1, MPI_LONG, next, 3, 1, MPI_LONG, win, &request);
     MPI_Win_flush_local_all(win);
     MPI_Win_unlock(next, win);
@@ -292,6 +294,8 @@ static void errors(void)
     SAY(MPI_Win_lock(MPI_LOCK_SHARED, ranks, 0, win));
     SAY(MPI_Win_lock(MPI_LOCK_SHARED, -77, 0, win));
     SAY(MPI_Win_lock(4711, 0, 0, win));
+    SAY(MPI_Win_lock(MPI_LOCK_SHARED, MPI_PROC_NULL, 0, win));
+    SAY(MPI_Win_unlock(MPI_PROC_NULL, win));
     SAY(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win));
     SAY(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win));
     SAY(MPI_Win_lock_all(0, win));
@@ -334,7 +338,7 @@ static void key(void)
     MPI_Info_create(&info);
     if (strcmp(word, "-")) MPI_Info_set(info, "passive_sync_mode", word);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    int code = MPI_Win_allocate(8, 8, info, MPI_COMM_WORLD, &base, &win);
+    int code = MPI_Win_allocate(CELLS * 8, 8, info, MPI_COMM_WORLD, &base, &win);
     for (int i = 0; i < ranks; i++) {
         MPI_Barrier(MPI_COMM_WORLD);
         if (i != rank || (rank && code == MPI_SUCCESS)) continue;
@@ -374,7 +378,7 @@ static void many(void)
     MPI_Info_create(&info);
     for (int i = 0; i < MANY; i++) {
         MPI_Info_set(info, "passive_sync_mode", i % 3 ? "fair" : "library");
-        MPI_Win_allocate(8, 8, i % 2 ? info : MPI_INFO_NULL, MPI_COMM_WORLD, base + i, wins + i);
+        MPI_Win_allocate(CELLS * 8, 8, i % 2 ? info : MPI_INFO_NULL, MPI_COMM_WORLD, base + i, wins + i);
         *base[i] = 0;
     }
     MPI_Info_free(&info);

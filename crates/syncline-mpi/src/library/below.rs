@@ -4,7 +4,7 @@
 //! They are declared with [`Word`]s where an argument is only passed on; the parent module says why
 //! that is sound.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 
 use super::Word;
 
@@ -13,14 +13,15 @@ syncline_interpose::real! {
         each: c_int, as_kind: Word, comm: Word) -> c_int;
     fn PMPI_Bcast(bytes: *mut u8, count: c_int, kind: Word, root: c_int, comm: Word) -> c_int;
     fn PMPI_Comm_call_errhandler(comm: Word, code: c_int) -> c_int;
-    fn PMPI_Comm_dup(comm: Word, new: *mut Word) -> c_int;
     fn PMPI_Comm_rank(comm: Word, rank: *mut c_int) -> c_int;
     fn PMPI_Comm_size(comm: Word, size: *mut c_int) -> c_int;
+    fn PMPI_Grequest_start(query: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+        free: extern "C" fn(*mut c_void) -> c_int,
+        cancel: extern "C" fn(*mut c_void, c_int) -> c_int, state: Word, request: Word) -> c_int;
     fn PMPI_Info_get(info: Word, key: *const c_char, length: c_int, value: *mut c_char,
         found: *mut c_int) -> c_int;
     fn PMPI_Info_set(info: Word, key: *const c_char, value: *const c_char) -> c_int;
-    fn PMPI_Iprobe(source: c_int, tag: c_int, comm: Word, found: *mut c_int,
-        status: Word) -> c_int;
+    fn PMPI_Request_get_status(request: Word, done: *mut c_int, status: Word) -> c_int;
     fn PMPI_Win_call_errhandler(win: Word, code: c_int) -> c_int;
     fn PMPI_Win_fence(assert: c_int, win: Word) -> c_int;
     fn PMPI_Win_flush(rank: c_int, win: Word) -> c_int;

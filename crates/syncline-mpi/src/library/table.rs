@@ -23,14 +23,8 @@ pub struct Constants {
     pub mode_nocheck: i32,
     /// `MPI_PROC_NULL`.
     pub proc_null: i32,
-    /// `MPI_ANY_SOURCE`.
-    pub any_source: i32,
-    /// `MPI_ANY_TAG`.
-    pub any_tag: i32,
     /// `MPI_STATUS_IGNORE`.
     pub status_ignore: Word,
-    /// `MPI_COMM_SELF`.
-    pub comm_self: Word,
     /// `MPI_INFO_NULL`.
     pub info_null: Word,
     /// `MPI_BYTE`.
@@ -122,10 +116,7 @@ fn open_mpi() -> Option<Constants> {
         lock_shared: 2,
         mode_nocheck: 1,
         proc_null: -2,
-        any_source: -1,
-        any_tag: -1,
         status_ignore: 0,
-        comm_self: variable(c"ompi_mpi_comm_self")?,
         info_null: variable(c"ompi_mpi_info_null")?,
         byte: variable(c"ompi_mpi_byte")?,
         err_rank: 6,
@@ -143,10 +134,7 @@ fn mpich() -> Constants {
         lock_shared: 235,
         mode_nocheck: 1024,
         proc_null: -1,
-        any_source: -2,
-        any_tag: -1,
         status_ignore: 1,
-        comm_self: 0x4400_0001,
         info_null: 0x1c00_0000,
         byte: 0x4c00_010d,
         err_rank: 6,
