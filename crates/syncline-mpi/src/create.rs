@@ -9,10 +9,12 @@ use std::env;
 use std::ffi::{c_char, c_int};
 use std::sync::{Arc, Once};
 
+use syncline::window::Scheme;
+
 use crate::library::{Constants, SUCCESS, Word, below, constants, prepare};
 use crate::registry;
 use crate::say::say;
-use crate::scheme::{LIBRARY, MOST_RANKS, SCHEMES, Scheme};
+use crate::scheme::{LIBRARY, MOST_RANKS, locks, size};
 use crate::segment::{Area, Ticket, make, open, position};
 use crate::window::Window;
 
@@ -46,7 +48,7 @@ pub fn create(info: Word, comm: Word, window: Word, below: impl FnOnce() -> c_in
         // SAFETY: the library below has written the window's handle there.
         let handle = unsafe { mpi.read_handle(window) };
         let (rank, count) = (ranks.rank as usize, ranks.count as usize);
-        let locks = scheme.locks(area, rank, count);
+        let locks = locks(scheme, area, rank, count);
         let window = Window::new(handle, mpi, scheme, locks, rank, count);
         registry::add(handle, Arc::new(window));
     }
@@ -129,7 +131,7 @@ impl Ranks {
 
     /// The segment, if all ranks could open it.
     fn share(&self, scheme: Scheme, position: usize) -> Option<Area> {
-        let size = scheme.size(self.count as usize);
+        let size = size(scheme, self.count as usize);
         let first = self.rank == 0;
         let made = if first { make(position, size) } else { None };
         let mut bytes = made.as_ref().map(|made| made.ticket).unwrap_or_default().to_bytes();
@@ -179,7 +181,7 @@ impl Ranks {
     /// Says what the first rank and another one were told, and that it can't be.
     fn refuse(&self, names: &[String], other: usize) -> c_int {
         if self.rank == 0 {
-            let known: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
+            let known = Scheme::ALL.map(Scheme::name);
             say(&format!(
                 "passive_sync_mode is `{}` at rank 0 and `{}` at rank {other}: all ranks of a window \
                  must give the same, which is one of {}, {LIBRARY}",

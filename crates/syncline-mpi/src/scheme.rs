@@ -1,4 +1,4 @@
-//! The lock schemes of windows: their names, and the locks of a window under each.
+//! The locks of a window under each scheme.
 //!
 //! A scheme is a lock of the library for each rank's part, and one word for the whole window in
 //! front ([`syncline::window`]). In the segment:
@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 
 use syncline::lock::{FairRw, RawLock, RawSharedLock, ReadersFirst, WritersFirst};
 use syncline::wait::Yield;
-use syncline::window::{BestEffort, Global, Part};
+use syncline::window::{BestEffort, Global, Part, Scheme};
 
 use crate::segment::{Area, Segment};
 
@@ -34,39 +34,22 @@ const LOCKS: usize = 2 * LINE;
 /// The room for a queue node.
 const NODE: usize = 64;
 
-/// A lock scheme.
-#[derive(Clone, Copy, Debug)]
-pub struct Scheme {
-    /// Its name, the value of the Info key.
-    pub name: &'static str,
-    queued: bool,
-    make: fn(Area, usize, usize) -> Box<dyn Locks>,
+/// The bytes of a segment for so many ranks.
+pub fn size(scheme: Scheme, ranks: usize) -> usize {
+    let queued = !matches!(scheme, Scheme::FullSupport | Scheme::BestEffort);
+    nodes(ranks) + if queued { ranks * ranks * NODE } else { 0 }
 }
 
-/// All schemes but the library's own.
-pub const SCHEMES: [Scheme; 5] = [
-    Scheme { name: "full-support", queued: false, make: table::<BestEffort<true, Yield, Segment>> },
-    Scheme { name: "best-effort", queued: false, make: table::<BestEffort<false, Yield, Segment>> },
-    Scheme { name: "writer-precedence", queued: true, make: table::<WritersFirst<Yield, Segment>> },
-    Scheme { name: "reader-precedence", queued: true, make: table::<ReadersFirst<Yield, Segment>> },
-    Scheme { name: "fair", queued: true, make: table::<FairRw<Yield, Segment>> },
-];
-
-impl Scheme {
-    /// The scheme of this name.
-    pub fn named(name: &str) -> Option<Scheme> {
-        SCHEMES.into_iter().find(|scheme| scheme.name == name)
-    }
-
-    /// The bytes of a segment for so many ranks.
-    pub fn size(&self, ranks: usize) -> usize {
-        nodes(ranks) + if self.queued { ranks * ranks * NODE } else { 0 }
-    }
-
-    /// The locks in a segment of that size, as this rank uses them.
-    pub fn locks(&self, area: Area, rank: usize, ranks: usize) -> Box<dyn Locks> {
-        (self.make)(area, rank, ranks)
-    }
+/// The locks in a segment of that size, as this rank uses them.
+pub fn locks(scheme: Scheme, area: Area, rank: usize, ranks: usize) -> Box<dyn Locks> {
+    let make = match scheme {
+        Scheme::FullSupport => table::<BestEffort<true, Yield, Segment>>,
+        Scheme::BestEffort => table::<BestEffort<false, Yield, Segment>>,
+        Scheme::WriterPrecedence => table::<WritersFirst<Yield, Segment>>,
+        Scheme::ReaderPrecedence => table::<ReadersFirst<Yield, Segment>>,
+        Scheme::Fair => table::<FairRw<Yield, Segment>>,
+    };
+    make(area, rank, ranks)
 }
 
 /// Where the nodes begin.

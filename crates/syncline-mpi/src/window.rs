@@ -17,8 +17,10 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize};
 
+use syncline::window::Scheme;
+
 use crate::library::{Constants, SUCCESS, Word, below};
-use crate::scheme::{Locks, Scheme};
+use crate::scheme::Locks;
 
 const FREE: u8 = 0;
 const BUSY: u8 = 1;

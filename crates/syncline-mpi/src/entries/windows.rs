@@ -2,10 +2,12 @@
 
 use std::ffi::{CString, c_int};
 
+use syncline::window::Scheme;
+
 use crate::create::{KEY, create, value};
 use crate::library::{SUCCESS, Word, below, constants};
 use crate::registry::{add, remove, with};
-use crate::scheme::{LIBRARY, Scheme};
+use crate::scheme::LIBRARY;
 
 /// `fn NAME(before; between the communicator and the window)`: the info stands between.
 macro_rules! making {
@@ -89,7 +91,7 @@ extern "C" fn MPI_Win_get_info(win: Word, info: Word) -> c_int {
     // SAFETY: the program's own call, passed on as it is.
     let code = unsafe { below::PMPI_Win_get_info(win, info) };
     let Some(mpi) = constants().filter(|_| code == SUCCESS) else { return code };
-    let name = with(win, |window| window.scheme.name).unwrap_or(LIBRARY);
+    let name = with(win, |window| window.scheme.name()).unwrap_or(LIBRARY);
     let Ok(name) = CString::new(name) else { return code };
     // SAFETY: the library below has written the handle of an info there; both are strings.
     unsafe { below::PMPI_Info_set(mpi.read_handle(info), KEY.as_ptr(), name.as_ptr()) }

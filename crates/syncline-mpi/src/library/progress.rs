@@ -23,7 +23,13 @@ pub fn prepare() {
         // SAFETY: the functions do nothing; the handle is written to a word that has room for
         // either kind.
         let code = unsafe {
-            below::PMPI_Grequest_start(query, free, cancel, 0, (&raw mut request).expose_provenance())
+            below::PMPI_Grequest_start(
+                query,
+                free,
+                cancel,
+                0,
+                (&raw mut request).expose_provenance(),
+            )
         };
         (code == SUCCESS).then(|| mpi.handle(request))
     });

@@ -62,7 +62,8 @@ impl Area {
         // Relaxed: as in `position`.
         NEXT.fetch_max(end, Relaxed);
         let at = start()? + position;
-        let (rights, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
+        let (rights, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
         // SAFETY: these addresses are the region's, and nothing else was or will be mapped there.
         let mapped = unsafe {
             libc::mmap(ptr::with_exposed_provenance_mut(at), size, rights, flags, file, 0)
@@ -83,8 +84,7 @@ impl Area {
 
 impl Drop for Area {
     fn drop(&mut self) {
-        let flags =
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
         // SAFETY: nothing refers to the segment any more, as its owner lets go of it.
         unsafe {
             let at = ptr::with_exposed_provenance_mut(self.at);

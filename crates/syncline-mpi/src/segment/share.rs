@@ -76,15 +76,18 @@ pub fn make(position: usize, size: usize) -> Option<Made> {
     let area = Area::map(file.as_raw_fd(), position, size)?;
     let mut token = [0u64; 2];
     // SAFETY: the kernel fills in the token.
-    let filled =
-        unsafe { libc::getrandom(token.as_mut_ptr().cast(), size_of_val(&token), 0) };
+    let filled = unsafe { libc::getrandom(token.as_mut_ptr().cast(), size_of_val(&token), 0) };
     if filled != size_of_val(&token) as isize {
         return None;
     }
     // SAFETY: the segment begins with room for it, and nobody else has the segment yet.
     unsafe { area.at::<[u64; 2]>(0).write(token) };
     let descriptor = file.as_raw_fd() as u64;
-    Some(Made { area, ticket: Ticket { process: process::id().into(), descriptor, token }, _file: file })
+    Some(Made {
+        area,
+        ticket: Ticket { process: process::id().into(), descriptor, token },
+        _file: file,
+    })
 }
 
 /// Opens the segment of a ticket; `None` if it can't be reached from here.

@@ -21,11 +21,13 @@
 
 mod best_effort;
 mod global;
+mod scheme;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
 pub use best_effort::BestEffort;
 pub use global::Global;
+pub use scheme::Scheme;
 
 use crate::lock::RawSharedLock;
 use crate::wait::Wait;
