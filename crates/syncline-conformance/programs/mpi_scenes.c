@@ -339,12 +339,10 @@ static void key(void)
     if (strcmp(word, "-")) MPI_Info_set(info, "passive_sync_mode", word);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     int code = MPI_Win_allocate(CELLS * 8, 8, info, MPI_COMM_WORLD, &base, &win);
-    for (int i = 0; i < ranks; i++) {
-        MPI_Barrier(MPI_COMM_WORLD);
-        if (i != rank || (rank && code == MPI_SUCCESS)) continue;
-        printf("%d: %s\n", rank, class_of(code));
-        fflush(stdout);
-    }
+    int codes[16];
+    MPI_Gather(&code, 1, MPI_INT, codes, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    for (int i = 0; !rank && i < (code == MPI_SUCCESS ? 1 : ranks); i++)
+        printf("%d: %s\n", i, class_of(codes[i]));
     if (code == MPI_SUCCESS) {
         if (!rank) printf("%s\n", scheme_of(win));
         MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
