@@ -257,17 +257,19 @@ fn ranks_that_differ_are_named() {
 
 #[test]
 fn a_library_that_is_not_known_is_passed_through() {
-    let (program, library) = Program::with_library("mpi_unknown.c");
+    let flags = ["-DLIBRARY", "-shared", "-fPIC"];
+    let library = Program::compile_with("mpi_unknown.c", &flags);
     let folder = syncline_conformance::scratch();
     let file = folder.path().join("libmpi.so.7");
     std::fs::copy(library.path(), &file).expect("a library");
-    let program = Program::compile_with("mpi_unknown.c", &[file.to_str().expect("a path")]);
+    let place = format!("-L{}", folder.path().display());
+    let program = Program::compile_with("mpi_unknown.c", &[&place, "-l:libmpi.so.7"]);
     mpi_library();
     let mut command = Command::new(syncline());
     command.args(["mpi", "--scheme", "fair", "--"]).arg(program.path());
     command.env("LD_LIBRARY_PATH", folder.path());
     let outcome = run_limited(&mut command, LIMIT);
-    assert_eq!(String::from_utf8_lossy(&outcome.stdout), "1008 124 5672 1\n");
+    assert_eq!(String::from_utf8_lossy(&outcome.stdout), "1008 124 5673 1\n");
     let said = errors(&outcome);
     assert!(
         said.contains("libmpi.so.7 is none of the known") && said.lines().count() == 1,
