@@ -79,6 +79,8 @@ fn find() -> Option<Constants> {
     // 40 is Open MPI 2 to 5; 12 is MPICH 3.1 to 5 and those that agreed with it, such as Intel's.
     let known = if name.starts_with(b"libmpi.so.40") {
         open_mpi()
+    } else if name.starts_with(b"libmpi_abi.so") {
+        Some(standard())
     } else if [&b"libmpich.so.12"[..], b"libmpi.so.12"].iter().any(|it| name.starts_with(it)) {
         Some(mpich())
     } else {
@@ -87,7 +89,8 @@ fn find() -> Option<Constants> {
     if known.is_none() {
         say(&format!(
             "windows keep the MPI library's own locks: {} is none of the known libraries, \
-             which are Open MPI (libmpi.so.40) and MPICH (libmpich.so.12, libmpi.so.12)",
+             which are Open MPI (libmpi.so.40), MPICH (libmpich.so.12, libmpi.so.12) and those with \
+             the standard's own binary interface (libmpi_abi.so)",
             path.display()
         ));
     }
@@ -141,5 +144,23 @@ fn mpich() -> Constants {
         err_locktype: 47,
         err_rma_sync: 50,
         err_info_value: 30,
+    }
+}
+
+/// The binary interface of MPI 5.0's own: handles are pointers, predefined ones small numbers.
+fn standard() -> Constants {
+    Constants {
+        narrow: false,
+        lock_exclusive: 301,
+        lock_shared: 302,
+        mode_nocheck: 1024,
+        proc_null: -3,
+        status_ignore: 0,
+        info_null: 0x130,
+        byte: 0x247,
+        err_rank: 6,
+        err_locktype: 37,
+        err_rma_sync: 50,
+        err_info_value: 33,
     }
 }
