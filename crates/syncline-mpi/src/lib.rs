@@ -28,7 +28,7 @@
 //!
 //! A window without a scheme, or without a rank that asks for one, is passed through untouched.
 
-#![allow(non_snake_case, reason = "the names are MPI's")]
+#![allow(non_snake_case, clippy::too_many_arguments, reason = "names and arguments are MPI's")]
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 compile_error!("this library is written for x86-64 Linux with glibc");

@@ -19,12 +19,21 @@ struct Window<L> {
 // SAFETY: the cells are used under the window's locks alone.
 unsafe impl<L: Sync> Sync for Window<L> {}
 
+impl<L: RawSharedLock<Memory = Native>> Window<L> {
+    fn part(&self, at: usize) -> Part<'_, Yield, L> {
+        Part { global: &self.global, lock: &self.parts[at].0 }
+    }
+
+    fn sum(&self, at: usize) -> *mut u64 {
+        self.parts[at].1.get()
+    }
+}
+
 /// Two writers add to both parts; a reader of one part and a reader of all look on.
 fn sums_are_exact<L: RawSharedLock<Memory = Native>>() {
     let cell = || (L::default(), UnsafeCell::new(0));
     let window = Window { global: Global::default(), parts: [cell(), cell()] };
-    let part = |at: usize| Part::<Yield, L> { global: &window.global, lock: &window.parts[at].0 };
-    let sum = |at: usize| window.parts[at].1.get();
+    let (part, sum) = (|at| window.part(at), |at| window.sum(at));
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
