@@ -58,11 +58,7 @@ fn nodes(ranks: usize) -> usize {
 }
 
 /// The locks of a window, as one rank uses them.
-///
-/// # Safety
-///
-/// Callers hold what they release, and do not acquire a target that their rank holds or waits for.
-pub unsafe trait Locks: Send + Sync {
+pub trait Locks: Send + Sync {
     /// Waits for a rank's part, and takes or shares it. Has Acquire ordering.
     ///
     /// # Safety
@@ -80,7 +76,8 @@ pub unsafe trait Locks: Send + Sync {
     /// Waits until nobody holds a part alone, and shares all. Has Acquire ordering.
     fn acquire_all(&self);
 
-    /// Gives up the share of all parts, which is held. Has Release ordering.
+    /// Gives up the share of all parts. Has Release ordering. If it is not held, the locks keep
+    /// nobody apart any more.
     fn release_all(&self);
 }
 
@@ -127,8 +124,7 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
     }
 }
 
-// SAFETY: it only passes on to locks, which other processes use through the same text.
-unsafe impl<L: RawSharedLock<Memory = Segment>> Locks for Table<L> {
+impl<L: RawSharedLock<Memory = Segment>> Locks for Table<L> {
     unsafe fn acquire(&self, target: usize, exclusive: bool) {
         let part = self.part(target);
         // SAFETY: the rank has no other use for its node of this target, so it may be written; it
