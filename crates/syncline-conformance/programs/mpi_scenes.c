@@ -4,6 +4,7 @@
  *     mpi_scenes SCENE [ROUNDS]
  */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -361,7 +362,7 @@ static void key(void)
 /* Windows of several communicators, many of them alive at once, some under another scheme. */
 static void many(void)
 {
-    enum { MANY = 48 };
+    enum { MANY = 12 };
     MPI_Win wins[MANY];
     long *base[MANY];
     MPI_Comm half;
@@ -395,14 +396,44 @@ static void many(void)
     MPI_Comm_free(&half);
 }
 
+/* Two threads of each rank hold locks of one window at once, of different targets. */
+static MPI_Win of_threads;
+
+static void *adding(void *part)
+{
+    for (int i = 0; i < rounds; i++) add(of_threads, (rank + (int)(long)part) % ranks, 0);
+    return NULL;
+}
+
+static void threads(void)
+{
+    int level;
+    long *base;
+    MPI_Query_thread(&level);
+    if (level < MPI_THREAD_MULTIPLE) {
+        if (!rank) printf("no threads\n");
+        return;
+    }
+    of_threads = allocated(MPI_INFO_NULL, 1, &base);
+    pthread_t thread;
+    pthread_create(&thread, NULL, adding, (void *)1);
+    adding(NULL);
+    pthread_join(thread, NULL);
+    rounds *= 2;
+    print_sum("threads", of_threads, base);
+    MPI_Win_free(&of_threads);
+}
+
 int main(int count, char **words)
 {
     static const struct { const char *name; void (*play)(void); } scenes[] = {
         {"sum", sum}, {"kinds", kinds}, {"together", together}, {"apart", apart},
         {"apart_all", apart_all}, {"progress", progress}, {"others", others},
         {"errors", errors}, {"key", key}, {"many", many},
+        {"threads", threads},
     };
-    MPI_Init(&count, &words);
+    int level = count > 1 && !strcmp(words[1], "threads") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    MPI_Init_thread(&count, &words, level, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (count > 2) rounds = atoi(words[2]);

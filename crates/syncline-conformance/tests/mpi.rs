@@ -158,6 +158,21 @@ fn windows_of_several_communicators_live_side_by_side() {
 }
 
 #[test]
+fn threads_of_a_rank_hold_locks_of_several_targets() {
+    let (all, _turn) = all();
+    for mpi in all {
+        if mpi.flags.contains(&"pt2pt") {
+            eprintln!("skipped: Open MPI's windows over messages refuse MPI_THREAD_MULTIPLE");
+            continue;
+        }
+        for scheme in SCHEMES {
+            let printed = mpi.scene(scheme, 3, &["threads", "15"]);
+            assert_eq!(printed, "threads: 0 too few\n", "under {scheme} on {}", mpi.name);
+        }
+    }
+}
+
+#[test]
 fn an_unmodified_program_prints_the_same() {
     let (all, _turn) = all();
     for mpi in all {
