@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 
 const LISTS: &str = "broken";
 /// Each folder of lists, and what is written from it.
-const FOLDERS: [(&str, &str); 5] = [
+const FOLDERS: [(&str, &str); 6] = [
     (LISTS, "mutants.rs"),
     ("broken/channel", "channel_mutants.rs"),
     ("broken/delegation", "delegation_mutants.rs"),
     ("broken/stm", "stm_mutants.rs"),
     ("broken/table", "table_mutants.rs"),
+    ("broken/window", "window_mutants.rs"),
 ];
 const LIBRARY: &str = "../syncline/src";
 

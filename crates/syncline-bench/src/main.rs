@@ -25,6 +25,7 @@ mod stm;
 mod table;
 mod tables;
 mod tuning;
+mod windows;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -116,6 +117,12 @@ const BENCHMARKS: &[Benchmark] = &[
         about: "the hash tables, beside other libraries' tables",
         fields: tables::FIELDS,
         run: tables::run,
+    },
+    Benchmark {
+        name: "windows",
+        about: "locks of MPI windows, beside the MPI libraries' own",
+        fields: windows::FIELDS,
+        run: windows::run,
     },
 ];
 

@@ -38,6 +38,10 @@ const BENCHMARKS: &[(&str, &[&str])] = &[
     ("channels", &["one_way_transfers", "throughput_ratio"]),
     ("simulator", &["accesses_per_second"]),
     ("table", &["paper_mix_ratio", "standard_worst_ratio"]),
+    (
+        "windows",
+        &["empty_worst_ratio", "allocated_worst_ratio", "created_worst_ratio", "sm_worst_ratio"],
+    ),
 ];
 
 #[test]

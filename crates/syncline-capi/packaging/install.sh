@@ -27,7 +27,7 @@ copy() { install -D -m "$1" "$2" "$prefix/$3"; }
 
 copy 755 "$built/syncline" bin/syncline
 for name in libsyncline_preload.so libsyncline_replace.so libsyncline_inspect.so \
-    libsyncline_delay.so; do
+    libsyncline_delay.so libsyncline_mpi.so; do
     copy 644 "$built/$name" "lib/syncline/$name"
 done
 "$built/syncline" man | to share/man/man1/syncline.1

@@ -27,6 +27,7 @@ pub struct Args {
 pub enum Command {
     Record(Record),
     Exec(Exec),
+    Mpi(Mpi),
     Try(crate::attempt::args::Try),
     Tune(crate::tune::args::Tune),
     Whatif(crate::whatif::args::WhatIf),
@@ -142,6 +143,26 @@ pub struct Exec {
     /// Say on standard error at the end what was replaced and what was not
     #[arg(long)]
     pub report: bool,
+
+    #[command(flatten)]
+    pub program: Program,
+}
+
+/// Run an MPI program with other locks for its windows
+///
+/// The program needs no change and no recompiling; PROGRAM is what starts it, such as `mpirun -n 4
+/// ./app`. A window's lock scheme is the value of its Info key `passive_sync_mode`, or else that of
+/// --scheme. Windows without either keep the MPI library's own, and so do those whose ranks share no
+/// memory. docs/mpi.md says which scheme when.
+#[derive(clap::Args)]
+#[command(
+    override_usage = "syncline mpi [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
+    after_long_help = EXIT_STATUS
+)]
+pub struct Mpi {
+    /// The scheme of windows without the Info key
+    #[arg(short, long, value_name = "SCHEME", value_parser = crate::mpi::schemes())]
+    pub scheme: Option<String>,
 
     #[command(flatten)]
     pub program: Program,
@@ -328,7 +349,7 @@ pub struct Completions {
 pub const DEFAULT_RECORDING: &str = "syncline-recording";
 
 pub const EXIT_STATUS: &str = "\
-Exit status of `record`, `inspect` and `exec`:
+Exit status of `record`, `inspect`, `exec` and `mpi`:
   that of the program, or 128 + N if signal N ended it; and where it was not run, or not all of it
   was recorded:
   125  Syncline failed, or the disk was full

@@ -11,6 +11,7 @@ mod inspect;
 mod locks;
 mod machine;
 mod mends;
+mod mpi;
 mod record;
 mod report;
 mod shell;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Record(args) => record::run(&args),
         Command::Exec(args) => exec::run(&args),
+        Command::Mpi(args) => mpi::run(&args),
         Command::Try(args) => attempt::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Whatif(args) => whatif::run(&args),

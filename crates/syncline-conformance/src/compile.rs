@@ -45,6 +45,21 @@ impl Program {
         Program { path }
     }
 
+    /// As [`Program::compile`], by another compiler, such as an MPI library's `mpicc`.
+    ///
+    /// # Panics
+    /// If it does not compile.
+    pub fn compile_by(compiler: &str, name: &str) -> Program {
+        let source = source_folder().join("programs").join(name);
+        let mut command = Command::new(compiler);
+        command.args(FOR_C).arg(&source).current_dir(source_folder());
+        let path = tmp_folder().join(format!("{}-{:016x}", name.replace('.', "-"), key(&command)));
+        if !path.exists() {
+            build(command, &path);
+        }
+        Program { path }
+    }
+
     /// A program of a source that is also a library, with `-DLIBRARY`, which calls the program.
     ///
     /// # Panics
@@ -79,10 +94,12 @@ impl Program {
     }
 }
 
+const FOR_C: [&str; 6] = ["-std=gnu17", "-O2", "-g", "-Wall", "-Werror", "-pthread"];
+
 fn compiler(source: &Path) -> Command {
     let ending = source.extension().and_then(|e| e.to_str());
     let (name, flags): (_, &[&str]) = match ending {
-        Some("c") => ("cc", &["-std=gnu17", "-O2", "-g", "-Wall", "-Werror", "-pthread"]),
+        Some("c") => ("cc", &FOR_C),
         Some("cpp") => ("c++", &["-std=c++20", "-O2", "-g", "-Wall", "-Werror", "-pthread"]),
         Some("rs") => ("rustc", &["--edition=2024", "-O", "-g", "-Dwarnings"]),
         _ => panic!("no compiler for {}", source.display()),

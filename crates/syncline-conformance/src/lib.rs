@@ -25,8 +25,8 @@ pub use compile::Program;
 pub use functions::Functions;
 pub use limits::{is_root, run_limited};
 pub use paths::{
-    beside_tests, delay_library, inspect_library, preload_library, replace_library, scratch,
-    syncline,
+    beside_tests, delay_library, inspect_library, mpi_library, preload_library, replace_library,
+    scratch, syncline,
 };
 pub use recording::Recording;
 pub use truth::{Counter, Fact, Truth};

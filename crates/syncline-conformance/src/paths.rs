@@ -49,6 +49,14 @@ pub fn delay_library() -> PathBuf {
     built("libsyncline_delay.so")
 }
 
+/// The library that `syncline mpi` preloads.
+///
+/// # Panics
+/// If it was not built, or its sources have changed since.
+pub fn mpi_library() -> PathBuf {
+    built("libsyncline_mpi.so")
+}
+
 /// A new empty folder that everybody may read, removed when the value is dropped. Its path
 /// is short enough for a socket.
 ///

@@ -32,6 +32,7 @@ mod rwlock;
 pub mod stm;
 pub mod table;
 pub mod wait;
+pub mod window;
 
 pub use condvar::{Condvar, TimedOut};
 pub use mutex::{Guard, Mutex};

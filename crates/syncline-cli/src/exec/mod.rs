@@ -40,15 +40,24 @@ pub fn run(args: &args::Exec) -> Result<ExitCode, Failure> {
     if let Some(place) = args.place {
         variables.push(place.variable()?);
     }
-    let inherited = Signals::note().map_err(|e| Failure::new(RECORD_FAILED, e))?;
-    let mut start = Command::new(&program);
-    start.arg0(&args.program.command[0]).args(&args.program.command[1..]).envs(variables);
     if args.report {
-        start.env("SYNCLINE_REPLACED", "1");
+        variables.push(("SYNCLINE_REPLACED", "1".into()));
     }
+    become_program(&program, &args.program.command, variables)
+}
+
+/// Runs a program in place of Syncline, with these variables; returns only if that fails.
+pub fn become_program(
+    program: &Path,
+    command: &[OsString],
+    variables: Variables,
+) -> Result<ExitCode, Failure> {
+    let inherited = Signals::note().map_err(|e| Failure::new(RECORD_FAILED, e))?;
+    let mut start = Command::new(program);
+    start.arg0(&command[0]).args(&command[1..]).envs(variables);
     // SAFETY: it calls sigaction and pthread_sigmask, and allocates nothing.
     let error = unsafe { start.pre_exec(move || inherited.restore()) }.exec();
-    Err(not_started(&program, error))
+    Err(not_started(program, error))
 }
 
 /// What the library is told, and how it gets into the program.
@@ -81,8 +90,18 @@ pub fn placed(placement: Placement) -> Result<Variables, Failure> {
 /// Variables of the environment.
 pub type Variables = Vec<(&'static str, OsString)>;
 
-fn preloaded(mut variables: Variables) -> Result<Variables, Failure> {
-    let library = find_library(LIBRARY, OVERRIDE)?;
+fn preloaded(variables: Variables) -> Result<Variables, Failure> {
+    preloading(LIBRARY, OVERRIDE, variables)
+}
+
+/// Variables, and with them the one that gets a library of ours into the program; `named` is the
+/// variable by which another file can take its place.
+pub fn preloading(
+    library: &str,
+    named: &str,
+    mut variables: Variables,
+) -> Result<Variables, Failure> {
+    let library = find_library(library, named)?;
     let preload = preload(&library, env::var_os("LD_PRELOAD").as_deref());
     variables.push(("LD_PRELOAD", preload));
     Ok(variables)

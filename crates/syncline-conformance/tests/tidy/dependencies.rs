@@ -10,19 +10,20 @@ use toml::{Table, Value};
 use crate::crates;
 
 /// Nothing depends on these.
-const LAST: [&str; 8] = [
+const LAST: [&str; 9] = [
     "syncline-cli",
     "syncline-capi",
     "syncline-preload",
     "syncline-replace",
     "syncline-inspect",
     "syncline-delay",
+    "syncline-mpi",
     "syncline-checkers",
     "syncline-conformance",
 ];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 17] = [
+const LIMITED: [(&str, &[&str]); 18] = [
     ("syncline", &[]),
     ("syncline-interpose", &[]),
     ("syncline-recording", &[]),
@@ -32,6 +33,7 @@ const LIMITED: [(&str, &[&str]); 17] = [
     ("syncline-capi", &["syncline"]),
     ("syncline-replace", &["syncline-interpose", "syncline"]),
     ("syncline-delay", &["syncline-interpose"]),
+    ("syncline-mpi", &["syncline-interpose", "syncline"]),
     ("syncline-policy", &["syncline-analysis"]),
     ("syncline-inspect", &["syncline-interpose", "syncline-recording", "syncline-trace"]),
     ("syncline-trace", &["syncline-interpose", "syncline-recording"]),

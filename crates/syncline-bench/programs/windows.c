@@ -1,0 +1,64 @@
+/* Locks a random rank's part of a window, does nothing or gets and puts a word there if the lock is
+ * exclusive, and unlocks. Prints the medians over all ranks in nanoseconds, for shared locks, for
+ * both kinds in turn at random, and for exclusive ones.
+ *
+ *     windows allocate|create TRANSFERS PAIRS
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS = 512 };
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int main(int count, char **words)
+{
+    int rank, ranks;
+    long *base;
+    MPI_Win win;
+    MPI_Init(&count, &words);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    int transfers = atoi(words[2]), pairs = atoi(words[3]);
+    const MPI_Aint size = WORDS * sizeof *base;
+    if (!strcmp(words[1], "allocate")) {
+        MPI_Win_allocate(size, sizeof *base, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    } else {
+        MPI_Alloc_mem(size, MPI_INFO_NULL, &base);
+        MPI_Win_create(base, size, sizeof *base, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    }
+    memset(base, 0, size);
+    double *own = malloc(pairs * sizeof *own), *all = malloc(ranks * pairs * sizeof *all);
+    for (int mix = 0; mix < 3; mix++) {
+        unsigned seed = rank * 7919 + mix + 1;
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < pairs; i++) {
+            int target = rand_r(&seed) % ranks;
+            int exclusive = mix == 2 || (mix == 1 && rand_r(&seed) & 64);
+            long word = 0;
+            double start = MPI_Wtime();
+            MPI_Win_lock(exclusive ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, target, 0, win);
+            if (exclusive && transfers) {
+                MPI_Get(&word, 1, MPI_LONG, target, 0, 1, MPI_LONG, win);
+                MPI_Win_flush(target, win);
+                word++;
+                MPI_Put(&word, 1, MPI_LONG, target, 0, 1, MPI_LONG, win);
+            }
+            MPI_Win_unlock(target, win);
+            own[i] = MPI_Wtime() - start;
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Gather(own, pairs, MPI_DOUBLE, all, pairs, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        if (rank) continue;
+        qsort(all, ranks * pairs, sizeof *all, by_size);
+        printf("%.0f%c", all[ranks * pairs / 2] * 1e9, mix < 2 ? ' ' : '\n');
+    }
+    MPI_Win_free(&win);
+    MPI_Finalize();
+}

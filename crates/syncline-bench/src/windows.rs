@@ -1,0 +1,163 @@
+//! Locks of MPI windows: a program under `syncline mpi`, beside the same program with the MPI
+//! library's own locks.
+//!
+//! It is the paper's microbenchmark: each rank locks and unlocks a random rank's part, with shared
+//! locks, exclusive ones, and both. What counts is the median of a pair, with nothing in between, and
+//! with a get and a put under each exclusive lock. 4 ranks, so that ranks outnumber the processors of
+//! small machines; then figures hang on the scheduler as well, for both sides.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+use serde::Serialize;
+
+use crate::Size;
+use crate::compare::{self, Case, Change, Measure, Row, Side};
+use crate::lab::{Lab, built};
+use crate::process;
+use crate::record_overhead::figures;
+use crate::table;
+
+const SCHEME: &str = "full-support";
+const RANKS: &str = "4";
+
+const EMPTY: &str = "Nothing in between";
+const ALLOCATED: &str = "Get and put in windows of MPI_Win_allocate";
+const CREATED: &str = "Get and put in windows of MPI_Win_create";
+const IN_SHARED_MEMORY: &str = "Open MPI's windows in shared memory";
+
+/// The last line of output.
+#[derive(Serialize)]
+struct Summary {
+    empty_worst_ratio: f64,
+    allocated_worst_ratio: f64,
+    created_worst_ratio: f64,
+    sm_worst_ratio: f64,
+}
+
+/// The same for `--help`.
+pub const FIELDS: &str = "
+  empty_worst_ratio      median of lock + unlock under `full-support` over that of the MPI
+                         library's own lock; the worst of three mixes and of all libraries
+  allocated_worst_ratio  the same with a get and a put in windows of MPI_Win_allocate, Open MPI
+  created_worst_ratio    the same in windows of MPI_Win_create
+  sm_worst_ratio         the same as all of these, beside Open MPI's windows in shared memory
+";
+
+/// An MPI library, how its starter is told of more ranks than processors, and how many of the pairs it
+/// can do in the time.
+struct Library {
+    name: &'static str,
+    commands: &'static str,
+    flags: &'static [&'static str],
+    slower: u32,
+}
+
+const CROWDED: [&str; 5] = ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle"];
+
+const LIBRARIES: [Library; 4] = [
+    Library { name: "Open MPI", commands: "openmpi", flags: &["1"], slower: 1 },
+    Library {
+        name: "Open MPI, pt2pt",
+        commands: "openmpi",
+        flags: &["1", "--mca", "osc", "pt2pt"],
+        slower: 1,
+    },
+    Library {
+        name: "Open MPI, sm",
+        commands: "openmpi",
+        flags: &["1", "--mca", "osc", "sm"],
+        slower: 1,
+    },
+    Library { name: "MPICH", commands: "mpich", flags: &[], slower: 40 },
+];
+
+pub fn run(size: Size) -> anyhow::Result<String> {
+    let lab = Lab::new(size)?;
+    let files = ["syncline", "libsyncline_mpi.so"];
+    let folder = built(&files, "-p syncline-cli -p syncline-mpi")?;
+    let (open_mpi, mpich) = (compile(&lab, "openmpi")?, compile(&lab, "mpich")?);
+    let mut cases = Vec::new();
+    for library in &LIBRARIES {
+        let program = if library.commands == "mpich" { &mpich } else { &open_mpi };
+        let is_shared = library.flags.contains(&"sm");
+        for (section, kind, transfers) in
+            [(EMPTY, "allocate", "0"), (ALLOCATED, "allocate", "1"), (CREATED, "create", "1")]
+        {
+            // Shared memory has to be allocated by the library; of the others, only Open MPI's
+            // default can be held against memory that is shared.
+            let section = match (is_shared, section) {
+                (true, CREATED) => continue,
+                (true, _) => IN_SHARED_MEMORY,
+                (false, ALLOCATED) if library.flags.len() != 1 => continue,
+                (false, section) => section,
+            };
+            let words = [kind.to_owned(), transfers.to_owned()];
+            cases.push(case(&lab, &folder, library, program, (section, words)));
+        }
+    }
+    let rows = compare::run(cases)?;
+    println!("Window locks: an MPI library's own, and `{SCHEME}`, {RANKS} ranks");
+    table::print("its own", "ours", &rows);
+    println!();
+    let worst = |section: &str| {
+        let of = rows.iter().filter(|row: &&Row| row.section == section);
+        let worst = of.map(|row| row.change().median).fold(0.0, f64::max);
+        (worst * 1e4).round() / 1e4
+    };
+    Ok(serde_json::to_string(&Summary {
+        empty_worst_ratio: worst(EMPTY),
+        allocated_worst_ratio: worst(ALLOCATED),
+        created_worst_ratio: worst(CREATED),
+        sm_worst_ratio: worst(IN_SHARED_MEMORY),
+    })?)
+}
+
+fn compile(lab: &Lab, commands: &str) -> anyhow::Result<PathBuf> {
+    let (text, result) = (lab.path("windows.c"), lab.path(&format!("windows_{commands}")));
+    std::fs::write(&text, include_str!("../programs/windows.c"))?;
+    let mut compiler = Command::new(format!("mpicc.{commands}"));
+    compiler.args(["-std=gnu11", "-O2", "-o"]).arg(&result).arg(&text);
+    process::run(compiler, lab.folder(), "mpicc")
+        .with_context(|| format!("compiling for {commands}; `./x setup` installs what it takes"))?;
+    Ok(result)
+}
+
+fn case<'a>(
+    lab: &'a Lab,
+    folder: &'a Path,
+    library: &'static Library,
+    program: &'a Path,
+    (section, words): (&'static str, [String; 2]),
+) -> Case<'a> {
+    let pairs: u32 = (lab.size.pick(50, 1000, 1000) / library.slower).max(5);
+    let measure = |label| Measure { label, change: Change::Ratio, aim: None };
+    Case {
+        section,
+        name: format!("{}, {}{}", library.name, words[0], if words[1] == "0" { "" } else { " +" }),
+        pairs: lab.size.pick(1, 3, 15),
+        measures: ["shared ns", "mixed ns", "exclusive ns"].map(measure).into(),
+        once: Box::new(move |side| {
+            let starter = format!("mpirun.{}", library.commands);
+            let mut command = match side {
+                Side::Baseline => Command::new(starter),
+                Side::Subject => {
+                    let mut command = Command::new(folder.join("syncline"));
+                    command.args(["mpi", "--scheme", SCHEME, "--", &starter]);
+                    command
+                }
+            };
+            if library.commands == "openmpi" {
+                command.args(CROWDED);
+            }
+            command.args(library.flags).args(["-n", RANKS]).arg(program).args(&words);
+            command.arg(pairs.to_string());
+            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+            let finished = process::run(command, lab.folder(), "windows")?;
+            let medians = figures(&finished.stdout)?;
+            anyhow::ensure!(medians.len() == 3, "three medians were expected: {medians:?}");
+            Ok(medians)
+        }),
+    }
+}

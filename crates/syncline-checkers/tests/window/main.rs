@@ -1,0 +1,64 @@
+//! The locks of windows under checkers; and mutants of them. The queue locks that parts may have are
+//! the catalogue's, which the tests in `locks` check by themselves; here it is what stands in front.
+
+mod broken;
+mod cases;
+mod mutants;
+
+use syncline::lock::{FairRw, ReadersFirst, WritersFirst};
+use syncline::wait::Spin;
+use syncline::window::{BestEffort, Global};
+use syncline_checkers::cases::{returning, sharing, together};
+use syncline_checkers::{Executions, Loom, Shuttle, randomly};
+
+use cases::{parts, whole};
+
+const UP_TO: Executions = Executions(6_000);
+/// Executions of each of shuttle's schedulers.
+const RANDOM: usize = 600;
+
+/// Both forms of the lock without a queue, in a memory.
+type BackOff<M> = BestEffort<true, Spin, M>;
+type NoBackOff<M> = BestEffort<false, Spin, M>;
+
+#[test]
+fn best_effort_under_loom() {
+    UP_TO.explore(3, || sharing::<BackOff<Loom>>(1, 1, 2));
+    UP_TO.explore(3, || sharing::<BackOff<Loom>>(1, 2, 1));
+    UP_TO.explore(3, || sharing::<NoBackOff<Loom>>(2, 1, 1));
+    UP_TO.explore(2, || returning::<NoBackOff<Loom>>(3));
+    UP_TO.explore(2, together::<BackOff<Loom>>);
+}
+
+#[test]
+fn best_effort_under_shuttle() {
+    randomly(RANDOM, || sharing::<BackOff<Shuttle>>(2, 3, 3));
+    randomly(RANDOM, || sharing::<NoBackOff<Shuttle>>(3, 2, 3));
+}
+
+#[test]
+fn the_word_in_front_under_loom() {
+    UP_TO.explore(3, || whole::<Global<Spin, Loom>>(1, 1, 2));
+    UP_TO.explore(3, || whole::<Global<Spin, Loom>>(1, 2, 1));
+}
+
+#[test]
+fn the_word_in_front_under_shuttle() {
+    randomly(RANDOM, || whole::<Global<Spin, Shuttle>>(1, 4, 3));
+}
+
+#[test]
+fn windows_under_loom() {
+    UP_TO.explore(2, || parts::<BackOff<Loom>>(2, 1, 1));
+    UP_TO.explore(2, || parts::<WritersFirst<Spin, Loom>>(2, 1, 1));
+    UP_TO.explore(2, || parts::<ReadersFirst<Spin, Loom>>(2, 1, 1));
+    UP_TO.explore(2, || parts::<FairRw<Spin, Loom>>(2, 1, 1));
+}
+
+#[test]
+fn windows_under_shuttle() {
+    randomly(RANDOM, || parts::<NoBackOff<Shuttle>>(3, 2, 3));
+    randomly(RANDOM, || parts::<WritersFirst<Spin, Shuttle>>(3, 2, 3));
+    randomly(RANDOM, || parts::<ReadersFirst<Spin, Shuttle>>(3, 2, 3));
+    randomly(RANDOM, || parts::<FairRw<Spin, Shuttle>>(3, 2, 3));
+}

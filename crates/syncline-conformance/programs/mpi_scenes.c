@@ -1,0 +1,443 @@
+/* What programs do with the locks of MPI windows, one scene by its name: each prints what came out,
+ * which is the same under every scheme. Nothing of Syncline is named here but the Info key.
+ *
+ *     mpi_scenes SCENE [ROUNDS]
+ */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank, ranks, rounds = 20;
+
+/* Room for a window: in one of 8 bytes, MPICH 4.0.2 writes to rank 0 what is put to rank 1. */
+enum { CELLS = 64 };
+
+static void require(int good, const char *what)
+{
+    if (good) return;
+    printf("rank %d: %s\n", rank, what);
+    fflush(stdout);
+    MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+static MPI_Win allocated(MPI_Info info, int cells, long **base)
+{
+    MPI_Win win;
+    if (cells < CELLS) cells = CELLS;
+    MPI_Win_allocate(cells * sizeof(long), sizeof(long), info, MPI_COMM_WORLD, base, &win);
+    memset(*base, 0, cells * sizeof(long));
+    MPI_Barrier(MPI_COMM_WORLD);
+    return win;
+}
+
+/* Adds one to a rank's cell, under the exclusive lock. */
+static void add(MPI_Win win, int target, MPI_Aint at)
+{
+    long value = -1;
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+    MPI_Get(&value, 1, MPI_LONG, target, at, 1, MPI_LONG, win);
+    MPI_Win_flush(target, win);
+    value++;
+    MPI_Put(&value, 1, MPI_LONG, target, at, 1, MPI_LONG, win);
+    MPI_Win_unlock(target, win);
+}
+
+static long own_cell(MPI_Win win, const long *cell)
+{
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+    long value = *cell;
+    MPI_Win_unlock(rank, win);
+    return value;
+}
+
+/* The sum over all ranks' cells, each of which has been added to in turn. */
+static void print_sum(const char *name, MPI_Win win, const long *cell)
+{
+    long sum = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    long mine = own_cell(win, cell);
+    MPI_Reduce(&mine, &sum, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (!rank) printf("%s: %ld too few\n", name, (long)rounds * ranks - sum);
+}
+
+static void sum(void)
+{
+    long *base;
+    MPI_Win win = allocated(MPI_INFO_NULL, 1, &base);
+    for (int i = 0; i < rounds; i++) add(win, i % 3 ? 0 : i % ranks, 0);
+    print_sum("allocate", win, base);
+    MPI_Win_free(&win);
+}
+
+/* The other ways to make a window. */
+static void kinds(void)
+{
+    MPI_Win win;
+    long cells[CELLS] = {0}, *base = cells;
+    MPI_Win_create(base, sizeof cells, sizeof *cells, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    for (int i = 0; i < rounds; i++) add(win, i % ranks, 0);
+    print_sum("create", win, base);
+    MPI_Win_free(&win);
+
+    MPI_Win_allocate_shared(sizeof cells, sizeof *cells, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    *base = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < rounds; i++) add(win, i % ranks, 0);
+    print_sum("allocate_shared", win, base);
+    MPI_Win_free(&win);
+
+    MPI_Aint at, first;
+    *cells = 0;
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_attach(win, cells, sizeof cells);
+    MPI_Get_address(cells, &at);
+    first = at;
+    MPI_Bcast(&first, 1, MPI_AINT, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < rounds; i++) add(win, 0, first);
+    print_sum("create_dynamic", win, cells);
+    MPI_Win_detach(win, cells);
+    MPI_Win_free(&win);
+}
+
+/* Readers are inside together: each waits there for the others. */
+static void together(void)
+{
+    long *base;
+    MPI_Win win = allocated(MPI_INFO_NULL, 1, &base);
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_unlock(0, win);
+    MPI_Win_lock_all(0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_unlock_all(win);
+    /* One rank holds all parts, the others a part each. */
+    if (rank) MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+    else MPI_Win_lock_all(0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank) MPI_Win_unlock(rank, win);
+    else MPI_Win_unlock_all(win);
+    /* Several targets at once. */
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_unlock(rank, win);
+    for (int i = 0; i < ranks; i++) MPI_Win_lock(MPI_LOCK_SHARED, i, 0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < ranks; i++) MPI_Win_unlock(i, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (!rank) printf("together\n");
+    MPI_Win_free(&win);
+}
+
+/* A writer makes two cells differ for a while; nobody who shares may see that. `all` says that they
+ * share all parts and not one. */
+static void apart_from(int all)
+{
+    long *base, pair[2];
+    MPI_Win win = allocated(MPI_INFO_NULL, 2, &base);
+    for (int i = 0; i < rounds; i++) {
+        if (rank == 1) {
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+            for (int cell = 0; cell < 2; cell++) {
+                long value = i + 1;
+                MPI_Put(&value, 1, MPI_LONG, 0, cell, 1, MPI_LONG, win);
+                MPI_Win_flush(0, win);
+                if (!cell) usleep(300);
+            }
+            MPI_Win_unlock(0, win);
+        } else {
+            if (all) MPI_Win_lock_all(0, win);
+            else MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+            MPI_Get(pair, 2, MPI_LONG, 0, 0, 2, MPI_LONG, win);
+            MPI_Win_flush(0, win);
+            require(pair[0] == pair[1], "a writer was inside as well");
+            if (all) MPI_Win_unlock_all(win);
+            else MPI_Win_unlock(0, win);
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (!rank) printf("apart\n");
+    MPI_Win_free(&win);
+}
+
+static void apart(void) { apart_from(0); }
+static void apart_all(void) { apart_from(1); }
+
+/* Rank 0 holds rank 1's lock and sends it something while rank 1 waits for that lock. */
+static void progress(void)
+{
+    enum { SENT = 1 << 16 };
+    long *base, *sent = calloc(SENT, sizeof *sent);
+    MPI_Win win = allocated(MPI_INFO_NULL, SENT, &base);
+    for (int i = 0; i < SENT; i++) sent[i] = i;
+    for (int i = 0; i < 3; i++) {
+        if (!rank) {
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+            MPI_Send(&i, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+            usleep(100000);
+            MPI_Put(sent, SENT, MPI_LONG, 1, 0, SENT, MPI_LONG, win);
+            MPI_Win_flush(1, win);
+            MPI_Win_unlock(1, win);
+        } else if (rank == 1) {
+            int message;
+            MPI_Recv(&message, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Win_lock(i == 1 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, 1, 0, win);
+            require(base[SENT - 1] == SENT - 1, "what the holder sent is not there");
+            base[SENT - 1] = 0;
+            MPI_Win_unlock(1, win);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    /* The same against all parts. */
+    if (!rank) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+        MPI_Send(&rank, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+        usleep(100000);
+        MPI_Put(sent, SENT, MPI_LONG, 1, 0, SENT, MPI_LONG, win);
+        MPI_Win_unlock(1, win);
+    } else if (rank == 1) {
+        int message;
+        MPI_Recv(&message, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Win_lock_all(0, win);
+        require(base[SENT - 1] == SENT - 1, "what the holder sent is not there");
+        MPI_Win_unlock_all(win);
+    }
+    MPI_Win_free(&win);
+    if (!rank) printf("progress\n");
+    free(sent);
+}
+
+/* Epochs of other kinds between locks, requests, operations of all kinds. */
+static void others(void)
+{
+    long *base, one = 1, old = -1, zero = 0;
+    int next = (rank + 1) % ranks;
+    MPI_Win win = allocated(MPI_INFO_NULL, 4, &base);
+    add(win, next, 0);
+    MPI_Win_fence(0, win);
+    MPI_Put(&one, 1, MPI_LONG, next, 1, 1, MPI_LONG, win);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    add(win, next, 0);
+
+    MPI_Group world, group;
+    int neighbours[2] = {next, (rank + ranks - 1) % ranks};
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Group_incl(world, 1, neighbours + 1, &group);
+    MPI_Win_post(group, 0, win);
+    MPI_Group_free(&group);
+    MPI_Group_incl(world, 1, neighbours, &group);
+    MPI_Win_start(group, 0, win);
+    MPI_Put(&one, 1, MPI_LONG, next, 2, 1, MPI_LONG, win);
+    MPI_Win_complete(win);
+    MPI_Win_wait(win);
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+    MPI_Barrier(MPI_COMM_WORLD);
+
+    MPI_Request request;
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, win);
+    MPI_Rput(&one, 1, MPI_LONG, next, 3, 1, MPI_LONG, win, &request);
+    MPI_Win_unlock(next, win);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
+    MPI_Accumulate(&one, 1, MPI_LONG, next, 3, 1, MPI_LONG, MPI_SUM, win);
+    MPI_Win_flush_local(next, win);
+    MPI_Fetch_and_op(&one, &old, MPI_LONG, next, 3, MPI_SUM, win);
+    MPI_Win_flush_all(win);
+    require(old == 2, "fetched what was not there");
+    MPI_Get_accumulate(&one, 1, MPI_LONG, &old, 1, MPI_LONG, next, 3, 1, MPI_LONG, MPI_SUM, win);
+    MPI_Win_unlock(next, win);
+    require(old == 3, "the unlock did not complete an operation");
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, MPI_MODE_NOCHECK, win);
+    MPI_Put(&zero, 1, MPI_LONG, MPI_PROC_NULL, 0, 1, MPI_LONG, win);
+    MPI_Rget(&old, 1, MPI_LONG, next, 3, 1, MPI_LONG, win, &request);
+    MPI_Win_flush_local_all(win);
+    MPI_Win_unlock(next, win);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    require(old == 4, "a request was not complete");
+    MPI_Barrier(MPI_COMM_WORLD);
+    long cells[4];
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+    memcpy(cells, base, sizeof cells);
+    MPI_Win_unlock(rank, win);
+    if (!rank) printf("%ld %ld %ld %ld\n", cells[0], cells[1], cells[2], cells[3]);
+    MPI_Win_free(&win);
+}
+
+static const char *class_of(int code)
+{
+    int class = MPI_SUCCESS;
+    if (code != MPI_SUCCESS) MPI_Error_class(code, &class);
+    return class == MPI_SUCCESS ? "none" : class == MPI_ERR_RMA_SYNC ? "RMA_SYNC"
+        : class == MPI_ERR_RANK ? "RANK" : class == MPI_ERR_LOCKTYPE ? "LOCKTYPE"
+        : class == MPI_ERR_INFO_VALUE ? "INFO_VALUE" : "another";
+}
+
+static int handled;
+static void handler(MPI_Win *win, int *code, ...) { handled += *win != MPI_WIN_NULL && *code != 0; }
+
+/* What misuse returns; a handler of the window counts it. */
+static void errors(void)
+{
+    long *base, cell = 0;
+    MPI_Errhandler counting;
+    MPI_Win win = allocated(MPI_INFO_NULL, 1, &base);
+    MPI_Win_create_errhandler(handler, &counting);
+    MPI_Win_set_errhandler(win, counting);
+#define SAY(what) do { int code = (what); if (!rank) printf("%s: %s\n", #what, class_of(code)); } while (0)
+    SAY(MPI_Win_unlock(0, win));
+    SAY(MPI_Win_unlock_all(win));
+    SAY(MPI_Win_flush(0, win));
+    SAY(MPI_Win_flush_all(win));
+    SAY(MPI_Win_lock(MPI_LOCK_SHARED, ranks, 0, win));
+    SAY(MPI_Win_lock(MPI_LOCK_SHARED, -77, 0, win));
+    SAY(MPI_Win_lock(4711, 0, 0, win));
+    SAY(MPI_Win_lock(MPI_LOCK_SHARED, MPI_PROC_NULL, 0, win));
+    SAY(MPI_Win_unlock(MPI_PROC_NULL, win));
+    SAY(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win));
+    SAY(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win));
+    SAY(MPI_Win_lock_all(0, win));
+    SAY(MPI_Win_fence(0, win));
+    SAY(MPI_Put(&cell, 1, MPI_LONG, (rank + 1) % ranks, 0, 1, MPI_LONG, win));
+    SAY(MPI_Win_flush((rank + 1) % ranks, win));
+    SAY(MPI_Win_unlock(rank, win));
+    SAY(MPI_Win_unlock(rank, win));
+    SAY(MPI_Win_lock_all(0, win));
+    SAY(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win));
+    SAY(MPI_Win_unlock_all(win));
+    SAY(MPI_Win_unlock_all(win));
+    if (!rank) printf("handled: %d\n", handled);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Errhandler_free(&counting);
+    MPI_Win_free(&win);
+}
+
+static const char *scheme_of(MPI_Win win)
+{
+    static char value[64];
+    MPI_Info used;
+    int found = 0;
+    MPI_Win_get_info(win, &used);
+    MPI_Info_get(used, "passive_sync_mode", 63, value, &found);
+    MPI_Info_free(&used);
+    return found ? value : "nothing";
+}
+
+/* The key at each rank, from a list in KEYS that has as many words as there are ranks. */
+static void key(void)
+{
+    char keys[256], *word;
+    long *base = NULL;
+    MPI_Win win = MPI_WIN_NULL;
+    MPI_Info info;
+    snprintf(keys, sizeof keys, "%s", getenv("KEYS"));
+    word = strtok(keys, " ");
+    for (int i = 0; i < rank; i++) word = strtok(NULL, " ");
+    MPI_Info_create(&info);
+    if (strcmp(word, "-")) MPI_Info_set(info, "passive_sync_mode", word);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    int code = MPI_Win_allocate(CELLS * 8, 8, info, MPI_COMM_WORLD, &base, &win);
+    int codes[16];
+    MPI_Gather(&code, 1, MPI_INT, codes, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    for (int i = 0; !rank && i < (code == MPI_SUCCESS ? 1 : ranks); i++)
+        printf("%d: %s\n", i, class_of(codes[i]));
+    if (code == MPI_SUCCESS) {
+        if (!rank) printf("%s\n", scheme_of(win));
+        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+        MPI_Info_set(info, "passive_sync_mode", "no-such-scheme");
+        code = MPI_Win_set_info(win, info);
+        if (!rank) printf("set_info: %s\n", class_of(code));
+        *base = 0;
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < rounds; i++) add(win, i % ranks, 0);
+        print_sum("key", win, base);
+        MPI_Win_free(&win);
+    }
+    MPI_Info_free(&info);
+}
+
+/* Windows of several communicators, many of them alive at once, some under another scheme. */
+static void many(void)
+{
+    enum { MANY = 12 };
+    MPI_Win wins[MANY];
+    long *base[MANY];
+    MPI_Comm half;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    /* The halves make different numbers of windows, and come to those of all with different pasts. */
+    for (int turn = 0; turn < 2; turn++) {
+        /* In turn: Open MPI 4.1 gives files of such windows one name. */
+        for (int i = 0; turn == rank % 2 && i < 3 + 5 * turn; i++) {
+            MPI_Win win;
+            MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, half, &win);
+            MPI_Win_free(&win);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Info info;
+    MPI_Info_create(&info);
+    for (int i = 0; i < MANY; i++) {
+        MPI_Info_set(info, "passive_sync_mode", i % 3 ? "fair" : "library");
+        MPI_Win_allocate(CELLS * 8, 8, i % 2 ? info : MPI_INFO_NULL, MPI_COMM_WORLD, base + i, wins + i);
+        *base[i] = 0;
+    }
+    MPI_Info_free(&info);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < rounds; i++) add(wins[i * 7 % MANY], i % ranks, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    long mine = 0, all;
+    for (int i = 0; i < MANY; i++) mine += own_cell(wins[i], base[i]);
+    MPI_Reduce(&mine, &all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (!rank) printf("many: %ld too few\n", (long)rounds * ranks - all);
+    for (int i = 0; i < MANY; i++) MPI_Win_free(wins + i);
+    MPI_Comm_free(&half);
+}
+
+/* Two threads of each rank hold locks of one window at once, of different targets. */
+static MPI_Win of_threads;
+
+static void *adding(void *part)
+{
+    for (int i = 0; i < rounds; i++) add(of_threads, (rank + (int)(long)part) % ranks, 0);
+    return NULL;
+}
+
+static void threads(void)
+{
+    int level;
+    long *base;
+    MPI_Query_thread(&level);
+    if (level < MPI_THREAD_MULTIPLE) {
+        if (!rank) printf("no threads\n");
+        return;
+    }
+    of_threads = allocated(MPI_INFO_NULL, 1, &base);
+    pthread_t thread;
+    pthread_create(&thread, NULL, adding, (void *)1);
+    adding(NULL);
+    pthread_join(thread, NULL);
+    rounds *= 2;
+    print_sum("threads", of_threads, base);
+    MPI_Win_free(&of_threads);
+}
+
+int main(int count, char **words)
+{
+    static const struct { const char *name; void (*play)(void); } scenes[] = {
+        {"sum", sum}, {"kinds", kinds}, {"together", together}, {"apart", apart},
+        {"apart_all", apart_all}, {"progress", progress}, {"others", others},
+        {"errors", errors}, {"key", key}, {"many", many},
+        {"threads", threads},
+    };
+    int level = count > 1 && !strcmp(words[1], "threads") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    MPI_Init_thread(&count, &words, level, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (count > 2) rounds = atoi(words[2]);
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
+        if (count > 1 && !strcmp(words[1], scenes[i].name)) scenes[i].play();
+    MPI_Finalize();
+}

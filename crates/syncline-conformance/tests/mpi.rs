@@ -1,0 +1,331 @@
+//! `syncline mpi` on real MPI libraries: what programs do with window locks comes out the same under
+//! every scheme, and what they may not do is an error.
+//!
+//! The scenes are in `programs/mpi_scenes.c`. Ranks outnumber processors here, as on any machine
+//! that tests run on. Debian's Open MPI and MPICH stand side by side; one that is not installed is
+//! skipped, and said to be.
+
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use syncline_conformance::{Outcome, Program, is_root, mpi_library, run_limited, syncline};
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// The schemes, and what leaves a window to the MPI library.
+const SCHEMES: [&str; 6] =
+    ["full-support", "best-effort", "writer-precedence", "reader-precedence", "fair", "library"];
+
+/// An MPI library: what its commands' names end in, and what they are told.
+struct Mpi {
+    name: &'static str,
+    flags: &'static [&'static str],
+}
+
+/// Open MPI counts processors, and polls without a pause unless told not to.
+const OPEN_MPI: Mpi = Mpi {
+    name: "openmpi",
+    flags: &["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"],
+};
+/// Its windows over messages, whose targets have to take part.
+const BY_MESSAGES: Mpi = Mpi {
+    name: "openmpi",
+    flags: &[
+        "--oversubscribe",
+        "--bind-to",
+        "none",
+        "--mca",
+        "mpi_yield_when_idle",
+        "1",
+        "--mca",
+        "osc",
+        "pt2pt",
+    ],
+};
+const MPICH: Mpi = Mpi { name: "mpich", flags: &[] };
+
+/// Those that are installed. The guard lets one test at a time have the processors.
+fn all() -> (Vec<Mpi>, impl Drop) {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = [OPEN_MPI, BY_MESSAGES, MPICH].into_iter().filter(Mpi::is_installed);
+    (found.collect(), turn)
+}
+
+impl Mpi {
+    fn is_installed(&self) -> bool {
+        let compiler = format!("mpicc.{}", self.name);
+        let there = Command::new(&compiler).arg("--version").output().is_ok();
+        if !there {
+            eprintln!("skipped: there is no {compiler}; `./x setup` installs it");
+        }
+        there
+    }
+
+    /// `syncline mpi` with these options, and a program on so many ranks.
+    fn command(&self, options: &[&str], program: &str, ranks: u32, words: &[&str]) -> Command {
+        // The command looks for it beside itself: it has to be of these sources as well.
+        mpi_library();
+        let mut command = Command::new(syncline());
+        command.arg("mpi").args(options).arg("--");
+        self.start(&mut command, program, ranks, words);
+        command
+    }
+
+    fn start(&self, command: &mut Command, program: &str, ranks: u32, words: &[&str]) {
+        let program = Program::compile_by(&format!("mpicc.{}", self.name), program);
+        command.arg(format!("mpirun.{}", self.name)).args(self.flags);
+        command.args(["-n", &ranks.to_string()]).arg(program.path()).args(words);
+        if is_root() {
+            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        }
+    }
+
+    /// What a scene prints under a scheme.
+    fn scene(&self, scheme: &str, ranks: u32, words: &[&str]) -> String {
+        let mut command = self.command(&["--scheme", scheme], "mpi_scenes.c", ranks, words);
+        printed(&mut command)
+    }
+}
+
+/// What a command prints that has to succeed.
+fn printed(command: &mut Command) -> String {
+    let outcome = run_limited(command, LIMIT);
+    let printed = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    assert_eq!(outcome.status, 0, "{command:?}:\n{printed}\n{}", errors(&outcome));
+    printed
+}
+
+fn errors(outcome: &Outcome) -> String {
+    String::from_utf8_lossy(&outcome.stderr).into_owned()
+}
+
+/// Runs a scene under each scheme on each library.
+fn everywhere(ranks: u32, words: &[&str], expected: &str) {
+    let (all, _turn) = all();
+    for mpi in all {
+        for scheme in SCHEMES {
+            let printed = mpi.scene(scheme, ranks, words);
+            assert_eq!(printed, expected, "{words:?} under {scheme} on {}", mpi.name);
+        }
+    }
+}
+
+#[test]
+fn sums_are_exact() {
+    everywhere(4, &["sum", "25"], "allocate: 0 too few\n");
+}
+
+#[test]
+fn windows_of_all_kinds_are_locked() {
+    let expected = "create: 0 too few\nallocate_shared: 0 too few\ncreate_dynamic: 0 too few\n";
+    let (all, _turn) = all();
+    for mpi in all {
+        // Open MPI's windows over messages can't be shared memory; its other ones take their place.
+        let mpi = if mpi.flags.contains(&"pt2pt") { OPEN_MPI } else { mpi };
+        for scheme in SCHEMES {
+            let printed = mpi.scene(scheme, 2, &["kinds", "12"]);
+            assert_eq!(printed, expected, "under {scheme} on {}", mpi.name);
+        }
+    }
+}
+
+#[test]
+fn readers_are_inside_together() {
+    everywhere(3, &["together"], "together\n");
+}
+
+#[test]
+fn readers_and_a_writer_keep_apart() {
+    everywhere(3, &["apart", "30"], "apart\n");
+    everywhere(3, &["apart_all", "30"], "apart\n");
+}
+
+#[test]
+fn a_waiter_drives_the_progress_that_the_holder_needs() {
+    everywhere(2, &["progress"], "progress\n");
+}
+
+#[test]
+fn other_epochs_and_requests_work_between_locks() {
+    everywhere(3, &["others"], "2 1 1 4\n");
+}
+
+#[test]
+fn windows_of_several_communicators_live_side_by_side() {
+    everywhere(4, &["many", "12"], "many: 0 too few\n");
+}
+
+#[test]
+fn threads_of_a_rank_hold_locks_of_several_targets() {
+    let (all, _turn) = all();
+    for mpi in all {
+        if mpi.flags.contains(&"pt2pt") {
+            eprintln!("skipped: Open MPI's windows over messages refuse MPI_THREAD_MULTIPLE");
+            continue;
+        }
+        for scheme in SCHEMES {
+            let printed = mpi.scene(scheme, 3, &["threads", "15"]);
+            assert_eq!(printed, "threads: 0 too few\n", "under {scheme} on {}", mpi.name);
+        }
+    }
+}
+
+#[test]
+fn an_unmodified_program_prints_the_same() {
+    let (all, _turn) = all();
+    for mpi in all {
+        let mut plain = Command::new("env");
+        mpi.start(&mut plain, "mpi_table.c", 3, &[]);
+        let plain = printed(&mut plain);
+        assert!(plain.starts_with("24 entries"), "{plain}");
+        for scheme in SCHEMES {
+            let mut command = mpi.command(&["--scheme", scheme], "mpi_table.c", 3, &[]);
+            assert_eq!(printed(&mut command), plain, "under {scheme} on {}", mpi.name);
+        }
+    }
+}
+
+#[test]
+fn misuse_is_an_error_of_the_window() {
+    let expected = "\
+MPI_Win_unlock(0, win): RMA_SYNC
+MPI_Win_unlock_all(win): RMA_SYNC
+MPI_Win_flush(0, win): RMA_SYNC
+MPI_Win_flush_all(win): RMA_SYNC
+MPI_Win_lock(MPI_LOCK_SHARED, ranks, 0, win): RANK
+MPI_Win_lock(MPI_LOCK_SHARED, -77, 0, win): RANK
+MPI_Win_lock(4711, 0, 0, win): LOCKTYPE
+MPI_Win_lock(MPI_LOCK_SHARED, MPI_PROC_NULL, 0, win): none
+MPI_Win_unlock(MPI_PROC_NULL, win): none
+MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win): none
+MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win): RMA_SYNC
+MPI_Win_lock_all(0, win): RMA_SYNC
+MPI_Win_fence(0, win): RMA_SYNC
+MPI_Put(&cell, 1, MPI_LONG, (rank + 1) % ranks, 0, 1, MPI_LONG, win): RMA_SYNC
+MPI_Win_flush((rank + 1) % ranks, win): RMA_SYNC
+MPI_Win_unlock(rank, win): none
+MPI_Win_unlock(rank, win): RMA_SYNC
+MPI_Win_lock_all(0, win): none
+MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win): RMA_SYNC
+MPI_Win_unlock_all(win): none
+MPI_Win_unlock_all(win): RMA_SYNC
+handled: 15
+";
+    let (all, _turn) = all();
+    for mpi in all {
+        for scheme in SCHEMES.into_iter().filter(|scheme| *scheme != "library") {
+            assert_eq!(mpi.scene(scheme, 2, &["errors"]), expected, "{scheme} on {}", mpi.name);
+        }
+    }
+}
+
+/// The scene `key` on three ranks with these keys, `-` for none, and windows without one in
+/// `default`: what it prints and what the library says.
+fn keyed(mpi: &Mpi, default: &str, keys: &str) -> (String, String) {
+    let mut command = mpi.command(&["--scheme", default], "mpi_scenes.c", 3, &["key", "6"]);
+    let outcome = run_limited(command.env("KEYS", keys), LIMIT);
+    assert_eq!(outcome.status, 0, "{}", errors(&outcome));
+    let said = errors(&outcome);
+    let ours = said.lines().filter(|line| line.starts_with("syncline: "));
+    (String::from_utf8_lossy(&outcome.stdout).into_owned(), ours.collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn the_key_chooses_for_a_window() {
+    let (all, _turn) = all();
+    for mpi in all {
+        for (default, keys, used) in [
+            ("library", "fair fair fair", "fair"),
+            ("full-support", "library library library", "library"),
+            ("writer-precedence", "- - -", "writer-precedence"),
+            ("library", "- - -", "library"),
+            // A rank that gives no key has the default.
+            ("fair", "fair - fair", "fair"),
+        ] {
+            let (printed, said) = keyed(&mpi, default, keys);
+            let expected = format!("0: none\n{used}\nset_info: INFO_VALUE\nkey: 0 too few\n");
+            assert_eq!((printed, said), (expected, String::new()), "{keys} on {}", mpi.name);
+        }
+    }
+}
+
+#[test]
+fn ranks_that_differ_are_named() {
+    let (all, _turn) = all();
+    for mpi in all {
+        for (keys, first, other, value) in [
+            ("fair fair best-effort", "fair", 2, "best-effort"),
+            ("fair - fair", "fair", 1, "library"),
+            ("quick quick quick", "quick", 2, "quick"),
+        ] {
+            let (printed, said) = keyed(&mpi, "library", keys);
+            assert_eq!(printed, "0: INFO_VALUE\n1: INFO_VALUE\n2: INFO_VALUE\n");
+            let start = format!(
+                "syncline: passive_sync_mode is `{first}` at rank 0 and `{value}` at rank {other}: "
+            );
+            assert!(said.starts_with(&start) && said.lines().count() == 1, "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_library_that_is_not_known_is_passed_through() {
+    let flags = ["-DLIBRARY", "-shared", "-fPIC"];
+    let library = Program::compile_with("mpi_unknown.c", &flags);
+    let folder = syncline_conformance::scratch();
+    let file = folder.path().join("libmpi.so.7");
+    std::fs::copy(library.path(), &file).expect("a library");
+    let place = format!("-L{}", folder.path().display());
+    let program = Program::compile_with("mpi_unknown.c", &[&place, "-l:libmpi.so.7"]);
+    mpi_library();
+    let mut command = Command::new(syncline());
+    command.args(["mpi", "--scheme", "fair", "--"]).arg(program.path());
+    command.env("LD_LIBRARY_PATH", folder.path());
+    let outcome = run_limited(&mut command, LIMIT);
+    assert_eq!(String::from_utf8_lossy(&outcome.stdout), "1008 124 5673 1\n");
+    let said = errors(&outcome);
+    assert!(
+        said.contains("libmpi.so.7 is none of the known") && said.lines().count() == 1,
+        "{said}"
+    );
+}
+
+#[test]
+fn the_command_says_what_is_wrong() {
+    let run = |words: &[&str]| {
+        let outcome = run_limited(Command::new(syncline()).arg("mpi").args(words), LIMIT);
+        (outcome.status, errors(&outcome))
+    };
+    let (status, said) = run(&["--scheme", "quick", "--", "true"]);
+    assert!(status == 2 && said.contains("writer-precedence"), "{status}: {said}");
+    let (status, said) = run(&["--", "no-such-mpirun", "-n", "4", "./app"]);
+    assert!(status == 127 && said.contains("no-such-mpirun"), "{status}: {said}");
+    assert_eq!(run(&["--scheme", "fair", "--", "sh", "-c", "exit 7"]).0, 7);
+    assert_eq!(run(&[]).0, 2);
+}
+
+/// A rank that sees other process numbers can't open what the first one has made.
+#[test]
+fn ranks_without_common_memory_keep_the_librarys_locks() {
+    let apart = ["--pid", "--fork", "--mount-proc"];
+    let (all, _turn) = all();
+    if !run_limited(Command::new("unshare").args(apart).arg("true"), LIMIT).status.eq(&0) {
+        eprintln!("skipped: this user may not make a namespace of process numbers");
+        return;
+    }
+    for mpi in all {
+        let scene = ["sum", "10"];
+        let mut command = mpi.command(&["--scheme", "fair"], "mpi_scenes.c", 1, &scene);
+        let program = Program::compile_by(&format!("mpicc.{}", mpi.name), "mpi_scenes.c");
+        command.args([":", "-n", "1", "unshare"]).args(apart).arg(program.path()).args(scene);
+        // Nor can the MPI libraries themselves use common memory then.
+        command.env("UCX_TLS", "tcp,self").env("OMPI_MCA_btl", "tcp,self");
+        let outcome = run_limited(&mut command, LIMIT);
+        let said = errors(&outcome);
+        assert_eq!(String::from_utf8_lossy(&outcome.stdout), "allocate: 0 too few\n", "{said}");
+        let ours: Vec<_> = said.lines().filter(|line| line.starts_with("syncline: ")).collect();
+        assert!(ours.len() == 1 && ours[0].contains("rank 1 can't reach"), "{said}");
+    }
+}

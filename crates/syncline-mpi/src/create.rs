@@ -1,0 +1,205 @@
+//! A window that is made: which scheme its ranks want, and whether they can have it.
+//!
+//! Making a window is collective, so the ranks can talk. Each says which scheme it was told, by the
+//! Info key or else by the environment. All see what all have said, and so come to the same
+//! conclusion, also where it is an error. Then the first rank makes a segment, the others open it,
+//! and all hear whether all could.
+
+use std::env;
+use std::ffi::{c_char, c_int};
+use std::sync::{Arc, Once};
+
+use syncline::window::Scheme;
+
+use crate::library::{Constants, SUCCESS, Word, below, constants, prepare};
+use crate::registry;
+use crate::say::say;
+use crate::scheme::{LIBRARY, MOST_RANKS, locks, size};
+use crate::segment::{Area, Ticket, make, open, position};
+use crate::window::Window;
+
+/// The Info key.
+pub const KEY: &std::ffi::CStr = c"passive_sync_mode";
+/// The variable that says the same for windows without the key.
+const VARIABLE: &str = "SYNCLINE_PASSIVE_SYNC_MODE";
+
+/// The room for a scheme's name, and what is told of a longer one.
+const NAME: usize = 56;
+
+/// Makes a window of the ranks of `comm` by `below`, which writes its handle to `window`.
+pub fn create(info: Word, comm: Word, window: Word, below: impl FnOnce() -> c_int) -> c_int {
+    let Some(mpi) = constants() else { return below() };
+    let mut ranks = Ranks { mpi, comm, rank: 0, count: 0 };
+    // SAFETY: both numbers are written to. If it is no communicator they stay, and the library below
+    // says so.
+    unsafe {
+        below::PMPI_Comm_rank(comm, &raw mut ranks.rank);
+        below::PMPI_Comm_size(comm, &raw mut ranks.count);
+    }
+    let (scheme, position) = match ranks.agree(info) {
+        Err(code) => return code,
+        Ok(None) => return below(),
+        Ok(Some(agreed)) => agreed,
+    };
+    let Some(area) = ranks.share(scheme, position) else { return below() };
+    let code = below();
+    if code == SUCCESS {
+        prepare();
+        // SAFETY: the library below has written the window's handle there.
+        let handle = unsafe { mpi.read_handle(window) };
+        let (rank, count) = (ranks.rank as usize, ranks.count as usize);
+        let locks = locks(scheme, area, rank, count);
+        let window = Window::new(handle, mpi, scheme, locks, rank, count);
+        registry::add(handle, Arc::new(window));
+    }
+    code
+}
+
+/// What a rank was told: the value of the key, or the variable, or nothing.
+pub fn told(mpi: &Constants, info: Word) -> String {
+    let by_key = value(mpi, info).filter(|value| !value.is_empty());
+    let by_variable = || env::var_os(VARIABLE).map(|value| value.to_string_lossy().into_owned());
+    by_key.or_else(by_variable).filter(|name| !name.is_empty()).unwrap_or_else(|| LIBRARY.into())
+}
+
+/// The value of the key.
+pub fn value(mpi: &Constants, info: Word) -> Option<String> {
+    if mpi.handle(info) == mpi.info_null {
+        return None;
+    }
+    let mut value = [0u8; NAME];
+    let mut found = 0;
+    // SAFETY: the key is a string, and the value has room for its length and a zero.
+    let code = unsafe {
+        let value: *mut c_char = value.as_mut_ptr().cast();
+        below::PMPI_Info_get(info, KEY.as_ptr(), NAME as c_int - 1, value, &raw mut found)
+    };
+    (code == SUCCESS && found != 0).then(|| text(&value))
+}
+
+/// The text before the first zero.
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).trim().into()
+}
+
+/// The ranks that make a window.
+struct Ranks {
+    mpi: &'static Constants,
+    comm: Word,
+    rank: c_int,
+    count: c_int,
+}
+
+/// What each rank says first: the scheme's name, and where it can map a segment.
+const OFFER: usize = NAME + 8;
+
+impl Ranks {
+    /// The scheme that all ranks want and where to map its segment; `None` for the library's own.
+    fn agree(&self, info: Word) -> Result<Option<(Scheme, usize)>, c_int> {
+        let name = told(self.mpi, info);
+        let mut offer = [0; OFFER];
+        let length = name.len().min(NAME - 1);
+        offer[..length].copy_from_slice(&name.as_bytes()[..length]);
+        offer[NAME..].copy_from_slice(&(position() as u64).to_ne_bytes());
+        let offers = self.gather(&offer)?;
+        let names: Vec<String> = offers.chunks(OFFER).map(|offer| text(&offer[..NAME])).collect();
+        let Some(first) = names.first() else { return Ok(None) };
+        let scheme = Scheme::named(first);
+        let other = names.iter().position(|name| name != first);
+        if other.is_some() || scheme.is_none() && first != LIBRARY {
+            return Err(self.refuse(&names, other.unwrap_or(names.len() - 1)));
+        }
+        let Some(scheme) = scheme else { return Ok(None) };
+        let positions = offers.chunks(OFFER).map(|offer| {
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(&offer[NAME..]);
+            u64::from_ne_bytes(bytes) as usize
+        });
+        let (lowest, highest) =
+            positions.fold((usize::MAX, 0), |(low, high), at| (at.min(low), at.max(high)));
+        if lowest == 0 {
+            self.keep("a process has no room for a terabyte of addresses");
+            return Ok(None);
+        }
+        if names.len() > MOST_RANKS {
+            self.keep(&format!("the locks are made for at most {MOST_RANKS} ranks"));
+            return Ok(None);
+        }
+        Ok(Some((scheme, highest)))
+    }
+
+    /// The segment, if all ranks could open it.
+    fn share(&self, scheme: Scheme, position: usize) -> Option<Area> {
+        let size = size(scheme, self.count as usize);
+        let first = self.rank == 0;
+        let made = if first { make(position, size) } else { None };
+        let mut bytes = made.as_ref().map(|made| made.ticket).unwrap_or_default().to_bytes();
+        // SAFETY: so many bytes at all ranks.
+        let code = unsafe {
+            let bytes_of = bytes.as_mut_ptr();
+            let count = bytes.len() as c_int;
+            below::PMPI_Bcast(bytes_of, count, self.mpi.byte, 0, self.comm)
+        };
+        let ticket = Ticket::from_bytes(bytes);
+        let opened = if first { None } else { open(ticket, position, size) };
+        let has = opened.is_some() || made.is_some();
+        let answers = self.gather(&[u8::from(has && code == SUCCESS)]).ok()?;
+        if answers.iter().all(|answer| *answer == 1) {
+            // Here the first rank's file is closed: the others have it.
+            return opened.or(made.map(|made| made.area));
+        }
+        match answers.iter().position(|answer| *answer != 1) {
+            Some(0) | None => self.keep("the first rank could not make shared memory"),
+            Some(other) => self.keep(&format!(
+                "rank {other} can't reach the memory of rank 0, as on another host or in another \
+                 container"
+            )),
+        }
+        None
+    }
+
+    /// What all ranks say, in their order.
+    fn gather(&self, own: &[u8]) -> Result<Vec<u8>, c_int> {
+        let each = own.len() as c_int;
+        let mut all = vec![0; own.len() * self.count as usize];
+        // SAFETY: each rank sends so many bytes, and there is room for those of all.
+        let code = unsafe {
+            below::PMPI_Allgather(
+                own.as_ptr(),
+                each,
+                self.mpi.byte,
+                all.as_mut_ptr(),
+                each,
+                self.mpi.byte,
+                self.comm,
+            )
+        };
+        if code == SUCCESS { Ok(all) } else { Err(code) }
+    }
+
+    /// Says what the first rank and another one were told, and that it can't be.
+    fn refuse(&self, names: &[String], other: usize) -> c_int {
+        if self.rank == 0 {
+            let known = Scheme::ALL.map(Scheme::name);
+            say(&format!(
+                "passive_sync_mode is `{}` at rank 0 and `{}` at rank {other}: all ranks of a window \
+                 must give the same, which is one of {}, {LIBRARY}",
+                names[0],
+                names[other],
+                known.join(", ")
+            ));
+        }
+        // SAFETY: a live communicator.
+        unsafe { below::PMPI_Comm_call_errhandler(self.comm, self.mpi.err_info_value) };
+        self.mpi.err_info_value
+    }
+
+    /// Says once why windows keep the library's own locks.
+    fn keep(&self, why: &str) {
+        static SAID: Once = Once::new();
+        if self.rank == 0 {
+            SAID.call_once(|| say(&format!("windows keep the MPI library's own locks: {why}")));
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Epochs: locks, flushes, and what begins an epoch of another kind.
+
+use std::ffi::c_int;
+
+use crate::library::{SUCCESS, Word, below};
+use crate::registry::with;
+
+/// An entry that does something else with windows under a scheme: `=> |window| ...`.
+macro_rules! entry {
+    ($(fn $name:ident($($arg:ident: $type:ty),*) else $below:ident => $ours:expr;)*) => {
+        $(
+            /// As the standard says.
+            #[unsafe(no_mangle)]
+            extern "C" fn $name($($arg: $type,)* win: Word) -> c_int {
+                with(win, $ours).unwrap_or_else(|| {
+                    // SAFETY: the program's own call, passed on as it is.
+                    unsafe { below::$below($($arg,)* win) }
+                })
+            }
+        )*
+    };
+}
+
+entry! {
+    fn MPI_Win_lock(kind: c_int, rank: c_int, assert: c_int) else PMPI_Win_lock
+        => |window| window.lock(kind, rank, assert);
+    fn MPI_Win_unlock(rank: c_int) else PMPI_Win_unlock => |window| window.unlock(rank);
+    fn MPI_Win_lock_all(assert: c_int) else PMPI_Win_lock_all => |window| window.lock_all(assert);
+    fn MPI_Win_unlock_all() else PMPI_Win_unlock_all => |window| window.unlock_all();
+    fn MPI_Win_flush(rank: c_int) else PMPI_Win_flush => |window| window.flush(rank, false);
+    fn MPI_Win_flush_local(rank: c_int) else PMPI_Win_flush_local
+        => |window| window.flush(rank, true);
+    fn MPI_Win_flush_all() else PMPI_Win_flush_all => |window| window.flush_all(false);
+    fn MPI_Win_flush_local_all() else PMPI_Win_flush_local_all => |window| window.flush_all(true);
+}
+
+/// An entry before which the epoch of the library below is closed.
+macro_rules! closing {
+    ($(fn $name:ident($($arg:ident: $type:ty),*) else $below:ident;)*) => {
+        $(
+            /// As the standard says.
+            #[unsafe(no_mangle)]
+            extern "C" fn $name($($arg: $type,)* win: Word) -> c_int {
+                match with(win, |window| window.close()) {
+                    // SAFETY: the program's own call, passed on as it is.
+                    None | Some(SUCCESS) => unsafe { below::$below($($arg,)* win) },
+                    Some(code) => code,
+                }
+            }
+        )*
+    };
+}
+
+closing! {
+    fn MPI_Win_fence(assert: c_int) else PMPI_Win_fence;
+    fn MPI_Win_post(group: Word, assert: c_int) else PMPI_Win_post;
+    fn MPI_Win_start(group: Word, assert: c_int) else PMPI_Win_start;
+}

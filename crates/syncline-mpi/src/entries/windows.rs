@@ -1,0 +1,98 @@
+//! Windows: how they are made and freed, and what their Info says.
+
+use std::ffi::{CString, c_int};
+
+use syncline::window::Scheme;
+
+use crate::create::{KEY, create, value};
+use crate::library::{SUCCESS, Word, below, constants};
+use crate::registry::{add, remove, with};
+use crate::scheme::LIBRARY;
+
+/// `fn NAME(before; between the communicator and the window)`: the info stands between.
+macro_rules! making {
+    ($(fn $name:ident = $below:ident($($before:ident),*; $($base:ident)?);)*) => {
+        syncline_interpose::real! {
+            $(
+                fn $below($($before: Word,)* info: Word, comm: Word $(, $base: Word)?, win: Word)
+                    -> c_int;
+            )*
+        }
+        $(
+            /// As the standard says; the window may be under a scheme.
+            #[unsafe(no_mangle)]
+            extern "C" fn $name($($before: Word,)* info: Word, comm: Word $(, $base: Word)?,
+                win: Word) -> c_int
+            {
+                create(info, comm, win, || {
+                    // SAFETY: the program's own call, passed on as it is.
+                    unsafe { $below($($before,)* info, comm $(, $base)?, win) }
+                })
+            }
+        )*
+    };
+}
+
+making! {
+    fn MPI_Win_create = PMPI_Win_create(base, size, unit;);
+    fn MPI_Win_allocate = PMPI_Win_allocate(size, unit; base);
+    fn MPI_Win_allocate_shared = PMPI_Win_allocate_shared(size, unit; base);
+    fn MPI_Win_create_dynamic = PMPI_Win_create_dynamic(;);
+    fn MPI_Win_create_c = PMPI_Win_create_c(base, size, unit;);
+    fn MPI_Win_allocate_c = PMPI_Win_allocate_c(size, unit; base);
+    fn MPI_Win_allocate_shared_c = PMPI_Win_allocate_shared_c(size, unit; base);
+}
+
+/// As the standard says.
+#[unsafe(no_mangle)]
+extern "C" fn MPI_Win_free(win: Word) -> c_int {
+    // SAFETY: the program's pointer to the handle of a window.
+    let handle = constants().map(|mpi| unsafe { mpi.read_handle(win) });
+    if let Some(handle) = handle
+        && let Some(code) = with(handle, |window| window.close())
+    {
+        if code != SUCCESS {
+            return code;
+        }
+        // Before it is freed, since the next window may get the same handle. The locks go after
+        // that: no rank is through with it before all have come to it.
+        let window = remove(handle);
+        // SAFETY: the program's own call, passed on as it is.
+        let code = unsafe { below::PMPI_Win_free(win) };
+        if let Some(window) = window.filter(|_| code != SUCCESS) {
+            add(handle, window);
+        }
+        return code;
+    }
+    // SAFETY: as above.
+    unsafe { below::PMPI_Win_free(win) }
+}
+
+/// As the standard says. The scheme of a window that is made already stays: a library may ignore
+/// what it is told, and `MPI_Win_get_info` says what is used. A scheme that there is not is an error.
+#[unsafe(no_mangle)]
+extern "C" fn MPI_Win_set_info(win: Word, info: Word) -> c_int {
+    if let Some(mpi) = constants()
+        && let Some(name) = value(mpi, info)
+        && name != LIBRARY
+        && Scheme::named(&name).is_none()
+    {
+        // SAFETY: the program's window.
+        unsafe { below::PMPI_Win_call_errhandler(win, mpi.err_info_value) };
+        return mpi.err_info_value;
+    }
+    // SAFETY: the program's own call, passed on as it is.
+    unsafe { below::PMPI_Win_set_info(win, info) }
+}
+
+/// As the standard says; with the scheme that is used.
+#[unsafe(no_mangle)]
+extern "C" fn MPI_Win_get_info(win: Word, info: Word) -> c_int {
+    // SAFETY: the program's own call, passed on as it is.
+    let code = unsafe { below::PMPI_Win_get_info(win, info) };
+    let Some(mpi) = constants().filter(|_| code == SUCCESS) else { return code };
+    let name = with(win, |window| window.scheme.name()).unwrap_or(LIBRARY);
+    let Ok(name) = CString::new(name) else { return code };
+    // SAFETY: the library below has written the handle of an info there; both are strings.
+    unsafe { below::PMPI_Info_set(mpi.read_handle(info), KEY.as_ptr(), name.as_ptr()) }
+}

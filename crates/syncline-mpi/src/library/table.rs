@@ -1,0 +1,166 @@
+//! The constants of the MPI libraries that are known, and which of them is loaded.
+
+use std::ffi::{CStr, OsStr, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use syncline_interpose::{definition, next_definition};
+
+use super::Word;
+use crate::say::say;
+
+/// What of an MPI library windows need to know.
+#[derive(Debug)]
+pub struct Constants {
+    /// Handles are `int`s and not pointers.
+    narrow: bool,
+    /// `MPI_LOCK_EXCLUSIVE`.
+    pub lock_exclusive: i32,
+    /// `MPI_LOCK_SHARED`.
+    pub lock_shared: i32,
+    /// `MPI_MODE_NOCHECK`.
+    pub mode_nocheck: i32,
+    /// `MPI_PROC_NULL`.
+    pub proc_null: i32,
+    /// `MPI_STATUS_IGNORE`.
+    pub status_ignore: Word,
+    /// `MPI_INFO_NULL`.
+    pub info_null: Word,
+    /// `MPI_BYTE`.
+    pub byte: Word,
+    /// `MPI_ERR_RANK`.
+    pub err_rank: i32,
+    /// `MPI_ERR_LOCKTYPE`.
+    pub err_locktype: i32,
+    /// `MPI_ERR_RMA_SYNC`.
+    pub err_rma_sync: i32,
+    /// `MPI_ERR_INFO_VALUE`.
+    pub err_info_value: i32,
+}
+
+impl Constants {
+    /// A handle as it was passed, without the upper half of the register where handles are `int`s.
+    #[inline]
+    pub fn handle(&self, word: Word) -> Word {
+        if self.narrow { word & 0xffff_ffff } else { word }
+    }
+
+    /// The handle at an address.
+    ///
+    /// # Safety
+    ///
+    /// A handle of this library lies there.
+    pub unsafe fn read_handle(&self, at: Word) -> Word {
+        // SAFETY: our caller's promise; a narrow handle has 32 bits, a wide one 64.
+        unsafe {
+            if self.narrow {
+                std::ptr::with_exposed_provenance::<u32>(at).read() as Word
+            } else {
+                std::ptr::with_exposed_provenance::<Word>(at).read()
+            }
+        }
+    }
+}
+
+/// The constants of the library that is loaded; `None` if it is not one of the known ones, which is
+/// said once.
+#[inline]
+pub fn constants() -> Option<&'static Constants> {
+    static CONSTANTS: OnceLock<Option<Constants>> = OnceLock::new();
+    CONSTANTS.get_or_init(find).as_ref()
+}
+
+fn find() -> Option<Constants> {
+    let lock = next_definition(c"PMPI_Win_lock", None);
+    let path = file_of(lock);
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    // The number is the version of the binary interface, which does not change with the library's:
+    // 40 is Open MPI 2 to 5; 12 is MPICH 3.1 to 5 and those that agreed with it, such as Intel's.
+    let known = if name.starts_with(b"libmpi.so.40") {
+        open_mpi()
+    } else if name.starts_with(b"libmpi_abi.so") {
+        Some(standard())
+    } else if [&b"libmpich.so.12"[..], b"libmpi.so.12"].iter().any(|it| name.starts_with(it)) {
+        Some(mpich())
+    } else {
+        None
+    };
+    if known.is_none() {
+        say(&format!(
+            "windows keep the MPI library's own locks: {} is none of the known libraries, \
+             which are Open MPI (libmpi.so.40), MPICH (libmpich.so.12, libmpi.so.12) and those with \
+             the standard's own binary interface (libmpi_abi.so)",
+            path.display()
+        ));
+    }
+    known
+}
+
+/// The file that an address belongs to.
+fn file_of(address: *mut c_void) -> &'static Path {
+    // SAFETY: a structure of pointers may be zero; `dladdr` fills it in or leaves it, and the name
+    // that it gives stays as long as the library, which is loaded for good.
+    unsafe {
+        let mut found: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(address, &raw mut found) == 0 || found.dli_fname.is_null() {
+            return Path::new("the library");
+        }
+        Path::new(OsStr::from_bytes(CStr::from_ptr(found.dli_fname).to_bytes()))
+    }
+}
+
+/// Handles are pointers; those of predefined objects are the addresses of the library's variables.
+fn open_mpi() -> Option<Constants> {
+    let variable = |name| Some(definition(name).expose_provenance()).filter(|at| *at != 0);
+    Some(Constants {
+        narrow: false,
+        lock_exclusive: 1,
+        lock_shared: 2,
+        mode_nocheck: 1,
+        proc_null: -2,
+        status_ignore: 0,
+        info_null: variable(c"ompi_mpi_info_null")?,
+        byte: variable(c"ompi_mpi_byte")?,
+        err_rank: 6,
+        err_locktype: 37,
+        err_rma_sync: 47,
+        err_info_value: 33,
+    })
+}
+
+/// Handles are numbers.
+fn mpich() -> Constants {
+    Constants {
+        narrow: true,
+        lock_exclusive: 234,
+        lock_shared: 235,
+        mode_nocheck: 1024,
+        proc_null: -1,
+        status_ignore: 1,
+        info_null: 0x1c00_0000,
+        byte: 0x4c00_010d,
+        err_rank: 6,
+        err_locktype: 47,
+        err_rma_sync: 50,
+        err_info_value: 30,
+    }
+}
+
+/// The binary interface of MPI 5.0's own: handles are pointers, predefined ones small numbers.
+fn standard() -> Constants {
+    Constants {
+        narrow: false,
+        lock_exclusive: 301,
+        lock_shared: 302,
+        mode_nocheck: 1024,
+        proc_null: -3,
+        status_ignore: 0,
+        info_null: 0x130,
+        byte: 0x247,
+        err_rank: 6,
+        err_locktype: 37,
+        err_rma_sync: 50,
+        err_info_value: 33,
+    }
+}

@@ -1,0 +1,66 @@
+//! From MPI's handle to the window that is under a scheme.
+//!
+//! A thread remembers the window that it used last, so that a lock costs no look-up. What it
+//! remembers is good until any window is made or freed, which a number tells.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::ptr::null;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+use crate::library::{Word, constants};
+use crate::window::Window;
+
+static WINDOWS: LazyLock<RwLock<HashMap<Word, Arc<Window>>>> = LazyLock::new(RwLock::default);
+
+/// How many windows were added and removed; 0 while there never was one.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    /// `CHANGES`, a handle, and the window or none, as they last were.
+    static LAST: Cell<(u64, Word, *const Window)> = const { Cell::new((0, 0, null())) };
+}
+
+/// Adds a window.
+pub fn add(handle: Word, window: Arc<Window>) {
+    let mut windows = WINDOWS.write().unwrap_or_else(PoisonError::into_inner);
+    windows.insert(handle, window);
+    // Release: pairs with the Acquire in `with`.
+    CHANGES.fetch_add(1, Release);
+}
+
+/// Forgets a window that is about to be freed. By MPI's rules no thread uses it any more.
+pub fn remove(handle: Word) -> Option<Arc<Window>> {
+    let mut windows = WINDOWS.write().unwrap_or_else(PoisonError::into_inner);
+    let window = windows.remove(&handle);
+    // Release: as in `add`.
+    CHANGES.fetch_add(1, Release);
+    window
+}
+
+/// Calls `f` with the window of a handle as the program passed it; `None` if it is under no scheme.
+#[inline]
+pub fn with<R>(handle: Word, f: impl FnOnce(&Window) -> R) -> Option<R> {
+    // Acquire: pairs with the Release of the change that the program has been told of.
+    let changes = CHANGES.load(Acquire);
+    if changes == 0 {
+        return None;
+    }
+    let handle = constants()?.handle(handle);
+    let (seen, last, mut window) = LAST.get();
+    if (seen, last) != (changes, handle) {
+        window = find(handle);
+        LAST.set((changes, handle, window));
+    }
+    // SAFETY: it was in the table when `CHANGES` was read, and has not been removed since: that is
+    // a part of freeing the window, which the program does not do while another thread uses it.
+    unsafe { window.as_ref() }.map(f)
+}
+
+#[cold]
+fn find(handle: Word) -> *const Window {
+    let windows = WINDOWS.read().unwrap_or_else(PoisonError::into_inner);
+    windows.get(&handle).map_or(null(), Arc::as_ptr)
+}

@@ -1,0 +1,164 @@
+//! The locks of a window under each scheme.
+//!
+//! A scheme is a lock of the library for each rank's part, and one word for the whole window in
+//! front ([`syncline::window`]). In the segment:
+//!
+//! ```text
+//!   0    the segment's token
+//!   128  Global
+//!   256  a lock for each rank, 128 bytes apart
+//!   ...  queue nodes: a row for each rank, with one for each target
+//! ```
+//!
+//! A rank uses the nodes of its own row only. It holds or waits for a target once at a time, so that
+//! one node for each target is enough, however many targets it holds at once.
+
+use std::marker::PhantomData;
+
+use syncline::lock::{FairRw, RawLock, RawSharedLock, ReadersFirst, WritersFirst};
+use syncline::wait::Yield;
+use syncline::window::{BestEffort, Global, Part, Scheme};
+
+use crate::segment::{Area, Segment};
+
+/// The name that leaves a window to the MPI library.
+pub const LIBRARY: &str = "library";
+
+/// The most ranks that a window's locks are made for: the nodes of more would take gigabytes.
+pub const MOST_RANKS: usize = 2048;
+
+/// Lines that processors fetch in pairs.
+const LINE: usize = 128;
+const GLOBAL: usize = LINE;
+const LOCKS: usize = 2 * LINE;
+/// The room for a queue node.
+const NODE: usize = 64;
+
+/// The bytes of a segment for so many ranks.
+pub fn size(scheme: Scheme, ranks: usize) -> usize {
+    let queued = !matches!(scheme, Scheme::FullSupport | Scheme::BestEffort);
+    nodes(ranks) + if queued { ranks * ranks * NODE } else { 0 }
+}
+
+/// The locks in a segment of that size, as this rank uses them.
+pub fn locks(scheme: Scheme, area: Area, rank: usize, ranks: usize) -> Box<dyn Locks> {
+    let make = match scheme {
+        Scheme::FullSupport => table::<BestEffort<true, Yield, Segment>>,
+        Scheme::BestEffort => table::<BestEffort<false, Yield, Segment>>,
+        Scheme::WriterPrecedence => table::<WritersFirst<Yield, Segment>>,
+        Scheme::ReaderPrecedence => table::<ReadersFirst<Yield, Segment>>,
+        Scheme::Fair => table::<FairRw<Yield, Segment>>,
+    };
+    make(area, rank, ranks)
+}
+
+/// Where the nodes begin.
+fn nodes(ranks: usize) -> usize {
+    LOCKS + ranks * LINE
+}
+
+/// The locks of a window, as one rank uses them.
+pub trait Locks: Send + Sync {
+    /// Waits for a rank's part, and takes or shares it. Has Acquire ordering.
+    ///
+    /// # Safety
+    ///
+    /// The rank neither holds nor waits for this part, and there is a rank of this number.
+    unsafe fn acquire(&self, target: usize, exclusive: bool);
+
+    /// Gives a rank's part back. Has Release ordering.
+    ///
+    /// # Safety
+    ///
+    /// The rank holds this part in this way.
+    unsafe fn release(&self, target: usize, exclusive: bool);
+
+    /// Waits until nobody holds a part alone, and shares all. Has Acquire ordering.
+    fn acquire_all(&self);
+
+    /// Gives up the share of all parts. Has Release ordering. If it is not held, the locks keep
+    /// nobody apart any more.
+    fn release_all(&self);
+}
+
+struct Table<L> {
+    area: Area,
+    rank: usize,
+    ranks: usize,
+    lock: PhantomData<fn() -> L>,
+}
+
+fn table<L: RawSharedLock<Memory = Segment> + 'static>(
+    area: Area,
+    rank: usize,
+    ranks: usize,
+) -> Box<dyn Locks> {
+    const {
+        assert!(size_of::<L>() <= LINE && align_of::<L>() <= LINE);
+        assert!(size_of::<L::Node>() <= NODE && align_of::<L::Node>() <= NODE);
+        assert!(size_of::<L::SharedNode>() <= NODE && align_of::<L::SharedNode>() <= NODE);
+    };
+    Box::new(Table::<L> { area, rank, ranks, lock: PhantomData })
+}
+
+impl<L: RawSharedLock<Memory = Segment>> Table<L> {
+    fn global(&self) -> &Global<Yield, Segment> {
+        // SAFETY: the segment has it at this place, made of zeros, which is its initial state, and
+        // all processes change it by atomics only.
+        unsafe { &*self.area.at(GLOBAL) }
+    }
+
+    fn part(&self, target: usize) -> Part<'_, Yield, L> {
+        assert!(target < self.ranks);
+        // SAFETY: the segment has a lock for each rank, made of zeros, as above.
+        let lock = unsafe { &*self.area.at(LOCKS + target * LINE) };
+        Part { global: self.global(), lock }
+    }
+
+    /// This rank's node for a target.
+    fn node<T>(&self, target: usize) -> *mut T {
+        if size_of::<T>() == 0 {
+            return std::ptr::dangling_mut();
+        }
+        self.area.at(nodes(self.ranks) + (self.rank * self.ranks + target) * NODE)
+    }
+}
+
+impl<L: RawSharedLock<Memory = Segment>> Locks for Table<L> {
+    unsafe fn acquire(&self, target: usize, exclusive: bool) {
+        let part = self.part(target);
+        // SAFETY: the rank has no other use for its node of this target, so it may be written; it
+        // stays in the segment until the release, and longer.
+        unsafe {
+            if exclusive {
+                let node = self.node::<L::Node>(target);
+                node.write(L::Node::default());
+                part.acquire(&*node);
+            } else {
+                let node = self.node::<L::SharedNode>(target);
+                node.write(L::SharedNode::default());
+                part.acquire_shared(&*node);
+            }
+        }
+    }
+
+    unsafe fn release(&self, target: usize, exclusive: bool) {
+        let part = self.part(target);
+        // SAFETY: the caller holds the part, with the node that `acquire` has used.
+        unsafe {
+            if exclusive {
+                part.release(&*self.node::<<L as RawLock>::Node>(target));
+            } else {
+                part.release_shared(&*self.node::<L::SharedNode>(target));
+            }
+        }
+    }
+
+    fn acquire_all(&self) {
+        self.global().acquire_all();
+    }
+
+    fn release_all(&self) {
+        self.global().release_all();
+    }
+}

@@ -1,0 +1,20 @@
+//! Memory that the ranks of one host share, and the locks' [`Memory`](syncline::memory::Memory) over
+//! it.
+//!
+//! ```text
+//!   region   a range of addresses that each process reserves, for all segments
+//!   share    a segment: made by one rank, opened by the others, at the same place of their regions
+//!   memory   words and links in segments; a link holds the distance from the region's start
+//! ```
+//!
+//! A reference between nodes must mean the same in all processes, whose regions lie anywhere. Every
+//! segment lies at one distance from the region's start in all of them, which the ranks agree upon;
+//! so a distance is enough, and following one is an addition.
+
+mod memory;
+mod region;
+mod share;
+
+pub use memory::Segment;
+pub use region::{Area, position};
+pub use share::{Ticket, make, open};

@@ -1,0 +1,121 @@
+//! How the ranks of a window come to share a segment.
+//!
+//! One rank makes a file without a name (`memfd_create`), and tells the others its process and the
+//! descriptor; they open it through `/proc`. So a killed job leaves nothing behind, and a full
+//! `/dev/shm` does not matter. The file begins with random bytes that are told as well: a rank that
+//! finds others, or none, is on another host, or in a container from where the first rank's memory
+//! can't be reached. That is the whole test of who is on one host.
+
+use std::ffi::{CString, c_int};
+use std::fs;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::process;
+
+use super::Area;
+
+/// What the other ranks are told of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Ticket {
+    process: u64,
+    descriptor: u64,
+    /// Random bytes; all zero if there is no segment.
+    token: [u64; 2],
+}
+
+/// The size of a ticket in bytes.
+const TICKET: usize = size_of::<Ticket>();
+
+impl Ticket {
+    /// As bytes, to be sent.
+    pub fn to_bytes(self) -> [u8; TICKET] {
+        let mut bytes = [0; TICKET];
+        let words = [self.process, self.descriptor, self.token[0], self.token[1]];
+        for (chunk, word) in bytes.chunks_exact_mut(8).zip(words) {
+            chunk.copy_from_slice(&word.to_ne_bytes());
+        }
+        bytes
+    }
+
+    /// From the bytes that were sent.
+    pub fn from_bytes(bytes: [u8; TICKET]) -> Ticket {
+        let mut words = bytes.chunks_exact(8).map(|chunk| {
+            let mut word = [0; 8];
+            word.copy_from_slice(chunk);
+            u64::from_ne_bytes(word)
+        });
+        let mut next = || words.next().unwrap_or_default();
+        Ticket { process: next(), descriptor: next(), token: [next(), next()] }
+    }
+}
+
+/// A new segment, and the file that others open it by.
+#[derive(Debug)]
+pub struct Made {
+    /// The segment.
+    pub area: Area,
+    /// What to tell the others.
+    pub ticket: Ticket,
+    /// Open until all others have opened it.
+    _file: OwnedFd,
+}
+
+/// Makes a segment of `size` zero bytes behind the token.
+pub fn make(position: usize, size: usize) -> Option<Made> {
+    // SAFETY: a name of ours; the descriptor is new.
+    let file = unsafe {
+        let file = libc::memfd_create(NAME.as_ptr(), libc::MFD_CLOEXEC);
+        (file >= 0).then(|| OwnedFd::from_raw_fd(file))?
+    };
+    // Here, so that a lack of memory is found now, and not by a signal at the first touch.
+    // SAFETY: the descriptor is ours.
+    if unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, size as libc::off_t) } != 0 {
+        return None;
+    }
+    let area = Area::map(file.as_raw_fd(), position, size)?;
+    let mut token = [0u64; 2];
+    // SAFETY: the kernel fills in the token.
+    let filled = unsafe { libc::getrandom(token.as_mut_ptr().cast(), size_of_val(&token), 0) };
+    if filled != size_of_val(&token) as isize {
+        return None;
+    }
+    // SAFETY: the segment begins with room for it, and nobody else has the segment yet.
+    unsafe { area.at::<[u64; 2]>(0).write(token) };
+    let descriptor = file.as_raw_fd() as u64;
+    Some(Made {
+        area,
+        ticket: Ticket { process: process::id().into(), descriptor, token },
+        _file: file,
+    })
+}
+
+/// Opens the segment of a ticket; `None` if it can't be reached from here.
+pub fn open(ticket: Ticket, position: usize, size: usize) -> Option<Area> {
+    let path = format!("/proc/{}/fd/{}", ticket.process, ticket.descriptor);
+    // On another host this may be anything: not to be opened before that is known.
+    let target = fs::read_link(&path).ok()?;
+    if ticket.token == [0; 2] || !target.as_os_str().as_bytes().starts_with(LINKED.as_bytes()) {
+        return None;
+    }
+    let path = CString::new(path).ok()?;
+    let flags: c_int = libc::O_RDWR | libc::O_CLOEXEC;
+    // SAFETY: a path; the descriptor is new.
+    let file = unsafe {
+        let file = libc::open(path.as_ptr(), flags);
+        (file >= 0).then(|| OwnedFd::from_raw_fd(file))?
+    };
+    let length = fs::File::from(file.try_clone().ok()?).metadata().ok()?.len();
+    if length < size as u64 {
+        return None;
+    }
+    let area = Area::map(file.as_raw_fd(), position, size)?;
+    // SAFETY: the file is as large as the segment, which begins with a token that nobody changes.
+    let found = unsafe { area.at::<[u64; 2]>(0).read() };
+    (found == ticket.token).then_some(area)
+}
+
+/// The name of the file, for those who look at `/proc`.
+const NAME: &std::ffi::CStr = c"syncline-window";
+/// What a link to it begins with.
+const LINKED: &str = "/memfd:syncline-window";

@@ -1,0 +1,117 @@
+//! The lock of one part of a window in one word: a count of readers and a writer's bit, with no
+//! queue. Who finds the word taken steps back and tries again.
+//!
+//! ```text
+//!   reader   r -> r + 1                or, if the writer's bit is set, back to r
+//!   writer   0 -> WRITER -> 0          fails while anybody is there, readers that step back included
+//! ```
+//!
+//! A reader is counted for a moment even while a writer is inside. So a writer leaves by subtracting
+//! its bit: a store of zero would lose that reader, whose step back would then wrap around.
+//!
+//! Nobody is promised a turn: readers who come all the time keep writers out, and a newcomer may
+//! overtake. Where that matters use a queue lock. With `BACK_OFF` pauses double after each try in
+//! vain, so that many waiters do not keep the holder from the word; without it the word becomes the
+//! bottleneck as the number of writers grows, which is there to be measured.
+//!
+//! Source: Gerstenberger, Besta and Hoefler, "Enabling Highly-Scalable Remote Memory Access
+//! Programming with MPI-3 One Sided" (SC'13), the local word. There a writer leaves by a store of
+//! zero in the description of Christgau and Schnor.
+
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use bytemuck::Zeroable;
+
+use crate::lock::{RawLock, RawSharedLock};
+use crate::memory::{Memory, Native, Word};
+use crate::wait::{Wait, Yield};
+
+/// The writer's bit; the bits below count readers.
+const WRITER: u32 = 1 << 31;
+/// The longest pause of those who back off, as a power of two, in units of [`Memory::delay`]: some
+/// ten microseconds.
+const LONGEST: u32 = 8;
+
+/// A lock that can be shared, with no order among its waiters.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct BestEffort<const BACK_OFF: bool, W: Wait = Yield, M: Memory = Native> {
+    word: M::Word,
+    wait: PhantomData<W>,
+}
+
+// SAFETY: a word and nothing else, so it may be zero when words may.
+unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory<Word: Zeroable>> Zeroable
+    for BestEffort<BACK_OFF, W, M>
+{
+}
+
+// SAFETY: the word goes from 0 to `WRITER` for a writer, and `WRITER` stays in it until that writer
+// subtracts it; no other exchange from 0 succeeds meanwhile. All changes of the word are atomic
+// additions and exchanges: Release where one leaves, Acquire where one enters.
+unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> RawLock for BestEffort<BACK_OFF, W, M> {
+    type Memory = M;
+    type Node = ();
+
+    #[inline]
+    unsafe fn acquire(&self, (): &()) {
+        let mut tries = Tries::default();
+        // Acquire: pairs with the Release of both releases.
+        while self.word.exchange(0, WRITER, Acquire).is_err() {
+            tries.step_back::<BACK_OFF, W, M>();
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, (): &()) {
+        // Release: pairs with the Acquire of both acquisitions.
+        self.word.fetch_sub(WRITER, Release);
+    }
+}
+
+// SAFETY: a reader returns when its addition found no writer's bit, and no writer's exchange from 0
+// succeeds until the reader has taken itself off.
+unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> RawSharedLock for BestEffort<BACK_OFF, W, M> {
+    type SharedNode = ();
+
+    #[inline]
+    unsafe fn acquire_shared(&self, (): &()) {
+        let mut tries = Tries::default();
+        // Acquire: pairs with the Release of a writer's release.
+        while self.word.fetch_add(1, Acquire) & WRITER != 0 {
+            // Relaxed: nobody was let in by our addition, and a subtraction carries on what others
+            // have released.
+            self.word.fetch_sub(1, Relaxed);
+            tries.step_back::<BACK_OFF, W, M>();
+        }
+    }
+
+    #[inline]
+    unsafe fn release_shared(&self, (): &()) {
+        // Release: pairs with the Acquire of a writer's exchange.
+        self.word.fetch_sub(1, Release);
+    }
+}
+
+/// The tries of one acquisition.
+#[derive(Default)]
+struct Tries {
+    failed: u32,
+    /// How long they have waited together, in pauses of the first length.
+    waited: u32,
+}
+
+impl Tries {
+    #[cold]
+    fn step_back<const BACK_OFF: bool, W: Wait, M: Memory>(&mut self) {
+        let pauses = if BACK_OFF { 1 << self.failed.min(LONGEST) } else { 1 };
+        if BACK_OFF {
+            M::delay(pauses);
+        }
+        self.failed += 1;
+        self.waited = self.waited.saturating_add(pauses);
+        // Once the wait has become long, this lets others run.
+        W::pause::<M>(self.waited);
+    }
+}

@@ -1,0 +1,102 @@
+//! The word of a window that keeps readers of all its parts and writers of any part apart.
+//!
+//! ```text
+//!   16 bits  writers: they hold a part, or wait for one
+//!   16 bits  readers of all parts
+//! ```
+//!
+//! Who comes adds itself, and takes that back if the other side was there; so the word is never
+//! stored to, since an addition of somebody who is about to step back would be lost. Neither side
+//! is preferred: a stream of writers keeps readers of all parts out, and the reverse.
+
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use bytemuck::Zeroable;
+
+use crate::memory::{Memory, Native, Word};
+use crate::wait::{Wait, Yield};
+
+/// One reader of all parts.
+const READER: u32 = 1;
+/// One writer.
+const WRITER: u32 = 1 << 16;
+/// All readers of all parts.
+const READERS: u32 = WRITER - 1;
+/// All writers.
+const WRITERS: u32 = !READERS;
+
+/// Readers of all parts of a window against writers of any part.
+///
+/// It counts 65,535 of each, those included who are about to step back.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Global<W: Wait = Yield, M: Memory = Native> {
+    word: M::Word,
+    wait: PhantomData<W>,
+}
+
+// SAFETY: a word and nothing else, so it may be zero when words may.
+unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Global<W, M> {}
+
+impl<W: Wait, M: Memory> Global<W, M> {
+    /// Waits until no writer is there, and shares all parts. Has Acquire ordering.
+    #[inline]
+    pub fn acquire_all(&self) {
+        self.enter(READER, WRITERS);
+    }
+
+    /// Gives up this share of all parts. Has Release ordering.
+    #[inline]
+    pub fn release_all(&self) {
+        self.leave(READER);
+    }
+
+    /// Waits until nobody shares all parts, and keeps it so. Has Acquire ordering.
+    #[inline]
+    pub fn enter_as_writer(&self) {
+        self.enter(WRITER, READERS);
+    }
+
+    /// Ends [`enter_as_writer`](Self::enter_as_writer). Has Release ordering.
+    #[inline]
+    pub fn leave_as_writer(&self) {
+        self.leave(WRITER);
+    }
+
+    #[inline]
+    fn enter(&self, one: u32, others: u32) {
+        // Acquire: pairs with the Release in `leave` of those whom we count as gone.
+        if self.word.fetch_add(one, Acquire) & others != 0 {
+            self.wait(one, others);
+        }
+    }
+
+    #[cold]
+    fn wait(&self, one: u32, others: u32) {
+        let mut looks = 0;
+        loop {
+            // Relaxed: nobody was let in by our addition. An atomic subtraction carries on what
+            // those before it have released.
+            self.word.fetch_sub(one, Relaxed);
+            loop {
+                looks += 1;
+                W::pause::<M>(looks);
+                // Relaxed: a look; the addition orders.
+                if self.word.load(Relaxed) & others == 0 {
+                    break;
+                }
+            }
+            // Acquire: as in `enter`.
+            if self.word.fetch_add(one, Acquire) & others == 0 {
+                return;
+            }
+        }
+    }
+
+    #[inline]
+    fn leave(&self, one: u32) {
+        // Release: pairs with the Acquire in `enter`.
+        self.word.fetch_sub(one, Release);
+    }
+}

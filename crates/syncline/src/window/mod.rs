@@ -1,0 +1,88 @@
+//! Locks of windows: memory that is divided among ranks, each part of which is locked by itself, or
+//! all parts at once to share them.
+//!
+//! That is MPI's passive target synchronization: `MPI_Win_lock` takes one rank's part, alone or
+//! shared, and `MPI_Win_lock_all` shares all parts. A window has
+//!
+//! ```text
+//!   Global           one word: holders of all parts against writers of any part
+//!   a lock per part  any lock that can be shared: BestEffort, or a queue lock of the catalogue
+//! ```
+//!
+//! A writer passes the global word, then takes its part's lock. A reader of one part needs only that
+//! lock; a reader of all parts needs only the global word, so that its cost does not grow with the
+//! number of ranks. With [`BestEffort`] this is the scheme of Gerstenberger, Besta and Hoefler,
+//! "Enabling Highly-Scalable Remote Memory Access Programming with MPI-3 One Sided" (SC'13), as
+//! Christgau and Schnor describe it. The queue locks get the global word in front as well, which the
+//! latter leave out.
+//!
+//! Unlike in the paper a writer stays counted in the global word while it waits for its part. It may
+//! wait for a reader of the part only, who by MPI's rules does not come for all parts meanwhile.
+
+mod best_effort;
+mod global;
+mod scheme;
+#[cfg(all(test, feature = "std"))]
+mod tests;
+
+pub use best_effort::BestEffort;
+pub use global::Global;
+pub use scheme::Scheme;
+
+use crate::lock::RawSharedLock;
+use crate::wait::Wait;
+
+/// One rank's part of a window: what is locked to use it.
+///
+/// Acquiring has Acquire ordering and releasing Release, also between a part and the whole.
+#[derive(Debug)]
+pub struct Part<'a, W: Wait, L: RawSharedLock> {
+    /// The window's word.
+    pub global: &'a Global<W, L::Memory>,
+    /// The part's own lock.
+    pub lock: &'a L,
+}
+
+impl<W: Wait, L: RawSharedLock> Part<'_, W, L> {
+    /// Waits until nobody holds the part or all parts, and takes the part.
+    ///
+    /// # Safety
+    ///
+    /// As for [`RawLock::acquire`](crate::lock::RawLock::acquire), with [`release`](Self::release).
+    pub unsafe fn acquire(&self, node: &L::Node) {
+        self.global.enter_as_writer();
+        // SAFETY: our caller's promise.
+        unsafe { self.lock.acquire(node) }
+    }
+
+    /// Ends a writer's turn.
+    ///
+    /// # Safety
+    ///
+    /// The part is held, and was acquired with this node.
+    pub unsafe fn release(&self, node: &L::Node) {
+        // SAFETY: our caller's promise.
+        unsafe { self.lock.release(node) };
+        self.global.leave_as_writer();
+    }
+
+    /// Waits until nobody holds the part alone, and shares it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`RawSharedLock::acquire_shared`], with [`release_shared`](Self::release_shared).
+    pub unsafe fn acquire_shared(&self, node: &L::SharedNode) {
+        // SAFETY: our caller's promise.
+        unsafe { self.lock.acquire_shared(node) }
+    }
+
+    /// Ends a reader's turn.
+    ///
+    /// # Safety
+    ///
+    /// This node's share is held.
+    pub unsafe fn release_shared(&self, node: &L::SharedNode) {
+        // SAFETY: our caller's promise.
+        unsafe { self.lock.release_shared(node) }
+    }
+}

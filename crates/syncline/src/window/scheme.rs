@@ -1,0 +1,54 @@
+//! The names of the schemes: which lock each part of a window has.
+
+/// A lock scheme of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// [`BestEffort`](super::BestEffort) with back-off.
+    FullSupport,
+    /// [`BestEffort`](super::BestEffort) without back-off.
+    BestEffort,
+    /// [`WritersFirst`](crate::lock::WritersFirst).
+    WriterPrecedence,
+    /// [`ReadersFirst`](crate::lock::ReadersFirst).
+    ReaderPrecedence,
+    /// [`FairRw`](crate::lock::FairRw).
+    Fair,
+}
+
+impl Scheme {
+    /// All of them.
+    pub const ALL: [Scheme; 5] = [
+        Scheme::FullSupport,
+        Scheme::BestEffort,
+        Scheme::WriterPrecedence,
+        Scheme::ReaderPrecedence,
+        Scheme::Fair,
+    ];
+
+    /// Its name, the value of the Info key `passive_sync_mode`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheme::FullSupport => "full-support",
+            Scheme::BestEffort => "best-effort",
+            Scheme::WriterPrecedence => "writer-precedence",
+            Scheme::ReaderPrecedence => "reader-precedence",
+            Scheme::Fair => "fair",
+        }
+    }
+
+    /// What it does, in a few words.
+    pub fn idea(self) -> &'static str {
+        match self {
+            Scheme::FullSupport => "counters, and pauses that double after each try in vain",
+            Scheme::BestEffort => "the same counters without such pauses, for comparison",
+            Scheme::WriterPrecedence => "queues; writers go before readers that come later",
+            Scheme::ReaderPrecedence => "queues; readers go before writers that wait",
+            Scheme::Fair => "one queue, in the order of arrival",
+        }
+    }
+
+    /// The scheme of this name.
+    pub fn named(name: &str) -> Option<Scheme> {
+        Scheme::ALL.into_iter().find(|scheme| scheme.name() == name)
+    }
+}
