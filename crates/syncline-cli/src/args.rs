@@ -8,6 +8,8 @@ use std::time::Duration;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 
+use crate::statuses;
+
 /// Finds out what a threaded program waits for.
 ///
 /// `syncline record -- PROGRAM` runs a program and counts what it does with its locks;
@@ -17,7 +19,7 @@ use clap::{Parser, Subcommand};
 /// locks would make the program faster. `syncline machine` and `syncline study` are about what
 /// synchronization costs, here and on other machines.
 #[derive(Parser)]
-#[command(name = "syncline", version, after_long_help = EXIT_STATUS)]
+#[command(name = "syncline", version, after_long_help = statuses::ALL)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
@@ -55,7 +57,7 @@ pub enum Command {
 #[derive(clap::Args)]
 #[command(
     override_usage = "syncline record [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
-    after_long_help = EXIT_STATUS
+    after_long_help = statuses::RUNNING
 )]
 pub struct Record {
     /// Folder to write the recording to
@@ -118,7 +120,7 @@ pub struct Program {
 #[derive(clap::Args)]
 #[command(
     override_usage = "syncline exec --lock LOCK[+LOCK] | --policy FILE [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
-    after_long_help = EXIT_STATUS
+    after_long_help = statuses::RUNNING
 )]
 pub struct Exec {
     /// Which lock to use, by its name in `syncline locks`
@@ -157,7 +159,7 @@ pub struct Exec {
 #[derive(clap::Args)]
 #[command(
     override_usage = "syncline mpi [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
-    after_long_help = EXIT_STATUS
+    after_long_help = statuses::RUNNING
 )]
 pub struct Mpi {
     /// The scheme of windows without the Info key
@@ -173,6 +175,7 @@ pub struct Mpi {
 /// Shows the locks and the places in the code that cost time, the most costly first, and
 /// who was in the way. The program may still run.
 #[derive(clap::Args)]
+#[command(after_long_help = statuses::READING)]
 pub struct Report {
     /// The recording; several of one program are read as one
     ///
@@ -215,6 +218,7 @@ pub struct Report {
 /// became more or less. Places are matched by function and file, so lines may move. Times
 /// are per second of run time, as runs need not be equally long.
 #[derive(clap::Args)]
+#[command(after_long_help = statuses::READING)]
 pub struct Diff {
     /// The recording from before
     #[arg(value_name = "BEFORE")]
@@ -237,6 +241,7 @@ pub struct Diff {
 ///
 /// For example: `syncline export --format folded | inferno-flamegraph > waits.svg`
 #[derive(clap::Args)]
+#[command(after_long_help = statuses::READING)]
 pub struct Export {
     /// The recording
     #[arg(default_value = DEFAULT_RECORDING)]
@@ -284,6 +289,7 @@ pub enum Value {
 /// Needs a recording whose program still runs. On a terminal, `q` leaves; elsewhere, a
 /// table is printed after each interval. Ends when the program ends.
 #[derive(clap::Args)]
+#[command(after_long_help = statuses::READING)]
 pub struct Top {
     /// The recording
     #[arg(default_value = DEFAULT_RECORDING, value_parser = OsStringValueParser::new().try_map(recording))]
@@ -319,6 +325,7 @@ pub struct Locks {
 /// distance between two hardware threads; SSYNC's ccbench. Takes a few seconds for a few
 /// processors, a minute or two for hundreds. The other processors should be idle meanwhile.
 #[derive(clap::Args)]
+#[command(after_long_help = statuses::READING)]
 pub struct Machine {
     /// A simulated machine to measure instead: its name, or the file that describes it
     #[arg(value_name = "MACHINE")]
@@ -347,21 +354,6 @@ pub struct Completions {
 
 /// Where `record` writes and `report` reads if nothing else is said.
 pub const DEFAULT_RECORDING: &str = "syncline-recording";
-
-pub const EXIT_STATUS: &str = "\
-Exit status of `record`, `inspect`, `exec` and `mpi`:
-  that of the program, or 128 + N if signal N ended it; and where it was not run, or not all of it
-  was recorded:
-  125  Syncline failed, or the disk was full
-  126  the program can't be run, or can't be recorded
-  127  the program was not found
-Exit status of `try`, `tune` and `whatif`:
-  0    done; 125 to 127 as above, of the runs with the program's own locks
-Exit status of the other commands:
-  0    done
-  1    the recording can't be read, the report can't be written, or nothing can be measured
-Exit status of all:
-  2    the command line is wrong";
 
 /// What to do where a running process was named.
 const NO_ATTACHING: &str = "Syncline can't attach to a running process; start the program with \

@@ -15,6 +15,7 @@ mod mpi;
 mod record;
 mod report;
 mod shell;
+mod statuses;
 mod study;
 mod top;
 mod tune;

@@ -29,6 +29,29 @@ fn the_man_page_has_every_command_and_every_status() {
     }
 }
 
+/// A command that runs a program ends with the program's status, and one that reads a recording does not.
+#[test]
+fn help_has_the_statuses_of_its_command() {
+    let statuses = |command: &str| {
+        let help = text(&[command, "--help"]);
+        let (_, statuses) = help.split_once("Exit status").unwrap_or_else(|| panic!("{command}"));
+        let words = statuses.lines().filter_map(|line| line.split_whitespace().next());
+        let numbers = words.filter(|word| word.parse::<u8>().is_ok());
+        numbers.collect::<Vec<_>>().join(" ")
+    };
+    for command in ["record", "exec", "mpi"] {
+        assert_eq!(statuses(command), "125 126 127 2", "{command}");
+    }
+    assert_eq!(statuses("inspect"), "125 126 127 1 2");
+    for command in ["try", "tune", "whatif"] {
+        assert_eq!(statuses(command), "0 125 126 127 1 2", "{command}");
+    }
+    for command in ["report", "diff", "export", "top", "machine", "study", "bench"] {
+        assert_eq!(statuses(command), "0 1 2", "{command}");
+    }
+    assert!(text(&["--help"]).contains("Exit status of `try`, `tune` and `whatif`"));
+}
+
 #[test]
 fn shells_get_completions() {
     for shell in ["bash", "zsh", "fish"] {

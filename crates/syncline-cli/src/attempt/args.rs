@@ -3,9 +3,10 @@
 use regex::bytes::Regex;
 use syncline_try::{Load, Measure, Ready};
 
-use crate::args::{EXIT_STATUS, Program, parse_percent, parse_runs};
+use crate::args::{Program, parse_percent, parse_runs};
 use crate::exec::Locks;
 use crate::mends::Mend;
+use crate::statuses;
 
 /// Find out which locks make a program faster
 ///
@@ -17,7 +18,7 @@ use crate::mends::Mend;
 #[derive(clap::Args)]
 #[command(
     override_usage = "syncline try [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
-    after_long_help = EXIT_STATUS
+    after_long_help = statuses::COMPARING
 )]
 pub struct Try {
     /// The locks to try, each as for `syncline exec` [default: gate,mcs,ttas,futex]

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use syncline_independence::Options;
 
-use crate::args::{EXIT_STATUS, parse_size, refuse_pid};
+use crate::args::{parse_size, refuse_pid};
+use crate::statuses;
 
 /// Say what critical sections touch, and whether they depend on each other
 ///
@@ -19,7 +20,7 @@ use crate::args::{EXIT_STATUS, parse_size, refuse_pid};
 #[command(
     override_usage = "syncline inspect [OPTIONS] [--] PROGRAM [ARGUMENTS]...\n       \
                       syncline inspect --read DIR [--window N] [--json]",
-    after_long_help = EXIT_STATUS
+    after_long_help = statuses::INSPECTING
 )]
 pub struct Inspect {
     /// Trace the locks that the findings of this recording are about

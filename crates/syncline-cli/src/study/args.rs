@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use syncline_study::stress::Pause;
 
+use crate::statuses;
+
 /// Measure what synchronization costs, as figures
 ///
 /// SSYNC's figures and tables on this machine or on simulated ones: a page, and a CSV file for
 /// each figure. Each figure has a sentence that says what it shows, and the paper's numbers
 /// beside ours. For example: `syncline study --machine xeon --out study`
 #[derive(Args)]
+#[command(after_long_help = statuses::READING)]
 pub struct Study {
     /// `native`, `all` (SSYNC's four), or a machine by its name or the file that describes it
     #[arg(long, value_name = "NAME", default_value = "all")]
@@ -38,6 +41,7 @@ pub struct Study {
 /// On this machine or on a simulated one, by the number of threads. For example:
 /// `syncline bench locks --machine opteron --locks 512 ticket mcs`
 #[derive(Args)]
+#[command(after_long_help = statuses::READING)]
 pub struct Bench {
     #[command(subcommand)]
     pub test: Test,

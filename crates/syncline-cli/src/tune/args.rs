@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use syncline_try::Looks;
 
-use crate::args::{EXIT_STATUS, MOST_RUNS, Program, parse_runs};
+use crate::args::{MOST_RUNS, Program, parse_runs};
 use crate::attempt::args::{Mattering, Measuring};
 use crate::exec::Locks;
+use crate::statuses;
 
 /// Find the best lock for each place, and write a policy
 ///
@@ -20,7 +21,7 @@ use crate::exec::Locks;
 #[derive(clap::Args)]
 #[command(
     override_usage = "syncline tune [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
-    after_long_help = EXIT_STATUS
+    after_long_help = statuses::COMPARING
 )]
 pub struct Tune {
     /// File to write the policy to

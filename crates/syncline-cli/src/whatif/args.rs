@@ -7,6 +7,7 @@ use syncline_analysis::model::Delayed;
 
 use crate::args::{Program, parse_percent, parse_runs};
 use crate::attempt::args::Measuring;
+use crate::statuses;
 
 /// Measure how much a place matters, by slowing it down
 ///
@@ -19,7 +20,7 @@ use crate::attempt::args::Measuring;
 #[derive(clap::Args)]
 #[command(
     override_usage = "syncline whatif [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
-    after_long_help = EXIT_STATUS
+    after_long_help = statuses::COMPARING
 )]
 pub struct WhatIf {
     /// Take the places from this recording of the program, and leave the outcome in it
@@ -86,15 +87,6 @@ impl What {
 
 /// The library counts at so many places.
 pub const MOST_PLACES: usize = 5;
-
-const EXIT_STATUS: &str = "\
-Exit status:
-  0    done
-  125  Syncline failed, or the program did in runs without delays
-  126  the program can't be run, or no library can be preloaded into it
-  127  the program was not found
-  1    the recording can't be read
-  2    the command line is wrong";
 
 fn parse_places(text: &str) -> Result<usize, String> {
     match text.parse() {
