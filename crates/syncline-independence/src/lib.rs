@@ -17,7 +17,7 @@
 //!             +--> touched     which variables and blocks of the heap these are part of
 //!             +--> enough      whether there are enough of the locks that are waited for most
 //!             v
-//!           facts --> advice --> model (with names)
+//!           facts --> advice --> naming --> model (with names)
 //! ```
 //!
 //! Everything up to `facts` is a pure function over plain data and knows only addresses.
@@ -34,6 +34,7 @@ mod facts;
 mod groups;
 mod index;
 mod model;
+mod naming;
 mod places;
 mod section;
 mod sets;
@@ -46,7 +47,8 @@ pub use enough::{ENOUGH, Run, Scarce};
 pub use facts::{Facts, LockFacts, Options, Overall, Untraced, busy, facts, facts_with};
 pub use groups::Groups;
 pub use index::{Conflict, Window};
-pub use model::{Data, Line, Lock, NamedCause, Names, Pairs, Report, SCHEMA, Site, TooFew, named};
+pub use model::{Data, Line, Lock, NamedCause, Names, Pairs, Report, SCHEMA, Site, TooFew};
+pub use naming::named;
 pub use places::Places;
 pub use section::{Distribution, SiteFacts, StepFacts};
 pub use sets::{Access, LockSections, Place, Set, Sets};
