@@ -16,6 +16,9 @@ use syncline_conformance::{Outcome, Program, inspect_library, run_limited, scrat
 /// Under a loaded machine, with every section traced.
 const LONGEST: std::time::Duration = std::time::Duration::from_secs(120);
 
+/// Whether threads wait is chance in so short a run, but not in so many.
+const RUNS: usize = 12;
+
 fn inspect(folder: &Path, words: &[&str]) -> Outcome {
     inspect_library();
     let mut command = Command::new(syncline());
@@ -245,13 +248,16 @@ fn a_budget_that_could_not_be_kept_is_said() {
     };
     for (budget, kept) in [("0.1", false), ("0", true)] {
         let text = said(budget);
-        // Threads wait for `long_lock`, and for little else: a thousandth gives it a few sections.
-        assert_eq!(text.contains("  too few sections of "), !kept, "{text}");
         assert!(text.contains("  inspecting took "), "{text}");
         let complaint = "the budget of 0.1 % could not be kept";
         assert_eq!(text.contains(complaint), !kept, "{text}");
     }
     assert_eq!(report()["budget"], serde_json::Value::Null, "all was traced");
+    // Threads wait for `long_lock`, and for little else, unless others have the processors: a
+    // thousandth gives it a few sections.
+    let too_few = |budget: &str| said(budget).contains("  too few sections of ");
+    assert!((0..RUNS).any(|_| too_few("0.1")), "in {RUNS} runs");
+    assert!(!too_few("0"));
 }
 
 #[test]
