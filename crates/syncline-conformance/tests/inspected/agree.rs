@@ -28,9 +28,10 @@ fn intervals_of_two_budgets_touch_and_have_the_truth_in_them() {
     let program = Program::compile("inspect_watched.c").path().to_str().expect("a path").to_owned();
     let truth = 1.0 - (15.0_f64 / 16.0).powi(2);
     let [few, many] = ["10", "30"].map(|budget| independent(&program, budget));
-    assert!(few.0 <= many.1 && many.0 <= few.1, "{few:?} and {many:?}");
     // The first 32 sections of each place, which are not drawn, are some of those of the smaller budget.
     const NOT_DRAWN: f64 = 0.05;
+    let touch = few.0 - NOT_DRAWN <= many.1 && many.0 <= few.1 + NOT_DRAWN;
+    assert!(touch, "{few:?} and {many:?}");
     for (low, high, traced) in [few, many] {
         assert!(traced >= 200, "{traced} sections say nothing");
         let has_truth = low - NOT_DRAWN <= truth && truth <= high + NOT_DRAWN;
