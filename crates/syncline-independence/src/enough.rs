@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 use syncline_trace::Trace;
 
-use crate::facts::{LockFacts, Totals};
+use crate::facts::{LockFacts, UntracedLock};
 
 /// Sections of a lock that are enough: a share of pairs is then known to 10 % (`Comparison`).
 pub const ENOUGH: u64 = 200;
@@ -94,7 +94,7 @@ impl Scarce {
 pub fn scarce(
     trace: &Trace,
     locks: &[LockFacts],
-    totals: &Totals,
+    untraced: &[UntracedLock],
     thread_seconds: f64,
 ) -> Vec<Scarce> {
     let mut all: Vec<Scarce> = Vec::new();
@@ -113,7 +113,7 @@ pub fn scarce(
         });
     }
     let only_some = trace.header.only_some != 0;
-    for (lock, site, acquisitions, waited) in totals.untraced_locks(locks) {
+    for &UntracedLock { lock, site, acquisitions, waited } in untraced {
         // One of a kind of which others were traced, or of a kind of its own.
         let place = match at.get(&site) {
             Some(&place) => place,

@@ -182,9 +182,10 @@ pub fn facts_with(
         })
         .collect();
     locks.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.lock.cmp(&b.lock)));
-    let untraced = totals.untraced(&sets, trace);
+    let untraced_locks = totals.untraced(&sets);
+    let untraced = together(&untraced_locks, trace);
     let overall = Overall { untraced, ..overall(trace, &locks, options, totals.held_samples == 0) };
-    let scarce = scarce(trace, &locks, &totals, overall.thread_seconds);
+    let scarce = scarce(trace, &locks, &untraced_locks, overall.thread_seconds);
     Facts { locks, overall, scarce }
 }
 
@@ -199,7 +200,7 @@ fn main_site(trace: &Trace, lock: &LockSections) -> u64 {
 
 /// What was counted, by lock and site.
 #[derive(Default)]
-pub struct Totals {
+struct Totals {
     by_lock: FxHashMap<u64, Total>,
     /// By lock, then by site.
     by_site: FxHashMap<u64, FxHashMap<u64, u64>>,
@@ -261,39 +262,49 @@ impl Totals {
         }
     }
 
-    /// The locks of which nothing was traced: each with the call site that acquired it most, its
-    /// acquisitions, and ticks that it was waited for.
-    pub fn untraced_locks(
-        &self,
-        traced: &[LockFacts],
-    ) -> impl Iterator<Item = (u64, u64, u64, u64)> {
-        let traced: FxHashSet<u64> = traced.iter().flat_map(|l| &l.addresses).copied().collect();
-        let mut untraced: Vec<_> =
-            self.by_lock.iter().filter(|(lock, _)| !traced.contains(lock)).collect();
-        untraced.sort_unstable_by_key(|(lock, _)| **lock);
-        untraced.into_iter().map(|(&lock, total)| {
-            let sites = self.by_site.get(&lock).into_iter().flatten();
-            let most = sites.max_by_key(|&(site, n)| (n, site)).map_or(0, |(&site, _)| site);
-            (lock, most, total.acquisitions, total.waited)
-        })
-    }
-
-    /// The locks of which nothing was traced, together.
-    fn untraced(&self, sets: &Sets, trace: &Trace) -> Untraced {
+    /// The locks of which nothing was traced, in the order of their addresses.
+    fn untraced(&self, sets: &Sets) -> Vec<UntracedLock> {
         let traced: FxHashSet<u64> = sets.locks.iter().map(|lock| lock.lock).collect();
-        let mut all = Untraced::default();
-        for (&lock, total) in self.by_lock.iter().filter(|(lock, _)| !traced.contains(lock)) {
-            let waited = trace.seconds(total.waited);
-            all.locks += 1;
-            all.acquisitions = all.acquisitions.saturating_add(total.acquisitions);
-            all.waited += waited;
-            let longest = all.longest.unwrap_or((u64::MAX, 0.0));
-            if waited > longest.1 || waited > 0.0 && waited == longest.1 && lock < longest.0 {
-                all.longest = Some((lock, waited));
-            }
-        }
+        let untraced = self.by_lock.iter().filter(|(lock, _)| !traced.contains(lock));
+        let mut all: Vec<UntracedLock> = untraced
+            .map(|(&lock, total)| {
+                let sites = self.by_site.get(&lock).into_iter().flatten();
+                let site = sites.max_by_key(|&(site, n)| (n, site)).map_or(0, |(&site, _)| site);
+                let Total { acquisitions, waited, .. } = *total;
+                UntracedLock { lock, site, acquisitions, waited }
+            })
+            .collect();
+        all.sort_unstable_by_key(|one| one.lock);
         all
     }
+}
+
+/// A lock of which nothing was traced.
+pub struct UntracedLock {
+    /// Its address.
+    pub lock: u64,
+    /// The call site that acquired it most.
+    pub site: u64,
+    /// Acquisitions.
+    pub acquisitions: u64,
+    /// Ticks that threads waited for it.
+    pub waited: u64,
+}
+
+/// The locks of which nothing was traced, together.
+fn together(untraced: &[UntracedLock], trace: &Trace) -> Untraced {
+    let mut all = Untraced::default();
+    for one in untraced {
+        let waited = trace.seconds(one.waited);
+        all.locks += 1;
+        all.acquisitions = all.acquisitions.saturating_add(one.acquisitions);
+        all.waited += waited;
+        // Of equals the first address.
+        if waited > all.longest.map_or(0.0, |(_, longest)| longest) {
+            all.longest = Some((one.lock, waited));
+        }
+    }
+    all
 }
 
 /// The locks of which not all acquisitions were counted one by one. A thread counts by call site,

@@ -30,6 +30,16 @@ pub fn named(
     let (all, header) = (&facts.overall, &trace.header);
     let [besides, processor] =
         [header.besides_ticks, header.processor_ticks].map(|ticks| trace.seconds(ticks));
+    let program = (processor - all.cost - besides).max(0.0);
+    let seconds = trace.seconds(trace.ended().saturating_sub(header.started));
+    // What the library takes the budget of (`process/budget.rs`).
+    let counted = program.min(seconds).max(f64::MIN_POSITIVE);
+    let run = Run {
+        seconds,
+        processor: counted,
+        budget: (header.budget_permille > 0).then(|| f64::from(header.budget_permille) / 1000.0),
+        counting: besides / counted,
+    };
     Report {
         pid: header.pid,
         command: trace.arguments(),
@@ -45,14 +55,14 @@ pub fn named(
             .untraced
             .longest
             .map(|(lock, _)| names.variable(lock).unwrap_or_else(|| format!("{lock:#x}"))),
-        too_few: too_few(trace, facts, names),
+        too_few: too_few(facts, &run, names),
         dropped: header.dropped,
         left_out: trace.left_out,
         thread_seconds: all.thread_seconds,
         cost_seconds: all.cost,
         besides_seconds: besides,
-        program_seconds: (processor - all.cost - besides).max(0.0),
-        budget: (header.budget_permille > 0).then(|| f64::from(header.budget_permille) / 1000.0),
+        program_seconds: program,
+        budget: run.budget,
         independence: all.independence,
         independence_uncertainty: all.uncertainty,
         weighted_by_instructions: all.by_instructions,
@@ -64,20 +74,7 @@ pub fn named(
     }
 }
 
-fn too_few(trace: &Trace, facts: &Facts, names: &mut dyn Names) -> Vec<TooFew> {
-    let header = &trace.header;
-    let [besides, processor] =
-        [header.besides_ticks, header.processor_ticks].map(|ticks| trace.seconds(ticks));
-    let own = (processor - facts.overall.cost - besides).max(f64::MIN_POSITIVE);
-    let seconds = trace.seconds(trace.ended().saturating_sub(header.started));
-    // What the library takes the budget of (`process/budget.rs`).
-    let own = own.min(seconds.max(f64::MIN_POSITIVE));
-    let run = Run {
-        seconds,
-        processor: own,
-        budget: (header.budget_permille > 0).then(|| f64::from(header.budget_permille) / 1000.0),
-        counting: besides / own,
-    };
+fn too_few(facts: &Facts, run: &Run, names: &mut dyn Names) -> Vec<TooFew> {
     let one = |scarce: &Scarce| {
         let place = names.place(scarce.site);
         let traced = facts.locks.iter().find(|lock| lock.lock == scarce.lock);
@@ -94,8 +91,8 @@ fn too_few(trace: &Trace, facts: &Facts, names: &mut dyn Names) -> Vec<TooFew> {
             traced: scarce.traced,
             enough: crate::ENOUGH,
             run_seconds: run.seconds,
-            enough_seconds: scarce.seconds(&run),
-            enough_budget: scarce.budget(&run),
+            enough_seconds: scarce.seconds(run),
+            enough_budget: scarce.budget(run),
         }
     };
     facts.scarce.iter().map(one).collect()

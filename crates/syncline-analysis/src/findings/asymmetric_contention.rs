@@ -4,9 +4,9 @@
 //!
 //! Locks are of one kind if they are taken at the same places, were created by the same calls, and lie
 //! at equal distances from each other, as those of an array do: what is made at one line may have as
-//! many purposes as it has owners, and a class of tables as many tables. SyncPerf compares the highest rate with the lowest, and of thousands of locks two
-//! always differ by chance; so here the hot ones, all together, must stand out from the
-//! median, and their waits must be worth it.
+//! many purposes as it has owners, and a class of tables as many tables. SyncPerf compares the highest
+//! rate with the lowest, and of thousands of locks two always differ by chance; so here the hot ones,
+//! all together, must stand out from the median, and their waits must be worth it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -92,11 +92,17 @@ impl<'a> Hot<'a> {
         // Locks may be too many for one of them to be waited for often.
         let all = family.contention() > thresholds.contention;
         let hot = |lock: &Lock| {
-            all || lock.figures.contention > thresholds.contention
-                || wanted_at_once(process, lock) > MOST_AT_ONCE
-                || lock.figures.waited > WAITED_MUCH * process.thread_seconds
-                || wanted_at_once(process, lock) > AT_ONCE
-                    && lock.figures.waited > WAITED_BY_ITS_OWN * seconds_of_threads(process, lock)
+            let waited = lock.figures.waited;
+            if all
+                || lock.figures.contention > thresholds.contention
+                || waited > WAITED_MUCH * process.thread_seconds
+            {
+                return true;
+            }
+            let at_once = wanted_at_once(process, lock);
+            at_once > MOST_AT_ONCE
+                || at_once > AT_ONCE
+                    && waited > WAITED_BY_ITS_OWN * seconds_of_threads(process, lock)
         };
         let mut locks: Vec<usize> =
             family.locks.iter().copied().filter(|&lock| hot(&process.locks[lock])).collect();
