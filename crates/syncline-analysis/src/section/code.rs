@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::ops::Range;
 
-use addr2line::gimli::{BaseAddresses, EhFrame, EhFrameHdr, LittleEndian, UnwindSection};
 use iced_x86::{Code as Opcode, Decoder, DecoderOptions, FlowControl, Instruction, OpKind};
 use object::{
     Architecture, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, ReadCache,
@@ -13,7 +12,9 @@ use object::{
 };
 
 use super::effects::Known;
+use crate::symbols::calls::call_before;
 use crate::symbols::demangle::demangle;
+use crate::symbols::unwind::Unwind;
 
 /// The relocations that fill a slot with an address: variables, and functions.
 const BINDS: [object::elf::RelocationType; 2] =
@@ -30,20 +31,17 @@ pub struct Code<'a> {
     bound: HashMap<u64, String>,
     /// Ranges that are never written.
     constants: Vec<Range<u64>>,
-    unwind: Option<Unwind<'a>>,
+    unwind: Option<&'a Unwind>,
     /// What its functions do to locks, of those that were read.
     pub effects: RefCell<Known>,
 }
 
-struct Unwind<'a> {
-    header: &'a [u8],
-    frames: &'a [u8],
-    bases: BaseAddresses,
-}
-
 impl<'a> Code<'a> {
-    /// Reads a file; none if it is not one of x86-64.
-    pub fn new(file: &'a object::File<'a, &'a ReadCache<File>>) -> Option<Code<'a>> {
+    /// Reads a file, of whose functions this is known; none if it is not one of x86-64.
+    pub fn new(
+        file: &'a object::File<'a, &'a ReadCache<File>>,
+        unwind: Option<&'a Unwind>,
+    ) -> Option<Code<'a>> {
         if file.architecture() != Architecture::X86_64 {
             return None;
         }
@@ -53,7 +51,7 @@ impl<'a> Code<'a> {
             texts: texts.collect(),
             bound: bound(file),
             constants: constants(file),
-            unwind: unwind(file),
+            unwind,
             effects: RefCell::default(),
         })
     }
@@ -85,25 +83,16 @@ impl<'a> Code<'a> {
 
     /// The call that returns to an address.
     pub fn call_before(&self, address: u64) -> Option<Instruction> {
-        // Direct, through a slot of the loader's, through a register or its memory.
-        [5, 6, 2, 3, 4, 7].into_iter().find_map(|length| {
-            let call = self.instruction(address.checked_sub(length)?)?;
-            let calls =
-                matches!(call.flow_control(), FlowControl::Call | FlowControl::IndirectCall);
-            (calls && call.next_ip() == address).then_some(call)
-        })
+        let before = self.texts.iter().find_map(|(start, bytes)| {
+            let end = usize::try_from(address.checked_sub(*start)?).ok()?;
+            bytes.get(..end)
+        });
+        call_before(address, before?)
     }
 
     /// The addresses of the function, or of its part, that an address lies in.
     pub fn function(&self, address: u64) -> Option<Range<u64>> {
-        let unwind = self.unwind.as_ref()?;
-        let header = EhFrameHdr::new(unwind.header, LittleEndian).parse(&unwind.bases, 8).ok()?;
-        let frames = EhFrame::new(unwind.frames, LittleEndian);
-        let entry = header
-            .table()?
-            .fde_for_address(&frames, &unwind.bases, address, EhFrame::cie_from_offset)
-            .ok()?;
-        Some(entry.initial_address()..entry.initial_address().checked_add(entry.len())?)
+        self.unwind?.function(address)
     }
 
     /// What the loader puts into the slot at an address.
@@ -175,12 +164,4 @@ fn constants<'a>(file: &object::File<'a, &'a ReadCache<File>>) -> Vec<Range<u64>
     let fixed =
         file.sections().filter(|section| fixed(section.flags()) || section.name().is_ok_and(slots));
     fixed.map(|section| section.address()..section.address() + section.size()).collect()
-}
-
-fn unwind<'a>(file: &'a object::File<'a, &'a ReadCache<File>>) -> Option<Unwind<'a>> {
-    let header = file.section_by_name(".eh_frame_hdr")?;
-    let frames = file.section_by_name(".eh_frame")?;
-    let bases =
-        BaseAddresses::default().set_eh_frame_hdr(header.address()).set_eh_frame(frames.address());
-    Some(Unwind { header: header.data().ok()?, frames: frames.data().ok()?, bases })
 }

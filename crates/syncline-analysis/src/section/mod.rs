@@ -109,7 +109,7 @@ fn read_all(
 fn with_code<T>(image: &Image, with: impl FnOnce(&Code) -> T) -> Option<T> {
     let cache = files::open(image.binary()?)?;
     let file = object::File::parse(&cache).ok()?;
-    Code::new(&file).map(|code| with(&code))
+    Code::new(&file, image.unwind()).map(|code| with(&code))
 }
 
 /// The function that begins at an address of the file; also one whose part stands elsewhere

@@ -12,10 +12,12 @@ use std::rc::Rc;
 
 use addr2line::Loader;
 
+use super::calls::Calls;
 use super::demangle::demangle;
 use super::files::{self, Unusable};
-use super::starts::Starts;
+use super::locals::Locals;
 use super::table::{Table, Tables};
+use super::unwind::Unwind;
 use crate::model::{Section, SymbolSource};
 
 /// One file's names. Addresses are those of the file.
@@ -27,7 +29,9 @@ pub struct Image {
     debug_file: Option<PathBuf>,
     debug: Option<Loader>,
     tables: Tables,
-    starts: OnceCell<Starts>,
+    unwind: OnceCell<Option<Unwind>>,
+    calls: OnceCell<Option<Calls>>,
+    locals: OnceCell<Option<Locals>>,
     /// What was found already, by address.
     found: RefCell<HashMap<u64, Rc<[Found]>>>,
     looked_up: Cell<usize>,
@@ -97,7 +101,9 @@ impl Image {
             debug_file: None,
             debug,
             tables,
-            starts: OnceCell::new(),
+            unwind: OnceCell::new(),
+            calls: OnceCell::new(),
+            locals: OnceCell::new(),
             found: RefCell::default(),
             looked_up: Cell::new(0),
             sections: RefCell::default(),
@@ -109,11 +115,6 @@ impl Image {
     /// The file, if it is on disk as it was when it was recorded.
     pub fn binary(&self) -> Option<&Path> {
         self.binary.as_deref()
-    }
-
-    /// The file that has its debug information, if that is another one.
-    pub fn debug_file(&self) -> Option<&Path> {
-        self.debug_file.as_deref()
     }
 
     /// What names are taken from.
@@ -167,8 +168,24 @@ impl Image {
 
     /// Where the function at an address starts, also if it has no name.
     pub fn start_of(&self, address: u64) -> Option<u64> {
-        let starts = || self.binary.as_deref().map(Starts::read).unwrap_or_default();
-        self.starts.get_or_init(starts).before(address)
+        self.unwind()?.start_before(address)
+    }
+
+    /// What it says of its functions' frames; none if it says nothing, or is not there.
+    pub fn unwind(&self) -> Option<&Unwind> {
+        self.unwind.get_or_init(|| Unwind::read(self.binary()?)).as_ref()
+    }
+
+    /// Its calls; none if it has no code, or is not there.
+    pub fn calls(&self) -> Option<&Calls> {
+        self.calls.get_or_init(|| Calls::open(self.binary()?)).as_ref()
+    }
+
+    /// The variable of the function at an address that lies so many bytes below the end of its
+    /// frame, and how far behind the variable's start that is.
+    pub fn local(&self, address: u64, below: u64) -> Option<(String, u64)> {
+        let open = || Locals::read(self.debug_file.as_deref().or(self.binary())?);
+        self.locals.get_or_init(open).as_ref()?.find(address, below)
     }
 
     /// All functions by the symbols: start, size and name.

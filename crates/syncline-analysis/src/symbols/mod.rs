@@ -4,14 +4,16 @@
 //! number, whatever address they came from: a line that was inlined at ten places is still
 //! one line.
 
+pub mod calls;
 pub mod demangle;
 pub mod files;
 pub mod image;
 pub mod library;
+mod locals;
 pub mod on_stack;
 pub mod place;
-mod starts;
 mod table;
+pub mod unwind;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;

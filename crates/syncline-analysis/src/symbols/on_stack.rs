@@ -17,23 +17,12 @@
 //!
 //! The variable in the frame is read from the debug information, if it says that it lies at a fixed place.
 
-use std::path::Path;
+use iced_x86::FlowControl;
 
-use addr2line::gimli::{
-    self, BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, Register,
-    UnwindContext, UnwindSection, X86_64,
-};
-use iced_x86::{Decoder, DecoderOptions, FlowControl};
-use object::{Object, ObjectSection};
+use super::Symbols;
+use super::unwind::FrameEnd;
 
-use super::demangle::demangle;
-use super::{Symbols, files};
-
-type Bytes<'a> = EndianSlice<'a, LittleEndian>;
-
-/// The longest instruction that calls: by a register and a displacement, with a prefix.
-const LONGEST_CALL: u64 = 8;
-/// A frame may be so large that its return address is not in the part.
+/// Bytes of a word of a stack.
 const WORD: u64 = 8;
 
 /// A part of a stack, as it was at some time.
@@ -87,9 +76,7 @@ impl Symbols {
         let (function, _) = image.function(frame.at)?;
         let module = self.modules[frame.module].name();
         let below = frame.cfa.wrapping_sub(address);
-        let path = image.debug_file().or(image.binary());
-        let variable = path.and_then(|path| variable(path, frame.at, below));
-        let place = match variable {
+        let place = match image.local(frame.at, below) {
             Some((name, 0)) => name,
             Some((name, offset)) => format!("{name}+{offset:#x}"),
             None => format!("{below:#x} below the return"),
@@ -105,14 +92,13 @@ impl Symbols {
             at -= WORD;
             let Some(call) = self.call_before(value) else { continue };
             let image = self.image_of(call.module);
-            let Some(rule) = image.binary().and_then(|path| cfa_rule(path, call.at - 1)) else {
-                continue;
-            };
-            let cfa = match rule {
+            let end = image.unwind().and_then(|unwind| unwind.frame_end(call.at - 1));
+            let cfa = match end {
+                None => continue,
                 // Behind the return the stack pointer is one word further up.
-                Rule::FromStack(offset) => (at + WORD).wrapping_add_signed(offset),
+                Some(FrameEnd::FromStack(offset)) => (at + WORD).wrapping_add_signed(offset),
                 // The frame pointer is not known: the next return address above the variable.
-                Rule::FromFrame => self.return_above(word, part)?.0 + WORD,
+                Some(FrameEnd::FromFrame) => self.return_above(word, part)?.0 + WORD,
             };
             let returns = cfa.checked_sub(WORD).and_then(|at| part.word(at));
             if cfa > address && returns.is_some_and(|value| self.call_before(value).is_some()) {
@@ -138,190 +124,8 @@ impl Symbols {
     fn call_before(&mut self, address: u64) -> Option<Call> {
         let (module, at) = self.call_in_file(address)?;
         let image = self.image_of(module);
-        let target = call_before(image.binary()?, at)?;
-        Some(Call { module, at, target })
+        let call = image.calls()?.before(at)?;
+        let direct = call.flow_control() == FlowControl::Call;
+        Some(Call { module, at, target: direct.then(|| call.near_branch_target()) })
     }
-}
-
-/// What is called by the instruction before an address of a file: none in it if that hangs on a register,
-/// none at all if it is no call.
-fn call_before(path: &Path, at: u64) -> Option<Option<u64>> {
-    let cache = files::open(path)?;
-    let file = object::File::parse(&cache).ok()?;
-    let covers =
-        |s: &object::Section<'_, '_, _>| (s.address()..s.address() + s.size()).contains(&(at - 1));
-    let text = file.sections().find(covers)?;
-    if text.kind() != object::SectionKind::Text {
-        return None;
-    }
-    (2..=LONGEST_CALL).find_map(|length| {
-        let start = at.checked_sub(length)?;
-        let bytes = text.data_range(start, length).ok()??;
-        let call = Decoder::with_ip(64, bytes, start, DecoderOptions::NONE).decode();
-        if call.is_invalid() || call.len() as u64 != length {
-            return None;
-        }
-        match call.flow_control() {
-            FlowControl::Call => Some(Some(call.near_branch_target())),
-            FlowControl::IndirectCall => Some(None),
-            _ => None,
-        }
-    })
-}
-
-/// Where a function's frame ends.
-enum Rule {
-    /// So far above the stack pointer.
-    FromStack(i64),
-    /// By its frame pointer.
-    FromFrame,
-}
-
-fn cfa_rule(path: &Path, at: u64) -> Option<Rule> {
-    let cache = files::open(path)?;
-    let file = object::File::parse(&cache).ok()?;
-    let header = file.section_by_name(".eh_frame_hdr")?;
-    let frames = file.section_by_name(".eh_frame")?;
-    let bases =
-        BaseAddresses::default().set_eh_frame_hdr(header.address()).set_eh_frame(frames.address());
-    let parsed = EhFrameHdr::new(header.data().ok()?, LittleEndian).parse(&bases, 8).ok()?;
-    let section = EhFrame::new(frames.data().ok()?, LittleEndian);
-    let entry =
-        parsed.table()?.fde_for_address(&section, &bases, at, EhFrame::cie_from_offset).ok()?;
-    let mut context = UnwindContext::new();
-    let row = entry.unwind_info_for_address(&section, &bases, &mut context, at).ok()?;
-    const STACK: Register = X86_64::RSP;
-    match row.cfa() {
-        CfaRule::RegisterAndOffset { register: STACK, offset } => Some(Rule::FromStack(*offset)),
-        CfaRule::RegisterAndOffset { .. } => Some(Rule::FromFrame),
-        CfaRule::Expression(_) => None,
-    }
-}
-
-/// The variable of the function at an address of a file that lies so far below its frame's end, and how
-/// far behind the variable's start that is.
-fn variable(path: &Path, at: u64, below: u64) -> Option<(String, u64)> {
-    let cache = files::open(path)?;
-    let file = object::File::parse(&cache).ok()?;
-    let load = |id: gimli::SectionId| -> Result<std::borrow::Cow<'_, [u8]>, gimli::Error> {
-        let section = file.section_by_name(id.name());
-        Ok(section.and_then(|s| s.uncompressed_data().ok()).unwrap_or_default())
-    };
-    let sections = gimli::DwarfSections::load(load).ok()?;
-    let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, LittleEndian));
-    let place = below.wrapping_neg() as i64;
-    let mut units = dwarf.units();
-    while let Ok(Some(header)) = units.next() {
-        let Ok(unit) = dwarf.unit(header) else { continue };
-        let mut ranges = dwarf.unit_ranges(&unit).ok()?;
-        let mut covers = false;
-        while let Ok(Some(range)) = ranges.next() {
-            covers |= (range.begin..range.end).contains(&at);
-        }
-        if covers {
-            return in_unit(&dwarf, &unit, at, place);
-        }
-    }
-    None
-}
-
-fn in_unit(
-    dwarf: &gimli::Dwarf<Bytes<'_>>,
-    unit: &gimli::Unit<Bytes<'_>>,
-    at: u64,
-    place: i64,
-) -> Option<(String, u64)> {
-    let mut entries = unit.entries();
-    // The depth of the function that covers the address, once it is met.
-    let mut inside: Option<isize> = None;
-    while let Ok(Some(entry)) = entries.next_dfs() {
-        let depth = entry.depth();
-        if inside.is_some_and(|function| depth <= function) {
-            inside = None;
-        }
-        if entry.tag() == gimli::DW_TAG_subprogram {
-            let mut ranges = dwarf.die_ranges(unit, entry).ok()?;
-            while let Ok(Some(range)) = ranges.next() {
-                if (range.begin..range.end).contains(&at) {
-                    inside = Some(depth);
-                }
-            }
-        }
-        let tags = [gimli::DW_TAG_variable, gimli::DW_TAG_formal_parameter];
-        if inside.is_none() || !tags.contains(&entry.tag()) {
-            continue;
-        }
-        let Some(first) = frame_offset(unit, entry) else { continue };
-        let size = entry
-            .attr_value(gimli::DW_AT_type)
-            .and_then(|kind| size_of(unit, kind, MOST_TYPES))
-            .unwrap_or(WORD);
-        let offset = place.wrapping_sub(first) as u64;
-        if offset < size {
-            return Some((name_of(dwarf, unit, entry)?, offset));
-        }
-    }
-    None
-}
-
-/// Types behind types that are followed: a constant array of arrays of structures has some.
-const MOST_TYPES: u32 = 16;
-
-/// Where a variable lies from its frame's end on, if that is fixed.
-fn frame_offset(
-    unit: &gimli::Unit<Bytes<'_>>,
-    entry: &gimli::DebuggingInformationEntry<Bytes<'_>>,
-) -> Option<i64> {
-    let location = entry.attr_value(gimli::DW_AT_location)?.exprloc_value()?;
-    let mut operations = location.operations(unit.encoding());
-    let gimli::Operation::FrameOffset { offset } = operations.next().ok()?? else { return None };
-    operations.next().ok()?.is_none().then_some(offset)
-}
-
-/// Bytes of a type.
-fn size_of(
-    unit: &gimli::Unit<Bytes<'_>>,
-    kind: gimli::AttributeValue<Bytes<'_>>,
-    more: u32,
-) -> Option<u64> {
-    let gimli::AttributeValue::UnitRef(offset) = kind else { return None };
-    let entry = unit.entry(offset).ok()?;
-    if let Some(size) = entry.attr_value(gimli::DW_AT_byte_size).and_then(|size| size.udata_value())
-    {
-        return Some(size);
-    }
-    let inner = size_of(unit, entry.attr_value(gimli::DW_AT_type)?, more.checked_sub(1)?)?;
-    if entry.tag() != gimli::DW_TAG_array_type {
-        return Some(inner);
-    }
-    let mut tree = unit.entries_tree(Some(offset)).ok()?;
-    let mut dimensions = tree.root().ok()?.children();
-    let mut size = inner;
-    while let Some(dimension) = dimensions.next().ok()? {
-        let value = |name| dimension.entry().attr_value(name).and_then(|v| v.udata_value());
-        let count = value(gimli::DW_AT_count)
-            .or_else(|| value(gimli::DW_AT_upper_bound).map(|last| last + 1))?;
-        size = size.checked_mul(count)?;
-    }
-    Some(size)
-}
-
-/// The name, that of a variable of an inlined function stands elsewhere.
-fn name_of(
-    dwarf: &gimli::Dwarf<Bytes<'_>>,
-    unit: &gimli::Unit<Bytes<'_>>,
-    entry: &gimli::DebuggingInformationEntry<Bytes<'_>>,
-) -> Option<String> {
-    let text = |value| {
-        let text = dwarf.attr_string(unit, value).ok()?;
-        Some(demangle(&String::from_utf8_lossy(text.slice())))
-    };
-    if let Some(name) = entry.attr_value(gimli::DW_AT_name) {
-        return text(name);
-    }
-    let gimli::AttributeValue::UnitRef(origin) = entry.attr_value(gimli::DW_AT_abstract_origin)?
-    else {
-        return None;
-    };
-    text(unit.entry(origin).ok()?.attr_value(gimli::DW_AT_name)?)
 }

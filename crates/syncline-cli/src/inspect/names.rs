@@ -1,6 +1,7 @@
 //! Names for the addresses of a trace, from the program's files as they are on disk now.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use syncline_analysis::report::name;
 use syncline_analysis::symbols::Symbols;
@@ -21,13 +22,17 @@ pub struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    /// Those of the process that was traced.
-    pub fn of(trace: &'a Trace) -> Named<'a> {
-        let options = syncline_analysis::Options::default();
+    /// The files that names come from, none of which is read yet.
+    pub fn library() -> Rc<Library> {
+        Library::new(&syncline_analysis::Options::default().debug_dirs)
+    }
+
+    /// Those of the process that was traced, from files that other processes may have had as well.
+    pub fn of(trace: &'a Trace, library: &Rc<Library>) -> Named<'a> {
         let files = trace.modules.iter().map(|module| module.path());
         let files = files.map(|path| path.rsplit('/').next().unwrap_or_default().to_owned());
         Named {
-            symbols: Symbols::new(&trace.modules, &Library::new(&options.debug_dirs)),
+            symbols: Symbols::new(&trace.modules, library),
             files: files.collect(),
             stacks: &trace.stacks,
             on_stack: HashMap::new(),

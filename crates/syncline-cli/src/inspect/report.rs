@@ -50,7 +50,7 @@ fn unreadable(error: Error) -> Failure {
 fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
     let mut reports: Vec<Report> = Vec::new();
     let mut failed: Vec<Error> = Vec::new();
-    let memory = memory();
+    let (memory, library) = (memory(), Named::library());
     for path in files {
         let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
         if bytes >= LARGE {
@@ -65,7 +65,7 @@ fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
                 continue;
             }
         };
-        let mut names = Named::of(&trace);
+        let mut names = Named::of(&trace, &library);
         // A bar for each part: they take about as long.
         let mut bar = Bar::new();
         let facts = facts_with(&trace, options, &mut |done, of| bar.show_part(done, of));

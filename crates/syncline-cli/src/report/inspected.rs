@@ -55,10 +55,11 @@ pub fn inspections<'a>(
 /// Adds what the traces of a folder say of each call site.
 fn read(folder: &Path, inspections: &mut Inspections) -> Result<()> {
     let options = Options { window: Options::WINDOW, processors: 1 };
+    let library = Named::library();
     for path in trace_files(folder)? {
         let trace = Trace::open(&path)?;
         let facts = facts(&trace, &options);
-        let report = named(&trace, &facts, &options, &mut Named::of(&trace));
+        let report = named(&trace, &facts, &options, &mut Named::of(&trace, &library));
         for (facts, lock) in facts.locks.iter().zip(&report.locks) {
             add(&trace, facts, lock, inspections);
         }

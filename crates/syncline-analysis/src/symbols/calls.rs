@@ -1,0 +1,98 @@
+//! The calls of a file's code, by the addresses that they return to.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction};
+use object::{Object, ObjectSection, SectionKind};
+
+use super::files;
+
+/// The longest instruction that calls: by a register and a displacement, with a prefix.
+const LONGEST: usize = 8;
+
+/// The call that returns to an address, of the code in front of that.
+pub fn call_before(address: u64, code: &[u8]) -> Option<Instruction> {
+    // Direct, through a slot of the loader's, through a register or its memory: those with a prefix
+    // first, since without it they are calls as well.
+    [5, 6, LONGEST, 7, 4, 3, 2].into_iter().find_map(|length| {
+        let bytes = &code[code.len().checked_sub(length)?..];
+        let start = address.checked_sub(length as u64)?;
+        let call = Decoder::with_ip(64, bytes, start, DecoderOptions::NONE).decode();
+        let calls = matches!(call.flow_control(), FlowControl::Call | FlowControl::IndirectCall);
+        (calls && !call.is_invalid() && call.len() == length).then_some(call)
+    })
+}
+
+/// A file whose calls are asked for one by one: only the code at each is read, since a file may have
+/// hundreds of megabytes of it.
+pub struct Calls {
+    file: File,
+    /// Addresses of code, and where in the file they begin.
+    texts: Vec<(Range<u64>, u64)>,
+    /// What was found already, by return address.
+    found: RefCell<HashMap<u64, Option<Instruction>>>,
+}
+
+impl Calls {
+    /// Opens a file; none if it has no code.
+    pub fn open(path: &Path) -> Option<Calls> {
+        let cache = files::open(path)?;
+        let file = object::File::parse(&cache).ok()?;
+        let texts = file.sections().filter(|section| section.kind() == SectionKind::Text);
+        let place = |section: object::Section<'_, '_, _>| {
+            let (offset, size) = section.file_range()?;
+            Some((section.address()..section.address().checked_add(size)?, offset))
+        };
+        let texts: Vec<_> = texts.filter_map(place).collect();
+        let file = File::open(path).ok().filter(|_| !texts.is_empty())?;
+        Some(Calls { file, texts, found: RefCell::default() })
+    }
+
+    /// The call that returns to an address of the file.
+    pub fn before(&self, address: u64) -> Option<Instruction> {
+        *self.found.borrow_mut().entry(address).or_insert_with(|| self.read(address))
+    }
+
+    fn read(&self, address: u64) -> Option<Instruction> {
+        let last = address.checked_sub(1)?;
+        let (text, offset) = self.texts.iter().find(|(text, _)| text.contains(&last))?;
+        let length = LONGEST.min((address - text.start) as usize);
+        let mut code = [0; LONGEST];
+        let code = &mut code[..length];
+        let start = offset + (address - text.start) - length as u64;
+        self.file.read_exact_at(code, start).ok()?;
+        call_before(address, code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_found_whatever_its_length() {
+        let calls: [(&[u8], bool); 6] = [
+            (&[0xe8, 0, 1, 0, 0], true),
+            (&[0xff, 0x15, 0, 1, 0, 0], true),
+            (&[0xff, 0xd0], true),
+            (&[0x41, 0xff, 0xd2], true),
+            (&[0x41, 0xff, 0x94, 0x24, 0, 1, 0, 0], true),
+            // A jump through a slot is no call.
+            (&[0xff, 0x25, 0, 1, 0, 0], false),
+        ];
+        for (code, is_call) in calls {
+            let mut before = vec![0x90; 8];
+            before.extend(code);
+            let found = call_before(0x1000, &before);
+            assert_eq!(found.map(|call| call.len()), is_call.then_some(code.len()), "{code:x?}");
+        }
+        let direct = call_before(0x1000, &[0xe8, 0, 1, 0, 0]).expect("a call");
+        assert_eq!(direct.near_branch_target(), 0x1100);
+        assert!(call_before(0x1000, &[]).is_none());
+    }
+}

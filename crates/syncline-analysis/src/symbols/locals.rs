@@ -1,0 +1,168 @@
+//! Variables of functions that lie at a fixed place of their frames, by the debug information.
+
+use std::ops::Range;
+use std::path::Path;
+
+use addr2line::gimli::{self, DwarfSections, EndianSlice, LittleEndian};
+use object::{Object, ObjectSection};
+
+use super::demangle::demangle;
+use super::files;
+
+type Bytes<'a> = EndianSlice<'a, LittleEndian>;
+
+/// Bytes of a variable whose type is not understood.
+const UNKNOWN: u64 = 8;
+
+/// The debug information of a file.
+pub struct Locals {
+    sections: DwarfSections<Vec<u8>>,
+    /// The code of each unit, and where that begins.
+    units: Vec<(Range<u64>, gimli::DebugInfoOffset)>,
+}
+
+impl Locals {
+    /// Reads a file; none if it can't be read.
+    pub fn read(path: &Path) -> Option<Locals> {
+        let cache = files::open(path)?;
+        let file = object::File::parse(&cache).ok()?;
+        let load = |id: gimli::SectionId| -> Result<Vec<u8>, gimli::Error> {
+            let section = file.section_by_name(id.name());
+            let data = section.and_then(|section| section.uncompressed_data().ok());
+            Ok(data.unwrap_or_default().into_owned())
+        };
+        let mut read = Locals { sections: DwarfSections::load(load).ok()?, units: Vec::new() };
+        read.units = units(&read.dwarf());
+        Some(read)
+    }
+
+    fn dwarf(&self) -> gimli::Dwarf<Bytes<'_>> {
+        self.sections.borrow(|bytes| EndianSlice::new(bytes, LittleEndian))
+    }
+
+    /// The variable of the function at an address that lies so many bytes below the end of its
+    /// frame, and how far behind the variable's start that is.
+    pub fn find(&self, address: u64, below: u64) -> Option<(String, u64)> {
+        let (_, at) = self.units.iter().find(|(code, _)| code.contains(&address))?;
+        let dwarf = self.dwarf();
+        let header = dwarf.debug_info.header_from_offset(*at).ok()?;
+        let unit = dwarf.unit(header).ok()?;
+        in_unit(&dwarf, &unit, address, below.wrapping_neg() as i64)
+    }
+}
+
+fn units(dwarf: &gimli::Dwarf<Bytes<'_>>) -> Vec<(Range<u64>, gimli::DebugInfoOffset)> {
+    let mut found = Vec::new();
+    let mut units = dwarf.units();
+    while let Ok(Some(header)) = units.next() {
+        let Some(at) = header.debug_info_offset() else { continue };
+        let Ok(unit) = dwarf.unit(header) else { continue };
+        let Ok(mut ranges) = dwarf.unit_ranges(&unit) else { continue };
+        while let Ok(Some(range)) = ranges.next() {
+            found.push((range.begin..range.end, at));
+        }
+    }
+    found
+}
+
+/// The variable of the function at an address that lies at a place, counted from the frame's end.
+fn in_unit(
+    dwarf: &gimli::Dwarf<Bytes<'_>>,
+    unit: &gimli::Unit<Bytes<'_>>,
+    at: u64,
+    place: i64,
+) -> Option<(String, u64)> {
+    let mut entries = unit.entries();
+    // The depth of the function that covers the address, once it is met.
+    let mut inside: Option<isize> = None;
+    while let Ok(Some(entry)) = entries.next_dfs() {
+        let depth = entry.depth();
+        if inside.is_some_and(|function| depth <= function) {
+            inside = None;
+        }
+        if entry.tag() == gimli::DW_TAG_subprogram {
+            let mut ranges = dwarf.die_ranges(unit, entry).ok()?;
+            while let Ok(Some(range)) = ranges.next() {
+                if (range.begin..range.end).contains(&at) {
+                    inside = Some(depth);
+                }
+            }
+        }
+        let tags = [gimli::DW_TAG_variable, gimli::DW_TAG_formal_parameter];
+        if inside.is_none() || !tags.contains(&entry.tag()) {
+            continue;
+        }
+        let Some(first) = frame_offset(unit, entry) else { continue };
+        let size = entry
+            .attr_value(gimli::DW_AT_type)
+            .and_then(|kind| size_of(unit, kind, MOST_TYPES))
+            .unwrap_or(UNKNOWN);
+        let offset = place.wrapping_sub(first) as u64;
+        if offset < size {
+            return Some((name_of(dwarf, unit, entry)?, offset));
+        }
+    }
+    None
+}
+
+/// Types behind types that are followed: a constant array of arrays of structures has some.
+const MOST_TYPES: u32 = 16;
+
+/// Where a variable lies from its frame's end on, if that is fixed.
+fn frame_offset(
+    unit: &gimli::Unit<Bytes<'_>>,
+    entry: &gimli::DebuggingInformationEntry<Bytes<'_>>,
+) -> Option<i64> {
+    let location = entry.attr_value(gimli::DW_AT_location)?.exprloc_value()?;
+    let mut operations = location.operations(unit.encoding());
+    let gimli::Operation::FrameOffset { offset } = operations.next().ok()?? else { return None };
+    operations.next().ok()?.is_none().then_some(offset)
+}
+
+/// Bytes of a type.
+fn size_of(
+    unit: &gimli::Unit<Bytes<'_>>,
+    kind: gimli::AttributeValue<Bytes<'_>>,
+    more: u32,
+) -> Option<u64> {
+    let gimli::AttributeValue::UnitRef(offset) = kind else { return None };
+    let entry = unit.entry(offset).ok()?;
+    if let Some(size) = entry.attr_value(gimli::DW_AT_byte_size).and_then(|size| size.udata_value())
+    {
+        return Some(size);
+    }
+    let inner = size_of(unit, entry.attr_value(gimli::DW_AT_type)?, more.checked_sub(1)?)?;
+    if entry.tag() != gimli::DW_TAG_array_type {
+        return Some(inner);
+    }
+    let mut tree = unit.entries_tree(Some(offset)).ok()?;
+    let mut dimensions = tree.root().ok()?.children();
+    let mut size = inner;
+    while let Some(dimension) = dimensions.next().ok()? {
+        let value = |name| dimension.entry().attr_value(name).and_then(|v| v.udata_value());
+        let count = value(gimli::DW_AT_count)
+            .or_else(|| value(gimli::DW_AT_upper_bound).map(|last| last + 1))?;
+        size = size.checked_mul(count)?;
+    }
+    Some(size)
+}
+
+/// The name, that of a variable of an inlined function stands elsewhere.
+fn name_of(
+    dwarf: &gimli::Dwarf<Bytes<'_>>,
+    unit: &gimli::Unit<Bytes<'_>>,
+    entry: &gimli::DebuggingInformationEntry<Bytes<'_>>,
+) -> Option<String> {
+    let text = |value| {
+        let text = dwarf.attr_string(unit, value).ok()?;
+        Some(demangle(&String::from_utf8_lossy(text.slice())))
+    };
+    if let Some(name) = entry.attr_value(gimli::DW_AT_name) {
+        return text(name);
+    }
+    let gimli::AttributeValue::UnitRef(origin) = entry.attr_value(gimli::DW_AT_abstract_origin)?
+    else {
+        return None;
+    };
+    text(unit.entry(origin).ok()?.attr_value(gimli::DW_AT_name)?)
+}

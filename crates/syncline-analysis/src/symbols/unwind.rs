@@ -1,0 +1,122 @@
+//! What a file says of its functions' frames, so that a stack can be unwound. It stays when a file
+//! is stripped: where functions start and end is known without their names.
+//!
+//! Addresses are those of the file.
+
+use std::ops::Range;
+use std::path::Path;
+
+use addr2line::gimli::{
+    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, FrameDescriptionEntry, LittleEndian,
+    ParsedEhFrameHdr, Register, UnwindContext, UnwindSection, X86_64,
+};
+use object::{Object, ObjectSection};
+
+use super::files;
+
+type Bytes<'a> = EndianSlice<'a, LittleEndian>;
+type Entry<'a> = FrameDescriptionEntry<Bytes<'a>>;
+
+/// The index of a file's functions, and their frames. A function whose rarely run part stands
+/// elsewhere is two of them.
+pub struct Unwind {
+    /// `.eh_frame_hdr`
+    index: Vec<u8>,
+    /// `.eh_frame`
+    frames: Vec<u8>,
+    bases: BaseAddresses,
+}
+
+/// Where a function's frame ends: behind its return address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameEnd {
+    /// So far above the stack pointer.
+    FromStack(i64),
+    /// By its frame pointer.
+    FromFrame,
+}
+
+impl Unwind {
+    /// Reads a file; none if it has no index.
+    pub fn read(path: &Path) -> Option<Unwind> {
+        let cache = files::open(path)?;
+        let file = object::File::parse(&cache).ok()?;
+        let index = file.section_by_name(".eh_frame_hdr")?;
+        let frames = file.section_by_name(".eh_frame")?;
+        let bases = BaseAddresses::default()
+            .set_eh_frame_hdr(index.address())
+            .set_eh_frame(frames.address());
+        let bytes = |section: object::Section<'_, '_, _>| Some(section.data().ok()?.to_vec());
+        Some(Unwind { index: bytes(index)?, frames: bytes(frames)?, bases })
+    }
+
+    fn index(&self) -> Option<ParsedEhFrameHdr<Bytes<'_>>> {
+        EhFrameHdr::new(&self.index, LittleEndian).parse(&self.bases, 8).ok()
+    }
+
+    fn frames(&self) -> EhFrame<Bytes<'_>> {
+        EhFrame::new(&self.frames, LittleEndian)
+    }
+
+    fn entry(&self, address: u64) -> Option<Entry<'_>> {
+        let index = self.index()?;
+        let cie = EhFrame::cie_from_offset;
+        index.table()?.fde_for_address(&self.frames(), &self.bases, address, cie).ok()
+    }
+
+    /// The start of the function that an address lies in, or lies behind if it is in none.
+    pub fn start_before(&self, address: u64) -> Option<u64> {
+        let index = self.index()?;
+        let table = index.table()?;
+        let found = table.lookup(address, &self.bases).ok()?;
+        let offset = table.pointer_to_offset(found).ok()?;
+        let cie = EhFrame::cie_from_offset;
+        let entry = self.frames().fde_from_offset(&self.bases, offset, cie).ok()?;
+        // Before the first function, the first is found.
+        Some(entry.initial_address()).filter(|&start| start <= address)
+    }
+
+    /// The addresses of the function that an address lies in.
+    pub fn function(&self, address: u64) -> Option<Range<u64>> {
+        let entry = self.entry(address)?;
+        Some(entry.initial_address()..entry.initial_address().checked_add(entry.len())?)
+    }
+
+    /// Where the frame ends of the function that an address lies in, while it runs there.
+    pub fn frame_end(&self, address: u64) -> Option<FrameEnd> {
+        let entry = self.entry(address)?;
+        let mut context = UnwindContext::new();
+        let frames = self.frames();
+        let row = entry.unwind_info_for_address(&frames, &self.bases, &mut context, address);
+        const STACK: Register = X86_64::RSP;
+        match row.ok()?.cfa() {
+            CfaRule::RegisterAndOffset { register: STACK, offset } => {
+                Some(FrameEnd::FromStack(*offset))
+            }
+            CfaRule::RegisterAndOffset { .. } => Some(FrameEnd::FromFrame),
+            CfaRule::Expression(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_places_of_a_function_have_one_start_and_two_functions_two() {
+        // This program itself: its own addresses, less where it was mapped.
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux");
+        let bias = u64::from_str_radix(maps.split('-').next().expect("a line"), 16).expect("hex");
+        let unwind = Unwind::read(Path::new("/proc/self/exe")).expect("its functions");
+        let read = Unwind::read as *const () as u64 - bias;
+        let before = Unwind::start_before as *const () as u64 - bias;
+        assert_eq!(unwind.start_before(read + 1), Some(read));
+        assert_eq!(unwind.start_before(read), Some(read));
+        assert_eq!(unwind.start_before(before + 1), Some(before));
+        assert_eq!(unwind.start_before(0), None);
+        assert!(unwind.function(read).is_some_and(|f| f.start == read && f.contains(&(read + 1))));
+        // At its first instruction there is nothing on the stack but the return address.
+        assert_eq!(unwind.frame_end(read), Some(FrameEnd::FromStack(8)));
+    }
+}
