@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::Signal;
 use syncline_analysis::model::State;
 use syncline_conformance::{
     Both, Case, Program, is_root, preload_library, run_limited, scratch, syncline,
@@ -63,19 +65,17 @@ fn quick_exit_from_a_thread() {
     dies("quick_exit", 5, PROCESS_EXITED);
 }
 
-/// Runs `ends MANNER`. Its child's end is seen in the call, its own by who waits for it; a program
-/// in whose place another one ran has none.
+/// Runs `ends MANNER`. Both ends are seen by who waits; a program in whose place another one ran has
+/// none.
 #[track_caller]
 fn ends(manner: &str, programs_that_ended: usize, programs: usize) {
     let both = Case::new(&Program::compile("ends.c")).arg(manner).both();
-    let options = syncline_analysis::Options::default();
-    let analysis = syncline_analysis::Analysis::load(&both.recording.folder(), &options);
-    let processes = analysis.expect("a recording").processes;
     let main = both.truth.value("main") as u32;
-    let (own, children): (Vec<_>, Vec<_>) = processes.iter().partition(|p| p.pid == main);
-    let ended = own.iter().filter(|p| p.state == State::Exited { status: Some(0) });
+    let states = states(&both.recording.folder());
+    let (own, children): (Vec<_>, Vec<_>) = states.into_iter().partition(|s| s.0 == main);
+    let ended = own.iter().filter(|s| s.1 == State::Exited { status: Some(0) });
     assert_eq!((ended.count(), own.len()), (programs_that_ended, programs));
-    assert!(children.iter().all(|p| p.state == State::Exited { status: None }));
+    assert!(children.iter().all(|s| s.1 == State::Exited { status: Some(7) }));
     assert_eq!(children.len(), programs);
 }
 
@@ -84,6 +84,60 @@ fn an_end_by_a_system_call() {
     ends("call", 1, 1);
     ends("raw", 1, 1);
     ends("exec", 1, 2);
+}
+
+/// How the processes of a recording ended, the first that began first.
+fn states(folder: &Path) -> Vec<(u32, State)> {
+    let options = syncline_analysis::Options::default();
+    let analysis = syncline_analysis::Analysis::load(folder, &options).expect("a recording");
+    let mut processes = analysis.processes;
+    processes.sort_by_key(|process| process.started);
+    processes.iter().map(|process| (process.pid, process.state)).collect()
+}
+
+/// A child that ends by an instruction of its own, or by a signal, ends as its parent was told. The
+/// program checks what it is told.
+#[test]
+fn an_end_that_only_the_parent_sees() {
+    let both = Case::new(&Program::compile("reaps.c")).both();
+    let states = states(&both.recording.folder());
+    let exited = |status| State::Exited { status: Some(status) };
+    let seen = [
+        ("wait", exited(1)),
+        ("waitpid", exited(2)),
+        ("wait3", State::Killed { signal: Signal::SIGKILL as i32 }),
+        ("wait4", State::Killed { signal: Signal::SIGSEGV as i32 }),
+        ("waitid", exited(5)),
+        ("stopped", exited(6)),
+        ("handler", exited(7)),
+        ("cancelled", exited(8)),
+    ];
+    for (how, state) in seen {
+        let pid = both.truth.value(how) as u32;
+        let own: Vec<State> = states.iter().filter(|s| s.0 == pid).map(|s| s.1).collect();
+        assert_eq!(own, [state], "{how}");
+    }
+    // The first program has not ended, the second has.
+    let pid = both.truth.value("exec") as u32;
+    let own: Vec<State> = states.iter().filter(|s| s.0 == pid).map(|s| s.1).collect();
+    assert_eq!(own, [State::Unknown, exited(10)]);
+    // For the child of that one nobody waited.
+    assert_eq!(states.len(), seen.len() + 4);
+    assert_eq!(states.iter().filter(|s| s.1 == State::Unknown).count(), 2);
+}
+
+/// A shell uses no lock, and has no file of its own.
+#[test]
+fn an_end_that_a_shell_sees() {
+    let program = Program::compile("ends.c");
+    let script = format!("{} raw; test $? = 0", program.path().display());
+    let (_, recording) = shell(script).recorded();
+    let states = states(&recording.folder());
+    assert_eq!(states.len(), 2);
+    assert!(
+        states.iter().all(|s| matches!(s.1, State::Exited { status: Some(0 | 7) })),
+        "{states:?}"
+    );
 }
 
 /// A child that lives on keeps no pipe of the program's open, and neither does who recorded it.

@@ -67,13 +67,37 @@ impl Folder {
         Some(folder)
     }
 
-    /// Makes `PID.ENDING`, or the next of `PID.N.ENDING` that is not there yet.
-    pub(crate) fn create(&self, pid: u32, ending: &str) -> Result<Created, Errno> {
+    fn open(&self) -> Result<Handle, Errno> {
         let folder = open(CWD, &self.path)?;
         let found = fstat(&folder)?;
         if self.identity != (0, 0) && self.identity != (found.st_dev, found.st_ino) {
             return Err(Errno::STALE);
         }
+        Ok(folder)
+    }
+
+    /// Opens the last file that a process has made, for writing; not one in the subfolder, where another
+    /// user may have put it.
+    ///
+    /// # Errors
+    /// [`Errno::NOENT`] if it has made none, and the system's.
+    pub fn last(&self, pid: u32, ending: &str) -> Result<impl AsFd + use<>, Errno> {
+        let folder = self.open()?;
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut last = Err(Errno::NOENT);
+        for n in 0..=IMAGES {
+            match openat(&folder, Name::new(pid, n, ending).text(), flags, Mode::empty()) {
+                Ok(file) => last = Ok(Handle::new(file)),
+                Err(_) if last.is_ok() => break,
+                Err(e) => return Err(e),
+            }
+        }
+        last
+    }
+
+    /// Makes `PID.ENDING`, or the next of `PID.N.ENDING` that is not there yet.
+    pub(crate) fn create(&self, pid: u32, ending: &str) -> Result<Created, Errno> {
+        let folder = self.open()?;
         match make(&folder, pid, ending) {
             Ok((file, name)) => Ok(Created { file, folder, name }),
             Err(Errno::ACCESS) if self.others[0] != 0 => {

@@ -52,6 +52,9 @@ pub const PROCESS_RUNNING: u32 = 1;
 /// [`Header::state`]: ended through `exit` or `_exit`.
 pub const PROCESS_EXITED: u32 = 2;
 
+/// [`Header::seen`]: the parent has seen the process end.
+pub const SEEN: u32 = 1 << 16;
+
 /// [`ThreadRecord::state`]: this record was never used.
 pub const THREAD_NONE: u32 = 0;
 /// [`ThreadRecord::state`]: the thread runs, or the process ended while it ran.
@@ -146,8 +149,9 @@ pub struct Header {
     pub modules_changed: u32,
     /// 1 if the logs hold every acquisition ([`EVENT_HOLD`]), and not only waits.
     pub timeline: u32,
-    /// Not used.
-    pub reserved: u32,
+    /// What its parent was told of its end, where that was noted: [`SEEN`], and below it the status as
+    /// `wait` gives it. 0 if nobody noted it.
+    pub seen: u32,
     /// Path of the executable, ended by a zero byte.
     pub executable: [u8; 1024],
     /// Arguments, each ended by a zero byte, cut where they do not fit.

@@ -13,7 +13,7 @@ use crate::layout::{Header, PROCESS_RUNNING};
 /// tell: it may have been given away again. None as well for a process that this one may not look at,
 /// or that has another number here, as one in a container does.
 pub fn now(header: &Header, meta: &Metadata) -> Option<u64> {
-    if header.state != PROCESS_RUNNING || header.ended != 0 {
+    if header.state != PROCESS_RUNNING || header.ended != 0 || header.seen != 0 {
         return None;
     }
     let maps = fs::read(format!("/proc/{}/maps", header.pid)).ok()?;

@@ -15,7 +15,7 @@ mod tally;
 mod threads;
 mod timeline;
 
-use syncline_recording::layout::PROCESS_EXITED;
+use syncline_recording::layout::{PROCESS_EXITED, SEEN};
 use syncline_recording::{Class, Ending, Op, ProcessFile, Session, Thread};
 
 use crate::findings;
@@ -139,16 +139,25 @@ fn arguments(file: &ProcessFile, session: Option<&Session>) -> Vec<String> {
     whole.cloned().unwrap_or(known)
 }
 
-/// How a process ended, by what it said itself and by what `record` saw of its end, which is told of
-/// the last program that it ran.
+/// How a process ended, by what `record` or its parent saw of its end, which is told of the last program
+/// that it ran, and by what it said itself.
 fn state(file: &ProcessFile, session: Option<&Session>) -> State {
     let ending = session.and_then(|session| session.ending);
     match ending.filter(|_| !file.next_program().exists()) {
         Some(Ending::Status(status)) => State::Exited { status: Some(status) },
         Some(Ending::Signal(signal)) => State::Killed { signal },
+        None if file.header.seen & SEEN != 0 => seen(file.header.seen),
         _ if file.header.state == PROCESS_EXITED => State::Exited { status: None },
         _ if file.now.is_some() => State::Running,
         _ => State::Unknown,
+    }
+}
+
+/// The status that `wait` gave to its parent.
+fn seen(status: u32) -> State {
+    match (status & 0x7f, status >> 8 & 0xff) {
+        (0, status) => State::Exited { status: Some(status as i32) },
+        (signal, _) => State::Killed { signal: signal as i32 },
     }
 }
 

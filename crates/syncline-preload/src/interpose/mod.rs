@@ -5,6 +5,7 @@
 
 mod barrier;
 mod c11;
+mod children;
 mod cond;
 mod futex;
 mod mutex;

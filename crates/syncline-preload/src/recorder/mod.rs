@@ -15,6 +15,7 @@
 //! the program nothing is called that a program can replace or that takes a lock; the crate's
 //! documentation says what that rules out.
 
+pub mod children;
 mod create;
 mod file;
 mod room;

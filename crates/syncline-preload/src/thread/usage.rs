@@ -78,8 +78,7 @@ fn switches() -> (u64, u64) {
 /// How long the calling thread was ready to run and had no processor since it began, in
 /// nanoseconds; 0 where that can't be read. To a thread in a sandbox a file may not be open.
 pub fn ready() -> u64 {
-    // SAFETY: the call takes no more arguments, and changes nothing.
-    if unsafe { libc::prctl(libc::PR_GET_SECCOMP) } != 0 {
+    if is_sandboxed() {
         return 0;
     }
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
@@ -89,6 +88,13 @@ pub fn ready() -> u64 {
     let mut text = [0; 64];
     let length = rustix::io::read(&file, &mut text).unwrap_or(0);
     second_number(&text[..length])
+}
+
+/// Whether the calling thread is in a sandbox (seccomp), or was started in one, such as a container's:
+/// a file may not be open to it then, and it may be ended for trying.
+pub fn is_sandboxed() -> bool {
+    // SAFETY: the call takes no more arguments, and changes nothing.
+    unsafe { libc::prctl(libc::PR_GET_SECCOMP) != 0 }
 }
 
 /// Of numbers with blanks between them: time on a processor, time without one, and how often.

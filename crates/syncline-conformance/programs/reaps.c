@@ -1,0 +1,135 @@
+// Children whose ends only their parent sees: reaps.
+//
+// Each child uses a lock, so that it has a file, and ends in a way that it can't note itself. The parent
+// waits by another function for each, one of them in a signal handler, checks what it is told, and says
+// which child that was: @FUNCTION PID
+#include "truth.h"
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void ends(int status) {
+    __asm__ volatile("syscall" ::"a"(SYS_exit_group), "D"(status) : "rcx", "r11", "memory");
+}
+
+static int go[2];
+
+// A child that raises a signal, if it is given one, and ends with the status. One that was stopped does so
+// when it is told to.
+static pid_t child(int status, int signal) {
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_mutex_lock(&lock);
+        pthread_mutex_unlock(&lock);
+        if (signal != 0)
+            raise(signal);
+        char byte;
+        REQUIRE(signal != SIGSTOP || read(go[0], &byte, 1) == 1);
+        ends(status);
+    }
+    REQUIRE(child > 0);
+    return child;
+}
+
+// The child has ended with this status; 100 and more is a signal.
+static void told(const char *how, pid_t pid, int status, int expected) {
+    int got = WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
+    REQUIRE(got == expected && !WIFSTOPPED(status));
+    say("@%s %d", how, (int)pid);
+}
+
+static volatile sig_atomic_t pid_in_handler, status_in_handler;
+
+static void handler(int signal) {
+    (void)signal;
+    int status, saved = errno;
+    pid_in_handler = waitpid(-1, &status, WNOHANG);
+    status_in_handler = status;
+    errno = saved;
+}
+
+static void *waits_for_ever(void *unused) {
+    waitpid(-1, NULL, 0);
+    return unused;
+}
+
+int main(int count, char **arguments) {
+    if (count > 1) {
+        pthread_mutex_lock(&lock);
+        pthread_mutex_unlock(&lock);
+        ends(child(9, 0) > 0 ? 10 : 11);
+    }
+    REQUIRE(pipe(go) == 0);
+    pid_t pid = child(1, 0);
+    int status;
+    REQUIRE(wait(&status) == pid);
+    told("wait", pid, status, 1);
+
+    pid = child(2, 0);
+    REQUIRE(waitpid(pid, NULL, 0) == pid);
+    say("@waitpid %d", (int)pid);
+
+    struct rusage usage;
+    pid = child(0, SIGKILL);
+    REQUIRE(wait3(&status, 0, &usage) == pid);
+    told("wait3", pid, status, 100 + SIGKILL);
+
+    pid = child(0, SIGSEGV);
+    REQUIRE(wait4(pid, &status, 0, &usage) == pid);
+    told("wait4", pid, status, 100 + SIGSEGV);
+
+    // A child that is not waited for any more.
+    siginfo_t info;
+    pid = child(5, 0);
+    REQUIRE(waitid(P_PID, pid, &info, WEXITED | WNOWAIT) == 0);
+    REQUIRE(info.si_pid == pid && info.si_status == 5);
+    REQUIRE(waitid(P_PID, pid, NULL, WEXITED) == 0);
+    say("@waitid %d", (int)pid);
+
+    // One that stops has not ended.
+    pid = child(6, SIGSTOP);
+    REQUIRE(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
+    REQUIRE(kill(pid, SIGCONT) == 0);
+    REQUIRE(waitpid(pid, &status, WCONTINUED) == pid && WIFCONTINUED(status));
+    REQUIRE(write(go[1], "", 1) == 1 && waitpid(pid, &status, 0) == pid);
+    told("stopped", pid, status, 6);
+
+    // In a handler.
+    sigset_t blocked, before;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGCHLD);
+    REQUIRE(sigprocmask(SIG_BLOCK, &blocked, &before) == 0);
+    signal(SIGCHLD, handler);
+    pid = child(7, 0);
+    while (pid_in_handler != pid)
+        sigsuspend(&before);
+    signal(SIGCHLD, SIG_DFL);
+    told("handler", pid, status_in_handler, 7);
+
+    // By a thread that is cancelled while it waits; the child has had no end by then.
+    pid = child(8, SIGSTOP);
+    pthread_t thread;
+    void *result;
+    REQUIRE(pthread_create(&thread, NULL, waits_for_ever, NULL) == 0);
+    usleep(10000);
+    REQUIRE(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0);
+    REQUIRE(result == PTHREAD_CANCELED);
+    REQUIRE(waitpid(pid, &status, WUNTRACED) == pid);
+    REQUIRE(kill(pid, SIGCONT) == 0 && write(go[1], "", 1) == 1);
+    REQUIRE(waitpid(pid, &status, 0) == pid);
+    told("cancelled", pid, status, 8);
+
+    // Another program in its place has a child of its own, and does not wait.
+    pid = fork();
+    if (pid == 0) {
+        pthread_mutex_lock(&lock);
+        execl(arguments[0], arguments[0], "again", (char *)NULL);
+    }
+    REQUIRE(waitpid(pid, &status, 0) == pid);
+    told("exec", pid, status, 10);
+
+    errno = 0;
+    REQUIRE(waitpid(-1, NULL, 0) == -1 && errno == ECHILD);
+    return 0;
+}
