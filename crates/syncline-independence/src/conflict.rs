@@ -5,6 +5,9 @@
 //! lock; and each section that had to wait with those that it waited for (section 4.1, Table 2),
 //! which shows what waiting was needless.
 //!
+//! Of sections that were traced as the first of their call sites ([`EARLY`]) and not by a draw, rare sites
+//! have more than their share, so the window goes without them where enough were drawn.
+//!
 //! The share of conflicts is that of the pairs that were compared. The share of sections that
 //! conflict with any of the window grows with the window until it is nearly one, and so says
 //! nothing of the lock; it is counted as well.
@@ -12,7 +15,7 @@
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
-use syncline_trace::layout::{NONE, WAITED, WordRecord};
+use syncline_trace::layout::{EARLY, NONE, WAITED, WordRecord};
 use syncline_trace::{Section, Trace};
 
 use crate::index::{Conflict, Window, pair};
@@ -153,6 +156,10 @@ pub struct Conflicts {
     pub causes: Vec<Cause>,
 }
 
+/// So many sections of a lock that were drawn are compared with each other alone. Fewer say less than all
+/// do, whatever their sites.
+const ENOUGH_DRAWN: usize = 16;
+
 /// Compares the sections of a lock.
 pub fn conflicts(trace: &Trace, sets: &Sets, lock: &LockSections, size: usize) -> Conflicts {
     let mut result = Conflicts::default();
@@ -168,15 +175,19 @@ pub fn conflicts(trace: &Trace, sets: &Sets, lock: &LockSections, size: usize) -
             .collect(),
         ..*set
     };
+    let is_drawn = |set: &&Set| trace.sections[set.section].record.flags & EARLY == 0;
+    let drawn_only = lock.sets.iter().filter(is_drawn).count() >= ENOUGH_DRAWN;
     let mut last: VecDeque<Set> = VecDeque::new();
     for (number, whole) in lock.sets.iter().enumerate() {
         let set = of_others(whole);
-        let found = window.conflicts(&set);
-        result.window.add(whole.bytes(), window.comparable(&set), &found);
-        for conflict in &found {
-            causes.add(sets, &conflict.places, (set.section, &trace.sections[set.section]));
+        if is_drawn(&whole) || !drawn_only {
+            let found = window.conflicts(&set);
+            result.window.add(whole.bytes(), window.comparable(&set), &found);
+            for conflict in &found {
+                causes.add(sets, &conflict.places, (set.section, &trace.sections[set.section]));
+            }
+            window.push(&set);
         }
-        window.push(&set);
         let waited_for = waited_for(trace, lock, number, size);
         let before = |other: usize| &last[last.len() + other - number];
         let found: Vec<Conflict> = waited_for

@@ -42,17 +42,23 @@ pub struct Process {
     pub waits: Waits,
     /// Parts of stacks that sections wrote to.
     pub stacks: Stacks,
-    /// Sections traced within a budget, by call site; sites whose place is the same share it.
-    sites: [AtomicU32; SITES],
+    /// Sections traced within a budget, by call site and by lock; those whose place is the same share it.
+    sites: [AtomicU32; PLACES],
+    locks: [AtomicU32; PLACES],
     /// Threads by their number: the kernel's, and the file's plus 1 below it.
     threads: [AtomicU64; THREADS],
 }
 
 /// Threads that are found by number; of more, some are not known as holders.
 const THREADS: usize = 4096;
-/// Places for call sites.
-const SITES: usize = 4096;
+/// Places for call sites, and for locks.
+const PLACES: usize = 4096;
 const LOW_HALF: u64 = 0xffff_ffff;
+
+fn place(address: u64) -> usize {
+    let mixed = address.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 52) as usize % PLACES
+}
 
 static CURRENT: AtomicPtr<Process> = AtomicPtr::new(null_mut());
 static OPTIONS: AtomicPtr<Options> = AtomicPtr::new(null_mut());
@@ -145,7 +151,7 @@ fn make() -> Option<Box<Process>> {
     modules::note_loaded(file);
     crate::thread::forget_all();
     let threads = [const { AtomicU64::new(0) }; THREADS];
-    let sites = [const { AtomicU32::new(0) }; SITES];
+    let [sites, locks] = [const { [const { AtomicU32::new(0) }; PLACES] }; 2];
     Some(Box::new(Process {
         options,
         file,
@@ -160,6 +166,7 @@ fn make() -> Option<Box<Process>> {
         waits: Waits::none(),
         stacks: Stacks::none(),
         sites,
+        locks,
         threads,
     }))
 }
@@ -185,8 +192,12 @@ impl Process {
 
     /// How many sections of a call site were traced within a budget.
     pub fn traced_at(&self, site: u64) -> &AtomicU32 {
-        let mixed = site.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        &self.sites[(mixed >> 52) as usize % SITES]
+        &self.sites[place(site)]
+    }
+
+    /// How many sections of a lock were traced within a budget.
+    pub fn traced_of(&self, lock: u64) -> &AtomicU32 {
+        &self.locks[place(lock)]
     }
 
     /// Remembers a thread's number in the file.

@@ -170,6 +170,9 @@ pub const AFTER_WAIT: u32 = 1 << 3;
 pub const BEFORE_WAIT: u32 = 1 << 4;
 /// [`SectionRecord::flags`]: released by another thread than the one that acquired.
 pub const RELEASED_BY_OTHER: u32 = 1 << 5;
+/// [`SectionRecord::flags`]: traced as one of the first of its call site, which is not as likely as that
+/// others are.
+pub const EARLY: u32 = 1 << 6;
 
 /// [`SectionRecord::stopped`]: traced to its end.
 pub const STOP_NONE: u32 = 0;

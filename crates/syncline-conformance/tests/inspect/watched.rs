@@ -1,6 +1,8 @@
 //! Within a budget, the locks that are waited for have sections first.
 
 use syncline_conformance::{Program, Truth};
+use syncline_trace::Section;
+use syncline_trace::layout::EARLY;
 
 use crate::traced::{Traced, trace_with};
 
@@ -30,12 +32,12 @@ fn sections_of_a_watched_lock_are_drawn_as_they_come() {
     let Traced { outcome, traces } = trace_with(program.path(), ["mixed"], DEFAULT, &[]);
     let truth = Truth::read(&outcome.stdout);
     let (hot, trace) = (truth.value("hot"), &traces[0]);
-    let traced = trace.sections.iter().filter(|s| s.record.lock == hot);
+    let is_drawn = |s: &&Section| s.record.lock == hot && s.record.flags & EARLY == 0;
+    let traced = trace.sections.iter().filter(is_drawn);
     let mut sites: Vec<u64> = traced.map(|s| s.record.site).collect();
     sites.sort_unstable();
     let all = sites.len();
     let rarer = sites.chunk_by(|a, b| a == b).map(<[u64]>::len).min().expect("sections");
-    // One in 16, and the first 32 sections of a place that are not drawn (`section/choose.rs`).
-    let share = rarer.saturating_sub(32) as f64 / all as f64;
-    assert!(all >= ENOUGH && share < 2.0 / 16.0, "{rarer} of {all}");
+    // One in 16.
+    assert!(all >= ENOUGH && rarer * 8 < all, "{rarer} of {all}");
 }

@@ -28,13 +28,13 @@ fn intervals_of_two_budgets_touch_and_have_the_truth_in_them() {
     let program = Program::compile("inspect_watched.c").path().to_str().expect("a path").to_owned();
     let truth = 1.0 - (15.0_f64 / 16.0).powi(2);
     let [few, many] = ["10", "30"].map(|budget| independent(&program, budget));
-    // The first 32 sections of each place, which are not drawn, are some of those of the smaller budget.
-    const NOT_DRAWN: f64 = 0.05;
-    let touch = few.0 - NOT_DRAWN <= many.1 && many.0 <= few.1 + NOT_DRAWN;
+    // An interval is right 19 times of 20; twice as wide, it always is.
+    const CHANCE: f64 = 0.02;
+    let touch = few.0 - CHANCE <= many.1 && many.0 <= few.1 + CHANCE;
     assert!(touch, "{few:?} and {many:?}");
     for (low, high, traced) in [few, many] {
         assert!(traced >= 200, "{traced} sections say nothing");
-        let has_truth = low - NOT_DRAWN <= truth && truth <= high + NOT_DRAWN;
+        let has_truth = low - CHANCE <= truth && truth <= high + CHANCE;
         assert!(has_truth, "{low} to {high}, of {traced} sections; it is {truth}");
     }
 }

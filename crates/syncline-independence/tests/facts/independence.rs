@@ -2,7 +2,7 @@
 
 use bytemuck::Zeroable;
 use syncline_recording::Op;
-use syncline_trace::layout::{COUNTED_ONE_BY_ONE, RELEASED_BY_OTHER, SHARED, STOP_LIMIT};
+use syncline_trace::layout::{COUNTED_ONE_BY_ONE, EARLY, RELEASED_BY_OTHER, SHARED, STOP_LIMIT};
 
 use crate::hand::{LOCK, SITE, block, counted, facts_of, section, stack, trace};
 use syncline_independence::{Field, Options, facts};
@@ -143,6 +143,25 @@ fn the_window_forgets() {
 }
 
 /// Three threads queue for the lock: who waited is compared with whom it waited for.
+/// The first sections of a site are traced besides what is drawn, so a rare site's are too many.
+#[test]
+fn sections_that_were_not_drawn_are_left_out_where_enough_were() {
+    let made = |n: u32, early: bool| {
+        let made = section(1 + n % 2);
+        let made = if early { made.writes(0x5000, 8) } else { made.reads(0x5000, 8) };
+        made.with(|record| record.flags |= if early { EARLY } else { 0 })
+    };
+    let of = |drawn: u32| {
+        let all = (0..drawn + 8).map(|n| made(n, n < 8)).collect();
+        facts_of(&trace(all)).locks[0].clone()
+    };
+    let enough = of(16);
+    assert_eq!((enough.window.sections, enough.window.conflicting), (15, 0));
+    assert!(enough.causes.is_empty());
+    assert_eq!((enough.traced, enough.compared), (24, 24), "they are told of elsewhere");
+    assert!(of(15).window.conflicting > 0, "of few, all say more");
+}
+
 #[test]
 fn contended_pairs_are_those_of_which_one_waited_for_the_other() {
     //   1  ====

@@ -49,12 +49,16 @@ use open::Open;
 use replay::{EVENT, Event, Sections};
 use translate::{BLOCK_ROOM, Translator};
 
+use crate::section::Choice;
+
 /// The part of a context that only Rust code uses.
 pub struct Engine {
     /// What is known of the program's sections that are being traced.
     pub sections: Sections,
     /// The locks whose sections are open, with how often each is held.
     pub held: Vec<(u64, u32)>,
+    /// Why the section is traced in which all others lie.
+    pub choice: Choice,
     /// A handler of the program ran in the middle and used a lock.
     pub handler_ran: bool,
     /// The thread's processor time when the context was taken, in nanoseconds; none if what this
@@ -87,6 +91,7 @@ impl Engine {
         Engine {
             sections: Sections::new(),
             held: Vec::new(),
+            choice: Choice::Drawn,
             handler_ran: false,
             began: None,
             in_kernel: 0,

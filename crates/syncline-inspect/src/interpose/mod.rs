@@ -132,11 +132,11 @@ unsafe fn wait<R>(lock: usize, caller: Caller, block: impl FnOnce() -> R) -> R {
     // SAFETY: by this function's own condition.
     unsafe {
         let mut call = enter(caller);
-        let traced = call.waiting(lock);
+        let before = call.waiting(lock);
         let result = block();
         let (op, shared) = (Op::MutexLock, false);
         let by = Acquired { lock, op, shared, waited: 0, holder: 0, stands_for: 1 };
-        call.acquired_after(by, caller, true, traced);
+        call.acquired_after(by, caller, true, before);
         call.leave(caller);
         result
     }

@@ -4,7 +4,7 @@ use core::cell::Cell;
 
 use syncline_trace::layout::BEFORE_WAIT;
 
-use super::{Acquired, Call, Caller, begin, choose, end, finish};
+use super::{Acquired, Call, Caller, Choice, begin, choose, end, finish};
 use crate::engine::context::Context;
 use crate::{clock, thread, tls};
 
@@ -28,11 +28,11 @@ impl Call {
     #[inline]
     pub unsafe fn acquired(&mut self, by: Acquired, caller: Caller) {
         // SAFETY: by this function's own condition.
-        unsafe { self.acquired_after(by, caller, false, false) };
+        unsafe { self.acquired_after(by, caller, false, Choice::Passed) };
     }
 
-    /// As [`Call::acquired`]; perhaps where a wait for a condition ended, and perhaps because the
-    /// part before it was traced.
+    /// As [`Call::acquired`]; perhaps where a wait for a condition ended. The part before it is traced or
+    /// not, and so is this one then.
     ///
     /// # Safety
     /// As for [`enter`], with the same caller.
@@ -41,7 +41,7 @@ impl Call {
         by: Acquired,
         caller: Caller,
         waited_for_condition: bool,
-        must: bool,
+        before: Choice,
     ) {
         if matches!(self, Call::Foreign) {
             return;
@@ -71,11 +71,15 @@ impl Call {
                 }
             }
             _ => {
-                if thread.is_selected(row)
-                    && (must
-                        || choose::is_chosen(thread, (by.lock as u64, site), &rare, by.stands_for))
-                {
-                    if let Some(context) = choose::start(thread, caller) {
+                let choice = match (thread.is_selected(row), before) {
+                    (false, _) => Choice::Passed,
+                    (_, Choice::Passed) => {
+                        choose::choose(thread, (by.lock as u64, site), &rare, by.stands_for)
+                    }
+                    (_, before) => before,
+                };
+                if choice != Choice::Passed {
+                    if let Some(context) = choose::start(thread, caller, choice) {
                         begin(context, thread, by, site, row, waited_for_condition);
                         *self = Call::Traced(context);
                     }
@@ -120,22 +124,24 @@ impl Call {
     }
 
     /// A wait for a condition is about to release a mutex, however often it is held. Whether its
-    /// section was traced.
+    /// section was traced, and why.
     ///
     /// What was traced is finished at once: after the wait others wait for it again.
-    pub fn waiting(&mut self, lock: usize) -> bool {
+    pub fn waiting(&mut self, lock: usize) -> Choice {
         let Call::Traced(context) = self else {
             let _ = self.releasing(lock);
-            return false;
+            return Choice::Passed;
         };
-        let held = context.engine().held.iter().any(|h| h.0 == lock as u64);
-        if held {
-            end(context, lock as u64, clock::now(), BEFORE_WAIT, 0);
-            if let Some(context) = self.detach() {
-                finish(context);
-            }
+        let engine = context.engine();
+        if !engine.held.iter().any(|h| h.0 == lock as u64) {
+            return Choice::Passed;
         }
-        held
+        let choice = engine.choice;
+        end(context, lock as u64, clock::now(), BEFORE_WAIT, 0);
+        if let Some(context) = self.detach() {
+            finish(context);
+        }
+        choice
     }
 
     /// Takes the context from the thread if nothing is traced in it any more.

@@ -8,8 +8,9 @@
 //! - where the budget was used up, the first acquisition that finds it is passed over: it is one after
 //!   a long pause more often than others are.
 //!
-//! Two exceptions, for what would hardly be met at random: the first sections of each call site
-//! ([`FIRST`]), and locks that are much waited for, which have gaps of their own (`process::waits`).
+//! For what would hardly be met at random there is more: locks that are much waited for have gaps of
+//! their own (`process::waits`), and the first sections of each call site are traced besides
+//! ([`Choice::Early`]), of which nothing is said that hangs on how often a site is traced.
 
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
@@ -33,22 +34,34 @@ const SOON: u32 = 64;
 /// So many sections of a call site are traced as soon as the budget allows: a site that is rarely
 /// reached would hardly be met at random.
 const FIRST: u32 = 32;
-/// Once a site has had so many, it is passed over the more often the more it has had, and leaves the
-/// budget to others: analysis looks at windows of a hundred sections, and memory is not endless.
+/// Once a lock has had so many, it is passed over the more often the more it has had, whatever the site,
+/// and leaves the budget to others: analysis looks at windows of a hundred sections, and memory is not
+/// endless.
 const MANY: u32 = 4096;
+
+/// Whether a section is traced, and why.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// It is not.
+    Passed,
+    /// By a draw, as each acquisition of the lock may be.
+    Drawn,
+    /// As one of the first of its call site.
+    Early,
+}
 
 /// Whether this section, of a lock at a call site, is to be traced. `is_rare` says that the site may
 /// have had fewer than [`FIRST`], and is cleared when it has had more. The acquisition stands for so
 /// many.
 #[inline]
-pub fn is_chosen(
+pub fn choose(
     thread: &mut Thread,
     (lock, site): (u64, u64),
     is_rare: &Cell<bool>,
     stands_for: u32,
-) -> bool {
+) -> Choice {
     if thread.process.options.budget == 0 {
-        return thread.process.has_room();
+        return drawn_if(thread.process.has_room());
     }
     thread.passed += stands_for;
     thread.looked_at += 1;
@@ -57,12 +70,16 @@ pub fn is_chosen(
         thread.countdown = thread.countdown.saturating_sub(thread.most);
     }
     if let Some(watch) = thread.process.waits.watch(lock, site) {
-        return is_drawn(thread, watch, site, stands_for);
+        return drawn_if(is_drawn(thread, watch, site, stands_for));
     }
     if thread.countdown > 0 && !(thread.may_trace && is_rare.get()) {
-        return false;
+        return Choice::Passed;
     }
-    ask(thread, site, is_rare)
+    ask(thread, (lock, site), is_rare)
+}
+
+fn drawn_if(is_drawn: bool) -> Choice {
+    if is_drawn { Choice::Drawn } else { Choice::Passed }
 }
 
 /// Whether an acquisition that stands for so many is counted as one that stands for the most: at
@@ -76,8 +93,7 @@ fn is_fair(thread: &mut Thread, stands_for: u32, most: u32) -> bool {
 #[cold]
 fn is_drawn(thread: &mut Thread, watch: usize, site: u64, stands_for: u32) -> bool {
     if thread.countdown == 0 {
-        let may_trace = thread.process.may_trace();
-        account(thread, may_trace);
+        account(thread, thread.process.may_trace());
     }
     let draws = &mut thread.draws[watch];
     draws.seen = draws.seen.saturating_add(stands_for);
@@ -119,43 +135,53 @@ pub fn prepare(thread: &mut Thread, (lock, site): (u64, u64), stands_for: u32) {
 }
 
 #[cold]
-fn ask(thread: &mut Thread, site: u64, is_rare: &Cell<bool>) -> bool {
+fn ask(thread: &mut Thread, (lock, site): (u64, u64), is_rare: &Cell<bool>) -> Choice {
     let process = thread.process;
-    let traced = process.traced_at(site);
-    let before = traced.load(Relaxed);
-    is_rare.set(before < FIRST);
-    if before >= FIRST && thread.countdown > 0 {
-        return false;
+    let (at_site, of_lock) = (process.traced_at(site), process.traced_of(lock));
+    let is_early = at_site.load(Relaxed) < FIRST;
+    is_rare.set(is_early);
+    let is_drawn = thread.countdown == 0;
+    if !is_early && !is_drawn {
+        return Choice::Passed;
     }
     let may_trace = process.may_trace();
     let could = account(thread, may_trace);
-    let may_trace = could && may_trace && process.has_room();
-    let chosen = may_trace && (before < MANY || thread.random(before) < MANY);
-    if chosen {
-        traced.fetch_add(1, Relaxed);
+    if !(could && may_trace && process.has_room()) {
+        return Choice::Passed;
     }
-    chosen
+    let before = of_lock.load(Relaxed);
+    let choice = match is_drawn && (before < MANY || thread.random(before) < MANY) {
+        true => Choice::Drawn,
+        false if is_early => Choice::Early,
+        false => return Choice::Passed,
+    };
+    at_site.fetch_add(1, Relaxed);
+    of_lock.fetch_add(u32::from(choice == Choice::Drawn), Relaxed);
+    choice
 }
 
-/// Takes what passed by off the budget, and sets out for the next look at it. Whether the budget allowed
-/// tracing the last time.
+/// Takes what passed by off the budget, and sets out for the next look at it if that was due. Whether the
+/// budget allowed tracing the last time.
 fn account(thread: &mut Thread, may_trace: bool) -> bool {
     let (allocations, frees) = heap::thread_counts();
     let allocator = allocations.wrapping_add(frees);
     let allocator_calls = allocator.wrapping_sub(thread.allocator);
     thread.process.passed_by(thread.passed, thread.looked_at, allocator_calls);
     (thread.passed, thread.looked_at, thread.allocator) = (0, 0, allocator);
-    let gap = if may_trace { GAP } else { LONG_GAP };
-    thread.countdown = 1 + thread.random(2 * gap);
+    if thread.countdown == 0 {
+        let gap = if may_trace { GAP } else { LONG_GAP };
+        thread.countdown = 1 + thread.random(2 * gap);
+    }
     core::mem::replace(&mut thread.may_trace, may_trace)
 }
 
-/// Takes a context for this thread; none if there is none, or the section can't be traced.
-pub fn start(thread: &mut Thread, caller: Caller) -> Option<&'static mut Context> {
-    aside::allowed(|| take(thread, caller))?
+/// Takes a context for this thread, for a section that was chosen so; none if there is none, or the
+/// section can't be traced.
+pub fn start(thread: &mut Thread, caller: Caller, choice: Choice) -> Option<&'static mut Context> {
+    aside::allowed(|| take(thread, caller, choice))?
 }
 
-fn take(thread: &mut Thread, caller: Caller) -> Option<&'static mut Context> {
+fn take(thread: &mut Thread, caller: Caller, choice: Choice) -> Option<&'static mut Context> {
     // The engine has a stack of its own: see `with_signals_blocked` for what the kernel would do to a
     // handler on the alternate one.
     if is_on_alternate_stack(caller) {
@@ -171,6 +197,7 @@ fn take(thread: &mut Thread, caller: Caller) -> Option<&'static mut Context> {
     engine.sections.stack = thread.stack;
     engine.sections.fs = tls::fs_base();
     engine.handler_ran = false;
+    engine.choice = choice;
     engine.began = began;
     context.doubt_code();
     context.state = TRACING;

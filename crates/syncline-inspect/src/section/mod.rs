@@ -17,10 +17,10 @@ pub use finish::write;
 pub use stacks::Stacks;
 
 use syncline_trace::layout::{
-    AFTER_WAIT, HANDLER, NONE, SHARED, STOP_JUMP, STOP_OTHER, SectionRecord, WAITED,
+    AFTER_WAIT, EARLY, HANDLER, NONE, SHARED, STOP_JUMP, STOP_OTHER, SectionRecord, WAITED,
 };
 
-pub use choose::prepare;
+pub use choose::{Choice, prepare};
 use syncline_interpose::run_on;
 
 use crate::engine::context::{Context, IN_ENGINE, SUSPENDED, TRACING};
@@ -202,6 +202,7 @@ fn begin(
     let heap = heap::thread_counts();
     let flag = |is: bool, flag: u32| if is { flag } else { 0 };
     let outer = context.engine().held.last().map_or(0, |h| h.0);
+    let is_early = context.engine().choice == Choice::Early;
     let acquired = clock::now();
     let holder = thread.process.thread(by.holder).filter(|_| by.waited > 0);
     let record = SectionRecord {
@@ -214,7 +215,10 @@ fn begin(
         order: acquired,
         outer,
         holder: holder.unwrap_or(NONE),
-        flags: flag(by.waited > 0, WAITED) | flag(by.shared, SHARED) | flag(after_wait, AFTER_WAIT),
+        flags: flag(by.waited > 0, WAITED)
+            | flag(by.shared, SHARED)
+            | flag(after_wait, AFTER_WAIT)
+            | flag(is_early, EARLY),
         stopped: 0,
         op: by.op as u32,
         allocations: heap.0,
