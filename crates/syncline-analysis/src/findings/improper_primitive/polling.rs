@@ -34,8 +34,9 @@ const NEARLY_ALL: f64 = 0.9;
 /// How much fewer arrivals one thread may have than another, where all meet: it may do without
 /// some of them.
 const UNEQUAL: f64 = 0.05;
-/// From so many looks for each arrival on, threads poll.
-const LOOKS_PER_ARRIVAL: f64 = 4.0;
+/// From so many looks for each arrival on, threads poll. Who works on what others have made ready looks
+/// at each piece some times as well (x265's rows of a picture: 4.5).
+const LOOKS_PER_ARRIVAL: f64 = 8.0;
 
 const POLLING_BARRIER: &str = "Threads poll a lock until all of them have come";
 const USE_A_BARRIER: &str = "Use a barrier: pthread_barrier_wait, or std::barrier. Where the wait \
@@ -73,6 +74,7 @@ fn barrier(process: &Process, family: &Family, thresholds: &Thresholds) -> Optio
     let sites = || family.sites.iter().map(|&site| (site, &process.sites[site]));
     let (number, site) = sites()
         .filter(|(_, site)| is_look(site))
+        .filter(|&(number, site)| is_at_few_locks(process, number, site))
         .filter(|(_, site)| {
             looks(site) as f64 / process.seconds > thresholds.acquisitions_per_second
         })
@@ -107,6 +109,11 @@ fn barrier(process: &Process, family: &Family, thresholds: &Thresholds) -> Optio
     })
 }
 
+/// Whether threads come there for the same locks: pieces of work have more, one for each.
+fn is_at_few_locks(process: &Process, number: usize, site: &Site) -> bool {
+    site.locks < site.threads || is_at_one_lock(process, number)
+}
+
 /// Whether all threads come there equally often, as they do where they meet; who steals work from
 /// others comes as often as there is some.
 fn arrive_equally(site: &Site) -> bool {
@@ -139,7 +146,7 @@ fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<
             meets(site) && looks(site) as f64 >= TRIES_PER_ARRIVAL * family.calls() as f64
                 || site.figures.refused >= FEWEST_TAKEN
                     && refused(site) >= MOSTLY_REFUSED
-                    && (site.locks < site.threads || is_at_one_lock(process, number))
+                    && is_at_few_locks(process, number, site)
         })
         .max_by_key(|(_, site)| looks(site))?;
     let tries = Tries::of(process, number);
@@ -355,8 +362,11 @@ mod tests {
     fn a_home_made_barrier_is_found_though_its_tries_succeed() {
         let polling = vec![(Rule::PollingBarrier, "meet at barrier.c:31".to_owned())];
         assert_eq!(rules(&barrier(6_000, 600_000)), polling);
-        assert!(rules(&barrier(6_000, 20_000)).is_empty(), "three looks each");
+        assert!(rules(&barrier(6_000, 40_000)).is_empty(), "seven looks each");
         assert!(rules(&barrier(600, 9_000)).is_empty(), "900 looks a second");
+        let mut drawn = barrier(6_000, 600_000);
+        drawn.sites[1].locks = 6;
+        assert!(rules(&drawn).is_empty(), "six pieces of work for four threads");
     }
 
     #[test]
