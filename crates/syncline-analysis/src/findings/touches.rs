@@ -121,56 +121,75 @@ const READS: &[&str] = &[
     "wmemcmp",
 ];
 
-/// Functions that have no business in a critical section, or seldom: they allocate, format,
-/// draw random numbers, write, or sleep.
-const MOVABLE: &[&str] = &[
-    "malloc",
-    "calloc",
-    "realloc",
-    "aligned_alloc",
-    "posix_memalign",
-    "operator new",
-    "rand",
-    "random",
-    "rand_r",
-    "drand48",
-    "printf",
-    "fprintf",
-    "snprintf",
-    "sprintf",
-    "vsnprintf",
-    "vfprintf",
-    "puts",
-    "fputs",
-    "fwrite",
-    "fflush",
-    "write",
-    "read",
-    "pread",
-    "pwrite",
-    "send",
-    "recv",
-    "fsync",
-    "usleep",
-    "nanosleep",
-    "sleep",
-    "clock_gettime",
-    "gettimeofday",
-    "time",
-    "localtime",
-    "strftime",
-    "_Znwm",
-    "_Znam",
-    "free",
-    "operator delete",
-    "_ZdlPv",
-    "_ZdlPvm",
+/// Functions that have no business in a critical section, or seldom, and what a call takes, about, in
+/// seconds: they tell the time, draw random numbers, allocate, format, write, or sleep.
+const MOVABLE: &[(f64, &[&str])] = &[
+    (50e-9, &["rand", "random", "rand_r", "drand48", "clock_gettime", "gettimeofday", "time"]),
+    (
+        100e-9,
+        &[
+            "malloc",
+            "calloc",
+            "realloc",
+            "aligned_alloc",
+            "posix_memalign",
+            "operator new",
+            "_Znwm",
+            "_Znam",
+            "free",
+            "operator delete",
+            "_ZdlPv",
+            "_ZdlPvm",
+        ],
+    ),
+    (
+        1e-6,
+        &[
+            "printf",
+            "fprintf",
+            "snprintf",
+            "sprintf",
+            "vsnprintf",
+            "vfprintf",
+            "puts",
+            "fputs",
+            "localtime",
+            "strftime",
+        ],
+    ),
+    (
+        f64::INFINITY,
+        &[
+            "fwrite",
+            "fflush",
+            "write",
+            "read",
+            "pread",
+            "pwrite",
+            "send",
+            "recv",
+            "fsync",
+            "usleep",
+            "nanosleep",
+            "sleep",
+        ],
+    ),
 ];
 
-/// Of the functions that sections at a site call, those that could mostly be called outside.
-pub fn movable_calls(section: &Section) -> Vec<&str> {
-    let name = |call: &'_ String| MOVABLE.contains(&plain(call));
-    section.calls.iter().filter(|call| name(call)).map(String::as_str).collect()
+/// A call that takes a smaller share of the time held is not what makes a section long.
+const SHARE_OF_HELD: f64 = 0.05;
+
+/// Of the functions that sections at a site call, those that could mostly be called outside, and that
+/// matter for a section that is held for so many seconds: in a loop any of them may.
+pub fn movable_calls(section: &Section, held: f64) -> Vec<&str> {
+    let takes = |call: &str| {
+        let of = MOVABLE.iter().find(|(_, names)| names.contains(&plain(call)));
+        of.map(|&(seconds, _)| seconds)
+    };
+    let matters = |call: &'_ String| {
+        takes(call).is_some_and(|seconds| section.loops || seconds >= SHARE_OF_HELD * held)
+    };
+    section.calls.iter().filter(|call| matters(call)).map(String::as_str).collect()
 }
 
 /// A function's name without arguments, versions and the marks of how it is reached.
@@ -231,6 +250,14 @@ mod tests {
         let calls = ["find_item", "__printf_chk@plt", "operator new(unsigned long)"];
         let section =
             Section { calls: calls.map(str::to_owned).to_vec(), ..section(90, 30, 20, 30) };
-        assert_eq!(movable_calls(&section), [calls[1], calls[2]]);
+        assert_eq!(movable_calls(&section, 1e-6), [calls[1], calls[2]]);
+        assert_eq!(
+            movable_calls(&section, 10e-6),
+            [calls[1]],
+            "an allocation is a hundredth of it"
+        );
+        assert!(movable_calls(&section, 100e-6).is_empty());
+        let looping = Section { loops: true, ..section };
+        assert_eq!(movable_calls(&looping, 100e-6), [calls[1], calls[2]]);
     }
 }

@@ -68,8 +68,8 @@ fn all_wrappers(image: &Image, code: &Code) -> Vec<Range<u64>> {
     for _ in 0..LEVELS {
         look_at(image, code, &back);
         let took = |back: &&u64| {
-            let frames = image.frames(**back - 1).len();
-            frames > 0 && image.returned.borrow().get(back) == Some(&frames)
+            let frames = image.frames(**back - 1).len().max(1);
+            image.returned.borrow().get(back) == Some(&frames)
         };
         let functions = back.iter().filter(took).filter_map(|&back| code.function(back - 1));
         let new: Vec<Range<u64>> = functions.filter(|f| takes.insert(f.start)).collect();
@@ -102,17 +102,18 @@ fn returned(image: &Image, code: &Code, address: u64) -> Option<usize> {
     Some(count(&ways, &frames, |at| image.frames(at)))
 }
 
-/// The frames that are no longer there where the lock is released.
+/// The frames that are no longer there where the lock is released. A function without a name is one
+/// frame.
 fn count(ways: &Ways, frames: &[Found], at: impl Fn(u64) -> Rc<[Found]>) -> usize {
+    if ways.ends.is_empty() {
+        let returns = ways.returned > 0 && !ways.lost && !ways.calls.contains(UNKNOWN);
+        return if returns { frames.len().max(1) } else { 0 };
+    }
     if frames.is_empty() {
         return 0;
     }
-    let released = ways.ends.iter().map(|&end| common(frames, &at(end))).max();
-    match released {
-        Some(common) => frames.len() - common,
-        None if ways.returned > 0 && !ways.lost && !ways.calls.contains(UNKNOWN) => frames.len(),
-        None => 0,
-    }
+    let common = ways.ends.iter().map(|&end| common(frames, &at(end))).max();
+    frames.len() - common.unwrap_or(0)
 }
 
 /// How many frames two places of one function have in common, counted from the outermost. An

@@ -1,13 +1,14 @@
 //! Which functions took a lock for their callers, read from programs that are compiled here,
 //! without and with optimisation. Whose place it is is known from the source.
 
+use std::process::Command;
 use std::slice;
 
 use syncline_analysis::locate::Locator;
 use syncline_recording::Op;
 
 use crate::fixture::SECOND;
-use crate::program::Program;
+use crate::program::{Program, run};
 
 const C: &str = "\
 #include <pthread.h>
@@ -126,6 +127,26 @@ fn a_place_is_where_the_section_is_and_not_who_takes_its_lock() {
             let process = f.load().processes.remove(0);
             let found = process.function_of(&process.sites[0]).unwrap();
             assert_eq!(found, place, "{calls:?} {options}");
+        }
+    }
+}
+
+/// A stripped program has no functions by name, and takes its locks as before.
+#[test]
+fn a_stripped_program_has_the_same_places() {
+    for options in ["-O0", "-O2"] {
+        let program = Program::compile(C, "cc", &[options, "-fno-optimize-sibling-calls"]);
+        run(Command::new("strip").arg(&program.path));
+        for &(calls, place) in CASES {
+            let (mut f, stack) = program.calls(calls);
+            let thread = f.thread("main", 0..SECOND);
+            let op = if calls[0].1 == "pthread_cond_wait" { Op::CondWait } else { Op::MutexLock };
+            f.row(thread, op, 0x10, stack, 1);
+            let process = f.load().processes.remove(0);
+            // What is inlined is a part of the function that it is in.
+            let call = calls.iter().find(|call| call.0 == place).unwrap_or(&calls[0]);
+            let at = format!("program+{:#x}", program.back(call) - 1);
+            assert_eq!(process.sites[0].place, at, "{calls:?} {options}");
         }
     }
 }

@@ -161,9 +161,10 @@ impl<'a> Hot<'a> {
             return self.by_trace(longest, inspected);
         }
         let section = self.section(longest);
-        let calls: Vec<&str> = section.map(movable_calls).unwrap_or_default();
-        let long = self.mean_held() >= LONG
-            || !calls.is_empty() && self.mean_held() >= LONG_WITH_CALLS
+        let held = self.mean_held();
+        let calls = section.map(|section| movable_calls(section, held)).unwrap_or_default();
+        let long = held >= LONG
+            || !calls.is_empty() && held >= LONG_WITH_CALLS
             || section.is_some_and(|section| unsplittable(section) && section.loops);
         if long {
             return Some(self.too_long(longest, &calls));
