@@ -120,6 +120,25 @@ WHAT COULD NOT BE SEEN
   - /nowhere/bin/shop can't be read: its addresses have no names
 ";
 
+/// Where hardly any time is lost, a finding that brings little is named and no more, also as the only one.
+#[test]
+fn what_takes_little_and_brings_little_shares_one_line() {
+    let mut analysis = shop().load();
+    let process = &mut analysis.processes[0];
+    assert_eq!(process.findings.len(), 1);
+    for site in &mut process.sites {
+        // A part of 130 ms, which is just below 2 % of the threads' 7 s.
+        site.figures.waited *= 0.130 / 1.8;
+    }
+    let text = terminal(&analysis, Style::default());
+    let expected =
+        "FINDINGS  none that would bring much\n\n  Small: shop+0x100 (too-long-section)\n";
+    assert!(text.contains(expected), "{text}");
+    analysis.processes[0].sites[0].figures.waited = 0.150;
+    let text = terminal(&analysis, Style::default());
+    assert!(text.contains("  1. A long section that others wait for"), "{text}");
+}
+
 #[test]
 fn lines_keep_to_the_width_and_colours_change_nothing_else() {
     let analysis = shop().load();

@@ -19,6 +19,8 @@ const IDLE: usize = 3;
 const EVIDENCE: usize = 4;
 /// A predicted gain below this is told as none to speak of.
 const LEAST_GAIN: f64 = 0.005;
+/// What takes a smaller share of the threads' time, and would bring little, has no paragraph.
+const LEAST_LOST: f64 = 0.02;
 
 /// The findings, most to gain first.
 pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
@@ -28,15 +30,17 @@ pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::R
         heading("FINDINGS", &remark, out, style)?;
         return in_other_runs(process, out, style);
     }
+    let (large, small): (Vec<_>, Vec<_>) =
+        process.findings.iter().enumerate().partition(|(number, finding)| {
+            finding.gain.is_none_or(|gain| gain.share >= LEAST_GAIN)
+                || *number == 0 && lost(process, finding) >= LEAST_LOST
+        });
     let remark = match process.runs {
+        _ if large.is_empty() => "none that would bring much",
         Some(_) => "most to gain first; gains are predicted, and the mean of all runs",
         None => "most to gain first; gains are predicted",
     };
     heading("FINDINGS", remark, out, style)?;
-    let (large, small): (Vec<_>, Vec<_>) =
-        process.findings.iter().enumerate().partition(|(number, finding)| {
-            *number == 0 || finding.gain.is_none_or(|gain| gain.share >= LEAST_GAIN)
-        });
     for &(number, finding) in large.iter().take(FINDINGS) {
         if number > 0 {
             writeln!(out)?;
@@ -50,6 +54,13 @@ pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::R
     let small: Vec<String> = small.iter().map(|(_, finding)| rule(finding)).collect();
     in_one_line("  Small: ", &small, out, style)?;
     in_other_runs(process, out, style)
+}
+
+/// The share of the threads' time that they wait or spin at a finding's places.
+fn lost(process: &Process, finding: &Finding) -> f64 {
+    let figures = finding.sites.iter().map(|&site| &process.sites[site].figures);
+    let seconds: f64 = figures.map(|figures| figures.waited + figures.spun).sum();
+    seconds / process.thread_seconds.max(1e-12)
 }
 
 /// What the run that is shown does not have.
