@@ -44,7 +44,7 @@ pub struct Serial<W: Wait, M: LongMemory> {
 /// Whether in this epoch transactions run one after the other.
 #[inline(always)]
 pub const fn is_serial(epoch: u64) -> bool {
-    epoch % 2 != 0
+    epoch & 1 == 1
 }
 
 impl<W: Wait> Serial<W, Native> {
