@@ -277,11 +277,14 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         }
     }
 
+    /// What was read in place is not counted; attempts that failed before tell about how much.
     #[cold]
     fn end_turn(&self, thread: &mut Thread<M>, cost: u64) {
+        let reads = thread.wasted as u64 / u64::from(thread.failures.max(1));
+        thread.spent += reads;
         (thread.failures, thread.wasted) = (0, 0);
         if let Some(turn) = thread.turn.take() {
-            self.turns.leave(&turn, cost);
+            self.turns.leave(&turn, cost + reads);
         }
     }
 
