@@ -5,10 +5,12 @@
 
 use std::array;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use syncline::memory::{Data, LongMemory, Memory};
+use syncline::stm::pace::Pace;
 use syncline::stm::{Engine, Served, Session, TCell};
 use syncline::wait::Wait;
 use syncline_checkers::Engine as Checker;
@@ -54,6 +56,46 @@ impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Alone<E
 
     fn start(_: usize) -> (E, Vec<Helper>) {
         (E::default(), Vec::new())
+    }
+}
+
+/// As [`Alone`], after a transaction, by which its [`Pace`] has been asked.
+pub struct Begun<E>(PhantomData<E>);
+
+impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Begun<E> {
+    type Engine = E;
+
+    fn start(_: usize) -> (E, Vec<Helper>) {
+        let engine = E::default();
+        Session::new(&engine).atomically(|_| Ok(()));
+        (engine, Vec::new())
+    }
+}
+
+/// From the first transaction on, all run one after the other.
+#[derive(Debug, Default)]
+pub struct Serial;
+
+impl Pace for Serial {
+    const EVERY: u32 = 1;
+
+    fn next(&self, _: impl FnOnce() -> Duration, run: impl FnOnce(bool)) {
+        run(true);
+    }
+}
+
+/// Each transaction changes how they run.
+#[derive(Debug, Default)]
+pub struct Alternating {
+    /// Orders nothing in a checker's eyes.
+    serial: AtomicBool,
+}
+
+impl Pace for Alternating {
+    const EVERY: u32 = 1;
+
+    fn next(&self, _: impl FnOnce() -> Duration, run: impl FnOnce(bool)) {
+        run(!self.serial.fetch_xor(true, SeqCst));
     }
 }
 
@@ -209,6 +251,29 @@ pub fn ahead<S: Setup>(threads: usize) {
             Ok(())
         });
     });
+}
+
+/// As `opaque`, where the writer has run a transaction before: if that changes how they run, it is
+/// alone and writes in place, while others who look have begun side by side.
+pub fn in_place<S: Setup>(threads: usize) {
+    let values = Scene::<S>::play(threads, |scene, session, thread| {
+        let [first, second, ..] = &scene.cells;
+        if thread == 0 {
+            scene.add_one(session, 2);
+            session.atomically(|tx| {
+                first.set(tx, 1);
+                second.set(tx, 1);
+                Ok(())
+            });
+        } else {
+            session.atomically(|tx| {
+                let (one, two) = (first.get(tx)?, second.get(tx)?);
+                assert_eq!(one, two, "an attempt saw half of a transaction");
+                Ok(())
+            });
+        }
+    });
+    assert_eq!(values[..3], [1, 1, 1]);
 }
 
 /// As `opaque`, with a writer that doesn't read, and one that makes the clock advance.

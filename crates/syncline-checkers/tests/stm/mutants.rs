@@ -37,6 +37,23 @@ macro_rules! reject {
             @$Engine, recorded(2, 1, OwnThread), recorded(2, 2, OwnThread), recorded(3, 1, OwnThread)
         );
     }};
+    (in_place, $Engine:ty) => {
+        $crate::mutants::reject!(@$Engine, in_place(2), in_place(3))
+    };
+    (begun_counted, $Engine:ty) => {
+        $crate::mutants::reject!(@begun $Engine, counted(2, 1), counted(2, 2), counted(3, 1))
+    };
+    (begun_opaque, $Engine:ty) => {
+        $crate::mutants::reject!(@begun $Engine, opaque(2), blind(2), opaque(3), blind(3))
+    };
+    (begun_awaited, $Engine:ty) => {
+        $crate::mutants::reject!(@begun $Engine, awaited(2), awaited(3))
+    };
+    (@begun $Engine:ty, $($case:ident($($argument:expr),*)),*) => {
+        $crate::mutants::reject!(
+            @setup loom_failure, $crate::cases::Begun<$Engine>, $($case($($argument),*)),*
+        )
+    };
     (served_counted, $Engine:ty) => {
         $crate::mutants::reject!(@served $Engine, counted(2, 2), counted(3, 2))
     };

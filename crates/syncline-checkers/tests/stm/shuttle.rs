@@ -4,7 +4,7 @@ use syncline::stm::Shared;
 use syncline::wait::{Park, Spin};
 use syncline_checkers::{Shuttle, randomly};
 
-use crate::cases::{Alone, WithServers};
+use crate::cases::{Alone, Alternating, Begun, Serial, WithServers};
 use crate::history::Time::Real;
 
 /// Of each scheduler.
@@ -43,8 +43,21 @@ macro_rules! engine {
 
 engine!(spin, Alone<Shared<Spin, Shuttle, 2>>);
 engine!(park, Alone<Shared<Park, Shuttle, 2>>);
+engine!(turns, Alone<Shared<Park, Shuttle, 1>>);
+engine!(serial, Begun<Shared<Park, Shuttle, 2, Serial>>);
+engine!(alternating, Begun<Shared<Park, Shuttle, 2, Alternating>>);
 engine!(served, WithServers<Spin, Shuttle, 1>);
 engine!(served_by_two, WithServers<Park, Shuttle, 2>);
+
+/// Of engines that change how transactions run.
+mod changing {
+    use super::*;
+    type S = Alone<Shared<Park, Shuttle, 2, Alternating>>;
+    tests! {
+        in_place: in_place(4);
+        recorded: recorded(3, 3, Real);
+    }
+}
 
 /// The clock of versions, and the order of locks, are matters of the engine for shared memory.
 mod in_shared_memory {

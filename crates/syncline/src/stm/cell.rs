@@ -89,19 +89,34 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
     /// # Panics
     ///
     /// If the cell belongs to another engine.
-    #[inline]
+    #[inline(always)]
     pub fn get<'tx, E>(&'tx self, tx: &mut Tx<'tx, '_, E>) -> Result<T>
     where
         E: Engine<Memory = M>,
     {
         let stamp = NonNull::from(&self.stamp);
-        if let Some(bits) = tx.writes.word(stamp) {
-            return Ok(from_bits(bits.get()));
+        if E::in_place(&tx.parts.thread) {
+            // SAFETY: the cell outlives the transaction.
+            unsafe { tx.engine.wait_until_free(&mut tx.parts.thread, stamp) };
+            // Acquire: as below.
+            return Ok(from_bits(self.word.load(Acquire)));
         }
-        // Acquire: pairs with the Release in `Writes::install`.
+        self.get_aside(tx).map(from_bits)
+    }
+
+    #[inline]
+    fn get_aside<'tx, E>(&'tx self, tx: &mut Tx<'tx, '_, E>) -> Result<u64>
+    where
+        E: Engine<Memory = M>,
+    {
+        let stamp = NonNull::from(&self.stamp);
+        if let Some(bits) = tx.parts.writes.word(stamp) {
+            return Ok(bits.get());
+        }
+        // Acquire: pairs with the Release in `Writes::install` and `Writes::overwrite`.
         let load = || self.word.load(Acquire);
         // SAFETY: the cell outlives the transaction.
-        unsafe { tx.engine.read(tx.thread, stamp, load) }.map(from_bits)
+        unsafe { tx.engine.read(&mut tx.parts.thread, stamp, load) }
     }
 
     /// Whether the cell is this engine's.
@@ -117,21 +132,39 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
     /// # Panics
     ///
     /// If the cell belongs to another engine.
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn set<'tx, E>(&'tx self, tx: &mut Tx<'tx, '_, E>, value: T)
     where
         E: Engine<Memory = M>,
     {
         let stamp = NonNull::from(&self.stamp);
-        match tx.writes.word(stamp) {
-            Some(bits) => bits.set(to_bits(value)),
+        if E::in_place(&tx.parts.thread) {
+            // SAFETY: the cell outlives the transaction, with which the entries are cleared; this
+            // thread runs alone.
+            return unsafe {
+                tx.engine.wait_until_free(&mut tx.parts.thread, stamp);
+                tx.parts.writes.overwrite(stamp, NonNull::from(&self.word), to_bits(value));
+            };
+        }
+        self.set_aside(tx, to_bits(value));
+    }
+
+    #[inline]
+    #[track_caller]
+    fn set_aside<'tx, E>(&'tx self, tx: &mut Tx<'tx, '_, E>, value: u64)
+    where
+        E: Engine<Memory = M>,
+    {
+        let stamp = NonNull::from(&self.stamp);
+        match tx.parts.writes.word(stamp) {
+            Some(bits) => bits.set(value),
             None => {
                 if !self.belongs_to(tx.engine) {
                     foreign();
                 }
                 // SAFETY: the cell outlives the transaction, with which the entries are cleared.
-                unsafe { tx.writes.add_word(stamp, NonNull::from(&self.word), to_bits(value)) };
+                unsafe { tx.parts.writes.add_word(stamp, NonNull::from(&self.word), value) };
             }
         }
     }

@@ -14,12 +14,14 @@ use crate::memory::LongMemory;
 /// A way to let transactions appear as if they ran one after another.
 ///
 /// Both engines have this in common: a cell has a *stamp*, a word that belongs to the engine, and
-/// a value; what a transaction writes is kept aside ([`Writes`]) until it commits.
+/// a value; what a transaction writes is kept aside ([`Writes`]) until it commits, but for one that
+/// runs [alone](Self::in_place).
 ///
 /// # Safety
 ///
 /// All that an attempt reads is of one moment, and a commit that succeeds makes all that it writes
-/// visible at one moment at which everything it has read still holds. An engine uses a stamp only
+/// visible at one moment at which everything it has read still holds. While an attempt runs in
+/// place, nobody else writes, and what others read meanwhile they don't use. An engine uses a stamp only
 /// during the attempt that was handed it, and what a commit was handed only during the commit.
 pub unsafe trait Engine: Sized + Sync + 'static {
     /// The memory that the cells are in.
@@ -64,6 +66,26 @@ pub unsafe trait Engine: Sized + Sync + 'static {
         stamp: NonNull<<Self::Memory as LongMemory>::Long>,
         load: impl Fn() -> R,
     ) -> Result<R>;
+
+    /// Whether the attempt runs alone, so that it [writes in place](Writes): what it reads is
+    /// what is there, once it is [free](Self::wait_until_free).
+    #[inline(always)]
+    fn in_place(_: &Self::Thread) -> bool {
+        false
+    }
+
+    /// Waits until no commit has the cell, for an attempt that runs [in place](Self::in_place).
+    /// Panics if it is another engine's.
+    ///
+    /// # Safety
+    ///
+    /// As for [`read`](Self::read).
+    unsafe fn wait_until_free(
+        &self,
+        _: &mut Self::Thread,
+        _: NonNull<<Self::Memory as LongMemory>::Long>,
+    ) {
+    }
 
     /// Makes visible what was written. If it fails, nothing was changed.
     fn commit(&self, thread: &mut Self::Thread, writes: &mut Writes<Self::Memory>) -> Result<()>;

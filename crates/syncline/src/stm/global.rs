@@ -64,49 +64,84 @@ pub static GLOBAL: Global = Shared::first();
 #[inline]
 #[track_caller]
 pub fn atomically<'env, R>(body: impl for<'tx> FnMut(&mut Tx<'tx, 'env>) -> Result<R>) -> R {
-    let mut session = kept::Kept::take();
-    session.0.atomically(body)
+    kept::Kept::take().session().atomically(body)
 }
 
 #[cfg(feature = "std")]
 mod kept {
     use core::cell::Cell;
-    use core::mem::ManuallyDrop;
+    use core::ptr::{NonNull, null_mut};
     use std::boxed::Box;
 
     use super::{GLOBAL, Global, Session};
 
-    type Boxed = Box<Session<'static, Global>>;
+    type Kind = Session<'static, Global>;
 
     std::thread_local! {
-        static SESSION: Cell<Option<Boxed>> = const { Cell::new(None) };
+        /// This thread's session, from a box, or null: at first, while it is in use, and when the
+        /// thread has ended. Nothing is dropped with it, so that to look at it takes one
+        /// instruction.
+        static SESSION: Cell<*mut Kind> = const { Cell::new(null_mut()) };
+        /// Drops the session when the thread ends.
+        static END: End = const { End };
     }
 
-    /// This thread's session, given back when dropped.
-    pub(super) struct Kept(pub(super) ManuallyDrop<Boxed>);
+    struct End;
 
-    impl Kept {
-        #[inline]
-        pub(super) fn take() -> Self {
-            // None at first, in what values do when they are dropped after a transaction, and
-            // when the thread ends.
-            let session = SESSION.try_with(Cell::take).ok().flatten();
-            Self(ManuallyDrop::new(session.unwrap_or_else(first)))
+    impl Drop for End {
+        fn drop(&mut self) {
+            let session = SESSION.replace(null_mut());
+            if !session.is_null() {
+                free(session);
+            }
         }
     }
 
     #[cold]
-    fn first() -> Boxed {
-        Box::new(Session::new(&GLOBAL))
+    fn free(session: *mut Kind) {
+        // SAFETY: it comes from a box, and nobody else has it.
+        drop(unsafe { Box::from_raw(session) });
+    }
+
+    /// This thread's session, given back when dropped.
+    pub(super) struct Kept {
+        session: NonNull<Kind>,
+        /// Whether the thread is ending, and nobody would drop it later.
+        ending: bool,
+    }
+
+    impl Kept {
+        #[inline]
+        pub(super) fn take() -> Self {
+            match NonNull::new(SESSION.replace(null_mut())) {
+                Some(session) => Self { session, ending: false },
+                None => Self::first(),
+            }
+        }
+
+        #[inline]
+        pub(super) fn session(&mut self) -> &mut Kind {
+            // SAFETY: it is ours until it is given back.
+            unsafe { self.session.as_mut() }
+        }
+
+        #[cold]
+        fn first() -> Self {
+            let session = NonNull::from(Box::leak(Box::new(Session::new(&GLOBAL))));
+            Self { session, ending: END.try_with(|_| ()).is_err() }
+        }
     }
 
     impl Drop for Kept {
         #[inline]
         fn drop(&mut self) {
-            // SAFETY: taken once, here.
-            let session = unsafe { ManuallyDrop::take(&mut self.0) };
-            // If the thread ends, the closure with the session is dropped.
-            let _ = SESSION.try_with(|kept| kept.set(Some(session)));
+            let session = self.session.as_ptr();
+            // Another one is there if values that were dropped after the transaction have used
+            // transactions.
+            let other = if self.ending { session } else { SESSION.replace(session) };
+            if !other.is_null() {
+                free(other);
+            }
         }
     }
 }

@@ -45,6 +45,10 @@ mod guarded;
 pub mod holds;
 mod nested;
 #[doc(hidden)]
+pub mod pace;
+#[doc(hidden)]
+pub mod serial;
+#[doc(hidden)]
 pub mod served;
 #[doc(hidden)]
 pub mod server;

@@ -3,11 +3,12 @@
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem::forget;
 
 use super::engine::Engine;
 use super::nested::Inside;
 use super::stop::{Result, Stop};
-use super::tx::{Kept, Tx};
+use super::tx::{Parts, Tx};
 use super::writes::Writes;
 
 /// What a thread needs to run transactions on an engine: its logs, which are used again, and its
@@ -16,9 +17,7 @@ use super::writes::Writes;
 /// For the default engine [`atomically`](super::atomically) keeps one for each thread.
 pub struct Session<'e, E: Engine> {
     engine: &'e E,
-    thread: E::Thread,
-    writes: Writes<E::Memory>,
-    kept: Vec<Kept>,
+    parts: Parts<E>,
 }
 
 // SAFETY: between transactions, which is when it can be moved, the logs are empty.
@@ -28,7 +27,7 @@ impl<'e, E: Engine> Session<'e, E> {
     /// For transactions on this engine.
     pub fn new(engine: &'e E) -> Self {
         let thread = engine.enter();
-        Self { engine, thread, writes: Writes::default(), kept: Vec::new() }
+        Self { engine, parts: Parts { thread, writes: Writes::default(), kept: Vec::new() } }
     }
 
     /// Runs a transaction; see [`atomically`](super::atomically).
@@ -42,40 +41,19 @@ impl<'e, E: Engine> Session<'e, E> {
         &mut self,
         body: impl for<'tx> FnMut(&mut Tx<'tx, 'env, E>) -> Result<R>,
     ) -> R {
-        let mut running = Running { session: self, done: false };
+        let mut running = Running(self);
         let inside = Inside::<E::Memory>::enter();
         let result = running.run(body);
-        running.done = true;
+        forget(running);
         // What was replaced is dropped outside of the transaction.
         drop(inside);
-        drop(running);
+        self.parts.clear();
         result
     }
-
-    /// Drops what attempts have left, which is the user's code.
-    #[inline]
-    fn clear(&mut self) {
-        let kept = Clearing(&mut self.kept);
-        self.writes.clear();
-        drop(kept);
-    }
 }
 
-/// Clears a list, also when something else panics before.
-struct Clearing<'a>(&'a mut Vec<Kept>);
-
-impl Drop for Clearing<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.0.clear();
-    }
-}
-
-/// A transaction that runs; dropped before it is done if its closure panics.
-struct Running<'a, 'e, E: Engine> {
-    session: &'a mut Session<'e, E>,
-    done: bool,
-}
+/// A transaction that runs; dropped if its closure panics.
+struct Running<'a, 'e, E: Engine>(&'a mut Session<'e, E>);
 
 impl<E: Engine> Running<'_, '_, E> {
     #[inline]
@@ -84,11 +62,10 @@ impl<E: Engine> Running<'_, '_, E> {
         mut body: impl for<'tx> FnMut(&mut Tx<'tx, 'env, E>) -> Result<R>,
     ) -> R {
         loop {
-            let Session { engine, thread, writes, kept } = &mut *self.session;
-            engine.begin(thread);
-            let stop = match body(&mut Tx { engine, thread, writes, kept, lifetimes: PhantomData })
-            {
-                Ok(result) => match engine.commit(thread, writes) {
+            let Session { engine, parts } = &mut *self.0;
+            engine.begin(&mut parts.thread);
+            let stop = match body(&mut Tx { engine, parts, lifetimes: PhantomData }) {
+                Ok(result) => match engine.commit(&mut parts.thread, &mut parts.writes) {
                     Ok(()) => return result,
                     Err(stop) => stop,
                 },
@@ -100,29 +77,30 @@ impl<E: Engine> Running<'_, '_, E> {
 
     #[cold]
     fn stopped(&mut self, stop: Stop) {
-        let Session { engine, thread, .. } = &mut *self.session;
+        let Session { engine, parts } = &mut *self.0;
+        parts.take_back();
         if stop == Stop::RETRY {
-            engine.wait_for_change(thread);
+            engine.wait_for_change(&mut parts.thread);
         } else {
-            engine.give_way(thread);
+            engine.give_way(&mut parts.thread);
         }
-        self.session.clear();
+        parts.clear();
     }
 }
 
 impl<E: Engine> Drop for Running<'_, '_, E> {
-    #[inline]
+    #[cold]
     fn drop(&mut self) {
-        if !self.done {
-            self.session.engine.leave(&mut self.session.thread);
-        }
-        self.session.clear();
+        let Session { engine, parts } = &mut *self.0;
+        parts.take_back();
+        engine.leave(&mut parts.thread);
+        parts.clear();
     }
 }
 
 impl<E: Engine> Drop for Session<'_, E> {
     fn drop(&mut self) {
-        self.engine.exit(&mut self.thread);
+        self.engine.exit(&mut self.parts.thread);
     }
 }
 

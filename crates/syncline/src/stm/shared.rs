@@ -22,8 +22,8 @@
 //! one order that all threads see: these accesses are SeqCst, which on x86-64 costs nothing that
 //! the lock does not cost already.
 //!
-//! Who fails [too often](Turns) gets a turn in which nobody else commits. Safety does not rest on
-//! that.
+//! Who fails too often gets a [turn](Turns), in which it runs [alone](Serial). Where that gets more
+//! done, all transactions run so, one after another ([`Pace`]).
 //!
 //! When not to use it: transactions that nearly always conflict are a queue at a lock, done twice;
 //! use a [`Mutex`](crate::Mutex).
@@ -34,10 +34,13 @@
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::mem::take;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 
 use super::engine::{Engine, STAMPS, foreign, new_range};
+use super::pace::{Measured, Pace};
+use super::serial::{Serial, is_serial};
 use super::sleepers::Sleepers;
 use super::stop::{Result, Stop};
 use super::turns::{Turn, Turns};
@@ -53,11 +56,14 @@ const LOCKED: u64 = 1 << 63;
 const WASTED: usize = 256;
 
 /// The engine for shared memory. `TRIES` is how often a transaction fails before it asks for a
-/// turn: most conflicts are over by then.
-pub struct Shared<W: Wait = Park, M: LongMemory = Native, const TRIES: u32 = 8> {
+/// turn: most conflicts are over by then. `P` says when transactions run one after the other.
+pub struct Shared<W: Wait = Park, M: LongMemory = Native, const TRIES: u32 = 8, P: Pace = Measured>
+{
     clock: Padded<M::Long>,
-    /// These are read by every commit, and rarely written.
+    serial: Padded<Serial<W, M>>,
+    pace: Padded<P>,
     turns: Turns<W, M>,
+    /// Read by every commit, and rarely written.
     sleepers: Sleepers<W, M>,
     /// The first version. 100 million commits a second use up all [`STAMPS`] in a year.
     base: u64,
@@ -69,7 +75,11 @@ pub struct Thread<M: LongMemory> {
     base: u64,
     /// The attempt's moment, counted from the base.
     moment: u64,
-    /// The stamps of all cells that were read.
+    /// The epoch in which it began; if that is a serial one, it runs alone.
+    epoch: u64,
+    /// Whether it runs alone and in place.
+    in_place: bool,
+    /// The stamps of all cells that were read; not if it runs in place.
     reads: Vec<NonNull<M::Long>>,
     failures: u32,
     /// What attempts have cost since, in accesses.
@@ -77,16 +87,20 @@ pub struct Thread<M: LongMemory> {
     /// What the thread's transactions have cost so far that have succeeded, in accesses.
     spent: u64,
     turn: Option<Turn>,
+    /// Transactions until the pace is asked.
+    left: u32,
 }
 
 // SAFETY: what is referred to is shared by all threads, and during an attempt alone.
 unsafe impl<M: LongMemory> Send for Thread<M> {}
 
-impl<const TRIES: u32> Shared<Park, Native, TRIES> {
+impl<const TRIES: u32> Shared<Park, Native, TRIES, Measured> {
     /// The first engine, whose new cells are all zero but for their values.
     pub(super) const fn first() -> Self {
         Self {
             clock: Padded(core::sync::atomic::AtomicU64::new(0)),
+            serial: Padded(Serial::fresh()),
+            pace: Padded(Measured::fresh()),
             turns: Turns::fresh(),
             sleepers: Sleepers::fresh(),
             base: 0,
@@ -94,12 +108,14 @@ impl<const TRIES: u32> Shared<Park, Native, TRIES> {
     }
 }
 
-impl<W: Wait, M: LongMemory, const TRIES: u32> Default for Shared<W, M, TRIES> {
+impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Default for Shared<W, M, TRIES, P> {
     fn default() -> Self {
         let base = new_range();
         let clock = M::Long::default();
         clock.store(base, Relaxed);
-        Self { clock: Padded(clock), turns: Turns::new(), sleepers: Sleepers::new(), base }
+        let (serial, pace) = (Padded(Serial::new()), Padded(P::default()));
+        let (turns, sleepers) = (Turns::new(), Sleepers::new());
+        Self { clock: Padded(clock), serial, pace, turns, sleepers, base }
     }
 }
 
@@ -111,11 +127,20 @@ impl<M: LongMemory> Thread<M> {
         stamp.wrapping_sub(self.base) <= self.moment
     }
 
+    #[inline(always)]
+    fn is_alone(&self) -> bool {
+        is_serial(self.epoch)
+    }
+
     /// Whether all that was read still holds. `ours` says whether a commit of this thread has
     /// locked a cell, and at which version.
     #[inline]
-    fn all_hold(&self, mut ours: impl FnMut(NonNull<M::Long>) -> Option<u64>) -> bool {
-        self.reads.iter().all(|&at| {
+    fn all_hold(
+        &self,
+        reads: &[NonNull<M::Long>],
+        mut ours: impl FnMut(NonNull<M::Long>) -> Option<u64>,
+    ) -> bool {
+        reads.iter().all(|&at| {
             // SAFETY: the cells that were read live until the attempt ends.
             // SeqCst: comes after our locks, or after our look at the clock.
             let stamp = unsafe { at.as_ref() }.load(SeqCst);
@@ -125,11 +150,14 @@ impl<M: LongMemory> Thread<M> {
     }
 }
 
-impl<W: Wait, M: LongMemory, const TRIES: u32> Shared<W, M, TRIES> {
+impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
     /// Reading what is locked, newer than the attempt's moment, or being changed. When this
     /// returns, it can be tried again.
     #[cold]
     fn catch_up(&self, thread: &mut Thread<M>, stamp: &M::Long) -> Result<()> {
+        if !self.serial.is_still(thread.epoch) {
+            return Err(Stop::CONFLICT);
+        }
         let mut looks = 1;
         let version = loop {
             // SeqCst: what the clock is advanced to.
@@ -155,7 +183,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32> Shared<W, M, TRIES> {
             }
         }
         let moment = self.clock.load(SeqCst) - self.base;
-        if !thread.all_hold(|_| None) {
+        if !thread.all_hold(&thread.reads, |_| None) {
             return Err(Stop::CONFLICT);
         }
         thread.moment = moment;
@@ -205,27 +233,117 @@ impl<W: Wait, M: LongMemory, const TRIES: u32> Shared<W, M, TRIES> {
         next
     }
 
-    /// Ends a transaction that has succeeded.
+    /// Ends a transaction that has succeeded, and kept aside what it writes.
     #[inline]
     fn succeeded(&self, thread: &mut Thread<M>, written: usize) {
         let cost = (thread.reads.len() + written) as u64 + 1;
+        (thread.failures, thread.wasted) = (0, 0);
+        if thread.is_alone() {
+            self.stand_back(thread, cost);
+        }
+        self.count(thread, cost);
+    }
+
+    /// Counts a transaction of this cost.
+    #[inline(always)]
+    fn count(&self, thread: &mut Thread<M>, cost: u64) {
         thread.spent += cost;
+        thread.left -= 1;
+        if thread.left == 0 {
+            thread.left = P::EVERY;
+            self.keep_pace();
+        }
+    }
+
+    #[cold]
+    fn keep_pace(&self) {
+        self.pace.next(M::now, |serial| self.serial.prefer(serial));
+    }
+
+    /// Lets the thread's attempts run alone, in this epoch.
+    #[inline]
+    fn be_alone(thread: &mut Thread<M>, epoch: u64) {
+        // Any version is old enough, if its cell is not locked.
+        (thread.epoch, thread.moment, thread.in_place) = (epoch, STAMPS - 1, true);
+    }
+
+    /// Ends a time alone, and a turn if it was one, in which a transaction has cost so much.
+    #[inline(always)]
+    fn stand_back(&self, thread: &mut Thread<M>, cost: u64) {
+        (thread.epoch, thread.in_place) = (0, false);
+        self.serial.leave();
+        if thread.turn.is_some() {
+            self.end_turn(thread, cost);
+        }
+    }
+
+    /// What was read in place is not counted; attempts that failed before tell about how much.
+    #[cold]
+    fn end_turn(&self, thread: &mut Thread<M>, cost: u64) {
+        let reads = thread.wasted as u64 / u64::from(thread.failures.max(1));
+        thread.spent += reads;
         (thread.failures, thread.wasted) = (0, 0);
         if let Some(turn) = thread.turn.take() {
-            self.turns.leave(&turn, cost);
+            self.turns.leave(&turn, cost + reads);
         }
+    }
+
+    /// Commits what was kept aside. Out of line, so that all else of a commit is in line.
+    #[inline(never)]
+    fn commit_aside(&self, thread: &mut Thread<M>, writes: &mut Writes<M>) -> Result<()> {
+        Self::lock_all(writes);
+        // SeqCst, both: after the locks (rule 1, and the one in `sleepers`).
+        let sleepers = self.sleepers.any();
+        let clock = self.clock.load(SeqCst);
+        let locked_at = |at| writes.find(at).map(|write| write.locked_at.get());
+        if !self.serial.lets_commit(thread.epoch) || !thread.all_hold(&thread.reads, locked_at) {
+            Self::unlock(writes.entries());
+            return Err(Stop::CONFLICT);
+        }
+        let version = self.next_version(clock, writes.entries());
+        writes.install();
+        let entries = writes.entries();
+        // Release: pairs with the looks of readers, who see the values.
+        entries.iter().for_each(|write| write.stamp().store(version, Release));
+        if sleepers {
+            self.sleepers.wake(|at| writes.find(at).is_some());
+        }
+        Ok(())
+    }
+
+    /// Commits what was written in place.
+    #[inline(always)]
+    fn commit_in_place(&self, thread: &mut Thread<M>, writes: &Writes<M>) {
+        let written = writes.entries().len();
+        // SeqCst: after the epoch was changed (see `wait_for_change`).
+        if written > 0 && self.sleepers.any() {
+            self.sleepers.wake(|at| writes.find(at).is_some());
+        }
+        let cost = written as u64 + 1;
+        self.stand_back(thread, cost);
+        self.count(thread, cost);
     }
 }
 
 // SAFETY: see the rules at the top.
-unsafe impl<W: Wait, M: LongMemory, const TRIES: u32> Engine for Shared<W, M, TRIES> {
+unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared<W, M, TRIES, P> {
     type Memory = M;
     type Thread = Thread<M>;
 
     fn enter(&self) -> Thread<M> {
         let Self { base, .. } = *self;
-        let (reads, turn) = (Vec::new(), None);
-        Thread { base, moment: 0, reads, failures: 0, wasted: 0, spent: 0, turn }
+        Thread {
+            base,
+            moment: 0,
+            epoch: 0,
+            reads: Vec::new(),
+            failures: 0,
+            wasted: 0,
+            spent: 0,
+            turn: None,
+            in_place: false,
+            left: P::EVERY,
+        }
     }
 
     fn fresh_stamp(&self) -> u64 {
@@ -240,6 +358,17 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32> Engine for Shared<W, M, TR
     #[inline]
     fn begin(&self, thread: &mut Thread<M>) {
         thread.reads.clear();
+        let mut epoch = self.serial.epoch();
+        while is_serial(epoch) {
+            if thread.is_alone() {
+                return;
+            }
+            if let Some(epoch) = self.serial.join() {
+                return Self::be_alone(thread, epoch);
+            }
+            epoch = self.serial.epoch();
+        }
+        thread.epoch = epoch;
         // SeqCst: before the looks at stamps (rule 1).
         thread.moment = self.clock.load(SeqCst) - self.base;
     }
@@ -259,7 +388,7 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32> Engine for Shared<W, M, TR
             if thread.holds(before) {
                 let value = load();
                 // Relaxed: if the value is newer, its Acquire has made us see the lock.
-                if stamp.load(Relaxed) == before {
+                if stamp.load(Relaxed) == before && self.serial.is_still(thread.epoch) {
                     thread.reads.push(at);
                     return Ok(value);
                 }
@@ -268,65 +397,83 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32> Engine for Shared<W, M, TR
         }
     }
 
-    #[inline]
+    #[inline(always)]
+    fn in_place(thread: &Thread<M>) -> bool {
+        thread.in_place
+    }
+
+    #[inline(always)]
+    unsafe fn wait_until_free(&self, thread: &mut Thread<M>, at: NonNull<M::Long>) {
+        // SAFETY: our caller's promise.
+        let stamp = unsafe { at.as_ref() };
+        // SeqCst: after the epoch was changed (2 in `serial`). Its Acquire pairs with the Release
+        // of the commit before.
+        while !thread.holds(stamp.load(SeqCst)) {
+            // Never an error: the epoch does not change while we are alone.
+            _ = self.catch_up(thread, stamp);
+        }
+    }
+
+    #[inline(always)]
     fn commit(&self, thread: &mut Thread<M>, writes: &mut Writes<M>) -> Result<()> {
-        if writes.is_empty() {
-            self.succeeded(thread, 0);
+        if thread.in_place {
+            self.commit_in_place(thread, writes);
             return Ok(());
         }
-        if thread.turn.is_none() {
-            self.turns.wait_until_open();
+        if !writes.is_empty() {
+            self.commit_aside(thread, writes)?;
         }
-        Self::lock_all(writes);
-        // SeqCst, both: after the locks (rule 1, and the one in `sleepers`).
-        let sleepers = self.sleepers.any();
-        let clock = self.clock.load(SeqCst);
-        let locked_at = |at| writes.find(at).map(|write| write.locked_at.get());
-        if !thread.all_hold(locked_at) {
-            Self::unlock(writes.entries());
-            return Err(Stop::CONFLICT);
-        }
-        let version = self.next_version(clock, writes.entries());
-        writes.install();
-        let entries = writes.entries();
-        // Release: pairs with the looks of readers, who see the values.
-        entries.iter().for_each(|write| write.stamp().store(version, Release));
-        let written = entries.len();
-        if sleepers {
-            self.sleepers.wake(|at| writes.find(at).is_some());
-        }
-        self.succeeded(thread, written);
+        self.succeeded(thread, writes.entries().len());
         Ok(())
     }
 
     #[cold]
     fn give_way(&self, thread: &mut Thread<M>) {
+        if thread.is_alone() {
+            return;
+        }
         thread.failures += 1;
         thread.wasted += thread.reads.len();
-        let enough = thread.failures >= TRIES || thread.wasted >= WASTED;
-        if enough && thread.turn.is_none() {
+        if thread.failures >= TRIES || thread.wasted >= WASTED {
             thread.turn = Some(self.turns.take(thread.spent));
+            Self::be_alone(thread, self.serial.enter());
         } else {
             W::pause::<M>(thread.failures);
         }
     }
 
     fn wait_for_change(&self, thread: &mut Thread<M>) {
+        if thread.in_place {
+            // Once more, still alone, but with logs: so we get to know what it has read.
+            thread.in_place = false;
+            return;
+        }
         assert!(!thread.reads.is_empty(), "retry without having read anything would wait forever");
-        // Others must be able to commit.
-        self.leave(thread);
-        self.sleepers.sleep_while(&thread.reads, || thread.all_hold(|_| None));
+        (thread.failures, thread.wasted) = (0, 0);
+        let reads = take(&mut thread.reads);
+        self.sleepers.sleep_while(&reads, || {
+            if thread.is_alone() {
+                // All holds. Who is alone next, or commits in a later epoch, comes after us and so
+                // finds us on the list.
+                self.leave(thread);
+                return true;
+            }
+            // SeqCst: after we have counted ourselves. Who is alone from then on changes the epoch
+            // and then looks at the count.
+            thread.all_hold(&reads, |_| None) && self.serial.lets_commit(thread.epoch)
+        });
+        thread.reads = reads;
     }
 
     fn leave(&self, thread: &mut Thread<M>) {
         (thread.failures, thread.wasted) = (0, 0);
-        if let Some(turn) = thread.turn.take() {
-            self.turns.leave(&turn, 1);
+        if thread.is_alone() {
+            self.stand_back(thread, 1);
         }
     }
 }
 
-impl<W: Wait, M: LongMemory, const TRIES: u32> fmt::Debug for Shared<W, M, TRIES> {
+impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> fmt::Debug for Shared<W, M, TRIES, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared").finish_non_exhaustive()
     }

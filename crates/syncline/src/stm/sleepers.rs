@@ -1,9 +1,10 @@
 //! Transactions that wait until something that they have read changes.
 //!
 //! A sleeper puts itself on a list, counts itself, and then looks once more whether anything has
-//! changed. A commit locks what it writes and then looks at the count. So either the commit finds
-//! a sleeper, or the sleeper finds a cell locked or changed: the lock and the look, and the count
-//! and the look, are in one order that all threads see. Commits that find nobody asleep pay for a
+//! changed. A commit locks what it writes, or [changes the epoch](super::serial), and then looks at
+//! the count. So either the commit finds a sleeper, or the sleeper finds a cell locked or changed,
+//! or the epoch: the lock and the look, and the count and the look, are in one order that all
+//! threads see. Commits that find nobody asleep pay for a
 //! look at a line that is rarely written.
 //!
 //! Only those are woken who have read what was written.

@@ -1,8 +1,7 @@
 //! Turns: what makes starvation impossible.
 //!
-//! A transaction that has failed too often asks for a turn. While somebody has one, nobody else
-//! begins a commit that writes; those under way end soon, since they wait only for each other, in
-//! one order. So at most as many attempts more fail as there are threads, and then the transaction succeeds.
+//! A transaction that has failed too often asks for a turn, in which it runs
+//! [alone](super::serial) and can't fail. Here is decided who of those that ask is next.
 //!
 //! **Who is next** is whose transactions have cost least so far, counting those that succeeded:
 //! FairCM's *effective transactional time*, here in accesses, since reading a clock costs more
@@ -11,34 +10,25 @@
 //! that of who was served last, and a turn adds to that what it has cost: so each turn brings
 //! all who wait closer to theirs. This is fair queueing's virtual time.
 //!
-//! Nothing here is needed for safety: a commit that doesn't see that the gate is closed only makes
-//! another attempt fail.
-//!
 //! Source: Gramoli, Guerraoui and Trigonakis, "TM2C: a Software Transactional Memory for
 //! Many-Cores", EuroSys 2012 (FairCM). There each conflict is decided so, which takes reads that
 //! others can see.
-
-use alloc::vec::Vec;
-use core::sync::atomic::AtomicU32;
 
 use super::guarded::Guarded;
 use crate::lock::Mcs;
 use crate::memory::{Memory, Native};
 use crate::wait::Wait;
-
-const OPEN: u32 = 0;
-const CLOSED: u32 = 2;
+use alloc::vec::Vec;
 
 const WAITING: u32 = 0;
 const TURN: u32 = 2;
 
 /// The turns of an engine's transactions.
 pub struct Turns<W: Wait, M: Memory> {
-    gate: M::Word,
     queue: Guarded<Queue<M>, Mcs<W, M>>,
 }
 
-/// The right to commit while others wait.
+/// The right to be alone before all others that ask.
 #[derive(Debug)]
 pub struct Turn {
     time: u64,
@@ -68,7 +58,7 @@ impl<M: Memory> Queue<M> {
 impl<W: Wait> Turns<W, Native> {
     /// No turns yet, also for constants.
     pub const fn fresh() -> Self {
-        Self { gate: AtomicU32::new(OPEN), queue: Guarded::fresh(Queue::EMPTY) }
+        Self { queue: Guarded::fresh(Queue::EMPTY) }
     }
 }
 
@@ -76,13 +66,7 @@ impl<W: Wait, M: Memory> Turns<W, M> {
     /// No turns yet.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
-        Self { gate: M::Word::default(), queue: Guarded::new(Queue::EMPTY) }
-    }
-
-    /// Waits while somebody else has a turn.
-    #[inline]
-    pub fn wait_until_open(&self) {
-        W::wait::<M>(&self.gate, 0, None, |gate| gate == OPEN);
+        Self { queue: Guarded::new(Queue::EMPTY) }
     }
 
     /// Waits for a turn; the thread's transactions have cost so much so far.
@@ -93,10 +77,8 @@ impl<W: Wait, M: Memory> Turns<W, M> {
             let waits = queue.taken;
             if waits {
                 queue.waiting.push((time, M::refer(&word)));
-            } else {
-                queue.taken = true;
-                W::announce::<M>(&self.gate, CLOSED);
             }
+            queue.taken = true;
             (time, waits)
         });
         if waits {
@@ -112,10 +94,7 @@ impl<W: Wait, M: Memory> Turns<W, M> {
             match queue.next() {
                 // SAFETY: the word stays until its owner has seen that it is its turn.
                 Some(next) => W::hand_over::<M>(unsafe { M::follow(next) }, TURN),
-                None => {
-                    queue.taken = false;
-                    W::announce::<M>(&self.gate, OPEN);
-                }
+                None => queue.taken = false,
             }
         });
     }

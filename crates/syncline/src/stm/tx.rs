@@ -17,9 +17,7 @@ use super::writes::Writes;
 /// [`atomically`](super::atomically) and outlives its call, so that cells there can be used.
 pub struct Tx<'tx, 'env: 'tx, E: Engine = Global> {
     pub(super) engine: &'tx E,
-    pub(super) thread: &'tx mut E::Thread,
-    pub(super) writes: &'tx mut Writes<E::Memory>,
-    pub(super) kept: &'tx mut Vec<Kept>,
+    pub(super) parts: &'tx mut Parts<E>,
     /// Neither lifetime may be exchanged for another.
     pub(super) lifetimes: PhantomData<(&'tx mut &'tx (), &'env mut &'env ())>,
 }
@@ -55,10 +53,15 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
         first: impl FnOnce(&mut Self) -> Result<R>,
         second: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<R> {
-        let before = self.writes.again();
+        let Parts { thread, writes, .. } = &*self.parts;
+        let before = if E::in_place(thread) { writes.present() } else { writes.again() };
         match first(self) {
             Err(Stop::RETRY) => {
-                drop(replace(self.writes, before));
+                self.parts.take_back();
+                let tried = replace(&mut self.parts.writes, before);
+                // What was written in place before `first` ran is so again.
+                self.parts.take_back();
+                drop(tried);
                 second(self)
             }
             result => result,
@@ -85,7 +88,8 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
     /// assert_eq!((booked, seats.into_inner()), (Err("sold out"), 1));
     /// ```
     pub fn undo(&mut self) {
-        self.writes.clear();
+        self.parts.take_back();
+        self.parts.writes.clear();
     }
 
     /// Keeps what a variable's value refers to alive until the attempt ends, so that cells in it
@@ -118,14 +122,53 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
     /// ```
     pub fn keep<T: Send + Sync + 'static>(&mut self, value: Arc<T>) -> &'tx T {
         let kept = Arc::as_ptr(&value);
-        self.kept.push(value);
+        self.parts.kept.push(value);
         // SAFETY: it lives until `kept` is cleared, after this attempt.
         unsafe { &*kept }
     }
 }
 
-/// Something that is kept alive.
-pub type Kept = Arc<dyn Send + Sync>;
+/// What a thread uses for its transactions, again and again.
+pub(super) struct Parts<E: Engine> {
+    pub(super) thread: E::Thread,
+    pub(super) writes: Writes<E::Memory>,
+    /// What is kept alive.
+    pub(super) kept: Vec<Arc<dyn Send + Sync>>,
+}
+
+impl<E: Engine> Parts<E> {
+    /// Exchanges what was written in place, if it was, with what is kept of before.
+    pub(super) fn take_back(&mut self) {
+        if E::in_place(&self.thread) {
+            self.writes.exchange();
+        }
+    }
+
+    /// Drops what attempts have left, which is the user's code.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.writes.clear_words();
+        if !self.kept.is_empty() || self.writes.has_objects() {
+            self.clear_all();
+        }
+    }
+
+    #[cold]
+    fn clear_all(&mut self) {
+        let kept = Clearing(&mut self.kept);
+        self.writes.clear();
+        drop(kept);
+    }
+}
+
+/// Clears a list, also when something else panics before.
+struct Clearing<'a, T>(&'a mut Vec<T>);
+
+impl<T> Drop for Clearing<'_, T> {
+    fn drop(&mut self) {
+        self.0.clear();
+    }
+}
 
 impl<E: Engine> fmt::Debug for Tx<'_, '_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -83,12 +83,17 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
         E: Engine<Memory = M>,
     {
         let stamp = NonNull::from(&self.stamp);
+        let load = || self.value.with(|value| Arc::clone(value));
+        if E::in_place(&tx.parts.thread) {
+            // SAFETY: the variable outlives the transaction.
+            unsafe { tx.engine.wait_until_free(&mut tx.parts.thread, stamp) };
+            return Ok(load());
+        }
         if let Some(pending) = self.pending(tx) {
             return Ok(Arc::clone(&pending.value));
         }
-        let load = || self.value.with(|value| Arc::clone(value));
         // SAFETY: the variable outlives the transaction.
-        unsafe { tx.engine.read(tx.thread, stamp, load) }
+        unsafe { tx.engine.read(&mut tx.parts.thread, stamp, load) }
     }
 
     /// A copy of the value, as this transaction sees it.
@@ -119,6 +124,9 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
         E: Engine<Memory = M>,
     {
         let value = Arc::new(value);
+        if E::in_place(&tx.parts.thread) {
+            return self.overwrite(tx, value);
+        }
         if let Some(pending) = self.pending(tx) {
             // What was to be written is dropped last, in peace.
             drop(replace(&mut pending.value, value));
@@ -130,15 +138,33 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
         }
         let pending = Pending { variable: NonNull::from(self), value };
         // SAFETY: the variable outlives the transaction, with which the entries are cleared.
-        unsafe { tx.writes.add_object(NonNull::from(&self.stamp), Box::new(pending)) };
+        unsafe { tx.parts.writes.add_object(NonNull::from(&self.stamp), Box::new(pending)) };
     }
 
-    /// What this transaction is going to write here.
+    /// Replaces the value in place, and keeps what it was if that is not kept yet.
+    fn overwrite<'tx, E>(&'tx self, tx: &mut Tx<'tx, '_, E>, value: Arc<T>)
+    where
+        E: Engine<Memory = M>,
+    {
+        let stamp = NonNull::from(&self.stamp);
+        // SAFETY: the variable outlives the transaction.
+        unsafe { tx.engine.wait_until_free(&mut tx.parts.thread, stamp) };
+        let before = self.value.with(|present| replace(present, value));
+        if self.pending(tx).is_some() {
+            // Dropped in peace.
+            return drop(before);
+        }
+        let kept = Pending { variable: NonNull::from(self), value: before };
+        // SAFETY: the variable outlives the transaction, with which the entries are cleared.
+        unsafe { tx.parts.writes.add_object(stamp, Box::new(kept)) };
+    }
+
+    /// What this transaction is going to write here, or what it keeps of before.
     fn pending<'a, E>(&self, tx: &'a mut Tx<'_, '_, E>) -> Option<&'a mut Pending<T, M>>
     where
         E: Engine<Memory = M>,
     {
-        tx.writes.object(NonNull::from(&self.stamp))?.any().downcast_mut()
+        tx.parts.writes.object(NonNull::from(&self.stamp))?.any().downcast_mut()
     }
 
     /// The value, or a copy if somebody still shares it; no transaction can use the variable.
@@ -150,7 +176,7 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
     }
 }
 
-/// A value that a variable is to get; afterwards, what it had.
+/// A value that a variable is to get; afterwards, or if it was replaced in place, what it had.
 struct Pending<T, M: LongMemory> {
     variable: NonNull<TVar<T, M>>,
     value: Arc<T>,
@@ -161,6 +187,13 @@ impl<T: Send + Sync + 'static, M: LongMemory> Install for Pending<T, M> {
         // SAFETY: the variable outlives the transaction.
         let variable = unsafe { self.variable.as_ref() };
         variable.value.with(|value| swap(value, &mut self.value));
+    }
+
+    fn present(&self) -> Box<dyn Install> {
+        // SAFETY: the variable outlives the transaction.
+        let variable = unsafe { self.variable.as_ref() };
+        let value = variable.value.with(|value| Arc::clone(value));
+        Box::new(Self { variable: self.variable, value })
     }
 
     fn again(&self) -> Box<dyn Install> {

@@ -1,5 +1,6 @@
 //! What a transaction is going to write: kept aside until it commits, so that an attempt that
-//! fails has changed nothing.
+//! fails has changed nothing. For one that runs [alone](super::serial) it is the other way round:
+//! it writes in place, and what was there before is kept here.
 //!
 //! A transaction that reads what it has written finds it here. Most reads are of other cells,
 //! and most transactions write little: a few entries are looked through, for more a filter of 64
@@ -14,7 +15,7 @@ use alloc::vec::Vec;
 use core::any::Any;
 use core::cell::Cell;
 use core::ptr::NonNull;
-use core::sync::atomic::Ordering::Release;
+use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use crate::memory::{Long, LongMemory};
 
@@ -28,6 +29,8 @@ const FEW: usize = 8;
 pub trait Install: 'static {
     /// Exchanges the variable's value with this. Runs none of the user's code.
     fn install(&mut self);
+    /// The value that the variable has now, for the same variable.
+    fn present(&self) -> Box<dyn Install>;
     /// The same, for the same variable.
     fn again(&self) -> Box<dyn Install>;
     /// To find the value again.
@@ -80,6 +83,22 @@ impl<M: LongMemory> Write<M> {
     pub fn stamp(&self) -> &M::Long {
         // SAFETY: whoever added the entry has promised that the cell lives.
         unsafe { self.stamp.as_ref() }
+    }
+
+    /// The word to write, or none if it is an object.
+    #[inline(always)]
+    fn word(&self) -> Option<&M::Long> {
+        // SAFETY: as above.
+        self.word.map(|word| unsafe { word.as_ref() })
+    }
+
+    /// Exchanges the word with what is kept.
+    fn exchange(&self) {
+        if let Some(word) = self.word() {
+            // Relaxed: only who is alone writes. Release: as in `Writes::overwrite`.
+            let bits = word.load(Relaxed);
+            word.store(self.bits.replace(bits), Release);
+        }
     }
 
     fn again(&self) -> Self {
@@ -162,7 +181,7 @@ impl<M: LongMemory> Writes<M> {
         self.look_up(stamp, hash)
     }
 
-    #[inline]
+    #[inline(never)]
     fn look_up(&self, stamp: NonNull<M::Long>, hash: u64) -> Option<&Write<M>> {
         if self.entries.len() <= FEW {
             return self.entries.iter().find(|write| write.stamp == stamp);
@@ -227,28 +246,38 @@ impl<M: LongMemory> Writes<M> {
     #[inline]
     pub fn install(&mut self) {
         for write in &self.entries {
-            match write.word {
+            match write.word() {
                 // Release: pairs with the Acquire of the read in `TCell::get`: whoever sees the
                 // value sees the stamp locked.
-                // SAFETY: `add_word` was promised that the word lives.
-                Some(word) => unsafe { word.as_ref() }.store(write.bits.get(), Release),
+                Some(word) => word.store(write.bits.get(), Release),
                 None => self.objects[write.bits.get() as usize].install(),
             }
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, stamp: NonNull<M::Long>, word: Option<NonNull<M::Long>>, bits: u64) {
-        self.filter |= filter_bit(hash(stamp));
         let (locked_at, bits) = (Cell::new(0), Cell::new(bits));
         self.entries.push(Write { stamp, locked_at, word, bits });
-        if self.entries.len() > FEW {
+        if self.entries.len() > FEWEST {
             self.enter_last();
         }
     }
 
-    #[cold]
+    /// Enters the last one in the filter and in the index, and those before it if they are not.
+    #[inline(never)]
     fn enter_last(&mut self) {
+        let count = self.entries.len();
+        let first = if count == FEWEST + 1 { 0 } else { count - 1 };
+        let bits = self.entries[first..].iter().map(|write| filter_bit(hash(write.stamp)));
+        self.filter |= bits.fold(0, |all, bit| all | bit);
+        if count > FEW {
+            self.index_last();
+        }
+    }
+
+    #[cold]
+    fn index_last(&mut self) {
         let count = self.entries.len();
         let first = if self.index.len() < 2 * count {
             self.index.clear();
@@ -279,6 +308,49 @@ impl<M: LongMemory> Writes<M> {
         (hash >> 32) as usize & (self.index.len() - 1)
     }
 
+    /// Writes a word in place, and keeps what it held if that is not kept yet.
+    ///
+    /// # Safety
+    ///
+    /// As for [`add_word`](Self::add_word), and this thread runs alone.
+    #[inline]
+    pub(super) unsafe fn overwrite(
+        &mut self,
+        stamp: NonNull<M::Long>,
+        word: NonNull<M::Long>,
+        bits: u64,
+    ) {
+        // SAFETY: our caller's promise.
+        let to = unsafe { word.as_ref() };
+        if self.find(stamp).is_none() {
+            // Relaxed: only who is alone writes.
+            self.add(stamp, Some(word), to.load(Relaxed));
+        }
+        // Release: pairs with the Acquire of the read in `TCell::get`: whoever sees the value sees
+        // that the epoch has changed.
+        to.store(bits, Release);
+    }
+
+    /// Exchanges all values with those that are kept: takes back what was written in place, or
+    /// writes it once more. Runs none of the user's code. This thread runs alone.
+    pub(super) fn exchange(&mut self) {
+        self.entries.iter().for_each(Write::exchange);
+        self.objects.iter_mut().for_each(|object| object.install());
+    }
+
+    /// What was written in place, as it is now; to be [exchanged](Self::exchange) once all is as
+    /// it was before.
+    pub(super) fn present(&self) -> Self {
+        let mut present = self.again();
+        for write in &mut present.entries {
+            // Relaxed: only who is alone writes.
+            let now = write.word().map(|word| word.load(Relaxed));
+            write.bits.set(now.unwrap_or(write.bits.get()));
+        }
+        present.objects = self.objects.iter().map(|object| object.present()).collect();
+        present
+    }
+
     /// The same once more, with copies of what is to be written.
     pub(super) fn again(&self) -> Self {
         Self {
@@ -290,11 +362,22 @@ impl<M: LongMemory> Writes<M> {
     }
 
     /// Forgets all. Values are dropped, which is the user's code: it may panic.
-    #[inline]
     pub(super) fn clear(&mut self) {
+        self.clear_words();
+        self.objects.clear();
+    }
+
+    /// Forgets all cells; their values remain until they are [cleared](Self::clear).
+    #[inline]
+    pub(super) fn clear_words(&mut self) {
         self.filter = 0;
         self.entries.clear();
-        self.objects.clear();
+    }
+
+    /// Whether there are values to drop.
+    #[inline]
+    pub(super) fn has_objects(&self) -> bool {
+        !self.objects.is_empty()
     }
 }
 

@@ -1,8 +1,12 @@
 //! Transactions on both engines.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
+use std::time::Duration;
 
+use syncline::memory::Native;
+use syncline::stm::pace::{Measured, Pace};
 use syncline::stm::{Engine, Served, Session, Shared, TCell, TVar, atomically};
 use syncline::wait::{Park, Spin, Wait};
 
@@ -49,11 +53,20 @@ impl<E: Engine> Accounts<E> {
     }
 }
 
-fn shared<W: Wait>()
-where
-    Shared<W>: Engine<Memory = syncline::memory::Native> + Default,
-{
-    let engine = Shared::<W>::default();
+/// Each transaction changes how they run: side by side, or one after the other.
+#[derive(Debug, Default)]
+struct Alternating(AtomicBool);
+
+impl Pace for Alternating {
+    const EVERY: u32 = 1;
+
+    fn next(&self, _: impl FnOnce() -> Duration, run: impl FnOnce(bool)) {
+        run(!self.0.fetch_xor(true, Relaxed));
+    }
+}
+
+fn shared<W: Wait, P: Pace>() {
+    let engine = Shared::<W, Native, 8, P>::default();
     let accounts = Accounts::of(&engine);
     together(|_| accounts.used(&engine));
     assert_eq!(accounts.cell.into_inner() + *accounts.variable.into_inner(), 2 * FUNDS);
@@ -61,12 +74,17 @@ where
 
 #[test]
 fn by_versions_and_spinning() {
-    shared::<Spin>();
+    shared::<Spin, Measured>();
 }
 
 #[test]
 fn by_versions_and_parking() {
-    shared::<Park>();
+    shared::<Park, Measured>();
+}
+
+#[test]
+fn in_place_and_aside() {
+    shared::<Park, Alternating>();
 }
 
 #[test]

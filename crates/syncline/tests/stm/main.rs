@@ -1,5 +1,6 @@
 //! Transactions natively: many at once, waiting for each other, and used as they should not be.
 
+mod alone;
 mod misuse;
 mod together;
 mod waiting;

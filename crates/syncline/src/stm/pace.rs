@@ -1,0 +1,186 @@
+//! Whether transactions run side by side or one after the other: whatever gets more done.
+//!
+//! Side by side they use several processors, but fetch lines that others write, and do much for
+//! what may be little. Which is quicker depends on the program, the machine, and how many run: so
+//! it is measured. Time is divided into windows, at whose ends the transactions of the window are
+//! counted. Now and then a window is tried the other way, and whichever did more stays. A trial
+//! that brought nothing doubles the time to the next; a rate that has changed brings it about at
+//! once, since then the program does something else.
+//!
+//! Nothing here is needed for safety, and a thread that reads something old decides later.
+
+use core::fmt::Debug;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicU64};
+use core::time::Duration;
+
+/// Says how an engine's transactions run.
+pub trait Pace: Debug + Default + Send + Sync + 'static {
+    /// After how many of its transactions a thread asks.
+    const EVERY: u32;
+
+    /// A thread has run [`EVERY`](Self::EVERY) more. If their way of running is to change, calls
+    /// `run` with whether they shall run one after the other from now on.
+    fn next(&self, now: impl FnOnce() -> Duration, run: impl FnOnce(bool));
+}
+
+/// As measurements say.
+#[derive(Debug, Default)]
+pub struct Measured {
+    /// Transactions since the window began.
+    done: AtomicU64,
+    /// When the window began, in nanoseconds.
+    began: AtomicU64,
+    /// Whether a thread ends the window.
+    ends: AtomicBool,
+    serial: AtomicBool,
+    /// Whether this window is a trial.
+    trial: AtomicBool,
+    /// The rate of the last window that was none, in transactions a second.
+    rate: AtomicU64,
+    /// Windows until the next trial, and how many there will be after it.
+    left: AtomicU64,
+    pause: AtomicU64,
+}
+
+/// The length of a window in nanoseconds: many hand-overs of the lock, even to who sleeps.
+const WINDOW: u64 = 500_000;
+/// The fewest and the most windows between trials. With the most, trials take 2 % of the time.
+const PAUSES: [u64; 2] = [4, 64];
+
+impl Measured {
+    /// Nothing is known, also for constants.
+    pub const fn fresh() -> Self {
+        Self {
+            done: AtomicU64::new(0),
+            began: AtomicU64::new(0),
+            ends: AtomicBool::new(false),
+            serial: AtomicBool::new(false),
+            trial: AtomicBool::new(false),
+            rate: AtomicU64::new(0),
+            left: AtomicU64::new(0),
+            pause: AtomicU64::new(0),
+        }
+    }
+
+    fn end_window(&self, done: u64, now: u64, time: u64, run: impl FnOnce(bool)) {
+        let before = self.serial.load(Relaxed);
+        let serial = self.decide((u128::from(done) * 1_000_000_000 / u128::from(time)) as u64);
+        self.serial.store(serial, Relaxed);
+        if serial != before {
+            run(serial);
+        }
+        self.done.store(0, Relaxed);
+        self.began.store(now, Relaxed);
+    }
+
+    /// Whether transactions shall run one after the other in the next window, after one with this
+    /// rate.
+    fn decide(&self, rate: u64) -> bool {
+        let serial = self.serial.load(Relaxed);
+        let last = self.rate.load(Relaxed);
+        if self.trial.load(Relaxed) {
+            self.trial.store(false, Relaxed);
+            // What is better by chance is not worth the change.
+            let better = rate > last + last / 16;
+            let [fewest, most] = PAUSES;
+            let pause = if better { fewest } else { (2 * self.pause.load(Relaxed)).min(most) };
+            self.pause.store(pause.max(fewest), Relaxed);
+            self.left.store(pause.max(fewest), Relaxed);
+            if better {
+                self.rate.store(rate, Relaxed);
+            }
+            return serial == better;
+        }
+        let changed = rate.abs_diff(last) > last / 3;
+        self.rate.store(rate, Relaxed);
+        let left = self.left.load(Relaxed);
+        if changed {
+            let [fewest, _] = PAUSES;
+            self.pause.store(fewest, Relaxed);
+            self.left.store(left.min(1), Relaxed);
+        }
+        let left = self.left.load(Relaxed);
+        if left > 0 {
+            self.left.store(left - 1, Relaxed);
+            return serial;
+        }
+        self.trial.store(true, Relaxed);
+        !serial
+    }
+}
+
+impl Pace for Measured {
+    const EVERY: u32 = 64;
+
+    fn next(&self, now: impl FnOnce() -> Duration, run: impl FnOnce(bool)) {
+        let done = self.done.fetch_add(Self::EVERY.into(), Relaxed) + u64::from(Self::EVERY);
+        let now = now().as_nanos() as u64;
+        let time = || now.saturating_sub(self.began.load(Relaxed));
+        if time() < WINDOW || self.ends.swap(true, Acquire) {
+            return;
+        }
+        // Another thread may have ended it since.
+        if time() >= WINDOW {
+            self.end_window(done, now, time(), run);
+        }
+        // Release: pairs with the Acquire above: windows end one after the other.
+        self.ends.store(false, Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    /// What a program does in a window: so many transactions, side by side or one after the other.
+    struct Program {
+        side_by_side: u64,
+        serial: u64,
+    }
+
+    /// Lets windows go by; whether each of them was serial.
+    fn windows(pace: &Measured, program: &Program, count: usize) -> Vec<bool> {
+        let mut windows = Vec::new();
+        for _ in 0..count {
+            let serial = pace.serial.load(Relaxed);
+            windows.push(serial);
+            let rate = if serial { program.serial } else { program.side_by_side };
+            pace.serial.store(pace.decide(rate), Relaxed);
+        }
+        windows
+    }
+
+    fn most_are(windows: &[bool], serial: bool) -> bool {
+        let wrong = windows.iter().filter(|&&window| window != serial).count();
+        wrong * 8 < windows.len()
+    }
+
+    #[test]
+    fn what_gets_more_done_stays() {
+        let pace = Measured::default();
+        let short = Program { side_by_side: 30_000, serial: 60_000 };
+        assert!(most_are(&windows(&pace, &short, 40)[6..], true));
+        let long = Program { side_by_side: 9_000, serial: 5_000 };
+        assert!(most_are(&windows(&pace, &long, 40)[6..], false));
+        assert!(most_are(&windows(&pace, &short, 40)[6..], true));
+    }
+
+    #[test]
+    fn trials_become_rare() {
+        let pace = Measured::default();
+        let program = Program { side_by_side: 9_000, serial: 9_000 };
+        windows(&pace, &program, 400);
+        let trials = windows(&pace, &program, 400).into_iter().filter(|&serial| serial).count();
+        assert!((1..8).contains(&trials), "{trials} trials in 400 windows");
+    }
+
+    #[test]
+    fn a_thread_that_comes_before_the_end_of_a_window_changes_nothing() {
+        let pace = Measured::default();
+        pace.next(|| Duration::from_nanos(WINDOW - 1), |_| panic!("the window is not over"));
+        assert_eq!(pace.done.load(Relaxed), Measured::EVERY.into());
+    }
+}
