@@ -18,22 +18,36 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod barrier;
 pub mod channel;
 mod condvar;
+mod deadline;
 pub mod delegation;
 pub mod lock;
 #[cfg(feature = "lock_api")]
 pub mod lock_api;
+mod mapped;
 pub mod memory;
 mod mutex;
+pub mod once;
 mod owner;
+#[cfg(feature = "std")]
+mod reentrant;
 mod rwlock;
 #[cfg(target_has_atomic = "64")]
 pub mod stm;
 pub mod table;
 pub mod wait;
+mod watched;
 pub mod window;
 
-pub use condvar::{Condvar, TimedOut};
-pub use mutex::{Guard, Mutex};
-pub use rwlock::{ReadGuard, RwLock, WriteGuard};
+pub use barrier::{Barrier, BarrierWaitResult};
+pub use condvar::{Condvar, WaitTimeoutResult};
+pub use deadline::Deadline;
+pub use mapped::{MappedMutexGuard, MappedRwLockWriteGuard};
+pub use mutex::{ArcMutexGuard, Mutex, MutexGuard};
+pub use once::{LazyLock, Once, OnceLock, OnceState};
+#[cfg(feature = "std")]
+pub use reentrant::{ReentrantMutex, ReentrantMutexGuard};
+pub use rwlock::{ArcRwLockReadGuard, ArcRwLockWriteGuard, MappedRwLockReadGuard};
+pub use rwlock::{RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard};
