@@ -24,7 +24,7 @@ mod condvar;
 mod deadline;
 pub mod delegation;
 pub mod lock;
-#[cfg(feature = "lock_api")]
+#[cfg(any(feature = "lock_api", feature = "lock_api_0_4"))]
 pub mod lock_api;
 mod mapped;
 pub mod memory;
@@ -34,6 +34,8 @@ mod owner;
 #[cfg(feature = "std")]
 mod reentrant;
 mod rwlock;
+#[cfg(feature = "serde")]
+mod serialized;
 #[cfg(target_has_atomic = "64")]
 pub mod stm;
 pub mod table;

@@ -334,8 +334,7 @@ fn a_lazy_value_is_made_by_who_looks() {
 fn threads_meet_round_by_round() {
     const THREADS: usize = 4;
     const ROUNDS: usize = 100;
-    let (barrier, arrived, led) =
-        (Barrier::new(THREADS), AtomicUsize::new(0), AtomicUsize::new(0));
+    let (barrier, arrived, led) = (Barrier::new(THREADS), AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {

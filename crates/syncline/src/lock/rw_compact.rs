@@ -359,12 +359,12 @@ unsafe impl<W: Wait, M: Memory> Downgrade for CompactRw<W, M> {
         let mut word = self.word.load(Relaxed);
         loop {
             let left = word - WRITER + READER;
-            let new = if left & ALL_WAITING == 0 { READER } else { left };
+            let reads = if left & ALL_WAITING == 0 { READER } else { left };
             // Release: pairs with the Acquire of `enter`. A later writer sees our section by our
             // release as a reader.
-            match self.word.exchange(word, new, Release) {
+            match self.word.exchange(word, reads, Release) {
                 // (3): these readers sleep because of us.
-                Ok(_) if new == READER && left & PARKED != 0 => {
+                Ok(_) if reads == READER && left & PARKED != 0 => {
                     return M::unpark(address, Some(READERS), u32::MAX);
                 }
                 Ok(_) => return,
