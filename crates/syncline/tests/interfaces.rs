@@ -1,5 +1,5 @@
 //! What a user of the library meets: mutexes with guards and closures, condition variables that
-//! work with every lock, and `lock_api`'s types over the same locks.
+//! work with every lock.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
@@ -184,44 +184,4 @@ fn who_was_notified_in_time_is_not_timed_out() {
         drop(held);
         assert!(!waiter.join().unwrap().timed_out());
     });
-}
-
-#[cfg(feature = "lock_api")]
-mod lock_api {
-    use super::*;
-    use ::lock_api::{Mutex, RwLock};
-    use syncline::lock::CompactRw;
-    use syncline::lock_api::Raw;
-
-    #[test]
-    fn a_mutex_of_lock_api_counts() {
-        static TOTAL: Mutex<Raw<Mcs>, u64> = Mutex::new(0);
-        thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| (0..1000).for_each(|_| *TOTAL.lock() += 1));
-            }
-        });
-        assert!(!TOTAL.is_locked());
-        let guard = TOTAL.lock();
-        assert!(TOTAL.is_locked() && TOTAL.try_lock().is_none());
-        assert_eq!(*guard, 4000);
-    }
-
-    #[test]
-    fn waiting_for_a_mutex_of_lock_api_ends() {
-        let mutex: Mutex<Raw<TimedMcs>, u64> = Mutex::new(0);
-        let _guard = mutex.lock();
-        assert!(mutex.try_lock_for(Duration::from_millis(5)).is_none());
-    }
-
-    #[test]
-    fn a_lock_of_lock_api_is_shared_by_readers() {
-        let lock: RwLock<Raw<CompactRw>, u64> = RwLock::new(7);
-        let (first, second) = (lock.read(), lock.read());
-        assert!(lock.try_write().is_none() && !lock.is_locked_exclusive());
-        assert_eq!(*first + *second, 14);
-        drop((first, second));
-        *lock.write() += 1;
-        assert_eq!(*lock.read(), 8);
-    }
 }
