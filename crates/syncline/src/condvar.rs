@@ -188,14 +188,20 @@ impl<M: Memory> Condvar<M> {
         WaitTimeoutResult(expired)
     }
 
-    /// Wakes one of those who wait. Whoever changed the condition has held, or holds, the lock.
-    pub fn notify_one(&self) {
-        self.notify(1);
+    /// Wakes one of those who wait, and says whether somebody did. Whoever changed the condition has
+    /// held, or holds, the lock.
+    ///
+    /// One who was woken before and has not gone on yet counts as waiting.
+    pub fn notify_one(&self) -> bool {
+        self.notify(1) != 0
     }
 
-    /// Wakes all who wait. Whoever changed the condition has held, or holds, the lock.
-    pub fn notify_all(&self) {
-        self.notify(u32::MAX);
+    /// Wakes all who wait, and says how many did. Whoever changed the condition has held, or holds,
+    /// the lock.
+    ///
+    /// One who was woken before and has not gone on yet counts as waiting.
+    pub fn notify_all(&self) -> usize {
+        self.notify(u32::MAX) as usize
     }
 
     /// Whether some thread waits, or is about to. Without the lock this is outdated at once.
@@ -204,15 +210,18 @@ impl<M: Memory> Condvar<M> {
         self.waiters.load(Relaxed) != 0
     }
 
+    /// Wakes so many, and returns how many wait.
     #[inline]
-    fn notify(&self, count: u32) {
+    fn notify(&self, count: u32) -> u32 {
         // Relaxed: a waiter that must not be missed has counted itself under the lock, which we
         // have held since.
-        if self.waiters.load(Relaxed) != 0 {
+        let waiters = self.waiters.load(Relaxed);
+        if waiters != 0 {
             // Relaxed: the lock carries what the waiter is to see.
             self.sequence.fetch_add(1, Relaxed);
             M::unpark(self.sequence.address(), Some(KEY), count);
         }
+        waiters
     }
 }
 

@@ -6,8 +6,12 @@
 //! thread waits is another, the [`Wait`](wait::Wait): spinning, yielding, or parking in the
 //! kernel. So the text that is checked exhaustively is the text that is shipped.
 //!
-//! [`Mutex`] and [`RwLock`] put a value under a lock; [`lock`] has the locks and the catalogue of
-//! them. [`stm`] has transactions, which need none.
+//! [`Mutex`] and [`RwLock`] put a value under a lock, the default one or another; [`lock`] has the
+//! locks and the catalogue of them. [`Condvar`], [`Once`], [`OnceLock`], [`LazyLock`], [`Barrier`]
+//! and `ReentrantMutex` complete what the standard library and parking_lot have, by their names;
+//! `docs/familiar.md` lists what differs, and why. `stm` has transactions, which need no lock;
+//! `channel`, `delegation`, `table` and `window` are the other areas, each with a feature of its
+//! name.
 //!
 //! Waiters that [park](wait::Park) sleep by the kernel's futex on Linux, and by the means of the
 //! standard library on other systems; there, without the feature `std`, they spin, and deadlines
@@ -19,9 +23,11 @@ extern crate alloc;
 extern crate std;
 
 mod barrier;
+#[cfg(feature = "channel")]
 pub mod channel;
 mod condvar;
 mod deadline;
+#[cfg(feature = "delegation")]
 pub mod delegation;
 pub mod lock;
 #[cfg(any(feature = "lock_api", feature = "lock_api_0_4"))]
@@ -36,11 +42,13 @@ mod reentrant;
 mod rwlock;
 #[cfg(feature = "serde")]
 mod serialized;
-#[cfg(target_has_atomic = "64")]
+#[cfg(all(feature = "stm", target_has_atomic = "64"))]
 pub mod stm;
+#[cfg(feature = "table")]
 pub mod table;
 pub mod wait;
 mod watched;
+#[cfg(feature = "window")]
 pub mod window;
 
 pub use barrier::{Barrier, BarrierWaitResult};
@@ -53,3 +61,8 @@ pub use once::{LazyLock, Once, OnceLock, OnceState};
 pub use reentrant::{ReentrantMutex, ReentrantMutexGuard};
 pub use rwlock::{ArcRwLockReadGuard, ArcRwLockWriteGuard, MappedRwLockReadGuard};
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard};
+
+/// The example of the crate's page runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

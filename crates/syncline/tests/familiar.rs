@@ -292,8 +292,7 @@ fn a_value_is_written_once() {
                     made.fetch_add(1, SeqCst);
                     Box::new(number)
                 };
-                let value: &Box<usize> =
-                    if number == 7 { place.wait() } else { place.get_or_init(make) };
+                let value = if number == 7 { place.wait() } else { place.get_or_init(make) };
                 assert_eq!(place.get(), Some(value));
             });
         }

@@ -103,3 +103,34 @@ mod lock_api {
         assert_eq!(*lock.into_inner(), 1);
     }
 }
+
+#[cfg(feature = "lock_api_0_4")]
+mod lock_api_0_4 {
+    use ::lock_api_0_4::{Mutex, RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
+    use syncline::lock_api::{RawMutex, RawRwLock};
+
+    use crate::{AT_ONCE, THREADS, behind, together};
+
+    #[test]
+    fn a_mutex_of_lock_api_counts() {
+        let mutex: Mutex<RawMutex, Box<u64>> = Mutex::new(Box::new(0));
+        together(|_| **mutex.lock() += 1);
+        behind(mutex.lock(), |_| drop(mutex.try_lock_for(AT_ONCE)));
+        assert_eq!(*mutex.into_inner(), THREADS);
+    }
+
+    #[test]
+    fn a_share_of_lock_api_is_upgraded() {
+        let lock: RwLock<RawRwLock, Box<u64>> = RwLock::new(Box::new(0));
+        together(|number| {
+            let guard = lock.upgradable_read();
+            let seen = **guard;
+            let mut guard = RwLockUpgradableReadGuard::upgrade(guard);
+            **guard += 1;
+            if number == 0 {
+                assert_eq!(**RwLockWriteGuard::downgrade(guard), seen + 1);
+            }
+        });
+        assert_eq!(*lock.into_inner(), THREADS);
+    }
+}

@@ -50,10 +50,11 @@ fn waiting_ends() {
     let (mutex, never) = (Mutex::new(false), Condvar::new());
     let soon = Duration::from_millis(5);
     let mut guard = mutex.lock();
-    let mut outcomes: Vec<WaitTimeoutResult> = vec![];
-    outcomes.push(never.wait_while_for(&mut guard, |over| !*over, soon));
-    outcomes.push(never.wait_while_until(&mut guard, |over| !*over, Instant::now() + soon));
-    outcomes.push(never.wait_until(&mut guard, Instant::now()));
+    let outcomes: [WaitTimeoutResult; 3] = [
+        never.wait_while_for(&mut guard, |over| !*over, soon),
+        never.wait_while_until(&mut guard, |over| !*over, Instant::now() + soon),
+        never.wait_until(&mut guard, Instant::now()),
+    ];
     assert!(outcomes.iter().all(|outcome| outcome.timed_out()));
     let begin = Instant::now();
     while !never.wait_for(&mut guard, soon).timed_out() {}
