@@ -98,6 +98,11 @@ fn guards_keep_the_arc_of_their_lock() {
     drop((first, second));
     *lock.write_arc() += 1;
     assert_eq!(*lock.read(), 2);
+    let lock = Arc::new(RwLock::new(1));
+    let reader = lock.try_read_arc_for(PATIENCE).unwrap();
+    assert!(lock.try_write_arc_for(PATIENCE).is_none());
+    assert!(lock.try_write_arc_until(Instant::now()).is_none());
+    assert_eq!(lock.try_read_arc_until(Instant::now()).as_deref(), Some(&*reader));
 }
 
 /// A writer that becomes a reader lets readers in and keeps writers out.
@@ -201,6 +206,25 @@ fn one_reader_is_upgradable_and_others_share_beside_it() {
     assert!(lock.try_read().is_none());
     drop(guard);
     assert!(lock.try_upgradable_read().is_some());
+}
+
+#[test]
+fn upgrades_are_given_up() {
+    let lock: RwLock<u32, Upgradable> = RwLock::with_lock(1);
+    let (guard, reader) = (lock.upgradable_read(), lock.read());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            assert!(lock.try_upgradable_read_for(PATIENCE).is_none());
+            assert!(lock.try_upgradable_read_until(Instant::now() + PATIENCE).is_none());
+        });
+    });
+    let guard = RwLockUpgradableReadGuard::try_upgrade_for(guard, PATIENCE).unwrap_err();
+    assert!(lock.try_upgradable_read().is_none(), "it is held still");
+    drop(reader);
+    let mut guard = RwLockUpgradableReadGuard::try_upgrade_until(guard, Instant::now()).unwrap();
+    *guard += 1;
+    drop(guard);
+    assert_eq!(lock.try_upgradable_read_for(Duration::ZERO).as_deref(), Some(&2));
 }
 
 #[test]

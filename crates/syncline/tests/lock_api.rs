@@ -72,6 +72,11 @@ macro_rules! tests {
             drop(reader);
             let writer = RwLockUpgradableReadGuard::try_upgrade(guard).ok().expect("nobody reads");
             drop(writer);
+            let (guard, reader) = (lock.try_upgradable_read_for(SOON).unwrap(), lock.read());
+            assert!(lock.try_upgradable_read_until(Instant::now() + SOON).is_none());
+            let guard = RwLockUpgradableReadGuard::try_upgrade_for(guard, SOON).err().unwrap();
+            let guard = RwLockUpgradableReadGuard::try_upgrade_until(guard, Instant::now());
+            drop((guard, reader));
             let guard = RwLockUpgradableReadGuard::downgrade(lock.upgradable_read());
             assert!(*guard == 8 && lock.try_upgradable_read().is_some());
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use syncline::lock::{Downgrade, RawSharedLock, Upgrade};
+use syncline::lock::{Downgrade, RawSharedLock, TimedUpgrade, Upgrade};
 use syncline::memory::Pooled;
 
 use super::Scene;
@@ -95,4 +95,36 @@ where
         }
     });
     assert_eq!(scene.count() as usize, threads);
+}
+
+/// The first gives up to share so that it can write, or to write; the others write and read.
+pub fn upgraded_in_time<L>(others: usize)
+where
+    L: TimedUpgrade<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(others + 1, move |scene, thread| {
+        if thread > 1 {
+            return scene.shared();
+        }
+        if thread == 1 {
+            return scene.exclusively();
+        }
+        let (node, share) = (Node::<L>::new(), Share::<L>::new());
+        // SAFETY: the nodes stay until the releases.
+        unsafe {
+            if !scene.lock.acquire_upgradable_until(&share, L::Memory::soon()) {
+                return;
+            }
+            let seen = scene.count();
+            if scene.lock.upgrade_until(&share, &node, L::Memory::soon()) {
+                assert_eq!(scene.count(), seen, "somebody wrote in between");
+                scene.lock.release(&node);
+            } else {
+                assert_eq!(scene.count(), seen, "somebody wrote beside a share");
+                scene.lock.release_upgradable(&share);
+            }
+        }
+    });
+    assert_eq!(scene.count(), others.min(1) as u32);
 }

@@ -2,7 +2,7 @@
 
 use syncline::lock::{CompactRw, FairRw, ReadersFirst, RwGate, Upgradable, WritersFirst};
 use syncline::wait::{Park, Spin};
-use syncline_checkers::cases::{downgraded, tries_upgradable, upgraded};
+use syncline_checkers::cases::{downgraded, tries_upgradable, upgraded, upgraded_in_time};
 
 use crate::{DRAWN, Loom, Shuttle, UP_TO, randomly};
 
@@ -56,4 +56,12 @@ upgrades! {
     upgraded_compact: CompactRw<Park>;
     upgraded_writers: WritersFirst<Park>;
     upgraded_spinning: ReadersFirst<Spin>;
+}
+
+#[test]
+fn upgraded_in_time_or_not() {
+    type Lock<M> = Upgradable<CompactRw<Park, M>>;
+    UP_TO.explore_timed(3, || upgraded_in_time::<Lock<Loom>>(1));
+    UP_TO.explore_timed(3, || upgraded_in_time::<Lock<Loom>>(2));
+    randomly(DRAWN, || upgraded_in_time::<Lock<Shuttle>>(3));
 }

@@ -35,6 +35,11 @@ macro_rules! reject {
     (upgraded, $Lock:ty) => {
         $crate::mutants::reject!(@syncline_checkers::cases::upgraded::<$Lock>(1, 1));
     };
+    (upgraded_in_time, $Lock:ty) => {
+        let case = || syncline_checkers::cases::upgraded_in_time::<$Lock>(2);
+        let why = syncline_checkers::failure(true, case);
+        println!("{}", why.expect("the mutant survived"));
+    };
     (tries_upgradable, $Lock:ty) => {
         $crate::mutants::reject!(@syncline_checkers::cases::tries_upgradable::<$Lock>(2));
     };

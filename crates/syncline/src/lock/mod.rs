@@ -309,6 +309,35 @@ pub unsafe trait Upgrade: TrySharedLock {
     unsafe fn downgrade_to_upgradable(&self, node: &Self::Node, share: &Self::SharedNode);
 }
 
+/// A lock with an upgradable share whose waiters can give up.
+///
+/// # Safety
+///
+/// As for [`Upgrade`].
+pub unsafe trait TimedUpgrade: Upgrade + TimedSharedLock {
+    /// Waits for the upgradable share until the deadline on the memory's clock, and says whether
+    /// it got it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Upgrade::try_acquire_upgradable`].
+    unsafe fn acquire_upgradable_until(&self, share: &Self::SharedNode, deadline: Duration)
+    -> bool;
+
+    /// Waits until all other readers have left, or until the deadline on the memory's clock, and
+    /// says whether it holds the lock alone.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Upgrade::try_upgrade`].
+    unsafe fn upgrade_until(
+        &self,
+        share: &Self::SharedNode,
+        node: &Self::Node,
+        deadline: Duration,
+    ) -> bool;
+}
+
 /// Calls a macro with each lock of the catalogue: `$each! { name, Type, features }`.
 ///
 /// The features are bare words in this order, each standing for a trait or a claim:

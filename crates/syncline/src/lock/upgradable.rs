@@ -23,12 +23,13 @@
 //! Source: none; upgradable ("update") locks are those of databases (Gray and Reuter, "Transaction
 //! Processing", section 7.8), and so is that at most one may be held.
 
+use core::time::Duration;
+
 use bytemuck::Zeroable;
 
 use super::{CompactRw, Downgrade, Futex, RawLock, RawSharedLock, TimedLock, TimedSharedLock};
-use super::{TryLock, TrySharedLock, Upgrade};
+use super::{TimedUpgrade, TryLock, TrySharedLock, Upgrade};
 use crate::wait::Park;
-use core::time::Duration;
 
 /// A shared lock `S`, and a turn for those that write or may come to.
 #[derive(Debug, Default)]
@@ -201,6 +202,40 @@ unsafe impl<S: TrySharedLock> Upgrade for Upgradable<S> {
         unsafe {
             self.shared.release(node);
             self.shared.acquire_shared(share);
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<S: TimedSharedLock> TimedUpgrade for Upgradable<S> {
+    unsafe fn acquire_upgradable_until(&self, share: &S::SharedNode, deadline: Duration) -> bool {
+        // SAFETY: our caller's promise; the turn is held where it is released.
+        unsafe {
+            if !self.turn.acquire_until(&(), deadline) {
+                return false;
+            }
+            let shares = self.shared.acquire_shared_until(share, deadline);
+            if !shares {
+                self.turn.release(&());
+            }
+            shares
+        }
+    }
+
+    unsafe fn upgrade_until(
+        &self,
+        share: &S::SharedNode,
+        node: &S::Node,
+        deadline: Duration,
+    ) -> bool {
+        // SAFETY: our caller's promise. Nobody writes meanwhile, so the share is to be had again.
+        unsafe {
+            self.shared.release_shared(share);
+            let alone = self.shared.acquire_until(node, deadline);
+            if !alone {
+                self.shared.acquire_shared(share);
+            }
+            alone
         }
     }
 }

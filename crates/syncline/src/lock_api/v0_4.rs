@@ -150,11 +150,11 @@ mod timed {
     use core::time::Duration;
     use std::time::Instant;
 
-    use lock_api_0_4::{RawMutexTimed, RawRwLockTimed};
+    use lock_api_0_4::{RawMutexTimed, RawRwLockTimed, RawRwLockUpgradeTimed};
 
     use super::{Nodeless, Raw, SharedNodeless, Zeroable};
     use crate::deadline::{Deadline, after};
-    use crate::lock::{TimedLock, TimedSharedLock};
+    use crate::lock::{TimedLock, TimedSharedLock, TimedUpgrade};
     use crate::memory::Native;
 
     // SAFETY: as for `RawMutex`.
@@ -202,6 +202,32 @@ mod timed {
         fn try_lock_exclusive_until(&self, timeout: Instant) -> bool {
             // SAFETY: there is no node.
             unsafe { self.0.acquire_until(&(), timeout.on_clock()) }
+        }
+    }
+
+    // SAFETY: as for `RawRwLockUpgrade`.
+    unsafe impl<L> RawRwLockUpgradeTimed for Raw<L>
+    where
+        L: TimedUpgrade<Memory = Native> + SharedNodeless + Zeroable,
+    {
+        fn try_lock_upgradable_for(&self, timeout: Duration) -> bool {
+            // SAFETY: there is no node.
+            unsafe { self.0.acquire_upgradable_until(&(), after::<Native>(timeout)) }
+        }
+
+        fn try_lock_upgradable_until(&self, timeout: Instant) -> bool {
+            // SAFETY: there is no node.
+            unsafe { self.0.acquire_upgradable_until(&(), timeout.on_clock()) }
+        }
+
+        unsafe fn try_upgrade_for(&self, timeout: Duration) -> bool {
+            // SAFETY: our caller has the upgradable share.
+            unsafe { self.0.upgrade_until(&(), &(), after::<Native>(timeout)) }
+        }
+
+        unsafe fn try_upgrade_until(&self, timeout: Instant) -> bool {
+            // SAFETY: our caller has the upgradable share.
+            unsafe { self.0.upgrade_until(&(), &(), timeout.on_clock()) }
         }
     }
 }

@@ -203,11 +203,11 @@ mod timed {
     use core::time::Duration;
     use std::time::Instant;
 
-    use lock_api::{RawMutexTimed, RawRwLockTimed};
+    use lock_api::{RawMutexTimed, RawRwLockTimed, RawRwLockUpgrade, RawRwLockUpgradeTimed};
 
     use super::{Node, Raw, Zeroable};
     use crate::deadline::{Deadline, after};
-    use crate::lock::{TimedLock, TimedSharedLock};
+    use crate::lock::{TimedLock, TimedSharedLock, TimedUpgrade};
     use crate::memory::Native;
 
     impl<L: TimedLock<Memory = Native>> Raw<L> {
@@ -259,6 +259,57 @@ mod timed {
 
         fn try_lock_exclusive_until(&self, timeout: Instant) -> Option<Self::ExclusiveGuard> {
             self.acquire_until(timeout.on_clock())
+        }
+    }
+
+    impl<L: TimedUpgrade<Memory = Native> + Zeroable> Raw<L> {
+        fn upgradable_until(&self, deadline: Duration) -> Option<super::SharedNodeOf<L>> {
+            let share = Node::new();
+            // SAFETY: the node stays in place until the release.
+            unsafe { self.0.acquire_upgradable_until(&share.node, deadline) }.then_some(share)
+        }
+
+        /// # Safety
+        ///
+        /// The upgradable share is held with this node.
+        unsafe fn upgrade_until(
+            &self,
+            share: super::SharedNodeOf<L>,
+            deadline: Duration,
+        ) -> Result<super::NodeOf<L>, super::SharedNodeOf<L>> {
+            let node = Node::new();
+            // SAFETY: our caller's promise; the new node stays.
+            let alone = unsafe { self.0.upgrade_until(&share.node, &node.node, deadline) };
+            if alone { Ok(node) } else { Err(share) }
+        }
+    }
+
+    // SAFETY: as for `RawRwLockUpgrade`.
+    unsafe impl<L: TimedUpgrade<Memory = Native> + Zeroable> RawRwLockUpgradeTimed for Raw<L> {
+        fn try_lock_upgradable_for(&self, timeout: Duration) -> Option<Self::UpgradableGuard> {
+            self.upgradable_until(after::<Native>(timeout))
+        }
+
+        fn try_lock_upgradable_until(&self, timeout: Instant) -> Option<Self::UpgradableGuard> {
+            self.upgradable_until(timeout.on_clock())
+        }
+
+        unsafe fn try_upgrade_for(
+            &self,
+            guard: <Self as RawRwLockUpgrade>::UpgradableGuard,
+            timeout: Duration,
+        ) -> Result<Self::ExclusiveGuard, Self::UpgradableGuard> {
+            // SAFETY: our caller has the upgradable share with this node.
+            unsafe { self.upgrade_until(guard, after::<Native>(timeout)) }
+        }
+
+        unsafe fn try_upgrade_until(
+            &self,
+            guard: <Self as RawRwLockUpgrade>::UpgradableGuard,
+            timeout: Instant,
+        ) -> Result<Self::ExclusiveGuard, Self::UpgradableGuard> {
+            // SAFETY: our caller has the upgradable share with this node.
+            unsafe { self.upgrade_until(guard, timeout.on_clock()) }
         }
     }
 }

@@ -3,9 +3,11 @@
 use alloc::sync::Arc;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
+use core::time::Duration;
 
 use super::RwLock;
-use crate::lock::{CompactRw, RawSharedLock, TrySharedLock};
+use crate::deadline::{Deadline, after};
+use crate::lock::{CompactRw, RawSharedLock, TimedSharedLock, TrySharedLock};
 use crate::mapped::shown_as_its_value;
 use crate::watched::{Node, SharedNode};
 
@@ -105,6 +107,60 @@ impl<T: ?Sized, L: TrySharedLock> RwLock<T, L> {
     /// As [`try_write`](Self::try_write), with a guard that keeps the `Arc`.
     pub fn try_write_arc(self: &Arc<Self>) -> Option<ArcRwLockWriteGuard<T, L>> {
         Some(ArcRwLockWriteGuard::new(self, self.lock.try_acquire()?))
+    }
+}
+
+impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
+    /// As [`try_read_for`](Self::try_read_for), with a guard that keeps the `Arc`.
+    ///
+    /// # Panics
+    ///
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn try_read_arc_for(
+        self: &Arc<Self>,
+        patience: Duration,
+    ) -> Option<ArcRwLockReadGuard<T, L>> {
+        self.try_read_arc_until(after::<L::Memory>(patience))
+    }
+
+    /// As [`try_read_until`](Self::try_read_until), with a guard that keeps the `Arc`.
+    ///
+    /// # Panics
+    ///
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn try_read_arc_until(
+        self: &Arc<Self>,
+        deadline: impl Deadline<L::Memory>,
+    ) -> Option<ArcRwLockReadGuard<T, L>> {
+        Some(ArcRwLockReadGuard::new(self, self.lock.share_until(deadline.on_clock())?))
+    }
+
+    /// As [`try_write_for`](Self::try_write_for), with a guard that keeps the `Arc`.
+    ///
+    /// # Panics
+    ///
+    /// As [`write`](Self::write).
+    #[track_caller]
+    pub fn try_write_arc_for(
+        self: &Arc<Self>,
+        patience: Duration,
+    ) -> Option<ArcRwLockWriteGuard<T, L>> {
+        self.try_write_arc_until(after::<L::Memory>(patience))
+    }
+
+    /// As [`try_write_until`](Self::try_write_until), with a guard that keeps the `Arc`.
+    ///
+    /// # Panics
+    ///
+    /// As [`write`](Self::write).
+    #[track_caller]
+    pub fn try_write_arc_until(
+        self: &Arc<Self>,
+        deadline: impl Deadline<L::Memory>,
+    ) -> Option<ArcRwLockWriteGuard<T, L>> {
+        Some(ArcRwLockWriteGuard::new(self, self.lock.acquire_until(deadline.on_clock())?))
     }
 }
 

@@ -2,9 +2,11 @@
 
 use core::marker::PhantomData;
 use core::ops::Deref;
+use core::time::Duration;
 
 use super::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-use crate::lock::{Upgradable, Upgrade};
+use crate::deadline::{Deadline, after};
+use crate::lock::{TimedUpgrade, Upgradable, Upgrade};
 use crate::mapped::{shown_as_its_value, take_node};
 use crate::memory::Pooled;
 use crate::watched::SharedNode;
@@ -118,6 +120,77 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
         unsafe {
             lock.raw().downgrade_upgradable(&share);
             RwLockReadGuard::new(lock, share)
+        }
+    }
+}
+
+impl<T: ?Sized, L: TimedUpgrade> RwLock<T, L> {
+    /// Waits for the upgradable share, but not longer than this. Acquire ordering.
+    ///
+    /// # Panics
+    ///
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn try_upgradable_read_for(
+        &self,
+        patience: Duration,
+    ) -> Option<RwLockUpgradableReadGuard<'_, T, L>> {
+        self.try_upgradable_read_until(after::<L::Memory>(patience))
+    }
+
+    /// Waits for the upgradable share until an `Instant`, or a time on the memory's clock. Acquire
+    /// ordering.
+    ///
+    /// # Panics
+    ///
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn try_upgradable_read_until(
+        &self,
+        deadline: impl Deadline<L::Memory>,
+    ) -> Option<RwLockUpgradableReadGuard<'_, T, L>> {
+        self.lock.owner.expect_another();
+        let node = Pooled::new();
+        // SAFETY: as in `upgradable_read`.
+        unsafe {
+            let shares = self.raw().acquire_upgradable_until(&node, deadline.on_clock());
+            shares.then(|| RwLockUpgradableReadGuard::new(self, node))
+        }
+    }
+}
+
+impl<'a, T: ?Sized, L: TimedUpgrade> RwLockUpgradableReadGuard<'a, T, L> {
+    /// As [`upgrade`](Self::upgrade), but does not wait longer than this.
+    ///
+    /// # Errors
+    ///
+    /// The guard as it was, if there are other readers still.
+    pub fn try_upgrade_for(
+        guard: Self,
+        patience: Duration,
+    ) -> Result<RwLockWriteGuard<'a, T, L>, Self> {
+        Self::try_upgrade_until(guard, after::<L::Memory>(patience))
+    }
+
+    /// As [`upgrade`](Self::upgrade), but waits until an `Instant` or a time on the memory's clock.
+    ///
+    /// # Errors
+    ///
+    /// The guard as it was, if there are other readers still.
+    pub fn try_upgrade_until(
+        guard: Self,
+        deadline: impl Deadline<L::Memory>,
+    ) -> Result<RwLockWriteGuard<'a, T, L>, Self> {
+        let deadline = deadline.on_clock();
+        let lock = guard.lock;
+        let (share, node) = (take_node!(guard), Pooled::new());
+        // SAFETY: as in `try_upgrade`.
+        unsafe {
+            if !lock.raw().upgrade_until(&share, &node, deadline) {
+                return Err(Self::new(lock, share));
+            }
+            lock.lock.owner.set();
+            Ok(RwLockWriteGuard::new(lock, node))
         }
     }
 }
