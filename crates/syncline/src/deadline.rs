@@ -9,6 +9,16 @@ use core::time::Duration;
 use crate::memory::Memory;
 
 /// A moment until which a thread waits, for functions whose names end in `until`.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use syncline::Mutex;
+/// use syncline::memory::{Memory, Native};
+///
+/// let (mutex, soon) = (Mutex::new(5), Duration::from_millis(5));
+/// assert!(mutex.try_lock_until(Instant::now() + soon).is_some());
+/// assert!(mutex.try_lock_until(Native::now() + soon).is_some());
+/// ```
 pub trait Deadline<M: Memory> {
     /// The moment on the memory's clock, [`Memory::now`].
     fn on_clock(self) -> Duration;

@@ -43,6 +43,9 @@ macro_rules! reject {
     (tries_upgradable, $Lock:ty) => {
         $crate::mutants::reject!(@syncline_checkers::cases::tries_upgradable::<$Lock>(2));
     };
+    (tries, $Lock:ty) => {
+        $crate::mutants::reject!(@syncline_checkers::cases::tries_among_readers::<$Lock>());
+    };
     (exclusion, $Lock:ty) => {
         $crate::mutants::reject!(@syncline_checkers::cases::exclusion::<$Lock>(2, 2));
     };

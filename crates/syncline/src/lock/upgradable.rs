@@ -156,6 +156,7 @@ unsafe impl<S: TrySharedLock> Upgrade for Upgradable<S> {
             if !self.turn.try_acquire(&()) {
                 return false;
             }
+            // Nobody writes, so it is refused only where no more readers can be counted.
             let taken = self.shared.try_acquire_shared(share);
             if !taken {
                 self.turn.release(&());
@@ -214,6 +215,7 @@ unsafe impl<S: TimedSharedLock> TimedUpgrade for Upgradable<S> {
             if !self.turn.acquire_until(&(), deadline) {
                 return false;
             }
+            // As in `try_acquire_upgradable`.
             let shares = self.shared.acquire_shared_until(share, deadline);
             if !shares {
                 self.turn.release(&());

@@ -104,6 +104,15 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
     /// Releases the lock while a function runs, and acquires it again, also after a panic.
     ///
     /// Others may have changed the value meanwhile.
+    ///
+    /// ```
+    /// use syncline::{Mutex, MutexGuard};
+    ///
+    /// let turns = Mutex::new(0);
+    /// let mut guard = turns.lock();
+    /// MutexGuard::unlocked(&mut guard, || *turns.lock() += 1);
+    /// assert_eq!(*guard, 1);
+    /// ```
     pub fn unlocked<R>(guard: &mut Self, section: impl FnOnce() -> R) -> R {
         /// Acquires again, when dropped.
         struct Again<'g, L: RawLock>(&'g L, &'g L::Node);
