@@ -11,9 +11,9 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
+use syncline::Condvar;
 use syncline::lock::{RawLock, TimedLock, TryLock};
 use syncline::memory::{Memory, Native};
-use syncline::{Condvar, TimedOut};
 
 use crate::boundary::{Outcome, Refusal};
 use crate::calls::{Lock, Timed, Try, Unused};
@@ -113,10 +113,10 @@ where
         let place = self.let_go()?;
         self.enter();
         // SAFETY: this thread has acquired the lock with this node, and gets it back so.
-        let TimedOut(expired) = unsafe { cond.wait_raw(&self.lock, place.node(), deadline) };
+        let waited = unsafe { cond.wait_raw(&self.lock, place.node(), deadline) };
         self.leave();
         self.hold(this_thread(), place);
-        if expired { Err(Refusal::TimedOut) } else { Ok(()) }
+        if waited.timed_out() { Err(Refusal::TimedOut) } else { Ok(()) }
     }
 }
 

@@ -8,14 +8,15 @@
 //! A waiter may wake for no reason, and when it wakes, the condition may be over again: look in a
 //! loop, or use [`Condvar::wait_while`].
 
+use core::fmt;
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
 
 use bytemuck::Zeroable;
 
-use crate::Guard;
 use crate::lock::RawLock;
 use crate::memory::{Memory, Native, Word};
+use crate::{Deadline, MutexGuard};
 
 /// A condition variable.
 ///
@@ -35,7 +36,7 @@ use crate::memory::{Memory, Native, Word};
 ///     FILLED.notify_one();
 /// });
 /// ```
-#[derive(Debug, Default)]
+#[derive(Default)]
 #[repr(C)]
 pub struct Condvar<M: Memory = Native> {
     /// Changed by each notification that somebody might sleep through.
@@ -60,7 +61,7 @@ const KEY: u32 = 0;
 
 impl<M: Memory> Condvar<M> {
     /// Releases the lock, waits for a notification, and acquires the lock again.
-    pub fn wait<T: ?Sized, L: RawLock<Memory = M>>(&self, guard: &mut Guard<'_, T, L>) {
+    pub fn wait<T: ?Sized, L: RawLock<Memory = M>>(&self, guard: &mut MutexGuard<'_, T, L>) {
         // SAFETY: the guard holds the lock with this node, and gets it back so.
         guard.released(|lock, node| unsafe { self.wait_raw(lock, node, None) });
     }
@@ -68,7 +69,7 @@ impl<M: Memory> Condvar<M> {
     /// Waits until the condition on the value is false.
     pub fn wait_while<T: ?Sized, L: RawLock<Memory = M>>(
         &self,
-        guard: &mut Guard<'_, T, L>,
+        guard: &mut MutexGuard<'_, T, L>,
         mut condition: impl FnMut(&mut T) -> bool,
     ) {
         while condition(guard) {
@@ -81,12 +82,81 @@ impl<M: Memory> Condvar<M> {
     /// is one.
     pub fn wait_for<T: ?Sized, L: RawLock<Memory = M>>(
         &self,
-        guard: &mut Guard<'_, T, L>,
+        guard: &mut MutexGuard<'_, T, L>,
         patience: Duration,
-    ) -> TimedOut {
-        let deadline = M::now().saturating_add(patience);
+    ) -> WaitTimeoutResult {
+        self.wait_until(guard, M::now().saturating_add(patience))
+    }
+
+    /// [`wait_for`](Self::wait_for) by the standard library's name.
+    pub fn wait_timeout<T: ?Sized, L: RawLock<Memory = M>>(
+        &self,
+        guard: &mut MutexGuard<'_, T, L>,
+        patience: Duration,
+    ) -> WaitTimeoutResult {
+        self.wait_for(guard, patience)
+    }
+
+    /// Waits for a notification until an `Instant`, or a time on the memory's clock, and says
+    /// whether that had passed without one.
+    pub fn wait_until<T: ?Sized, L: RawLock<Memory = M>>(
+        &self,
+        guard: &mut MutexGuard<'_, T, L>,
+        deadline: impl Deadline<M>,
+    ) -> WaitTimeoutResult {
+        let deadline = deadline.on_clock();
         // SAFETY: the guard holds the lock with this node, and gets it back so.
         guard.released(|lock, node| unsafe { self.wait_raw(lock, node, Some(deadline)) })
+    }
+
+    /// Waits until the condition on the value is false, but not longer than this, and says
+    /// whether it is still true then.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use syncline::{Condvar, Mutex};
+    ///
+    /// let (ready, changed) = (Mutex::new(false), Condvar::new());
+    /// let mut guard = ready.lock();
+    /// let soon = Duration::from_millis(1);
+    /// assert!(changed.wait_while_for(&mut guard, |ready| !*ready, soon).timed_out());
+    /// ```
+    pub fn wait_while_for<T: ?Sized, L: RawLock<Memory = M>>(
+        &self,
+        guard: &mut MutexGuard<'_, T, L>,
+        condition: impl FnMut(&mut T) -> bool,
+        patience: Duration,
+    ) -> WaitTimeoutResult {
+        self.wait_while_until(guard, condition, M::now().saturating_add(patience))
+    }
+
+    /// [`wait_while_for`](Self::wait_while_for) by the standard library's name and order.
+    pub fn wait_timeout_while<T: ?Sized, L: RawLock<Memory = M>>(
+        &self,
+        guard: &mut MutexGuard<'_, T, L>,
+        patience: Duration,
+        condition: impl FnMut(&mut T) -> bool,
+    ) -> WaitTimeoutResult {
+        self.wait_while_for(guard, condition, patience)
+    }
+
+    /// Waits until the condition on the value is false, or until an `Instant` or a time on the
+    /// memory's clock, and says whether the condition is still true then.
+    pub fn wait_while_until<T: ?Sized, L: RawLock<Memory = M>>(
+        &self,
+        guard: &mut MutexGuard<'_, T, L>,
+        mut condition: impl FnMut(&mut T) -> bool,
+        deadline: impl Deadline<M>,
+    ) -> WaitTimeoutResult {
+        let deadline = deadline.on_clock();
+        let mut result = WaitTimeoutResult(false);
+        while condition(guard) {
+            if result.timed_out() {
+                return result;
+            }
+            result = self.wait_until(guard, deadline);
+        }
+        WaitTimeoutResult(false)
     }
 
     /// Releases a lock, waits for a notification or the deadline on the memory's clock, and
@@ -101,7 +171,7 @@ impl<M: Memory> Condvar<M> {
         lock: &L,
         node: &L::Node,
         deadline: Option<Duration>,
-    ) -> TimedOut {
+    ) -> WaitTimeoutResult {
         // Relaxed: whoever notifies us has held the lock since then.
         self.waiters.fetch_add(1, Relaxed);
         let sequence = self.sequence.load(Relaxed);
@@ -115,17 +185,23 @@ impl<M: Memory> Condvar<M> {
         self.waiters.fetch_sub(1, Relaxed);
         // SAFETY: our caller's promise; the node is free since the release.
         unsafe { lock.acquire(node) };
-        TimedOut(expired)
+        WaitTimeoutResult(expired)
     }
 
-    /// Wakes one of those who wait. Whoever changed the condition has held, or holds, the lock.
-    pub fn notify_one(&self) {
-        self.notify(1);
+    /// Wakes one of those who wait, and says whether somebody did. Whoever changed the condition has
+    /// held, or holds, the lock.
+    ///
+    /// One who was woken before and has not gone on yet counts as waiting.
+    pub fn notify_one(&self) -> bool {
+        self.notify(1) != 0
     }
 
-    /// Wakes all who wait. Whoever changed the condition has held, or holds, the lock.
-    pub fn notify_all(&self) {
-        self.notify(u32::MAX);
+    /// Wakes all who wait, and says how many did. Whoever changed the condition has held, or holds,
+    /// the lock.
+    ///
+    /// One who was woken before and has not gone on yet counts as waiting.
+    pub fn notify_all(&self) -> usize {
+        self.notify(u32::MAX) as usize
     }
 
     /// Whether some thread waits, or is about to. Without the lock this is outdated at once.
@@ -134,18 +210,34 @@ impl<M: Memory> Condvar<M> {
         self.waiters.load(Relaxed) != 0
     }
 
+    /// Wakes so many, and returns how many wait.
     #[inline]
-    fn notify(&self, count: u32) {
+    fn notify(&self, count: u32) -> u32 {
         // Relaxed: a waiter that must not be missed has counted itself under the lock, which we
         // have held since.
-        if self.waiters.load(Relaxed) != 0 {
+        let waiters = self.waiters.load(Relaxed);
+        if waiters != 0 {
             // Relaxed: the lock carries what the waiter is to see.
             self.sequence.fetch_add(1, Relaxed);
             M::unpark(self.sequence.address(), Some(KEY), count);
         }
+        waiters
+    }
+}
+
+impl<M: Memory> fmt::Debug for Condvar<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Condvar").finish_non_exhaustive()
     }
 }
 
 /// Whether a wait ended because its time was up, and not by a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimedOut(pub bool);
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether the time was up.
+    pub fn timed_out(self) -> bool {
+        self.0
+    }
+}

@@ -6,8 +6,12 @@
 //! thread waits is another, the [`Wait`](wait::Wait): spinning, yielding, or parking in the
 //! kernel. So the text that is checked exhaustively is the text that is shipped.
 //!
-//! [`Mutex`] and [`RwLock`] put a value under a lock; [`lock`] has the locks and the catalogue of
-//! them. [`stm`] has transactions, which need none.
+//! [`Mutex`] and [`RwLock`] put a value under a lock, the default one or another; [`lock`] has the
+//! locks and the catalogue of them. [`Condvar`], [`Once`], [`OnceLock`], [`LazyLock`], [`Barrier`]
+//! and `ReentrantMutex` complete what the standard library and parking_lot have, by their names;
+//! `docs/familiar.md` lists what differs, and why. `stm` has transactions, which need no lock;
+//! `channel`, `delegation`, `table` and `window` are the other areas, each with a feature of its
+//! name.
 //!
 //! Waiters that [park](wait::Park) sleep by the kernel's futex on Linux, and by the means of the
 //! standard library on other systems; there, without the feature `std`, they spin, and deadlines
@@ -18,22 +22,47 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod barrier;
+#[cfg(feature = "channel")]
 pub mod channel;
 mod condvar;
+mod deadline;
+#[cfg(feature = "delegation")]
 pub mod delegation;
 pub mod lock;
-#[cfg(feature = "lock_api")]
+#[cfg(any(feature = "lock_api", feature = "lock_api_0_4"))]
 pub mod lock_api;
+mod mapped;
 pub mod memory;
 mod mutex;
+pub mod once;
 mod owner;
+#[cfg(feature = "std")]
+mod reentrant;
 mod rwlock;
-#[cfg(target_has_atomic = "64")]
+#[cfg(feature = "serde")]
+mod serialized;
+#[cfg(all(feature = "stm", target_has_atomic = "64"))]
 pub mod stm;
+#[cfg(feature = "table")]
 pub mod table;
 pub mod wait;
+mod watched;
+#[cfg(feature = "window")]
 pub mod window;
 
-pub use condvar::{Condvar, TimedOut};
-pub use mutex::{Guard, Mutex};
-pub use rwlock::{ReadGuard, RwLock, WriteGuard};
+pub use barrier::{Barrier, BarrierWaitResult};
+pub use condvar::{Condvar, WaitTimeoutResult};
+pub use deadline::Deadline;
+pub use mapped::{MappedMutexGuard, MappedRwLockWriteGuard};
+pub use mutex::{ArcMutexGuard, Mutex, MutexGuard};
+pub use once::{LazyLock, Once, OnceLock, OnceState};
+#[cfg(feature = "std")]
+pub use reentrant::{ReentrantMutex, ReentrantMutexGuard};
+pub use rwlock::{ArcRwLockReadGuard, ArcRwLockWriteGuard, MappedRwLockReadGuard};
+pub use rwlock::{RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard};
+
+/// The example of the crate's page runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

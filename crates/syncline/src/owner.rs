@@ -1,5 +1,14 @@
 //! Which thread holds a lock: noted in debug builds only, so that a thread that locks again what
-//! it holds is told so instead of waiting for itself forever.
+//! it holds is told so instead of waiting for itself forever; and a number for each thread.
+
+/// A number of this thread, never 0: the address of something that only it has. A later thread
+/// may have the same number, once this one has ended.
+#[cfg(feature = "std")]
+#[inline]
+pub(crate) fn this_thread() -> usize {
+    std::thread_local!(static HERE: u8 = const { 0 });
+    HERE.with(|here| core::ptr::from_ref(here).addr())
+}
 
 #[cfg(all(debug_assertions, feature = "std"))]
 pub(crate) use noted::Owner;
@@ -8,19 +17,14 @@ pub(crate) use unnoted::Owner;
 
 #[cfg(all(debug_assertions, feature = "std"))]
 mod noted {
-    use core::ptr;
     use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use super::this_thread;
 
     /// The thread that holds a lock, if any.
     #[derive(Debug, Default)]
     #[repr(transparent)]
     pub(crate) struct Owner(AtomicUsize);
-
-    /// A number of this thread, never 0: the address of something that only it has.
-    fn this_thread() -> usize {
-        std::thread_local!(static HERE: u8 = const { 0 });
-        HERE.with(|here| ptr::from_ref(here).addr())
-    }
 
     // Relaxed throughout: a thread compares with its own number only, which nobody else writes.
     impl Owner {

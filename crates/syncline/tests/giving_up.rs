@@ -59,14 +59,14 @@ fn bounded<G>(name: &str, held: G, attempt: impl Fn() -> bool + Sync, wait: impl
 }
 
 fn exclusive<L: TimedLock>(name: &str) {
-    let mutex: Mutex<(), L> = Mutex::from(());
+    let mutex: Mutex<(), L> = Mutex::from_raw(L::default(), ());
     let attempt = || mutex.try_lock_for(Duration::ZERO).is_some();
     bounded(name, mutex.lock(), attempt, || drop(mutex.lock()));
     assert!(mutex.try_lock().is_some(), "{name}");
 }
 
 fn shared<L: TimedSharedLock>(name: &str) {
-    let lock: RwLock<(), L> = RwLock::from(());
+    let lock: RwLock<(), L> = RwLock::from_raw(L::default(), ());
     let attempt = || lock.try_write_for(Duration::ZERO).is_some();
     bounded(name, lock.read(), attempt, || drop(lock.write()));
     let attempt = || lock.try_read_for(Duration::ZERO).is_some();

@@ -1,5 +1,5 @@
 //! What a user of the library meets: mutexes with guards and closures, condition variables that
-//! work with every lock, and `lock_api`'s types over the same locks.
+//! work with every lock.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use syncline::lock::{Gate, Mcs, RawLock, Tas, TimedClh, TimedMcs};
 use syncline::wait::Spin;
-use syncline::{Condvar, Mutex, TimedOut, for_each_form};
+use syncline::{Condvar, Mutex, for_each_form};
 
 #[test]
 fn a_static_mutex_counts() {
-    static HITS: Mutex<u64, Mcs> = Mutex::new(0);
+    static HITS: Mutex<u64, Mcs> = Mutex::with_lock(0);
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
@@ -28,7 +28,7 @@ fn a_static_mutex_counts() {
 
 #[test]
 fn a_panic_releases_the_lock_and_poisons_nothing() {
-    let mutex: Mutex<u32> = Mutex::new(1);
+    let mutex = Mutex::new(1);
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         mutex.with(|value| {
             *value = 2;
@@ -48,7 +48,7 @@ fn a_panic_releases_the_lock_and_poisons_nothing() {
 #[test]
 fn a_held_lock_is_not_taken_by_trying() {
     fn check<L: syncline::lock::TimedLock>() {
-        let mutex: Mutex<u32, L> = Mutex::from(1);
+        let mutex: Mutex<u32, L> = Mutex::from_raw(L::default(), 1);
         let guard = mutex.lock();
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -71,7 +71,7 @@ fn a_held_lock_is_not_taken_by_trying() {
 #[test]
 fn a_forgotten_guard_leaks_and_nothing_more() {
     fn check<L: RawLock>() {
-        let mutex: Mutex<String, L> = Mutex::from("kept".to_owned());
+        let mutex: Mutex<String, L> = Mutex::from_raw(L::default(), "kept".to_owned());
         std::mem::forget(mutex.lock());
         let moved = Box::new(mutex);
         assert_eq!(moved.into_inner(), "kept");
@@ -86,7 +86,7 @@ fn a_forgotten_guard_leaks_and_nothing_more() {
 
 #[test]
 fn what_is_under_a_mutex_shows_when_it_is_free() {
-    let mutex: Mutex<u32> = Mutex::new(7);
+    let mutex = Mutex::new(7);
     assert_eq!(format!("{mutex:?}"), "Mutex { data: 7, .. }");
     let guard = mutex.lock();
     assert_eq!(format!("{guard:?} {mutex:?}"), "7 Mutex { data: <locked>, .. }");
@@ -96,7 +96,7 @@ fn what_is_under_a_mutex_shows_when_it_is_free() {
 /// direction; a lost wake-up would leave somebody waiting.
 fn slot<L: RawLock<Memory = syncline::memory::Native>>(pairs: u64) {
     const ITEMS: u64 = 200;
-    let slot: Mutex<Option<u64>, L> = Mutex::from(None);
+    let slot: Mutex<Option<u64>, L> = Mutex::from_raw(L::default(), None);
     let (filled, emptied) = (Condvar::new(), Condvar::new());
     let (sum, sums) = mpsc::channel();
     thread::scope(|scope| {
@@ -145,7 +145,7 @@ fn a_condition_variable_works_with_every_lock() {
 
 #[test]
 fn everybody_is_woken() {
-    let go: Mutex<bool> = Mutex::new(false);
+    let go = Mutex::new(false);
     let changed = Condvar::new();
     thread::scope(|scope| {
         for _ in 0..16 {
@@ -159,10 +159,10 @@ fn everybody_is_woken() {
 
 #[test]
 fn a_wait_ends_when_its_time_is_up() {
-    let mutex: Mutex<()> = Mutex::new(());
+    let mutex = Mutex::new(());
     let begin = Instant::now();
     let mut guard = mutex.lock();
-    while Condvar::new().wait_for(&mut guard, Duration::from_millis(20)) == TimedOut(false) {}
+    while !Condvar::new().wait_for(&mut guard, Duration::from_millis(20)).timed_out() {}
     assert!(begin.elapsed() >= Duration::from_millis(20));
     drop(guard);
     assert!(mutex.try_lock().is_some());
@@ -171,7 +171,7 @@ fn a_wait_ends_when_its_time_is_up() {
 /// The notification comes in time, and the lock long after.
 #[test]
 fn who_was_notified_in_time_is_not_timed_out() {
-    let (mutex, changed) = (Mutex::<()>::new(()), Condvar::new());
+    let (mutex, changed) = (Mutex::new(()), Condvar::new());
     let patience = Duration::from_millis(200);
     thread::scope(|scope| {
         let waiter = scope.spawn(|| changed.wait_for(&mut mutex.lock(), patience));
@@ -182,46 +182,6 @@ fn who_was_notified_in_time_is_not_timed_out() {
         changed.notify_one();
         thread::sleep(patience);
         drop(held);
-        assert_eq!(waiter.join().unwrap(), TimedOut(false));
+        assert!(!waiter.join().unwrap().timed_out());
     });
-}
-
-#[cfg(feature = "lock_api")]
-mod lock_api {
-    use super::*;
-    use ::lock_api::{Mutex, RwLock};
-    use syncline::lock::CompactRw;
-    use syncline::lock_api::Raw;
-
-    #[test]
-    fn a_mutex_of_lock_api_counts() {
-        static TOTAL: Mutex<Raw<Mcs>, u64> = Mutex::new(0);
-        thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| (0..1000).for_each(|_| *TOTAL.lock() += 1));
-            }
-        });
-        assert!(!TOTAL.is_locked());
-        let guard = TOTAL.lock();
-        assert!(TOTAL.is_locked() && TOTAL.try_lock().is_none());
-        assert_eq!(*guard, 4000);
-    }
-
-    #[test]
-    fn waiting_for_a_mutex_of_lock_api_ends() {
-        let mutex: Mutex<Raw<TimedMcs>, u64> = Mutex::new(0);
-        let _guard = mutex.lock();
-        assert!(mutex.try_lock_for(Duration::from_millis(5)).is_none());
-    }
-
-    #[test]
-    fn a_lock_of_lock_api_is_shared_by_readers() {
-        let lock: RwLock<Raw<CompactRw>, u64> = RwLock::new(7);
-        let (first, second) = (lock.read(), lock.read());
-        assert!(lock.try_write().is_none() && !lock.is_locked_exclusive());
-        assert_eq!(*first + *second, 14);
-        drop((first, second));
-        *lock.write() += 1;
-        assert_eq!(*lock.read(), 8);
-    }
 }

@@ -29,7 +29,7 @@ fn is_told(_: impl FnOnce()) -> bool {
 }
 
 fn exclusive<L: RawLock>(name: &str) {
-    let mutex: Mutex<u32, L> = Mutex::from(1);
+    let mutex: Mutex<u32, L> = Mutex::from_raw(L::default(), 1);
     let guard = mutex.lock();
     assert!(is_told(|| drop(mutex.lock())), "{name}");
     assert!(is_told(|| mutex.with(|_| ())), "{name}");
@@ -45,7 +45,7 @@ fn exclusive<L: RawLock>(name: &str) {
 }
 
 fn exclusive_try<L: TryLock>(name: &str) {
-    let mutex: Mutex<u32, L> = Mutex::from(1);
+    let mutex: Mutex<u32, L> = Mutex::from_raw(L::default(), 1);
     let guard = mutex.lock();
     assert!(mutex.try_lock().is_none(), "{name}");
     drop(guard);
@@ -54,7 +54,7 @@ fn exclusive_try<L: TryLock>(name: &str) {
 }
 
 fn exclusive_timed<L: TimedLock>(name: &str) {
-    let mutex: Mutex<u32, L> = Mutex::from(1);
+    let mutex: Mutex<u32, L> = Mutex::from_raw(L::default(), 1);
     let guard = mutex.lock();
     assert!(is_told(|| drop(mutex.try_lock_for(Duration::ZERO))), "{name}");
     drop(guard);
@@ -63,7 +63,7 @@ fn exclusive_timed<L: TimedLock>(name: &str) {
 }
 
 fn shared<L: RawSharedLock>(name: &str) {
-    let lock: RwLock<u32, L> = RwLock::from(1);
+    let lock: RwLock<u32, L> = RwLock::from_raw(L::default(), 1);
     let writer = lock.write();
     assert!(is_told(|| drop(lock.write())), "{name}");
     assert!(is_told(|| drop(lock.read())), "{name}");
@@ -82,7 +82,7 @@ fn shared<L: RawSharedLock>(name: &str) {
 }
 
 fn shared_try<L: TrySharedLock>(name: &str) {
-    let lock: RwLock<u32, L> = RwLock::from(1);
+    let lock: RwLock<u32, L> = RwLock::from_raw(L::default(), 1);
     let writer = lock.write();
     assert!(lock.try_read().is_none() && lock.try_write().is_none(), "{name}");
     drop(writer);
@@ -94,7 +94,7 @@ fn shared_try<L: TrySharedLock>(name: &str) {
 }
 
 fn shared_timed<L: lock::TimedSharedLock>(name: &str) {
-    let lock: RwLock<u32, L> = RwLock::from(1);
+    let lock: RwLock<u32, L> = RwLock::from_raw(L::default(), 1);
     let writer = lock.try_write_for(Duration::ZERO);
     assert!(writer.is_some(), "{name}");
     assert!(is_told(|| drop(lock.try_write_for(Duration::ZERO))), "{name}");

@@ -70,7 +70,7 @@ fn all_writes(threads: u32, sections: u32) -> u64 {
 }
 
 fn writers_exclude<L: RawSharedLock + Zeroable>(threads: u32, sections: u32) {
-    let lock: RwLock<Pair, L> = RwLock::new((0, 0));
+    let lock: RwLock<Pair, L> = RwLock::from_raw(L::default(), (0, 0));
     thread::scope(|scope| {
         for thread in 0..threads {
             let lock = &lock;
@@ -102,7 +102,7 @@ fn writers_exclude<L: RawSharedLock + Zeroable>(threads: u32, sections: u32) {
 }
 
 fn readers_share<L: RawSharedLock + Zeroable>(_: u32, _: u32) {
-    let lock: RwLock<(), L> = RwLock::new(());
+    let lock: RwLock<(), L> = RwLock::from_raw(L::default(), ());
     let inside = Barrier::new(2);
     thread::scope(|scope| {
         for _ in 0..2 {
@@ -116,7 +116,7 @@ fn readers_share<L: RawSharedLock + Zeroable>(_: u32, _: u32) {
 }
 
 fn mixed_guards<L: RawSharedLock + Zeroable>(threads: u32, sections: u32) {
-    let mut lock: RwLock<Pair, L> = RwLock::new((0, 0));
+    let mut lock: RwLock<Pair, L> = RwLock::from_raw(L::default(), (0, 0));
     thread::scope(|scope| {
         for thread in 0..threads {
             let lock = &lock;
@@ -138,7 +138,7 @@ fn mixed_guards<L: RawSharedLock + Zeroable>(threads: u32, sections: u32) {
 }
 
 fn tries_and_waits<L: TrySharedLock + Zeroable>(threads: u32, sections: u32) {
-    let lock: RwLock<Pair, L> = RwLock::new((0, 0));
+    let lock: RwLock<Pair, L> = RwLock::from_raw(L::default(), (0, 0));
     let refused = AtomicU32::new(0);
     let check = |pair: &Pair| assert_eq!(pair.0, pair.1);
     let count = |pair: &mut Pair| {
@@ -169,7 +169,7 @@ fn tries_and_waits<L: TrySharedLock + Zeroable>(threads: u32, sections: u32) {
 }
 
 fn giving_up_loses_nobody<L: TimedSharedLock + Zeroable>(threads: u32, sections: u32) {
-    let lock: RwLock<Pair, L> = RwLock::new((0, 0));
+    let lock: RwLock<Pair, L> = RwLock::from_raw(L::default(), (0, 0));
     let refused = AtomicU32::new(0);
     thread::scope(|scope| {
         for thread in 0..threads {
@@ -207,7 +207,7 @@ fn giving_up_loses_nobody<L: TimedSharedLock + Zeroable>(threads: u32, sections:
 
 fn expires<L: TimedSharedLock + Zeroable>(_: u32, _: u32) {
     const PATIENCE: Duration = Duration::from_millis(5);
-    let lock: RwLock<(), L> = RwLock::new(());
+    let lock: RwLock<(), L> = RwLock::from_raw(L::default(), ());
     let another = |timed: &(dyn Fn() -> bool + Sync)| {
         thread::scope(|scope| scope.spawn(timed).join().unwrap())
     };
@@ -224,7 +224,7 @@ fn expires<L: TimedSharedLock + Zeroable>(_: u32, _: u32) {
 }
 
 fn writer_that_gives_up_lets_readers_in<L: TimedSharedLock + Zeroable>(_: u32, _: u32) {
-    let lock: RwLock<(), L> = RwLock::new(());
+    let lock: RwLock<(), L> = RwLock::from_raw(L::default(), ());
     let _reader = lock.read();
     thread::scope(|scope| {
         scope.spawn(|| assert!(lock.try_write_for(Duration::from_millis(50)).is_none()));
@@ -242,7 +242,7 @@ fn writer_that_gives_up_lets_readers_in<L: TimedSharedLock + Zeroable>(_: u32, _
 
 #[test]
 fn a_panic_releases() {
-    let lock: RwLock<u32> = RwLock::new(0);
+    let lock = RwLock::new(0);
     let panics = |section: &(dyn Fn() + Sync)| {
         thread::scope(|scope| assert!(scope.spawn(section).join().is_err()));
     };

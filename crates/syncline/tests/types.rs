@@ -3,21 +3,22 @@
 //! types of the same names.
 
 use std::rc::Rc;
-use std::sync::MutexGuard;
 
 use static_assertions::{assert_impl_all as is, assert_not_impl_any as is_not};
 use syncline::channel::{Inbox, Receiver, Sender};
 use syncline::delegation::{Client, Delegated, Pending, Qd, Server};
-use syncline::lock::{Clh, Cohort, Gate, RawLock, RawSharedLock, Ticket, TimedHmcs, TimedMcs};
+use syncline::lock::{Clh, Cohort, RawLock, RawSharedLock, Ticket, TimedHmcs, TimedMcs};
 use syncline::memory::{Lazy, Memory, Native, Pooled};
 use syncline::stm::{TCell, TVar};
 use syncline::table::{FlatTable, LockTable, ServedTable, Table};
-use syncline::{Condvar, Guard, Mutex, ReadGuard, RwLock, WriteGuard};
+use syncline::{ArcMutexGuard, ArcRwLockReadGuard, ArcRwLockWriteGuard};
+use syncline::{Condvar, MappedMutexGuard, Mutex, MutexGuard, RwLock};
+use syncline::{RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard};
 
 /// May be sent to another thread, but not shared.
 type Sent = std::cell::Cell<u32>;
 /// May be shared, but not sent.
-type Shared = MutexGuard<'static, u32>;
+type Shared = std::sync::MutexGuard<'static, u32>;
 /// Neither.
 type Kept = Rc<u32>;
 
@@ -57,15 +58,24 @@ fn locks_go_where_their_values_may() {
 
 #[test]
 fn guards_stay_where_they_are() {
-    is!(Guard<'static, u32, Gate>: Sync);
-    is_not!(Guard<'static, u32, Gate>: Send);
-    is_not!(Guard<'static, Sent, Gate>: Sync);
-    is!(ReadGuard<'static, u32, syncline::lock::CompactRw>: Sync);
-    is_not!(ReadGuard<'static, u32, syncline::lock::CompactRw>: Send);
-    is_not!(ReadGuard<'static, Sent, syncline::lock::CompactRw>: Sync);
-    is!(WriteGuard<'static, u32, syncline::lock::CompactRw>: Sync);
-    is_not!(WriteGuard<'static, u32, syncline::lock::CompactRw>: Send);
-    is_not!(WriteGuard<'static, Sent, syncline::lock::CompactRw>: Sync);
+    macro_rules! stays {
+        ($($Guard:ident)*) => {
+            $(is!($Guard<'static, u32>: Sync);
+            is_not!($Guard<'static, u32>: Send);
+            is_not!($Guard<'static, Sent>: Sync);)*
+        };
+    }
+    stays!(MutexGuard MappedMutexGuard RwLockReadGuard RwLockWriteGuard RwLockUpgradableReadGuard);
+    macro_rules! stays_with_its_lock {
+        ($($Guard:ident)*) => {
+            $(is!($Guard<u32>: Sync);
+            is_not!($Guard<u32>: Send);
+            is_not!($Guard<Sent>: Sync);
+            // Who has a shared one may be the last to have the lock.
+            is_not!($Guard<Shared>: Sync);)*
+        };
+    }
+    stays_with_its_lock!(ArcMutexGuard ArcRwLockReadGuard ArcRwLockWriteGuard);
     is_not!(<TimedMcs as RawLock>::Node: Send, Sync);
 }
 
@@ -102,12 +112,12 @@ fn tables_and_variables_go_where_their_values_may() {
 #[test]
 fn a_read_guard_of_a_longer_lived_type_is_one_of_a_shorter() {
     fn shorter<'l, 's, L: RawSharedLock>(
-        guard: ReadGuard<'l, &'static str, L>,
+        guard: RwLockReadGuard<'l, &'static str, L>,
         _: &'s str,
-    ) -> ReadGuard<'l, &'s str, L> {
+    ) -> RwLockReadGuard<'l, &'s str, L> {
         guard
     }
-    let lock: RwLock<&'static str> = RwLock::new("long");
+    let lock = RwLock::new("long");
     let text = String::from("short");
     assert_eq!(*shorter(lock.read(), &text), "long");
 }

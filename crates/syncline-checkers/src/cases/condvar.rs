@@ -40,7 +40,7 @@ macro_rules! condition {
                 deadline: Option<core::time::Duration>,
             ) -> bool {
                 // SAFETY: our caller's promise.
-                unsafe { self.wait_raw(lock, node, deadline).0 }
+                unsafe { self.wait_raw(lock, node, deadline).timed_out() }
             }
             fn notify_one(&self) {
                 $Condvar::notify_one(self);

@@ -3,8 +3,11 @@
 //! The plain counter under the lock is the main witness. The checkers report two accesses to it
 //! without an order, and at the end it must have the value of all increments.
 
+pub mod barrier;
+mod changing;
 pub mod condvar;
 mod mortal;
+pub mod once;
 mod shared;
 
 use std::sync::Arc;
@@ -14,6 +17,7 @@ use syncline::memory::{Data, Memory, Pooled};
 
 use crate::Engine;
 
+pub use self::changing::*;
 pub use self::mortal::*;
 pub use self::shared::*;
 

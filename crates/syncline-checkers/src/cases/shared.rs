@@ -27,7 +27,7 @@ where
 }
 
 impl<L: RawSharedLock<Memory: Engine> + 'static> Scene<L> {
-    fn shared(&self) {
+    pub(super) fn shared(&self) {
         let node = Pooled::<L::SharedNode, L::Memory>::new();
         // SAFETY: the node stays until the release.
         unsafe {

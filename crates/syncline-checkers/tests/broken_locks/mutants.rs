@@ -56,6 +56,9 @@ macro_rules! reject {
     (overtaken_shared, $Lock:ty) => {
         $crate::mutants::reject!(@false, $Lock, overtaken_shared(3))
     };
+    (downgraded, $Lock:ty) => {
+        $crate::mutants::reject!(@false, $Lock, downgraded(2, 0), downgraded(1, 1), downgraded(2, 1))
+    };
     (preference, $Lock:ty) => {
         $crate::mutants::reject!(@false, $Lock, preference(), after_a_writer())
     };

@@ -38,7 +38,7 @@ const BROKEN: [Broken; 5] = [
     },
     // Each reader claims to be the only one.
     Broken {
-        file: "rwlock.rs",
+        file: "rwlock/guards.rs",
         line: "unsafe { self.value.as_ref() }",
         by: "unsafe { &mut *self.value.as_ptr() }",
         test: "guards::readers_of_one_thread_share",

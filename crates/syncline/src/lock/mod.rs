@@ -40,6 +40,7 @@ pub mod timed_queue;
 #[doc(hidden)]
 pub mod tree;
 pub mod ttas;
+pub mod upgradable;
 
 pub use about::{About, Described, Order};
 pub use anderson::Anderson;
@@ -63,6 +64,7 @@ pub use rw_writers::WritersFirst;
 pub use tas::Tas;
 pub use ticket::{PrefetchingTicket, Ticket};
 pub use ttas::Ttas;
+pub use upgradable::Upgradable;
 
 use core::time::Duration;
 
@@ -226,6 +228,114 @@ pub unsafe trait TimedSharedLock: TrySharedLock + TimedLock {
     ///
     /// As for [`RawSharedLock::acquire_shared`], if it succeeds; otherwise the node is free.
     unsafe fn acquire_shared_until(&self, node: &Self::SharedNode, deadline: Duration) -> bool;
+}
+
+/// A shared lock whose writer can become a reader.
+///
+/// # Safety
+///
+/// As for [`RawSharedLock`].
+pub unsafe trait Downgrade: RawSharedLock {
+    /// Turns the exclusive acquisition into a share, with Release ordering. No writer gets the lock
+    /// in between, and this never waits.
+    ///
+    /// # Safety
+    ///
+    /// The lock is held with `node`, which is free afterwards. For `share` the same holds as for
+    /// [`acquire_shared`](RawSharedLock::acquire_shared).
+    unsafe fn downgrade(&self, node: &Self::Node, share: &Self::SharedNode);
+}
+
+/// A shared lock with a reader that can become the writer.
+///
+/// One thread at a time has the *upgradable* share. Others share the lock beside it.
+///
+/// # Safety
+///
+/// As for [`RawSharedLock`]; nobody else has the lock exclusively, or an upgradable share of it,
+/// from an upgradable acquisition to its release, also while it is upgraded.
+pub unsafe trait Upgrade: TrySharedLock {
+    /// Waits until nobody holds the lock alone or has the upgradable share, and takes that.
+    ///
+    /// # Safety
+    ///
+    /// As for [`RawLock::acquire`], with [`release_upgradable`](Self::release_upgradable).
+    unsafe fn acquire_upgradable(&self, share: &Self::SharedNode);
+
+    /// Takes the upgradable share if that needs no waiting, and says whether it did.
+    ///
+    /// # Safety
+    ///
+    /// As for [`acquire_upgradable`](Self::acquire_upgradable), if it succeeds; otherwise the
+    /// node is free.
+    unsafe fn try_acquire_upgradable(&self, share: &Self::SharedNode) -> bool;
+
+    /// Gives up the upgradable share.
+    ///
+    /// # Safety
+    ///
+    /// The upgradable share is held with this node.
+    unsafe fn release_upgradable(&self, share: &Self::SharedNode);
+
+    /// Waits until all other readers have left, and holds the lock alone.
+    ///
+    /// # Safety
+    ///
+    /// The upgradable share is held with `share`, which is free afterwards. For `node` the same
+    /// holds as for [`RawLock::acquire`].
+    unsafe fn upgrade(&self, share: &Self::SharedNode, node: &Self::Node);
+
+    /// Holds the lock alone if there is no other reader, and says whether it does.
+    ///
+    /// # Safety
+    ///
+    /// As for [`upgrade`](Self::upgrade), if it succeeds; otherwise the share is held as before,
+    /// and `node` is free.
+    unsafe fn try_upgrade(&self, share: &Self::SharedNode, node: &Self::Node) -> bool;
+
+    /// Turns the upgradable share into an ordinary one, held with the same node.
+    ///
+    /// # Safety
+    ///
+    /// The upgradable share is held with this node.
+    unsafe fn downgrade_upgradable(&self, share: &Self::SharedNode);
+
+    /// Turns the exclusive acquisition into the upgradable share, with Release ordering. No
+    /// writer gets the lock in between.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Downgrade::downgrade`].
+    unsafe fn downgrade_to_upgradable(&self, node: &Self::Node, share: &Self::SharedNode);
+}
+
+/// A lock with an upgradable share whose waiters can give up.
+///
+/// # Safety
+///
+/// As for [`Upgrade`].
+pub unsafe trait TimedUpgrade: Upgrade + TimedSharedLock {
+    /// Waits for the upgradable share until the deadline on the memory's clock, and says whether
+    /// it got it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Upgrade::try_acquire_upgradable`].
+    unsafe fn acquire_upgradable_until(&self, share: &Self::SharedNode, deadline: Duration)
+    -> bool;
+
+    /// Waits until all other readers have left, or until the deadline on the memory's clock, and
+    /// says whether it holds the lock alone.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Upgrade::try_upgrade`].
+    unsafe fn upgrade_until(
+        &self,
+        share: &Self::SharedNode,
+        node: &Self::Node,
+        deadline: Duration,
+    ) -> bool;
 }
 
 /// Calls a macro with each lock of the catalogue: `$each! { name, Type, features }`.

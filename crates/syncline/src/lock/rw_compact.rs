@@ -17,6 +17,7 @@
 //!   writer    0,w,0 -> 0,w,1           at once
 //!             r,w,s -> r,w+1,s         in order to wait
 //!             0,w,0 -> 0,w-1,1         having waited
+//!             0,w,1 -> 1,w,0           downgraded
 //! ```
 //!
 //! 1. Who sleeps has set `PARKED` in a word that kept it out, and sleeps only while the word stays
@@ -39,7 +40,7 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
-use super::{About, Described, Order, RawLock, RawSharedLock};
+use super::{About, Described, Downgrade, Order, RawLock, RawSharedLock};
 use super::{TimedLock, TimedSharedLock, TryLock, TrySharedLock};
 use crate::memory::{Address, Memory, Native, Word};
 use crate::wait::{PARKED, Park, Wait};
@@ -343,6 +344,33 @@ unsafe impl<W: Wait, M: Memory> TimedSharedLock for CompactRw<W, M> {
     #[inline]
     unsafe fn acquire_shared_until(&self, (): &(), deadline: Duration) -> bool {
         self.enter().is_ok() || self.contend_shared(Some(deadline))
+    }
+}
+
+// SAFETY: the writer goes and the reader comes in one step, and the reader keeps writers out.
+unsafe impl<W: Wait, M: Memory> Downgrade for CompactRw<W, M> {
+    /// `0,w,1 -> 1,w,0`
+    ///
+    /// Writers that wait keep further readers out, as before. Without them all readers are woken
+    /// that sleep.
+    unsafe fn downgrade(&self, (): &(), (): &()) {
+        let address = self.word.address();
+        // Relaxed: the exchange orders.
+        let mut word = self.word.load(Relaxed);
+        loop {
+            let left = word - WRITER + READER;
+            let reads = if left & ALL_WAITING == 0 { READER } else { left };
+            // Release: pairs with the Acquire of `enter`. A later writer sees our section by our
+            // release as a reader.
+            match self.word.exchange(word, reads, Release) {
+                // (3): these readers sleep because of us.
+                Ok(_) if reads == READER && left & PARKED != 0 => {
+                    return M::unpark(address, Some(READERS), u32::MAX);
+                }
+                Ok(_) => return,
+                Err(now) => word = now,
+            }
+        }
     }
 }
 

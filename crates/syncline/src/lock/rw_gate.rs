@@ -20,6 +20,7 @@
 //!
 //!   reader    r,*,c,0 -> r+1,*,c,0       not through a closed gate
 //!   writer    0,*,0,0 -> 0,*,0,1
+//!   downgrade 0,*,c,1 -> 1,*,c,0
 //!   at the gate the same, whatever is closed, and leaving it open
 //! ```
 //!
@@ -35,7 +36,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
-use super::{About, Described, FairRw, Order};
+use super::{About, Described, Downgrade, FairRw, Order};
 use super::{RawLock, RawSharedLock, TryLock, TrySharedLock};
 use crate::memory::{Address, Memory, Word};
 use crate::wait::PARKED;
@@ -275,6 +276,19 @@ unsafe impl<Q: RawSharedLock + Described> TrySharedLock for RwGate<Q> {
     #[inline]
     unsafe fn try_acquire_shared(&self, (): &()) -> bool {
         self.enter(Self::READS.share, Self::READS.closed, 0).is_ok()
+    }
+}
+
+// SAFETY: the writer goes and the reader comes in one step, and the reader keeps writers out.
+unsafe impl<Q: RawSharedLock + Described> Downgrade for RwGate<Q> {
+    unsafe fn downgrade(&self, (): &(), (): &()) {
+        let address = self.word.address();
+        // Release: pairs with the Acquire of `enter`.
+        let word = self.word.fetch_add(READER - WRITER, Release) + (READER - WRITER);
+        // (1): readers at the gate sleep because of us. Writers there go back to sleep.
+        if word & PARKED != 0 {
+            Self::wake(address, word);
+        }
     }
 }
 

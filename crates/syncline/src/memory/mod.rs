@@ -13,7 +13,7 @@
 //! versions and transactions, `Blocks` for the tables that grow. Nothing else in the library knows it.
 
 mod barrier;
-#[cfg(all(feature = "std", target_has_atomic = "64"))]
+#[cfg(all(feature = "growing", target_has_atomic = "64"))]
 mod blocks;
 mod group;
 #[cfg(all(test, feature = "std"))]
@@ -31,10 +31,10 @@ mod pool;
 #[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 mod topology;
 
-#[cfg(all(feature = "std", target_has_atomic = "64"))]
+#[cfg(all(feature = "growing", target_has_atomic = "64"))]
 #[doc(hidden)]
 pub use blocks::objects;
-#[cfg(all(feature = "std", target_has_atomic = "64"))]
+#[cfg(all(feature = "growing", target_has_atomic = "64"))]
 pub use blocks::{BlockHead, Blocks, Words};
 #[cfg(all(test, feature = "std"))]
 pub(crate) use grouped::Grouped;

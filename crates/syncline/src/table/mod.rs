@@ -9,7 +9,7 @@
 //!
 //! `docs/table.md` says what to use when, and what it was measured to do.
 
-#[cfg(all(feature = "std", target_has_atomic = "64"))]
+#[cfg(all(feature = "growing", target_has_atomic = "64"))]
 mod growing;
 #[doc(hidden)]
 pub mod keys;
@@ -17,11 +17,11 @@ mod lock_table;
 mod served_table;
 mod shelf;
 
-#[cfg(all(feature = "std", target_has_atomic = "64"))]
+#[cfg(all(feature = "growing", target_has_atomic = "64"))]
 pub use growing::{
     Boxed, Buckets, Entry, Flat, FlatTable, HashTable, Head, Iter, Ref, Storage, Table,
 };
-#[cfg(all(feature = "std", target_has_atomic = "64"))]
+#[cfg(all(feature = "growing", target_has_atomic = "64"))]
 #[doc(hidden)]
 pub use growing::{Keep, version};
 pub use lock_table::LockTable;

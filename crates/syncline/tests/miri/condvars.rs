@@ -2,13 +2,13 @@
 
 use syncline::lock::RawLock;
 use syncline::wait::{Park, Spin, Yield};
-use syncline::{Condvar, Mutex, TimedOut};
+use syncline::{Condvar, Mutex};
 
 use crate::{AT_ONCE, ROUNDS, SOON, together};
 
 /// One puts boxes into a slot, two take them out; whoever is done wakes all.
 fn slot<L: RawLock<Memory = syncline::memory::Native>>() {
-    let slot: Mutex<Option<Box<u64>>, L> = Mutex::from(None);
+    let slot: Mutex<Option<Box<u64>>, L> = Mutex::from_raw(L::default(), None);
     let (filled, emptied) = (Condvar::new(), Condvar::new());
     together(|number| {
         for round in 0..2 * ROUNDS {
@@ -26,7 +26,7 @@ fn slot<L: RawLock<Memory = syncline::memory::Native>>() {
     });
     let mut slot = slot.lock();
     assert!(slot.is_none() && !filled.has_waiters());
-    while filled.wait_for(&mut slot, AT_ONCE) == TimedOut(false) {}
+    while !filled.wait_for(&mut slot, AT_ONCE).timed_out() {}
 }
 
 macro_rules! lock {
@@ -50,7 +50,7 @@ fn a_gated_lock() {
 #[test]
 fn a_condition_variable_is_dropped_as_soon_as_its_last_waiter_is_woken() {
     for _ in 0..ROUNDS {
-        let go: Mutex<bool> = Mutex::new(false);
+        let go = Mutex::new(false);
         let changed = Box::new(Condvar::new());
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| changed.wait_while(&mut go.lock(), |go| !*go));

@@ -15,7 +15,7 @@ fn add(count: &mut Box<u64>) {
 }
 
 fn exclusive<L: RawLock>() {
-    let mut mutex: Count<L> = Mutex::from(Box::new(0));
+    let mut mutex: Count<L> = Mutex::from_raw(L::default(), Box::new(0));
     together(|number| {
         for round in 0..ROUNDS {
             if round % 2 == number % 2 {
@@ -34,7 +34,7 @@ fn exclusive<L: RawLock>() {
 }
 
 fn panics<L: RawLock>() {
-    let mutex: Count<L> = Mutex::from(Box::new(0));
+    let mutex: Count<L> = Mutex::from_raw(L::default(), Box::new(0));
     fails(|| mutex.with(|_| fail()));
     fails(|| {
         let mut count = mutex.lock();
@@ -45,8 +45,8 @@ fn panics<L: RawLock>() {
 }
 
 fn tries<L: TryLock>() {
-    let mutex: Count<L> = Mutex::from(Box::new(0));
-    let got = Mutex::<u64>::new(0);
+    let mutex: Count<L> = Mutex::from_raw(L::default(), Box::new(0));
+    let got = Mutex::new(0);
     together(|_| {
         for _ in 0..ROUNDS {
             if let Some(mut count) = mutex.try_lock() {
@@ -65,7 +65,7 @@ fn tries<L: TryLock>() {
 }
 
 fn timed<L: TimedLock>() {
-    let mutex: Count<L> = Mutex::from(Box::new(0));
+    let mutex: Count<L> = Mutex::from_raw(L::default(), Box::new(0));
     // Those who give up are in the midst of those who don't, and come again.
     behind(mutex.lock(), |number| {
         for _ in 0..ROUNDS {

@@ -10,6 +10,7 @@
 mod channels;
 mod condvars;
 mod delegation;
+mod familiar;
 mod guards;
 mod locks;
 mod servers;

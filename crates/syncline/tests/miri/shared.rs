@@ -10,7 +10,7 @@ use crate::{AT_ONCE, ROUNDS, THREADS, behind, fail, fails, together};
 type Pair<L> = RwLock<[Box<u64>; 2], L>;
 
 fn pair<L: RawSharedLock>() -> Pair<L> {
-    RwLock::from([Box::new(0), Box::new(0)])
+    RwLock::from_raw(L::default(), [Box::new(0), Box::new(0)])
 }
 
 fn add(pair: &mut [Box<u64>; 2]) {

@@ -1,0 +1,78 @@
+//! The cases of a barrier.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use syncline::Barrier;
+use syncline::memory::{Data, Memory};
+
+use crate::Engine;
+
+/// A barrier, right or broken.
+pub trait Meeting: From<usize> + Send + Sync + 'static {
+    /// Waits for all, and says whether this thread leads.
+    fn meet(&self) -> bool;
+}
+
+/// Makes a type with this method a [`Meeting`](cases::barrier::Meeting).
+#[macro_export]
+macro_rules! meeting {
+    ($Barrier:ident) => {
+        impl<M: syncline::memory::Memory> $crate::cases::barrier::Meeting for $Barrier<M> {
+            fn meet(&self) -> bool {
+                self.wait().is_leader()
+            }
+        }
+    };
+}
+
+meeting!(Barrier);
+
+/// Threads, and what each has written for the others to read.
+struct Scene<M: Memory, B> {
+    barrier: B,
+    written: Vec<M::Data<usize>>,
+    /// No part of what is checked, so an ordinary number will do.
+    leaders: AtomicUsize,
+}
+
+// SAFETY: a barrier and numbers, which may go between threads.
+unsafe impl<M: Memory, B: Sync> Sync for Scene<M, B> {}
+// SAFETY: as above.
+unsafe impl<M: Memory, B: Send> Send for Scene<M, B> {}
+
+impl<M: Engine, B: Meeting> Scene<M, B> {
+    fn run(of: usize, threads: usize, act: impl Fn(&Self, usize) + Send + Sync + 'static) -> usize {
+        let written = (0..threads).map(|_| Data::new(0)).collect();
+        let scene = Arc::new(Self { barrier: of.into(), written, leaders: AtomicUsize::new(0) });
+        let shared = Arc::clone(&scene);
+        M::run(threads, move |thread| act(&shared, thread));
+        scene.leaders.load(SeqCst)
+    }
+
+    fn meet(&self) {
+        if self.barrier.meet() {
+            self.leaders.fetch_add(1, SeqCst);
+        }
+    }
+}
+
+/// Threads that write, meet, read what all have written, and meet again.
+pub fn rounds<M: Engine, B: Meeting>(threads: usize, rounds: usize) {
+    let leaders = Scene::<M, B>::run(threads, threads, move |scene, thread| {
+        for round in 1..=rounds {
+            // SAFETY: it is this thread's turn until all have met, and the checkers see to it.
+            unsafe { scene.written[thread].with(|written| *written = round) };
+            scene.meet();
+            assert!(scene.written.iter().all(|written| M::read(written) == round));
+            scene.meet();
+        }
+    });
+    assert_eq!(leaders, 2 * rounds);
+}
+
+/// More threads than a meeting takes, so that several meetings are held.
+pub fn several<M: Engine, B: Meeting>(of: usize, meetings: usize) {
+    let leaders = Scene::<M, B>::run(of, of * meetings, |scene, _| scene.meet());
+    assert_eq!(leaders, meetings);
+}

@@ -1,0 +1,118 @@
+//! The cases of what happens once.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+use syncline::memory::{Data, Memory};
+use syncline::once::raw::{FRESH, POISONED, RawOnce};
+
+use crate::Engine;
+
+/// Whether something has happened that happens once, right or broken.
+pub trait Happens: Default + Send + Sync + 'static {
+    /// Whether it has happened.
+    fn is_completed(&self) -> bool;
+    /// Calls the function, or waits until another thread's has returned.
+    fn call(&self, panicked: u32, act: impl FnOnce());
+    /// Waits until it has happened.
+    fn wait(&self);
+}
+
+/// Makes a type with these methods one that [`Happens`](cases::once::Happens).
+#[macro_export]
+macro_rules! happens {
+    ($Once:ident) => {
+        impl<M: syncline::memory::Memory> $crate::cases::once::Happens for $Once<M> {
+            fn is_completed(&self) -> bool {
+                $Once::is_completed(self)
+            }
+            fn call(&self, panicked: u32, act: impl FnOnce()) {
+                $Once::call(self, true, panicked, |_| act());
+            }
+            fn wait(&self) {
+                $Once::wait(self, true);
+            }
+        }
+    };
+}
+
+happens!(RawOnce);
+
+/// What is done by a function that returns, and by one that panics.
+const ALL: u32 = 10;
+const SOME: u32 = 1;
+
+/// Something that is done once, and what was done.
+struct Deed<M: Memory, O> {
+    once: O,
+    done: M::Data<u32>,
+}
+
+// SAFETY: a word and a number, which may go between threads.
+unsafe impl<M: Memory, O: Sync> Sync for Deed<M, O> {}
+// SAFETY: as above.
+unsafe impl<M: Memory, O: Send> Send for Deed<M, O> {}
+
+impl<M: Engine, O: Happens> Deed<M, O> {
+    fn run(threads: usize, act: impl Fn(&Self, usize) + Send + Sync + 'static) -> Arc<Self> {
+        let deed = Arc::new(Self { once: O::default(), done: Data::new(0) });
+        let shared = Arc::clone(&deed);
+        M::run(threads, move |thread| act(&shared, thread));
+        deed
+    }
+
+    /// For the one who does it, or a part of it.
+    fn act(&self, part: u32) {
+        // SAFETY: one thread at a time does it, and the checkers see to it.
+        unsafe { self.done.with(|done| *done += part) };
+    }
+
+    /// For those who know that it is done.
+    fn seen(&self) -> u32 {
+        M::read(&self.done)
+    }
+}
+
+/// Threads that do it if they come first.
+pub fn once<M: Engine, O: Happens>(threads: usize) {
+    Deed::<M, O>::run(threads, |deed, _| {
+        if !deed.once.is_completed() {
+            deed.once.call(POISONED, || deed.act(ALL));
+        }
+        assert_eq!(deed.seen(), ALL);
+    });
+}
+
+/// One does it, the others wait for it or only look.
+pub fn waited<M: Engine, O: Happens>(threads: usize) {
+    Deed::<M, O>::run(threads, |deed, thread| match thread {
+        0 => deed.once.call(FRESH, || deed.act(ALL)),
+        1 if deed.once.is_completed() => {}
+        _ => deed.once.wait(),
+    })
+    .once
+    .wait();
+}
+
+/// The first fails in doing it, if it comes first; others do it, and one waits.
+pub fn panicked<M: Engine, O: Happens>(threads: usize, state: u32) {
+    let deed = Deed::<M, O>::run(threads, move |deed, thread| match thread {
+        0 => {
+            let fail = || {
+                deed.act(SOME);
+                resume_unwind(Box::new("on purpose"));
+            };
+            _ = catch_unwind(AssertUnwindSafe(|| deed.once.call(state, fail)));
+        }
+        1 => deed.once.call(state, || deed.act(ALL)),
+        2 => {
+            deed.once.wait();
+            assert!(deed.seen() >= ALL);
+        }
+        _ => {
+            deed.once.call(state, || deed.act(ALL));
+            assert!(deed.seen() >= ALL);
+        }
+    });
+    assert!(deed.once.is_completed());
+}

@@ -1,0 +1,110 @@
+//! A meeting of threads: nobody goes on until so many have come.
+//!
+//! Who comes counts itself under a small lock and, unless it is the last one, waits for the number
+//! of the *round* to change. The last one sets the count back and changes the number. So a thread
+//! that comes again at once is in the next round, and who still sleeps in this one is not held up
+//! by it. Since the round is read under the lock that it is changed under, which round a thread
+//! has come in is never in doubt, whichever threads come.
+//!
+//! A waiter doesn't take the lock again. Counting takes it once for each thread: with many
+//! threads on many processors, which meet often, a tree of counters would be faster.
+//!
+//! Source: the centralized barrier of Mellor-Crummey and Scott, "Algorithms for Scalable
+//! Synchronization on Shared-Memory Multiprocessors" (TOCS 1991), section 3.1, with a count of
+//! rounds in place of the reversed sense.
+
+use core::fmt;
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::Mutex;
+use crate::lock::Futex;
+use crate::memory::{Memory, Native, Word};
+use crate::wait::{PARKED, Park, Wait};
+
+/// All sleepers use one key.
+const KEY: u32 = 0;
+/// From one round's number to the next: numbers are even.
+const ROUND: u32 = 2;
+
+/// A meeting of `n` threads, over and over.
+///
+/// ```
+/// use syncline::Barrier;
+///
+/// let barrier = Barrier::new(3);
+/// let leaders: usize = std::thread::scope(|scope| {
+///     let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| barrier.wait().is_leader())).collect();
+///     threads.into_iter().map(|thread| usize::from(thread.join().unwrap())).sum()
+/// });
+/// assert_eq!(leaders, 1);
+/// ```
+pub struct Barrier<M: Memory = Native> {
+    arrived: Mutex<usize, Futex<Park, M>>,
+    /// Changes when a round is over.
+    round: M::Word,
+    threads: usize,
+}
+
+impl Barrier {
+    /// A meeting of so many threads, in native memory; 0 is as 1: nobody waits. In other memories
+    /// use `Barrier::from`.
+    pub const fn new(n: usize) -> Self {
+        use core::sync::atomic::AtomicU32;
+        Self { arrived: Mutex::with_lock(0), round: AtomicU32::new(0), threads: n }
+    }
+}
+
+/// As [`Barrier::new`], in any memory.
+impl<M: Memory> From<usize> for Barrier<M> {
+    fn from(n: usize) -> Self {
+        let arrived = Mutex::from_raw(Futex::default(), 0);
+        Self { arrived, round: M::Word::default(), threads: n }
+    }
+}
+
+impl<M: Memory> Barrier<M> {
+    /// Waits until all threads of this round have come, of which one is told that it leads.
+    ///
+    /// What each did before is visible to all afterwards: Acquire and Release ordering.
+    pub fn wait(&self) -> BarrierWaitResult {
+        let round = self.arrived.with(|arrived| {
+            // Relaxed: it is written under this lock. Sleepers have marked it.
+            let round = self.round.load(Relaxed) & !PARKED;
+            *arrived += 1;
+            if *arrived < self.threads {
+                return Some(round);
+            }
+            *arrived = 0;
+            // With Release ordering: pairs with the Acquire of the wait. The others' Release is
+            // the lock's, which we have acquired after them.
+            Park::announce::<M>(&self.round, round.wrapping_add(ROUND));
+            None
+        });
+        if let Some(round) = round {
+            _ = Park::wait::<M>(&self.round, KEY, None, |now| now != round);
+        }
+        BarrierWaitResult(round.is_none())
+    }
+}
+
+impl<M: Memory> fmt::Debug for Barrier<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Barrier").finish_non_exhaustive()
+    }
+}
+
+/// Whether a thread leads the round of a [`Barrier`] that has just ended.
+pub struct BarrierWaitResult(bool);
+
+impl BarrierWaitResult {
+    /// Whether this is the one thread of the round that leads: the last to come.
+    pub fn is_leader(&self) -> bool {
+        self.0
+    }
+}
+
+impl fmt::Debug for BarrierWaitResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BarrierWaitResult").field("is_leader", &self.0).finish()
+    }
+}

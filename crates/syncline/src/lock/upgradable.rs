@@ -1,0 +1,255 @@
+//! A shared lock with upgradable reads, made of any shared lock and a turn.
+//!
+//! An upgradable reader wants to become the writer without anybody writing in between. So all
+//! who write, or may come to, take turns: the turn is a small lock that a writer and an
+//! upgradable reader take first, and keep. Ordinary readers know nothing of it. Whoever has the
+//! turn can let go of its share and acquire exclusively, or the other way round: others may
+//! read meanwhile, and nobody can write.
+//!
+//! ```text
+//!                        turn    shared lock
+//!   reader                -      share
+//!   upgradable reader     held   share
+//!   writer                held   exclusive
+//!
+//!   upgrade               held   share -> none -> exclusive
+//!   downgrade             held   exclusive -> none -> share
+//! ```
+//!
+//! A writer pays for two locks, a reader for one as before: the choice where upgradable reads are
+//! needed, and nowhere else. A turn is kept while its writer waits for readers, so which readers
+//! go before a waiting writer is the shared lock's affair.
+//!
+//! Source: none; upgradable ("update") locks are those of databases (Gray and Reuter, "Transaction
+//! Processing", section 7.8), and so is that at most one may be held.
+
+use core::time::Duration;
+
+use bytemuck::Zeroable;
+
+use super::{CompactRw, Downgrade, Futex, RawLock, RawSharedLock, TimedLock, TimedSharedLock};
+use super::{TimedUpgrade, TryLock, TrySharedLock, Upgrade};
+use crate::wait::Park;
+
+/// A shared lock `S`, and a turn for those that write or may come to.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Upgradable<S: RawSharedLock = CompactRw> {
+    turn: Futex<Park, S::Memory>,
+    shared: S,
+}
+
+// SAFETY: zero is a free turn and a free lock.
+unsafe impl<S: RawSharedLock + Zeroable> Zeroable for Upgradable<S> where
+    Futex<Park, S::Memory>: Zeroable
+{
+}
+
+// SAFETY: exclusion and orderings are those of the shared lock, which is acquired last and
+// released first.
+unsafe impl<S: RawSharedLock> RawLock for Upgradable<S> {
+    type Memory = S::Memory;
+    type Node = S::Node;
+
+    #[inline]
+    unsafe fn acquire(&self, node: &S::Node) {
+        // SAFETY: our caller's promise.
+        unsafe {
+            self.turn.acquire(&());
+            self.shared.acquire(node);
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &S::Node) {
+        // SAFETY: the holder has both.
+        unsafe {
+            self.shared.release(node);
+            self.turn.release(&());
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<S: TrySharedLock> TryLock for Upgradable<S> {
+    #[inline]
+    unsafe fn try_acquire(&self, node: &S::Node) -> bool {
+        // SAFETY: our caller's promise; the turn is held where it is released.
+        unsafe {
+            if !self.turn.try_acquire(&()) {
+                return false;
+            }
+            let taken = self.shared.try_acquire(node);
+            if !taken {
+                self.turn.release(&());
+            }
+            taken
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<S: TimedSharedLock> TimedLock for Upgradable<S> {
+    unsafe fn acquire_until(&self, node: &S::Node, deadline: Duration) -> bool {
+        // SAFETY: our caller's promise; the turn is held where it is released.
+        unsafe {
+            if !self.turn.acquire_until(&(), deadline) {
+                return false;
+            }
+            let taken = self.shared.acquire_until(node, deadline);
+            if !taken {
+                self.turn.release(&());
+            }
+            taken
+        }
+    }
+}
+
+// SAFETY: a share is one of the shared lock.
+unsafe impl<S: RawSharedLock> RawSharedLock for Upgradable<S> {
+    type SharedNode = S::SharedNode;
+
+    #[inline]
+    unsafe fn acquire_shared(&self, share: &S::SharedNode) {
+        // SAFETY: our caller's promise.
+        unsafe { self.shared.acquire_shared(share) }
+    }
+
+    #[inline]
+    unsafe fn release_shared(&self, share: &S::SharedNode) {
+        // SAFETY: our caller's promise.
+        unsafe { self.shared.release_shared(share) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<S: TrySharedLock> TrySharedLock for Upgradable<S> {
+    #[inline]
+    unsafe fn try_acquire_shared(&self, share: &S::SharedNode) -> bool {
+        // SAFETY: our caller's promise.
+        unsafe { self.shared.try_acquire_shared(share) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<S: TimedSharedLock> TimedSharedLock for Upgradable<S> {
+    unsafe fn acquire_shared_until(&self, share: &S::SharedNode, deadline: Duration) -> bool {
+        // SAFETY: our caller's promise.
+        unsafe { self.shared.acquire_shared_until(share, deadline) }
+    }
+}
+
+// SAFETY: all who acquire the shared lock exclusively have the turn, which is held throughout; so
+// while it is, only its holder does.
+unsafe impl<S: TrySharedLock> Upgrade for Upgradable<S> {
+    unsafe fn acquire_upgradable(&self, share: &S::SharedNode) {
+        // SAFETY: our caller's promise.
+        unsafe {
+            self.turn.acquire(&());
+            self.shared.acquire_shared(share);
+        }
+    }
+
+    unsafe fn try_acquire_upgradable(&self, share: &S::SharedNode) -> bool {
+        // SAFETY: our caller's promise; the turn is held where it is released.
+        unsafe {
+            if !self.turn.try_acquire(&()) {
+                return false;
+            }
+            // Nobody writes, so it is refused only where no more readers can be counted.
+            let taken = self.shared.try_acquire_shared(share);
+            if !taken {
+                self.turn.release(&());
+            }
+            taken
+        }
+    }
+
+    unsafe fn release_upgradable(&self, share: &S::SharedNode) {
+        // SAFETY: the holder has both.
+        unsafe {
+            self.shared.release_shared(share);
+            self.turn.release(&());
+        }
+    }
+
+    unsafe fn upgrade(&self, share: &S::SharedNode, node: &S::Node) {
+        // SAFETY: our caller's promise.
+        unsafe {
+            self.shared.release_shared(share);
+            self.shared.acquire(node);
+        }
+    }
+
+    unsafe fn try_upgrade(&self, share: &S::SharedNode, node: &S::Node) -> bool {
+        // SAFETY: our caller's promise. Nobody writes meanwhile, so the share is to be had again.
+        unsafe {
+            self.shared.release_shared(share);
+            let upgraded = self.shared.try_acquire(node);
+            if !upgraded {
+                self.shared.acquire_shared(share);
+            }
+            upgraded
+        }
+    }
+
+    unsafe fn downgrade_upgradable(&self, _: &S::SharedNode) {
+        // SAFETY: the holder has the turn.
+        unsafe { self.turn.release(&()) }
+    }
+
+    unsafe fn downgrade_to_upgradable(&self, node: &S::Node, share: &S::SharedNode) {
+        // SAFETY: our caller's promise.
+        unsafe {
+            self.shared.release(node);
+            self.shared.acquire_shared(share);
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<S: TimedSharedLock> TimedUpgrade for Upgradable<S> {
+    unsafe fn acquire_upgradable_until(&self, share: &S::SharedNode, deadline: Duration) -> bool {
+        // SAFETY: our caller's promise; the turn is held where it is released.
+        unsafe {
+            if !self.turn.acquire_until(&(), deadline) {
+                return false;
+            }
+            // As in `try_acquire_upgradable`.
+            let shares = self.shared.acquire_shared_until(share, deadline);
+            if !shares {
+                self.turn.release(&());
+            }
+            shares
+        }
+    }
+
+    unsafe fn upgrade_until(
+        &self,
+        share: &S::SharedNode,
+        node: &S::Node,
+        deadline: Duration,
+    ) -> bool {
+        // SAFETY: our caller's promise. Nobody writes meanwhile, so the share is to be had again.
+        unsafe {
+            self.shared.release_shared(share);
+            let alone = self.shared.acquire_until(node, deadline);
+            if !alone {
+                self.shared.acquire_shared(share);
+            }
+            alone
+        }
+    }
+}
+
+// SAFETY: the turn keeps writers out until the share is held. That needs no waiting, as none
+// waits in the shared lock either.
+unsafe impl<S: TrySharedLock> Downgrade for Upgradable<S> {
+    unsafe fn downgrade(&self, node: &S::Node, share: &S::SharedNode) {
+        // SAFETY: our caller's promise.
+        unsafe {
+            self.downgrade_to_upgradable(node, share);
+            self.downgrade_upgradable(share);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The traits of the `lock_api` crate, so that the locks drop into code written for it.
+//!
+//! [`Raw`] makes a lock of the catalogue a `lock_api::RawMutex`, and one that can be shared a
+//! `lock_api::RawRwLock`. The feature `lock_api` has the traits of version 0.5, whose guards carry
+//! the queue node; `lock_api_0_4` those of 0.4, which parking_lot 0.12 and dashmap use, and whose
+//! guards carry nothing: there only locks without a node will do. Both may be on at once.
+//!
+//! ```
+//! # #[cfg(feature = "lock_api")] {
+//! use syncline::lock::Ticket;
+//! use syncline::lock_api::Raw;
+//!
+//! static TOTAL: lock_api::Mutex<Raw<Ticket>, u64> = lock_api::Mutex::new(0);
+//! *TOTAL.lock() += 1;
+//! # }
+//! ```
+//!
+//! Where a crate is written for parking_lot's `RawMutex` and `RawRwLock`, the types of these names
+//! here take their place: the default locks.
+
+#[cfg(feature = "lock_api_0_4")]
+mod v0_4;
+#[cfg(feature = "lock_api")]
+mod v0_5;
+
+#[cfg(feature = "lock_api")]
+pub use v0_5::{Node, NodeOf, SharedNodeOf};
+
+use core::mem::MaybeUninit;
+
+use bytemuck::Zeroable;
+
+use crate::lock::{GatedClh, Upgradable};
+
+/// A lock of the catalogue, with `lock_api`'s traits.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Raw<L>(L);
+
+/// The default mutex's lock, by parking_lot's name.
+pub type RawMutex = Raw<GatedClh>;
+/// A reader-writer lock that can do all that parking_lot's can, but for fair and recursive
+/// acquisitions. Without upgradable reads, `Raw<CompactRw>` has faster writers.
+pub type RawRwLock = Raw<Upgradable>;
+
+/// A fresh lock.
+const fn free<L: Zeroable>() -> Raw<L> {
+    // SAFETY: a lock of zeros is a fresh one.
+    Raw(unsafe { MaybeUninit::zeroed().assume_init() })
+}

@@ -1,0 +1,89 @@
+//! A value that is made when it is first looked at.
+
+use core::fmt;
+use core::ops::Deref;
+
+use super::OnceLock;
+use crate::memory::{Data, Memory, Native};
+
+/// In native memory it can be put in place at compile time.
+type Function<F> = <Native as Memory>::Data<Option<F>>;
+
+/// A value that is made when it is first looked at, by the thread that does.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use syncline::LazyLock;
+///
+/// static CODES: LazyLock<HashMap<&str, u32>> = LazyLock::new(|| HashMap::from([("ok", 200)]));
+///
+/// assert_eq!(CODES["ok"], 200);
+/// ```
+///
+/// Orderings are those of [`OnceLock`]. If the function panics there will be no value, and whoever
+/// looks at it panics.
+pub struct LazyLock<T, F = fn() -> T, M: Memory = Native> {
+    value: OnceLock<T, M>,
+    /// Gone once it has been called. Only the thread that makes the value has it.
+    make: M::Data<Option<F>>,
+}
+
+// SAFETY: one thread calls the function, and the value is shared as in a `OnceLock`.
+unsafe impl<T: Send + Sync, F: Send, M: Memory> Sync for LazyLock<T, F, M> {}
+// SAFETY: it owns its value and its function.
+unsafe impl<T: Send, F: Send, M: Memory> Send for LazyLock<T, F, M> {}
+
+impl<T, F: FnOnce() -> T> LazyLock<T, F> {
+    /// A value that this function makes, in native memory.
+    pub const fn new(make: F) -> Self {
+        Self { value: OnceLock::new(), make: Function::<F>::new(Some(make)) }
+    }
+}
+
+impl<T, F: FnOnce() -> T, M: Memory> LazyLock<T, F, M> {
+    /// As [`new`](LazyLock::new), in any memory.
+    pub fn in_memory(make: F) -> Self {
+        Self { value: OnceLock::default(), make: Data::new(Some(make)) }
+    }
+
+    /// The value, which is made now if it was not yet.
+    ///
+    /// # Panics
+    ///
+    /// As the function does, and if it has panicked before.
+    #[inline]
+    pub fn force(this: &Self) -> &T {
+        this.value.get_or_init(|| {
+            // SAFETY: this function runs once at a time, each run after the one before.
+            let make = unsafe { this.make.with(|make| (*make).take()) };
+            make.expect("the function of a lazy value has panicked before")()
+        })
+    }
+}
+
+impl<T, F: FnOnce() -> T, M: Memory> Deref for LazyLock<T, F, M> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        Self::force(self)
+    }
+}
+
+/// The value that `Default` makes.
+impl<T: Default> Default for LazyLock<T> {
+    fn default() -> Self {
+        Self::new(T::default)
+    }
+}
+
+impl<T: fmt::Debug, F, M: Memory> fmt::Debug for LazyLock<T, F, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_tuple("LazyLock");
+        match self.value.get() {
+            Some(value) => text.field(value),
+            None => text.field(&format_args!("<uninit>")),
+        };
+        text.finish()
+    }
+}

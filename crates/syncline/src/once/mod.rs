@@ -1,0 +1,114 @@
+//! What is to happen once, whoever comes first: [`Once`], [`OnceLock`], [`LazyLock`].
+//!
+//! All three are a word that says how far the one thing is ([`raw`]), and, but for the first, a
+//! place for what it makes.
+
+mod lazy_lock;
+mod once_lock;
+#[doc(hidden)]
+pub mod raw;
+
+pub use lazy_lock::LazyLock;
+pub use once_lock::OnceLock;
+pub use raw::OnceState;
+
+use core::fmt;
+
+use crate::memory::{Memory, Native};
+use raw::{POISONED, RawOnce};
+
+/// Something that is done once, by the thread that comes first.
+///
+/// ```
+/// use syncline::Once;
+///
+/// static SET_UP: Once = Once::new();
+///
+/// for _ in 0..3 {
+///     SET_UP.call_once(|| println!("printed once"));
+/// }
+/// assert!(SET_UP.is_completed());
+/// ```
+///
+/// Who comes while it is being done waits until it is; all see what was done (Acquire and Release
+/// ordering). A function that comes back to its own `Once` waits for itself forever.
+///
+/// If the function panics, the `Once` is *poisoned*: there is no telling how much was done. Then
+/// [`call_once`](Self::call_once) panics, and [`call_once_force`](Self::call_once_force) tries again.
+#[derive(Default)]
+pub struct Once<M: Memory = Native>(RawOnce<M>);
+
+impl Once {
+    /// Something that is not done yet, in native memory. In other memories use `Default`.
+    pub const fn new() -> Self {
+        Self(RawOnce::new())
+    }
+}
+
+impl<M: Memory> Once<M> {
+    /// Does it, or waits until another thread has. Acquire ordering.
+    ///
+    /// # Panics
+    ///
+    /// As the function does, and if an earlier one has panicked.
+    #[inline]
+    #[track_caller]
+    pub fn call_once(&self, act: impl FnOnce()) {
+        if !self.0.is_completed() {
+            self.0.call(false, POISONED, |_| act());
+        }
+    }
+
+    /// Does it, or waits until another thread has; also if an earlier function has panicked,
+    /// which the state tells. Acquire ordering.
+    ///
+    /// ```
+    /// use std::panic::catch_unwind;
+    /// use syncline::Once;
+    ///
+    /// static SET_UP: Once = Once::new();
+    ///
+    /// assert!(catch_unwind(|| SET_UP.call_once(|| panic!("no"))).is_err());
+    /// SET_UP.call_once_force(|state| assert!(state.is_poisoned()));
+    /// assert!(SET_UP.is_completed());
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As the function does.
+    #[inline]
+    #[track_caller]
+    pub fn call_once_force(&self, act: impl FnOnce(&OnceState)) {
+        if !self.0.is_completed() {
+            self.0.call(true, POISONED, act);
+        }
+    }
+
+    /// Whether it is done. Acquire ordering.
+    #[inline]
+    pub fn is_completed(&self) -> bool {
+        self.0.is_completed()
+    }
+
+    /// Waits until some thread has done it. Acquire ordering.
+    ///
+    /// # Panics
+    ///
+    /// If a function has panicked.
+    #[track_caller]
+    pub fn wait(&self) {
+        self.0.wait(false);
+    }
+
+    /// Waits until some thread has done it, also if a function has panicked and none tries
+    /// again yet. Acquire ordering.
+    pub fn wait_force(&self) {
+        self.0.wait(true);
+    }
+}
+
+impl<M: Memory> fmt::Debug for Once<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Once").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,165 @@
+//! A value that is written once.
+
+use core::fmt;
+use core::mem::MaybeUninit;
+
+use super::raw::{FRESH, RawOnce};
+use crate::memory::{Data, Memory, Native};
+
+/// In native memory the place can be made at compile time.
+type Place<T> = <Native as Memory>::Data<MaybeUninit<T>>;
+
+/// A place for a value that is written once, by the thread that comes first.
+///
+/// ```
+/// use syncline::OnceLock;
+///
+/// static NAME: OnceLock<String> = OnceLock::new();
+///
+/// assert_eq!(NAME.get(), None);
+/// assert_eq!(NAME.get_or_init(|| "first".to_owned()), "first");
+/// assert_eq!(NAME.set("second".to_owned()), Err("second".to_owned()));
+/// ```
+///
+/// Who sees the value sees all that was done before it was written (Acquire and Release
+/// ordering). A function that panics leaves the place empty: the next one tries again. One that
+/// comes back to its own place waits for itself forever.
+pub struct OnceLock<T, M: Memory = Native> {
+    once: RawOnce<M>,
+    value: M::Data<MaybeUninit<T>>,
+}
+
+// SAFETY: a thread writes the value and others read it, and it may be dropped by another.
+unsafe impl<T: Send + Sync, M: Memory> Sync for OnceLock<T, M> {}
+// SAFETY: it owns its value.
+unsafe impl<T: Send, M: Memory> Send for OnceLock<T, M> {}
+
+impl<T> OnceLock<T> {
+    /// An empty place, in native memory. In other memories use `Default`.
+    pub const fn new() -> Self {
+        Self { once: RawOnce::new(), value: Place::<T>::new(MaybeUninit::uninit()) }
+    }
+}
+
+impl<T, M: Memory> OnceLock<T, M> {
+    /// The value, if it has been written.
+    #[inline]
+    pub fn get(&self) -> Option<&T> {
+        // SAFETY: it is complete, so the value was written, and that happened before.
+        self.once.is_completed().then(|| unsafe { self.written() })
+    }
+
+    /// The value, through the only reference to the place.
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        // SAFETY: it is complete, and nobody else has the place.
+        self.once
+            .is_completed()
+            .then(|| unsafe { self.value.with(|value| (*value).assume_init_mut()) })
+    }
+
+    /// The value, which the function makes if nobody else does; then this waits for it.
+    ///
+    /// # Panics
+    ///
+    /// As the function does.
+    #[inline]
+    pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
+        if !self.once.is_completed() {
+            self.once.call(true, FRESH, |_| {
+                let made = make();
+                // SAFETY: this function runs once at a time, and nobody reads before it has
+                // returned.
+                unsafe { self.value.with(|value| _ = (*value).write(made)) };
+            });
+        }
+        // SAFETY: the call has written it or waited for that.
+        unsafe { self.written() }
+    }
+
+    /// Writes the value.
+    ///
+    /// # Errors
+    ///
+    /// The value, if there is one already.
+    pub fn set(&self, value: T) -> Result<(), T> {
+        let mut value = Some(value);
+        self.get_or_init(|| value.take().expect("it is called once"));
+        value.map_or(Ok(()), Err)
+    }
+
+    /// The value, which this waits for.
+    pub fn wait(&self) -> &T {
+        self.once.wait(true);
+        // SAFETY: the wait is over when the value is written.
+        unsafe { self.written() }
+    }
+
+    /// Takes the value out, so that there is none.
+    pub fn take(&mut self) -> Option<T> {
+        if !self.once.is_completed() {
+            return None;
+        }
+        self.once = RawOnce::default();
+        // SAFETY: it was complete, and is not any more: the value is read out once.
+        Some(unsafe { self.value.with(|value| (*value).assume_init_read()) })
+    }
+
+    /// The value.
+    pub fn into_inner(mut self) -> Option<T> {
+        self.take()
+    }
+
+    /// # Safety
+    ///
+    /// The value was written, and that happened before.
+    #[inline]
+    unsafe fn written(&self) -> &T {
+        // SAFETY: our caller's promise; it changes only through exclusive references.
+        unsafe { self.value.look(|value| (*value).assume_init_ref()) }
+    }
+}
+
+impl<T, M: Memory> Default for OnceLock<T, M> {
+    fn default() -> Self {
+        Self { once: RawOnce::default(), value: Data::new(MaybeUninit::uninit()) }
+    }
+}
+
+impl<T> From<T> for OnceLock<T> {
+    fn from(value: T) -> Self {
+        let place = Self::new();
+        place.get_or_init(|| value);
+        place
+    }
+}
+
+impl<T: Clone> Clone for OnceLock<T> {
+    fn clone(&self) -> Self {
+        self.get().cloned().map_or_else(Self::new, Self::from)
+    }
+}
+
+impl<T: PartialEq, M: Memory> PartialEq for OnceLock<T, M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl<T: Eq, M: Memory> Eq for OnceLock<T, M> {}
+
+impl<T: fmt::Debug, M: Memory> fmt::Debug for OnceLock<T, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_tuple("OnceLock");
+        match self.get() {
+            Some(value) => text.field(value),
+            None => text.field(&format_args!("<uninit>")),
+        };
+        text.finish()
+    }
+}
+
+impl<T, M: Memory> Drop for OnceLock<T, M> {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}

@@ -1,0 +1,135 @@
+//! How far something is that happens once: a word, on which those sleep that wait for it.
+//!
+//! ```text
+//!   FRESH, POISONED -> RUNNING                     the one who does it
+//!   RUNNING         -> COMPLETE                    it is done; all are woken
+//!   RUNNING         -> FRESH or POISONED           it has panicked; all are woken
+//! ```
+//!
+//! 1. One thread at a time runs, since it has exchanged `FRESH` or `POISONED` for `RUNNING`, and
+//!    nobody changes that but itself.
+//! 2. `COMPLETE` is for ever.
+//! 3. Who sleeps has marked a word that was not what it waits for. Any change takes the mark away
+//!    and wakes all.
+//!
+//! Source: none; the states are those of the standard library's `Once`.
+
+use core::sync::atomic::Ordering::Acquire;
+
+use bytemuck::Zeroable;
+
+use crate::memory::{Memory, Native, Word};
+use crate::wait::{PARKED, Park, Wait};
+
+/// Nobody has begun.
+pub const FRESH: u32 = 0;
+/// Somebody has begun, and panicked.
+pub const POISONED: u32 = 2;
+const RUNNING: u32 = 4;
+const COMPLETE: u32 = 6;
+
+/// All sleepers use one key.
+const KEY: u32 = 0;
+
+/// Whether something has happened that happens once.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct RawOnce<M: Memory = Native> {
+    word: M::Word,
+}
+
+// SAFETY: a word and nothing else, so it may be zero when its words may.
+unsafe impl<M: Memory<Word: Zeroable>> Zeroable for RawOnce<M> {}
+
+impl RawOnce {
+    /// Nobody has begun, in native memory.
+    pub const fn new() -> Self {
+        // SAFETY: zero is the initial state.
+        unsafe { core::mem::MaybeUninit::zeroed().assume_init() }
+    }
+}
+
+/// What a function is told that is called once.
+#[derive(Debug)]
+pub struct OnceState {
+    poisoned: bool,
+}
+
+impl OnceState {
+    /// Whether an earlier function has panicked.
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned
+    }
+}
+
+impl<M: Memory> RawOnce<M> {
+    /// Whether it has happened. Acquire ordering: what was done is visible if so.
+    #[inline]
+    pub fn is_completed(&self) -> bool {
+        // Acquire: pairs with the Release of `Finish`.
+        self.word.load(Acquire) == COMPLETE
+    }
+
+    /// Calls the function, or waits until another thread's has returned. After a panic, the state
+    /// is `panicked`. If it is `POISONED`, only those who `force` it begin again.
+    ///
+    /// # Panics
+    ///
+    /// As the function does, and if it is poisoned.
+    #[cold]
+    #[track_caller]
+    pub fn call(&self, force: bool, panicked: u32, act: impl FnOnce(&OnceState)) {
+        loop {
+            // Acquire: pairs with the Release of `Finish`.
+            let word = self.word.load(Acquire);
+            match word & !PARKED {
+                COMPLETE => return,
+                RUNNING => _ = Park::wait::<M>(&self.word, KEY, None, |word| word != RUNNING),
+                POISONED if !force => panic!("a function that is called once has panicked before"),
+                state => {
+                    // The mark stays: `wait` has set it, and waits on. Acquire: as above, since a
+                    // function that has panicked may have done something.
+                    let running = RUNNING | word & PARKED;
+                    if self.word.exchange(word, running, Acquire).is_ok() {
+                        let mut finish = Finish { once: self, state: panicked };
+                        act(&OnceState { poisoned: state == POISONED });
+                        finish.state = COMPLETE;
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits until it has happened. Acquire ordering.
+    ///
+    /// # Panics
+    ///
+    /// If it is poisoned, unless that is to be waited out by `force`.
+    #[track_caller]
+    pub fn wait(&self, force: bool) {
+        loop {
+            let over = |word| word == COMPLETE || !force && word == POISONED;
+            _ = Park::wait::<M>(&self.word, KEY, None, over);
+            // Acquire: as in `call`. Somebody may have begun again since the wait.
+            match self.word.load(Acquire) & !PARKED {
+                COMPLETE => return,
+                POISONED if !force => panic!("a function that is called once has panicked"),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Ends a turn when dropped, also while a panic unwinds.
+struct Finish<'a, M: Memory> {
+    once: &'a RawOnce<M>,
+    state: u32,
+}
+
+impl<M: Memory> Drop for Finish<'_, M> {
+    fn drop(&mut self) {
+        // With Release ordering: pairs with the Acquire of all looks.
+        Park::announce::<M>(&self.once.word, self.state);
+    }
+}

@@ -1,0 +1,215 @@
+//! A mutex that the thread that holds it can lock again.
+//!
+//! Beside the lock there is who holds it and how often. A thread that finds its own number there
+//! holds the lock, since only it writes and erases that number; so it counts, and is done. The
+//! value is reached through shared references only, since the thread may have several guards.
+//!
+//! An acquisition outlives the guard that made it if another one is dropped later, so there is no
+//! guard to keep a queue node in: only locks without nodes will do, such as the default one.
+//!
+//! When not to use it: a function that locks what its caller holds finds the value in the middle
+//! of its caller's change. A [`Mutex`](crate::Mutex), passed on locked, shows that to the compiler.
+
+use core::cell::Cell;
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+use core::ops::Deref;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use core::time::Duration;
+
+use bytemuck::Zeroable;
+
+use crate::deadline::{Deadline, after};
+use crate::lock::{Gate, RawLock, TimedLock, TryLock};
+use crate::mapped::shown_as_its_value;
+use crate::memory::Native;
+use crate::owner::this_thread;
+
+/// A lock without queue nodes, in native memory.
+pub trait Nodeless: RawLock<Memory = Native, Node = ()> {}
+impl<L: RawLock<Memory = Native, Node = ()>> Nodeless for L {}
+
+/// A value that one thread at a time can reach, and lock again while it has it locked.
+///
+/// ```
+/// use std::cell::Cell;
+/// use syncline::ReentrantMutex;
+///
+/// let total = ReentrantMutex::new(Cell::new(0));
+/// let outer = total.lock();
+/// {
+///     let inner = total.lock();
+///     inner.set(inner.get() + 1);
+/// }
+/// assert_eq!(outer.get(), 1);
+/// ```
+///
+/// The first locking has Acquire ordering, and dropping the last guard Release. There is no
+/// poisoning.
+pub struct ReentrantMutex<T: ?Sized, L = Gate> {
+    lock: L,
+    /// The holder's number, or 0.
+    owner: AtomicUsize,
+    /// How many guards the holder has.
+    depth: Cell<usize>,
+    value: T,
+}
+
+// SAFETY: one thread at a time reaches the value and the depth, which so move between threads.
+unsafe impl<T: ?Sized + Send, L: Sync> Sync for ReentrantMutex<T, L> {}
+
+impl<T> ReentrantMutex<T> {
+    /// A free lock of the default kind with this value under it.
+    pub const fn new(value: T) -> Self {
+        Self::with_lock(value)
+    }
+}
+
+impl<T, L: Zeroable> ReentrantMutex<T, L> {
+    /// A free lock of any kind with this value under it.
+    pub const fn with_lock(value: T) -> Self {
+        // SAFETY: a lock of zeros is a fresh one.
+        let lock = unsafe { MaybeUninit::zeroed().assume_init() };
+        Self { lock, owner: AtomicUsize::new(0), depth: Cell::new(0), value }
+    }
+}
+
+impl<T, L> ReentrantMutex<T, L> {
+    /// The value; nobody can hold the lock.
+    pub fn into_inner(self) -> T {
+        self.value
+    }
+}
+
+impl<T: ?Sized, L> ReentrantMutex<T, L> {
+    /// The value; nobody can hold the lock.
+    pub fn get_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+
+    /// Whether this thread holds the lock.
+    pub fn is_owned_by_current_thread(&self) -> bool {
+        // Relaxed: a thread compares with its own number only, which nobody else writes.
+        self.owner.load(Relaxed) == this_thread()
+    }
+}
+
+impl<T: ?Sized, L: Nodeless> ReentrantMutex<T, L> {
+    /// Waits for the lock unless this thread holds it, and holds it as long as the guard lives.
+    #[inline]
+    pub fn lock(&self) -> ReentrantMutexGuard<'_, T, L> {
+        if !self.is_owned_by_current_thread() {
+            // SAFETY: the lock needs no node.
+            unsafe { self.lock.acquire(&()) };
+        }
+        self.guard()
+    }
+
+    /// A guard for the thread that holds the lock.
+    #[inline]
+    fn guard(&self) -> ReentrantMutexGuard<'_, T, L> {
+        // Forgotten guards count as well, so that this may be reached.
+        let depth = self.depth.get().checked_add(1).expect("too many guards to count");
+        self.depth.set(depth);
+        // Relaxed: as in `is_owned_by_current_thread`.
+        self.owner.store(this_thread(), Relaxed);
+        ReentrantMutexGuard { mutex: self, stays: PhantomData }
+    }
+}
+
+impl<T: ?Sized, L: Nodeless + TryLock> ReentrantMutex<T, L> {
+    /// Takes the lock if it is free or this thread's.
+    #[inline]
+    pub fn try_lock(&self) -> Option<ReentrantMutexGuard<'_, T, L>> {
+        // SAFETY: the lock needs no node.
+        let held = self.is_owned_by_current_thread() || unsafe { self.lock.try_acquire(&()) };
+        held.then(|| self.guard())
+    }
+
+    /// Whether somebody holds the lock; outdated at once, unless it is this thread. Takes the lock
+    /// for a moment if it is free.
+    pub fn is_locked(&self) -> bool {
+        self.is_owned_by_current_thread() || self.try_lock().is_none()
+    }
+}
+
+impl<T: ?Sized, L: Nodeless + TimedLock> ReentrantMutex<T, L> {
+    /// Waits for the lock unless this thread holds it, but not longer than this.
+    pub fn try_lock_for(&self, patience: Duration) -> Option<ReentrantMutexGuard<'_, T, L>> {
+        self.try_lock_until(after::<Native>(patience))
+    }
+
+    /// Waits for the lock unless this thread holds it, until an `Instant` or a time on the
+    /// memory's clock.
+    pub fn try_lock_until(
+        &self,
+        deadline: impl Deadline<Native>,
+    ) -> Option<ReentrantMutexGuard<'_, T, L>> {
+        let held = self.is_owned_by_current_thread()
+            // SAFETY: the lock needs no node.
+            || unsafe { self.lock.acquire_until(&(), deadline.on_clock()) };
+        held.then(|| self.guard())
+    }
+}
+
+impl<T: Default> Default for ReentrantMutex<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for ReentrantMutex<T> {
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug, L: Nodeless + TryLock> fmt::Debug for ReentrantMutex<T, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("ReentrantMutex");
+        match self.try_lock() {
+            Some(value) => text.field("data", &&*value),
+            None => text.field("data", &format_args!("<locked>")),
+        };
+        text.finish_non_exhaustive()
+    }
+}
+
+/// The right to reach a [`ReentrantMutex`]'s value, until dropped.
+///
+/// Dropping a thread's last guard releases the lock, with Release ordering.
+#[must_use = "the lock is released as soon as the guard is dropped"]
+pub struct ReentrantMutexGuard<'a, T: ?Sized, L: Nodeless = Gate> {
+    mutex: &'a ReentrantMutex<T, L>,
+    /// The thread that acquired also releases.
+    stays: PhantomData<*const ()>,
+}
+
+// SAFETY: a shared guard gives out shared references to the value.
+unsafe impl<T: ?Sized + Sync, L: Nodeless> Sync for ReentrantMutexGuard<'_, T, L> {}
+
+impl<T: ?Sized, L: Nodeless> Deref for ReentrantMutexGuard<'_, T, L> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.mutex.value
+    }
+}
+
+impl<T: ?Sized, L: Nodeless> Drop for ReentrantMutexGuard<'_, T, L> {
+    #[inline]
+    fn drop(&mut self) {
+        let ReentrantMutex { lock, owner, depth, .. } = self.mutex;
+        depth.set(depth.get() - 1);
+        if depth.get() == 0 {
+            // Relaxed: as in `is_owned_by_current_thread`.
+            owner.store(0, Relaxed);
+            // SAFETY: this thread holds the lock, since it has had this guard.
+            unsafe { lock.release(&()) };
+        }
+    }
+}
+
+shown_as_its_value!(ReentrantMutexGuard<'_, T, L: Nodeless>);
