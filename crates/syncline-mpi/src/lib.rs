@@ -8,6 +8,8 @@
 //!               registry   from MPI's handle to the window
 //!               window     who holds what; which targets must be flushed; the errors
 //!                 |
+//!               host       windows whose memory all ranks have mapped: puts and gets as copies
+//!               kinds      the datatypes that can be copied
 //!               scheme     the locks, by name: the library's own text over a segment
 //!               segment    a memory whose references mean the same to all ranks of a host
 //!               library    which MPI is loaded, its constants, its functions behind ours
@@ -35,6 +37,8 @@ compile_error!("this library is written for x86-64 Linux with glibc");
 
 mod create;
 mod entries;
+mod host;
+mod kinds;
 mod library;
 mod registry;
 mod say;

@@ -16,6 +16,11 @@ use syncline::memory::{Address, Link, Memory, Native};
 use super::region::base;
 use crate::library::drive;
 
+/// The longest pause without progress, in units of [`Memory::delay`]: a microsecond. The holder may
+/// need this rank for what it sends, or its processor: with ten microseconds between, locks under
+/// which something is sent took up to a fifth longer.
+const UNDRIVEN: u32 = 32;
+
 /// The memory of locks in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Segment;
@@ -98,9 +103,16 @@ unsafe impl Memory for Segment {
         Native::pause(looks);
     }
 
+    /// A longer pause than [`UNDRIVEN`] drives progress and yields meanwhile.
     #[inline]
     fn delay(units: u32) {
-        Native::delay(units);
+        let mut left = units;
+        while left > UNDRIVEN {
+            Native::delay(UNDRIVEN);
+            Self::yield_now();
+            left -= UNDRIVEN;
+        }
+        Native::delay(left);
     }
 
     fn yield_now() {
