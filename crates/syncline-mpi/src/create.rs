@@ -17,7 +17,7 @@ use crate::library::{Constants, SUCCESS, Word, below, constants, prepare};
 use crate::registry;
 use crate::say::say;
 use crate::scheme::{LIBRARY, MOST_RANKS, locks, size};
-use crate::segment::{Area, Ticket, make, open, position};
+use crate::segment::{Area, Ticket, can_interrupt, make, open, position, use_fences};
 use crate::window::{Made, Window};
 
 /// The Info key.
@@ -148,9 +148,9 @@ struct Ranks {
     count: c_int,
 }
 
-/// What each rank says first: the scheme's name, where it can map a segment, and whether its memory
-/// may be shared.
-const OFFER: usize = NAME + 9;
+/// What each rank says first: the scheme's name, where it can map a segment, whether its memory may
+/// be shared, and whether it can interrupt others for a barrier.
+const OFFER: usize = NAME + 10;
 
 /// What all ranks want.
 struct Agreed {
@@ -170,6 +170,7 @@ impl Ranks {
         offer[..length].copy_from_slice(&name.as_bytes()[..length]);
         offer[NAME..NAME + 8].copy_from_slice(&(position() as u64).to_ne_bytes());
         offer[NAME + 8] = (value(self.mpi, info, HOST_MEMORY).as_deref() != Some("false")).into();
+        offer[NAME + 9] = can_interrupt().into();
         let offers = self.gather(&offer)?;
         let names: Vec<String> = offers.chunks(OFFER).map(|offer| text(&offer[..NAME])).collect();
         let Some(first) = names.first() else { return Ok(None) };
@@ -193,6 +194,9 @@ impl Ranks {
         if names.len() > MOST_RANKS {
             self.keep(&format!("the locks are made for at most {MOST_RANKS} ranks"));
             return Ok(None);
+        }
+        if offers.chunks(OFFER).any(|offer| offer[NAME + 9] == 0) {
+            use_fences();
         }
         let host_memory = offers.chunks(OFFER).all(|offer| offer[NAME + 8] == 1);
         Ok(Some(Agreed { scheme, position: highest, host_memory }))

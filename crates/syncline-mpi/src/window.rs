@@ -18,9 +18,11 @@ use std::ffi::c_int;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, fence};
+use std::time::Duration;
 
 use syncline::window::Scheme;
 
+use crate::errors::owner_died;
 use crate::host::{Parts, Transfer};
 use crate::kinds;
 use crate::library::{Constants, SUCCESS, Word, below, drive};
@@ -96,11 +98,27 @@ impl Window {
 
     /// `MPI_Win_lock`.
     pub fn lock(&self, kind: c_int, rank: c_int, assert: c_int) -> c_int {
+        self.lock_until(kind, rank, assert, None, &mut false)
+    }
+
+    /// The same, at most until a deadline on the segments' clock if there is one; `taken` says
+    /// whether it is held then.
+    #[inline]
+    pub fn lock_until(
+        &self,
+        kind: c_int,
+        rank: c_int,
+        assert: c_int,
+        deadline: Option<Duration>,
+        taken: &mut bool,
+    ) -> c_int {
+        *taken = false;
         let exclusive = kind == self.made.mpi.lock_exclusive;
         if !exclusive && kind != self.made.mpi.lock_shared {
             return self.error(self.made.mpi.err_locktype);
         }
         if rank == self.made.mpi.proc_null {
+            *taken = true;
             return SUCCESS;
         }
         let Some((number, target)) = self.target(rank) else {
@@ -118,11 +136,61 @@ impl Window {
             UNCHECKED
         } else {
             // SAFETY: the target's state says that this rank has no other use for it.
-            unsafe { self.made.locks.acquire(number, exclusive) };
+            let acquired = unsafe { self.acquire(number, exclusive, deadline) };
+            if acquired != Some(true) {
+                target.state.store(FREE, Release);
+                let unsupported = self.made.mpi.err_unsupported_operation;
+                return acquired.map_or_else(|| self.error(unsupported), |_| SUCCESS);
+            }
             if exclusive { EXCLUSIVE } else { SHARED }
         };
+        *taken = true;
         target.state.store(state, Release);
-        self.order(number, state)
+        self.locked(number, state)
+    }
+
+    /// Acquires a part. Whether it did before the deadline; `None` if the scheme knows none.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Locks::acquire`].
+    #[inline]
+    unsafe fn acquire(
+        &self,
+        number: usize,
+        exclusive: bool,
+        deadline: Option<Duration>,
+    ) -> Option<bool> {
+        // SAFETY: our caller's promise.
+        unsafe {
+            if let Some(deadline) = deadline {
+                return self.made.locks.acquire_until(number, exclusive, deadline);
+            }
+            self.made.locks.acquire(number, exclusive);
+        }
+        Some(true)
+    }
+
+    /// `SL_Win_consistent`.
+    pub fn make_consistent(&self, rank: c_int) -> c_int {
+        let Some((number, target)) = self.target(rank) else {
+            return self.error(self.made.mpi.err_rank);
+        };
+        if target.state.load(Acquire) != EXCLUSIVE {
+            return self.error(self.made.mpi.err_rma_sync);
+        }
+        self.made.locks.make_consistent(number);
+        SUCCESS
+    }
+
+    /// What is to be said of a part that has just been locked.
+    #[inline]
+    fn locked(&self, number: usize, state: u8) -> c_int {
+        let code = self.order(number, state);
+        if code == SUCCESS && state != UNCHECKED && self.made.locks.is_orphaned(number) {
+            return self.error(owner_died().code);
+        }
+        code
     }
 
     /// `MPI_Win_unlock`.

@@ -17,12 +17,15 @@ pub const SCHEMES: [&str; 6] =
 pub struct Mpi {
     pub name: &'static str,
     pub flags: &'static [&'static str],
+    /// What a test adds.
+    pub more: &'static [&'static str],
 }
 
 /// Open MPI counts processors, and polls without a pause unless told not to.
 pub const OPEN_MPI: Mpi = Mpi {
     name: "openmpi",
     flags: &["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"],
+    more: &[],
 };
 /// Its windows over messages, whose targets have to take part.
 const BY_MESSAGES: Mpi = Mpi {
@@ -38,8 +41,9 @@ const BY_MESSAGES: Mpi = Mpi {
         "osc",
         "pt2pt",
     ],
+    more: &[],
 };
-const MPICH: Mpi = Mpi { name: "mpich", flags: &[] };
+const MPICH: Mpi = Mpi { name: "mpich", flags: &[], more: &[] };
 
 /// Those that are installed. The guard lets one test at a time have the processors.
 pub fn all() -> (Vec<Mpi>, impl Drop) {
@@ -76,7 +80,7 @@ impl Mpi {
 
     pub fn start(&self, command: &mut Command, program: &str, ranks: u32, words: &[&str]) {
         let program = Program::compile_by(&self.compiler(), program);
-        command.arg(format!("mpirun.{}", self.name)).args(self.flags);
+        command.arg(format!("mpirun.{}", self.name)).args(self.flags).args(self.more);
         command.args(["-n", &ranks.to_string()]).arg(program.path()).args(words);
         if is_root() {
             command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");

@@ -5,6 +5,7 @@
 //! that tests run on. Debian's Open MPI and MPICH stand side by side; one that is not installed is
 //! skipped, and said to be.
 
+mod deaths;
 mod libraries;
 mod memory;
 

@@ -9,6 +9,9 @@ use std::ffi::{c_char, c_int, c_void};
 use super::Word;
 
 syncline_interpose::real! {
+    fn PMPI_Add_error_class(class: *mut c_int) -> c_int;
+    fn PMPI_Add_error_code(class: c_int, code: *mut c_int) -> c_int;
+    fn PMPI_Add_error_string(code: c_int, text: *const c_char) -> c_int;
     fn PMPI_Allgather(send: *const u8, count: c_int, kind: Word, receive: *mut u8,
         each: c_int, as_kind: Word, comm: Word) -> c_int;
     fn PMPI_Bcast(bytes: *mut u8, count: c_int, kind: Word, root: c_int, comm: Word) -> c_int;
@@ -53,4 +56,5 @@ syncline_interpose::real! {
     fn PMPI_Win_sync(win: Word) -> c_int;
     fn PMPI_Win_unlock(rank: c_int, win: Word) -> c_int;
     fn PMPI_Win_unlock_all(win: Word) -> c_int;
+    fn PMPI_Wtime() -> f64;
 }

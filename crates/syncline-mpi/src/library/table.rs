@@ -49,6 +49,8 @@ pub struct Constants {
     pub err_rma_sync: i32,
     /// `MPI_ERR_INFO_VALUE`.
     pub err_info_value: i32,
+    /// `MPI_ERR_UNSUPPORTED_OPERATION`.
+    pub err_unsupported_operation: i32,
 }
 
 impl Constants {
@@ -144,6 +146,7 @@ fn open_mpi() -> Option<Constants> {
         err_locktype: 37,
         err_rma_sync: 47,
         err_info_value: 33,
+        err_unsupported_operation: 52,
     })
 }
 
@@ -168,6 +171,7 @@ fn mpich() -> Constants {
         err_locktype: 47,
         err_rma_sync: 50,
         err_info_value: 30,
+        err_unsupported_operation: 44,
     }
 }
 
@@ -192,5 +196,6 @@ fn standard() -> Constants {
         err_locktype: 37,
         err_rma_sync: 50,
         err_info_value: 33,
+        err_unsupported_operation: 55,
     }
 }

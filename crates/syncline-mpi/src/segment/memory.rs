@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use syncline::memory::{Address, Link, Memory, Native};
 
+use super::barrier;
 use super::region::base;
 use crate::library::drive;
 
@@ -127,6 +128,15 @@ unsafe impl Memory for Segment {
 
     fn unpark(_: Address, _: Option<u32>, _: u32) {
         // Nobody sleeps.
+    }
+
+    #[inline]
+    fn light_barrier() {
+        barrier::light();
+    }
+
+    fn heavy_barrier() {
+        barrier::heavy();
     }
 
     fn now() -> Duration {
