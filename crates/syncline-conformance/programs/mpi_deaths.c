@@ -165,6 +165,44 @@ static void tries(void)
     finish("tries");
 }
 
+/* Nobody dies: tries and deadlines, and what misuse of them is. */
+static void limits(void)
+{
+    int taken = 7, class;
+    int code = SL_Win_trylock(MPI_LOCK_SHARED, rank, 0, win, &taken);
+    if (code != MPI_SUCCESS) {
+        MPI_Error_class(code, &class);
+        require(class == MPI_ERR_UNSUPPORTED_OPERATION && !taken, "another error");
+        finish("unsupported");
+    }
+    require(taken == 1, "what is free was not taken");
+    MPI_Error_class(SL_Win_trylock(MPI_LOCK_SHARED, rank, 0, win, &taken), &class);
+    require(class == MPI_ERR_RMA_SYNC && !taken, "taken twice");
+    MPI_Error_class(SL_Win_consistent(rank, win), &class);
+    require(class == MPI_ERR_RMA_SYNC, "a reader made it consistent");
+    MPI_Win_unlock(rank, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == VICTIM) take();
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank != VICTIM) {
+        double start = MPI_Wtime();
+        SL_Win_trylock(MPI_LOCK_EXCLUSIVE, 0, 0, win, &taken);
+        require(!taken, "two owners");
+        SL_Win_lock_until(MPI_LOCK_SHARED, 0, 0, start + 0.2, win, &taken);
+        require(!taken && MPI_Wtime() >= start + 0.2, "shared beside an owner");
+        SL_Win_lock_until(MPI_LOCK_SHARED, 2, 0, start, win, &taken);
+        require(taken, "what is free was not taken behind the deadline");
+        MPI_Win_unlock(2, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == VICTIM) give();
+    code = SL_Win_lock_until(MPI_LOCK_EXCLUSIVE, 0, 0, MPI_Wtime() + 60, win, &taken);
+    require(code == MPI_SUCCESS && taken, "not taken in a minute");
+    MPI_Win_unlock(0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    finish("limits");
+}
+
 /* A rank dies wherever it is: in a section, waiting, acquiring or releasing. */
 static void anywhere(long microseconds)
 {
@@ -214,6 +252,7 @@ int main(int count, char **words)
     if (!strcmp(words[1], "readers")) readers();
     if (!strcmp(words[1], "told")) told();
     if (!strcmp(words[1], "tries")) tries();
+    if (!strcmp(words[1], "limits")) limits();
     if (!strcmp(words[1], "anywhere")) anywhere(atol(words[3]));
     require(0, "no such scene");
 }

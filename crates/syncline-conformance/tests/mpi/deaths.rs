@@ -8,12 +8,25 @@ use std::time::{Duration, Instant};
 
 use syncline_conformance::{run_limited, scratch};
 
-use crate::libraries::{LIMIT, all, errors};
+use crate::libraries::{LIMIT, Mpi, all, errors};
 
 /// The schemes whose locks outlive a death.
 const SCHEMES: [&str; 2] = ["full-support", "best-effort"];
 
-/// Runs a scene under each of these schemes; the program writes what came out to a file.
+/// What comes out of a scene under a scheme; the program writes it to a file.
+fn outcome(mpi: &Mpi, scheme: &str, ranks: u32, scene: &str, after: &str) -> String {
+    let folder = scratch();
+    let file = folder.path().join("file");
+    fs::write(&file, [0; 4096]).expect("a file");
+    let words = [scene, file.to_str().expect("a name"), after];
+    let mut command = mpi.command(&["--scheme", scheme], "mpi_deaths.c", ranks, &words);
+    let outcome = run_limited(&mut command, LIMIT);
+    let verdict = verdict(&file);
+    eprintln!("{scheme}, {scene}, {after}: {}", errors(&outcome));
+    verdict
+}
+
+/// Runs a scene under each of these schemes, where the starter lets the others go on.
 fn everywhere(ranks: u32, scene: &str, after: &str) {
     let (all, _turn) = all();
     for mut mpi in all {
@@ -23,13 +36,7 @@ fn everywhere(ranks: u32, scene: &str, after: &str) {
         }
         mpi.more = &["--enable-recovery"];
         for scheme in SCHEMES {
-            let folder = scratch();
-            let file = folder.path().join("file");
-            fs::write(&file, [0; 4096]).expect("a file");
-            let words = [scene, file.to_str().expect("a name"), after];
-            let mut command = mpi.command(&["--scheme", scheme], "mpi_deaths.c", ranks, &words);
-            let outcome = run_limited(&mut command, LIMIT);
-            assert_eq!(verdict(&file), scene, "{scheme}, {after}: {}", errors(&outcome));
+            assert_eq!(outcome(&mpi, scheme, ranks, scene, after), scene, "{scheme}, {after}");
         }
     }
 }
@@ -71,5 +78,19 @@ fn who_only_tries_gets_the_lock_of_the_dead() {
 fn a_rank_may_die_anywhere() {
     for microseconds in [900, 7_300, 21_100, 44_700] {
         everywhere(4, "anywhere", &microseconds.to_string());
+    }
+}
+
+#[test]
+fn tries_and_deadlines() {
+    let (all, _turn) = all();
+    for mpi in all {
+        for scheme in SCHEMES {
+            assert_eq!(outcome(&mpi, scheme, 3, "limits", ""), "limits", "{scheme}, {}", mpi.name);
+        }
+        for scheme in ["fair", "library"] {
+            let outcome = outcome(&mpi, scheme, 3, "limits", "");
+            assert_eq!(outcome, "unsupported", "{scheme}, {}", mpi.name);
+        }
     }
 }
