@@ -50,9 +50,17 @@ impl Program {
     /// # Panics
     /// If it does not compile.
     pub fn compile_by(compiler: &str, name: &str) -> Program {
+        Program::compile_by_with(compiler, name, &[])
+    }
+
+    /// As [`Program::compile_by`], with more flags after the source.
+    ///
+    /// # Panics
+    /// If it does not compile.
+    pub fn compile_by_with(compiler: &str, name: &str, flags: &[&str]) -> Program {
         let source = source_folder().join("programs").join(name);
         let mut command = Command::new(compiler);
-        command.args(FOR_C).arg(&source).current_dir(source_folder());
+        command.args(FOR_C).arg(&source).args(flags).current_dir(source_folder());
         let path = tmp_folder().join(format!("{}-{:016x}", name.replace('.', "-"), key(&command)));
         if !path.exists() {
             build(command, &path);

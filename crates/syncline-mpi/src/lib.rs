@@ -8,7 +8,10 @@
 //!               registry   from MPI's handle to the window
 //!               window     who holds what; which targets must be flushed; the errors
 //!                 |
+//!               host       windows whose memory all ranks have mapped: puts and gets as copies
+//!               kinds      the datatypes that can be copied
 //!               scheme     the locks, by name: the library's own text over a segment
+//!               robust     those that outlive a rank's death; process: whether a rank lives
 //!               segment    a memory whose references mean the same to all ranks of a host
 //!               library    which MPI is loaded, its constants, its functions behind ours
 //! ```
@@ -35,8 +38,13 @@ compile_error!("this library is written for x86-64 Linux with glibc");
 
 mod create;
 mod entries;
+mod errors;
+mod host;
+mod kinds;
 mod library;
+mod process;
 mod registry;
+mod robust;
 mod say;
 mod scheme;
 mod segment;

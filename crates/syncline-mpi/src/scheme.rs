@@ -1,7 +1,8 @@
 //! The locks of a window under each scheme.
 //!
 //! A scheme is a lock of the library for each rank's part, and one word for the whole window in
-//! front ([`syncline::window`]). In the segment:
+//! front ([`syncline::window`]). Those without queues are in [`robust`]. Of the queue locks, in the
+//! segment:
 //!
 //! ```text
 //!   0    the segment's token
@@ -14,11 +15,13 @@
 //! one node for each target is enough, however many targets it holds at once.
 
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use syncline::lock::{FairRw, RawLock, RawSharedLock, ReadersFirst, WritersFirst};
 use syncline::wait::Yield;
-use syncline::window::{BestEffort, Global, Part, Scheme};
+use syncline::window::{Global, Part, Scheme};
 
+use crate::robust;
 use crate::segment::{Area, Segment};
 
 /// The name that leaves a window to the MPI library.
@@ -28,23 +31,29 @@ pub const LIBRARY: &str = "library";
 pub const MOST_RANKS: usize = 2048;
 
 /// Lines that processors fetch in pairs.
-const LINE: usize = 128;
-const GLOBAL: usize = LINE;
-const LOCKS: usize = 2 * LINE;
+pub const LINE: usize = 128;
+/// Where the window's word is.
+pub const GLOBAL: usize = LINE;
+/// Where the parts' locks begin.
+pub const LOCKS: usize = 2 * LINE;
 /// The room for a queue node.
 const NODE: usize = 64;
 
 /// The bytes of a segment for so many ranks.
 pub fn size(scheme: Scheme, ranks: usize) -> usize {
-    let queued = !matches!(scheme, Scheme::FullSupport | Scheme::BestEffort);
-    nodes(ranks) + if queued { ranks * ranks * NODE } else { 0 }
+    if outlives_deaths(scheme) { robust::size(ranks) } else { nodes(ranks) + ranks * ranks * NODE }
+}
+
+/// Whether a scheme's locks outlive the death of a rank that holds them or waits.
+fn outlives_deaths(scheme: Scheme) -> bool {
+    matches!(scheme, Scheme::FullSupport | Scheme::BestEffort)
 }
 
 /// The locks in a segment of that size, as this rank uses them.
 pub fn locks(scheme: Scheme, area: Area, rank: usize, ranks: usize) -> Box<dyn Locks> {
     let make = match scheme {
-        Scheme::FullSupport => table::<BestEffort<true, Yield, Segment>>,
-        Scheme::BestEffort => table::<BestEffort<false, Yield, Segment>>,
+        Scheme::FullSupport => robust::table::<true>,
+        Scheme::BestEffort => robust::table::<false>,
         Scheme::WriterPrecedence => table::<WritersFirst<Yield, Segment>>,
         Scheme::ReaderPrecedence => table::<ReadersFirst<Yield, Segment>>,
         Scheme::Fair => table::<FairRw<Yield, Segment>>,
@@ -66,6 +75,21 @@ pub trait Locks: Send + Sync {
     /// The rank neither holds nor waits for this part, and there is a rank of this number.
     unsafe fn acquire(&self, target: usize, exclusive: bool);
 
+    /// As [`acquire`](Self::acquire), at most until the deadline on the segment's clock. Whether it
+    /// was taken; `None` if the scheme knows no such thing.
+    ///
+    /// # Safety
+    ///
+    /// As for [`acquire`](Self::acquire).
+    unsafe fn acquire_until(
+        &self,
+        _target: usize,
+        _exclusive: bool,
+        _deadline: Duration,
+    ) -> Option<bool> {
+        None
+    }
+
     /// Gives a rank's part back. Has Release ordering.
     ///
     /// # Safety
@@ -79,6 +103,14 @@ pub trait Locks: Send + Sync {
     /// Gives up the share of all parts. Has Release ordering. If it is not held, the locks keep
     /// nobody apart any more.
     fn release_all(&self);
+
+    /// Whether an owner of the part has died, and nobody has made it consistent since.
+    fn is_orphaned(&self, _target: usize) -> bool {
+        false
+    }
+
+    /// Says that what the part protects is as it should be. The rank holds the part.
+    fn make_consistent(&self, _target: usize) {}
 }
 
 struct Table<L> {

@@ -3,5 +3,6 @@
 //! Each looks for the window, and passes the call on where there is none under a scheme.
 
 mod epochs;
+mod extensions;
 mod operations;
 mod windows;

@@ -1,12 +1,13 @@
 //! One-sided operations: each is noted, so that an unlock knows which targets to flush, and passed
-//! on.
+//! on. Puts and gets may be copies instead.
 //!
-//! All arguments are [`Word`]s, since only the target's rank and the window are looked at. The
+//! All arguments are [`Word`]s, since of most only the target's rank and the window are looked at. The
 //! functions with `_c` take counts of 64 bits; they are MPI 4's, and the same otherwise.
 
 use std::ffi::c_int;
 
-use crate::library::Word;
+use crate::host::Transfer;
+use crate::library::{SUCCESS, Word};
 use crate::registry::with;
 
 /// `fn NAME(before the rank; after it, up to the window; behind the window)`.
@@ -36,8 +37,6 @@ macro_rules! operation {
 }
 
 operation! {
-    fn MPI_Put = PMPI_Put(origin, count, kind; at, target_count, target_kind;);
-    fn MPI_Get = PMPI_Get(origin, count, kind; at, target_count, target_kind;);
     fn MPI_Accumulate = PMPI_Accumulate(origin, count, kind; at, target_count, target_kind, op;);
     fn MPI_Get_accumulate = PMPI_Get_accumulate(origin, count, kind, result, result_count,
         result_kind; at, target_count, target_kind, op;);
@@ -50,8 +49,6 @@ operation! {
     fn MPI_Rget_accumulate = PMPI_Rget_accumulate(origin, count, kind, result, result_count,
         result_kind; at, target_count, target_kind, op; request);
 
-    fn MPI_Put_c = PMPI_Put_c(origin, count, kind; at, target_count, target_kind;);
-    fn MPI_Get_c = PMPI_Get_c(origin, count, kind; at, target_count, target_kind;);
     fn MPI_Accumulate_c = PMPI_Accumulate_c(origin, count, kind; at, target_count, target_kind,
         op;);
     fn MPI_Get_accumulate_c = PMPI_Get_accumulate_c(origin, count, kind, result, result_count,
@@ -62,4 +59,54 @@ operation! {
         op; request);
     fn MPI_Rget_accumulate_c = PMPI_Rget_accumulate_c(origin, count, kind, result, result_count,
         result_kind; at, target_count, target_kind, op; request);
+}
+
+/// `fn NAME(to the target, what a count is)`.
+macro_rules! transfer {
+    ($(fn $name:ident = $below:ident($put:literal, $count:ty);)*) => {
+        syncline_interpose::real! {
+            $(
+                fn $below(origin: Word, count: Word, kind: Word, target: Word, at: Word,
+                    target_count: Word, target_kind: Word, win: Word) -> c_int;
+            )*
+        }
+        $(
+            /// As the standard says.
+            #[unsafe(no_mangle)]
+            extern "C" fn $name(origin: Word, count: Word, kind: Word, target: Word, at: Word,
+                target_count: Word, target_kind: Word, win: Word) -> c_int
+            {
+                let it = Transfer {
+                    put: $put,
+                    origin,
+                    // Only so much of the word was passed.
+                    count: count as $count as isize,
+                    kind,
+                    at: at as isize,
+                    target_count: target_count as $count as isize,
+                    target_kind,
+                };
+                match with(win, |window| window.copy(target as c_int, &it)) {
+                    Some(Ok(true)) => return SUCCESS,
+                    Some(Err(code)) => return code,
+                    Some(Ok(false)) | None => {}
+                }
+                // SAFETY: the program's own call, passed on as it is.
+                let code = unsafe {
+                    $below(origin, count, kind, target, at, target_count, target_kind, win)
+                };
+                if code == SUCCESS {
+                    with(win, |window| window.sent(&it));
+                }
+                code
+            }
+        )*
+    };
+}
+
+transfer! {
+    fn MPI_Put = PMPI_Put(true, c_int);
+    fn MPI_Get = PMPI_Get(false, c_int);
+    fn MPI_Put_c = PMPI_Put_c(true, isize);
+    fn MPI_Get_c = PMPI_Get_c(false, isize);
 }

@@ -4,14 +4,17 @@ use std::ffi::{CString, c_int};
 
 use syncline::window::Scheme;
 
-use crate::create::{KEY, create, value};
+use crate::create::{KEY, Kind, create, value};
 use crate::library::{SUCCESS, Word, below, constants};
 use crate::registry::{add, remove, with};
 use crate::scheme::LIBRARY;
 
-/// `fn NAME(before; between the communicator and the window)`: the info stands between.
+/// `fn NAME(before; between the communicator and the window)`: the info stands between. Behind
+/// `or` stands what makes the same window of shared memory, which only `Kind::Allocated` asks for.
 macro_rules! making {
-    ($(fn $name:ident = $below:ident($($before:ident),*; $($base:ident)?);)*) => {
+    ($(fn $name:ident = $kind:expr, $below:ident or $shared:ident
+        ($($before:ident),*; $($base:ident)?);)*) =>
+    {
         syncline_interpose::real! {
             $(
                 fn $below($($before: Word,)* info: Word, comm: Word $(, $base: Word)?, win: Word)
@@ -24,9 +27,11 @@ macro_rules! making {
             extern "C" fn $name($($before: Word,)* info: Word, comm: Word $(, $base: Word)?,
                 win: Word) -> c_int
             {
-                create(info, comm, win, || {
-                    // SAFETY: the program's own call, passed on as it is.
-                    unsafe { $below($($before,)* info, comm $(, $base)?, win) }
+                create($kind, info, comm, win, |is_shared, info| {
+                    let below = if is_shared { $shared } else { $below };
+                    // SAFETY: the program's own call, passed on as it is; the two functions take the
+                    // same.
+                    unsafe { below($($before,)* info, comm $(, $base)?, win) }
                 })
             }
         )*
@@ -34,13 +39,18 @@ macro_rules! making {
 }
 
 making! {
-    fn MPI_Win_create = PMPI_Win_create(base, size, unit;);
-    fn MPI_Win_allocate = PMPI_Win_allocate(size, unit; base);
-    fn MPI_Win_allocate_shared = PMPI_Win_allocate_shared(size, unit; base);
-    fn MPI_Win_create_dynamic = PMPI_Win_create_dynamic(;);
-    fn MPI_Win_create_c = PMPI_Win_create_c(base, size, unit;);
-    fn MPI_Win_allocate_c = PMPI_Win_allocate_c(size, unit; base);
-    fn MPI_Win_allocate_shared_c = PMPI_Win_allocate_shared_c(size, unit; base);
+    fn MPI_Win_create = Kind::Private, PMPI_Win_create or PMPI_Win_create(base, size, unit;);
+    fn MPI_Win_allocate = Kind::Allocated, PMPI_Win_allocate or PMPI_Win_allocate_shared
+        (size, unit; base);
+    fn MPI_Win_allocate_shared = Kind::Shared, PMPI_Win_allocate_shared or PMPI_Win_allocate_shared
+        (size, unit; base);
+    fn MPI_Win_create_dynamic = Kind::Private, PMPI_Win_create_dynamic or PMPI_Win_create_dynamic
+        (;);
+    fn MPI_Win_create_c = Kind::Private, PMPI_Win_create_c or PMPI_Win_create_c(base, size, unit;);
+    fn MPI_Win_allocate_c = Kind::Allocated, PMPI_Win_allocate_c or PMPI_Win_allocate_shared_c
+        (size, unit; base);
+    fn MPI_Win_allocate_shared_c = Kind::Shared,
+        PMPI_Win_allocate_shared_c or PMPI_Win_allocate_shared_c(size, unit; base);
 }
 
 /// As the standard says.
@@ -73,7 +83,7 @@ extern "C" fn MPI_Win_free(win: Word) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn MPI_Win_set_info(win: Word, info: Word) -> c_int {
     if let Some(mpi) = constants()
-        && let Some(name) = value(mpi, info)
+        && let Some(name) = value(mpi, info, KEY)
         && name != LIBRARY
         && Scheme::named(&name).is_none()
     {
@@ -91,8 +101,29 @@ extern "C" fn MPI_Win_get_info(win: Word, info: Word) -> c_int {
     // SAFETY: the program's own call, passed on as it is.
     let code = unsafe { below::PMPI_Win_get_info(win, info) };
     let Some(mpi) = constants().filter(|_| code == SUCCESS) else { return code };
-    let name = with(win, |window| window.scheme.name()).unwrap_or(LIBRARY);
+    let name = with(win, |window| window.made.scheme.name()).unwrap_or(LIBRARY);
     let Ok(name) = CString::new(name) else { return code };
     // SAFETY: the library below has written the handle of an info there; both are strings.
     unsafe { below::PMPI_Info_set(mpi.read_handle(info), KEY.as_ptr(), name.as_ptr()) }
+}
+
+/// As the standard says. A window of `MPI_Win_allocate` says so, whatever it is below.
+#[unsafe(no_mangle)]
+extern "C" fn MPI_Win_get_attr(
+    win: Word,
+    key: c_int,
+    attribute: *mut *const c_int,
+    found: *mut c_int,
+) -> c_int {
+    // SAFETY: the program's own call, passed on as it is.
+    let code = unsafe { below::PMPI_Win_get_attr(win, key, attribute, found) };
+    if let Some(mpi) = constants()
+        && code == SUCCESS
+        && key == mpi.win_create_flavor
+        && with(win, |window| window.made.shared_below) == Some(true)
+    {
+        // SAFETY: the library below has written the address of its flavour there.
+        unsafe { attribute.write(&raw const mpi.win_flavor_allocate) };
+    }
+    code
 }

@@ -29,6 +29,18 @@ pub struct Constants {
     pub info_null: Word,
     /// `MPI_BYTE`.
     pub byte: Word,
+    /// `MPI_ERRORS_RETURN`.
+    pub errors_return: Word,
+    /// `MPI_WIN_CREATE_FLAVOR`.
+    pub win_create_flavor: i32,
+    /// `MPI_WIN_FLAVOR_ALLOCATE`.
+    pub win_flavor_allocate: i32,
+    /// `MPI_WIN_MODEL`.
+    pub win_model: i32,
+    /// `MPI_WIN_UNIFIED`.
+    pub win_unified: i32,
+    /// `MPI_THREAD_MULTIPLE`.
+    pub thread_multiple: i32,
     /// `MPI_ERR_RANK`.
     pub err_rank: i32,
     /// `MPI_ERR_LOCKTYPE`.
@@ -37,6 +49,8 @@ pub struct Constants {
     pub err_rma_sync: i32,
     /// `MPI_ERR_INFO_VALUE`.
     pub err_info_value: i32,
+    /// `MPI_ERR_UNSUPPORTED_OPERATION`.
+    pub err_unsupported_operation: i32,
 }
 
 impl Constants {
@@ -122,10 +136,17 @@ fn open_mpi() -> Option<Constants> {
         status_ignore: 0,
         info_null: variable(c"ompi_mpi_info_null")?,
         byte: variable(c"ompi_mpi_byte")?,
+        errors_return: variable(c"ompi_mpi_errors_return")?,
+        win_create_flavor: 10,
+        win_flavor_allocate: 2,
+        win_model: 11,
+        win_unified: 0,
+        thread_multiple: 3,
         err_rank: 6,
         err_locktype: 37,
         err_rma_sync: 47,
         err_info_value: 33,
+        err_unsupported_operation: 52,
     })
 }
 
@@ -140,10 +161,17 @@ fn mpich() -> Constants {
         status_ignore: 1,
         info_null: 0x1c00_0000,
         byte: 0x4c00_010d,
+        errors_return: 0x5400_0001,
+        win_create_flavor: 0x6600_0007,
+        win_flavor_allocate: 2,
+        win_model: 0x6600_0009,
+        win_unified: 2,
+        thread_multiple: 3,
         err_rank: 6,
         err_locktype: 47,
         err_rma_sync: 50,
         err_info_value: 30,
+        err_unsupported_operation: 44,
     }
 }
 
@@ -158,9 +186,16 @@ fn standard() -> Constants {
         status_ignore: 0,
         info_null: 0x130,
         byte: 0x247,
+        errors_return: 0x143,
+        win_create_flavor: 604,
+        win_flavor_allocate: 312,
+        win_model: 605,
+        win_unified: 321,
+        thread_multiple: 4096,
         err_rank: 6,
         err_locktype: 37,
         err_rma_sync: 50,
         err_info_value: 33,
+        err_unsupported_operation: 55,
     }
 }

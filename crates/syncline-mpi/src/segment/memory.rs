@@ -13,8 +13,14 @@ use std::time::Duration;
 
 use syncline::memory::{Address, Link, Memory, Native};
 
+use super::barrier;
 use super::region::base;
 use crate::library::drive;
+
+/// The longest pause without progress, in units of [`Memory::delay`]: a microsecond. The holder may
+/// need this rank for what it sends, or its processor: with ten microseconds between, locks under
+/// which something is sent took up to a fifth longer.
+const UNDRIVEN: u32 = 32;
 
 /// The memory of locks in segments.
 #[derive(Clone, Copy, Debug, Default)]
@@ -98,9 +104,16 @@ unsafe impl Memory for Segment {
         Native::pause(looks);
     }
 
+    /// A longer pause than [`UNDRIVEN`] drives progress and yields meanwhile.
     #[inline]
     fn delay(units: u32) {
-        Native::delay(units);
+        let mut left = units;
+        while left > UNDRIVEN {
+            Native::delay(UNDRIVEN);
+            Self::yield_now();
+            left -= UNDRIVEN;
+        }
+        Native::delay(left);
     }
 
     fn yield_now() {
@@ -115,6 +128,15 @@ unsafe impl Memory for Segment {
 
     fn unpark(_: Address, _: Option<u32>, _: u32) {
         // Nobody sleeps.
+    }
+
+    #[inline]
+    fn light_barrier() {
+        barrier::light();
+    }
+
+    fn heavy_barrier() {
+        barrier::heavy();
     }
 
     fn now() -> Duration {

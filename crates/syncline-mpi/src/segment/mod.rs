@@ -4,6 +4,7 @@
 //! ```text
 //!   region   a range of addresses that each process reserves, for all segments
 //!   share    a segment: made by one rank, opened by the others, at the same place of their regions
+//!   barrier  a barrier between processes, nearly free on one side
 //!   memory   words and links in segments; a link holds the distance from the region's start
 //! ```
 //!
@@ -11,10 +12,12 @@
 //! segment lies at one distance from the region's start in all of them, which the ranks agree upon;
 //! so a distance is enough, and following one is an addition.
 
+mod barrier;
 mod memory;
 mod region;
 mod share;
 
+pub use barrier::{can_interrupt, use_fences};
 pub use memory::Segment;
 pub use region::{Area, position};
 pub use share::{Ticket, make, open};

@@ -23,7 +23,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
-use crate::lock::{RawLock, RawSharedLock};
+use crate::lock::{RawLock, RawSharedLock, TryLock, TrySharedLock};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{Wait, Yield};
 
@@ -57,8 +57,7 @@ unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> RawLock for BestEffort<BAC
     #[inline]
     unsafe fn acquire(&self, (): &()) {
         let mut tries = Tries::default();
-        // Acquire: pairs with the Release of both releases.
-        while self.word.exchange(0, WRITER, Acquire).is_err() {
+        while !self.try_enter() {
             tries.step_back::<BACK_OFF, W, M>();
         }
     }
@@ -78,11 +77,7 @@ unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> RawSharedLock for BestEffo
     #[inline]
     unsafe fn acquire_shared(&self, (): &()) {
         let mut tries = Tries::default();
-        // Acquire: pairs with the Release of a writer's release.
-        while self.word.fetch_add(1, Acquire) & WRITER != 0 {
-            // Relaxed: nobody was let in by our addition, and a subtraction carries on what others
-            // have released.
-            self.word.fetch_sub(1, Relaxed);
+        while !self.try_share() {
             tries.step_back::<BACK_OFF, W, M>();
         }
     }
@@ -94,17 +89,59 @@ unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> RawSharedLock for BestEffo
     }
 }
 
+// SAFETY: an exchange that fails has changed nothing.
+unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> TryLock for BestEffort<BACK_OFF, W, M> {
+    #[inline]
+    unsafe fn try_acquire(&self, (): &()) -> bool {
+        self.try_enter()
+    }
+}
+
+// SAFETY: whoever finds the writer's bit has taken itself off again.
+unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> TrySharedLock for BestEffort<BACK_OFF, W, M> {
+    #[inline]
+    unsafe fn try_acquire_shared(&self, (): &()) -> bool {
+        self.try_share()
+    }
+}
+
+impl<const BACK_OFF: bool, W: Wait, M: Memory> BestEffort<BACK_OFF, W, M> {
+    #[inline]
+    fn try_enter(&self) -> bool {
+        // Acquire: pairs with the Release of both releases.
+        self.word.exchange(0, WRITER, Acquire).is_ok()
+    }
+
+    #[inline]
+    fn try_share(&self) -> bool {
+        // Acquire: pairs with the Release of a writer's release.
+        if self.word.fetch_add(1, Acquire) & WRITER == 0 {
+            return true;
+        }
+        // Relaxed: nobody was let in by our addition, and a subtraction carries on what others have
+        // released.
+        self.word.fetch_sub(1, Relaxed);
+        false
+    }
+
+    /// Writes the word anew, while nobody else changes it.
+    pub(super) fn restore(&self, readers: u32, written: bool) {
+        // Release: pairs with the Acquire of who comes next, for what a repair has done before.
+        self.word.store(readers | if written { WRITER } else { 0 }, Release);
+    }
+}
+
 /// The tries of one acquisition.
 #[derive(Default)]
-struct Tries {
-    failed: u32,
+pub(super) struct Tries {
+    pub(super) failed: u32,
     /// How long they have waited together, in pauses of the first length.
     waited: u32,
 }
 
 impl Tries {
     #[cold]
-    fn step_back<const BACK_OFF: bool, W: Wait, M: Memory>(&mut self) {
+    pub(super) fn step_back<const BACK_OFF: bool, W: Wait, M: Memory>(&mut self) {
         let pauses = if BACK_OFF { 1 << self.failed.min(LONGEST) } else { 1 };
         if BACK_OFF {
             M::delay(pauses);

@@ -64,21 +64,47 @@ impl<W: Wait, M: Memory> Global<W, M> {
         self.leave(WRITER);
     }
 
+    /// [`acquire_all`](Self::acquire_all) if that is possible at once.
+    #[inline]
+    pub fn try_acquire_all(&self) -> bool {
+        self.try_enter(READER, WRITERS)
+    }
+
+    /// [`enter_as_writer`](Self::enter_as_writer) if that is possible at once.
+    #[inline]
+    pub fn try_enter_as_writer(&self) -> bool {
+        self.try_enter(WRITER, READERS)
+    }
+
+    /// Writes the word anew, while nobody else changes it.
+    pub(super) fn restore(&self, writers: u32, readers: u32) {
+        // Release: pairs with the Acquire of who comes next, for what a repair has done before.
+        self.word.store(writers * WRITER + readers * READER, Release);
+    }
+
     #[inline]
     fn enter(&self, one: u32, others: u32) {
-        // Acquire: pairs with the Release in `leave` of those whom we count as gone.
-        if self.word.fetch_add(one, Acquire) & others != 0 {
+        if !self.try_enter(one, others) {
             self.wait(one, others);
         }
+    }
+
+    #[inline]
+    fn try_enter(&self, one: u32, others: u32) -> bool {
+        // Acquire: pairs with the Release in `leave` of those whom we count as gone.
+        if self.word.fetch_add(one, Acquire) & others == 0 {
+            return true;
+        }
+        // Relaxed: nobody was let in by our addition. An atomic subtraction carries on what those
+        // before it have released.
+        self.word.fetch_sub(one, Relaxed);
+        false
     }
 
     #[cold]
     fn wait(&self, one: u32, others: u32) {
         let mut looks = 0;
         loop {
-            // Relaxed: nobody was let in by our addition. An atomic subtraction carries on what
-            // those before it have released.
-            self.word.fetch_sub(one, Relaxed);
             loop {
                 looks += 1;
                 W::pause::<M>(looks);
@@ -87,8 +113,7 @@ impl<W: Wait, M: Memory> Global<W, M> {
                     break;
                 }
             }
-            // Acquire: as in `enter`.
-            if self.word.fetch_add(one, Acquire) & others == 0 {
+            if self.try_enter(one, others) {
                 return;
             }
         }

@@ -16,17 +16,24 @@
 //! Christgau and Schnor describe it. The queue locks get the global word in front as well, which the
 //! latter leave out.
 //!
+//! [`Robust`] are the same words with a record of who has added what, so that a rank's death leaves
+//! nobody waiting.
+//!
 //! Unlike in the paper a writer stays counted in the global word while it waits for its part. It may
 //! wait for a reader of the part only, who by MPI's rules does not come for all parts meanwhile.
 
 mod best_effort;
 mod global;
+mod robust;
+#[cfg(all(test, feature = "std"))]
+mod robust_tests;
 mod scheme;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
 pub use best_effort::BestEffort;
 pub use global::Global;
+pub use robust::{Robust, Table};
 pub use scheme::Scheme;
 
 use crate::lock::RawSharedLock;

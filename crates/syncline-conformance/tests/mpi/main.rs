@@ -5,112 +5,15 @@
 //! that tests run on. Debian's Open MPI and MPICH stand side by side; one that is not installed is
 //! skipped, and said to be.
 
+mod deaths;
+mod libraries;
+mod memory;
+
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
-use syncline_conformance::{Outcome, Program, is_root, mpi_library, run_limited, syncline};
+use syncline_conformance::{Program, mpi_library, run_limited, syncline};
 
-const LIMIT: Duration = Duration::from_secs(120);
-
-/// The schemes, and what leaves a window to the MPI library.
-const SCHEMES: [&str; 6] =
-    ["full-support", "best-effort", "writer-precedence", "reader-precedence", "fair", "library"];
-
-/// An MPI library: what its commands' names end in, and what they are told.
-struct Mpi {
-    name: &'static str,
-    flags: &'static [&'static str],
-}
-
-/// Open MPI counts processors, and polls without a pause unless told not to.
-const OPEN_MPI: Mpi = Mpi {
-    name: "openmpi",
-    flags: &["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"],
-};
-/// Its windows over messages, whose targets have to take part.
-const BY_MESSAGES: Mpi = Mpi {
-    name: "openmpi",
-    flags: &[
-        "--oversubscribe",
-        "--bind-to",
-        "none",
-        "--mca",
-        "mpi_yield_when_idle",
-        "1",
-        "--mca",
-        "osc",
-        "pt2pt",
-    ],
-};
-const MPICH: Mpi = Mpi { name: "mpich", flags: &[] };
-
-/// Those that are installed. The guard lets one test at a time have the processors.
-fn all() -> (Vec<Mpi>, impl Drop) {
-    static TURN: Mutex<()> = Mutex::new(());
-    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = [OPEN_MPI, BY_MESSAGES, MPICH].into_iter().filter(Mpi::is_installed);
-    (found.collect(), turn)
-}
-
-impl Mpi {
-    fn is_installed(&self) -> bool {
-        let compiler = format!("mpicc.{}", self.name);
-        let there = Command::new(&compiler).arg("--version").output().is_ok();
-        if !there {
-            eprintln!("skipped: there is no {compiler}; `./x setup` installs it");
-        }
-        there
-    }
-
-    /// `syncline mpi` with these options, and a program on so many ranks.
-    fn command(&self, options: &[&str], program: &str, ranks: u32, words: &[&str]) -> Command {
-        // The command looks for it beside itself: it has to be of these sources as well.
-        mpi_library();
-        let mut command = Command::new(syncline());
-        command.arg("mpi").args(options).arg("--");
-        self.start(&mut command, program, ranks, words);
-        command
-    }
-
-    fn start(&self, command: &mut Command, program: &str, ranks: u32, words: &[&str]) {
-        let program = Program::compile_by(&format!("mpicc.{}", self.name), program);
-        command.arg(format!("mpirun.{}", self.name)).args(self.flags);
-        command.args(["-n", &ranks.to_string()]).arg(program.path()).args(words);
-        if is_root() {
-            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-        }
-    }
-
-    /// What a scene prints under a scheme.
-    fn scene(&self, scheme: &str, ranks: u32, words: &[&str]) -> String {
-        let mut command = self.command(&["--scheme", scheme], "mpi_scenes.c", ranks, words);
-        printed(&mut command)
-    }
-}
-
-/// What a command prints that has to succeed.
-fn printed(command: &mut Command) -> String {
-    let outcome = run_limited(command, LIMIT);
-    let printed = String::from_utf8_lossy(&outcome.stdout).into_owned();
-    assert_eq!(outcome.status, 0, "{command:?}:\n{printed}\n{}", errors(&outcome));
-    printed
-}
-
-fn errors(outcome: &Outcome) -> String {
-    String::from_utf8_lossy(&outcome.stderr).into_owned()
-}
-
-/// Runs a scene under each scheme on each library.
-fn everywhere(ranks: u32, words: &[&str], expected: &str) {
-    let (all, _turn) = all();
-    for mpi in all {
-        for scheme in SCHEMES {
-            let printed = mpi.scene(scheme, ranks, words);
-            assert_eq!(printed, expected, "{words:?} under {scheme} on {}", mpi.name);
-        }
-    }
-}
+use libraries::{LIMIT, Mpi, OPEN_MPI, SCHEMES, all, errors, everywhere, printed};
 
 #[test]
 fn sums_are_exact() {
@@ -123,7 +26,7 @@ fn windows_of_all_kinds_are_locked() {
     let (all, _turn) = all();
     for mpi in all {
         // Open MPI's windows over messages can't be shared memory; its other ones take their place.
-        let mpi = if mpi.flags.contains(&"pt2pt") { OPEN_MPI } else { mpi };
+        let mpi = if mpi.is_by_messages() { OPEN_MPI } else { mpi };
         for scheme in SCHEMES {
             let printed = mpi.scene(scheme, 2, &["kinds", "12"]);
             assert_eq!(printed, expected, "under {scheme} on {}", mpi.name);
@@ -161,7 +64,7 @@ fn windows_of_several_communicators_live_side_by_side() {
 fn threads_of_a_rank_hold_locks_of_several_targets() {
     let (all, _turn) = all();
     for mpi in all {
-        if mpi.flags.contains(&"pt2pt") {
+        if mpi.is_by_messages() {
             eprintln!("skipped: Open MPI's windows over messages refuse MPI_THREAD_MULTIPLE");
             continue;
         }
@@ -318,7 +221,7 @@ fn ranks_without_common_memory_keep_the_librarys_locks() {
     for mpi in all {
         let scene = ["sum", "10"];
         let mut command = mpi.command(&["--scheme", "fair"], "mpi_scenes.c", 1, &scene);
-        let program = Program::compile_by(&format!("mpicc.{}", mpi.name), "mpi_scenes.c");
+        let program = Program::compile_by(&mpi.compiler(), "mpi_scenes.c");
         command.args([":", "-n", "1", "unshare"]).args(apart).arg(program.path()).args(scene);
         // Nor can the MPI libraries themselves use common memory then.
         command.env("UCX_TLS", "tcp,self").env("OMPI_MCA_btl", "tcp,self");

@@ -1,0 +1,96 @@
+//! Ranks that are killed: the others go on, one of them at a time, and are told.
+//!
+//! The scenes are in `programs/mpi_deaths.c`. Only Open MPI's starter lets the others go on; what
+//! locks a window is the same for all libraries.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use syncline_conformance::{run_limited, scratch};
+
+use crate::libraries::{LIMIT, Mpi, all, errors};
+
+/// The schemes whose locks outlive a death.
+const SCHEMES: [&str; 2] = ["full-support", "best-effort"];
+
+/// What comes out of a scene under a scheme; the program writes it to a file.
+fn outcome(mpi: &Mpi, scheme: &str, ranks: u32, scene: &str, after: &str) -> String {
+    let folder = scratch();
+    let file = folder.path().join("file");
+    fs::write(&file, [0; 4096]).expect("a file");
+    let words = [scene, file.to_str().expect("a name"), after];
+    let mut command = mpi.command(&["--scheme", scheme], "mpi_deaths.c", ranks, &words);
+    let outcome = run_limited(&mut command, LIMIT);
+    let verdict = verdict(&file);
+    eprintln!("{scheme}, {scene}, {after}: {}", errors(&outcome));
+    verdict
+}
+
+/// Runs a scene under each of these schemes, where the starter lets the others go on.
+fn everywhere(ranks: u32, scene: &str, after: &str) {
+    let (all, _turn) = all();
+    for mut mpi in all {
+        if mpi.name != "openmpi" || mpi.is_by_messages() {
+            eprintln!("skipped: the starter of {} ends all ranks when one has died", mpi.name);
+            continue;
+        }
+        mpi.more = &["--enable-recovery"];
+        for scheme in SCHEMES {
+            assert_eq!(outcome(&mpi, scheme, ranks, scene, after), scene, "{scheme}, {after}");
+        }
+    }
+}
+
+/// What the program has written at the beginning of the file. The starter may end before it.
+fn verdict(file: &std::path::Path) -> String {
+    let start = Instant::now();
+    loop {
+        let bytes = fs::read(file).expect("the file");
+        let text: Vec<u8> = bytes.into_iter().take_while(|byte| *byte != 0).collect();
+        if !text.is_empty() || start.elapsed() > LIMIT {
+            return String::from_utf8_lossy(&text).into_owned();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_dead_holder_gives_way_and_one_is_told() {
+    everywhere(4, "holder", "");
+}
+
+#[test]
+fn dead_readers_give_way_and_nobody_is_told() {
+    everywhere(3, "readers", "");
+}
+
+#[test]
+fn owners_are_told_until_one_says_that_all_is_well() {
+    everywhere(3, "told", "");
+}
+
+#[test]
+fn who_only_tries_gets_the_lock_of_the_dead() {
+    everywhere(3, "tries", "");
+}
+
+#[test]
+fn a_rank_may_die_anywhere() {
+    for microseconds in [900, 7_300, 21_100, 44_700] {
+        everywhere(4, "anywhere", &microseconds.to_string());
+    }
+}
+
+#[test]
+fn tries_and_deadlines() {
+    let (all, _turn) = all();
+    for mpi in all {
+        for scheme in SCHEMES {
+            assert_eq!(outcome(&mpi, scheme, 3, "limits", ""), "limits", "{scheme}, {}", mpi.name);
+        }
+        for scheme in ["fair", "library"] {
+            let outcome = outcome(&mpi, scheme, 3, "limits", "");
+            assert_eq!(outcome, "unsupported", "{scheme}, {}", mpi.name);
+        }
+    }
+}

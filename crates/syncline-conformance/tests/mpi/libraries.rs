@@ -1,0 +1,123 @@
+//! The MPI libraries that the tests run on, and how a program is run on one.
+
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use syncline_conformance::{Outcome, Program, is_root, mpi_library, run_limited, syncline};
+
+/// How long a scene may take.
+pub const LIMIT: Duration = Duration::from_secs(120);
+
+/// The schemes, and what leaves a window to the MPI library.
+pub const SCHEMES: [&str; 6] =
+    ["full-support", "best-effort", "writer-precedence", "reader-precedence", "fair", "library"];
+
+/// An MPI library: what its commands' names end in, and what they are told.
+pub struct Mpi {
+    pub name: &'static str,
+    pub flags: &'static [&'static str],
+    /// What a test adds.
+    pub more: &'static [&'static str],
+}
+
+/// Open MPI counts processors, and polls without a pause unless told not to.
+pub const OPEN_MPI: Mpi = Mpi {
+    name: "openmpi",
+    flags: &["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"],
+    more: &[],
+};
+/// Its windows over messages, whose targets have to take part.
+const BY_MESSAGES: Mpi = Mpi {
+    name: "openmpi",
+    flags: &[
+        "--oversubscribe",
+        "--bind-to",
+        "none",
+        "--mca",
+        "mpi_yield_when_idle",
+        "1",
+        "--mca",
+        "osc",
+        "pt2pt",
+    ],
+    more: &[],
+};
+const MPICH: Mpi = Mpi { name: "mpich", flags: &[], more: &[] };
+
+/// Those that are installed. The guard lets one test at a time have the processors.
+pub fn all() -> (Vec<Mpi>, impl Drop) {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = [OPEN_MPI, BY_MESSAGES, MPICH].into_iter().filter(Mpi::is_installed);
+    (found.collect(), turn)
+}
+
+impl Mpi {
+    fn is_installed(&self) -> bool {
+        let compiler = self.compiler();
+        let there = Command::new(&compiler).arg("--version").output().is_ok();
+        if !there {
+            eprintln!("skipped: there is no {compiler}; `./x setup` installs it");
+        }
+        there
+    }
+
+    /// Its compiler for C.
+    pub fn compiler(&self) -> String {
+        format!("mpicc.{}", self.name)
+    }
+
+    /// `syncline mpi` with these options, and a program on so many ranks.
+    pub fn command(&self, options: &[&str], program: &str, ranks: u32, words: &[&str]) -> Command {
+        // The command looks for it beside itself: it has to be of these sources as well.
+        mpi_library();
+        let mut command = Command::new(syncline());
+        command.arg("mpi").args(options).arg("--");
+        self.start(&mut command, program, ranks, words);
+        command
+    }
+
+    pub fn start(&self, command: &mut Command, program: &str, ranks: u32, words: &[&str]) {
+        let program = Program::compile_by(&self.compiler(), program);
+        command.arg(format!("mpirun.{}", self.name)).args(self.flags).args(self.more);
+        command.args(["-n", &ranks.to_string()]).arg(program.path()).args(words);
+        if is_root() {
+            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        }
+    }
+
+    /// What a scene prints under a scheme.
+    pub fn scene(&self, scheme: &str, ranks: u32, words: &[&str]) -> String {
+        let mut command = self.command(&["--scheme", scheme], "mpi_scenes.c", ranks, words);
+        printed(&mut command)
+    }
+
+    /// Whether its windows go over messages, which memory can't be shared by.
+    pub fn is_by_messages(&self) -> bool {
+        self.flags.contains(&"pt2pt")
+    }
+}
+
+/// What a command prints that has to succeed.
+pub fn printed(command: &mut Command) -> String {
+    let outcome = run_limited(command, LIMIT);
+    let printed = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    assert_eq!(outcome.status, 0, "{command:?}:\n{printed}\n{}", errors(&outcome));
+    printed
+}
+
+pub fn errors(outcome: &Outcome) -> String {
+    String::from_utf8_lossy(&outcome.stderr).into_owned()
+}
+
+/// Runs a scene under each scheme on each library.
+pub fn everywhere(ranks: u32, words: &[&str], expected: &str) {
+    let (all, _turn) = all();
+    for mpi in all {
+        for scheme in SCHEMES {
+            let printed = mpi.scene(scheme, ranks, words);
+            assert_eq!(printed, expected, "{words:?} under {scheme} on {}", mpi.name);
+        }
+    }
+}

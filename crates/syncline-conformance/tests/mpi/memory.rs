@@ -1,0 +1,102 @@
+//! Windows whose memory the ranks share below: what programs do comes out the same, and puts and gets
+//! are copies.
+//!
+//! The scenes are in `programs/mpi_memory.c`.
+
+use std::process::Command;
+
+use syncline_conformance::Program;
+
+use crate::libraries::{Mpi, SCHEMES, all, printed};
+
+/// Runs a scene under each scheme on each library.
+fn everywhere(ranks: u32, words: &[&str], expected: &str) {
+    let (all, _turn) = all();
+    for mpi in all {
+        for scheme in SCHEMES {
+            let printed = printed(&mut scene(&mpi, scheme, ranks, words));
+            assert_eq!(printed, expected, "{words:?} under {scheme} on {}", mpi.name);
+        }
+    }
+}
+
+fn scene(mpi: &Mpi, scheme: &str, ranks: u32, words: &[&str]) -> Command {
+    mpi.command(&["--scheme", scheme], "mpi_memory.c", ranks, words)
+}
+
+#[test]
+fn a_window_says_of_itself_what_it_was_made_with() {
+    let (all, _turn) = all();
+    // Windows over messages can't make the shared window that the scene has beside.
+    for mpi in all.iter().filter(|mpi| !mpi.is_by_messages()) {
+        for scheme in SCHEMES {
+            if (mpi.name, scheme) == ("mpich", "library") {
+                eprintln!("skipped: MPICH 4.0.2 tells of another address than it has allocated");
+                continue;
+            }
+            let printed = printed(&mut scene(mpi, scheme, 3, &["attributes"]));
+            assert_eq!(printed, "attributes\n", "under {scheme} on {}", mpi.name);
+        }
+    }
+}
+
+#[test]
+fn elements_of_all_types_come_out_where_they_should() {
+    everywhere(3, &["types"], "types\n");
+}
+
+#[test]
+fn a_flush_comes_before_what_is_got_next() {
+    let (all, _turn) = all();
+    // Over messages nothing is copied.
+    for mpi in all.iter().filter(|mpi| !mpi.is_by_messages()) {
+        for scheme in ["full-support", "fair"] {
+            let printed = printed(&mut scene(mpi, scheme, 2, &["flags", "50000"]));
+            let expected = "flags: 0 times neither saw the other's\n";
+            assert_eq!(printed, expected, "under {scheme} on {}", mpi.name);
+        }
+    }
+}
+
+#[test]
+fn who_only_copies_drives_progress() {
+    everywhere(2, &["progress"], "progress\n");
+}
+
+#[test]
+fn accumulates_are_atomic_beside_copies() {
+    everywhere(3, &["atomic", "20"], "atomic: 0 too few\n");
+}
+
+#[test]
+fn memory_is_shared_unless_a_rank_forbids_it() {
+    let (all, _turn) = all();
+    for mpi in all {
+        for (scheme, keys, shared) in [
+            ("full-support", "- - -", 9),
+            ("fair", "true - true", 9),
+            ("full-support", "- false -", 0),
+            ("fair", "false false false", 0),
+            ("library", "- - -", 0),
+        ] {
+            let shared = if mpi.is_by_messages() { 0 } else { shared };
+            let printed = printed(scene(&mpi, scheme, 3, &["shared"]).env("KEYS", keys));
+            assert_eq!(printed, format!("shared: {shared} of 9\n"), "{keys} on {}", mpi.name);
+        }
+    }
+}
+
+#[test]
+fn the_mpi_library_sees_only_what_can_not_be_copied() {
+    let (all, _turn) = all();
+    for mpi in all {
+        let flags = ["-DLIBRARY", "-shared", "-fPIC"];
+        let counter = Program::compile_by_with(&mpi.compiler(), "mpi_memory.c", &flags);
+        for (scheme, passed_on) in [("full-support", "two at most"), ("library", "more")] {
+            let passed_on = if mpi.is_by_messages() { "more" } else { passed_on };
+            let mut command = scene(&mpi, scheme, 3, &["copies", "12"]);
+            let printed = printed(command.env("LD_PRELOAD", counter.path()));
+            assert_eq!(printed, format!("passed on: {passed_on}, all\n"), "{scheme}, {}", mpi.name);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What MPI does not have, and `syncline_mpi.h` declares.
+
+use std::ffi::c_int;
+use std::time::Duration;
+
+use syncline::memory::Memory;
+
+use crate::errors::owner_died;
+use crate::library::{SUCCESS, Word, below, constants};
+use crate::registry::with;
+use crate::segment::Segment;
+use crate::window::Window;
+
+/// Locks a rank's part if that is possible at once.
+///
+/// # Safety
+///
+/// A number may be written to `taken`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn SL_Win_trylock(
+    kind: c_int,
+    rank: c_int,
+    assert: c_int,
+    win: Word,
+    taken: *mut c_int,
+) -> c_int {
+    // SAFETY: our caller's promise.
+    unsafe { lock_within(Duration::ZERO, (kind, rank, assert), win, taken) }
+}
+
+/// Locks a rank's part, at most until a time on the clock of `MPI_Wtime`.
+///
+/// # Safety
+///
+/// As for [`SL_Win_trylock`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn SL_Win_lock_until(
+    kind: c_int,
+    rank: c_int,
+    assert: c_int,
+    deadline: f64,
+    win: Word,
+    taken: *mut c_int,
+) -> c_int {
+    // SAFETY: a function without arguments.
+    let left = deadline - unsafe { below::PMPI_Wtime() };
+    // What is past is no time left, and what is no number a try; centuries are cut.
+    let left = Duration::try_from_secs_f64(left.clamp(0.0, 1e9)).unwrap_or_default();
+    // SAFETY: our caller's promise.
+    unsafe { lock_within(left, (kind, rank, assert), win, taken) }
+}
+
+/// Says that what a part's lock protects is as it should be, after its owner has died.
+#[unsafe(no_mangle)]
+extern "C" fn SL_Win_consistent(rank: c_int, win: Word) -> c_int {
+    under_a_scheme(win, |window| window.make_consistent(rank))
+}
+
+/// The error class of a lock whose owner has died.
+#[unsafe(no_mangle)]
+extern "C" fn SL_Err_owner_died() -> c_int {
+    owner_died().class
+}
+
+unsafe fn lock_within(
+    left: Duration,
+    (kind, rank, assert): (c_int, c_int, c_int),
+    win: Word,
+    taken: *mut c_int,
+) -> c_int {
+    let mut is_taken = false;
+    let deadline = Some(Segment::now() + left);
+    let code = under_a_scheme(win, |window| {
+        window.lock_until(kind, rank, assert, deadline, &mut is_taken)
+    });
+    // SAFETY: our caller's promise.
+    unsafe { taken.write(is_taken.into()) };
+    code
+}
+
+/// Calls `f` with a window; one with the library's own locks is an error.
+fn under_a_scheme(win: Word, f: impl FnOnce(&Window) -> c_int) -> c_int {
+    with(win, f).unwrap_or_else(|| {
+        let Some(mpi) = constants() else { return !SUCCESS };
+        // SAFETY: the program's window.
+        unsafe { below::PMPI_Win_call_errhandler(win, mpi.err_unsupported_operation) };
+        mpi.err_unsupported_operation
+    })
+}

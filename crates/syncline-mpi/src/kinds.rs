@@ -1,0 +1,78 @@
+//! The sizes of basic datatypes, whose elements lie in memory one behind the other without gaps: what
+//! is sent of such a type may be copied.
+//!
+//! A type is asked about only after the MPI library has accepted it: to ask about a handle that is
+//! none would be an error of the program that the library has to tell it of. What is found out
+//! stays true, since basic types are never freed. Derived types are left to the library.
+
+use std::ffi::c_int;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::library::{Constants, SUCCESS, Word, below};
+
+/// Places of types: the handle, of which 56 bits are used, and the size in the lowest byte. A type is
+/// at one of a few places in a row; where all are taken it pushes out another.
+static KNOWN: [AtomicU64; PLACES] = [const { AtomicU64::new(0) }; PLACES];
+const PLACES: usize = 128;
+const IN_A_ROW: usize = 4;
+
+fn places(handle: u64) -> impl Iterator<Item = &'static AtomicU64> {
+    // Fibonacci hashing: the upper seven bits of the product.
+    let first = (handle.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57) as usize;
+    (first..first + IN_A_ROW).map(|at| &KNOWN[at % PLACES])
+}
+
+/// The size of a basic datatype in bytes, if it is known.
+#[inline]
+pub fn size(mpi: &Constants, kind: Word) -> Option<usize> {
+    let handle = mpi.handle(kind) as u64;
+    // Relaxed: the word says all.
+    let mut known = places(handle).map(|place| place.load(Relaxed));
+    known.find(|known| known >> 8 == handle && *known != 0).map(|known| (known & 0xff) as usize)
+}
+
+/// Finds out about a type that the MPI library has accepted.
+#[cold]
+pub fn learn(mpi: &Constants, kind: Word) {
+    static NAMED: OnceLock<Option<c_int>> = OnceLock::new();
+    let handle = mpi.handle(kind);
+    // How it is made: as `MPI_BYTE` is, by nobody.
+    let named = *NAMED.get_or_init(|| combiner(mpi.byte));
+    if named.is_none() || combiner(handle) != named {
+        return;
+    }
+    let (mut size, mut lower, mut extent) = (0, 0, 0);
+    // SAFETY: a type that the library knows; all three numbers are written to.
+    let codes = unsafe {
+        let code = below::PMPI_Type_size(handle, &raw mut size);
+        (code, below::PMPI_Type_get_extent(handle, &raw mut lower, &raw mut extent))
+    };
+    // Pairs such as `MPI_DOUBLE_INT` end in a gap.
+    let dense = lower == 0 && extent == size as isize;
+    if codes == (SUCCESS, SUCCESS) && dense && (1..256).contains(&size) && handle >> 56 == 0 {
+        let handle = handle as u64;
+        let known = handle << 8 | size as u64;
+        // Relaxed: as in `size`. Another thread may take the same place, and the type is learnt again.
+        let is_free = |place: &&AtomicU64| [0, known].contains(&place.load(Relaxed));
+        if let Some(place) = places(handle).find(is_free).or_else(|| places(handle).next()) {
+            place.store(known, Relaxed);
+        }
+    }
+}
+
+/// How a type is made.
+fn combiner(kind: Word) -> Option<c_int> {
+    let (mut integers, mut addresses, mut kinds, mut combiner) = (0, 0, 0, 0);
+    // SAFETY: a type that the library knows; the four numbers are written to.
+    let code = unsafe {
+        below::PMPI_Type_get_envelope(
+            kind,
+            &raw mut integers,
+            &raw mut addresses,
+            &raw mut kinds,
+            &raw mut combiner,
+        )
+    };
+    (code == SUCCESS).then_some(combiner)
+}

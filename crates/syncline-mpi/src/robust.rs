@@ -1,0 +1,186 @@
+//! The locks of the schemes that outlive a rank's death, in a segment:
+//!
+//! ```text
+//!   0     the segment's token
+//!   64    who repairs; all ranks read it, and hardly anybody writes
+//!   128   Global
+//!   256   a lock for each rank, 128 bytes apart, and whether its owner has died
+//!   ...   a row for each rank: its process, and what it has added to the words
+//! ```
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use syncline::memory::Memory;
+use syncline::wait::Yield;
+use syncline::window::{BestEffort, Global, Robust, Table};
+
+use crate::process::Process;
+use crate::scheme::{GLOBAL, LINE, LOCKS, Locks};
+use crate::segment::{Area, Segment};
+
+const REPAIRER: usize = 64;
+/// In a part's line, behind its lock.
+const ORPHANED: usize = 64;
+/// Milliseconds between two questions of tries in vain.
+const ASK_AFTER: u64 = 100;
+/// In a rank's row, behind its process.
+const ENTRIES: usize = 64;
+
+/// The bytes of a segment for so many ranks.
+pub fn size(ranks: usize) -> usize {
+    rows(ranks) + ranks * row(ranks)
+}
+
+fn rows(ranks: usize) -> usize {
+    LOCKS + ranks * LINE
+}
+
+fn row(ranks: usize) -> usize {
+    (ENTRIES + (ranks + 1) * size_of::<u32>()).next_multiple_of(LINE)
+}
+
+struct Words<const BACK_OFF: bool> {
+    area: Area,
+    own: Process,
+    rank: usize,
+    ranks: usize,
+    /// When a try in vain has last asked which ranks live, in milliseconds.
+    asked: AtomicU64,
+}
+
+/// The locks in a segment of that size, as this rank uses them.
+pub fn table<const BACK_OFF: bool>(area: Area, rank: usize, ranks: usize) -> Box<dyn Locks> {
+    let words =
+        Words::<BACK_OFF> { area, own: Process::own(), rank, ranks, asked: AtomicU64::new(0) };
+    // SAFETY: the row's beginning is this rank's, and nobody reads it before this rank has added
+    // something to the words; what is read half could only be taken to live.
+    unsafe { words.process(rank).write_volatile(words.own) };
+    Box::new(words)
+}
+
+impl<const BACK_OFF: bool> Words<BACK_OFF> {
+    fn process(&self, rank: usize) -> *mut Process {
+        self.area.at(rows(self.ranks) + rank * row(self.ranks))
+    }
+
+    fn is_time_to_ask(&self) -> bool {
+        let now = Segment::now().as_millis() as u64;
+        // Relaxed: two threads may ask at once.
+        let is_time = now.saturating_sub(self.asked.load(Relaxed)) >= ASK_AFTER;
+        if is_time {
+            self.asked.store(now, Relaxed);
+        }
+        is_time
+    }
+
+    fn word(&self, at: usize) -> &AtomicU32 {
+        // SAFETY: the segment has a word at this place, made of zeros, which all processes change by
+        // atomics only.
+        unsafe { &*self.area.at(at) }
+    }
+
+    #[inline]
+    fn locks(&self) -> Robust<'_, BACK_OFF, Yield, Segment, Self> {
+        Robust::new(self, self.rank)
+    }
+
+    #[inline]
+    unsafe fn take(&self, target: usize, exclusive: bool, deadline: Option<Duration>) -> bool {
+        // SAFETY: our caller's promise.
+        unsafe {
+            if exclusive {
+                self.locks().acquire(target, deadline)
+            } else {
+                self.locks().acquire_shared(target, deadline)
+            }
+        }
+    }
+}
+
+impl<const BACK_OFF: bool> Table<BACK_OFF, Yield, Segment> for Words<BACK_OFF> {
+    fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    fn global(&self) -> &Global<Yield, Segment> {
+        // SAFETY: the segment has it at this place, made of zeros, which is its initial state, and
+        // all processes change it by atomics only.
+        unsafe { &*self.area.at(GLOBAL) }
+    }
+
+    fn part(&self, target: usize) -> &BestEffort<BACK_OFF, Yield, Segment> {
+        assert!(target < self.ranks);
+        // SAFETY: the segment has a lock for each rank, made of zeros, as above.
+        unsafe { &*self.area.at(LOCKS + target * LINE) }
+    }
+
+    fn entry(&self, rank: usize, target: usize) -> &AtomicU32 {
+        assert!(rank < self.ranks && target <= self.ranks);
+        self.word(rows(self.ranks) + rank * row(self.ranks) + ENTRIES + target * size_of::<u32>())
+    }
+
+    fn orphaned(&self, target: usize) -> &AtomicU32 {
+        assert!(target < self.ranks);
+        self.word(LOCKS + target * LINE + ORPHANED)
+    }
+
+    fn repairer(&self) -> &AtomicU32 {
+        self.word(REPAIRER)
+    }
+
+    fn lives(&self, rank: usize) -> bool {
+        // SAFETY: a row's beginning is written once, before its rank adds anything to the words.
+        unsafe { self.process(rank).read_volatile() }.lives(&self.own)
+    }
+}
+
+impl<const BACK_OFF: bool> Locks for Words<BACK_OFF> {
+    unsafe fn acquire(&self, target: usize, exclusive: bool) {
+        // SAFETY: our caller's promise.
+        unsafe { self.take(target, exclusive, None) };
+    }
+
+    unsafe fn acquire_until(
+        &self,
+        target: usize,
+        exclusive: bool,
+        deadline: Duration,
+    ) -> Option<bool> {
+        // SAFETY: our caller's promise.
+        let mut taken = unsafe { self.take(target, exclusive, Some(deadline)) };
+        // Who only ever tries has to ask as well, now and then.
+        if !taken && self.is_time_to_ask() && self.locks().repair_after_deaths() {
+            // SAFETY: our caller's promise, since nothing was taken.
+            taken = unsafe { self.take(target, exclusive, Some(Segment::now())) };
+        }
+        Some(taken)
+    }
+
+    unsafe fn release(&self, target: usize, exclusive: bool) {
+        // SAFETY: our caller's promise.
+        unsafe {
+            if exclusive {
+                self.locks().release(target);
+            } else {
+                self.locks().release_shared(target);
+            }
+        }
+    }
+
+    fn acquire_all(&self) {
+        self.locks().acquire_all();
+    }
+
+    fn release_all(&self) {
+        self.locks().release_all();
+    }
+
+    fn is_orphaned(&self, target: usize) -> bool {
+        self.locks().is_orphaned(target)
+    }
+
+    fn make_consistent(&self, target: usize) {
+        self.locks().make_consistent(target);
+    }
+}

@@ -1,0 +1,311 @@
+//! Robust locks in native memory, used by threads as ranks: deaths at each place that a rank can die
+//! at.
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+use core::sync::atomic::{AtomicBool, AtomicU32};
+use core::time::Duration;
+use std::thread;
+
+use super::*;
+use crate::lock::{RawLock, RawSharedLock};
+use crate::memory::Native;
+use crate::wait::Yield;
+
+const RANKS: usize = 4;
+const DEAD: usize = 1;
+/// What stands in an entry while words are changed, and what of a writer that waits for its part.
+const MOVING: u32 = 4;
+const COUNTED: u32 = 1;
+/// What of the one that has it.
+const HOLDS: u32 = 2;
+
+#[derive(Default)]
+struct Words {
+    global: Global,
+    parts: [BestEffort<true>; RANKS],
+    entries: [[AtomicU32; RANKS + 1]; RANKS],
+    orphaned: [AtomicU32; RANKS],
+    repairer: AtomicU32,
+    dead: [AtomicBool; RANKS],
+}
+
+impl Table<true, Yield, Native> for Words {
+    fn ranks(&self) -> usize {
+        RANKS
+    }
+    fn global(&self) -> &Global {
+        &self.global
+    }
+    fn part(&self, target: usize) -> &BestEffort<true> {
+        &self.parts[target]
+    }
+    fn entry(&self, rank: usize, target: usize) -> &AtomicU32 {
+        &self.entries[rank][target]
+    }
+    fn orphaned(&self, target: usize) -> &AtomicU32 {
+        &self.orphaned[target]
+    }
+    fn repairer(&self) -> &AtomicU32 {
+        &self.repairer
+    }
+    fn lives(&self, rank: usize) -> bool {
+        !self.dead[rank].load(SeqCst)
+    }
+}
+
+type Locks<'a> = Robust<'a, true, Yield, Native, Words>;
+
+impl Words {
+    fn of(&self, rank: usize) -> Locks<'_> {
+        Robust::new(self, rank)
+    }
+
+    /// The rank that is going to die takes part 2, or shares it, if that is possible at once.
+    fn take(&self) -> bool {
+        // SAFETY: it holds nothing, and what it takes is taken back by the repair.
+        unsafe { self.of(DEAD).acquire(2, NOW) }
+    }
+
+    fn share(&self) -> bool {
+        // SAFETY: as in `take`.
+        unsafe { self.of(DEAD).acquire_shared(2, NOW) }
+    }
+
+    fn die(&self) {
+        self.dead[DEAD].store(true, SeqCst);
+    }
+}
+
+/// A deadline that has passed.
+const NOW: Option<Duration> = Some(Duration::ZERO);
+
+/// What a rank can have left, as its death finds it, in part 2; and whether its owner has died.
+type Left = (fn(&Words), bool);
+const LEFT: [Left; 8] = [
+    (|words| assert!(words.take()), true),
+    (|words| assert!(words.share()), false),
+    (|words| words.of(DEAD).acquire_all(), false),
+    (
+        |words| {
+            words.global.enter_as_writer();
+            words.entries[DEAD][2].store(COUNTED, Relaxed);
+        },
+        false,
+    ),
+    (|words| words.entries[DEAD][2].store(MOVING, Relaxed), false),
+    (
+        |words| {
+            words.entries[DEAD][2].store(MOVING, Relaxed);
+            words.global.enter_as_writer();
+        },
+        false,
+    ),
+    (
+        |words| {
+            words.entries[DEAD][2].store(MOVING, Relaxed);
+            words.global.enter_as_writer();
+            // SAFETY: what is taken is taken back by the repair.
+            unsafe { words.parts[2].acquire(&()) };
+        },
+        false,
+    ),
+    (
+        |words| {
+            words.entries[DEAD][2].store(MOVING, Relaxed);
+            // SAFETY: what is taken is taken back by the repair.
+            unsafe { words.parts[2].acquire_shared(&()) };
+        },
+        false,
+    ),
+];
+
+/// All that is free: each rank takes all parts, then shares them.
+fn all_is_free(words: &Words) {
+    for rank in (0..RANKS).filter(|rank| *rank != DEAD) {
+        let locks = words.of(rank);
+        // SAFETY: each part is taken and released in turn.
+        unsafe {
+            for part in 0..RANKS {
+                assert!(locks.acquire(part, NOW), "part {part} is not free");
+                locks.release(part);
+                assert!(locks.acquire_shared(part, NOW));
+                locks.release_shared(part);
+            }
+        }
+        assert!(words.global.try_acquire_all());
+        words.global.release_all();
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_dead_rank() {
+    for (number, (leave, orphaned)) in LEFT.into_iter().enumerate() {
+        let words = Words::default();
+        leave(&words);
+        assert!(!words.of(0).repair_after_deaths(), "{number}: nobody has died");
+        words.die();
+        assert!(words.of(0).repair_after_deaths(), "{number}");
+        assert!(!words.of(2).repair_after_deaths(), "{number}: nothing is left to repair");
+        assert_eq!(words.of(3).is_orphaned(2), orphaned, "{number}");
+        all_is_free(&words);
+        words.of(3).make_consistent(2);
+        assert!(!words.of(0).is_orphaned(2));
+    }
+}
+
+#[test]
+fn a_repair_takes_nothing_from_the_living() {
+    for (leave, _) in LEFT {
+        let words = Words::default();
+        // SAFETY: what is taken is released below.
+        unsafe {
+            assert!(words.of(0).acquire_shared(3, NOW) && words.of(2).acquire_shared(3, NOW));
+            leave(&words);
+            // Where all parts are shared nobody else has one alone.
+            let alone = words.of(0).acquire(1, NOW);
+            words.die();
+            assert!(words.of(3).repair_after_deaths());
+            assert_eq!(words.of(2).acquire(1, NOW), !alone);
+            assert!(!words.of(3).acquire(3, NOW) && !words.global.try_acquire_all());
+            words.of(if alone { 0 } else { 2 }).release(1);
+            words.of(0).release_shared(3);
+            assert!(!words.of(3).acquire(3, NOW));
+            words.of(2).release_shared(3);
+        }
+        all_is_free(&words);
+    }
+}
+
+#[test]
+fn who_waits_and_who_shares_all_stay_counted() {
+    let words = Words::default();
+    assert!(words.share());
+    words.global.enter_as_writer();
+    words.entries[0][3].store(COUNTED, Relaxed);
+    words.die();
+    assert!(words.of(3).repair_after_deaths());
+    assert!(!words.of(2).try_acquire_all());
+    words.global.leave_as_writer();
+    words.entries[0][3].store(0, Relaxed);
+
+    words.dead[DEAD].store(false, SeqCst);
+    assert!(words.share());
+    assert!(words.of(2).try_acquire_all());
+    words.die();
+    assert!(words.of(3).repair_after_deaths());
+    // SAFETY: it is not taken.
+    assert!(!unsafe { words.of(0).acquire(1, NOW) });
+    words.of(2).release_all();
+    all_is_free(&words);
+}
+
+#[test]
+fn a_repair_waits_for_whoever_is_moving() {
+    let words = Words::default();
+    // SAFETY: it dies.
+    assert!(unsafe { words.of(DEAD).acquire_shared(3, NOW) });
+    // Rank 0 has taken part 2, and not yet written it down.
+    words.entries[0][2].store(MOVING, SeqCst);
+    words.global.enter_as_writer();
+    // SAFETY: it is released below.
+    unsafe { words.parts[2].acquire(&()) };
+    words.die();
+    thread::scope(|scope| {
+        let repair = scope.spawn(|| words.of(3).repair_after_deaths());
+        while words.repairer.load(SeqCst) == 0 && !repair.is_finished() {
+            thread::yield_now();
+        }
+        // Time for a repair that does not wait to go wrong.
+        thread::sleep(Duration::from_millis(20));
+        words.entries[0][2].store(HOLDS, SeqCst);
+        assert!(repair.join().is_ok_and(|repaired| repaired));
+    });
+    // SAFETY: rank 2 gets nothing, and rank 0 holds the part.
+    unsafe {
+        assert!(!words.of(2).acquire(2, NOW));
+        words.of(0).release(2);
+    }
+    all_is_free(&words);
+}
+
+#[test]
+fn who_waits_for_long_asks_by_itself() {
+    let words = Words::default();
+    assert!(words.take());
+    words.die();
+    // SAFETY: it releases what it gets.
+    unsafe {
+        assert!(words.of(0).acquire(2, None));
+        words.of(0).release(2);
+    }
+    all_is_free(&words);
+}
+
+#[test]
+fn another_repairs_where_the_repairer_dies() {
+    let words = Words::default();
+    assert!(words.take());
+    words.repairer.store(DEAD as u32 + 1, SeqCst);
+    // SAFETY: nothing is taken while somebody repairs.
+    assert!(!unsafe { words.of(0).acquire(0, NOW) });
+    words.die();
+    assert!(words.of(0).repair_after_deaths());
+    assert!(words.of(0).is_orphaned(2));
+    all_is_free(&words);
+}
+
+/// Three ranks add under a part's lock, alone and in passing all parts, while a fourth dies again and
+/// again and is repaired by whoever waits, and by a rank that does nothing else.
+#[test]
+fn sums_are_exact_beside_deaths() {
+    struct Shared(Words, UnsafeCell<u64>);
+    // SAFETY: the cell is used under the lock of part 2 alone.
+    unsafe impl Sync for Shared {}
+    let rounds = if cfg!(miri) { 10 } else { 3_000 };
+    let shared = Shared(Words::default(), UnsafeCell::new(0));
+    let (shared, done) = (&shared, &AtomicU32::new(0));
+    thread::scope(|scope| {
+        for rank in [0, 2] {
+            scope.spawn(move || {
+                let locks = shared.0.of(rank);
+                for round in 0..rounds {
+                    // SAFETY: each is released; the cell is under the lock.
+                    unsafe {
+                        assert!(locks.acquire(2, None));
+                        *shared.1.get() += 1;
+                        locks.release(2);
+                        if round % 8 == 0 {
+                            locks.acquire_all();
+                            locks.release_all();
+                        }
+                        assert!(locks.acquire_shared(2, None));
+                        locks.release_shared(2);
+                    }
+                }
+                done.fetch_add(1, SeqCst);
+            });
+        }
+        scope.spawn(|| {
+            let words = &shared.0;
+            let mut turn = 0;
+            while done.load(SeqCst) < 2 {
+                // It lives again, as another process would in its place.
+                words.dead[DEAD].store(false, SeqCst);
+                turn += 1;
+                let has = match turn % 3 {
+                    0 => words.take(),
+                    1 => words.share(),
+                    _ => words.of(DEAD).try_acquire_all(),
+                };
+                words.die();
+                while has && words.entries[DEAD].iter().any(|entry| entry.load(SeqCst) != 0) {
+                    words.of(3).repair_after_deaths();
+                }
+            }
+        });
+    });
+    // SAFETY: all threads have ended.
+    assert_eq!(unsafe { *shared.1.get() }, 2 * rounds);
+    all_is_free(&shared.0);
+}
