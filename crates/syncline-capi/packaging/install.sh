@@ -3,7 +3,7 @@
 #
 #     bin/syncline, its man page and completions
 #     lib/syncline/   the libraries that it preloads
-#     include/    syncline.h, syncline.hpp
+#     include/    syncline.h, syncline.hpp, and syncline_mpi.h for programs under `syncline mpi`
 #     lib/        libsyncline.so and libsyncline.a, and what pkg-config and CMake read
 #
 # The folder can be moved afterwards: nothing in it names its place.
@@ -61,6 +61,7 @@ copy 644 "$work/libsyncline.a" lib/libsyncline.a
 (cd "$crate/include" && find . -name '*.h' -o -name '*.hpp') | while read -r header; do
     copy 644 "$crate/include/$header" "include/$header"
 done
+copy 644 "$crate/../syncline-mpi/include/syncline_mpi.h" include/syncline_mpi.h
 fill() { sed "s/@VERSION@/$version/g; s/@SONAME@/$soname/g" "$here/$1"; }
 fill syncline.pc.in | to lib/pkgconfig/syncline.pc
 fill syncline-config.cmake.in | to lib/cmake/syncline/syncline-config.cmake

@@ -143,3 +143,10 @@ fn the_installed_command_finds_its_library() {
     let page = fs::read_to_string(prefix().join("share/man/man1/syncline.1")).expect("a page");
     assert!(page.contains("syncline"), "{page}");
 }
+
+/// `<syncline_mpi.h>` is for programs that run under the installed command.
+#[test]
+fn the_header_for_mpi_programs_is_beside_the_others() {
+    let header = fs::read_to_string(prefix().join("include/syncline_mpi.h")).expect("a header");
+    assert!(header.contains("SL_Win_trylock"), "{header}");
+}
