@@ -77,6 +77,16 @@ static void finish(const char *what)
     _exit(0);
 }
 
+/* Behind the death each of the others takes the lock once, and waits until all have. */
+static void go_on(void)
+{
+    while (!file->ready) usleep(1000);
+    take();
+    file->value++;
+    give();
+    while (file->value < ranks - 1) usleep(1000);
+}
+
 /* The holder dies. Of those who wait and of those who come later, each gets the lock, and one is told. */
 static void holder(void)
 {
@@ -86,11 +96,7 @@ static void holder(void)
         usleep(50000);
         die(0);
     }
-    while (!file->ready) usleep(1000);
-    take();
-    file->value++;
-    give();
-    while (file->value < ranks - 1) usleep(1000);
+    go_on();
     require(file->told == 1, "not just one was told");
     int taken;
     require(!died(SL_Win_trylock(MPI_LOCK_SHARED, 0, 0, win, &taken)) && taken, "not shared");
@@ -105,11 +111,7 @@ static void readers(void)
         MPI_Win_lock_all(0, win);
         die(0);
     }
-    while (!file->ready) usleep(1000);
-    take();
-    file->value++;
-    give();
-    while (file->value < ranks - 1) usleep(1000);
+    go_on();
     require(!file->told, "told of a reader");
     finish("readers");
 }

@@ -8,9 +8,6 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #ifdef LIBRARY
 
@@ -30,15 +27,7 @@ COUNTED(Get, void *)
 
 #else
 
-static int rank, ranks, rounds = 20;
-
-static void require(int good, const char *what)
-{
-    if (good) return;
-    printf("rank %d: %s\n", rank, what);
-    fflush(stdout);
-    MPI_Abort(MPI_COMM_WORLD, 3);
-}
+#include "mpi_scene.h"
 
 static MPI_Win allocated(MPI_Info info, MPI_Aint size, int unit, void *base)
 {
@@ -231,14 +220,8 @@ static void atomic(void)
 /* Whether all ranks' memory can be asked for, with a key at each rank from a list in KEYS. */
 static void shared(void)
 {
-    char keys[256], *word;
     long *base, mine = 0, count = 0;
-    MPI_Info info;
-    snprintf(keys, sizeof keys, "%s", getenv("KEYS"));
-    word = strtok(keys, " ");
-    for (int i = 0; i < rank; i++) word = strtok(NULL, " ");
-    MPI_Info_create(&info);
-    if (strcmp(word, "-")) MPI_Info_set(info, "syncline_host_memory", word);
+    MPI_Info info = info_with("syncline_host_memory");
     MPI_Win win = allocated(info, 512, sizeof *base, &base);
     MPI_Info_free(&info);
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
@@ -287,17 +270,12 @@ static void copies(void)
 
 int main(int count, char **words)
 {
-    static const struct { const char *name; void (*play)(void); } scenes[] = {
+    static const struct scene scenes[] = {
         {"attributes", attributes}, {"types", types}, {"flags", flags}, {"progress", progress},
         {"atomic", atomic}, {"shared", shared}, {"copies", copies},
     };
     MPI_Init(&count, &words);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (count > 2) rounds = atoi(words[2]);
-    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
-        if (count > 1 && !strcmp(words[1], scenes[i].name)) scenes[i].play();
-    MPI_Finalize();
+    play(scenes, sizeof scenes / sizeof *scenes, count, words);
 }
 
 #endif

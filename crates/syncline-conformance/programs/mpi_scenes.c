@@ -3,25 +3,13 @@
  *
  *     mpi_scenes SCENE [ROUNDS]
  */
-#include <mpi.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "mpi_scene.h"
 
-static int rank, ranks, rounds = 20;
+#include <pthread.h>
+#include <unistd.h>
 
 /* Room for a window: in one of 8 bytes, MPICH 4.0.2 writes to rank 0 what is put to rank 1. */
 enum { CELLS = 64 };
-
-static void require(int good, const char *what)
-{
-    if (good) return;
-    printf("rank %d: %s\n", rank, what);
-    fflush(stdout);
-    MPI_Abort(MPI_COMM_WORLD, 3);
-}
 
 static MPI_Win allocated(MPI_Info info, int cells, long **base)
 {
@@ -329,15 +317,9 @@ static const char *scheme_of(MPI_Win win)
 /* The key at each rank, from a list in KEYS that has as many words as there are ranks. */
 static void key(void)
 {
-    char keys[256], *word;
     long *base = NULL;
     MPI_Win win = MPI_WIN_NULL;
-    MPI_Info info;
-    snprintf(keys, sizeof keys, "%s", getenv("KEYS"));
-    word = strtok(keys, " ");
-    for (int i = 0; i < rank; i++) word = strtok(NULL, " ");
-    MPI_Info_create(&info);
-    if (strcmp(word, "-")) MPI_Info_set(info, "passive_sync_mode", word);
+    MPI_Info info = info_with("passive_sync_mode");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     int code = MPI_Win_allocate(CELLS * 8, 8, info, MPI_COMM_WORLD, &base, &win);
     int codes[16];
@@ -426,7 +408,7 @@ static void threads(void)
 
 int main(int count, char **words)
 {
-    static const struct { const char *name; void (*play)(void); } scenes[] = {
+    static const struct scene scenes[] = {
         {"sum", sum}, {"kinds", kinds}, {"together", together}, {"apart", apart},
         {"apart_all", apart_all}, {"progress", progress}, {"others", others},
         {"errors", errors}, {"key", key}, {"many", many},
@@ -434,10 +416,5 @@ int main(int count, char **words)
     };
     int level = count > 1 && !strcmp(words[1], "threads") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
     MPI_Init_thread(&count, &words, level, &level);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (count > 2) rounds = atoi(words[2]);
-    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
-        if (count > 1 && !strcmp(words[1], scenes[i].name)) scenes[i].play();
-    MPI_Finalize();
+    play(scenes, sizeof scenes / sizeof *scenes, count, words);
 }

@@ -117,13 +117,17 @@ fn compiler(source: &Path) -> Command {
     command
 }
 
-/// A number that changes with the command line and with every file of `programs/`.
+/// A number that changes with the command line, with the source, and with every header of `programs/`.
 fn key(compiler: &Command) -> u64 {
     let mut hasher = DefaultHasher::new();
     format!("{compiler:?}").hash(&mut hasher);
     let source = compiler.get_args().filter_map(|a| fs::read(a).ok());
     source.for_each(|text| text.hash(&mut hasher));
-    fs::read(source_folder().join("programs/truth.h")).expect("truth.h").hash(&mut hasher);
+    let all = fs::read_dir(source_folder().join("programs")).expect("programs");
+    let all = all.map(|entry| entry.expect("a file").path());
+    let mut headers: Vec<_> = all.filter(|path| path.extension() == Some("h".as_ref())).collect();
+    headers.sort();
+    headers.iter().for_each(|path| fs::read(path).expect("a header").hash(&mut hasher));
     hasher.finish()
 }
 

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::slice;
 
 use syncline_analysis::locate::Locator;
+use syncline_analysis::model::Process;
 use syncline_recording::Op;
 
 use crate::fixture::SECOND;
@@ -114,17 +115,22 @@ const CASES: &[(&[(&str, &str)], &str)] = &[
     (&[("owner", "pthread_cond_wait"), ("calls_owner", "owner"), ("main", "calls_owner")], "owner"),
 ];
 
+/// The process whose only acquisition comes by these calls.
+fn acquires(program: &Program, calls: &[(&str, &str)]) -> Process {
+    let (mut f, stack) = program.calls(calls);
+    let thread = f.thread("main", 0..SECOND);
+    let op = if calls[0].1 == "pthread_cond_wait" { Op::CondWait } else { Op::MutexLock };
+    f.row(thread, op, 0x10, stack, 1);
+    f.load().processes.remove(0)
+}
+
 #[test]
 fn a_place_is_where_the_section_is_and_not_who_takes_its_lock() {
     for options in ["-O0", "-O1", "-O2", "-O3"] {
         // Calls in the last place would leave no frame.
         let program = Program::compile(C, "cc", &[options, "-fno-optimize-sibling-calls"]);
         for &(calls, place) in CASES {
-            let (mut f, stack) = program.calls(calls);
-            let thread = f.thread("main", 0..SECOND);
-            let op = if calls[0].1 == "pthread_cond_wait" { Op::CondWait } else { Op::MutexLock };
-            f.row(thread, op, 0x10, stack, 1);
-            let process = f.load().processes.remove(0);
+            let process = acquires(&program, calls);
             let found = process.function_of(&process.sites[0]).unwrap();
             assert_eq!(found, place, "{calls:?} {options}");
         }
@@ -138,11 +144,7 @@ fn a_stripped_program_has_the_same_places() {
         let program = Program::compile(C, "cc", &[options, "-fno-optimize-sibling-calls"]);
         run(Command::new("strip").arg(&program.path));
         for &(calls, place) in CASES {
-            let (mut f, stack) = program.calls(calls);
-            let thread = f.thread("main", 0..SECOND);
-            let op = if calls[0].1 == "pthread_cond_wait" { Op::CondWait } else { Op::MutexLock };
-            f.row(thread, op, 0x10, stack, 1);
-            let process = f.load().processes.remove(0);
+            let process = acquires(&program, calls);
             // What is inlined is a part of the function that it is in.
             let call = calls.iter().find(|call| call.0 == place).unwrap_or(&calls[0]);
             let at = format!("program+{:#x}", program.back(call) - 1);

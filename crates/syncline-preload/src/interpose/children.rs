@@ -31,6 +31,11 @@ mod imp {
     use crate::count::Caller;
     use crate::recorder::children;
 
+    /// Notes what was told of a child; the program's `errno` stays.
+    fn ended(pid: pid_t, status: c_int) {
+        preserving_errno(|| children::ended(pid as u32, status as u32));
+    }
+
     /// Waits with a status that is looked at, whether or not the program asked for one.
     unsafe fn noting(status: *mut c_int, wait: impl FnOnce(*mut c_int) -> pid_t) -> pid_t {
         let mut own = 0;
@@ -40,7 +45,7 @@ mod imp {
             // SAFETY: the caller's, or ours; the kernel has written it.
             let status = unsafe { *status };
             if libc::WIFEXITED(status) || libc::WIFSIGNALED(status) {
-                preserving_errno(|| children::ended(pid as u32, status as u32));
+                ended(pid, status);
             }
         }
         pid
@@ -97,12 +102,10 @@ mod imp {
             let result = real::waitid(kind, id, info, options);
             // Without a child that has ended, no process is named.
             if result == 0 && (*info).si_pid() > 0 {
-                let (pid, told) = ((*info).si_pid() as u32, (*info).si_status() as u32);
+                let (pid, told) = ((*info).si_pid(), (*info).si_status());
                 match (*info).si_code {
-                    libc::CLD_EXITED => preserving_errno(|| children::ended(pid, told << 8)),
-                    libc::CLD_KILLED | libc::CLD_DUMPED => {
-                        preserving_errno(|| children::ended(pid, told));
-                    }
+                    libc::CLD_EXITED => ended(pid, told << 8),
+                    libc::CLD_KILLED | libc::CLD_DUMPED => ended(pid, told),
                     _ => {}
                 }
             }

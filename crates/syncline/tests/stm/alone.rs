@@ -10,7 +10,7 @@ use syncline::stm::pace::Pace;
 use syncline::stm::{Engine, Result, Session, Shared, TCell, TVar, atomically};
 use syncline::wait::Park;
 
-use crate::{ROUNDS, THREADS, panics, run};
+use crate::{Noting, ROUNDS, THREADS, panics, run};
 
 /// All transactions run one after the other, but for an engine's first.
 #[derive(Debug, Default)]
@@ -188,18 +188,6 @@ fn who_waits_alone_is_woken_and_keeps_nobody_out() {
 
 #[test]
 fn what_was_replaced_is_dropped_outside_of_the_transaction() {
-    /// Uses a transaction when it is dropped.
-    struct Noting(Arc<TCell<u32>>);
-    impl Drop for Noting {
-        fn drop(&mut self) {
-            let count = &self.0;
-            atomically(|tx| {
-                let before = count.get(tx)?;
-                count.set(tx, before + 1);
-                Ok(())
-            });
-        }
-    }
     let engine = engine::<Always>();
     let dropped = Arc::new(TCell::new(0));
     let variable = engine.var(Noting(Arc::clone(&dropped)));

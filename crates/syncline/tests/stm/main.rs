@@ -5,6 +5,7 @@ mod misuse;
 mod together;
 mod waiting;
 
+use std::sync::Arc;
 use std::thread;
 
 use syncline::stm::{TCell, atomically};
@@ -14,6 +15,20 @@ const THREADS: usize = 4;
 
 fn value<T: syncline::stm::NoUninit + Send>(cell: &TCell<T>) -> T {
     atomically(|tx| cell.get(tx))
+}
+
+/// A value that uses a transaction when it is dropped.
+struct Noting(Arc<TCell<u32>>);
+
+impl Drop for Noting {
+    fn drop(&mut self) {
+        let count = &self.0;
+        atomically(|tx| {
+            let before = count.get(tx)?;
+            count.set(tx, before + 1);
+            Ok(())
+        });
+    }
 }
 
 /// Runs threads, numbered from 0, and waits for their ends, each of which a sanitizer sees.

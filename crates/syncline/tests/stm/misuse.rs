@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use syncline::stm::{Engine, GLOBAL, Session, Shared, TCell, TVar, atomically};
 
-use crate::{panics, value};
+use crate::{Noting, panics, value};
 
 #[test]
 fn a_panic_changes_nothing_and_stops_nobody() {
@@ -143,20 +143,6 @@ fn a_drop_that_panics_comes_after_the_commit() {
     assert_eq!(alive.load(SeqCst), 3, "all that was replaced is gone");
     drop(variables);
     assert_eq!(alive.load(SeqCst), 0);
-}
-
-/// A value that uses a transaction when it is dropped.
-struct Noting(Arc<TCell<u32>>);
-
-impl Drop for Noting {
-    fn drop(&mut self) {
-        let count = &self.0;
-        atomically(|tx| {
-            let before = count.get(tx)?;
-            count.set(tx, before + 1);
-            Ok(())
-        });
-    }
 }
 
 #[test]

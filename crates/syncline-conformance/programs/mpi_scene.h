@@ -1,0 +1,45 @@
+/* What programs have in common that play one of several scenes with all ranks: PROGRAM SCENE [ROUNDS] */
+#pragma once
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, ranks, rounds = 20;
+
+struct scene {
+    const char *name;
+    void (*play)(void);
+};
+
+static void require(int good, const char *what)
+{
+    if (good) return;
+    printf("rank %d: %s\n", rank, what);
+    fflush(stdout);
+    MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+/* An Info with this key, whose value is this rank's word of the list in KEYS; without it if that is "-". */
+static MPI_Info info_with(const char *key)
+{
+    char keys[256], *word;
+    MPI_Info info;
+    snprintf(keys, sizeof keys, "%s", getenv("KEYS"));
+    word = strtok(keys, " ");
+    for (int i = 0; i < rank; i++) word = strtok(NULL, " ");
+    MPI_Info_create(&info);
+    if (strcmp(word, "-")) MPI_Info_set(info, key, word);
+    return info;
+}
+
+/* Plays the scene that is named, once MPI is there, and ends MPI. */
+static void play(const struct scene *scenes, size_t number, int count, char **words)
+{
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (count > 2) rounds = atoi(words[2]);
+    for (size_t i = 0; i < number; i++)
+        if (count > 1 && !strcmp(words[1], scenes[i].name)) scenes[i].play();
+    MPI_Finalize();
+}
