@@ -28,7 +28,5 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
 fn at_stake(process: &Process, finding: &Finding) -> f64 {
     let sites = finding.sites.iter().map(|&site| &process.sites[site]);
     let locks = sites.filter(|site| site.kind == Kind::Lock || finding.rule == Rule::OwnLock);
-    locks
-        .map(|site| site.figures.waited + site.figures.spun + site.figures.calls as f64 * PAIR)
-        .sum()
+    locks.map(|site| site.figures.lost() + site.figures.calls as f64 * PAIR).sum()
 }

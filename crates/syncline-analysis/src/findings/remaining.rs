@@ -59,7 +59,7 @@ fn share(process: &Process, seconds: f64, least: f64) -> Option<f64> {
 }
 
 fn locks(process: &Process, family: &Family, said: &impl Fn(usize) -> bool) -> Option<Remaining> {
-    let lost = |site: usize| process.sites[site].figures.waited + process.sites[site].figures.spun;
+    let lost = |site: usize| process.sites[site].figures.lost();
     let seconds: f64 = family.sites.iter().map(|&site| lost(site)).sum();
     let share = share(process, seconds, LEAST)?;
     let explained: f64 = family.sites.iter().filter(|site| said(**site)).map(|&s| lost(s)).sum();

@@ -92,6 +92,13 @@ pub struct Figures {
     pub histogram: Histogram,
 }
 
+impl Figures {
+    /// Seconds that threads waited, or did little but try.
+    pub fn lost(&self) -> f64 {
+        self.waited + self.spun
+    }
+}
+
 /// What became of the holder's processor, in those holds that were looked at: some of those
 /// that had waited, and a few of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

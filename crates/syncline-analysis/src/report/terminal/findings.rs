@@ -58,8 +58,7 @@ pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::R
 
 /// The share of the threads' time that they wait or spin at a finding's places.
 fn lost(process: &Process, finding: &Finding) -> f64 {
-    let figures = finding.sites.iter().map(|&site| &process.sites[site].figures);
-    let seconds: f64 = figures.map(|figures| figures.waited + figures.spun).sum();
+    let seconds: f64 = finding.sites.iter().map(|&site| process.sites[site].figures.lost()).sum();
     seconds / process.thread_seconds.max(1e-12)
 }
 
