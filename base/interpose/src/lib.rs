@@ -1,0 +1,56 @@
+//! What preloaded libraries of Syncline need to stand in front of the C library's functions.
+//!
+//! ```text
+//!   entry!         exports a function, and says where the program called it from
+//!   real!          the function that the program meant, behind ours
+//!   go_around!     system calls that a program can't replace
+//!   definition     where a function is, without the loader
+//!   variable       a variable of the environment
+//!   thread_words!  words of a thread that take two moves to reach, and never an allocation
+//!   thread_ends!   the ends of threads, by a key that the program can have back
+//!   Object         a loaded library or program: where it lies, and which build it is
+//!   position       in which file an address is, and where in it
+//!   Folder         where the process is to write to
+//!   run_on         another stack, for work that the program's may have no room for
+//!   ProcessFile    the process's file, where the library writes down what it sees
+//!   for_each_frame the calls that led here
+//! ```
+//!
+//! But for the last, none of it allocates, takes a lock, changes `errno` or calls what a program may
+//! have put in front of the C library, so that it may run while the program holds a lock, in a signal
+//! handler, before the program's constructors and after a fork.
+
+#![no_std]
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
+
+mod around;
+mod backtrace;
+mod build_id;
+mod definitions;
+mod ends;
+mod entry;
+mod environment;
+mod errno;
+mod folder;
+mod found;
+mod link_map;
+mod object;
+mod position;
+mod process_file;
+mod real;
+mod stack;
+mod words;
+
+pub use backtrace::for_each_frame;
+pub use ends::{Destructor, ThreadEnds};
+pub use environment::variable;
+pub use errno::preserving_errno;
+pub use folder::Folder;
+pub use found::{can_ask, object_at};
+pub use link_map::{definition, next_definition};
+pub use object::{Object, ProgramHeader, for_each_loaded};
+pub use position::{Position, Span, learn_program, number, position};
+pub use process_file::{ProcessFile, describe_program, populate, read_arguments};
+pub use real::{Symbol, fail};
+pub use real::{pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_unlock};
+pub use stack::{run_on, with_signals_blocked};

@@ -1,0 +1,129 @@
+//! A process's own file, mapped for the rest of its life.
+//!
+//! The file is opened, sized, mapped and closed again at once: a descriptor that stayed
+//! open would be closed by the first daemon that closes all it has, and its number used
+//! again for something else. With the whole file mapped, growing needs no descriptor.
+//!
+//! It is sparse. A store into a page that the file system then can't provide would end the
+//! program with SIGBUS, so pages are made real first ([`populate`]), with a call that reports
+//! an error instead.
+
+use core::ffi::CStr;
+use core::ptr::null_mut;
+
+use rustix::fs::{CWD, Mode, OFlags, ftruncate, openat, readlinkat_raw};
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+use rustix::process::{Resource, getpid, getrlimit};
+
+use crate::folder::{Created, Folder};
+
+const PAGE: usize = 4096;
+/// Sizes to try, smallest last, where address space or file size is limited.
+const SMALLEST: u64 = 16 << 20;
+
+/// A new file, mapped.
+#[derive(Debug)]
+pub struct ProcessFile {
+    /// Its first byte.
+    pub base: *mut u8,
+    /// Its bytes, all of them zero.
+    pub size: u64,
+}
+
+impl ProcessFile {
+    /// Makes and maps `PID.ENDING` in the folder, or `PID.N.ENDING` for what the same process
+    /// ran later: of so many bytes, or fewer where less is allowed, and with the first
+    /// `real` of them real. Where the file system has no room for these, an empty file is left
+    /// behind, which says so.
+    ///
+    /// # Errors
+    /// The system's, if the file can't be made, or less than 16 MiB of it.
+    pub fn create(
+        folder: &Folder,
+        ending: &'static str,
+        wanted: u64,
+        real: usize,
+    ) -> Result<ProcessFile, Errno> {
+        let pid = getpid().as_raw_nonzero().get() as u32;
+        let created = folder.create(pid, ending)?;
+        let file = map(&created, wanted.max(SMALLEST)).inspect_err(|&e| match e {
+            Errno::NOSPC | Errno::DQUOT => {}
+            _ => created.remove(),
+        })?;
+        if !populate(file.base, file.base.wrapping_add(real)) {
+            // SAFETY: the mapping was just made, and nobody else knows it.
+            let _ = unsafe { munmap(file.base.cast(), file.size as usize) };
+            let _ = ftruncate(created.file(), 0);
+            return Err(Errno::NOSPC);
+        }
+        Ok(file)
+    }
+}
+
+/// Maps the file, as large as the limits on this process allow.
+fn map(created: &Created, wanted: u64) -> Result<ProcessFile, Errno> {
+    let file = created.file();
+    let allowed = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+    let whole_pages = !(PAGE as u64 - 1);
+    let mut size = wanted.min(allowed) & whole_pages;
+    let mut error = Errno::FBIG;
+    while size >= SMALLEST {
+        let flags = MapFlags::SHARED | MapFlags::NORESERVE;
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let mapped = ftruncate(file, size)
+            .and_then(|()| unsafe { mmap(null_mut(), size as usize, access, flags, file, 0) });
+        match mapped {
+            Ok(base) => {
+                // Or else each first touch would make the kernel read megabytes ahead, of
+                // zeros that the file system keeps no block for.
+                // SAFETY: the mapping is ours, and the call changes no byte of it.
+                let _ = unsafe { madvise(base, size as usize, Advice::Random) };
+                return Ok(ProcessFile { base: base.cast(), size });
+            }
+            Err(e) => error = e,
+        }
+        size = (size / 4) & whole_pages;
+    }
+    Err(error)
+}
+
+/// Makes the pages of `[start, end)` of a mapped file real. False if the file system has no room
+/// (`MADV_POPULATE_WRITE`, Linux 5.14; on older kernels a full disk is not noticed in time).
+pub fn populate(start: *mut u8, end: *mut u8) -> bool {
+    let first = start as usize & !(PAGE - 1);
+    let last = (end as usize).next_multiple_of(PAGE);
+    // SAFETY: the range lies within the mapped file; the call changes no byte of it.
+    let result = unsafe { madvise(first as *mut _, last - first, Advice::LinuxPopulateWrite) };
+    matches!(result, Ok(()) | Err(Errno::INVAL))
+}
+
+/// Puts the program's arguments and its executable's path into fields of zeros, each cut so that
+/// a zero byte ends it.
+pub fn describe_program(arguments: &mut [u8], executable: &mut [u8]) {
+    read_arguments(arguments);
+    let end = executable.len() - 1;
+    let _ = readlinkat_raw(CWD, c"/proc/self/exe", &mut executable[..end]);
+}
+
+/// Puts the program's arguments, as they are now, into a field of zeros.
+pub fn read_arguments(arguments: &mut [u8]) {
+    read(c"/proc/self/cmdline", arguments);
+}
+
+fn read(path: &CStr, into: &mut [u8]) {
+    let Ok(file) = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) else {
+        return;
+    };
+    let end = into.len() - 1;
+    let mut used = 0;
+    while used < end {
+        match rustix::io::read(&file, &mut into[used..end]) {
+            Ok(0) => break,
+            Ok(n) => used += n,
+            Err(Errno::INTR) => {}
+            Err(_) => break,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The shell of the pages that Syncline writes: one HTML file that needs no other file and no
+//! network, readable in light and dark, on a telephone and on paper.
+//!
+//! What stands between [`Page::begin`] and [`Page::end`] is its writer's. Texts from elsewhere are
+//! written [`Escaped`]; and the page's policy forbids scripts and styles other than its own, so
+//! that an element that a name smuggled in would do nothing.
+
+mod escape;
+pub mod number;
+mod policy;
+
+use std::io::{self, Write};
+
+pub use escape::{Escaped, Json};
+
+const SHELL: &str = include_str!("style/shell.css");
+const PRINT: &str = include_str!("style/print.css");
+
+/// Says that scripts run, before anything is drawn: what only they can serve is not shown
+/// without them.
+const FIRST_SCRIPT: &str = "document.documentElement.className = 'js';";
+
+/// A page: its head and its end.
+pub struct Page<'a> {
+    /// What it is about; not escaped yet.
+    pub title: &'a str,
+    /// Where its content begins, for those who don't see the navigation: the id of an element,
+    /// and what it is.
+    pub content: (&'a str, &'a str),
+    /// Styles besides those of every page.
+    pub style: &'a str,
+    /// What runs once the page is there; empty if nothing does.
+    pub script: &'a str,
+}
+
+impl Page<'_> {
+    /// Writes all that stands before the content.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn begin(&self, out: &mut impl Write) -> io::Result<()> {
+        let style = [SHELL, self.style, PRINT].concat();
+        let (scripts, first) = match self.script {
+            "" => (vec![], String::new()),
+            script => (vec![FIRST_SCRIPT, script], format!("<script>{FIRST_SCRIPT}</script>\n")),
+        };
+        let (id, what) = self.content;
+        writeln!(
+            out,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <title>Syncline: {}</title>\n{first}<style>{style}</style>\n</head>\n\
+             <body>\n<a class=\"skip\" href=\"#{id}\">Skip to the {what}</a>\n<main>",
+            policy::policy(&style, &scripts),
+            Escaped(self.title)
+        )
+    }
+
+    /// Writes all that stands after the content.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn end(&self, out: &mut impl Write) -> io::Result<()> {
+        let script = match self.script {
+            "" => String::new(),
+            script => format!("<script>{script}</script>\n"),
+        };
+        writeln!(out, "</main>\n{script}</body>\n</html>")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(script: &str) -> String {
+        let page = Page { title: "<b>", content: ("a", "content"), style: ".x {}", script };
+        let mut out = Vec::new();
+        page.begin(&mut out).and_then(|()| page.end(&mut out)).expect("memory takes it");
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn a_page_without_scripts_allows_none() {
+        let page = written("");
+        assert!(!page.contains("script"), "{page}");
+        assert!(page.contains("<title>Syncline: &lt;b&gt;</title>"));
+        assert!(page.contains("default-src 'none'; style-src 'sha256-"));
+    }
+
+    #[test]
+    fn a_page_allows_its_own_scripts() {
+        let page = written("let x;");
+        assert_eq!(page.matches("<script>").count(), 2);
+        let policy = page.lines().find(|line| line.contains("Policy")).expect("a policy");
+        assert_eq!(policy.matches("'sha256-").count(), 3, "the style and two scripts");
+    }
+}

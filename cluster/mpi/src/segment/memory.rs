@@ -1,0 +1,189 @@
+//! The memory of locks in segments: native words, and links that hold distances.
+//!
+//! Waiting is native too, but for [`Memory::yield_now`], which drives MPI's progress; so the locks'
+//! policy is [`Yield`](syncline::wait::Yield). Nobody sleeps: an MPI library has nobody who would
+//! wake a rank that sleeps elsewhere than in its own functions.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::num::NonZeroUsize;
+use std::ptr;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering, Ordering::Relaxed};
+use std::time::Duration;
+
+use syncline::memory::{Address, Link, Memory, Native, Pooled};
+
+use super::barrier;
+use super::region::base;
+use crate::library::drive;
+
+/// The longest pause without progress, in units of [`Memory::delay`]: a microsecond. The holder may
+/// need this rank for what it sends, or its processor: with ten microseconds between, locks under
+/// which something is sent took up to a fifth longer.
+const UNDRIVEN: u32 = 32;
+
+/// The memory of locks in segments.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Segment;
+
+/// A node, by its distance from the region's start.
+pub struct Distance<T>(NonZeroUsize, PhantomData<fn() -> T>);
+
+impl<T> Clone for Distance<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Distance<T> {}
+
+impl<T> PartialEq for Distance<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<T> Eq for Distance<T> {}
+
+/// A shared reference to a node; all zero is none.
+#[repr(transparent)]
+pub struct SharedLink<T>(AtomicUsize, PhantomData<fn() -> T>);
+
+impl<T> Default for SharedLink<T> {
+    fn default() -> Self {
+        SharedLink(AtomicUsize::new(0), PhantomData)
+    }
+}
+
+impl<T> fmt::Debug for SharedLink<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+// SAFETY: words and links are core's atomics. A segment lies at one distance from the start of the
+// region in each process, so a distance leads to the node that it was made from, in all of them.
+unsafe impl Memory for Segment {
+    type Word = AtomicU32;
+    type Link<T> = SharedLink<T>;
+    type Ref<T> = Distance<T>;
+    type Data<T> = <Native as Memory>::Data<T>;
+    type Own<T: Default> = Pooled<T, Self>;
+
+    /// A few looks, half a microsecond together. Behind them a waiter drives progress and yields,
+    /// which a holder may wait for: with 50 looks the median wait for a lock under which something
+    /// is sent was twice as long, with 4 ranks on 2 processors as well as with 2.
+    const PATIENCE: u32 = 6;
+    const BATCH: u32 = Native::BATCH;
+
+    #[inline]
+    fn refer<T>(node: &T) -> Distance<T> {
+        let distance = ptr::from_ref(node).expose_provenance() - base();
+        // SAFETY: no segment begins at the region's start.
+        Distance(unsafe { NonZeroUsize::new_unchecked(distance) }, PhantomData)
+    }
+
+    #[inline]
+    unsafe fn follow<'a, T: 'a>(node: Distance<T>) -> &'a T {
+        // SAFETY: the caller keeps the node alive; it lies in a segment, which is mapped here at the
+        // same distance as where the reference was made.
+        unsafe { &*ptr::with_exposed_provenance(base() + node.0.get()) }
+    }
+
+    /// Which segment a node would be for is not known here. So a lock that needs nodes besides those
+    /// that its caller brings can't be a scheme, and does not compile.
+    fn allocate<T: Default>() -> Distance<T> {
+        const { panic!("locks in segments bring their nodes") }
+    }
+
+    unsafe fn free<T>(_: Distance<T>) {
+        // Nothing was allocated.
+    }
+
+    #[inline]
+    fn pause(looks: u32) {
+        Native::pause(looks);
+    }
+
+    /// A longer pause than [`UNDRIVEN`] drives progress and yields meanwhile.
+    #[inline]
+    fn delay(units: u32) {
+        let mut left = units;
+        while left > UNDRIVEN {
+            Native::delay(UNDRIVEN);
+            Self::yield_now();
+            left -= UNDRIVEN;
+        }
+        Native::delay(left);
+    }
+
+    fn yield_now() {
+        drive();
+        Native::yield_now();
+    }
+
+    fn park(_: &AtomicU32, _: u32, _: u32, _: Option<Duration>) {
+        // Returns at once, which is allowed at any time.
+        Self::yield_now();
+    }
+
+    fn unpark(_: Address, _: Option<u32>, _: u32) {
+        // Nobody sleeps.
+    }
+
+    #[inline]
+    fn light_barrier() {
+        barrier::light();
+    }
+
+    fn heavy_barrier() {
+        barrier::heavy();
+    }
+
+    fn now() -> Duration {
+        Native::now()
+    }
+
+    fn group(level: usize) -> usize {
+        Native::group(level)
+    }
+
+    #[inline]
+    fn prefetch_for_write(word: &AtomicU32) {
+        Native::prefetch_for_write(word);
+    }
+}
+
+#[inline]
+fn bits<T>(node: Option<Distance<T>>) -> usize {
+    node.map_or(0, |node| node.0.get())
+}
+
+#[inline]
+fn node<T>(bits: usize) -> Option<Distance<T>> {
+    NonZeroUsize::new(bits).map(|distance| Distance(distance, PhantomData))
+}
+
+impl<T> Link<Distance<T>> for SharedLink<T> {
+    #[inline]
+    fn load(&self, order: Ordering) -> Option<Distance<T>> {
+        node(self.0.load(order))
+    }
+    #[inline]
+    fn store(&self, node: Option<Distance<T>>, order: Ordering) {
+        self.0.store(bits(node), order);
+    }
+    #[inline]
+    fn swap(&self, new: Option<Distance<T>>, order: Ordering) -> Option<Distance<T>> {
+        node(self.0.swap(bits(new), order))
+    }
+    #[inline]
+    fn exchange(
+        &self,
+        old: Option<Distance<T>>,
+        new: Option<Distance<T>>,
+        order: Ordering,
+    ) -> bool {
+        self.0.compare_exchange(bits(old), bits(new), order, Relaxed).is_ok()
+    }
+}

@@ -1,0 +1,198 @@
+//! What the library in the program is told: rules with addresses in place of names.
+//!
+//! The form is that of the environment variable `SYNCLINE_POLICY`, which
+//! `experiment/replace/src/policy/rules.rs` describes.
+
+use std::fmt::Write as _;
+
+use syncline_code::locate::{Found, Missing, Place};
+
+use crate::file::{Policy, Rule, Subject};
+use crate::files::Files;
+use crate::remark::{Remark, Why};
+
+/// As many kinds of locks as objects can note.
+const MOST_LOCKS: usize = 30;
+/// The kernel takes no longer variable (`MAX_ARG_STRLEN`), with some room for its name.
+const LONGEST: usize = 131_072 - 64;
+
+/// A policy, made ready for a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The value of `SYNCLINE_POLICY`.
+    pub variable: String,
+    /// What is not as it was when the policy was written.
+    pub remarks: Vec<Remark>,
+}
+
+/// Entries, and the locks' numbers.
+#[derive(Default)]
+struct Composer {
+    locks: Vec<String>,
+    entries: String,
+    remarks: Vec<Remark>,
+}
+
+impl Plan {
+    /// Looks the policy's names up in the program's files.
+    ///
+    /// # Errors
+    /// If it has more different locks, or more rules, than a program can be told; in words.
+    pub fn new(policy: &Policy, files: &Files) -> Result<Plan, String> {
+        let mut composer = Composer::default();
+        for rule in &policy.rules {
+            composer.rule(rule, policy, files);
+        }
+        if let Some(default) = &policy.default {
+            let number = composer.number(default);
+            composer.add(format_args!("d {number:x}"));
+        }
+        if policy.rules.iter().any(|rule| rule.subject.is_site()) {
+            composer.wrappers(files);
+        }
+        if composer.locks.len() > MOST_LOCKS {
+            return Err(format!("a policy can use {MOST_LOCKS} different locks at most"));
+        }
+        let locks: String = composer.locks.iter().map(|names| format!("u {names};")).collect();
+        composer.plan(&locks)
+    }
+
+    /// Places of calls and nothing to do there, for a library that only has to know them: of each
+    /// list of names the number, from 1, and after them what is a wrapper's. A name that the files
+    /// don't have is remarked on, with the number of its list for a line.
+    ///
+    /// # Errors
+    /// If they are more than a program can be told; in words.
+    pub fn of_places(places: &[Vec<String>], files: &Files) -> Result<Plan, String> {
+        let mut composer = Composer::default();
+        for (at, name) in places
+            .iter()
+            .enumerate()
+            .flat_map(|(at, names)| names.iter().map(move |name| (at, name)))
+        {
+            match files.names.site(name, |_| true) {
+                Ok(found) => {
+                    found.places.iter().for_each(|place| composer.place("a", Some(at + 1), place));
+                }
+                Err(missing) => {
+                    let why = Why::Without(missing);
+                    composer.remarks.push(Remark { line: at + 1, name: name.clone(), why });
+                }
+            }
+        }
+        composer.wrappers(files);
+        composer.plan("")
+    }
+}
+
+impl Subject {
+    /// Whether it is a place in the code.
+    fn is_site(&self) -> bool {
+        matches!(self, Subject::Acquired(_) | Subject::Created(_))
+    }
+}
+
+impl Composer {
+    fn rule(&mut self, rule: &Rule, policy: &Policy, files: &Files) {
+        let number = self.number(&rule.locks);
+        // A file without a note of its build is taken for the same.
+        let unchanged = |file: &str| {
+            policy.build_ids.get(file).is_none_or(|noted| match files.names.build_id(file) {
+                Some(id) => id == noted,
+                None => true,
+            })
+        };
+        let site = |name: &str| files.names.site(name, unchanged);
+        let object = |name: &str| files.names.object(name, unchanged);
+        match &rule.subject {
+            Subject::Acquired(name) => self.named("a", number, rule, name, files, site),
+            Subject::Created(name) => self.named("c", number, rule, name, files, site),
+            Subject::Object(name) => self.named("o", number, rule, name, files, object),
+            Subject::Static => self.add(format_args!("s {number:x}")),
+            Subject::Dynamic => self.add(format_args!("y {number:x}")),
+        }
+    }
+
+    fn named(
+        &mut self,
+        letter: &str,
+        number: usize,
+        rule: &Rule,
+        name: &str,
+        files: &Files,
+        find: impl Fn(&str) -> Result<Found, Missing>,
+    ) {
+        let mut remark =
+            |why| self.remarks.push(Remark { line: rule.line, name: name.to_owned(), why });
+        let found = match find(name) {
+            Ok(found) => {
+                if let Some(wider) = found.wider {
+                    remark(Why::Wider(wider));
+                } else if found.places.iter().any(|p| files.names.build_id(&p.module).is_none()) {
+                    remark(Why::Unchecked);
+                }
+                found.places
+            }
+            Err(missing) => {
+                let known = |offset: &&String| {
+                    let file = offset.rsplit_once('+').map_or("", |(file, _)| file);
+                    files.names.build_id(file).is_some()
+                };
+                let offsets = rule.offsets.iter().filter(known);
+                let places: Vec<Place> =
+                    offsets.filter_map(|offset| find(offset).ok()).flat_map(|f| f.places).collect();
+                remark(match places.is_empty() {
+                    true => Why::Without(missing),
+                    false => Why::Offsets(missing),
+                });
+                places
+            }
+        };
+        for place in found {
+            self.place(letter, Some(number), &place);
+        }
+    }
+
+    /// All that is a wrapper's in these files.
+    fn wrappers(&mut self, files: &Files) {
+        let (places, libraries) = files.names.wrappers();
+        for place in places {
+            self.place("w", None, &place);
+        }
+        libraries.iter().for_each(|start| self.add(format_args!("l {start}")));
+    }
+
+    /// What the library is told, behind a start.
+    fn plan(self, start: &str) -> Result<Plan, String> {
+        let variable = start.to_owned() + &self.entries;
+        if variable.len() > LONGEST {
+            return Err("the policy stands for more places than a program can be told".to_owned());
+        }
+        Ok(Plan { variable, remarks: self.remarks })
+    }
+
+    fn place(&mut self, letter: &str, number: Option<usize>, place: &Place) {
+        let Place { module, addresses } = place;
+        // No file that a lock was ever found in has such a name, and an entry ends there.
+        if module.contains(';') {
+            return;
+        }
+        let number = number.map(|number| format!("{number:x} ")).unwrap_or_default();
+        let (from, to) = (addresses.start, addresses.end);
+        self.add(format_args!("{letter} {number}{from:x} {to:x} {module}"));
+    }
+
+    fn add(&mut self, entry: std::fmt::Arguments<'_>) {
+        // Writing to a text never fails.
+        let _ = write!(self.entries, "{entry};");
+    }
+
+    /// The number of these locks, from 1.
+    fn number(&mut self, locks: &str) -> usize {
+        let known = self.locks.iter().position(|names| names == locks);
+        known.unwrap_or_else(|| {
+            self.locks.push(locks.to_owned());
+            self.locks.len() - 1
+        }) + 1
+    }
+}

@@ -1,0 +1,62 @@
+//! What a policy's rules no longer stand for, in words.
+
+use std::fmt;
+
+use syncline_code::locate::{Missing, Wider};
+
+/// A rule that is not what it was when it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// The line of the rule, from 1.
+    pub line: usize,
+    /// The name in it.
+    pub name: String,
+    /// What became of it.
+    pub why: Why,
+}
+
+/// What became of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It stands for nothing, and the rule is without effect.
+    Without(Missing),
+    /// The rule's offsets are used in its place.
+    Offsets(Missing),
+    /// All of a function stands for it.
+    Wider(Wider),
+    /// The file that it is in is not among the program's, so it can't be checked.
+    Unchecked,
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let missing = |missing| match missing {
+            Missing::NoSuchName => "is no longer in the program",
+            Missing::NoSymbols => "can't be looked up, since the program has no symbols",
+            Missing::Changed => "is an address of another build of the program",
+        };
+        let name = &self.name;
+        match self.why {
+            Why::Without(why) => {
+                write!(f, "`{name}` {}: the rule is without effect", missing(why))
+            }
+            Why::Offsets(why) => {
+                write!(f, "`{name}` {}: the rule's offsets are used", missing(why))
+            }
+            Why::Wider(why) => {
+                let why = match why {
+                    Wider::NoLines => "the program has no line numbers",
+                    Wider::Moved => "no lock is used on that line",
+                    Wider::Changed => "the program was built again",
+                };
+                write!(f, "`{name}`: {why}, so the rule is for all of the function")
+            }
+            Why::Unchecked => {
+                write!(
+                    f,
+                    "`{name}` is in a file that the program loads later, and can't be checked"
+                )
+            }
+        }
+    }
+}

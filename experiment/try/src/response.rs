@@ -1,0 +1,229 @@
+//! How a run follows what is added to a part of it.
+//!
+//! The part takes longer by a known time, in several sizes. How much longer the run takes for it, near
+//! no addition, is also what the run gains if the part takes a little less: a curve without a corner
+//! has one slope for both directions. Coz measures the same from the other side, by slowing down all
+//! that is *not* the part (Curtsinger and Berger, "Coz: finding code that counts with causal
+//! profiling", SOSP 2015, sections 2 and 3.4).
+//!
+//! In each round a line and a parabola are put through the round's values, by least squares. What
+//! counts of each is a ratio to the round's own value without addition, so a machine that is slow for
+//! a whole round changes nothing. Over the rounds the median counts, with the interval that assumes
+//! nothing about how the ratios are distributed ([`Interval`]).
+//!
+//! The parabola's slope at zero is right for a curve that bends, and several times as uncertain as the
+//! line's. So it is used where the curve bends beyond doubt. A curve that bends upwards by too little to
+//! be seen has a line that is too steep: what is said of gains by it is too much, and not too little.
+
+use syncline_statistics::Interval;
+
+/// A bend of so little of the run is none: figures that are the same in each round leave rounding alone.
+const NO_BEND: f64 = 0.001;
+
+/// How a run follows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Response {
+    /// What the run takes longer, of what was added: 1 if all of it arrives, 0 if none.
+    pub slope: Interval,
+    /// Whether the curve is straight.
+    pub shape: Shape,
+    /// How far the curve lies above its tangent at the largest addition, as a share of the run.
+    pub bend: Interval,
+    /// Rounds that it rests on.
+    pub rounds: usize,
+}
+
+/// Whether a curve is straight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// No bend can be seen.
+    Straight,
+    /// It gets steeper: what is added makes itself felt more and more.
+    Upwards,
+    /// It gets flatter.
+    Downwards,
+}
+
+impl Response {
+    /// Of rounds of costs, which grow as the program gets slower: without addition first, then one
+    /// for each of `added`, which are shares of the run. Each of the two intervals misses with at
+    /// most this probability.
+    ///
+    /// None if there are too few rounds for an interval, or fewer than two additions.
+    pub fn of(rounds: &[Vec<f64>], added: &[f64], miss: f64) -> Option<Response> {
+        if added.len() < 2 {
+            return None;
+        }
+        let at: Vec<f64> = [0.0].iter().chain(added).copied().collect();
+        let curves = Curves::over(&at);
+        let fits: Vec<Fit> = rounds.iter().map(|costs| curves.through(costs)).collect();
+        let interval = |of: fn(&Fit) -> f64| {
+            let numbers: Vec<f64> = fits.iter().map(of).collect();
+            Interval::of(&numbers, miss)
+        };
+        let bend = interval(|fit| fit.bend)?;
+        let shape = match bend {
+            Interval { low, .. } if low > NO_BEND => Shape::Upwards,
+            Interval { high, .. } if high < -NO_BEND => Shape::Downwards,
+            _ => Shape::Straight,
+        };
+        let slope = match shape {
+            Shape::Straight => interval(|fit| fit.line)?,
+            Shape::Upwards | Shape::Downwards => interval(|fit| fit.tangent)?,
+        };
+        Some(Response { slope, shape, bend, rounds: rounds.len() })
+    }
+
+    /// Whether the run follows at all, beyond doubt.
+    pub fn is_seen(&self) -> bool {
+        self.slope.low > 0.0 || self.slope.high < 0.0
+    }
+}
+
+/// What one round says.
+struct Fit {
+    /// The line's slope.
+    line: f64,
+    /// The parabola's slope at zero.
+    tangent: f64,
+    /// How far the parabola leaves its tangent at zero, by the largest addition.
+    bend: f64,
+}
+
+/// Least squares over some places, by polynomials that are orthogonal there: `x - mean`, and
+/// `(x - mean)² - skew (x - mean) - spread`.
+struct Curves {
+    mean: f64,
+    skew: f64,
+    spread: f64,
+    first: Vec<f64>,
+    second: Vec<f64>,
+    largest: f64,
+}
+
+impl Curves {
+    fn over(at: &[f64]) -> Curves {
+        let count = at.len() as f64;
+        let mean = at.iter().sum::<f64>() / count;
+        let first: Vec<f64> = at.iter().map(|x| x - mean).collect();
+        let squares: f64 = first.iter().map(|p| p * p).sum();
+        let skew = first.iter().map(|p| p * p * p).sum::<f64>() / squares;
+        let spread = squares / count;
+        let second = first.iter().map(|p| p * p - skew * p - spread).collect();
+        Curves {
+            mean,
+            skew,
+            spread,
+            first,
+            second,
+            largest: at.iter().copied().fold(0.0, f64::max),
+        }
+    }
+
+    fn through(&self, costs: &[f64]) -> Fit {
+        let along = |of: &[f64]| {
+            let product: f64 = of.iter().zip(costs).map(|(p, cost)| p * cost).sum();
+            product / of.iter().map(|p| p * p).sum::<f64>()
+        };
+        let middle = costs.iter().sum::<f64>() / costs.len() as f64;
+        let (slope, curve) = (along(&self.first), along(&self.second));
+        let line_at_zero = middle - slope * self.mean;
+        let second_at_zero = self.mean * self.mean + self.skew * self.mean - self.spread;
+        let parabola_at_zero = line_at_zero + curve * second_at_zero;
+        Fit {
+            line: slope / line_at_zero,
+            tangent: (slope - curve * (2.0 * self.mean + self.skew)) / parabola_at_zero,
+            bend: curve * self.largest * self.largest / parabola_at_zero,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDED: [f64; 3] = [0.1, 0.2, 0.4];
+
+    /// Rounds of a program whose run takes `curve(added)` times as long; a round is up to twice as
+    /// slow as another, a run is off by some percent, and one in ten by half.
+    fn rounds(count: usize, seed: u64, curve: impl Fn(f64) -> f64) -> Vec<Vec<f64>> {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut round = || {
+            let machine = 1.0 + random.f64();
+            let mut run = |added: f64| {
+                let noise = (0..4).map(|_| random.f64() - 0.5).sum::<f64>() * 0.04;
+                let outlier = if random.f64() < 0.1 { 1.5 } else { 1.0 };
+                machine * curve(added) * (1.0 + noise) * outlier
+            };
+            [0.0].into_iter().chain(ADDED).map(&mut run).collect()
+        };
+        (0..count).map(|_| round()).collect()
+    }
+
+    fn of(rounds: &[Vec<f64>]) -> Response {
+        Response::of(rounds, &ADDED, 0.05).expect("enough rounds")
+    }
+
+    #[test]
+    fn without_noise_the_slope_and_the_bend_are_exact() {
+        let exact = |curve: fn(f64) -> f64| {
+            let round: Vec<f64> = [0.0].iter().chain(&ADDED).map(|&x| 3.0 * curve(x)).collect();
+            of(&vec![round; 8])
+        };
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        let line = exact(|x| 1.0 + 0.7 * x);
+        assert!(close(line.slope.median, 0.7) && close(line.bend.median, 0.0), "{line:?}");
+        assert_eq!(line.shape, Shape::Straight, "rounding is no bend");
+        let parabola = exact(|x| 1.0 + 0.2 * x + 1.5 * x * x);
+        assert_eq!(parabola.shape, Shape::Upwards);
+        assert!(close(parabola.slope.median, 0.2), "{parabola:?}");
+        assert!(close(parabola.bend.median, 1.5 * 0.16), "{parabola:?}");
+        assert_eq!(exact(|x| 1.0 + x - x * x).shape, Shape::Downwards);
+    }
+
+    #[test]
+    fn a_straight_curve_is_found_in_noise() {
+        let response = of(&rounds(15, 3, |x| 1.0 + x));
+        assert_eq!(response.shape, Shape::Straight);
+        assert!(response.is_seen() && response.slope.low > 0.5, "{response:?}");
+    }
+
+    #[test]
+    fn of_noise_alone_no_effect_is_seen() {
+        let response = of(&rounds(15, 4, |_| 1.0));
+        assert!(!response.is_seen() && response.slope.high < 0.5, "{response:?}");
+    }
+
+    /// A lock that nobody waits for until its sections have become longer.
+    #[test]
+    fn a_bend_is_seen_and_the_slope_is_the_one_at_zero() {
+        let response = of(&rounds(60, 5, |x| 1.0 + 0.1 * x + 4.0 * x * x));
+        assert_eq!(response.shape, Shape::Upwards, "{response:?}");
+        let line = (4.0 * 0.16 + 0.1 * 0.4) / 0.4;
+        assert!(response.slope.median < line / 3.0, "{response:?}");
+    }
+
+    #[test]
+    fn too_few_rounds_say_nothing() {
+        assert_eq!(Response::of(&rounds(5, 6, |x| 1.0 + x), &ADDED, 0.05), None);
+        assert_eq!(Response::of(&vec![vec![1.0, 1.1]; 20], &[0.1], 0.05), None);
+    }
+
+    /// Where it says that it is straight, and where it says that nothing is seen, it is wrong no more
+    /// often than it may be.
+    #[test]
+    fn intervals_miss_no_more_often_than_they_may() {
+        const TRIALS: u64 = 1000;
+        let trial = |seed: u64| {
+            let response = of(&rounds(10, 100 + seed, |x| 1.0 + 0.5 * x));
+            let Interval { low, high, .. } = response.slope;
+            (response.shape != Shape::Straight, !(low..=high).contains(&0.5))
+        };
+        let trials: Vec<(bool, bool)> = (0..TRIALS).map(trial).collect();
+        let share = |wrong: fn(&(bool, bool)) -> bool| {
+            trials.iter().filter(|trial| wrong(trial)).count() as f64 / TRIALS as f64
+        };
+        assert!(share(|trial| trial.0) < 0.05, "bends that are none: {}", share(|t| t.0));
+        assert!(share(|trial| trial.1) < 0.07, "slopes that are missed: {}", share(|t| t.1));
+    }
+}

@@ -1,0 +1,146 @@
+//! What came out for one workload, over all its runs.
+
+use super::verdict::{Seen, Verdict};
+use crate::statistics::{Spread, median, spread};
+
+/// What came out for one workload.
+pub struct Outcome {
+    /// Its name.
+    pub name: String,
+    /// Rules that would be right.
+    pub expected: String,
+    /// Recorded runs of each variant.
+    pub runs: usize,
+    /// How it is with the problem; none for clean workloads.
+    pub problem: Option<Problem>,
+    /// What was said about the variant without a problem, for each recorded run.
+    pub false_alarms: Vec<Vec<Seen>>,
+}
+
+/// What came out for the variant with the problem.
+#[derive(Default)]
+pub struct Problem {
+    /// One for each recorded run.
+    pub verdicts: Vec<Verdict>,
+    /// Whether it was seen in the stripped program, for each recorded run of that.
+    pub stripped: Vec<bool>,
+    /// Seconds with the problem and with its fix, without recording.
+    pub pairs: Vec<(f64, f64)>,
+}
+
+impl Problem {
+    /// Recorded runs in which the problem was found.
+    pub fn hits(&self) -> usize {
+        self.verdicts.iter().filter(|v| v.hit.is_some()).count()
+    }
+
+    /// Recorded runs of the stripped program in which it was seen.
+    pub fn stripped_hits(&self) -> usize {
+        self.stripped.iter().filter(|&&seen| seen).count()
+    }
+
+    /// Whether it was seen in most of these.
+    pub fn is_seen_stripped(&self) -> bool {
+        2 * self.stripped_hits() > self.stripped.len()
+    }
+
+    /// The predicted gain as a share of the run time: the median over the runs that have one.
+    pub fn predicted(&self) -> Option<f64> {
+        let gains: Vec<f64> = self.verdicts.iter().filter_map(|v| v.hit.as_ref()?.gain).collect();
+        (!gains.is_empty()).then(|| median(&gains))
+    }
+
+    /// The share of the run time that the fix takes away.
+    pub fn measured(&self) -> Spread {
+        let gain = |&(problem, fixed): &(f64, f64)| (problem - fixed) / problem;
+        spread(&self.pairs.iter().map(gain).collect::<Vec<_>>())
+    }
+
+    /// What was found besides, each rule and place once, with the number of runs.
+    pub fn also(&self) -> Vec<(String, usize)> {
+        distinct(self.verdicts.iter().flat_map(|v| &v.also))
+    }
+}
+
+impl Outcome {
+    /// Whether the problem was found in most runs.
+    pub fn is_found(&self) -> bool {
+        self.problem.as_ref().is_some_and(|p| 2 * p.hits() > p.verdicts.len())
+    }
+
+    /// Whether in most runs something was said about the variant without a problem.
+    pub fn is_false_alarm(&self) -> bool {
+        2 * self.false_alarms.iter().filter(|seen| !seen.is_empty()).count() > self.runs
+    }
+
+    /// Whether no run is needed that could outvote another.
+    pub fn is_right(&self) -> bool {
+        !self.is_false_alarm() && (self.problem.is_none() || self.is_found())
+    }
+
+    /// The difference between predicted and measured gain, if it was found and predicted.
+    pub fn gain_error(&self) -> Option<f64> {
+        let problem = self.problem.as_ref().filter(|_| self.is_found())?;
+        Some((problem.predicted()? - problem.measured().median).abs())
+    }
+}
+
+/// Rules with their places' last words, each once, with how often.
+pub fn distinct<'a>(seen: impl Iterator<Item = &'a Seen>) -> Vec<(String, usize)> {
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for one in seen {
+        let place = one.place.rsplit('/').next().unwrap_or_default();
+        let text = format!("{} ({place})", one.rule);
+        match counted.iter_mut().find(|(other, _)| *other == text) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((text, 1)),
+        }
+    }
+    counted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(gain: Option<f64>) -> Seen {
+        Seen { rule: "convoy".into(), place: "f at /src/a.c:1".into(), gain }
+    }
+
+    fn outcome(hits: &[Option<Option<f64>>]) -> Outcome {
+        let verdict = |hit: &Option<Option<f64>>| Verdict { hit: hit.map(seen), also: Vec::new() };
+        let verdicts = hits.iter().map(verdict).collect();
+        let pairs = vec![(2.0, 1.0), (4.0, 1.0), (2.0, 1.5)];
+        Outcome {
+            name: String::new(),
+            expected: String::new(),
+            runs: hits.len(),
+            problem: Some(Problem { verdicts, stripped: vec![true; hits.len()], pairs }),
+            false_alarms: vec![Vec::new(); hits.len()],
+        }
+    }
+
+    #[test]
+    fn half_of_the_runs_is_not_enough() {
+        assert!(!outcome(&[Some(None), None]).is_found());
+        assert!(outcome(&[Some(None), None, Some(None)]).is_found());
+    }
+
+    #[test]
+    fn one_run_of_three_is_no_false_alarm_yet() {
+        let mut outcome = outcome(&[Some(None); 3]);
+        outcome.false_alarms[1].push(seen(None));
+        assert!(outcome.is_right());
+        outcome.false_alarms[2].push(seen(None));
+        assert!(outcome.is_false_alarm() && !outcome.is_right());
+    }
+
+    #[test]
+    fn the_error_is_that_of_the_medians() {
+        let found = outcome(&[Some(Some(0.1)), Some(Some(0.3)), Some(Some(0.9))]);
+        let error = found.gain_error().unwrap();
+        assert!((error - 0.2).abs() < 1e-12, "0.3 predicted, 0.5 measured: {error}");
+        assert_eq!(outcome(&[Some(None)]).gain_error(), None, "nothing was predicted");
+        assert_eq!(outcome(&[Some(Some(0.1)), None]).gain_error(), None, "it was not found");
+    }
+}

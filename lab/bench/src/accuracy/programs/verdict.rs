@@ -1,0 +1,62 @@
+//! Holds what a report says of a real program against what is known of it.
+
+use std::path::Path;
+
+use anyhow::Context;
+use syncline_analysis::model::{Finding, Process};
+use syncline_analysis::{Analysis, Options};
+
+use crate::programs::description::Description;
+
+/// A finding that promises this share of the run time is an alarm.
+const ALARM: f64 = 0.02;
+/// Findings that somebody reads.
+const FIRST: usize = 2;
+
+/// What one recorded run showed.
+#[derive(Debug, PartialEq)]
+pub struct Verdict {
+    /// The place in the list of the finding that is right, from 0, if it is among the first two.
+    pub found: Option<usize>,
+    /// What that promises, as a share of the run time.
+    pub promised: Option<f64>,
+    /// Findings that are wrong: rule and place.
+    pub false_alarms: Vec<String>,
+}
+
+/// Judges a recording: its process whose threads lived longest.
+pub fn of_recording(known: &Description, recording: &Path) -> anyhow::Result<Verdict> {
+    let analysis = Analysis::load(recording, &Options::default())?;
+    let longest = |a: &Process, b: &Process| a.thread_seconds.total_cmp(&b.thread_seconds);
+    let process = analysis.processes.into_iter().max_by(longest);
+    let process = process.context("nothing was recorded")?;
+    Ok(judge(known, &process.findings))
+}
+
+fn judge(known: &Description, findings: &[Finding]) -> Verdict {
+    let title =
+        |f: &Finding| format!("{:?} {} {}", f.rule.about().category, f.rule.name(), f.title);
+    let matches = |pattern: &Option<regex::Regex>, text: &str| {
+        pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
+    };
+    let is_right = |f: &Finding| {
+        matches(&known.place, &f.place)
+            && matches(&known.remedy, &title(f))
+            && !matches(&known.advice_not, &f.advice)
+    };
+    let promised = |f: &Finding| f.gain.map(|gain| gain.share);
+    let is_false = |f: &&Finding| {
+        let named = format!("{} {}", f.rule.name(), f.place);
+        let alarm = !known.has_problem()
+            && promised(f).is_some_and(|share| share >= ALARM)
+            && !matches(&known.allowed, &named);
+        alarm || matches(&known.false_, &named)
+    };
+    let found = findings.iter().take(FIRST).position(is_right);
+    let false_alarms = findings.iter().filter(is_false);
+    Verdict {
+        found,
+        promised: found.and_then(|found| promised(&findings[found])),
+        false_alarms: false_alarms.map(|f| format!("{} at {}", f.rule.name(), f.place)).collect(),
+    }
+}

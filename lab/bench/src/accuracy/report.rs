@@ -1,0 +1,108 @@
+//! The tables: one for a person at a terminal, and the same for `docs/accuracy.md`.
+
+use super::outcome::{Outcome, Problem, distinct};
+use crate::statistics::percent;
+
+/// Prints a line for each workload, and below it what was found that should not be.
+pub fn print(outcomes: &[Outcome]) {
+    println!(
+        "Problems: the rule that is right, recorded runs in which it was found, also of the stripped \
+         program, and the gain of the fix\n"
+    );
+    println!(
+        "  {:<22}{:<28}{:>6}{:>10}{:>11}{:>10}",
+        "", "", "found", "stripped", "predicted", "measured"
+    );
+    for outcome in outcomes {
+        let Some(problem) = &outcome.problem else { continue };
+        let found = format!("{}/{}", problem.hits(), outcome.runs);
+        let stripped = format!("{}/{}", problem.stripped_hits(), outcome.runs);
+        let miss = if outcome.is_found() { "" } else { "  MISSED" };
+        println!(
+            "  {:<22}{:<28}{found:>6}{stripped:>10}{:>11}{:>10}  {}{miss}",
+            outcome.name,
+            outcome.expected,
+            predicted(problem),
+            percent(problem.measured().median),
+            interval(problem),
+        );
+        for (also, runs) in problem.also() {
+            println!("      also {also}, {runs}/{}", outcome.runs);
+        }
+    }
+    println!("\nVariants without a problem: {}", sound_variants(outcomes));
+    for outcome in outcomes {
+        for (alarm, runs) in distinct(outcome.false_alarms.iter().flatten()) {
+            println!("  FALSE ALARM {}: {alarm}, {runs}/{}", variant(outcome), outcome.runs);
+        }
+    }
+    println!();
+}
+
+/// The same as text for the documentation.
+pub fn markdown(outcomes: &[Outcome]) -> String {
+    let mut text = String::from(
+        "| workload | rule | found | stripped | predicted | measured | 95 % interval | also |\n\
+         |---|---|---|---|---|---|---|---|\n",
+    );
+    for outcome in outcomes {
+        let Some(problem) = &outcome.problem else { continue };
+        let also: Vec<String> = problem.also().into_iter().map(|(also, _)| also).collect();
+        text += &format!(
+            "| {} | {} | {} of {} | {} | {} | {} | {} | {} |\n",
+            outcome.name,
+            outcome.expected,
+            problem.hits(),
+            outcome.runs,
+            problem.stripped_hits(),
+            predicted(problem),
+            percent(problem.measured().median),
+            interval(problem),
+            also.join(", "),
+        );
+    }
+    text += &format!("\n{}\n\n{}\n", differences(outcomes), sound_variants(outcomes));
+    for outcome in outcomes {
+        for (alarm, runs) in distinct(outcome.false_alarms.iter().flatten()) {
+            text += &format!("- {}: {alarm}, in {runs} of {}\n", variant(outcome), outcome.runs);
+        }
+    }
+    text
+}
+
+/// By how much predicted gains differ from measured ones.
+fn differences(outcomes: &[Outcome]) -> String {
+    let mut errors: Vec<f64> = outcomes.iter().filter_map(Outcome::gain_error).collect();
+    errors.sort_by(f64::total_cmp);
+    let below = |part: f64| {
+        let at = (part * errors.len() as f64).ceil() as usize;
+        errors.get(at.saturating_sub(1)).map_or("-".to_owned(), |&error| percent(error))
+    };
+    format!(
+        "Predicted and measured gain differ by {} of the time or less for half of them, and by {} \
+         or less for three in four.",
+        below(0.5),
+        below(0.75)
+    )
+}
+
+/// Of how many variants without a problem something was said.
+fn sound_variants(outcomes: &[Outcome]) -> String {
+    let fixed = outcomes.iter().filter(|o| o.problem.is_some()).count();
+    let alarms = outcomes.iter().filter(|o| o.is_false_alarm()).count();
+    format!("{fixed} fixed and {} clean, false alarms about {alarms}.", outcomes.len() - fixed)
+}
+
+fn variant(outcome: &Outcome) -> String {
+    let fixed = if outcome.problem.is_some() { " --fixed" } else { "" };
+    format!("{}{fixed}", outcome.name)
+}
+
+fn predicted(problem: &Problem) -> String {
+    problem.predicted().map_or("-".to_owned(), percent)
+}
+
+fn interval(problem: &Problem) -> String {
+    let measured = problem.measured();
+    format!("{} .. {}", percent(measured.low), percent(measured.high))
+}

@@ -1,0 +1,66 @@
+//! Runs a program under `syncline record`, just as a user does.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+use syncline_recording::{Class, ProcessFile, process_files};
+
+use crate::compare::Side;
+use crate::lab::{Lab, built};
+use crate::programs::Wrapper;
+
+pub struct Recorder {
+    syncline: PathBuf,
+    recordings: PathBuf,
+}
+
+impl Recorder {
+    /// Finds `syncline` and its preload library beside this executable.
+    pub fn find(lab: &Lab) -> anyhow::Result<Recorder> {
+        let files = ["syncline", "libsyncline_recorder.so"];
+        let folder = built(&files, "-p syncline-cli -p syncline-recorder")?;
+        Ok(Recorder { syncline: folder.join("syncline"), recordings: lab.path("recordings") })
+    }
+
+    /// How many calls the latest recording of a case has that take a lock, and how many
+    /// operations it had no room for. Call it when all is measured: a big recording makes
+    /// this process big.
+    pub fn acquisitions(&self, case: &str) -> anyhow::Result<(u64, u64)> {
+        let (mut acquisitions, mut dropped) = (0, 0);
+        for file in process_files(&self.recording(case)).context(case.to_owned())? {
+            let process = ProcessFile::open(&file)?;
+            dropped += process.header.dropped_operations;
+            for thread in process.threads {
+                let takes_lock = |class| matches!(class, Class::Acquire | Class::Try);
+                let rows = thread.rows.iter().filter(|row| takes_lock(row.op.class()));
+                acquisitions += rows.map(|row| row.counts.calls).sum::<u64>();
+            }
+        }
+        Ok((acquisitions, dropped))
+    }
+
+    /// Where the latest recording of a case is.
+    pub fn recording(&self, case: &str) -> PathBuf {
+        self.recordings.join(case.replace(|c: char| !c.is_ascii_alphanumeric(), "-"))
+    }
+}
+
+impl Wrapper for Recorder {
+    fn command(&self, side: Side, case: &str, program: &Path) -> anyhow::Result<Command> {
+        if side == Side::Baseline {
+            return Ok(Command::new(program));
+        }
+        let recording = self.recording(case);
+        match fs::remove_dir_all(&recording) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e.into()),
+            _ => {}
+        }
+        fs::create_dir_all(&self.recordings)?;
+        let mut command = Command::new(&self.syncline);
+        command.arg("record").arg("-o").arg(recording).arg("--").arg(program);
+        Ok(command)
+    }
+}

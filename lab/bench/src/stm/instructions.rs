@@ -1,0 +1,35 @@
+//! What it takes to read a cell in a transaction that runs side by side, in instructions.
+
+use syncline::stm::{Engine, Session, Shared, TCell};
+
+use crate::locks::instructions::traced;
+
+const READS: usize = 16;
+/// At most so many for each read: the loop and the sum, and a few that may depend on the compiler.
+const MOST: usize = 24;
+
+#[test]
+fn a_read_pays_nothing_for_other_ways_to_run() {
+    let engine = Shared::default();
+    let cells: Vec<_> = (0..2 * READS as u64).map(|number| engine.cell(number)).collect();
+    // So few transactions run side by side, as no pace has been measured.
+    let mut session = Session::new(&engine);
+    // First without looking, since the log grows.
+    sum(&mut session, &cells);
+    let few = traced(|| _ = sum(&mut session, &cells[..READS])).len();
+    let many = traced(|| _ = sum(&mut session, &cells)).len();
+    let each = (many - few) / READS;
+    println!("{each} instructions for each read");
+    assert!((10..=MOST).contains(&each), "{each} instructions for each read, not at most {MOST}");
+}
+
+#[inline(never)]
+fn sum(session: &mut Session<'_, Shared>, cells: &[TCell<u64>]) -> u64 {
+    session.atomically(|tx| {
+        let mut sum = 0;
+        for cell in cells {
+            sum += cell.get(tx)?;
+        }
+        Ok(sum)
+    })
+}

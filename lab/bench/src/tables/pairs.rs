@@ -1,0 +1,60 @@
+//! Two tables, in turn, many times: each pair of runs gives a ratio.
+//!
+//! What goes before a pair, goes before both: they run right after each other, and every other pair
+//! the other way round. From time to time both tables are made anew, so that they lie elsewhere.
+
+use crate::statistics::spread;
+
+/// Tables are made so many times in all.
+const PLACES: usize = 3;
+
+/// For each of two sides, by wall and by processor time.
+pub type Pair = [[f64; 2]; 2];
+
+/// Runs side 0 and side 1 in pairs.
+pub fn run(pairs: usize, mut once: impl FnMut(usize) -> [f64; 2]) -> Vec<Pair> {
+    run_anew(pairs, |side, _| once(side))
+}
+
+/// The same; the flag says that the side's table is to be made anew.
+pub fn run_anew(pairs: usize, mut once: impl FnMut(usize, bool) -> [f64; 2]) -> Vec<Pair> {
+    let each = pairs.div_ceil(PLACES);
+    let pair = |number: usize| {
+        let anew = number > 0 && number.is_multiple_of(each);
+        let first = number % 2;
+        let mut pair = [[0.0; 2]; 2];
+        for side in [first, 1 - first] {
+            pair[side] = once(side, anew);
+        }
+        pair
+    };
+    (0..pairs).map(pair).collect()
+}
+
+/// Prints how side 0 stands to side 1, and returns it by wall time.
+pub fn print(pairs: &[Pair]) -> f64 {
+    let [wall, _] = [("ratio", 0), ("ratio, processor time", 1)].map(|(name, by)| {
+        let ratios: Vec<f64> = pairs.iter().map(|[ours, peer]| ours[by] / peer[by]).collect();
+        super::line(name, &ratios, 1.0);
+        spread(&ratios).median
+    });
+    wall
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_alternate_and_are_made_anew_now_and_then() {
+        let mut order = Vec::new();
+        let pairs = run_anew(6, |side, anew| {
+            order.push((side, anew));
+            [order.len() as f64; 2]
+        });
+        let both = |first, anew| [(first, anew), (1 - first, anew)];
+        let expected = [(0, false), (1, false), (0, true), (1, false), (0, true), (1, false)];
+        assert_eq!(order, expected.map(|(first, anew)| both(first, anew)).concat());
+        assert_eq!(pairs[1], [[4.0; 2], [3.0; 2]]);
+    }
+}

@@ -1,0 +1,107 @@
+//! Runs every benchmark at its smallest size, so that none can rot.
+//!
+//! What is looked at is that each one ends well and that the last line has the fields that
+//! others rely on, each a number. No time is judged here: the figures mean nothing.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Name, and the fields of its last line.
+const BENCHMARKS: &[(&str, &[&str])] = &[
+    (
+        "record-overhead",
+        &[
+            "pair_added_ns",
+            "grid_ratio",
+            "shapes_ratio",
+            "shapes_worst",
+            "programs_ratio",
+            "memory_ratio",
+        ],
+    ),
+    ("inspect-overhead", &["full_ratio", "budget_ratio", "lackey_ratio"]),
+    ("exec-overhead", &["exec_ratio", "bytes_per_lock"]),
+    ("tune", &["workloads", "found", "gain_error_median"]),
+    (
+        "locks",
+        &[
+            "uncontended_worst_ratio",
+            "contended_best_ratio",
+            "oversubscribed_best_ratio",
+            "oversubscribed_worst_ratio",
+        ],
+    ),
+    ("stm", &["worst_ratio"]),
+    ("channels", &["one_way_transfers", "throughput_ratio"]),
+    ("simulator", &["accesses_per_second"]),
+    ("table", &["paper_mix_ratio", "standard_worst_ratio"]),
+    (
+        "windows",
+        &["empty_worst_ratio", "allocated_worst_ratio", "created_worst_ratio", "sm_worst_ratio"],
+    ),
+];
+
+#[test]
+fn every_benchmark_runs_and_ends_with_its_fields() {
+    for (name, fields) in BENCHMARKS {
+        let lines = output_of(&[name, "--smoke"]);
+        require_fields(&lines, fields);
+        // What a program counted itself is what was recorded.
+        assert!(!lines.contains("MISCOUNTED"), "{lines}");
+    }
+}
+
+#[test]
+fn programs_that_a_user_describes_are_measured_and_peers_with_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, status) in [("shop", 0), ("till", 3)] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        let text =
+            format!("version = '1'\nstatus = {status}\ncommand = ['sh', '-c', 'exit {status}']\n");
+        fs::write(folder.path().join(format!("{name}.toml")), text).unwrap();
+    }
+    let programs = folder.path().to_str().unwrap();
+    let built = Path::new(env!("CARGO_BIN_EXE_syncline-bench")).parent().unwrap();
+    let peer = format!("peer={}", built.join("libsyncline_recorder.so").display());
+    let lines = output_of(&["record-overhead", "--smoke", "--programs", programs, "--peer", &peer]);
+    let fields = ["programs", "wall_ratio", "wall_worst", "cpu_ratio", "cpu_worst"];
+    require_fields(&lines, &[&fields[..], &["memory_ratio", "memory_worst"]].concat());
+    for row in ["shop, recording MiB", "till, wall s", "till, peer, wall s", "geometric mean, peer"]
+    {
+        assert!(lines.contains(row), "{row} in {lines}");
+    }
+}
+
+/// The last line has these fields, each of them a number, the commit, and no others.
+fn require_fields(lines: &str, fields: &[&str]) {
+    let last = lines.lines().last().expect("it prints something");
+    let summary: Value = serde_json::from_str(last).expect(last);
+    assert_eq!(summary.as_object().map(|o| o.len()), Some(fields.len() + 1), "{last}");
+    assert_eq!(summary["commit"], "abc-dirty", "{last}");
+    assert!(lines.starts_with("Commit abc, with changes"), "{lines}");
+    for field in fields {
+        assert!(summary[field].as_f64().is_some_and(f64::is_finite), "{field} in {last}");
+    }
+}
+
+#[test]
+fn the_list_names_every_benchmark_tested_here() {
+    let lines = output_of(&["list"]);
+    let listed: Vec<_> = lines.lines().filter_map(|l| l.split_whitespace().next()).collect();
+    let tested: Vec<_> = BENCHMARKS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(listed, tested);
+}
+
+fn output_of(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_syncline-bench"))
+        .args(arguments)
+        .env("SYNCLINE_COMMIT", "abc-dirty")
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}

@@ -1,0 +1,52 @@
+//! What an access to memory costs on this machine: the probe that SSYNC calls ccbench
+//! (section 4.2), and the `syncline machine` command.
+//!
+//! 1. [`topology`]: hardware threads, and how far they are from each other.
+//! 2. [`bench`](mod@bench): this machine, or a simulated one; threads at places, a clock, a flush.
+//! 3. [`case`]: six operations, five states, and how a line gets into each.
+//! 4. `plan`, `sequence`, `walk`: who measures what, and the measured text itself.
+//! 5. [`measure`](fn@measure): all of it, several times over; [`measurement`] is what comes out.
+//! 6. [`Note`]: what could not be measured, or not with certainty.
+//! 7. [`report`] shows it, [`describe`](fn@describe) makes a machine description of it.
+//!
+//! Not its job: bandwidth, contention (several threads at one line at once), and how locks do;
+//! the stress tests measure these.
+//!
+//! ```
+//! use syncline_probe::bench::SimulatedBench;
+//! use syncline_probe::case::{Access, State};
+//! use syncline_probe::{Effort, measure};
+//!
+//! let machine = syncline_sim::Machine::named("opteron-2384").unwrap();
+//! let bench = SimulatedBench::new(&machine, 1);
+//! let of = measure(&bench, &Effort::SIMULATED, &mut |_| ()).unwrap();
+//! let near = of.cell(Access::Load, State::Modified, 0).unwrap();
+//! let far = of.cell(Access::Load, State::Modified, 1).unwrap();
+//! assert!(of.own(Access::Load).unwrap().median < near.median);
+//! assert!(near.median < far.median, "the other socket");
+//! ```
+
+pub mod bench;
+pub mod case;
+mod describe;
+mod error;
+mod layout;
+mod measure;
+pub mod measurement;
+mod note;
+mod plan;
+pub mod report;
+mod runs;
+mod sequence;
+mod surroundings;
+pub mod topology;
+mod walk;
+
+pub use describe::describe;
+pub use error::Error;
+pub use layout::Layout;
+pub use measure::{Effort, Progress, measure};
+pub use measurement::Measurement;
+pub use note::Note;
+pub use surroundings::Surroundings;
+pub use syncline_statistics::Summary;

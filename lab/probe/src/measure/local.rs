@@ -1,0 +1,127 @@
+//! Accesses that need nobody else: to lines of the thread's own, to the further levels of its
+//! caches, and to its memory. They are all by the first thread.
+
+use super::probe::Probe;
+use crate::bench::Bench;
+use crate::case::{ACCESSES, Access, Touch};
+use crate::error::Error;
+use crate::measurement::{Local, Own};
+use crate::sequence::{LAPS, Timing, ticks};
+use crate::topology::Caches;
+use crate::walk::walk;
+use syncline_statistics::{Summary, median};
+
+/// Loads of a walk that are one sample.
+const STEPS: usize = 256;
+
+/// A walk through memory goes through so many times the last-level cache, so that few of its
+/// loads find their line there, ...
+const BEYOND_LLC: usize = 4;
+/// ... but not through more than this: laying it out takes a tenth of a second for each 128 MiB.
+const MOST_MEMORY: usize = 1 << 30;
+
+/// Cycles, one for each sample.
+#[derive(Default)]
+pub struct Samples {
+    own: [Vec<f64>; ACCESSES.len()],
+    /// A store by a thread that alone has read the line.
+    pub after_reading: Vec<f64>,
+    flushed: Vec<f64>,
+    l2: Vec<f64>,
+    llc: Vec<f64>,
+    memory: Vec<f64>,
+}
+
+impl Samples {
+    /// What they say.
+    pub fn summary(&self) -> Local {
+        let own = ACCESSES.into_iter().zip(&self.own);
+        let own = own.filter_map(|(access, s)| Some(Own { access, cycles: Summary::of(s)? }));
+        Local {
+            own: own.collect(),
+            l2: Summary::of(&self.l2),
+            llc: Summary::of(&self.llc),
+            memory: Summary::of(&self.flushed).unwrap_or_default(),
+            far_memory: Summary::of(&self.memory),
+        }
+    }
+}
+
+/// Measures once more.
+pub fn measure<B: Bench>(probe: &mut Probe<'_, B>, samples: &mut Samples) -> Result<(), Error> {
+    let lines = probe.lines(0)?;
+    let clock = probe.clock(&lines, 0)?;
+    let store = (0, Touch::Store);
+    let flushed = [store, (0, Touch::Evict)];
+    let read = [store, (0, Touch::Evict), (0, Touch::Load)];
+    for (access, own) in ACCESSES.into_iter().zip(&mut samples.own) {
+        let timing = Timing::Own(access);
+        let ticks = ticks(probe.bench, &lines, &[0], &[store], timing, probe.effort.rounds)?;
+        own.extend(ticks.into_iter().map(|ticks| clock.cycles(ticks, access, LAPS)));
+    }
+    samples.after_reading.extend(probe.cycles(&lines, &[0], &read, Access::Store, clock)?);
+    samples.flushed.extend(probe.cycles(&lines, &[0], &flushed, Access::Load, clock)?);
+
+    let caches = probe.bench.topology().caches;
+    if !probe.effort.walks || caches.l1 == 0 {
+        return Ok(());
+    }
+    let walked = |bytes: usize| -> Result<Vec<f64>, Error> {
+        let lines = probe.bench.lines(bytes / LINES_APART, 0)?;
+        let ticks = walk(probe.bench, &lines, 0, STEPS, probe.effort.rounds)?;
+        let cycles = |ticks: u64| ticks as f64 / STEPS as f64 / clock.cycle;
+        Ok(ticks.into_iter().map(cycles).collect())
+    };
+    // What a step takes besides its load shows where the load is known.
+    let known = median(&samples.own[0]).unwrap_or(0.0);
+    let besides = (median(&walked(caches.l1 / 2)?).unwrap_or(0.0) - known).max(0.0);
+    let [l2, llc, memory] = spans(&caches);
+    let memory = memory.filter(|_| probe.effort.beyond);
+    for (bytes, into) in
+        [(l2, &mut samples.l2), (llc, &mut samples.llc), (memory, &mut samples.memory)]
+    {
+        if let Some(bytes) = bytes {
+            into.extend(walked(bytes)?.into_iter().map(|cycles| (cycles - besides).max(0.0)));
+        }
+    }
+    Ok(())
+}
+
+/// Lines of a walk are this far apart, so that fetching one does not fetch the next.
+const LINES_APART: usize = 128;
+
+/// How much to walk through so that loads find their lines in the second level, in the last, and
+/// in none: well above the level before, and well below the level's own size.
+fn spans(caches: &Caches) -> [Option<usize>; 3] {
+    let Caches { l1, l2, llc } = *caches;
+    let between = |below: usize, size: usize| {
+        let middle = (below as f64 * size as f64).sqrt() as usize;
+        (size > 2 * below).then_some(middle.max(2 * below).min(size / 2))
+    };
+    let largest = l1.max(l2).max(llc);
+    let memory = (BEYOND_LLC * largest).min(MOST_MEMORY);
+    [between(l1, l2), between(l1.max(l2), llc), (largest > 0).then_some(memory)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_walk_fits_its_level_and_not_the_one_before() {
+        let caches = Caches { l1: 32 << 10, l2: 1 << 20, llc: 32 << 20 };
+        let [l2, llc, memory] = spans(&caches).map(Option::unwrap);
+        assert!((2 * caches.l1..=caches.l2 / 2).contains(&l2));
+        assert!((2 * caches.l2..=caches.llc / 2).contains(&llc));
+        assert_eq!(memory, 128 << 20);
+    }
+
+    #[test]
+    fn levels_that_are_not_there_are_not_walked() {
+        let spans_of = |l1, l2, llc| spans(&Caches { l1, l2, llc });
+        assert_eq!(spans_of(32 << 10, 0, 0)[..2], [None, None]);
+        assert_eq!(spans_of(32 << 10, 0, 8 << 20)[0], None);
+        assert!(spans_of(32 << 10, 0, 8 << 20)[1].is_some());
+        assert_eq!(spans_of(0, 0, 0), [None; 3]);
+    }
+}

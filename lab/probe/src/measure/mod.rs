@@ -1,0 +1,164 @@
+//! The whole measurement: for each distance the 30 cases, accesses that need nobody else, lines
+//! that many share, and each thread with each other.
+//!
+//! All is done in several passes, each of which measures everything, so that a disturbance or a
+//! change of frequency hits all cases alike. In each pass, and for each thread that measures,
+//! the empty chain and the processor's frequency are measured anew.
+
+mod local;
+mod probe;
+
+use crate::bench::Bench;
+use crate::case::ACCESSES;
+use crate::error::Error;
+use crate::layout::Layout;
+use crate::measurement::{Cell, Distance, Measurement, Mine, Shared, Stays};
+use crate::note::{self, Facts};
+use crate::plan::{self, Crew};
+use probe::{CASES, MINE, Probe, case};
+use syncline_statistics::{Summary, median};
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// How often all is measured.
+    passes: u32,
+    /// Samples of a case in a pass.
+    rounds: u32,
+    /// Pairs of threads for a distance.
+    pairs: usize,
+    /// Samples of a pair in the matrix.
+    matrix_rounds: u32,
+    /// Walk through as much memory as fits into each level of caches.
+    walks: bool,
+    /// Walk through more than fits into any.
+    beyond: bool,
+}
+
+impl Effort {
+    /// For figures to rely on: a few seconds for a few processors, a minute or two for hundreds.
+    pub const FULL: Effort =
+        Effort { passes: 5, rounds: 60, pairs: 3, matrix_rounds: 25, walks: true, beyond: true };
+    /// For a first look, and for tests.
+    pub const QUICK: Effort =
+        Effort { passes: 2, rounds: 20, pairs: 1, matrix_rounds: 7, walks: true, beyond: true };
+    /// For a simulated machine, where each sample is as the other, and the last level of caches holds
+    /// everything.
+    pub const SIMULATED: Effort =
+        Effort { passes: 1, rounds: 2, pairs: 2, matrix_rounds: 1, walks: true, beyond: false };
+}
+
+/// How far a measurement has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Parts that are done.
+    pub done: usize,
+    /// All parts.
+    pub of: usize,
+}
+
+/// Measures everything.
+///
+/// # Errors
+/// If a thread can't be kept at its place, or there is no memory.
+pub fn measure<B: Bench>(
+    bench: &B,
+    effort: &Effort,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Measurement, Error> {
+    let topology = bench.topology();
+    let classes = topology.classes.len();
+    let crews: Vec<Vec<Crew>> =
+        (0..classes).map(|class| plan::crews(topology, class, effort.pairs)).collect();
+    let numbers = plan::numbers_of_sharers(topology);
+    let threads = topology.threads.len();
+    let passes = effort.passes as usize;
+    let of = passes * (crews.iter().map(Vec::len).sum::<usize>() + numbers.len() + 1) + threads;
+    let mut done = 0;
+    let mut step = || {
+        done += 1;
+        progress(Progress { done, of });
+    };
+
+    let mut probe = Probe::new(bench, effort);
+    let mut cells = vec![Vec::new(); classes * CASES];
+    let mut mine = vec![Vec::new(); classes * MINE.len()];
+    let mut stays = vec![Vec::new(); classes];
+    let mut shared = vec![Vec::new(); numbers.len() * ACCESSES.len()];
+    let mut own = local::Samples::default();
+    let order = plan::nearest_first(topology, 0);
+    for _ in 0..effort.passes {
+        for (class, crews) in crews.iter().enumerate() {
+            for crew in crews {
+                let mine = &mut mine[class * MINE.len()..][..MINE.len()];
+                probe.crew(crew, &mut cells[class * CASES..][..CASES], mine)?;
+                probe.stays(crew, &mut stays[class])?;
+                step();
+            }
+        }
+        for (n, &number) in numbers.iter().enumerate() {
+            let samples = &mut shared[n * ACCESSES.len()..][..ACCESSES.len()];
+            probe.shared(&order[..=number], samples)?;
+            step();
+        }
+        local::measure(&mut probe, &mut own)?;
+        step();
+    }
+    let matrix = probe.matrix(&mut step)?;
+
+    let summaries = cells.iter().enumerate().filter_map(|(n, samples)| {
+        let (access, state) = case(n % CASES);
+        Some(Cell { access, state, distance: n / CASES, cycles: Summary::of(samples)? })
+    });
+    let mine = mine.iter().enumerate().filter_map(|(n, samples)| {
+        let (distance, access) = (n / MINE.len(), MINE[n % MINE.len()]);
+        Some(Mine { access, distance, cycles: Summary::of(samples)? })
+    });
+    let sharers = shared.iter().enumerate().filter_map(|(n, samples)| {
+        let (sharers, access) = (numbers[n / ACCESSES.len()], ACCESSES[n % ACCESSES.len()]);
+        Some(Shared { sharers, access, cycles: Summary::of(samples)? })
+    });
+    let stays = stays
+        .iter()
+        .enumerate()
+        .filter_map(|(distance, samples)| Some(Stays { distance, share: Summary::of(samples)? }));
+    let mut measurement = Measurement {
+        subject: probe.subject(),
+        distances: distances(bench, &crews),
+        cells: summaries.collect(),
+        mine: mine.collect(),
+        stays: stays.collect(),
+        local: own.summary(),
+        sharers: sharers.collect(),
+        matrix,
+        owned: bench.surroundings().owned,
+        protocol: bench.surroundings().protocol,
+        layout: Layout::of(topology),
+        notes: Vec::new(),
+    };
+    measurement.notes = note::all(&Facts {
+        surroundings: bench.surroundings(),
+        source: &topology.source,
+        caches: topology.caches,
+        measurement: &measurement,
+        frequencies: &probe.frequencies(),
+        after_reading: median(&own.after_reading),
+        crews: &crews,
+    });
+    Ok(measurement)
+}
+
+fn distances<B: Bench>(bench: &B, crews: &[Vec<Crew>]) -> Vec<Distance> {
+    let topology = bench.topology();
+    let processor = |thread: usize| topology.threads[thread].processor;
+    let each = topology.classes.iter().zip(crews).enumerate();
+    each.map(|(class, (about, crews))| Distance {
+        name: about.name.clone(),
+        same_core: about.same_core,
+        same_cache: about.same_cache,
+        pairs: plan::pairs(topology, class).len(),
+        measured: crews.len(),
+        example: (processor(crews[0].asker), processor(crews[0].holder)),
+    })
+    .collect()
+}

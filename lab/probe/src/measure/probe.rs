@@ -1,0 +1,230 @@
+//! What one thread, or a crew, measures in one pass.
+
+use crate::bench::{Bench, Lines};
+use crate::case::{ACCESSES, Access, STATES, State, Step, Touch, steps};
+use crate::error::Error;
+use crate::measure::Effort;
+use crate::measurement::Subject;
+use crate::plan::Crew;
+use crate::runs;
+use crate::sequence::{CHAIN, LAPS, PLACES, Timing, WORK, ticks};
+use crate::topology::Source;
+use syncline_statistics::{median, middle_mean};
+
+/// The cases of a distance.
+pub(super) const CASES: usize = ACCESSES.len() * STATES.len();
+
+/// A sample of runs takes as long as some of the chains.
+const ROUNDS_OF_A_RUN: u32 = 6;
+
+/// What is done to a line of one's own that another has read.
+pub(super) const MINE: [Access; 2] = [Access::Load, Access::Store];
+
+pub(super) fn case(n: usize) -> (Access, State) {
+    (ACCESSES[n % ACCESSES.len()], STATES[n / ACCESSES.len()])
+}
+
+/// What must be known of a thread before it measures, in ticks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    /// Reading the clock.
+    reading: f64,
+    /// The loop around an access, without a fence and with one.
+    around: [f64; 2],
+    /// A cycle of the processor.
+    pub(super) cycle: f64,
+}
+
+impl Clock {
+    /// Cycles of one access, of a chain's ticks.
+    pub(super) fn cycles(&self, ticks: u64, access: Access, laps: usize) -> f64 {
+        let around = self.around[usize::from(access == Access::Store)];
+        let each = (ticks as f64 - self.reading) / (laps * CHAIN) as f64;
+        (each - around).max(0.0) / self.cycle
+    }
+}
+
+/// A measurement on its way.
+pub(super) struct Probe<'b, B: Bench> {
+    pub(super) bench: &'b B,
+    pub(super) effort: &'b Effort,
+    /// All that was found of clocks.
+    clocks: Vec<Clock>,
+}
+
+impl<'b, B: Bench> Probe<'b, B> {
+    /// On `bench`.
+    pub(super) fn new(bench: &'b B, effort: &'b Effort) -> Self {
+        Probe { bench, effort, clocks: Vec::new() }
+    }
+
+    /// Lines for chains.
+    pub(super) fn lines(&self, home: usize) -> Result<Lines<B::Memory>, Error> {
+        self.bench.lines(PLACES, home)
+    }
+
+    /// Calibrates for a thread.
+    pub(super) fn clock(&mut self, lines: &Lines<B::Memory>, place: usize) -> Result<Clock, Error> {
+        let of = |timing| -> Result<f64, Error> {
+            let samples = ticks(self.bench, lines, &[place], &[], timing, self.effort.rounds)?;
+            let samples: Vec<f64> = samples.into_iter().map(|ticks| ticks as f64).collect();
+            middle_mean(&samples).ok_or(Error::NoClock)
+        };
+        let reading = of(Timing::Clock)?;
+        let around = |chain: f64| (chain - reading).max(0.0) / (LAPS * CHAIN) as f64;
+        let around = [
+            around(of(Timing::Nothing { fences: false })?),
+            around(of(Timing::Nothing { fences: true })?),
+        ];
+        let cycle = (of(Timing::Work)? - reading) / f64::from(WORK);
+        if cycle <= 0.0 {
+            return Err(Error::NoClock);
+        }
+        let clock = Clock { reading, around, cycle };
+        self.clocks.push(clock);
+        Ok(clock)
+    }
+
+    /// Cycles of an access, one for each round.
+    pub(super) fn cycles(
+        &self,
+        lines: &Lines<B::Memory>,
+        places: &[usize],
+        steps: &[Step],
+        access: Access,
+        clock: Clock,
+    ) -> Result<Vec<f64>, Error> {
+        let rounds = self.effort.rounds;
+        let samples = ticks(self.bench, lines, places, steps, Timing::Access(access), rounds)?;
+        Ok(samples.into_iter().map(|ticks| clock.cycles(ticks, access, 1)).collect())
+    }
+
+    /// All cases of a distance, by one crew.
+    pub(super) fn crew(
+        &mut self,
+        crew: &Crew,
+        samples: &mut [Vec<f64>],
+        mine: &mut [Vec<f64>],
+    ) -> Result<(), Error> {
+        let lines = self.lines(crew.holder)?;
+        let clock = self.clock(&lines, crew.asker)?;
+        for (n, samples) in samples.iter_mut().enumerate() {
+            let (access, state) = case(n);
+            let shared = matches!(state, State::Owned | State::Shared);
+            let places = if shared { crew.places() } else { crew.pair() };
+            if shared && places.len() == 2 && access == Access::Load {
+                continue; // The asker has the line, so this is not a load from others.
+            }
+            let steps = steps(state, places.len() - 1);
+            samples.extend(self.cycles(&lines, &places, &steps, access, clock)?);
+        }
+        let steps = [(0, Touch::Store), (1, Touch::Load)];
+        for (access, samples) in MINE.into_iter().zip(mine) {
+            samples.extend(self.cycles(&lines, &crew.pair(), &steps, access, clock)?);
+        }
+        Ok(())
+    }
+
+    /// For how long a line stays with who has it: a share for each of some samples.
+    pub(super) fn stays(&self, crew: &Crew, samples: &mut Vec<f64>) -> Result<(), Error> {
+        let lines = self.bench.lines(1, crew.holder)?;
+        for _ in 0..self.effort.rounds.div_ceil(ROUNDS_OF_A_RUN) {
+            samples.extend(runs::share(self.bench, &lines, [crew.asker, crew.holder])?);
+        }
+        Ok(())
+    }
+
+    /// All accesses to a line that all of these but the first share.
+    pub(super) fn shared(
+        &mut self,
+        places: &[usize],
+        samples: &mut [Vec<f64>],
+    ) -> Result<(), Error> {
+        let lines = self.lines(places[1])?;
+        let clock = self.clock(&lines, places[0])?;
+        let steps = steps(State::Shared, places.len() - 1);
+        for (access, samples) in ACCESSES.into_iter().zip(samples) {
+            samples.extend(self.cycles(&lines, places, &steps, access, clock)?);
+        }
+        Ok(())
+    }
+
+    /// Loads of lines that another thread has changed, of each by each.
+    pub(super) fn matrix(
+        &mut self,
+        step: &mut dyn FnMut(),
+    ) -> Result<Vec<Vec<Option<f64>>>, Error> {
+        let threads = self.bench.topology().threads.len();
+        let mut matrix = vec![vec![None; threads]; threads];
+        let steps = steps(State::Modified, 1);
+        for holder in 0..threads {
+            let lines = self.lines(holder)?;
+            // One calibration for all who ask for this holder's lines.
+            let clock = self.clock(&lines, holder)?;
+            for (asker, row) in matrix.iter_mut().enumerate() {
+                if asker == holder {
+                    continue;
+                }
+                let timing = Timing::Access(Access::Load);
+                let rounds = self.effort.matrix_rounds;
+                let samples = ticks(self.bench, &lines, &[asker, holder], &steps, timing, rounds)?;
+                let cycles = samples.into_iter().map(|t| clock.cycles(t, Access::Load, 1));
+                row[holder] = median(&cycles.collect::<Vec<_>>());
+            }
+            step();
+        }
+        Ok(matrix)
+    }
+
+    /// Cycles of the processor in a second, each time that they were measured.
+    pub(super) fn frequencies(&self) -> Vec<f64> {
+        self.clocks.iter().map(|clock| self.bench.ticks_per_second() / clock.cycle).collect()
+    }
+
+    pub(super) fn subject(&self) -> Subject {
+        let topology = self.bench.topology();
+        let clock: Vec<f64> = self.clocks.iter().map(|c| c.reading / c.cycle).collect();
+        Subject {
+            title: self.bench.title(),
+            native: self.bench.surroundings().native,
+            processors: topology.threads.iter().map(|place| place.processor).collect(),
+            places: topology.threads.clone(),
+            caches: topology.caches,
+            store_buffer: self.bench.surroundings().store_buffer,
+            hertz: median(&self.frequencies()).unwrap_or(self.bench.ticks_per_second()),
+            ticks_per_second: self.bench.ticks_per_second(),
+            clock_cycles: median(&clock).unwrap_or(0.0),
+            topology: match topology.source {
+                Source::Hwloc => "hwloc",
+                Source::Linux { .. } => "linux",
+                Source::Description => "description",
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_around_an_access_is_subtracted_and_ticks_become_cycles() {
+        // Two cycles to a tick; reading the clock takes 100 ticks, the loop 2, the fence 10 more.
+        let clock = Clock { reading: 100.0, around: [2.0, 12.0], cycle: 0.5 };
+        let cycles = |each: u64, access, laps: usize| {
+            clock.cycles(100 + each * (laps * CHAIN) as u64, access, laps)
+        };
+        assert_eq!(cycles(22, Access::Load, 1), 40.0);
+        assert_eq!(cycles(22, Access::Swap, 3), 40.0);
+        assert_eq!(cycles(32, Access::Store, 1), 40.0);
+        assert_eq!(cycles(1, Access::Load, 1), 0.0, "and never below nothing");
+    }
+
+    #[test]
+    fn the_cases_of_a_distance_are_all_pairs() {
+        let cases: Vec<_> = (0..CASES).map(case).collect();
+        assert_eq!(cases.len(), 30);
+        assert_eq!(cases[0], (Access::Load, State::Modified));
+        assert_eq!(cases[29], (Access::Swap, State::Invalid));
+    }
+}

@@ -1,0 +1,53 @@
+//! Cycles and nanoseconds, as many digits as they are worth.
+
+use crate::case::Access;
+use syncline_statistics::Summary;
+
+/// A number of cycles: tenths below ten.
+pub fn cycles(cycles: f64) -> String {
+    if cycles < 9.95 { format!("{cycles:.1}") } else { format!("{cycles:.0}") }
+}
+
+/// How much the middle half of the samples differs from the median.
+pub fn spread(summary: &Summary) -> String {
+    let spread = summary.spread();
+    if summary.median < 9.95 && spread < 9.95 {
+        format!("{spread:.1}")
+    } else {
+        format!("{spread:.0}")
+    }
+}
+
+/// How long a line stays with who has it, in words.
+pub fn stays(share: &Summary) -> String {
+    let percent = |share: f64| (100.0 * share).round();
+    format!(
+        "A line stays with who has it for {} ±{} % of the time that the other needs to get it.",
+        percent(share.median),
+        percent((share.high - share.low) / 2.0)
+    )
+}
+
+/// The operations as headings.
+pub fn heading(access: Access) -> &'static str {
+    match access {
+        Access::Load => "load",
+        Access::Store => "store",
+        Access::CompareAndSwap => "CAS",
+        Access::FetchAndIncrement => "FAI",
+        Access::TestAndSet => "TAS",
+        Access::Swap => "SWAP",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tenths_where_they_are_worth_it() {
+        assert_eq!(cycles(4.01), "4.0");
+        assert_eq!(cycles(9.96), "10");
+        assert_eq!(cycles(447.6), "448");
+    }
+}

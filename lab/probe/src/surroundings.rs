@@ -1,0 +1,183 @@
+//! What this process runs on and in, as far as it bears on measurements.
+
+use std::path::Path;
+use std::{fs, thread};
+
+use nix::unistd::{SysconfVar, sysconf};
+use syncline_sim::Machine;
+use syncline_sim::machine::Protocol;
+
+/// What this process runs on and in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Surroundings {
+    /// It is this machine, and not a simulated one.
+    pub native: bool,
+    /// The hypervisor, if there is one.
+    pub hypervisor: Option<String>,
+    /// It is a container.
+    pub container: bool,
+    /// Processors of the machine that are on.
+    pub online: usize,
+    /// Processors whose time this process may use, by its set and its quota.
+    pub parallelism: usize,
+    /// What is wrong with the processor's clock.
+    pub clock_fault: Option<&'static str>,
+    /// Whether a changed line that others read stays with its owner (MOESI); none where it is not
+    /// known.
+    pub owned: Option<bool>,
+    /// Who answers a request for a line.
+    pub protocol: Protocol,
+    /// Stores that may wait in a thread's buffer; none where it is not known.
+    pub store_buffer: Option<usize>,
+}
+
+/// Stores in the buffer of an x86-64 core: Nehalem's (2008). Zen has 44, Skylake 56; more hardly
+/// matter.
+const STORES: usize = 32;
+
+impl Surroundings {
+    /// Those of this process; what is wrong with its clock, who reads the clock knows.
+    pub fn here(clock_fault: Option<&'static str>) -> Surroundings {
+        let online = sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten().unwrap_or(1);
+        // By their manuals: AMD's processors have MOESI and a directory at the memory of a line;
+        // Intel's have no owned state, and ask those who have the line (SSYNC, section 3). Of
+        // others, nothing is said that would hold for all.
+        let (owned, protocol) = match maker() {
+            Maker::Amd => (Some(true), Protocol::Directory),
+            Maker::Intel => (Some(false), Protocol::Snooping),
+            Maker::Other => (None, Protocol::Snooping),
+        };
+        Surroundings {
+            native: true,
+            hypervisor: hypervisor(Path::new("/")),
+            container: container(Path::new("/")),
+            online: usize::try_from(online).unwrap_or(1),
+            parallelism: thread::available_parallelism().map_or(1, usize::from),
+            clock_fault,
+            owned,
+            protocol,
+            store_buffer: cfg!(target_arch = "x86_64").then_some(STORES),
+        }
+    }
+
+    /// Those of a simulated machine, where nothing disturbs.
+    pub fn simulated(machine: &Machine) -> Surroundings {
+        Surroundings {
+            native: false,
+            hypervisor: None,
+            container: false,
+            online: machine.threads(),
+            parallelism: machine.threads(),
+            clock_fault: None,
+            owned: Some(machine.has_owned()),
+            protocol: machine.description.protocol,
+            store_buffer: machine.description.store_buffer,
+        }
+    }
+}
+
+/// Who made the processor.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "it is not asked for"))]
+enum Maker {
+    Amd,
+    Intel,
+    Other,
+}
+
+#[cfg(target_arch = "x86_64")]
+fn maker() -> Maker {
+    let vendor = raw_cpuid::CpuId::new().get_vendor_info();
+    match vendor.as_ref().map(|vendor| vendor.as_str()) {
+        // Hygon's processors are AMD's.
+        Some("AuthenticAMD" | "HygonGenuine") => Maker::Amd,
+        Some("GenuineIntel") => Maker::Intel,
+        _ => Maker::Other,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn maker() -> Maker {
+    Maker::Other
+}
+
+/// The processor's own word for it, where there is one; else the firmware's.
+fn hypervisor(root: &Path) -> Option<String> {
+    processor_says().or_else(|| firmware_says(root))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn processor_says() -> Option<String> {
+    let cpuid = raw_cpuid::CpuId::new();
+    cpuid.get_feature_info()?.has_hypervisor().then(|| {
+        let known = cpuid.get_hypervisor_info().map(|info| format!("{:?}", info.identify()));
+        known.filter(|name| !name.starts_with("Unknown")).unwrap_or("unknown".to_owned())
+    })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn processor_says() -> Option<String> {
+    None
+}
+
+/// Makers of virtual machines, as they write themselves into the firmware's tables.
+const VIRTUAL: [&str; 7] =
+    ["QEMU", "KVM", "VMware", "VirtualBox", "Xen", "Amazon EC2", "Google Compute Engine"];
+
+fn firmware_says(root: &Path) -> Option<String> {
+    let read = |path: &str| fs::read_to_string(root.join(path)).ok();
+    let kind =
+        read("sys/hypervisor/type").or_else(|| read("proc/device-tree/hypervisor/compatible"));
+    let named = || {
+        let tables = ["sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name"];
+        let texts: Vec<String> = tables.into_iter().filter_map(read).collect();
+        let bare = texts.iter().any(|text| text.contains(".metal"));
+        let found = VIRTUAL.iter().find(|name| texts.iter().any(|text| text.contains(**name)));
+        found.filter(|_| !bare).map(|name| (*name).to_owned())
+    };
+    kind.map(|kind| kind.trim_end_matches(['\0', '\n']).to_owned()).or_else(named)
+}
+
+/// The marks that Docker, Podman and systemd leave.
+fn container(root: &Path) -> bool {
+    let marks = [".dockerenv", "run/.containerenv", "run/systemd/container"];
+    marks.iter().any(|mark| root.join(mark).exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_file(path: &str, text: &str) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+        root
+    }
+
+    #[test]
+    fn a_virtual_machine_is_told_by_its_firmware() {
+        let told = |path: &str, text: &str| firmware_says(with_file(path, text).path());
+        assert_eq!(told("sys/hypervisor/type", "xen\n"), Some("xen".to_owned()));
+        assert_eq!(told("sys/class/dmi/id/sys_vendor", "QEMU\n"), Some("QEMU".to_owned()));
+        assert_eq!(
+            told("proc/device-tree/hypervisor/compatible", "linux,kvm\0"),
+            Some("linux,kvm".to_owned())
+        );
+        assert_eq!(told("sys/class/dmi/id/sys_vendor", "Dell Inc.\n"), None);
+        assert_eq!(told("sys/class/dmi/id/sys_vendor", "Amazon EC2 .metal\n"), None);
+    }
+
+    #[test]
+    fn a_container_is_told_by_the_marks_that_it_leaves() {
+        assert!(container(with_file(".dockerenv", "").path()));
+        assert!(container(with_file("run/.containerenv", "").path()));
+        assert!(!container(with_file("run/other", "").path()));
+    }
+
+    #[test]
+    fn this_process_has_processors() {
+        let here = Surroundings::here(None);
+        assert!(here.online >= 1 && here.parallelism >= 1);
+    }
+}

@@ -1,0 +1,335 @@
+//! What an access does: it finds its line, is served when the line is free, and lets those go on
+//! who watch the line.
+
+use super::{Engine, Then, ThreadId};
+use crate::line::Line;
+use crate::machine::{Access, Homes, LINE, State};
+
+/// Where lines are placed that come up and that nobody has given a home.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fresh {
+    /// As the machine's description has it.
+    #[default]
+    Machine,
+    /// At this node, or the nearest to it that has memory.
+    At(usize),
+    /// One node after the other.
+    InTurn,
+}
+
+/// Cycles between two looks of a thread that waits: a spin-loop hint or two.
+const PAUSE: u64 = 40;
+
+/// A line that a thread has got, and uses again at once: it does not leave before another cache's
+/// access to it can be served, and that takes [`Machine::quickest`](crate::Machine::quickest) at
+/// least. So the words of a line are read or written in a burst, whoever else asks for it
+/// meanwhile. An atomic operation is part of none: it waits for what is before it, and what is
+/// after waits for it.
+#[derive(Clone, Copy)]
+pub struct Kept {
+    line: u32,
+    /// The thread may write to it.
+    written: bool,
+    /// When the thread's latest access to it was over.
+    at: u64,
+    /// When it may leave.
+    leaves: u64,
+}
+
+impl Engine<'_> {
+    /// The line of an address.
+    #[inline]
+    pub(super) fn line_of(&mut self, address: usize) -> u32 {
+        let number = address / LINE;
+        match self.latest_line {
+            Some((latest, line)) if latest == number => line,
+            _ => self.find_line(number),
+        }
+    }
+
+    fn find_line(&mut self, number: usize) -> u32 {
+        let next = self.lines.len();
+        let line = *self.by_address.entry(number).or_insert(next as u32);
+        if line as usize == next {
+            let machine = self.machine;
+            let cache = self.threads.get(self.current as usize).map_or(0, |t| t.cache as usize);
+            let nodes = machine.description.nodes;
+            let node = match (self.fresh, machine.description.homes) {
+                (Fresh::At(node), _) => node % nodes,
+                (Fresh::InTurn, _) => next % nodes,
+                (Fresh::Machine, Homes::FirstTouch) => machine.node_of(cache),
+                // By the order in which lines come up, so that a run does not depend on
+                // where the system has put them; scattered by a multiplicative hash.
+                (Fresh::Machine, Homes::Hashed) => {
+                    let scattered = (next as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+                    (scattered % nodes as u64) as usize
+                }
+            };
+            self.lines.push(Line::new(machine.memory_near(node), cache));
+        }
+        self.latest_line = Some((number, line));
+        line
+    }
+
+    /// Says where lines are placed from now on that nobody gives a home.
+    pub fn place(&mut self, fresh: Fresh) {
+        self.fresh = fresh;
+    }
+
+    /// Gives the lines of these addresses their home, whoever touches them first: this node, or
+    /// the nearest to it that has memory.
+    pub fn home(&mut self, addresses: std::ops::Range<usize>, node: usize) {
+        let machine = self.machine;
+        for number in addresses.start / LINE..addresses.end.div_ceil(LINE) {
+            let line = self.find_line(number);
+            let caches = machine.description.caches_per_node;
+            let keeper = node * caches + line as usize % caches;
+            self.lines[line as usize] = Line::new(machine.memory_near(node), keeper);
+        }
+    }
+
+    /// Puts the line of an address into a state, with these caches as its holders, the owner
+    /// first: to measure what an access to such a line costs.
+    pub fn prepare(&mut self, address: usize, state: State, holders: &[usize]) {
+        let line = self.line_of(address);
+        self.lines[line as usize].prepare(state, holders);
+        for &holder in holders {
+            self.levels.touch(holder, line);
+        }
+    }
+
+    /// An access by the current thread to one word; it has taken place when this returns.
+    #[inline]
+    pub(crate) fn access(&mut self, access: Access, address: usize) -> Then {
+        self.access_words(access, address, 1)
+    }
+
+    /// An access to so many words of a line, which comes with the instructions for each of them.
+    pub(crate) fn access_words(&mut self, access: Access, address: usize, words: u64) -> Then {
+        self.accesses += 1;
+        self.words_of_access = words;
+        let number = self.line_of(address);
+        if self.machine.is_uncached() {
+            return self.access_memory(access, number);
+        }
+        let cache = self.look(access, number);
+        if let Some(cycles) = self.find(access, number, cache) {
+            let leaves = self.now + u64::from(self.machine.quickest());
+            return self.access_here(access, number, cycles, leaves);
+        }
+        if let Some(cycles) = self.machine.again(access)
+            && let Some(leaves) = self.still_here(access, number, u64::from(cycles))
+        {
+            return self.access_here(access, number, u64::from(cycles), leaves);
+        }
+        if let Some((cycles, leaves)) = self.stays(access, number, cache) {
+            return self.access_here(access, number, cycles, leaves);
+        }
+        let done = self.serve(access, number, cache);
+        let leaves = done + u64::from(self.machine.quickest());
+        self.finish(access, number, done, leaves, access != Access::Load)
+    }
+
+    /// An access by a cache, whatever its thread does meanwhile, and when it is done.
+    pub(super) fn reach_line(&mut self, access: Access, number: u32, cache: usize) -> u64 {
+        let here = self.find(access, number, cache);
+        match here.or_else(|| self.stays(access, number, cache).map(|(cycles, _)| cycles)) {
+            Some(cycles) => self.now + cycles,
+            None => self.serve(access, number, cache),
+        }
+    }
+
+    /// Cycles of an access to a line that others have asked for and that is still the cache's own,
+    /// and until when it is.
+    #[inline]
+    fn stays(&self, access: Access, number: u32, cache: usize) -> Option<(u64, u64)> {
+        let cycles = u64::from(self.machine.local(access)?);
+        let line = &self.lines[number as usize];
+        line.stays_beyond(cache, self.now + cycles).map(|until| (cycles, until))
+    }
+
+    /// Cycles of an access to a line that the cache has as it needs it.
+    #[inline]
+    fn find(&mut self, access: Access, number: u32, cache: usize) -> Option<u64> {
+        let line = &mut self.lines[number as usize];
+        if let Some(cycles) = self.machine.local(access)
+            && line.suits(access, cache)
+        {
+            let level = self.levels.touch(cache, number);
+            let farther = self.machine.farther(level)?;
+            line.access(self.machine, access, cache);
+            return Some(u64::from(cycles + farther));
+        }
+        if !self.machine.private_lines().is_empty() {
+            self.levels.touch(cache, number);
+        }
+        None
+    }
+
+    /// Whether a store by the current thread finds its line where it needs it: in the first level,
+    /// or among what it has just used.
+    #[inline]
+    pub(super) fn is_at_hand(&mut self, number: u32) -> bool {
+        let Some(cycles) = self.machine.again(Access::Store) else { return false };
+        let cache = self.threads[self.current as usize].cache as usize;
+        if self.machine.local(Access::Store).is_some()
+            && self.lines[number as usize].suits(Access::Store, cache)
+        {
+            return self.levels.touch(cache, number) == 0;
+        }
+        self.still_here(Access::Store, number, u64::from(cycles)).is_some()
+            || self.stays(Access::Store, number, cache).is_some()
+    }
+
+    /// A thread that goes on now has this line, and may write to it.
+    pub(super) fn keep(&mut self, thread: ThreadId, line: u32) {
+        let leaves = self.now + u64::from(self.machine.quickest());
+        let kept = Kept { line, written: true, at: self.now, leaves };
+        self.threads[thread as usize].kept = Some(kept);
+    }
+
+    /// An access to a line that the thread's cache has, until it leaves. Loads and stores at once after
+    /// another one to the same line do not wait for each other: they take what issuing them takes.
+    #[inline]
+    fn access_here(&mut self, access: Access, number: u32, cycles: u64, leaves: u64) -> Then {
+        let kept = self.threads[self.current as usize].kept;
+        let before = kept.filter(|kept| kept.line == number && kept.at == self.now);
+        let written = access != Access::Load || before.is_some_and(|kept| kept.written);
+        let bursts = matches!(access, Access::Load | Access::Store);
+        let issued = bursts && before.is_some() && self.instructions() > 0;
+        let done = self.now + if issued { 0 } else { cycles };
+        self.finish(access, number, done, leaves, written)
+    }
+
+    /// An access is done at this moment, and its line can leave at that one. The thread goes on when
+    /// the instructions are done as well, and that is when the access takes effect: all do so
+    /// later, and so in the same order.
+    #[inline]
+    fn finish(&mut self, access: Access, line: u32, done: u64, leaves: u64, written: bool) -> Then {
+        let instructions = self.instructions();
+        let at = done + instructions;
+        let thread = &mut self.threads[self.current as usize];
+        thread.instructions = (at, instructions);
+        let bursts = matches!(access, Access::Load | Access::Store);
+        thread.kept = bursts.then_some(Kept { line, written, at, leaves });
+        if access != Access::Load {
+            self.write(line, at);
+        }
+        self.pass_until(at)
+    }
+
+    /// Cycles of the instructions that come with an access by the current thread.
+    #[inline]
+    pub(super) fn instructions(&self) -> u64 {
+        if !self.with_instructions {
+            return 0;
+        }
+        let cache = self.threads[self.current as usize].cache as usize;
+        self.words_of_access * self.machine.instructions(self.running[cache])
+    }
+
+    /// Until when a line that somebody else has asked for is here all the same: the current thread
+    /// has just used it, and does so again before it can have left.
+    #[inline]
+    fn still_here(&self, access: Access, line: u32, cycles: u64) -> Option<u64> {
+        let kept = self.threads[self.current as usize].kept?;
+        let suits = kept.line == line && (access == Access::Load || kept.written);
+        (suits && kept.at == self.now && self.now + cycles <= kept.leaves).then_some(kept.leaves)
+    }
+
+    /// An atomic operation by the current thread; none if the machine has to make it of loads and
+    /// stores, under a register.
+    #[inline]
+    pub(crate) fn atomic(&mut self, access: Access, address: usize) -> Option<Then> {
+        (access == Access::Store || !self.machine.is_uncached())
+            .then(|| self.access(access, address))
+    }
+
+    /// Gets a line for writing, where there are caches to get it into: where stores go out anyway,
+    /// a line can't be had so.
+    pub(crate) fn prefetch(&mut self, address: usize) -> Then {
+        match self.machine.local(Access::Store) {
+            None => Then::GoOn,
+            Some(_) => self.access(Access::Store, address),
+        }
+    }
+
+    /// The cache of the current thread, which now looks at a line, or does something else with it.
+    #[inline]
+    fn look(&mut self, access: Access, line: u32) -> usize {
+        let thread = &mut self.threads[self.current as usize];
+        let reads = access == Access::Load;
+        (thread.looks_at, thread.writes_to) = (reads.then_some(line), (!reads).then_some(line));
+        thread.cache as usize
+    }
+
+    /// Lets an access by a cache go out, which begins when the line is free, and says when it is
+    /// done.
+    #[inline]
+    fn serve(&mut self, access: Access, number: u32, cache: usize) -> u64 {
+        let line = &mut self.lines[number as usize];
+        let cycles = line.cycles(self.machine, access, cache);
+        let occupied = line.occupied(self.machine, access, cache, cycles);
+        let begins = line.free_at.max(self.now);
+        let stays = self.machine.stays(cycles);
+        if stays > 0 {
+            line.stay(self.now, begins + stays);
+        }
+        line.free_at = begins + u64::from(occupied);
+        line.access(self.machine, access, cache);
+        begins + u64::from(cycles)
+    }
+
+    /// Lets those go on who watch a line, when what is being written can be seen; until then
+    /// nobody begins to watch.
+    #[inline]
+    pub(super) fn write(&mut self, line: u32, at: u64) {
+        let state = &mut self.lines[line as usize];
+        state.written_at = state.written_at.max(at);
+        if !state.watchers.is_empty() {
+            self.notify(line, at);
+        }
+    }
+
+    fn notify(&mut self, line: u32, at: u64) {
+        let mut watchers = std::mem::take(&mut self.lines[line as usize].watchers);
+        for watcher in watchers.drain(..) {
+            let late = self.chance(PAUSE);
+            self.plan(at + late, watcher);
+        }
+        self.lines[line as usize].watchers = watchers;
+    }
+
+    /// The pause between two looks. A thread that has looked often, and would see the same
+    /// again, goes on when the line is written to: until then nothing would come of its looks.
+    pub(crate) fn pause(&mut self, looks: u32, patience: u32) -> Then {
+        let thread = &self.threads[self.current as usize];
+        if looks > patience
+            && !thread.asked_time
+            && let Some(number) = thread.looks_at
+        {
+            let line = &mut self.lines[number as usize];
+            // A write that is under way, or takes effect in this very cycle, has told them already.
+            if line.is_held(thread.cache as usize) && line.written_at < self.now {
+                line.watchers.push(self.current);
+                return self.suspend();
+            }
+        }
+        self.pass_until(self.now + PAUSE)
+    }
+
+    /// The current thread does something else for so many cycles.
+    pub(crate) fn delay(&mut self, cycles: u64) -> Then {
+        self.threads[self.current as usize].looks_at = None;
+        self.pass_until(self.now + cycles)
+    }
+
+    /// The current thread stays away for so many times what a line needs at most to change
+    /// hands: until a write has reached all who share it, and the next one has read it.
+    pub(crate) fn back_off(&mut self, units: u32) -> Then {
+        let machine = self.machine;
+        let written = machine.cycles(Access::Store, State::Shared, machine.farthest());
+        let read = machine.cycles(Access::Load, State::Modified, machine.farthest());
+        self.delay(u64::from(units) * u64::from(written + read))
+    }
+}

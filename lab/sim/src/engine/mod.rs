@@ -1,0 +1,301 @@
+//! Runs simulated threads in the order of simulated time.
+//!
+//! A thread is a coroutine that runs until it has to wait for simulated time to pass while
+//! another thread has something to do before. An access asks for its line at once, finds out
+//! when it will be served, and takes effect then; so effects come in the order of time, and
+//! on one line in the order in which they were asked for. One seed gives one run, bit for bit.
+//!
+//! Most accesses need no switch: nobody else has anything to do before they are done.
+
+mod access;
+mod buffer;
+mod context;
+mod messages;
+mod processor;
+mod sleep;
+mod thread;
+mod uncached;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use rustc_hash::FxHashMap;
+
+use crate::levels::Levels;
+use crate::line::Line;
+use crate::machine::Machine;
+pub use access::Fresh;
+use buffer::Words;
+pub(crate) use buffer::{Storing, Until};
+pub(crate) use context::{act, act_after, wait, with};
+pub use context::{delay, fence, flush, now};
+use messages::Inboxes;
+pub use messages::{receive, send};
+use processor::Processor;
+use sleep::Sleepers;
+use thread::Thread;
+use uncached::Shared;
+pub(crate) use uncached::{release, reset, take, test_and_set};
+
+pub use crate::line::ThreadId;
+
+/// Bytes of a simulated thread's stack.
+const STACK: usize = 128 * 1024;
+
+/// The place of a thread that is not pinned: where the operating system puts it, which is on the
+/// node where the fewest threads run; and it moves where a processor is idle and its own is not.
+pub const ANYWHERE: usize = usize::MAX;
+
+/// What a simulated thread does.
+pub type Body<'a> = Box<dyn FnOnce() + 'a>;
+
+/// A machine on which threads run.
+pub struct Engine<'m> {
+    machine: &'m Machine,
+    now: u64,
+    events: BinaryHeap<Reverse<Event>>,
+    /// An event that is planned and not among them yet: it comes in where the next one goes out,
+    /// which costs the heap half of a push and a pop.
+    latest: Option<Event>,
+    /// Events so far: of those at one time, the first planned comes first.
+    planned: u32,
+    threads: Vec<Thread>,
+    current: ThreadId,
+    processors: Vec<Processor>,
+    sleepers: Sleepers,
+    shared: Shared,
+    inboxes: Inboxes,
+    words: Words,
+    lines: Vec<Line>,
+    fresh: Fresh,
+    levels: Levels,
+    by_address: FxHashMap<usize, u32>,
+    latest_line: Option<(usize, u32)>,
+    random: u64,
+    accesses: u64,
+    /// Words of the access that is being made.
+    words_of_access: u64,
+    /// Whether accesses come with instructions.
+    with_instructions: bool,
+    /// Threads that run on each core.
+    running: Vec<usize>,
+}
+
+/// When something happens, in which order among others of that time, and to whom.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Event {
+    at: u64,
+    order: u32,
+    whom: Whom,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Whom {
+    /// A thread goes on, unless it has done so since this was planned: it then had gone on
+    /// another number of times.
+    Thread(ThreadId, u32),
+    /// The slice of whoever runs on a hardware thread is over.
+    Slice(u32),
+    /// The first stores of a thread's buffer take effect.
+    Buffer(ThreadId),
+}
+
+/// What the current thread does once the machine has done its part.
+#[derive(Clone, Copy)]
+pub(crate) enum Then {
+    /// It goes on.
+    GoOn,
+    /// Others run until it goes on.
+    Suspend(*const Yielder<(), ()>),
+}
+
+/// What came of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Cycles until the last thread was done.
+    pub cycles: u64,
+    /// Accesses to memory.
+    pub accesses: u64,
+}
+
+impl<'m> Engine<'m> {
+    /// A machine at rest. The seed decides what on a real machine is chance: the moment in
+    /// its loop at which a waiter notices a change.
+    pub fn new(machine: &'m Machine, seed: u64) -> Engine<'m> {
+        Engine {
+            machine,
+            now: 0,
+            events: BinaryHeap::new(),
+            latest: None,
+            planned: 0,
+            threads: Vec::new(),
+            current: 0,
+            processors: (0..machine.threads()).map(|_| Processor::default()).collect(),
+            sleepers: Sleepers::default(),
+            shared: Shared::of(machine),
+            inboxes: Inboxes::of(machine),
+            words: Words::default(),
+            lines: Vec::new(),
+            fresh: Fresh::Machine,
+            levels: Levels::of(machine),
+            by_address: FxHashMap::default(),
+            latest_line: None,
+            random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            accesses: 0,
+            words_of_access: 1,
+            with_instructions: true,
+            running: vec![0; machine.caches()],
+        }
+    }
+
+    /// The same, with accesses that come with no instructions: for measuring what accesses cost.
+    #[must_use]
+    pub fn accesses_only(mut self) -> Engine<'m> {
+        self.with_instructions = false;
+        self
+    }
+
+    /// Runs threads, each on a hardware thread of this number or [`ANYWHERE`], until all are done.
+    ///
+    /// # Panics
+    /// If a thread panics, if a number is not that of a hardware thread, or if all threads
+    /// that are left sleep for ever: a deadlock.
+    pub fn run(mut self, threads: Vec<(usize, Body<'_>)>) -> Outcome {
+        let mut coroutines = Vec::with_capacity(threads.len());
+        for (number, (place, body)) in threads.into_iter().enumerate() {
+            let there = place == ANYWHERE || place < self.machine.threads();
+            assert!(there, "there is no hardware thread {place}");
+            coroutines.push(self.start(number as ThreadId, place, body));
+        }
+        let mut left = coroutines.len();
+        let here = context::enter(&mut self);
+        while left > 0 {
+            let Some(thread) = with(Engine::next).flatten() else {
+                panic!("{left} threads sleep, and nobody is left to wake them");
+            };
+            if let CoroutineResult::Return(()) = coroutines[thread as usize].resume(()) {
+                left -= 1;
+                with(|engine| {
+                    engine.threads[thread as usize].done = true;
+                    engine.leave_processor(thread);
+                });
+            }
+        }
+        drop(here);
+        Outcome { cycles: self.now, accesses: self.accesses }
+    }
+
+    /// The thread that goes on next, which is now the current one; none if there is nothing
+    /// to come.
+    fn next(&mut self) -> Option<ThreadId> {
+        loop {
+            let event = self.pop()?;
+            self.now = self.now.max(event.at);
+            if let Some(thread) = self.runs_next(event) {
+                self.current = thread;
+                let state = &mut self.threads[thread as usize];
+                state.went_on = state.went_on.wrapping_add(1);
+                return Some(thread);
+            }
+        }
+    }
+
+    fn start<'a>(
+        &mut self,
+        number: ThreadId,
+        place: usize,
+        body: Body<'a>,
+    ) -> Coroutine<(), (), ()> {
+        let pinned = place != ANYWHERE;
+        let place = if pinned { place } else { self.idlest() };
+        let cache = self.machine.cache_of(place) as u32;
+        self.threads.push(Thread::new(place as u32, cache, pinned));
+        // SAFETY: the coroutine ends within `run`, whose bodies live longer, or is dropped
+        // there when another one panics.
+        let body: Body<'static> = unsafe { std::mem::transmute::<Body<'a>, Body<'static>>(body) };
+        let stack = DefaultStack::new(STACK).expect("there is memory for a simulated thread");
+        let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
+            with(|engine| engine.threads[number as usize].yielder = yielder);
+            body();
+        });
+        self.join_processor(number);
+        coroutine
+    }
+
+    /// The next event.
+    fn pop(&mut self) -> Option<Event> {
+        let Some(latest) = self.latest.take() else {
+            return self.events.pop().map(|Reverse(event)| event);
+        };
+        match self.events.peek_mut() {
+            Some(mut first) => Some(std::mem::replace(&mut *first, Reverse(latest)).0),
+            None => Some(latest),
+        }
+    }
+
+    /// Plans that a thread goes on.
+    fn plan(&mut self, at: u64, thread: ThreadId) {
+        let went_on = self.threads[thread as usize].went_on;
+        self.plan_for(at, Whom::Thread(thread, went_on));
+    }
+
+    fn plan_for(&mut self, at: u64, whom: Whom) {
+        let event = self.event(at, whom);
+        self.events.push(Reverse(event));
+    }
+
+    fn event(&mut self, at: u64, whom: Whom) -> Event {
+        self.planned = self.planned.wrapping_add(1);
+        Event { at, order: self.planned, whom }
+    }
+
+    /// Others are to run until the current thread goes on.
+    fn suspend(&self) -> Then {
+        Then::Suspend(self.threads[self.current as usize].yielder)
+    }
+
+    /// Lets time pass for the current thread.
+    #[inline]
+    fn pass_until(&mut self, at: u64) -> Then {
+        match self.events.peek() {
+            Some(Reverse(next)) if next.at <= at => {
+                let went_on = self.threads[self.current as usize].went_on;
+                // Not before the first of the events: of those at one time it is the latest.
+                self.latest = Some(self.event(at, Whom::Thread(self.current, went_on)));
+                self.suspend()
+            }
+            _ => {
+                self.now = at;
+                Then::GoOn
+            }
+        }
+    }
+
+    /// When the current thread was done with what it did last.
+    fn done_at(&self) -> u64 {
+        let latest = self.threads.get(self.current as usize).map_or((0, 0), |t| t.instructions);
+        if latest.0 == self.now { self.now - latest.1 } else { self.now }
+    }
+
+    /// A number below another, by chance.
+    fn chance(&mut self, below: u64) -> u64 {
+        // Marsaglia's xorshift.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        ((u128::from(self.random) * u128::from(below)) >> 64) as u64
+    }
+
+    /// The node of the current thread.
+    pub(crate) fn node(&self) -> usize {
+        self.machine.node_of(self.threads[self.current as usize].cache as usize)
+    }
+
+    /// The time in seconds, and a note that the current thread wanted to know it.
+    pub(crate) fn seconds(&mut self) -> f64 {
+        self.threads[self.current as usize].asked_time = true;
+        self.now as f64 / self.machine.description.hertz
+    }
+}

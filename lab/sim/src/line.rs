@@ -1,0 +1,248 @@
+//! A cache line: who has it in which state, until when it is busy, and what an access costs.
+//!
+//! Accesses to one line are served one after the other, in the order in which they were
+//! asked for: each begins when the one before has done with the line, which where lines travel is
+//! when it is done. So a line that many want has a queue, and spinning readers cost what fetching it
+//! again costs, one by one.
+
+use crate::caches::Caches;
+use crate::machine::{Access, Machine, Protocol, State};
+
+/// The number of a simulated thread.
+pub type ThreadId = u32;
+
+/// A line.
+pub struct Line {
+    state: State,
+    /// The cache that has it modified, owned or exclusive.
+    owner: usize,
+    /// The node of its home.
+    home: usize,
+    /// The cache whose test-and-set register guards it, where that is the only atomic operation.
+    keeper: usize,
+    /// The caches that have it.
+    holders: Caches,
+    /// The cycle from which on the next access can be served.
+    pub free_at: u64,
+    /// The cycle from which on what was written last can be seen.
+    pub written_at: u64,
+    /// Threads that look at it again and again until somebody writes to it.
+    pub watchers: Vec<ThreadId>,
+    /// The caches that still have it for themselves, though others have asked for it.
+    staying: Vec<Stay>,
+}
+
+/// A cache that a line is fetched from, and until when it has it.
+struct Stay {
+    cache: usize,
+    until: u64,
+}
+
+impl Line {
+    /// A line that no cache has, with its home and the cache whose register guards it.
+    pub fn new(home: usize, keeper: usize) -> Line {
+        Line {
+            state: State::Invalid,
+            owner: 0,
+            home,
+            keeper,
+            holders: Caches::default(),
+            free_at: 0,
+            written_at: 0,
+            watchers: Vec::new(),
+            staying: Vec::new(),
+        }
+    }
+
+    /// A request for the line is on its way: who has it for itself keeps it until then.
+    pub fn stay(&mut self, now: u64, until: u64) {
+        if matches!(self.state, State::Modified | State::Exclusive) {
+            self.staying.retain(|stay| stay.until > now && stay.cache != self.owner);
+            self.staying.push(Stay { cache: self.owner, until });
+        }
+    }
+
+    /// Until when a cache keeps the line that others have asked for, if that is later than this.
+    #[inline]
+    pub fn stays_beyond(&self, cache: usize, at: u64) -> Option<u64> {
+        let mut staying = self.staying.iter();
+        staying.find(|stay| stay.cache == cache && stay.until >= at).map(|stay| stay.until)
+    }
+
+    /// The node of its home.
+    pub fn home(&self) -> usize {
+        self.home
+    }
+
+    /// The cache whose register guards it.
+    pub fn keeper(&self) -> usize {
+        self.keeper
+    }
+
+    /// Whether a cache has the line.
+    #[inline]
+    pub fn is_held(&self, cache: usize) -> bool {
+        self.state != State::Invalid && self.holders.has(cache)
+    }
+
+    /// Whether a cache has the line as the access needs it.
+    #[inline]
+    pub fn suits(&self, access: Access, cache: usize) -> bool {
+        match access {
+            Access::Load => self.is_held(cache),
+            _ => matches!(self.state, State::Modified | State::Exclusive) && self.owner == cache,
+        }
+    }
+
+    /// For how many cycles an access that takes so many keeps the line.
+    pub fn occupied(&self, machine: &Machine, access: Access, cache: usize, cycles: u32) -> u32 {
+        let class = machine.class(machine.node_of(cache), self.home);
+        machine.occupied(access, self.state, class, cycles)
+    }
+
+    /// Cycles of an access by a cache, in the state that the line is in.
+    pub fn cycles(&self, machine: &Machine, access: Access, cache: usize) -> u32 {
+        let by_sharers = self.state == State::Shared && machine.counts_sharers(access);
+        let cycles = |class| match by_sharers {
+            true => machine.cycles_shared(access, class, self.holders.count()),
+            false => machine.cycles(access, self.state, class),
+        };
+        let (here, home) = (machine.node_of(cache), self.home);
+        let class = |holder| machine.class(here, machine.node_of(holder));
+        let nearest = || self.holders.all().map(class).min();
+        let farthest = || self.holders.all().filter(|&h| h != cache).map(class).max();
+        match machine.description.protocol {
+            Protocol::Uncached | Protocol::Home => cycles(machine.class(here, home)),
+            Protocol::Snooping => {
+                let class = if access == Access::Load { nearest() } else { farthest() };
+                cycles(class.unwrap_or_else(|| machine.class(here, home)))
+            }
+            // The tables have this way with the home where the one who asks or the holder is;
+            // so each of its three parts costs half of what the same distance there and back
+            // adds to an access that stays within a node.
+            Protocol::Directory => {
+                let holder = match self.state {
+                    State::Invalid => home,
+                    State::Shared => {
+                        let class = if access == Access::Load { nearest() } else { farthest() };
+                        return self.by_way_of_home(machine, cycles, here, class);
+                    }
+                    _ => machine.node_of(self.owner),
+                };
+                let parts = [(here, home), (home, holder), (holder, here)];
+                let more =
+                    parts.map(|(a, b)| cycles(machine.class(a, b)).saturating_sub(cycles(0)));
+                cycles(0) + more.iter().sum::<u32>() / 2
+            }
+        }
+    }
+
+    /// The cost of a shared line under a directory that does not know who shares it: the
+    /// sharers and the home are reached in the same breath, and the farthest counts.
+    fn by_way_of_home(
+        &self,
+        machine: &Machine,
+        cycles: impl Fn(usize) -> u32,
+        here: usize,
+        sharers: Option<usize>,
+    ) -> u32 {
+        let home = machine.class(here, self.home);
+        cycles(sharers.map_or(home, |class| class.max(home)))
+    }
+
+    /// What an access makes of the line.
+    pub fn access(&mut self, machine: &Machine, access: Access, cache: usize) {
+        if machine.is_uncached() {
+            return;
+        }
+        if access != Access::Load {
+            self.state = State::Modified;
+            self.owner = cache;
+            self.holders = Caches::default();
+        } else if self.is_held(cache) {
+            return;
+        } else {
+            self.state = match self.state {
+                State::Invalid => {
+                    self.owner = cache;
+                    self.holders = Caches::default();
+                    if machine.reads_to_share() { State::Shared } else { State::Exclusive }
+                }
+                // The next reader in a row finds it unchanged, and shares it.
+                State::Modified if machine.description.reads_take_over => {
+                    self.owner = cache;
+                    self.holders = Caches::default();
+                    State::Exclusive
+                }
+                // Changed lines stay so, and their owner answers for them (MOESI).
+                State::Modified | State::Owned if machine.has_owned() => State::Owned,
+                _ => State::Shared,
+            };
+        }
+        self.holders.add(cache);
+    }
+
+    /// Puts the line into a state, with its holders; the first of them is its owner. For
+    /// measuring what accesses to such a line cost.
+    pub fn prepare(&mut self, state: State, holders: &[usize]) {
+        self.staying.clear();
+        self.state = state;
+        self.owner = holders.first().copied().unwrap_or(0);
+        self.holders = Caches::default();
+        for &holder in holders {
+            self.holders.add(holder);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_share_and_writes_take_the_line() {
+        let xeon = Machine::named("xeon").unwrap();
+        let mut line = Line::new(0, 0);
+        line.access(&xeon, Access::Load, 3);
+        assert!(line.suits(Access::Store, 3), "the only holder may write");
+        line.access(&xeon, Access::Load, 4);
+        assert!(line.is_held(3) && line.is_held(4) && !line.suits(Access::Store, 3));
+        line.access(&xeon, Access::Swap, 4);
+        assert!(!line.is_held(3) && line.suits(Access::Store, 4));
+    }
+
+    #[test]
+    fn a_reader_takes_a_changed_line_over_where_machines_do_so() {
+        let mut description = Machine::named("clusters").unwrap().description;
+        description.reads_take_over = true;
+        let machine = Machine::new(description).unwrap();
+        let mut line = Line::new(0, 0);
+        line.access(&machine, Access::Store, 3);
+        line.access(&machine, Access::Load, 9);
+        assert!(line.suits(Access::Store, 9) && !line.is_held(3));
+        line.access(&machine, Access::Load, 3);
+        assert!(line.is_held(3) && line.is_held(9) && !line.suits(Access::Store, 9));
+    }
+
+    #[test]
+    fn a_changed_line_stays_owned_on_the_opteron() {
+        let opteron = Machine::named("opteron").unwrap();
+        let mut line = Line::new(0, 0);
+        line.access(&opteron, Access::Store, 0);
+        line.access(&opteron, Access::Load, 1);
+        assert_eq!(line.state, State::Owned);
+        assert_eq!(line.cycles(&opteron, Access::Store, 0), 244);
+    }
+
+    #[test]
+    fn a_directory_that_is_far_from_both_makes_the_way_longer() {
+        let opteron = Machine::named("opteron").unwrap();
+        let mut line = Line::new(0, 0);
+        line.prepare(State::Modified, &[4 * 6]);
+        let near = line.cycles(&opteron, Access::Load, 0);
+        assert_eq!(near, 172, "the home is where the reader is, one hop from the owner");
+        // Nodes 3 and 5 are two hops from node 0, and one from each other.
+        line.prepare(State::Modified, &[3 * 6]);
+        assert_eq!(line.cycles(&opteron, Access::Load, 5 * 6), 81 + (171 + 171 + 91) / 2);
+    }
+}

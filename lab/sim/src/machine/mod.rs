@@ -1,0 +1,308 @@
+//! A many-core: what is where, and how many cycles an access takes.
+
+mod check;
+mod cost;
+mod description;
+mod reader;
+
+use cost::Tables;
+pub use description::{
+    Busy, Costs, Description, FORMAT, Homes, Instructions, Level, Local, Messages, Protocol,
+    Scheduler,
+};
+pub use reader::Error;
+
+/// Bytes of a line; every machine has the same.
+pub const LINE: usize = 64;
+
+/// The most private caches that a machine may have.
+pub const MOST_CACHES: usize = 256;
+
+/// The most hardware threads that a machine may have.
+pub const MOST_THREADS: usize = 4096;
+
+/// What is done to a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+#[allow(missing_docs, reason = "they say what they are")]
+pub enum Access {
+    Load,
+    Store,
+    CompareAndSwap,
+    FetchAndIncrement,
+    TestAndSet,
+    Swap,
+}
+
+const ACCESSES: usize = 6;
+
+/// What a line was in before an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum State {
+    /// One cache has it, changed.
+    Modified,
+    /// One cache has it changed, and others have copies.
+    Owned,
+    /// One cache has it, unchanged.
+    Exclusive,
+    /// Several caches have it, unchanged.
+    Shared,
+    /// No cache has it.
+    Invalid,
+}
+
+const STATES: usize = 5;
+
+/// A machine that accesses can be simulated on.
+#[derive(Debug)]
+pub struct Machine {
+    /// What it was made of.
+    pub description: Description,
+    /// Cycles by access, state and class of distance.
+    cycles: Tables,
+    /// Class of the distance between two nodes.
+    classes: Vec<u8>,
+    /// Cycles by access and class of distance of a line that all caches share.
+    by_all: [Option<Vec<u32>>; ACCESSES],
+    /// Cycles of a local access; none if it is not local even on the thread's own line.
+    local: [Option<u32>; ACCESSES],
+    quickest: u32,
+    /// Lines that fit into each of a core's own levels of caches.
+    private_lines: Vec<usize>,
+    /// Cycles by which a load is longer if it finds its line in one of these levels or, last, in
+    /// none; none there if the line's home has to be asked.
+    farther: Vec<Option<u32>>,
+    /// Cycles of a load that finds its line in a core's own last level.
+    look_up: u32,
+    /// Cycles of the instructions of an access, by how many threads run on the core.
+    instructions: Vec<u64>,
+    /// The nearest node that has memory, for each node.
+    memory_near: Vec<usize>,
+}
+
+impl Machine {
+    /// A machine of this description.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with it.
+    pub fn new(description: Description) -> Result<Machine, String> {
+        check::check(&description)?;
+        let distances = &description.distances;
+        let mut kinds: Vec<f64> = distances.iter().flatten().copied().collect();
+        kinds.sort_by(f64::total_cmp);
+        kinds.dedup();
+        if kinds.len() > usize::from(u8::MAX) {
+            return Err("distances: more than 255 different ones".to_owned());
+        }
+        let class = |distance: &f64| kinds.iter().position(|kind| kind == distance);
+        let classes = distances.iter().flatten().filter_map(class).map(|c| c as u8).collect();
+        let d = &description;
+        let tables = cost::tables(d, &kinds);
+        let by_all = cost::by_all(d, &kinds);
+        let mut local = [d.local.atomic; ACCESSES];
+        local[Access::Load as usize] = Some(d.local.load);
+        local[Access::Store as usize] = d.local.store;
+        let memory_near = memory_near(d);
+        let quickest = cost::quickest(&tables, d);
+        let (private_lines, farther) = levels(d);
+        let own = d.levels.len().saturating_sub(1);
+        let look_up = d.levels[..own].last().map_or(d.local.load, |level| level.cycles);
+        Ok(Machine {
+            cycles: tables,
+            classes,
+            by_all,
+            local,
+            quickest,
+            private_lines,
+            farther,
+            look_up,
+            instructions: instructions(&description),
+            memory_near,
+            description,
+        })
+    }
+
+    /// Hardware threads.
+    pub fn threads(&self) -> usize {
+        self.caches() * self.description.threads_per_cache
+    }
+
+    /// Private caches.
+    pub fn caches(&self) -> usize {
+        self.description.nodes * self.description.caches_per_node
+    }
+
+    /// The cache of a hardware thread. Threads are numbered cache by cache.
+    pub fn cache_of(&self, thread: usize) -> usize {
+        thread / self.description.threads_per_cache
+    }
+
+    /// The node of a cache.
+    pub fn node_of(&self, cache: usize) -> usize {
+        cache / self.description.caches_per_node
+    }
+
+    /// The class of the distance between two nodes: 0 is the least.
+    #[inline]
+    pub fn class(&self, a: usize, b: usize) -> usize {
+        usize::from(self.classes[a * self.description.nodes + b])
+    }
+
+    /// The class of the greatest distance.
+    pub fn farthest(&self) -> usize {
+        self.classes.iter().copied().max().map_or(0, usize::from)
+    }
+
+    /// Cycles of an access over a class of distance to a line in this state.
+    #[inline]
+    pub fn cycles(&self, access: Access, state: State, class: usize) -> u32 {
+        self.cycles[access as usize][state as usize][class]
+    }
+
+    /// Cycles of an access to a line that so many caches share, over a class of distance.
+    pub fn cycles_shared(&self, access: Access, class: usize, sharers: usize) -> u32 {
+        let by_two = self.cycles(access, State::Shared, class);
+        let Some(by_all) = &self.by_all[access as usize] else { return by_two };
+        let (more, most) = (sharers.saturating_sub(2), self.caches().saturating_sub(2).max(1));
+        let by_all = f64::from(by_all[class]);
+        let part = more as f64 / most as f64;
+        (f64::from(by_two) + (by_all - f64::from(by_two)) * part).round() as u32
+    }
+
+    /// Whether the number of sharers counts for an access.
+    #[inline]
+    pub(crate) fn counts_sharers(&self, access: Access) -> bool {
+        self.by_all[access as usize].is_some()
+    }
+
+    /// The nearest node to this one that has memory.
+    pub fn memory_near(&self, node: usize) -> usize {
+        self.memory_near[node]
+    }
+
+    /// Whether no cache may have a shared line.
+    #[inline]
+    pub fn is_uncached(&self) -> bool {
+        self.description.protocol == Protocol::Uncached
+    }
+
+    /// Whether threads share caches that write through. A cache then never has a line for
+    /// itself: what one of its threads reads, the others may read as well.
+    #[inline]
+    pub(crate) fn reads_to_share(&self) -> bool {
+        self.description.threads_per_cache > 1 && self.description.local.store.is_none()
+    }
+
+    /// Cycles of an access to a line that the cache has as it needs it; none if even such an
+    /// access goes out.
+    #[inline]
+    pub fn local(&self, access: Access) -> Option<u32> {
+        self.local[access as usize]
+    }
+
+    /// Lines that fit into each of a core's own levels of caches.
+    pub(crate) fn private_lines(&self) -> &[usize] {
+        &self.private_lines
+    }
+
+    /// Cycles by which an access is longer than one to the first level if a core finds its line in
+    /// this level; none if it has to ask the line's home.
+    #[inline]
+    pub(crate) fn farther(&self, level: usize) -> Option<u32> {
+        self.farther[level]
+    }
+
+    /// Cycles of the instructions that come with an access, on a core on which so many threads run.
+    #[inline]
+    pub(crate) fn instructions(&self, running: usize) -> u64 {
+        self.instructions[running.min(self.instructions.len() - 1)]
+    }
+
+    /// For how long an access that takes so many cycles keeps its line, so that the next one has
+    /// to wait. All the while, as a rule: the line travels, and nobody else can have it. But where
+    /// the last-level cache itself does the work, because first-level caches write through to
+    /// it or a line has a home, the way there and back is the asking thread's own: what the line
+    /// is busy for is what an operation takes beyond a load, and what that takes in a cache like
+    /// the core's own last one. And what several caches have, the nearest gives without the others.
+    #[inline]
+    pub(crate) fn occupied(&self, access: Access, state: State, class: usize, cycles: u32) -> u32 {
+        let within = |way: u32| cycles.saturating_sub(way) + self.look_up;
+        match self.description.protocol {
+            _ if state == State::Invalid => cycles,
+            Protocol::Snooping if self.reads_to_share() => within(self.quickest),
+            Protocol::Home => within(self.cycles(Access::Load, State::Modified, class)),
+            Protocol::Snooping if access == Access::Load && state == State::Shared => self.look_up,
+            _ => cycles,
+        }
+    }
+
+    /// Stores that may wait in a thread's buffer while it goes on.
+    #[inline]
+    pub(crate) fn store_buffer(&self) -> usize {
+        self.description.store_buffer.unwrap_or(0)
+    }
+
+    /// Cycles of an access at once after another to the same line: where stores go out, those to
+    /// one line leave the store buffer together. None for atomic operations, which are
+    /// part of no burst.
+    #[inline]
+    pub(crate) fn again(&self, access: Access) -> Option<u32> {
+        match access {
+            Access::Load => self.local(access),
+            Access::Store => self.local(access).or(self.local(Access::Load)),
+            _ => None,
+        }
+    }
+
+    /// For how many cycles of an access that takes so many a line stays with who has it: a request
+    /// has a way to go before the line leaves.
+    #[inline]
+    pub(crate) fn stays(&self, cycles: u32) -> u64 {
+        self.description.stays.map_or(0, |share| (f64::from(cycles) * share) as u64)
+    }
+
+    /// Cycles that another cache's access takes at least.
+    #[inline]
+    pub fn quickest(&self) -> u32 {
+        self.quickest
+    }
+
+    /// Whether a changed line that others read stays with its owner (MOESI's Owned).
+    #[inline]
+    pub fn has_owned(&self) -> bool {
+        !self.description.load.owned.is_empty()
+    }
+
+    /// Cycles in so many seconds.
+    pub fn in_cycles(&self, seconds: f64) -> u64 {
+        (seconds * self.description.hertz) as u64
+    }
+}
+
+/// The lines of each of a core's own levels, and what loads from these and from beyond them take
+/// longer than from the first.
+fn levels(d: &Description) -> (Vec<usize>, Vec<Option<u32>>) {
+    let Some((last, own)) = d.levels.split_last() else { return (Vec::new(), vec![Some(0)]) };
+    let lines = own.iter().map(|level| level.bytes / LINE).collect();
+    let longer = |level: &Level| Some(level.cycles.saturating_sub(d.local.load));
+    let beyond = if d.protocol == Protocol::Home { None } else { longer(last) };
+    (lines, own.iter().map(longer).chain([beyond]).collect())
+}
+
+/// Cycles of the instructions of an access, by how many threads run on the core: beyond those that do
+/// not slow each other down, they take turns.
+fn instructions(d: &Description) -> Vec<u64> {
+    let Some(of) = d.instructions else { return vec![0] };
+    let turns = |running: usize| (running as f64 / of.threads as f64).max(1.0);
+    (0..=d.threads_per_cache).map(|running| (of.cycles * turns(running)).round() as u64).collect()
+}
+
+fn memory_near(d: &Description) -> Vec<usize> {
+    let all: Vec<usize> = (0..d.nodes).collect();
+    let memories = if d.memories.is_empty() { &all } else { &d.memories };
+    let nearest = |row: &Vec<f64>| {
+        memories.iter().copied().min_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap_or(0)
+    };
+    d.distances.iter().map(nearest).collect()
+}

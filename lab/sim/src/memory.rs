@@ -1,0 +1,269 @@
+//! The memory of a simulated machine: words are plain numbers, and an access takes the time
+//! that it takes there.
+//!
+//! One run uses one thread of the real machine, and an access takes effect at one moment of
+//! simulated time. Where threads have store buffers, a store that is not sequentially consistent
+//! may do so after later loads of its thread, as on x86 and SPARC (total store order); all other
+//! accesses are ordered as if every one were sequentially consistent. What an atomic operation
+//! costs is part of the tables, which were measured with fences.
+//!
+//! Outside of a simulation an access takes no time: locks can be made before a run, and
+//! counters read after it.
+
+mod blocks;
+mod change;
+mod held;
+mod long;
+
+use std::cell::{Cell, UnsafeCell};
+use std::fmt::{self, Debug, Formatter};
+use std::ptr::{NonNull, from_ref};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use syncline::memory::{Address, Data, Link, Memory, OnStack, Padded, Word};
+
+use self::change::{change, forget, load, seen, store};
+use crate::engine::{act, act_after, fence, with};
+use crate::machine::{Access, LINE};
+
+pub use self::long::SimulatedLong;
+
+/// The memory of the machine that is being simulated.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Simulated;
+
+// SAFETY: accesses take effect one at a time; a reference is a pointer to its node.
+unsafe impl Memory for Simulated {
+    type Word = SimulatedWord;
+    type Link<T> = SimulatedLink<T>;
+    type Ref<T> = NonNull<T>;
+    type Data<T> = SimulatedData<T>;
+    type Own<T: Default> = OnStack<T>;
+
+    /// Few looks with long pauses: each costs the simulator an event.
+    const PATIENCE: u32 = 20;
+    const BATCH: u32 = 64;
+
+    fn refer<T>(node: &T) -> NonNull<T> {
+        NonNull::from_ref(node)
+    }
+
+    unsafe fn follow<'a, T: 'a>(node: NonNull<T>) -> &'a T {
+        // SAFETY: the caller keeps the node alive and in place.
+        unsafe { node.as_ref() }
+    }
+
+    fn allocate<T: Default>() -> NonNull<T> {
+        NonNull::from_mut(Box::leak(Box::new(Padded::<T>::default()))).cast()
+    }
+
+    unsafe fn free<T>(node: NonNull<T>) {
+        // SAFETY: it comes from `allocate`, by the caller's promise, which boxed it padded; the
+        // value is the first thing in its padding.
+        drop(unsafe { Box::from_raw(node.cast::<Padded<T>>().as_ptr()) });
+    }
+
+    fn pause(looks: u32) {
+        act(|engine| engine.pause(looks, Self::PATIENCE));
+    }
+
+    fn delay(units: u32) {
+        act(|engine| engine.back_off(units));
+    }
+
+    fn yield_now() {
+        fence();
+        act(|engine| engine.yield_processor());
+    }
+
+    fn park(word: &SimulatedWord, expected: u32, key: u32, deadline: Option<Duration>) {
+        // The kernel is called: what was stored before is stored.
+        fence();
+        if seen(&word.value) != expected {
+            return;
+        }
+        let deadline = deadline.map(|deadline| deadline.as_secs_f64());
+        act(|engine| engine.park(word.at(), key, deadline));
+        with(|engine| engine.awake(word.at()));
+    }
+
+    fn unpark(address: Address, key: Option<u32>, count: u32) {
+        fence();
+        with(|engine| engine.unpark(address.0, key, count));
+    }
+
+    fn now() -> Duration {
+        Duration::from_secs_f64(with(|engine| engine.seconds()).unwrap_or(0.0))
+    }
+
+    fn group(_: usize) -> usize {
+        with(|engine| engine.node()).unwrap_or(0)
+    }
+
+    fn prefetch_for_write(word: &SimulatedWord) {
+        // Fetching it costs what writing costs; nothing is changed.
+        act_after(|engine| engine.wait_for_line(word.at()), |engine| engine.prefetch(word.at()));
+    }
+
+    /// A machine here has no way to interrupt other threads, so both sides pay.
+    fn light_barrier() {
+        fence();
+    }
+
+    fn heavy_barrier() {
+        fence();
+    }
+}
+
+/// A shared word of 32 bits.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct SimulatedWord {
+    value: Cell<u32>,
+}
+
+// SAFETY: a simulation runs in one thread of the real machine, and what is shared in it stays
+// there: its threads are coroutines. Before and after it, whoever has the lock has it alone.
+unsafe impl Send for SimulatedWord {}
+// SAFETY: as above.
+unsafe impl Sync for SimulatedWord {}
+
+impl Drop for SimulatedWord {
+    fn drop(&mut self) {
+        forget(&self.value);
+    }
+}
+
+impl SimulatedWord {
+    #[inline]
+    fn at(&self) -> usize {
+        from_ref(self).addr()
+    }
+
+    #[inline]
+    fn change(&self, access: Access, to: impl Fn(u32) -> u32) -> u32 {
+        change(&self.value, access, to)
+    }
+}
+
+impl Word for SimulatedWord {
+    fn load(&self, _: Ordering) -> u32 {
+        load(&self.value)
+    }
+    fn store(&self, value: u32, order: Ordering) {
+        store(&self.value, value, order);
+    }
+    fn swap(&self, value: u32, _: Ordering) -> u32 {
+        self.change(Access::Swap, |_| value)
+    }
+    fn fetch_add(&self, value: u32, _: Ordering) -> u32 {
+        self.change(Access::FetchAndIncrement, |old| old.wrapping_add(value))
+    }
+    fn fetch_sub(&self, value: u32, _: Ordering) -> u32 {
+        self.change(Access::FetchAndIncrement, |old| old.wrapping_sub(value))
+    }
+    fn fetch_or(&self, bits: u32, _: Ordering) -> u32 {
+        self.change(Access::TestAndSet, |old| old | bits)
+    }
+    fn fetch_and(&self, bits: u32, _: Ordering) -> u32 {
+        self.change(Access::TestAndSet, |old| old & bits)
+    }
+    fn exchange(&self, old: u32, new: u32, _: Ordering) -> Result<u32, u32> {
+        let was = self.change(Access::CompareAndSwap, |was| if was == old { new } else { was });
+        if was == old { Ok(was) } else { Err(was) }
+    }
+    fn address(&self) -> Address {
+        Address(self.at())
+    }
+}
+
+/// A shared reference to a node.
+pub struct SimulatedLink<T> {
+    node: Cell<Option<NonNull<T>>>,
+}
+
+// SAFETY: as of a word.
+unsafe impl<T> Send for SimulatedLink<T> {}
+// SAFETY: as of a word.
+unsafe impl<T> Sync for SimulatedLink<T> {}
+
+impl<T> Default for SimulatedLink<T> {
+    fn default() -> Self {
+        SimulatedLink { node: Cell::new(None) }
+    }
+}
+
+impl<T> Debug for SimulatedLink<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SimulatedLink").field("node", &self.node.get()).finish()
+    }
+}
+
+impl<T> Drop for SimulatedLink<T> {
+    fn drop(&mut self) {
+        forget(&self.node);
+    }
+}
+
+impl<T> Link<NonNull<T>> for SimulatedLink<T> {
+    fn load(&self, _: Ordering) -> Option<NonNull<T>> {
+        load(&self.node)
+    }
+    fn store(&self, node: Option<NonNull<T>>, order: Ordering) {
+        store(&self.node, node, order);
+    }
+    fn swap(&self, node: Option<NonNull<T>>, _: Ordering) -> Option<NonNull<T>> {
+        change(&self.node, Access::Swap, |_| node)
+    }
+    fn exchange(&self, old: Option<NonNull<T>>, new: Option<NonNull<T>>, _: Ordering) -> bool {
+        let to = |was| if was == old { new } else { was };
+        change(&self.node, Access::CompareAndSwap, to) == old
+    }
+}
+
+/// Ordinary data: handing it out costs a store to each of its lines, or a load if it is only read.
+#[derive(Debug, Default)]
+pub struct SimulatedData<T> {
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: as of a word.
+unsafe impl<T: Send> Send for SimulatedData<T> {}
+// SAFETY: as of a word.
+unsafe impl<T: Send> Sync for SimulatedData<T> {}
+
+impl<T> SimulatedData<T> {
+    /// An access to each of its lines.
+    #[inline]
+    fn access(&self, access: Access) {
+        let (from, bytes) = (self.value.get().addr(), size_of::<T>().max(1));
+        let mut at = from;
+        while at < from + bytes {
+            let end = (at / LINE * LINE + LINE).min(from + bytes);
+            let words = (end - at).div_ceil(size_of::<u64>()) as u64;
+            act_after(
+                |engine| engine.wait_for_line(at),
+                |engine| engine.access_words(access, at, words),
+            );
+            at = end;
+        }
+    }
+}
+
+impl<T> Data<T> for SimulatedData<T> {
+    fn new(value: T) -> Self {
+        SimulatedData { value: UnsafeCell::new(value) }
+    }
+    unsafe fn with<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
+        self.access(Access::Store);
+        access(self.value.get())
+    }
+    unsafe fn look<R>(&self, access: impl FnOnce(*const T) -> R) -> R {
+        self.access(Access::Load);
+        access(self.value.get())
+    }
+    fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+}

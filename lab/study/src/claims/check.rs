@@ -1,0 +1,70 @@
+//! A part of a claim: our number beside the paper's, and whether that holds.
+
+use crate::figures::sentence::number;
+
+/// A part of a claim.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Part {
+    /// What it is about: the machine first, where there are several.
+    pub what: String,
+    /// What came out here.
+    pub ours: String,
+    /// What the paper has.
+    pub paper: String,
+    /// Whether it holds.
+    pub holds: bool,
+}
+
+/// Values within a twentieth of each other are the same: SSYNC's own spread is up to 3 %.
+pub const SAME: f64 = 0.05;
+
+/// A number that is to be the paper's, but for this share.
+pub fn near(what: impl Into<String>, ours: f64, paper: f64, within: f64) -> Part {
+    between(what, ours, (paper, paper), within).named(number(paper))
+}
+
+/// A number that is to be in the paper's range, but for this share.
+pub fn between(what: impl Into<String>, ours: f64, (least, most): (f64, f64), within: f64) -> Part {
+    Part {
+        what: what.into(),
+        ours: number(ours),
+        paper: format!("{} to {}", number(least), number(most)),
+        holds: ours >= least * (1.0 - within) && ours <= most * (1.0 + within),
+    }
+}
+
+/// A statement without a number of the paper's.
+pub fn that(what: impl Into<String>, holds: bool, ours: impl Into<String>, paper: &str) -> Part {
+    Part { what: what.into(), ours: ours.into(), paper: paper.to_owned(), holds }
+}
+
+impl Part {
+    fn named(self, paper: String) -> Part {
+        Part { paper, ..self }
+    }
+}
+
+/// The middle one of some numbers; of none, 0.
+pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let values: Vec<f64> = values.into_iter().collect();
+    syncline_statistics::median(&values).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_may_be_off_by_its_share_and_not_more() {
+        assert!(near("x", 124.9, 100.0, 0.25).holds && near("x", 75.1, 100.0, 0.25).holds);
+        assert!(!near("x", 125.1, 100.0, 0.25).holds && !near("x", 74.9, 100.0, 0.25).holds);
+        assert!(!near("x", f64::NAN, 100.0, 0.25).holds, "what is no number does not hold");
+        assert_eq!(near("x", 1.0, 720_000.0, 0.1).paper, "720,000");
+    }
+
+    #[test]
+    fn a_range_is_widened_on_both_sides() {
+        let range = |ours| between("x", ours, (350.0, 450.0), 0.1).holds;
+        assert!(range(315.0) && range(494.0) && !range(314.0) && !range(496.0));
+    }
+}

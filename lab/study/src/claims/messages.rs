@@ -1,0 +1,108 @@
+//! Sections 5.3 and 6.2: messages (S12 to S14, S20).
+
+use super::check::{Part, near, that};
+use crate::figure::{Book, Panel};
+use crate::figures::messages::{HARDWARE, ONE_WAY, PLAIN, ROUND_TRIP, WORD};
+use crate::figures::sentence::number;
+
+/// Machines whose messages are over cache coherence. "On the Tilera, it is an interface to the
+/// hardware message passing" (footnote 4), which "performs the best" (section 6.2).
+const COHERENT: [&str; 3] = ["opteron", "xeon", "niagara"];
+
+/// S12: of each machine the nearest and the farthest partner. The paper's reason is that a line goes
+/// from "a core x" with "its local caches" to "the second core y" and back: between threads of one
+/// core, which share these caches, it does not go anywhere.
+pub fn transfers(book: &Book) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for machine in COHERENT {
+        let panels = (book.panel("figure-9", machine), book.panel("table-2", machine));
+        let (Some(messages), Some(table)) = panels else { continue };
+        for (name, paper) in [(ONE_WAY, 2.0), (ROUND_TRIP, 4.0)] {
+            let points = messages.series(name).map_or(&[][..], |series| &series.points);
+            let within = points.iter().take_while(|point| point.label == SAME_CORE).count();
+            let points = &points[within..];
+            let ends = [points.first(), points.last()].into_iter().flatten();
+            for point in ends.take(points.len().min(2)) {
+                // What it takes to fetch a line that the other one has written.
+                let transfer = table.value("load, modified", point.x as usize).unwrap_or(f64::NAN);
+                let what = format!("{machine}, {}: {name}, in transfers of a line", point.label);
+                parts.push(near(what, point.y / transfer, paper, 0.2));
+            }
+        }
+    }
+    parts.extend([ONE_WAY, ROUND_TRIP].iter().filter_map(|name| hardware_is_best(book, name)));
+    parts
+}
+
+/// The Tilera's hardware against the quickest of the others, each to its farthest partner and to the
+/// nearest on another core, in cycles.
+fn hardware_is_best(book: &Book, name: &str) -> Option<Part> {
+    let of = |machine: &str, name: &str| {
+        let points = &book.panel("figure-9", machine)?.series(name)?.points;
+        let mut between = points.iter().filter(|point| point.label != SAME_CORE);
+        let nearest = between.next()?.y;
+        Some((nearest, between.next_back().map_or(nearest, |point| point.y)))
+    };
+    let (near, far) = of("tilera", &format!("{name}{HARDWARE}"))?;
+    let others: Vec<_> = COHERENT.iter().filter_map(|machine| of(machine, name)).collect();
+    let least = |ends: fn(&(f64, f64)) -> f64| others.iter().map(ends).fold(f64::NAN, f64::min);
+    let (next_near, next_far) = (least(|ends| ends.0), least(|ends| ends.1));
+    let ours = format!(
+        "{} and {} cycles; the next {} and {}",
+        number(near),
+        number(far),
+        number(next_near),
+        number(next_far)
+    );
+    let best = near < next_near && far < next_far;
+    Some(that(format!("tilera: {name}, hardware, nearest and farthest"), best, ours, "the best"))
+}
+
+/// The Niagara's column of threads that share a first-level cache.
+const SAME_CORE: &str = "same core";
+/// Clients of a socket of the Xeon, whose tenth core is the server's.
+const SOCKET: usize = 9;
+/// SSYNC's largest number of clients.
+const MOST: usize = 35;
+
+fn at(panel: &Panel, name: &str, clients: usize) -> f64 {
+    panel.value(name, clients).unwrap_or(f64::NAN)
+}
+
+/// S13
+pub fn xeon(book: &Book) -> Vec<Part> {
+    let Some(panel) = book.panel("figure-10", "xeon") else { return Vec::new() };
+    let [one, round] = [ONE_WAY, ROUND_TRIP].map(|name| at(panel, name, MOST));
+    let told = format!("{} and {} Mops/s", number(round), number(one));
+    vec![
+        near("Mops/s one way within a socket", at(panel, ONE_WAY, SOCKET), 25.0, 0.3),
+        near("with a client on another socket", at(panel, ONE_WAY, SOCKET + 1), 8.0, 0.3),
+        that("35 clients: round trips overtake", round > one, told, "overtake"),
+    ]
+}
+
+/// S14
+pub fn hardware(book: &Book) -> Vec<Part> {
+    let Some(panel) = book.panel("figure-10", "tilera") else { return Vec::new() };
+    let mops = |name: &str, size: &str| at(panel, &format!("{name}{HARDWARE}{size}"), MOST);
+    let above = 100.0 * (1.0 - 0.3);
+    let one_way = mops(ONE_WAY, WORD);
+    vec![
+        near("Mops/s, round trip", mops(ROUND_TRIP, ""), 16.0, 0.3),
+        near("Mops/s, round trip of one word", mops(ROUND_TRIP, WORD), 27.0, 0.3),
+        that("Mops/s, one way of one word", one_way > above, number(one_way), "over 100"),
+    ]
+}
+
+/// S20
+pub fn prefetch(book: &Book) -> Vec<Part> {
+    let Some(panel) = book.panel("figure-9", "opteron") else { return Vec::new() };
+    let ratio = |name: &str| {
+        let fetched = panel.series(name)?;
+        let plain = panel.series(&format!("{name}{PLAIN}"))?;
+        let ratios = fetched.points.iter().zip(&plain.points).map(|(f, p)| p.y / f.y);
+        Some(ratios.fold(0.0, f64::max))
+    };
+    let most = [ONE_WAY, ROUND_TRIP].into_iter().filter_map(ratio).fold(0.0, f64::max);
+    vec![near("times as fast at most", most, 2.5, 0.25)]
+}

@@ -1,0 +1,24 @@
+//! Section 5.4 of the paper on MPI's passive target: where synchronization data is (M5).
+
+use super::check::{Part, that};
+use crate::figure::Book;
+use crate::figures::placement::{CENTRAL, SPREAD};
+use crate::figures::sentence::number;
+
+/// A speedup of this share of the number of cores is linear.
+const LINEAR: f64 = 0.8;
+/// "Poor" is this share of what is reached with spread data, at most.
+const POOR: f64 = 0.6;
+
+/// M5
+pub fn check(book: &Book) -> Vec<Part> {
+    let Some(panel) = book.panel("scc-figure-5", "scc") else { return Vec::new() };
+    let all = panel.last();
+    let [spread, central] = [SPREAD, CENTRAL].map(|name| panel.value(name, all));
+    let (spread, central) = (spread.unwrap_or(f64::NAN), central.unwrap_or(f64::NAN));
+    let told = |speedup| format!("{} on {all} cores", number(speedup));
+    vec![
+        that("spread: scales", spread >= LINEAR * all as f64, told(spread), "linear"),
+        that("in one place: does not", central <= POOR * spread, told(central), "poor"),
+    ]
+}

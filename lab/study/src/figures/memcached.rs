@@ -1,0 +1,90 @@
+//! Figure 12: memcached with other locks, by a model whose numbers were measured on the real program.
+
+use super::sentence::{list, number};
+use super::{Plan, load};
+use crate::figure::{Kind, Panel, Point, Series};
+use crate::lab::Lab;
+use crate::on;
+use crate::stress::contenders::Contender;
+use crate::stress::memcached::{RECORDED, Request};
+use crate::stress::{Homes, Load};
+use crate::world::World;
+
+/// The plan.
+pub const PLAN: Plan = Plan {
+    id: "figure-12",
+    title: "Throughput of memcached's locks, as they were recorded here",
+    x: "threads",
+    y: "throughput (Kops/s)",
+    kind: Kind::Lines,
+    measure: |lab, target| Some(on!(target, world => measure(lab, world))),
+    says,
+};
+
+/// The locks of the paper's figure; the first is memcached's own kind.
+pub const LOCKS: [&str; 4] = ["futex", "tas", "ticket", "mcs"];
+/// What requests do.
+pub const LOADS: [&str; 2] = ["set", "get"];
+/// The paper has no more, since none of its machines scales further.
+const THREADS: usize = 18;
+/// Simulated seconds in which a point is measured: hundreds of requests of each thread.
+const WINDOW: f64 = 3e-3;
+
+/// What a series is called.
+pub fn name(load: &str, lock: &str) -> String {
+    format!("{load}, {lock}")
+}
+
+fn request(load: &str) -> &'static Request {
+    if load == LOADS[0] { &RECORDED.set } else { &RECORDED.get }
+}
+
+fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
+    let contenders = Contender::<W>::named(&LOCKS);
+    let most = THREADS.min(world.threads());
+    let steps = world.steps().into_iter().filter(|&step| step < most).chain([most]);
+    let steps: Vec<usize> = steps.collect();
+    let lines: Vec<_> =
+        LOADS.iter().flat_map(|&load| contenders.iter().map(move |c| (load, c))).collect();
+    let points: Vec<_> =
+        lines.iter().flat_map(|line| steps.iter().map(move |&step| (line, step))).collect();
+    let values = lab.measure::<W, _>(&points, |&(&(requests, contender), threads), seed| {
+        let (warm_up, measured) = lab.window::<W>(WINDOW);
+        let load = load::<W>(lab, threads, 2, seed);
+        let load = Load { homes: Homes::Machine, warm_up, measured, ..load };
+        (contender.memcached)(world, request(requests), &load).per_second / 1e3
+    });
+    let mut values = values.into_iter();
+    let series = lines.iter().map(|&(requests, contender)| Series {
+        name: name(requests, contender.name),
+        points: steps.iter().zip(&mut values).map(|(&step, y)| Point::at(step, y)).collect(),
+    });
+    Panel { machine: world.name().to_owned(), series: series.collect() }
+}
+
+/// By how much a share the best of the other locks is ahead of the mutex, each at its best number of
+/// threads; and which lock that is.
+pub fn gain(panel: &Panel, load: &str) -> Option<(f64, &'static str)> {
+    let most = |lock: &str| {
+        let points = &panel.series(&name(load, lock))?.points;
+        points.iter().map(|point| point.y).max_by(f64::total_cmp)
+    };
+    let [own, others @ ..] = LOCKS;
+    let others = others.into_iter().filter_map(|lock| Some((most(lock)? / most(own)? - 1.0, lock)));
+    others.max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+fn says(panels: &[Panel]) -> String {
+    let machine = |panel: &Panel| {
+        let [set, get] = LOADS.map(|load| gain(panel, load));
+        let ((set, lock), (get, _)) = (set?, get?);
+        Some(format!(
+            "on {} memcached's sets are {} % faster with the best other lock ({lock}) than with a \
+             mutex, its gets {} %",
+            panel.machine,
+            number(100.0 * set),
+            number(100.0 * get)
+        ))
+    };
+    list(panels.iter().filter_map(machine))
+}

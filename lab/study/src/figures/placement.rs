@@ -1,0 +1,97 @@
+//! Figure 5 of the paper on MPI's passive target: an application that scales on the SCC, by where
+//! its synchronization data is.
+
+use syncline::memory::Padded;
+use syncline_sim::Machine;
+use syncline_sim::engine::{Body, Engine, delay};
+use syncline_sim::uncached::Plain;
+
+use super::Plan;
+use super::sentence::number;
+use crate::figure::{Kind, Panel, Point, Series};
+use crate::lab::Lab;
+use crate::target::Target;
+
+/// The plan.
+pub const PLAN: Plan = Plan {
+    id: "scc-figure-5",
+    title: "Speedup of a stencil, by where its synchronization data is",
+    x: "cores",
+    y: "speedup",
+    kind: Kind::Lines,
+    measure,
+    says,
+};
+
+/// Each core's words at the memory controller next to it.
+pub const SPREAD: &str = "next to each core";
+/// All words at one controller.
+pub const CENTRAL: &str = "at one controller";
+
+const CORES: [usize; 7] = [1, 4, 8, 12, 24, 36, 48];
+/// Steps of the stencil, of which each core has its share.
+const STEPS: usize = 960;
+/// Sweeps over them.
+const SWEEPS: u32 = 5;
+/// Cycles of a step, in a core's private memory.
+const WORK: u64 = 60;
+
+fn measure(lab: &Lab, target: &Target) -> Option<Panel> {
+    let Target::Simulated(machine) = target else { return None };
+    if !machine.is_uncached() {
+        return None;
+    }
+    let cores: Vec<usize> = CORES.into_iter().filter(|&n| n <= machine.threads()).collect();
+    let alone = sweeps(machine, 1, true, lab.seed) as f64;
+    let series = [(SPREAD, true), (CENTRAL, false)].map(|(name, spread)| {
+        let point = |&n: &usize| Point::at(n, alone / sweeps(machine, n, spread, lab.seed) as f64);
+        Series { name: name.to_owned(), points: cores.iter().map(point).collect() }
+    });
+    Some(Panel { machine: machine.description.name.clone(), series: series.into() })
+}
+
+/// Cycles of all sweeps by so many cores. Each looks at a word of its own before a step, and says there
+/// how far it is after it; at the end of a sweep it waits for its two neighbours.
+fn sweeps(machine: &Machine, cores: usize, spread: bool, seed: u64) -> u64 {
+    let words: Vec<Padded<Plain>> = (0..cores).map(|_| Padded::default()).collect();
+    let mut engine = Engine::new(machine, seed);
+    for (core, word) in words.iter().enumerate() {
+        let at = std::ptr::from_ref(word).addr();
+        let node = machine.node_of(machine.cache_of(core));
+        engine.home(at..at + 1, if spread { node } else { 0 });
+    }
+    let threads = (0..cores).map(|core| {
+        let words = &words;
+        let share = (STEPS / cores + usize::from(core < STEPS % cores)) as u32;
+        let body: Body<'_> = Box::new(move || {
+            for sweep in 1..=SWEEPS {
+                for step in 1..=share {
+                    words[core].load();
+                    delay(WORK);
+                    words[core].store(if step == share { sweep } else { sweep - 1 });
+                }
+                let before = core.checked_sub(1);
+                let after = Some(core + 1).filter(|&after| after < cores);
+                for neighbour in [before, after].into_iter().flatten() {
+                    while words[neighbour].load() < sweep {}
+                }
+            }
+        });
+        (core, body)
+    });
+    engine.run(threads.collect()).cycles
+}
+
+fn says(panels: &[Panel]) -> String {
+    let Some(panel) = panels.first() else {
+        return "it is about machines without coherent caches, of which there is none here".into();
+    };
+    let all = panel.last();
+    let [spread, central] =
+        [SPREAD, CENTRAL].map(|name| number(panel.value(name, all).unwrap_or_default()));
+    format!(
+        "on {all} cores of {} a stencil is {spread} times as fast as on one with its synchronization \
+         data next to each core, and {central} times with all of it at one memory controller",
+        panel.machine
+    )
+}

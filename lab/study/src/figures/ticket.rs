@@ -1,0 +1,58 @@
+//! Figure 3: acquiring and at once releasing one ticket lock, in three implementations.
+
+use super::sentence::{list, number};
+use super::{Plan, load, over_threads};
+use crate::figure::{Kind, Panel};
+use crate::lab::Lab;
+use crate::on;
+use crate::stress::Pause;
+use crate::stress::contenders::{Contender, EAGER};
+use crate::world::World;
+
+/// The plan.
+pub const PLAN: Plan = Plan {
+    id: "figure-3",
+    title: "Latency of acquire and release with three ticket locks",
+    x: "threads",
+    y: "latency (cycles)",
+    kind: Kind::LogLines,
+    measure: |lab, target| Some(on!(target, world => measure(lab, world))),
+    says,
+};
+
+/// Simulated seconds: an acquisition by the last of 48 threads takes nearly half a millisecond.
+const WINDOW: f64 = 8e-3;
+
+fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
+    let contenders = Contender::<W>::named(&[EAGER, "ticket", "ticket_prefetch"]);
+    over_threads(
+        lab,
+        world,
+        &contenders,
+        |c| c.name,
+        |contender, threads, seed| {
+            let mut load = load::<W>(lab, threads, 1, seed);
+            (load.warm_up, load.measured) = lab.window::<W>(WINDOW);
+            (load.data, load.pause, load.timed) = (false, Pause::None, true);
+            (contender.throughput)(world, &load).cycles
+        },
+    )
+}
+
+fn says(panels: &[Panel]) -> String {
+    let machine = |panel: &Panel| {
+        let threads = panel.last();
+        let at = |name| panel.value(name, threads);
+        let (eager, ticket, prefetch) = (at(EAGER)?, at("ticket")?, at("ticket_prefetch")?);
+        Some(format!(
+            "with {threads} threads on {} an acquisition and its release take {} cycles without \
+             back-off, {} times as long as with it, and {} times as long as with a prefetch for \
+             writing as well",
+            panel.machine,
+            number(eager),
+            number(eager / ticket),
+            number(eager / prefetch)
+        ))
+    };
+    list(panels.iter().filter_map(machine))
+}

@@ -1,0 +1,164 @@
+//! The stress tests of SSYNC's sections 5.4 and 6.1, each written once over a [`World`].
+
+pub mod atomics;
+pub mod contenders;
+pub mod hardware_messages;
+pub mod hardware_table;
+pub mod memcached;
+pub mod messages;
+pub mod table;
+pub mod throughput;
+pub mod transactions;
+pub mod uncontended;
+
+use std::ops::Range;
+
+pub use crate::world::Homes;
+use crate::world::{Course, Placement, World};
+
+/// How a machine is loaded.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Threads.
+    pub threads: usize,
+    /// Where they run.
+    pub placement: Placement,
+    /// Locks; each thread takes one by chance.
+    pub locks: usize,
+    /// Whether holders read and write a line of data that belongs to the lock.
+    pub data: bool,
+    /// What a thread does from one operation to the next.
+    pub pause: Pause,
+    /// Where shared memory is.
+    pub homes: Homes,
+    /// Whether each operation is timed.
+    pub timed: bool,
+    /// Seconds that do not count, at first.
+    pub warm_up: f64,
+    /// Seconds that count.
+    pub measured: f64,
+    /// Decides what is chance.
+    pub seed: u64,
+}
+
+/// How long a thread stays away after an operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pause {
+    /// Not at all.
+    None,
+    /// As long as a line needs at most to get from one thread of the test to another, so that
+    /// the next operation is somebody else's: SSYNC's. By chance from half of it to half more,
+    /// since real loops don't stay in step.
+    Transfer,
+    /// So many cycles, by chance from half of it to half more.
+    Cycles(u64),
+}
+
+/// What came of a test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Outcome {
+    /// Operations in a second.
+    pub per_second: f64,
+    /// Of these, how many in a hundred succeeded.
+    pub success_percent: f64,
+    /// Cycles that an operation took, on average; 0 if they were not timed.
+    pub cycles: f64,
+    /// Operations of the thread that did least, over those of the one that did most.
+    pub fairness: f64,
+}
+
+/// What a thread has counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    operations: u64,
+    succeeded: u64,
+    cycles: u64,
+}
+
+impl Tally {
+    fn note(&mut self, succeeded: bool, cycles: u64) {
+        self.operations += 1;
+        self.succeeded += u64::from(succeeded);
+        self.cycles += cycles;
+    }
+}
+
+/// All threads' counts as an outcome.
+fn outcome(tallies: &[Tally], seconds: f64, clock_cost: u64) -> Outcome {
+    let sum = |field: fn(&Tally) -> u64| tallies.iter().map(field).sum::<u64>() as f64;
+    let operations = sum(|t| t.operations);
+    let each = || tallies.iter().map(|t| t.operations);
+    let (least, most) = (each().min().unwrap_or(0), each().max().unwrap_or(0));
+    let over = |a: f64, b: f64| if b > 0.0 { a / b } else { 0.0 };
+    Outcome {
+        per_second: operations / seconds,
+        success_percent: over(100.0 * sum(|t| t.succeeded), operations),
+        cycles: (over(sum(|t| t.cycles), operations) - clock_cost as f64).max(0.0),
+        fairness: over(least as f64, most as f64),
+    }
+}
+
+impl Load {
+    /// The course of a test that shares these lines and no others.
+    fn course(&self, shared: Vec<Range<usize>>) -> Course {
+        let node = |number| if self.homes == Homes::Spread { number } else { 0 };
+        let shared = shared.into_iter().enumerate().map(|(n, lines)| (lines, node(n)));
+        let shared = if self.homes == Homes::Machine { Vec::new() } else { shared.collect() };
+        Course { shared, homes: Homes::Machine, ..self.course_of_all() }
+    }
+
+    /// The course of a test that shares whatever its threads use.
+    fn course_of_all(&self) -> Course {
+        Course {
+            warm_up: self.warm_up,
+            measured: self.measured,
+            seed: self.seed,
+            shared: Vec::new(),
+            homes: self.homes,
+        }
+    }
+
+    /// Cycles of the pause, on average.
+    fn pause<W: World>(&self, world: &W, places: &[usize]) -> u64 {
+        match self.pause {
+            Pause::None => 0,
+            Pause::Transfer => world.transfer(places),
+            Pause::Cycles(cycles) => cycles,
+        }
+    }
+
+    /// Cycles over which the threads' beginnings are spread: as long as all of them together
+    /// need for an operation each. Where pauses are by chance, the order of arrivals is as well,
+    /// in the long run; beginning so spares that run. Without pauses there is no such chance.
+    fn spread<W: World>(&self, world: &W, places: &[usize]) -> u64 {
+        if self.pause == Pause::None { 0 } else { world.transfer(places) * self.threads as u64 }
+    }
+
+    /// Chance for each thread of its own.
+    fn chance(&self, thread: usize) -> fastrand::Rng {
+        fastrand::Rng::with_seed(
+            self.seed ^ (thread as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        )
+    }
+}
+
+/// Stays away for a pause by chance around this average.
+#[inline]
+fn rest<W: World>(chance: &mut fastrand::Rng, average: u64) {
+    if average > 0 {
+        W::delay(average / 2 + chance.u64(0..=average));
+    }
+}
+
+/// Lets a thread begin at a moment of its own.
+fn stagger<W: World>(chance: &mut fastrand::Rng, spread: u64) {
+    if spread > 0 {
+        W::delay(chance.u64(0..spread));
+    }
+}
+
+/// The addresses of a value's lines.
+fn lines<T>(value: &T) -> Range<usize> {
+    let from = std::ptr::from_ref(value).addr();
+    from..from + size_of::<T>()
+}

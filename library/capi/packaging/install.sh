@@ -1,0 +1,68 @@
+#!/bin/sh
+# Installs what was built into a folder such as /usr/local:
+#
+#     bin/syncline, its man page and completions
+#     lib/syncline/   the libraries that it preloads
+#     include/    syncline.h, syncline.hpp, and syncline_mpi.h for programs under `syncline mpi`
+#     lib/        libsyncline.so and libsyncline.a, and what pkg-config and CMake read
+#
+# The folder can be moved afterwards: nothing in it names its place.
+set -eu
+
+[ $# = 2 ] || { echo "usage: $0 BUILT PREFIX, such as target/release /usr/local" >&2; exit 2; }
+built=$1
+prefix=$2
+here=$(dirname "$0")
+crate=$here/..
+
+version=$(sed -n 's/^#define SYNCLINE_VERSION "\(.*\)"/\1/p' "$crate/include/syncline.h")
+library=$built/libsyncline_c.so
+soname=$(readelf -d "$library" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+
+# Writes a file, its folder being made.
+to() { mkdir -p "$(dirname "$prefix/$1")" && cat >"$prefix/$1"; }
+copy() { install -D -m "$1" "$2" "$prefix/$3"; }
+
+# --- the command ---------------------------------------------------------------------------
+
+copy 755 "$built/syncline" bin/syncline
+for name in libsyncline_recorder.so libsyncline_replace.so libsyncline_tracer.so \
+    libsyncline_delay.so libsyncline_mpi.so; do
+    copy 644 "$built/$name" "lib/syncline/$name"
+done
+"$built/syncline" man | to share/man/man1/syncline.1
+"$built/syncline" completions bash | to share/bash-completion/completions/syncline
+"$built/syncline" completions zsh | to share/zsh/site-functions/_syncline
+"$built/syncline" completions fish | to share/fish/vendor_completions.d/syncline.fish
+
+# --- the shared library --------------------------------------------------------------------
+
+copy 644 "$library" "lib/libsyncline.so.$version"
+ln -sf "libsyncline.so.$version" "$prefix/lib/$soname"
+ln -sf "$soname" "$prefix/lib/libsyncline.so"
+
+# --- the static library --------------------------------------------------------------------
+
+# As built, it defines all symbols of Rust's library as well, and two such libraries don't link
+# into one program. So it becomes one object that shows the functions of syncline.h only. The
+# bitcode in it would make some versions of `ar` fail.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+functions=$(nm -D --defined-only "$library" | sed -n 's/.* T \(syncline_.*\)/--undefined=\1/p')
+# shellcheck disable=SC2086 # one word each
+ld -r --gc-sections $functions -o "$work/syncline.o" "$built/libsyncline_c.a"
+objcopy --wildcard --keep-global-symbol='syncline_*' --strip-debug \
+    --remove-section=.llvmbc --remove-section=.llvmcmd "$work/syncline.o"
+ar rcs "$work/libsyncline.a" "$work/syncline.o"
+copy 644 "$work/libsyncline.a" lib/libsyncline.a
+
+# --- headers, and what build systems read --------------------------------------------------
+
+(cd "$crate/include" && find . -name '*.h' -o -name '*.hpp') | while read -r header; do
+    copy 644 "$crate/include/$header" "include/$header"
+done
+copy 644 "$crate/../../cluster/mpi/include/syncline_mpi.h" include/syncline_mpi.h
+fill() { sed "s/@VERSION@/$version/g; s/@SONAME@/$soname/g" "$here/$1"; }
+fill syncline.pc.in | to lib/pkgconfig/syncline.pc
+fill syncline-config.cmake.in | to lib/cmake/syncline/syncline-config.cmake
+fill syncline-config-version.cmake.in | to lib/cmake/syncline/syncline-config-version.cmake

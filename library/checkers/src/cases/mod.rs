@@ -1,0 +1,326 @@
+//! The locks' cases: what a lock must do, as a small function over any lock in any checker's memory.
+//!
+//! The plain counter under the lock is the main witness. The checkers report two accesses to it
+//! without an order, and at the end it must have the value of all increments.
+
+pub mod barrier;
+mod changing;
+pub mod condvar;
+mod mortal;
+pub mod once;
+mod shared;
+
+use std::sync::Arc;
+
+use syncline::lock::{RawLock, TimedLock, TryLock};
+use syncline::memory::{Data, Memory, Own, Pooled};
+
+use crate::Engine;
+
+pub use self::changing::*;
+pub use self::mortal::*;
+pub use self::shared::*;
+
+type Plain<L> = <<L as RawLock>::Memory as Memory>::Data<u32>;
+
+/// A lock with a counter under it.
+struct Scene<L: RawLock> {
+    lock: Own<L, L::Memory>,
+    count: Plain<L>,
+}
+
+// SAFETY: a lock and a number, which may go between threads.
+unsafe impl<L: RawLock> Sync for Scene<L> {}
+// SAFETY: as above.
+unsafe impl<L: RawLock> Send for Scene<L> {}
+
+impl<L: RawLock<Memory: Engine> + 'static> Scene<L> {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { lock: Own::<L, L::Memory>::default(), count: Plain::<L>::new(0) })
+    }
+
+    /// Runs threads on the scene, then requires that the lock is free and unharmed.
+    fn play(self: Arc<Self>, threads: usize, act: impl Fn(&Self, usize) + Send + Sync + 'static) {
+        let scene = Arc::clone(&self);
+        L::Memory::run(threads, move |thread| act(&scene, thread));
+        self.exclusively();
+        // SAFETY: all threads have ended.
+        unsafe { self.count.with(|count| *count -= 1) };
+    }
+
+    fn count(&self) -> u32 {
+        L::Memory::read(&self.count)
+    }
+
+    fn increment(&self) {
+        // SAFETY: the lock is held, and the checkers see to it.
+        unsafe { self.count.with(|count| *count += 1) };
+    }
+
+    fn exclusively(&self) {
+        self.exclusively_with(&Pooled::new());
+    }
+
+    fn exclusively_with(&self, node: &Pooled<L::Node, L::Memory>) {
+        // SAFETY: the node stays until the release.
+        unsafe {
+            self.lock.acquire(node);
+            self.increment();
+            self.lock.release(node);
+        }
+    }
+}
+
+/// Threads that count.
+pub fn exclusion<L>(threads: usize, rounds: u32)
+where
+    L: RawLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(threads, move |scene, _| (0..rounds).for_each(|_| scene.exclusively()));
+    assert_eq!(scene.count(), threads as u32 * rounds);
+}
+
+/// Threads that count, each with one node for all its rounds.
+pub fn again<L>(threads: usize, rounds: u32)
+where
+    L: RawLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(threads, move |scene, _| {
+        let node = Pooled::new();
+        (0..rounds).for_each(|_| scene.exclusively_with(&node));
+    });
+    assert_eq!(scene.count(), threads as u32 * rounds);
+}
+
+/// The first thread comes again and again, and the other once: where waiters can be overtaken, it
+/// is woken in vain until something is done about it.
+pub fn overtaken<L>(rounds: u32)
+where
+    L: RawLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(2, move |scene, thread| {
+        (0..if thread == 0 { rounds } else { 1 }).for_each(|_| scene.exclusively());
+    });
+    assert_eq!(scene.count(), rounds + 1);
+}
+
+/// One thread waits for the lock, the others only try. A lock that nobody uses can be had.
+pub fn tries<L>(threads: usize, rounds: u32)
+where
+    L: TryLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(threads, move |scene, thread| {
+        for _ in 0..rounds {
+            if thread == 0 {
+                scene.exclusively();
+            } else {
+                scene.try_once();
+            }
+        }
+    });
+    assert!(scene.try_once(), "a free lock was refused");
+    assert!(scene.count() > rounds);
+}
+
+impl<L: TryLock<Memory: Engine> + 'static> Scene<L> {
+    fn try_once(&self) -> bool {
+        let node = Pooled::<L::Node, L::Memory>::new();
+        // SAFETY: the node stays until the release.
+        unsafe {
+            let taken = self.lock.try_acquire(&node);
+            if taken {
+                self.increment();
+                self.lock.release(&node);
+            }
+            taken
+        }
+    }
+}
+
+/// The second thread waits until a deadline that may pass, the others for as long as it takes: it
+/// leaves from the queue's end or middle, or when it is just being handed the lock.
+pub fn timed<L>(threads: usize, rounds: u32)
+where
+    L: TimedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(threads, move |scene, thread| {
+        for _ in 0..rounds {
+            if thread == 1 {
+                scene.until_soon();
+            } else {
+                scene.exclusively();
+            }
+        }
+    });
+    assert!(scene.try_once(), "a free lock was refused");
+    assert!(scene.count() > (threads as u32 - 1) * rounds);
+}
+
+impl<L: TimedLock<Memory: Engine> + 'static> Scene<L> {
+    fn until_soon(&self) -> bool {
+        let node = Pooled::<L::Node, L::Memory>::new();
+        // SAFETY: the node stays until the release.
+        unsafe {
+            let taken = self.lock.acquire_until(&node, L::Memory::soon());
+            if taken {
+                self.increment();
+                self.lock.release(&node);
+            }
+            taken
+        }
+    }
+}
+
+/// The first thread holds the lock, and the others come one after the other, the second of which
+/// has a deadline: it leaves the middle of a queue, or not.
+pub fn leaver<L>(threads: usize)
+where
+    L: TimedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).queue(threads, |scene, thread| {
+        if thread == 2 {
+            scene.until_soon();
+        } else {
+            scene.exclusively();
+        }
+    });
+    assert!(scene.try_once(), "a free lock was refused");
+    assert!(scene.count() >= threads as u32 - 1);
+}
+
+/// All threads but the first have deadlines: one leaves behind another that leaves.
+pub fn leavers<L>(threads: usize)
+where
+    L: TimedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(threads, |scene, thread| match thread {
+        0 => scene.exclusively(),
+        _ => drop(scene.until_soon()),
+    });
+    assert!(scene.try_once(), "a free lock was refused");
+    assert!(scene.count() > 1);
+}
+
+/// The first thread has a deadline, and may leave when it is the first of a group in which the
+/// third is behind it, or has the lock when that gives up.
+pub fn first_leaves<L>(threads: usize)
+where
+    L: TimedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(threads, |scene, thread| match thread {
+        0 => drop(scene.until_soon()),
+        _ => scene.exclusively(),
+    });
+    assert!(scene.try_once(), "a free lock was refused");
+    assert!(scene.count() >= threads as u32);
+}
+
+/// The first thread comes twice, the second until a deadline, the third once: where waiters can
+/// be overtaken, the second is woken in vain and leaves, and the third still waits.
+pub fn woken_in_vain<L>()
+where
+    L: TimedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(3, |scene, thread| match thread {
+        0 => (0..2).for_each(|_| scene.exclusively()),
+        1 => drop(scene.until_soon()),
+        _ => scene.exclusively(),
+    });
+    assert!(scene.try_once(), "a free lock was refused");
+    assert!(scene.count() > 3);
+}
+
+/// The second thread gives up again and again, for which the first gives it reason. Whatever was
+/// left is no reason to refuse a free lock.
+pub fn impatient<L>(rounds: u32)
+where
+    L: TimedLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).play(2, move |scene, thread| match thread {
+        0 => (0..2).for_each(|_| scene.exclusively()),
+        _ => (0..rounds).for_each(|_| {
+            scene.until_soon();
+        }),
+    });
+    assert!(scene.until_soon(), "a free lock was refused");
+    assert!(scene.count() > 2);
+}
+
+/// Threads that come one after the other, while the lock is held, get it in this order.
+pub fn fifo<L>(threads: usize)
+where
+    L: RawLock<Memory: Engine> + 'static,
+{
+    in_order::<L>(threads, 1);
+}
+
+/// The same for a lock that has an order only among near threads; those are the ones with odd
+/// numbers, and the others.
+pub fn near<L>(threads: usize)
+where
+    L: RawLock<Memory: Engine> + 'static,
+{
+    in_order::<L>(threads, 2);
+}
+
+/// Each group counts in a byte of its own.
+fn in_order<L>(threads: usize, groups: usize)
+where
+    L: RawLock<Memory: Engine> + 'static,
+{
+    let scene = Scene::<L>::new();
+    Arc::clone(&scene).queue(threads, move |scene, thread| {
+        let node = Pooled::<L::Node, L::Memory>::new();
+        // SAFETY: the node stays until the release, and the lock is held between.
+        unsafe {
+            scene.lock.acquire(&node);
+            let byte = (thread % groups) as u32 * 8;
+            let before = (scene.count() >> byte) as usize & 0xff;
+            assert_eq!(before, (thread - 1) / groups, "thread {thread} was not served in order");
+            scene.count.with(|count| *count += 1 << byte);
+            scene.lock.release(&node);
+        }
+    });
+    let all = scene.count().to_le_bytes().map(usize::from).iter().sum::<usize>();
+    assert_eq!(all, threads - 1);
+}
+
+impl<L: RawLock<Memory: Engine> + 'static> Scene<L> {
+    /// The first thread takes the lock, waits until the others have come, one by one, and
+    /// releases it; from there on executions differ.
+    fn queue(
+        self: Arc<Self>,
+        threads: usize,
+        act: impl Fn(&Self, usize) + Copy + Send + Sync + 'static,
+    ) {
+        L::Memory::arrange();
+        self.play(threads, move |scene, thread| {
+            if thread > 0 {
+                L::Memory::wait_for_waiter(thread - 1);
+                return act(scene, thread);
+            }
+            let node = Pooled::<L::Node, L::Memory>::new();
+            // SAFETY: the node stays until the release.
+            unsafe {
+                scene.lock.acquire(&node);
+                // The first of the others waits for this.
+                L::Memory::yield_now();
+                if threads > 1 {
+                    L::Memory::wait_for_waiter(threads - 1);
+                }
+                L::Memory::explore();
+                scene.lock.release(&node);
+            }
+        });
+    }
+}

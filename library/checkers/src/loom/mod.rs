@@ -1,0 +1,302 @@
+//! The memory of the model checker loom.
+//!
+//! Loom runs a case again and again, each time in another interleaving and with other values for
+//! loads that may be stale, until it has seen all that differ, up to its bounds. It follows C11
+//! with exceptions:
+//!
+//! - **SeqCst accesses are as AcqRel**, but for one use: that of two threads that each change a
+//!   word and then look at the other's, one sees the other. For this, words add a fence, which loom
+//!   has (`words.rs`). An algorithm that needs more of them fails here although it is right.
+//! - **No load buffering**: a load never sees a store that comes later in time. No algorithm here
+//!   passes a value in a circle through Relaxed words; nothing checks that.
+//! - **The last seven stores** of a word are remembered; a load never returns an older one.
+//! - **A read-modify-write sees the latest store**, as in C11.
+//!
+//! What this memory adds:
+//!
+//! - **Barriers**, light and heavy, are loom's fences, both. That is a little more than is promised:
+//!   two light ones order each other here.
+//! - **Waiting.** Whoever pauses lets others run. From a thread's second look in vain on, loom is
+//!   told not to branch any more in this execution (`skip_branch`): a further look in vain
+//!   changes nothing, and there is another execution in which the thread came later. Safety stays
+//!   checked in full where a look in vain writes nothing. *Progress of spinning is not*: that
+//!   every run ends is checked for the schedules that are run, where an endless wait meets the
+//!   limit of branches. Parked threads are checked in full, since sleeping is no pause.
+//! - **Sleeping** as the kernel's futex does it: the look at the word and falling asleep are one
+//!   step, and sleepers wake in order of arrival. If all sleep, loom reports a deadlock. One thing
+//!   is stronger than promised: who is woken sees what the waker did before. A wrong ordering must
+//!   therefore show where a waiter finds its word written without having slept, as it does.
+//! - **Time** is a coin. A deadline has passed or has not, at every look at the clock, until the
+//!   thread has seen it pass or has waited; and a sleeper with a deadline wakes up or is woken,
+//!   whichever comes first. Both outcomes of every timed wait are explored.
+//! - **Life.** Each access to a word or node must happen before its end, as loom's cells have it:
+//!   a node that is freed too early is found even if the access came first in time. No node is
+//!   used twice in an execution, and all must be freed at its end.
+//!
+//! **The bound on preemptions** leaves out executions in which threads are switched more often
+//! than that where they could have gone on; switches at waits are free.
+
+mod blocks;
+mod execution;
+mod long;
+mod words;
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{self, SeqCst};
+use std::thread::panicking;
+use std::time::{Duration, Instant};
+
+use loom::sync::atomic::fence;
+use syncline::memory::{Address, Data, Memory, OnStack};
+
+use self::execution::Execution;
+pub use self::words::{LoomLink, LoomRef, LoomWord};
+
+/// The model checker's memory; for use in [`model`] only.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Loom;
+
+/// How far a model is explored.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bounds {
+    /// How often a thread that could go on is stopped in an execution, or without bound.
+    pub preemptions: Option<usize>,
+    /// After how many executions to end, or without bound.
+    pub executions: Option<usize>,
+    /// Whether deadlines may pass.
+    pub timed: bool,
+}
+
+/// What was explored.
+#[derive(Clone, Copy, Debug)]
+pub struct Explored {
+    /// Executions that were run.
+    pub executions: usize,
+    /// Whether these were all, up to the bound on preemptions.
+    pub complete: bool,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// So many executions of a case at most, for cases that are run each time: a test prints how far
+/// that was.
+#[derive(Clone, Copy, Debug)]
+pub struct Executions(pub usize);
+
+impl Executions {
+    /// Explores executions with so many preemptions.
+    pub fn explore(self, preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
+        self.run(preemptions, false, Arc::new(case));
+    }
+
+    /// The same while deadlines may pass.
+    pub fn explore_timed(self, preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
+        self.run(preemptions, true, Arc::new(case));
+    }
+
+    fn run(self, preemptions: usize, timed: bool, case: Arc<dyn Fn() + Send + Sync>) {
+        let (preemptions, executions) = (Some(preemptions), Some(self.0));
+        let explored = model_of(Bounds { preemptions, executions, timed }, case);
+        let all = if explored.complete { "all" } else { "cut short" };
+        println!("{} executions, {all}", explored.executions);
+    }
+}
+
+/// Branches in one execution, beyond which it counts as endless.
+const LONGEST: usize = 3000;
+
+/// Explores the executions of a case. Panics in the first that fails.
+pub fn model(bounds: Bounds, case: impl Fn() + Send + Sync + 'static) -> Explored {
+    model_of(bounds, Arc::new(case))
+}
+
+/// The same, compiled once and not for each case: there are a thousand of them.
+fn model_of(bounds: Bounds, case: Arc<dyn Fn() + Send + Sync>) -> Explored {
+    let start = Instant::now();
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = bounds.preemptions;
+    builder.max_branches = LONGEST;
+    if let Some(executions) = bounds.executions {
+        // Loom looks at the limit once in an interval, before an execution.
+        builder.checkpoint_interval = executions + 1;
+        builder.max_permutations = Some(executions + 1);
+    }
+    // From the environment, `LOOM_MAX_DURATION` in seconds.
+    let longest = builder.max_duration;
+    let executions = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&executions);
+    builder.check(move || {
+        counter.fetch_add(1, Ordering::Relaxed);
+        Execution::start(bounds.timed);
+        case();
+        Execution::end();
+    });
+    let executions = executions.load(Ordering::Relaxed);
+    let time = start.elapsed();
+    let complete = bounds.executions.is_none_or(|limit| executions < limit)
+        && longest.is_none_or(|limit| time < limit);
+    Explored { executions, complete, time }
+}
+
+/// As [`Loom::run`]; compiled once.
+fn run_all(threads: usize, body: &Arc<dyn Fn(usize) + Send + Sync>) {
+    let others: Vec<_> = (1..threads)
+        .map(|thread| {
+            let body = Arc::clone(body);
+            loom::thread::spawn(move || {
+                Execution::introduce(thread);
+                body(thread);
+            })
+        })
+        .collect();
+    Execution::introduce(0);
+    body(0);
+    for thread in others {
+        thread.join().expect("a thread ends");
+    }
+}
+
+impl Loom {
+    /// Runs threads, the first on the caller's, and waits for their end.
+    pub fn run(threads: usize, body: impl Fn(usize) + Send + Sync + 'static) {
+        run_all(threads, &(Arc::new(body) as Arc<_>));
+    }
+
+    /// This thread's number.
+    pub fn number() -> usize {
+        Execution::number()
+    }
+
+    /// Waits until a thread waits; used while a scene is set up.
+    pub fn wait_for_waiter(thread: usize) {
+        while !Execution::has_waited(thread) {
+            loom::thread::yield_now();
+        }
+    }
+
+    /// Sets up a scene that is the same in every execution.
+    pub fn arrange(explore: bool) {
+        Execution::explore(explore);
+    }
+
+    /// A moment that the clock may have reached.
+    pub fn soon() -> Duration {
+        execution::DEADLINE
+    }
+}
+
+// SAFETY: the words and links are loom's atomics; a reference is a pointer to its node.
+unsafe impl Memory for Loom {
+    type Word = LoomWord;
+    type Link<T> = LoomLink<T>;
+    type Ref<T> = LoomRef<T>;
+    type Data<T> = LoomData<T>;
+    type Own<T: Default> = OnStack<T>;
+
+    /// Spinners are held up by loom, and sleepers are to sleep soon.
+    const PATIENCE: u32 = 1;
+    const BATCH: u32 = 2;
+
+    fn refer<T>(node: &T) -> LoomRef<T> {
+        LoomRef(NonNull::from_ref(node))
+    }
+
+    unsafe fn follow<'a, T: 'a>(node: LoomRef<T>) -> &'a T {
+        Execution::follow(node.0.cast());
+        // SAFETY: alive by the caller's promise, and if it is ours, as was just checked.
+        unsafe { node.0.as_ref() }
+    }
+
+    fn allocate<T: Default>() -> LoomRef<T> {
+        let value = T::default();
+        let place = Execution::allocate::<T>();
+        // SAFETY: the place is new, and large enough.
+        unsafe { place.write(value) };
+        LoomRef(place)
+    }
+
+    unsafe fn free<T>(node: LoomRef<T>) {
+        // A failed execution is torn down in any order.
+        if panicking() {
+            return;
+        }
+        Execution::free(node.0.cast());
+        // SAFETY: it was written in `allocate`, and was not yet freed. The place stays, and words
+        // in it still know that they are dead.
+        unsafe { node.0.drop_in_place() };
+    }
+
+    fn pause(_: u32) {
+        Execution::pause();
+    }
+
+    /// Time is not modelled, and every delay is followed by a look or a pause.
+    fn delay(_: u32) {}
+
+    fn yield_now() {
+        Execution::pause();
+    }
+
+    fn park(word: &LoomWord, expected: u32, key: u32, deadline: Option<Duration>) {
+        Execution::park(word.id(), expected, key, deadline.is_some());
+    }
+
+    fn unpark(address: Address, key: Option<u32>, count: u32) {
+        Execution::unpark(address.0, key, count);
+    }
+
+    fn now() -> Duration {
+        Execution::now()
+    }
+
+    fn group(level: usize) -> usize {
+        let processor = Execution::processor();
+        if level == 0 { processor / 2 } else { processor }
+    }
+
+    fn prefetch_for_write(_: &LoomWord) {}
+
+    fn light_barrier() {
+        fence(SeqCst);
+    }
+
+    fn heavy_barrier() {
+        fence(SeqCst);
+    }
+}
+
+/// Ordinary data; loom reports accesses without an order.
+#[derive(Debug)]
+pub struct LoomData<T>(loom::cell::UnsafeCell<T>);
+
+// SAFETY: loom checks that accesses take turns.
+unsafe impl<T: Send> Sync for LoomData<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for LoomData<T> {}
+
+impl<T> Data<T> for LoomData<T> {
+    fn new(value: T) -> Self {
+        Self(loom::cell::UnsafeCell::new(value))
+    }
+
+    unsafe fn with<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
+        self.0.with_mut(access)
+    }
+
+    unsafe fn look<R>(&self, access: impl FnOnce(*const T) -> R) -> R {
+        self.0.with(access)
+    }
+
+    fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}
+
+impl<T> LoomData<T> {
+    /// Hands out the data's address to read it.
+    pub fn read<R>(&self, access: impl FnOnce(*const T) -> R) -> R {
+        self.0.with(access)
+    }
+}

@@ -1,0 +1,215 @@
+//! A memory of two segments in one process, over the memory of a checker, or the native one.
+//!
+//! A [`Memory`] of several ranks is reached by functions alone: a word is not where its address is,
+//! a reference is a rank and a displacement, and a node that others are to reach has to lie in a
+//! segment. This memory is so strict about it that a lock which assumes more fails:
+//!
+//! - **Every access goes through a word.** Addresses in segments can be calculated with, but not
+//!   accessed (`storage.rs`): anything that is not a function of a word, a link or data faults.
+//! - **Words lie in segments.** A word on a stack is none that others could reach, and so is not to
+//!   be accessed at all.
+//! - **A node lies in its owner's segment.** A thread refers to nodes of its own segment only.
+//! - **Nodes that were freed** are neither followed nor accessed; and all are freed in the end. That
+//!   a node's uses happen before its end is for the checker to see: each has one of the checker's
+//!   nodes, which lives as long.
+//!
+//! Threads with even numbers belong to the first segment, the others to the second, and so their
+//! groups are. Whether waiters look at words of other segments is counted ([`looks`]), since
+//! [`Memory::pause_at`] knows what is looked at.
+
+mod storage;
+mod words;
+
+use std::alloc::Layout;
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::thread::panicking;
+use std::time::Duration;
+
+use syncline::memory::{Address, Memory, Pooled};
+
+use self::storage::{Place, SEGMENTS};
+pub use self::words::{SegmentData, SegmentLink, SegmentRef, SegmentWord};
+use crate::Engine;
+
+/// Two segments over a checker's memory, or the native one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Segments<M: Engine>(PhantomData<M>);
+
+/// The checker's node that lives as long as one of ours.
+#[derive(Default)]
+struct Life;
+
+std::thread_local! {
+    static LOOKS: Cell<Looks> = const { Cell::new(Looks { near: 0, remote: 0 }) };
+}
+
+/// How often waiters have looked again, at words of their own segment and of others.
+#[derive(Clone, Copy, Debug)]
+pub struct Looks {
+    /// At words of the waiter's own segment.
+    pub near: usize,
+    /// At words of others.
+    pub remote: usize,
+}
+
+/// The looks of this thread of the system, since it was last asked. A checker's threads are all on
+/// one.
+pub fn looks() -> Looks {
+    LOOKS.replace(Looks { near: 0, remote: 0 })
+}
+
+impl<M: Engine> Segments<M> {
+    /// The segment of this thread.
+    fn segment() -> usize {
+        M::number() % SEGMENTS
+    }
+
+    /// The checker's node of a node of ours.
+    fn life(place: Place) -> M::Ref<Life> {
+        let header = place.header().expect("a reference to a freed node was followed");
+        // SAFETY: written in `allocate`, and stays until the block is given back.
+        unsafe { header.storage::<M::Ref<Life>>().read() }
+    }
+}
+
+// SAFETY: words and links are the checker's; a reference leads to the address that it was made from.
+unsafe impl<M: Engine> Memory for Segments<M> {
+    type Word = SegmentWord<M>;
+    type Link<T> = SegmentLink<M, T>;
+    type Ref<T> = SegmentRef<T>;
+    type Data<T> = SegmentData<M, T>;
+    type Own<T: Default> = Pooled<T, Self>;
+
+    // Small, as for any checker, also over the native memory.
+    const PATIENCE: u32 = if M::PATIENCE < 2 { M::PATIENCE } else { 2 };
+    const BATCH: u32 = 2;
+
+    fn refer<T>(node: &T) -> SegmentRef<T> {
+        let place = Place::of(node).expect("a reference was made to a node in no segment");
+        let home = place.segment();
+        assert!(home == Self::segment(), "a reference was made to a node of another segment");
+        SegmentRef::to(place)
+    }
+
+    unsafe fn follow<'a, T: 'a>(node: SegmentRef<T>) -> &'a T {
+        // SAFETY: alive by the caller's promise, and as was just checked. Nobody looks at its bytes
+        // by this reference, which are not there.
+        unsafe {
+            M::follow(Self::life(node.place));
+            &*node.place.address()
+        }
+    }
+
+    fn allocate<T: Default>() -> SegmentRef<T> {
+        let value = T::default();
+        let place = Place::take(Self::segment(), Layout::new::<T>());
+        let header = place.header().expect("the block was just taken");
+        // SAFETY: the block is new, and large enough.
+        unsafe {
+            header.storage::<M::Ref<Life>>().write(M::allocate());
+            place.storage::<T>().write(value);
+        }
+        SegmentRef::to(place)
+    }
+
+    unsafe fn free<T>(node: SegmentRef<T>) {
+        // A failed execution is torn down in any order.
+        if panicking() {
+            return;
+        }
+        let life = Self::life(node.place);
+        // SAFETY: it was written in `allocate`, and this is its last use. What is in it is dropped
+        // by its address, from which each word finds its bytes.
+        unsafe {
+            M::free(life);
+            node.place.address::<T>().drop_in_place();
+        }
+        node.place.give();
+    }
+
+    fn pause(looks: u32) {
+        M::waits();
+        M::pause(looks);
+    }
+
+    fn pause_at<T>(word: &T, looks: u32) {
+        let mut all = LOOKS.get();
+        if words::is_remote(word, Self::segment()) {
+            all.remote += 1;
+        } else {
+            all.near += 1;
+        }
+        LOOKS.set(all);
+        Self::pause(looks);
+    }
+
+    fn delay(units: u32) {
+        M::delay(units);
+    }
+
+    fn yield_now() {
+        M::waits();
+        M::yield_now();
+    }
+
+    fn park(word: &SegmentWord<M>, expected: u32, key: u32, deadline: Option<Duration>) {
+        M::waits();
+        M::park(word.reached(), expected, key, deadline);
+    }
+
+    fn unpark(address: Address, key: Option<u32>, count: u32) {
+        M::unpark(address, key, count);
+    }
+
+    fn now() -> Duration {
+        M::now()
+    }
+
+    fn group(level: usize) -> usize {
+        let number = M::number();
+        if level == 0 { Self::segment() } else { Self::segment() * 2 + number / SEGMENTS % 2 }
+    }
+
+    fn prefetch_for_write(word: &SegmentWord<M>) {
+        M::prefetch_for_write(word.reached());
+    }
+
+    fn light_barrier() {
+        M::light_barrier();
+    }
+
+    fn heavy_barrier() {
+        M::heavy_barrier();
+    }
+}
+
+impl<M: Engine> Engine for Segments<M> {
+    fn run(threads: usize, body: impl Fn(usize) + Send + Sync + 'static) {
+        M::run(threads, body);
+    }
+
+    fn number() -> usize {
+        M::number()
+    }
+
+    fn wait_for_waiter(thread: usize) {
+        M::wait_for_waiter(thread);
+    }
+
+    fn arrange() {
+        M::arrange();
+    }
+
+    fn explore() {
+        M::explore();
+    }
+
+    fn soon() -> Duration {
+        M::soon()
+    }
+
+    fn read<T: Copy>(data: &SegmentData<M, T>) -> T {
+        M::read(data.reached())
+    }
+}

@@ -1,0 +1,141 @@
+//! Segments as two mappings of the same size: addresses, which nobody can access, and storage.
+//!
+//! ```text
+//!   addresses   | segment 0              | segment 1              |   reserved, PROT_NONE
+//!                   &node --.
+//!   storage     | segment 0 v            | segment 1              |   read and written
+//! ```
+//!
+//! A word or node has its address in the first, and its bytes at the same displacement of the
+//! second. So a function can find the bytes from the address, and whoever uses the address itself
+//! faults.
+//!
+//! A block has lines of its own, of which the first is for whoever owns the segments. Lines that
+//! were given back are used again as late as possible: not while a checker's execution runs.
+
+use std::alloc::Layout;
+use std::num::NonZeroU32;
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// How many segments there are.
+pub(super) const SEGMENTS: usize = 2;
+/// The bytes of a segment.
+const SEGMENT: usize = 1 << 24;
+const LINE: usize = 128;
+const LINES: usize = SEGMENT / LINE;
+/// What a displacement counts: all words and links have this alignment.
+const UNIT: usize = 4;
+/// Where the segment's number is in a reference, above the displacement.
+const NUMBER: u32 = 24;
+
+/// For each line the first line of the block that it is a part of, counted from 1; 0 is free.
+static BLOCKS: [[AtomicU32; LINES]; SEGMENTS] =
+    [const { [const { AtomicU32::new(0) }; LINES] }; SEGMENTS];
+/// The line at which the search for free ones goes on.
+static NEXT: [Mutex<usize>; SEGMENTS] = [const { Mutex::new(0) }; SEGMENTS];
+
+/// The two mappings' starts.
+fn mappings() -> (usize, usize) {
+    static MAPPINGS: OnceLock<(usize, usize)> = OnceLock::new();
+    let map = |rights| {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let size = SEGMENTS * SEGMENT;
+        // SAFETY: new addresses, where nothing was.
+        let at = unsafe { libc::mmap(ptr::null_mut(), size, rights, flags, -1, 0) };
+        assert!(at != libc::MAP_FAILED, "there are no addresses for segments");
+        at.expose_provenance()
+    };
+    *MAPPINGS.get_or_init(|| (map(libc::PROT_NONE), map(libc::PROT_READ | libc::PROT_WRITE)))
+}
+
+/// Where something is: the number of its segment, counted from 1, and the displacement there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place(NonZeroU32);
+
+impl Place {
+    fn new(segment: usize, displacement: usize) -> Self {
+        let bits = (segment as u32 + 1) << NUMBER | (displacement / UNIT) as u32;
+        Self(NonZeroU32::new(bits).expect("segments count from 1"))
+    }
+
+    /// The place of this address, if that is in a segment.
+    pub(super) fn of<T>(address: *const T) -> Option<Self> {
+        let offset = address.addr().checked_sub(mappings().0)?;
+        (offset < SEGMENTS * SEGMENT).then(|| Self::new(offset / SEGMENT, offset % SEGMENT))
+    }
+
+    /// As a word holds it.
+    pub(super) fn bits(self) -> u32 {
+        self.0.get()
+    }
+
+    /// The place that a word holds; 0 is none.
+    pub(super) fn from_bits(bits: u32) -> Option<Self> {
+        NonZeroU32::new(bits).map(Self)
+    }
+
+    pub(super) fn segment(self) -> usize {
+        (self.0.get() >> NUMBER) as usize - 1
+    }
+
+    fn displacement(self) -> usize {
+        (self.0.get() & ((1 << NUMBER) - 1)) as usize * UNIT
+    }
+
+    fn offset(self) -> usize {
+        self.segment() * SEGMENT + self.displacement()
+    }
+
+    /// Its address, to refer to it by; whoever accesses that faults.
+    pub(super) fn address<T>(self) -> *mut T {
+        ptr::with_exposed_provenance_mut(mappings().0 + self.offset())
+    }
+
+    /// Where its bytes are.
+    pub(super) fn storage<T>(self) -> *mut T {
+        ptr::with_exposed_provenance_mut(mappings().1 + self.offset())
+    }
+
+    /// The first line of the block that this is in, unless that was given back.
+    pub(super) fn header(self) -> Option<Self> {
+        // Relaxed: whoever uses a block has been told of it. If it was given back, either answer
+        // is a failure.
+        let block = BLOCKS[self.segment()][self.displacement() / LINE].load(Relaxed);
+        Some(Self::new(self.segment(), (block as usize).checked_sub(1)? * LINE))
+    }
+
+    /// A place of this layout in a segment, in a block of its own.
+    pub(super) fn take(segment: usize, layout: Layout) -> Self {
+        assert!(layout.align() <= LINE, "a node has its own alignment");
+        let lines = 1 + layout.size().div_ceil(LINE);
+        let mut next = NEXT[segment].lock().unwrap_or_else(PoisonError::into_inner);
+        let blocks = &BLOCKS[segment];
+        // Relaxed, here and below: the mutex orders those who take; the rest is as in `header`.
+        let is_free = |line: &AtomicU32| line.load(Relaxed) == 0;
+        let all = (*next..LINES).chain(0..LINES);
+        let first = all.filter(|first| first + lines <= LINES);
+        let first =
+            first.into_iter().find(|&first| blocks[first..first + lines].iter().all(is_free));
+        let first = first.expect("the segment has room");
+        for line in &blocks[first..first + lines] {
+            line.store(first as u32 + 1, Relaxed);
+        }
+        *next = first + lines;
+        Self::new(segment, (first + 1) * LINE)
+    }
+
+    /// Gives a block back, which no other thread uses.
+    pub(super) fn give(self) {
+        let header = self.header().expect("a node was freed twice");
+        let first = header.displacement() / LINE;
+        for line in &BLOCKS[self.segment()][first..] {
+            // Relaxed: as in `take`.
+            if line.load(Relaxed) != first as u32 + 1 {
+                break;
+            }
+            line.store(0, Relaxed);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Words, links and data in segments, over those of the checker.
+
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::marker::{PhantomData, PhantomPinned};
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ptr;
+use std::sync::atomic::Ordering;
+use std::thread::panicking;
+
+use syncline::memory::{Address, Data, Link, Memory, Word};
+
+use super::storage::Place;
+
+/// A value whose address is in a segment, and its bytes in the segment's storage.
+///
+/// Until it is moved to a segment it is an ordinary value. A reference to one in a segment promises
+/// the compiler no bytes: they may be anything, change at any time, and be moved.
+struct Stored<T> {
+    value: UnsafeCell<MaybeUninit<T>>,
+    _pinned: PhantomPinned,
+}
+
+impl<T> Stored<T> {
+    fn new(value: T) -> Self {
+        Self { value: UnsafeCell::new(MaybeUninit::new(value)), _pinned: PhantomPinned }
+    }
+
+    /// Where the bytes are.
+    fn at(&self) -> *mut T {
+        Place::of(self).map_or(self.value.get().cast(), Place::storage)
+    }
+
+    /// The value, of a node that is alive.
+    fn reached(&self) -> &T {
+        let place = Place::of(self).expect("a word that lies in no segment was accessed");
+        assert!(place.header().is_some(), "a word of a node that was freed was accessed");
+        // SAFETY: it was moved to the storage of its block, which was not given back.
+        unsafe { &*place.storage() }
+    }
+
+    fn into_inner(self) -> T {
+        // SAFETY: it has the value, and is not dropped.
+        unsafe { ManuallyDrop::new(self).at().read() }
+    }
+}
+
+impl<T> Drop for Stored<T> {
+    fn drop(&mut self) {
+        // SAFETY: it has the value until here.
+        unsafe { self.at().drop_in_place() }
+    }
+}
+
+/// A word of 32 bits in a segment.
+pub struct SegmentWord<M: Memory>(Stored<M::Word>);
+
+// SAFETY: a checker's word, which may be shared.
+unsafe impl<M: Memory> Sync for SegmentWord<M> {}
+// SAFETY: as above.
+unsafe impl<M: Memory> Send for SegmentWord<M> {}
+
+impl<M: Memory> SegmentWord<M> {
+    /// The checker's word.
+    pub(super) fn reached(&self) -> &M::Word {
+        self.0.reached()
+    }
+}
+
+impl<M: Memory> Default for SegmentWord<M> {
+    fn default() -> Self {
+        Self(Stored::new(M::Word::default()))
+    }
+}
+
+impl<M: Memory> fmt::Debug for SegmentWord<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SegmentWord").field(&Place::of(self)).finish()
+    }
+}
+
+impl<M: Memory> Word for SegmentWord<M> {
+    fn load(&self, order: Ordering) -> u32 {
+        self.reached().load(order)
+    }
+    fn store(&self, value: u32, order: Ordering) {
+        self.reached().store(value, order);
+    }
+    fn swap(&self, value: u32, order: Ordering) -> u32 {
+        self.reached().swap(value, order)
+    }
+    fn fetch_add(&self, value: u32, order: Ordering) -> u32 {
+        self.reached().fetch_add(value, order)
+    }
+    fn fetch_sub(&self, value: u32, order: Ordering) -> u32 {
+        self.reached().fetch_sub(value, order)
+    }
+    fn fetch_or(&self, bits: u32, order: Ordering) -> u32 {
+        self.reached().fetch_or(bits, order)
+    }
+    fn fetch_and(&self, bits: u32, order: Ordering) -> u32 {
+        self.reached().fetch_and(bits, order)
+    }
+    fn exchange(&self, old: u32, new: u32, order: Ordering) -> Result<u32, u32> {
+        self.reached().exchange(old, new, order)
+    }
+    fn address(&self) -> Address {
+        self.reached().address()
+    }
+}
+
+/// A node: the number of its segment, and its displacement there.
+pub struct SegmentRef<T> {
+    pub(super) place: Place,
+    refers: PhantomData<fn() -> T>,
+}
+
+impl<T> SegmentRef<T> {
+    pub(super) fn to(place: Place) -> Self {
+        Self { place, refers: PhantomData }
+    }
+}
+
+impl<T> Clone for SegmentRef<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for SegmentRef<T> {}
+
+impl<T> PartialEq for SegmentRef<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.place == other.place
+    }
+}
+
+impl<T> Eq for SegmentRef<T> {}
+
+/// A reference to a node, or to none: a word, which holds the place.
+pub struct SegmentLink<M: Memory, T> {
+    word: SegmentWord<M>,
+    refers: PhantomData<fn() -> T>,
+}
+
+impl<M: Memory, T> Default for SegmentLink<M, T> {
+    fn default() -> Self {
+        Self { word: SegmentWord::default(), refers: PhantomData }
+    }
+}
+
+impl<M: Memory, T> fmt::Debug for SegmentLink<M, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SegmentLink").field(&Place::of(self)).finish()
+    }
+}
+
+fn bits<T>(node: Option<SegmentRef<T>>) -> u32 {
+    node.map_or(0, |node| node.place.bits())
+}
+
+fn reference<T>(bits: u32) -> Option<SegmentRef<T>> {
+    Place::from_bits(bits).map(SegmentRef::to)
+}
+
+impl<M: Memory, T> Link<SegmentRef<T>> for SegmentLink<M, T> {
+    fn load(&self, order: Ordering) -> Option<SegmentRef<T>> {
+        // A failed execution frees nothing, and its words may be gone.
+        if panicking() {
+            return None;
+        }
+        reference(self.word.load(order))
+    }
+    fn store(&self, node: Option<SegmentRef<T>>, order: Ordering) {
+        self.word.store(bits(node), order);
+    }
+    fn swap(&self, node: Option<SegmentRef<T>>, order: Ordering) -> Option<SegmentRef<T>> {
+        reference(self.word.swap(bits(node), order))
+    }
+    fn exchange(
+        &self,
+        old: Option<SegmentRef<T>>,
+        new: Option<SegmentRef<T>>,
+        order: Ordering,
+    ) -> bool {
+        self.word.exchange(bits(old), bits(new), order).is_ok()
+    }
+}
+
+/// Ordinary data, in a segment or elsewhere.
+pub struct SegmentData<M: Memory, T>(Stored<M::Data<T>>);
+
+impl<M: Memory, T> SegmentData<M, T> {
+    /// The checker's data.
+    pub(super) fn reached(&self) -> &M::Data<T> {
+        // SAFETY: it has the value; the checker's data looks after the accesses.
+        unsafe { &*self.0.at() }
+    }
+}
+
+impl<M: Memory, T> Data<T> for SegmentData<M, T> {
+    fn new(value: T) -> Self {
+        Self(Stored::new(Data::new(value)))
+    }
+    unsafe fn with<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
+        // SAFETY: our caller's promise.
+        unsafe { self.reached().with(access) }
+    }
+    unsafe fn look<R>(&self, access: impl FnOnce(*const T) -> R) -> R {
+        // SAFETY: our caller's promise.
+        unsafe { self.reached().look(access) }
+    }
+    fn into_inner(self) -> T {
+        self.0.into_inner().into_inner()
+    }
+}
+
+/// Whether something that is waited for lies in another segment than this one.
+pub(super) fn is_remote<T>(what: &T, segment: usize) -> bool {
+    Place::of(ptr::from_ref(what)).is_some_and(|place| place.segment() != segment)
+}

@@ -1,0 +1,3 @@
+//! The mutants, as the build script has written them.
+
+include!(concat!(env!("OUT_DIR"), "/segments_mutants.rs"));

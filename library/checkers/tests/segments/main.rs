@@ -1,0 +1,43 @@
+//! Locks over two segments, under loom and shuttle; and mutants of them, which assume that words are
+//! where their addresses are, or that nodes can be anywhere. `tests/segments_native` runs them on
+//! threads of the system.
+
+/// The five families of queue locks and what they are made of, as in the catalogue.
+macro_rules! locks {
+    ($each:ident) => {
+        $each! { ticket, Ticket, exclusive try fifo }
+        $each! { ticket_prefetch, PrefetchingTicket, exclusive try fifo }
+        $each! { mcs, Mcs, exclusive try fifo }
+        $each! { hticket, HierarchicalTicket, exclusive try near }
+        $each! { cohort_mcs, CohortMcs, exclusive try near }
+        $each! { cohort_ttas_mcs, CohortTtasMcs, exclusive try near }
+        $each! { hmcs, Hmcs, exclusive try near }
+        $each! { rw_fair, FairRw, shared fifo }
+        $each! { rw_readers, ReadersFirst, shared try queued }
+        $each! { rw_writers, WritersFirst, shared try queued }
+    };
+}
+
+mod broken;
+#[path = "../locks/loom.rs"]
+mod loom;
+mod mutants;
+mod near;
+
+/// The catalogue, of which no lock is left out where executions are cheap.
+macro_rules! locks {
+    ($each:ident) => {
+        syncline::for_each_lock!($each);
+    };
+}
+
+#[path = "../locks/shuttle.rs"]
+mod shuttle;
+
+use syncline_checkers::{Executions, Segments, randomly};
+
+type Loom = Segments<syncline_checkers::Loom>;
+type Drawn = Segments<syncline_checkers::Shuttle>;
+
+/// So far each case goes under loom.
+const UP_TO: Executions = Executions(2_000);

@@ -1,0 +1,128 @@
+//! Hierarchical queue delegation (HQD): a [`Qd`] lock for each group of near processors, under a
+//! global lock.
+//!
+//! A section is handed to a helper of its own group only. The helper holds the global lock for
+//! its turn, so the groups take turns, each with as many sections as its queue has. In a turn
+//! neither the data nor the sections leave the group: on one machine that saves the traffic
+//! between sockets, in distributed shared memory the invalidations and downgrades of all but the
+//! global lock.
+//!
+//! The queue opens before its helper has the global lock. In Argo it opens after; but the group's
+//! threads have only this queue to go to, and can as well put their sections there while the
+//! helper waits.
+//!
+//! One thread's sections run in the order of its calls while it stays in its group. If it moves to
+//! another, a detached section that it hasn't waited for may run after a later one.
+//!
+//! Not for few threads, nor for machines with one group.
+//!
+//! Source: Kaxiras et al., "Turning Centralized Coherence and Distributed Critical-Section
+//! Execution on their Head" (Argo, HPDC'15), section 4.2.
+
+use core::array;
+use core::fmt;
+
+use bytemuck::Zeroable;
+
+use super::line::Line;
+use super::qd::Qd;
+use super::{RawDelegation, Request};
+use crate::lock::{About, Described, Order, RawLock};
+use crate::memory::{Memory, Native, Own, Padded};
+use crate::wait::Park;
+
+/// The hierarchical queue delegation lock, for up to `GROUPS` groups; of more, some share a queue.
+#[repr(C)]
+pub struct Hqd<
+    W: Line = Park,
+    M: Memory = Native,
+    G: RawLock<Memory = M> = <W as Line>::Lock<M>,
+    const GROUPS: usize = 4,
+    const SLOTS: usize = 64,
+> {
+    global: Padded<G>,
+    groups: [Padded<Qd<W, M, SLOTS>>; GROUPS],
+}
+
+impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize> Default
+    for Hqd<W, M, G, GROUPS, SLOTS>
+{
+    fn default() -> Self {
+        Self { global: Padded::default(), groups: array::from_fn(|_| Padded::default()) }
+    }
+}
+
+// SAFETY: locks and nothing else.
+unsafe impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize>
+    Zeroable for Hqd<W, M, G, GROUPS, SLOTS>
+where
+    G: Zeroable,
+    Qd<W, M, SLOTS>: Zeroable,
+{
+}
+
+impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize>
+    Hqd<W, M, G, GROUPS, SLOTS>
+{
+    /// As [`Qd::enter`], at this thread's group; the turn is served under the global lock.
+    #[inline]
+    unsafe fn enter(&self, request: &Request<M>) -> bool {
+        let group = &self.groups[M::group(0) % GROUPS];
+        // SAFETY: our caller's promise. The node stays until the global lock is released, and
+        // nothing unwinds before.
+        unsafe {
+            group.enter(request, |turn| {
+                let node = Own::<G::Node, M>::default();
+                self.global.acquire(&node);
+                turn.serve();
+                self.global.release(&node);
+            })
+        }
+    }
+}
+
+// SAFETY: requests run while the global lock is held, by its holder; otherwise as for `Qd`.
+unsafe impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize>
+    RawDelegation for Hqd<W, M, G, GROUPS, SLOTS>
+{
+    type Memory = M;
+    type Wait = W;
+
+    #[inline]
+    unsafe fn run(&self, request: &Request<M>) {
+        // SAFETY: the request stays until we return.
+        if unsafe { self.enter(request) } {
+            request.wait::<W>();
+        }
+    }
+
+    #[inline]
+    unsafe fn submit(&self, request: &Request<M>) {
+        // SAFETY: the request stays until it is completed; if it is not in a queue, it has run.
+        unsafe {
+            if !self.enter(request) {
+                Request::<M>::complete::<W>(M::refer(request));
+            }
+        }
+    }
+}
+
+impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize> Described
+    for Hqd<W, M, G, GROUPS, SLOTS>
+{
+    const ABOUT: About = About {
+        idea: "a queue delegation lock for each group of near processors, under a global lock",
+        order: Order::Bounded,
+        numa: true,
+        advice: "short sections on contended data, from several sockets or machines",
+        source: "Argo 4.2; Klaftenegger, Sagonas and Winblad 2014",
+    };
+}
+
+impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize> fmt::Debug
+    for Hqd<W, M, G, GROUPS, SLOTS>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hqd").field("groups", &GROUPS).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,160 @@
+//! Queue delegation (QD): a lock, and a queue for the sections of those who don't get it.
+//!
+//! Whoever finds the lock free takes it, opens the queue, runs its own section and then those in
+//! the queue: it is the helper for one turn. The others enter their sections in the queue and are
+//! free to go, or to wait for them. The array of the queue bounds a turn. Whoever finds the queue
+//! closed and the lock held tries again for a while, and then lines up at the lock; so nobody
+//! starves.
+//!
+//! When the helper leaves, and somebody is in line at the lock, it opens the queue on behalf of
+//! that thread, which might be off its processor. Otherwise all that come until it is back would
+//! have to line up behind it, and never get to delegate. Where waiters sleep the lock is not handed
+//! over but left to whoever runs, and the queue opens with the next turn.
+//!
+//! Not for long sections, which others could run at the same time on their own data; nor for
+//! sections that depend on the thread that runs them.
+//!
+//! Source: Klaftenegger, Sagonas and Winblad, "Delegation Locking Libraries for Improved
+//! Performance of Multithreaded Programs", Euro-Par 2014; "Queue Delegation Locking", IEEE TPDS 29
+//! (2018), section 3. There the queue opens with the turn of its helper, never before.
+
+use core::fmt;
+
+use bytemuck::Zeroable;
+
+use super::line::{Line, NodeOf};
+use super::queue::Queue;
+use super::{RawDelegation, Request};
+use crate::lock::{About, Described, Order, RawLock, TryLock};
+use crate::memory::{Memory, Native, Own};
+use crate::wait::Park;
+
+/// The queue delegation lock. A turn is its helper's section and up to `SLOTS` others.
+#[repr(C)]
+pub struct Qd<W: Line = Park, M: Memory = Native, const SLOTS: usize = 64> {
+    lock: W::Lock<M>,
+    queue: Queue<M, SLOTS>,
+}
+
+impl<W: Line, M: Memory, const SLOTS: usize> Default for Qd<W, M, SLOTS> {
+    fn default() -> Self {
+        Self { lock: Default::default(), queue: Queue::default() }
+    }
+}
+
+// SAFETY: a lock and a queue and nothing else.
+unsafe impl<W: Line, M: Memory, const SLOTS: usize> Zeroable for Qd<W, M, SLOTS>
+where
+    W::Lock<M>: Zeroable,
+    Queue<M, SLOTS>: Zeroable,
+{
+}
+
+impl<W: Line, M: Memory, const SLOTS: usize> Qd<W, M, SLOTS> {
+    /// Enters a request in the queue and returns true; or takes the lock, calls `lead` to serve
+    /// this request and the queue's, and returns false.
+    ///
+    /// # Safety
+    ///
+    /// The request is handed in for the first time, and stays until it has been run.
+    #[inline]
+    pub(super) unsafe fn enter(
+        &self,
+        request: &Request<M>,
+        lead: impl FnOnce(Turn<'_, W, M, SLOTS>),
+    ) -> bool {
+        let node = Own::<NodeOf<W, M>, M>::default();
+        let mut looks = 0;
+        loop {
+            // SAFETY: the request is our caller's; the node stays until the lock is released, and nothing unwinds before.
+            unsafe {
+                if self.queue.enter(request) {
+                    return true;
+                }
+                if self.lock.try_acquire(&node) {
+                    break;
+                }
+                looks += 1;
+                if looks >= M::PATIENCE {
+                    self.lock.acquire(&node);
+                    break;
+                }
+            }
+            W::pause::<M>(looks);
+        }
+        if !self.queue.is_open() {
+            self.queue.open();
+        }
+        lead(Turn { lock: self, request });
+        // SAFETY: we hold the lock, with this node.
+        unsafe {
+            if W::is_promised(&self.lock, &node) {
+                self.queue.open();
+            }
+            self.lock.release(&node);
+        }
+        false
+    }
+}
+
+/// The right and the duty to serve a request and the queue.
+pub(super) struct Turn<'a, W: Line, M: Memory, const SLOTS: usize> {
+    lock: &'a Qd<W, M, SLOTS>,
+    request: &'a Request<M>,
+}
+
+impl<W: Line, M: Memory, const SLOTS: usize> Turn<'_, W, M, SLOTS> {
+    /// Runs the request, which is left to be completed, and runs and completes the queue's.
+    #[inline]
+    pub(super) fn serve(self) {
+        // SAFETY: we hold the lock, and each request is out of the queue when it runs.
+        unsafe {
+            self.request.run();
+            self.lock.queue.serve::<W>(|request| {
+                M::follow(request).run();
+                Request::<M>::complete::<W>(request);
+            });
+        }
+    }
+}
+
+// SAFETY: requests run while the lock is held, by its holder. A request is either its holder's, or
+// in one slot of the queue, which is emptied once. The caller's actions come with the slot.
+unsafe impl<W: Line, M: Memory, const SLOTS: usize> RawDelegation for Qd<W, M, SLOTS> {
+    type Memory = M;
+    type Wait = W;
+
+    #[inline]
+    unsafe fn run(&self, request: &Request<M>) {
+        // SAFETY: the request stays until we return.
+        if unsafe { self.enter(request, |turn| turn.serve()) } {
+            request.wait::<W>();
+        }
+    }
+
+    #[inline]
+    unsafe fn submit(&self, request: &Request<M>) {
+        // SAFETY: the request stays until it is completed; if it is not in the queue, it has run.
+        unsafe {
+            if !self.enter(request, |turn| turn.serve()) {
+                Request::<M>::complete::<W>(M::refer(request));
+            }
+        }
+    }
+}
+
+impl<W: Line, M: Memory, const SLOTS: usize> Described for Qd<W, M, SLOTS> {
+    const ABOUT: About = About {
+        idea: "who gets the lock also runs the sections that others put in its queue",
+        order: Order::Bounded,
+        numa: false,
+        advice: "short sections on contended data, above all those that nobody waits for",
+        source: "Klaftenegger, Sagonas and Winblad 2014, 2018; Argo 4.2",
+    };
+}
+
+impl<W: Line, M: Memory, const SLOTS: usize> fmt::Debug for Qd<W, M, SLOTS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Qd").field("slots", &SLOTS).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,378 @@
+//! Lock cohorting: a lock per group of near processors, and one between the groups.
+//!
+//! Who wants the lock takes its group's first, and then the global one; unless the one before it
+//! in its group has left the global lock to the group. A holder who sees others of its group
+//! wait does that, at most [`Memory::BATCH`] times in a row. So the lock, and what it protects,
+//! stays in caches near by. The global one can be any lock that is [`ThreadOblivious`], the local
+//! one any that is [`Contended`]. Cohorts are both, so that trees can be built. On a machine of
+//! one group it costs two locks and gains nothing.
+//!
+//! Waiters can give up if those of both locks can. Then the global lock must not be left to a
+//! group whose waiters are all about to go, or nobody would release it: so it is left together
+//! with the local lock, by [`Contended::release_to_waiter`], which says whether the local lock has
+//! got to somebody. Whoever gives up the global lock releases the local one, and the next of its
+//! group waits for the global lock anew.
+//!
+//! Source: Dice, Marathe and Shavit, "Lock Cohorting: A General Technique for Designing NUMA
+//! Locks" (PPoPP 2012), section 3.6 for the abortable ones; the hierarchical ticket lock of SSYNC
+//! (SOSP'13), section 4.1. The paper's abortable cohorts have the spinlock or Scott's CLH lock as
+//! the local one, and a flag by which a waiter that goes takes back that it is there
+//! (A-C-BO-BO, A-C-BO-CLH). Here the local one is the MCS lock of He, Scherer and Scott, in which
+//! a waiter goes by the very exchange by which it would be handed the lock: it needs no flag.
+
+use core::array;
+use core::fmt;
+use core::sync::atomic::Ordering::Relaxed;
+use core::time::Duration;
+
+use bytemuck::Zeroable;
+
+use super::private::Private;
+use super::ticket::Approach;
+use super::{About, Clh, Contended, Described, Mcs, Order, RawLock, Tas, Ticket};
+use super::{TimedLock, TimedMcs, TryLock, Ttas};
+use crate::memory::{Lazy, Memory, Native, Padded, Word};
+use crate::wait::{Park, Wait};
+
+/// A lock `G` among the groups of a level, and a lock `L` in each.
+///
+/// With more groups than `GROUPS`, several share a local lock.
+pub struct Cohort<G, L, const GROUPS: usize = 4, const LEVEL: usize = 0>
+where
+    G: ThreadOblivious,
+    L: RawLock,
+{
+    global: Padded<G>,
+    groups: [Padded<Group<G, L>>; GROUPS],
+}
+
+/// A lock that any thread can release, not just the one that acquired it.
+///
+/// # Safety
+///
+/// A node may go from thread to thread, while the lock is held with it and between its uses.
+pub unsafe trait ThreadOblivious: RawLock {}
+
+// SAFETY: there is no node.
+unsafe impl<W: Wait, M: Memory> ThreadOblivious for Tas<W, M> {}
+// SAFETY: there is no node.
+unsafe impl<W: Wait, M: Memory> ThreadOblivious for Ttas<W, M> {}
+// SAFETY: there is no node.
+unsafe impl<W: Wait, M: Memory, A: Approach> ThreadOblivious for Ticket<W, M, A> {}
+// SAFETY: a node is words and links, and it is found by its address.
+unsafe impl<W: Wait, M: Memory> ThreadOblivious for Mcs<W, M> {}
+// SAFETY: a node is references to places, which any thread may use and free.
+unsafe impl<W: Wait, M: Memory> ThreadOblivious for Clh<W, M> {}
+// SAFETY: as above.
+unsafe impl<W: Wait, M: Memory> ThreadOblivious for TimedMcs<W, M> {}
+// SAFETY: a node is a local lock's and a number.
+unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> ThreadOblivious
+    for Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious,
+    L: Contended<Memory = G::Memory> + ThreadOblivious,
+{
+}
+
+/// The hierarchical ticket lock: a ticket lock among ticket locks.
+pub type HierarchicalTicket<W = Park, M = Native> = Cohort<Ticket<W, M>, Ticket<W, M>>;
+
+/// An MCS lock among MCS locks.
+pub type CohortMcs<W = Park, M = Native> = Cohort<Mcs<W, M>, Mcs<W, M>>;
+
+/// A spinlock with back-off among MCS locks: few compete for the spinlock, and it is quick.
+pub type CohortTtasMcs<W = Park, M = Native> = Cohort<Ttas<W, M>, Mcs<W, M>>;
+
+/// A spinlock with back-off among MCS locks, all of which can be given up.
+pub type TimedCohort<W = Park, M = Native> = Cohort<Ttas<W, M>, TimedMcs<W, M>>;
+
+/// What a group has in common.
+struct Group<G: ThreadOblivious, L> {
+    local: L,
+    /// How many times in a row the global lock was left to the group: 0 means that it is not.
+    /// Used by the holder of `local` only.
+    passes: <G::Memory as Memory>::Word,
+    /// The group's acquisition of the global lock; likewise.
+    node: Lazy<G::Node, G::Memory>,
+}
+
+/// An acquisition.
+pub struct Node<G: ThreadOblivious, L: RawLock> {
+    local: L::Node,
+    /// To spare for the group, or taken along from it to release the global lock with.
+    global: Lazy<G::Node, G::Memory>,
+    /// The thread may be elsewhere when it releases.
+    group: Private<G::Memory>,
+}
+
+// SAFETY: locks may be shared; the global lock's node is used by one holder of `local` after the
+// other, and may go from thread to thread.
+unsafe impl<G: ThreadOblivious, L: RawLock> Sync for Group<G, L> {}
+// SAFETY: as above.
+unsafe impl<G: ThreadOblivious, L: RawLock> Send for Group<G, L> {}
+
+impl<G, L, const GROUPS: usize, const LEVEL: usize> Default for Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious,
+    L: RawLock,
+{
+    fn default() -> Self {
+        let group = |_| {
+            let (local, passes, node) = Default::default();
+            Padded(Group { local, passes, node })
+        };
+        Self { global: Padded::default(), groups: array::from_fn(group) }
+    }
+}
+
+impl<G: ThreadOblivious, L: RawLock> Default for Node<G, L> {
+    fn default() -> Self {
+        Self { local: L::Node::default(), global: Lazy::default(), group: Private::default() }
+    }
+}
+
+impl<G, L, const GROUPS: usize, const LEVEL: usize> fmt::Debug for Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious,
+    L: RawLock,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cohort").field("groups", &GROUPS).finish_non_exhaustive()
+    }
+}
+
+impl<G: ThreadOblivious, L: RawLock> fmt::Debug for Node<G, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node").field("group", &self.group).finish_non_exhaustive()
+    }
+}
+
+// SAFETY: locks, words and nodes and nothing else, so it may be zero when they may.
+unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> Zeroable for Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious<Memory: Memory<Word: Zeroable>> + Zeroable,
+    L: RawLock + Zeroable,
+    <G::Memory as Memory>::Link<G::Node>: Zeroable,
+{
+}
+
+impl<G, L, const GROUPS: usize, const LEVEL: usize> Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious,
+    L: RawLock,
+{
+    #[inline]
+    fn group(&self, node: &Node<G, L>) -> &Group<G, L> {
+        &self.groups[node.group.get()]
+    }
+
+    #[inline]
+    fn enter(&self, node: &Node<G, L>) -> &Group<G, L> {
+        const { assert!(GROUPS > 0) };
+        node.group.set(G::Memory::group(LEVEL) % GROUPS);
+        self.group(node)
+    }
+}
+
+impl<G: ThreadOblivious, L: Contended<Memory = G::Memory>> Group<G, L> {
+    /// Leaves both locks to a waiter of the group, if there is one whose turn it is.
+    ///
+    /// # Safety
+    ///
+    /// Both locks are held, the local one with this node.
+    #[inline]
+    unsafe fn pass(&self, node: &L::Node) -> bool {
+        // Relaxed, here and below: the local lock orders it.
+        let passes = self.passes.load(Relaxed);
+        // SAFETY: our caller holds the local lock.
+        if passes >= G::Memory::BATCH || !unsafe { self.local.is_contended(node) } {
+            return false;
+        }
+        self.passes.store(passes + 1, Relaxed);
+        // SAFETY: as above.
+        unsafe { self.local.release_to_waiter(node) }
+    }
+}
+
+impl<G, L, const GROUPS: usize, const LEVEL: usize> Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious,
+    L: Contended<Memory = G::Memory>,
+{
+    /// Takes the global lock for the group unless it has it, or releases the local one.
+    ///
+    /// # Safety
+    ///
+    /// The local lock is held with this node.
+    #[inline]
+    unsafe fn climb(&self, node: &Node<G, L>, take: impl FnOnce(&G, &G::Node) -> bool) -> bool {
+        let group = self.group(node);
+        // Relaxed: the local lock orders it.
+        if group.passes.load(Relaxed) != 0 {
+            return true;
+        }
+        // SAFETY: we hold the local lock, so the global one's node is ours.
+        unsafe {
+            group.node.exchange(&node.global);
+            let taken = take(&self.global, group.node.get());
+            if !taken {
+                group.local.release(&node.local);
+            }
+            taken
+        }
+    }
+}
+
+// SAFETY: who holds a local lock holds the global lock, or is about to acquire it. The order of
+// holders is carried by the local lock within a group, by the global one between them. Whoever
+// leaves the global lock to the group has handed the local lock to a waiter that acquires it.
+unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> RawLock for Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious,
+    L: Contended<Memory = G::Memory>,
+{
+    type Memory = G::Memory;
+    type Node = Node<G, L>;
+
+    #[inline]
+    unsafe fn acquire(&self, node: &Node<G, L>) {
+        let group = self.enter(node);
+        // SAFETY: the node is our caller's.
+        unsafe { group.local.acquire(&node.local) };
+        // Relaxed: the local lock orders it.
+        if group.passes.load(Relaxed) == 0 {
+            // SAFETY: we hold the local lock, so the node is free.
+            unsafe {
+                group.node.exchange(&node.global);
+                self.global.acquire(group.node.get());
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &Node<G, L>) {
+        let group = self.group(node);
+        // SAFETY: our caller holds both locks, the global one with the group's node.
+        unsafe {
+            if group.pass(&node.local) {
+                return;
+            }
+            group.passes.store(0, Relaxed);
+            group.node.exchange(&node.global);
+            group.local.release(&node.local);
+            // The lock may be gone after.
+            self.global.release(node.global.get());
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> TryLock for Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious + TryLock,
+    L: Contended<Memory = G::Memory> + TryLock,
+{
+    #[inline]
+    unsafe fn try_acquire(&self, node: &Node<G, L>) -> bool {
+        let group = self.enter(node);
+        // SAFETY: the nodes are our caller's, and those of a lock that we hold.
+        unsafe {
+            group.local.try_acquire(&node.local)
+                && self.climb(node, |global, node| global.try_acquire(node))
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> TimedLock for Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious + TimedLock,
+    L: Contended<Memory = G::Memory> + TimedLock,
+{
+    #[inline]
+    unsafe fn acquire_until(&self, node: &Node<G, L>, deadline: Duration) -> bool {
+        let group = self.enter(node);
+        // SAFETY: as in `try_acquire`.
+        unsafe {
+            group.local.acquire_until(&node.local, deadline)
+                && self.climb(node, |global, node| global.acquire_until(node, deadline))
+        }
+    }
+}
+
+// SAFETY: a waiter of the group gets both locks, and one of another group has its local one.
+unsafe impl<G, L, const GROUPS: usize, const LEVEL: usize> Contended for Cohort<G, L, GROUPS, LEVEL>
+where
+    G: ThreadOblivious + Contended,
+    L: Contended<Memory = G::Memory>,
+{
+    #[inline]
+    unsafe fn is_contended(&self, node: &Node<G, L>) -> bool {
+        let group = self.group(node);
+        // SAFETY: our caller holds both, with these nodes.
+        unsafe {
+            group.local.is_contended(&node.local) || self.global.is_contended(group.node.get())
+        }
+    }
+
+    /// As a group's lock in a cohort of cohorts. Such a lock must outlive its release: whether
+    /// another group gets it is known only after the hand-over, and then the local lock is still
+    /// to be released.
+    unsafe fn release_to_waiter(&self, node: &Node<G, L>) -> bool {
+        let group = self.group(node);
+        // SAFETY: our caller holds both, with these nodes.
+        unsafe {
+            if group.pass(&node.local) {
+                return true;
+            }
+            group.passes.store(0, Relaxed);
+            if self.global.release_to_waiter(group.node.get()) {
+                group.local.release(&node.local);
+                return true;
+            }
+            // No other group waits for its turn.
+            group.passes.store(1, Relaxed);
+            group.local.release_to_waiter(&node.local)
+        }
+    }
+}
+
+impl<W: Wait, M: Memory> Described for HierarchicalTicket<W, M> {
+    const ABOUT: About = About {
+        idea: "a ticket lock for each socket, and one among the sockets",
+        order: Order::FifoInGroup,
+        numa: true,
+        advice: "many waiters on several sockets; small for its kind",
+        source: "SSYNC 4.1; Dice, Marathe and Shavit 2012",
+    };
+}
+
+impl<W: Wait, M: Memory> Described for CohortMcs<W, M> {
+    const ABOUT: About = About {
+        idea: "an MCS lock for each socket, and one among the sockets",
+        order: Order::FifoInGroup,
+        numa: true,
+        advice: "very many waiters on several sockets",
+        source: "Dice, Marathe and Shavit 2012",
+    };
+}
+
+impl<W: Wait, M: Memory> Described for CohortTtasMcs<W, M> {
+    const ABOUT: About = About {
+        idea: "an MCS lock for each socket, and a spinlock among the sockets",
+        order: Order::Any,
+        numa: true,
+        advice: "very many waiters on few sockets, when those need not take turns",
+        source: "Dice, Marathe and Shavit 2012",
+    };
+}
+
+impl<W: Wait, M: Memory> Described for TimedCohort<W, M> {
+    const ABOUT: About = About {
+        idea: "as cohort_ttas_mcs; who gives up marks its node, and the holder skips it",
+        order: Order::Any,
+        numa: true,
+        advice: "very many waiters on few sockets, some of which give up",
+        source: "Dice, Marathe and Shavit 2012, 3.6; He, Scherer and Scott 2005",
+    };
+}

@@ -1,0 +1,132 @@
+//! The futex mutex: one word with three states, whose waiters sleep in the kernel.
+//!
+//! What the C library and the standard library do, as the baseline for everything else. Without
+//! contention it is an exchange and a swap. The third state says that somebody may sleep, so that
+//! a release enters the kernel only then. Whoever is woken competes with newcomers, so a waiter
+//! may starve; in return the lock never stands idle until a sleeper is back on a processor.
+//!
+//! It always parks. That it has a policy is for the catalogue's sake, whose locks all have one;
+//! the policy changes nothing.
+//!
+//! ```text
+//!   acquire   FREE -> HELD                otherwise, after some looks:
+//!             any -> CONTENDED            and has the lock if it was FREE, else sleeps
+//!   release   HELD -> FREE                CONTENDED -> FREE, and wakes one
+//! ```
+//!
+//! Whoever was woken takes the lock as CONTENDED, since it can't know whether others still sleep.
+//! One who gives up leaves the mark behind; at worst the next release wakes nobody.
+//!
+//! Source: Drepper, "Futexes Are Tricky" (2011), the third of its mutexes.
+
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::time::Duration;
+
+use bytemuck::Zeroable;
+
+use super::{About, Described, Order, RawLock, TimedLock, TryLock};
+use crate::memory::{Memory, Native, Word};
+use crate::wait::{Park, Wait};
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+/// Held, and somebody may sleep.
+const CONTENDED: u32 = 2;
+
+/// The three-state futex mutex.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Futex<W: Wait = Park, M: Memory = Native> {
+    word: M::Word,
+    policy: PhantomData<W>,
+}
+
+// SAFETY: a word and nothing else, so it may be zero when its words may.
+unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Futex<W, M> {}
+
+impl<W: Wait, M: Memory> Futex<W, M> {
+    #[inline]
+    fn take(&self) -> bool {
+        // Acquire: pairs with the Release in `release`.
+        self.word.exchange(FREE, HELD, Acquire).is_ok()
+    }
+
+    #[cold]
+    fn contend(&self, deadline: Option<Duration>) -> bool {
+        if self.spin() {
+            return true;
+        }
+        // The swap comes before the look at the clock: whoever was woken either has the lock, or
+        // leaves the mark for the next release to wake somebody else. Acquire: as in `take`.
+        while self.word.swap(CONTENDED, Acquire) != FREE {
+            if deadline.is_some_and(|deadline| M::now() >= deadline) {
+                return false;
+            }
+            M::park(&self.word, CONTENDED, 0, deadline);
+        }
+        true
+    }
+
+    /// Looks for a while, unless others sleep already.
+    fn spin(&self) -> bool {
+        for looks in 1..M::PATIENCE {
+            // Relaxed: the exchange orders.
+            match self.word.load(Relaxed) {
+                FREE if self.take() => return true,
+                CONTENDED => return false,
+                _ => M::pause_at(&self.word, looks),
+            }
+        }
+        false
+    }
+}
+
+// SAFETY: only one thread changes the word from free to another state, and only the holder
+// changes it back. Acquire in `take` and `contend`, Release in `release`.
+unsafe impl<W: Wait, M: Memory> RawLock for Futex<W, M> {
+    type Memory = M;
+    type Node = ();
+
+    #[inline]
+    unsafe fn acquire(&self, (): &()) {
+        if !self.take() {
+            self.contend(None);
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, (): &()) {
+        let address = self.word.address();
+        // Release: pairs with the Acquire in `take` and `contend`. The lock may be gone now.
+        if self.word.swap(FREE, Release) == CONTENDED {
+            M::unpark(address, Some(0), 1);
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<W: Wait, M: Memory> TryLock for Futex<W, M> {
+    #[inline]
+    unsafe fn try_acquire(&self, (): &()) -> bool {
+        self.take()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<W: Wait, M: Memory> TimedLock for Futex<W, M> {
+    #[inline]
+    unsafe fn acquire_until(&self, (): &(), deadline: Duration) -> bool {
+        self.take() || self.contend(Some(deadline))
+    }
+}
+
+impl<W: Wait, M: Memory> Described for Futex<W, M> {
+    const ABOUT: About = About {
+        idea: "one word of three states; waiters sleep in the kernel",
+        order: Order::Any,
+        numa: false,
+        advice: "the blocking baseline; rarely contended locks of any length",
+        source: "Drepper 2011",
+    };
+}

@@ -1,0 +1,249 @@
+//! HMCS: a tree of MCS queues, one for each group of near processors at each level.
+//!
+//! A thread queues in the smallest group it is in. The first of a queue queues for the group in
+//! the next larger one, with the group's own node, and so on up to the whole machine. Whoever
+//! releases hands over to the one behind it in the smallest group that has one, together with all
+//! that its groups hold above; so the lock goes to the nearest waiter, at most
+//! [`Memory::BATCH`] times in a row at each level. How often it was passed on is counted in the
+//! word that the waiter watches anyway, so a hand-over within a group moves one line.
+//!
+//! Whoever hands over further up first leaves the queues below, taking the group's node along: the
+//! next of the group queues anew, behind those who wait there. (In the paper it is the other way
+//! around. Then the release would go on in the group's queue while somebody else has the lock, and
+//! may free it.)
+//!
+//! Uncontended it costs a queue lock for each level that divides the machine, and one for all of
+//! it; use it with very many waiters on a machine of several sockets.
+//!
+//! Source: Chabbi, Fagan and Mellor-Crummey, "High Performance Locks for Multi-level NUMA
+//! Systems" (PPoPP 2015), Listing 2.
+
+use core::array;
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use bytemuck::Zeroable;
+
+use super::private::Private;
+use super::tree::{above, smallest_group};
+use super::{About, Described, Order, RawLock, TryLock};
+use crate::memory::{Lazy, Link, Memory, Native, Padded, Word};
+use crate::wait::{Park, Wait};
+
+const WAITING: u32 = 0;
+/// The lock is held, and this thread's group was the first to get it. Grows by [`STEP`] each
+/// time that it is passed on within the group.
+const GRANTED: u32 = 2;
+const STEP: u32 = 2;
+/// This thread is the first of its group, which does not have the lock: it must queue for it.
+const CLIMB: u32 = u32::MAX - 1;
+
+/// The hierarchical MCS lock.
+///
+/// `QUEUES` is 1 for the machine, plus 4 sockets, plus 4 groups in each of these, and so on: 5
+/// for two levels, 21 for three.
+#[derive(Debug)]
+pub struct Hmcs<W: Wait = Park, M: Memory = Native, const QUEUES: usize = 21> {
+    /// In the order of `tree.rs`.
+    queues: [Padded<Queue<M>>; QUEUES],
+    wait: PhantomData<W>,
+}
+
+/// A group of near processors.
+#[derive(Debug, Default)]
+struct Queue<M: Memory> {
+    tail: M::Link<Entry<M>>,
+    /// The group's place in the queue above. Used by the first of `tail`'s queue.
+    entry: Lazy<Entry<M>, M>,
+}
+
+/// A thread's or group's place in a queue.
+#[derive(Debug, Default)]
+struct Entry<M: Memory> {
+    next: M::Link<Self>,
+    status: M::Word,
+    /// For the queue above: to spare for the group, or taken along from it to hand over with.
+    above: Lazy<Self, M>,
+}
+
+/// An acquisition.
+#[derive(Debug, Default)]
+pub struct Node<M: Memory> {
+    entry: Entry<M>,
+    /// Which queue it is in; the thread may be elsewhere when it releases.
+    place: Private<M>,
+}
+
+impl<W: Wait, M: Memory, const QUEUES: usize> Default for Hmcs<W, M, QUEUES> {
+    fn default() -> Self {
+        Self { queues: array::from_fn(|_| Padded::default()), wait: PhantomData }
+    }
+}
+
+// SAFETY: links and words and nothing else, so it may be zero when they may.
+unsafe impl<W: Wait, M: Memory<Word: Zeroable>, const QUEUES: usize> Zeroable for Hmcs<W, M, QUEUES> where
+    M::Link<Entry<M>>: Zeroable
+{
+}
+
+impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
+    /// A group's place in the queue above, for the first of its own queue, who has this entry.
+    #[inline]
+    fn enter_above(&self, place: usize, entry: &Entry<M>) -> &Entry<M> {
+        let queue = &self.queues[place];
+        // SAFETY: only the first of the queue comes here, and firsts take turns.
+        unsafe {
+            queue.entry.exchange(&entry.above);
+            queue.entry.get()
+        }
+    }
+
+    /// Takes the group's place in the queue above along, as the first of its own queue.
+    #[inline]
+    fn leave_above<'a>(&self, place: usize, entry: &'a Entry<M>) -> &'a Entry<M> {
+        // SAFETY: as in `enter_above`.
+        unsafe {
+            self.queues[place].entry.exchange(&entry.above);
+            entry.above.get()
+        }
+    }
+
+    #[inline]
+    fn acquire_at(&self, place: usize, entry: &Entry<M>) {
+        // Relaxed: the swap publishes them.
+        entry.next.store(None, Relaxed);
+        entry.status.store(WAITING, Relaxed);
+        // AcqRel: pairs with the Release of the last holder's exchange, and publishes our entry
+        // to the swap of the one behind us.
+        if let Some(previous) = self.queues[place].tail.swap(Some(M::refer(entry)), AcqRel) {
+            // SAFETY: the entry before ours stays until its release has seen our link.
+            let previous = unsafe { M::follow(previous) };
+            // Release: pairs with the Acquire in `successor`: our entry is initialised.
+            previous.next.store(Some(M::refer(entry)), Release);
+            W::wait::<M>(&entry.status, 0, None, |status| status != WAITING);
+            // Relaxed: we have just waited for it.
+            if entry.status.load(Relaxed) != CLIMB {
+                return;
+            }
+        }
+        // Relaxed: of use to whoever holds the lock through this entry, in turn.
+        entry.status.store(GRANTED, Relaxed);
+        if place > 0 {
+            self.acquire_at(above(place), self.enter_above(place, entry));
+        }
+    }
+
+    #[inline]
+    fn release_at(&self, place: usize, entry: &Entry<M>) {
+        if place == 0 {
+            return self.leave(place, entry, GRANTED);
+        }
+        // Relaxed: written by us, or before we got the lock.
+        let status = entry.status.load(Relaxed);
+        if status < GRANTED + M::BATCH * STEP {
+            // Acquire: pairs with the Release of the successor's link.
+            if let Some(next) = entry.next.load(Acquire) {
+                // SAFETY: the successor's entry stays until we have handed over to it.
+                let next = unsafe { M::follow(next) };
+                return W::hand_over::<M>(&next.status, status + STEP);
+            }
+        }
+        let groups = self.leave_above(place, entry);
+        self.leave(place, entry, CLIMB);
+        // The lock may be gone after.
+        self.release_at(above(place), groups);
+    }
+
+    /// Leaves a queue, and tells the one behind, if any, how it goes on.
+    #[inline]
+    fn leave(&self, place: usize, entry: &Entry<M>, status: u32) {
+        if let Some(next) = self.successor(place, entry) {
+            // SAFETY: the successor's entry stays until we have handed over to it.
+            W::hand_over::<M>(&unsafe { M::follow(next) }.status, status);
+        }
+    }
+
+    /// The entry behind this one, or none once the queue is empty.
+    #[inline]
+    fn successor(&self, place: usize, entry: &Entry<M>) -> Option<M::Ref<Entry<M>>> {
+        // Acquire: pairs with the Release of the successor's link.
+        let next = entry.next.load(Acquire);
+        // Release: pairs with the Acquire of the next swap.
+        if next.is_some() || self.queues[place].tail.exchange(Some(M::refer(entry)), None, Release)
+        {
+            return next;
+        }
+        Some(linked::<W, M>(entry))
+    }
+
+    fn try_acquire_at(&self, place: usize, entry: &Entry<M>) -> bool {
+        // Relaxed: as in `acquire_at`.
+        entry.next.store(None, Relaxed);
+        entry.status.store(GRANTED, Relaxed);
+        // AcqRel: as the swap in `acquire_at`.
+        if !self.queues[place].tail.exchange(None, Some(M::refer(entry)), AcqRel) {
+            return false;
+        }
+        let taken = place == 0 || self.try_acquire_at(above(place), self.enter_above(place, entry));
+        if !taken {
+            self.leave(place, entry, CLIMB);
+        }
+        taken
+    }
+}
+
+// SAFETY: whoever returns from the machine's queue, or was handed what its group held there, is
+// the only one: each queue has one first, and only the first queues for the group or passes on
+// what the group holds. Without waiters the order of holders is carried by the tails, with
+// waiters by the status words.
+unsafe impl<W: Wait, M: Memory, const QUEUES: usize> RawLock for Hmcs<W, M, QUEUES> {
+    type Memory = M;
+    type Node = Node<M>;
+
+    #[inline]
+    unsafe fn acquire(&self, node: &Node<M>) {
+        let place = smallest_group::<M, QUEUES>();
+        node.place.set(place);
+        self.acquire_at(place, &node.entry);
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &Node<M>) {
+        self.release_at(node.place.get(), &node.entry);
+    }
+}
+
+// SAFETY: as above; whoever finds all queues from its own to the machine's empty is first in
+// each.
+unsafe impl<W: Wait, M: Memory, const QUEUES: usize> TryLock for Hmcs<W, M, QUEUES> {
+    #[inline]
+    unsafe fn try_acquire(&self, node: &Node<M>) -> bool {
+        let place = smallest_group::<M, QUEUES>();
+        node.place.set(place);
+        self.try_acquire_at(place, &node.entry)
+    }
+}
+
+/// The entry that somebody has swapped in behind this one, and is about to link.
+#[cold]
+fn linked<W: Wait, M: Memory>(entry: &Entry<M>) -> M::Ref<Entry<M>> {
+    let mut looks = 1;
+    loop {
+        W::pause_at::<M, _>(&entry.next, looks);
+        // Acquire: pairs with the Release of the successor's link.
+        if let Some(next) = entry.next.load(Acquire) {
+            return next;
+        }
+        looks += 1;
+    }
+}
+
+impl<W: Wait, M: Memory> Described for Hmcs<W, M> {
+    const ABOUT: About = About {
+        idea: "a tree of MCS queues; the lock goes to the nearest waiter",
+        order: Order::FifoInGroup,
+        numa: true,
+        advice: "very many waiters on a machine of several levels",
+        source: "Chabbi, Fagan and Mellor-Crummey 2015",
+    };
+}

@@ -1,0 +1,261 @@
+//! HMCS whose waiters can give up: a tree of MCS queues that can be left.
+//!
+//! As in [`Hmcs`](super::Hmcs), a thread queues in the smallest group that it is in; the first of
+//! a queue queues for the group in the next larger one; and whoever releases hands over to the
+//! nearest waiter, together with all that its groups hold above, at most [`Memory::BATCH`] times
+//! in a row at each level. The queues are those of [`TimedMcs`](super::TimedMcs)
+//! (`timed_queue.rs`), in which it is known of each grant at once whether it has come to
+//! somebody: what a group holds is only ever left to a waiter that takes it, even if its deadline
+//! has just passed.
+//!
+//! Whoever gives up in its own group's queue marks its place and goes. Whoever gives up in a
+//! queue further up was the first of those below: it marks the group's place there, and then
+//! hands on to the next one in the group that it is first now, but that the group does not have
+//! the lock; that one queues for it again, behind those of other groups. So giving up takes a few
+//! steps at each level, and an exchange for each place of its group that was left behind it.
+//!
+//! As there, whoever hands over further up first leaves the queues below, and takes the group's
+//! stand along: so a release ends with the hand-over, after which the lock may be gone.
+//!
+//! Uncontended it costs more than [`Hmcs`](super::Hmcs), since places are on lines of the
+//! memory's and not on the caller's stack. A lock that is dropped while it is held leaks what is
+//! in its queues.
+//!
+//! Source: Chabbi, Amer, Wen and Liu, "An Efficient Abortable-Locking Protocol for Multi-level
+//! NUMA Systems" (PPoPP 2017), HMCS-T: who gives up a level has the group's next one climb again.
+//! There a thread keeps the node that it has left, and takes up its old place if it comes again
+//! before somebody has freed it; here the place is the queue's, as in He, Scherer and Scott,
+//! "Preemption Adaptivity in Time-Published Queue-Based Spin Locks" (HiPC 2005), and who comes
+//! again queues anew.
+
+use core::array;
+use core::fmt;
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::Relaxed;
+use core::time::Duration;
+
+use bytemuck::Zeroable;
+
+use super::handle::Handle;
+use super::private::Private;
+use super::timed_queue::{FIRST, Place, Queue};
+use super::tree::{above, smallest_group};
+use super::{About, Described, Order, RawLock, TimedLock, TryLock};
+use crate::memory::{Lazy, Memory, Native, Padded, Word};
+use crate::wait::{Park, Wait};
+
+/// Granted: to be the first of a group that has the lock. Grows by [`STEP`] each time that it is
+/// passed on within the group; [`FIRST`] alone says that the group does not have it.
+const HELD: u32 = FIRST + STEP;
+const STEP: u32 = 2;
+
+/// The hierarchical MCS lock with timeout; `QUEUES` is as in [`Hmcs`](super::Hmcs).
+#[derive(Debug)]
+pub struct TimedHmcs<W: Wait = Park, M: Memory = Native, const QUEUES: usize = 21> {
+    /// In the order of `tree.rs`.
+    groups: [Padded<Group<M>>; QUEUES],
+    wait: PhantomData<W>,
+}
+
+/// A group of near processors.
+#[derive(Debug, Default)]
+struct Group<M: Memory> {
+    queue: Queue<M>,
+    /// The group's stand in the queue above. Used by the queue's first.
+    above: Lazy<Stand<M>, M>,
+}
+
+/// Where a thread or a group stands in a queue.
+#[derive(Default)]
+struct Stand<M: Memory> {
+    handle: Handle<Place<M>, M>,
+    /// In the queue above: to spare for the group, or taken along from it to hand over with.
+    above: Lazy<Self, M>,
+}
+
+/// An acquisition.
+pub struct Node<M: Memory> {
+    stand: Stand<M>,
+    /// Which group it is in; the thread may be elsewhere when it releases.
+    group: Private<M>,
+}
+
+// SAFETY: the handles of `above` are used by one first after the other, and may go from thread to
+// thread, as `TimedMcs`'s may.
+unsafe impl<M: Memory> Sync for Group<M> {}
+// SAFETY: as above.
+unsafe impl<M: Memory> Send for Group<M> {}
+
+// SAFETY: links and nothing else, so it may be zero when they may.
+unsafe impl<W: Wait, M: Memory, const QUEUES: usize> Zeroable for TimedHmcs<W, M, QUEUES>
+where
+    Queue<M>: Zeroable,
+    Lazy<Stand<M>, M>: Zeroable,
+{
+}
+
+impl<W: Wait, M: Memory, const QUEUES: usize> Default for TimedHmcs<W, M, QUEUES> {
+    fn default() -> Self {
+        Self { groups: array::from_fn(|_| Padded::default()), wait: PhantomData }
+    }
+}
+
+impl<M: Memory> Default for Node<M> {
+    fn default() -> Self {
+        Self { stand: Stand::default(), group: Private::default() }
+    }
+}
+
+impl<M: Memory> fmt::Debug for Node<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node").field("group", &self.group).finish_non_exhaustive()
+    }
+}
+
+/// A way to join a queue, and to get what was granted: with a deadline, or without one, which so
+/// is not asked for at each level.
+trait Join<M: Memory>: Fn(&Queue<M>, &Handle<Place<M>, M>) -> Option<u32> + Copy {}
+
+impl<M: Memory, F: Fn(&Queue<M>, &Handle<Place<M>, M>) -> Option<u32> + Copy> Join<M> for F {}
+
+impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
+    /// Joins a group's queue in this way, and gets the lock for the group if that doesn't have it.
+    ///
+    /// # Safety
+    ///
+    /// The stand is the caller's alone, until it has left the queue. To join is [`Queue::join`].
+    unsafe fn acquire_at(&self, group: usize, mine: &Stand<M>, join: impl Join<M>) -> bool {
+        let queue = &self.groups[group].queue;
+        // SAFETY: our caller's promise; if we are the queue's first, the stand above is ours.
+        unsafe {
+            let Some(mut granted) = join(queue, &mine.handle) else { return false };
+            if granted == FIRST {
+                let climbs = || self.acquire_at(above(group), self.enter(group, mine), join);
+                if group > 0 && !climbs() {
+                    queue.leave::<W>(&mine.handle, FIRST);
+                    return false;
+                }
+                granted = HELD;
+            }
+            // Relaxed: of use to whoever holds the lock through this place, in turn.
+            Queue::<M>::note(&mine.handle).store(granted, Relaxed);
+        }
+        true
+    }
+
+    /// The same if nobody is in any of the queues.
+    ///
+    /// # Safety
+    ///
+    /// As for [`acquire_at`](Self::acquire_at).
+    unsafe fn try_acquire_at(&self, group: usize, mine: &Stand<M>) -> bool {
+        let queue = &self.groups[group].queue;
+        // SAFETY: as in `acquire_at`.
+        unsafe {
+            if !queue.try_join(&mine.handle) {
+                return false;
+            }
+            if group > 0 && !self.try_acquire_at(above(group), self.enter(group, mine)) {
+                queue.leave::<W>(&mine.handle, FIRST);
+                return false;
+            }
+            // Relaxed: as in `acquire_at`.
+            Queue::<M>::note(&mine.handle).store(HELD, Relaxed);
+        }
+        true
+    }
+
+    /// A group's stand in the queue above.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the first of the group's queue, in which this stand is its own.
+    unsafe fn enter(&self, group: usize, mine: &Stand<M>) -> &Stand<M> {
+        let group = &self.groups[group];
+        // SAFETY: firsts take turns.
+        unsafe {
+            group.above.exchange(&mine.above);
+            group.above.get()
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The caller is the first of the group's queue, with this stand, and the group has the lock.
+    unsafe fn release_at(&self, group: usize, mine: &Stand<M>) {
+        let Group { queue, above: stand } = &*self.groups[group];
+        // SAFETY: our caller's promise; the stand above is ours as long as we are first.
+        unsafe {
+            if group == 0 {
+                return queue.leave::<W>(&mine.handle, HELD);
+            }
+            // Relaxed: written by us, or before we got the lock.
+            let granted = Queue::<M>::note(&mine.handle).load(Relaxed);
+            if granted < HELD + M::BATCH * STEP && queue.pass::<W>(&mine.handle, granted + STEP) {
+                return;
+            }
+            stand.exchange(&mine.above);
+            queue.leave::<W>(&mine.handle, FIRST);
+            // The lock may be gone after.
+            self.release_at(above(group), mine.above.get());
+        }
+    }
+}
+
+// SAFETY: whoever is first in the machine's queue, or was handed what its group held there, is
+// the only one: each queue has one first, and only the first queues for the group or passes on
+// what the group holds. Without waiters the order of holders is carried by the tails, with
+// waiters by the states of their places.
+unsafe impl<W: Wait, M: Memory, const QUEUES: usize> RawLock for TimedHmcs<W, M, QUEUES> {
+    type Memory = M;
+    type Node = Node<M>;
+
+    #[inline]
+    unsafe fn acquire(&self, node: &Node<M>) {
+        let group = smallest_group::<M, QUEUES>();
+        node.group.set(group);
+        // SAFETY: our caller's promise.
+        unsafe { self.acquire_at(group, &node.stand, |queue, mine| queue.join::<W>(mine, None)) };
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &Node<M>) {
+        // SAFETY: our caller's promise.
+        unsafe { self.release_at(node.group.get(), &node.stand) }
+    }
+}
+
+// SAFETY: as above; whoever finds all queues from its own to the machine's empty is first in
+// each.
+unsafe impl<W: Wait, M: Memory, const QUEUES: usize> TryLock for TimedHmcs<W, M, QUEUES> {
+    #[inline]
+    unsafe fn try_acquire(&self, node: &Node<M>) -> bool {
+        let group = smallest_group::<M, QUEUES>();
+        node.group.set(group);
+        // SAFETY: our caller's promise.
+        unsafe { self.try_acquire_at(group, &node.stand) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<W: Wait, M: Memory, const QUEUES: usize> TimedLock for TimedHmcs<W, M, QUEUES> {
+    #[inline]
+    unsafe fn acquire_until(&self, node: &Node<M>, deadline: Duration) -> bool {
+        let group = smallest_group::<M, QUEUES>();
+        node.group.set(group);
+        // SAFETY: our caller's promise.
+        let join = |queue: &Queue<M>, mine: &_| unsafe { queue.join::<W>(mine, Some(deadline)) };
+        // SAFETY: our caller's promise.
+        unsafe { self.acquire_at(group, &node.stand, join) }
+    }
+}
+
+impl<W: Wait, M: Memory> Described for TimedHmcs<W, M> {
+    const ABOUT: About = About {
+        idea: "as HMCS; who gives up marks its node, and the next one climbs in its place",
+        order: Order::FifoInGroup,
+        numa: true,
+        advice: "as hmcs, when some waiters give up",
+        source: "Chabbi, Amer, Wen and Liu 2017",
+    };
+}

@@ -1,0 +1,44 @@
+//! A number in a node that only the node's owner uses.
+//!
+//! The node lies where others reach it. So what of it nobody else uses is data of the memory's too,
+//! and is reached through it. Otherwise it is a `Cell`.
+
+use core::cell::Cell;
+use core::fmt;
+use core::marker::PhantomData;
+
+use crate::memory::{Data, Memory};
+
+/// A number, initially 0, which as a `Cell` one thread at a time uses.
+pub struct Private<M: Memory> {
+    number: M::Data<usize>,
+    not_shared: PhantomData<Cell<usize>>,
+}
+
+impl<M: Memory> Private<M> {
+    /// The number.
+    #[inline(always)]
+    pub fn get(&self) -> usize {
+        // SAFETY: it is not shared between threads, and no reference to it escapes.
+        unsafe { self.number.look(|number| *number) }
+    }
+
+    /// Changes the number.
+    #[inline(always)]
+    pub fn set(&self, to: usize) {
+        // SAFETY: as in `get`.
+        unsafe { self.number.with(|number| *number = to) }
+    }
+}
+
+impl<M: Memory> Default for Private<M> {
+    fn default() -> Self {
+        Self { number: Data::new(0), not_shared: PhantomData }
+    }
+}
+
+impl<M: Memory> fmt::Debug for Private<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Private").field(&self.get()).finish()
+    }
+}

@@ -1,0 +1,341 @@
+//! The fair reader-writer queue lock: readers and writers stand in one queue, and readers next to
+//! each other share the lock.
+//!
+//! As in the [MCS lock](super::Mcs) a newcomer swaps its node in at the tail, and each waits on
+//! its own node. A writer holds the lock from the queue's head and hands over to the node behind.
+//! A reader leaves the lock open for a reader behind it, and passes on to it as soon as it is
+//! inside itself. Readers leave in any order, so they are counted; the first writer behind them
+//! is noted, and whoever brings the count to zero wakes it.
+//!
+//! Nobody overtakes: with a writer in the queue, later readers wait. That costs sharing where
+//! writers are frequent. All readers write to the count: it is not for short sections of many
+//! readers.
+//!
+//! Two races decide. A reader sets `READER_BEHIND` in the node before its own, which sets `OPEN`
+//! there once it is inside; both swap bits of one word, and who comes second lets the newcomer
+//! in. A writer is announced and the readers are counted in one word, so that exactly one of them
+//! finds that it was the last. (The paper has two words, between which a writer can be woken twice
+//! or, as its authors noted later, at the wrong time.)
+//!
+//! It can't be tried. Whether those at the tail are readers inside, with whom another may share,
+//! is known from their node alone, and only whoever is behind it may look at that; but who is in
+//! the queue can't leave it. Behind a gate ([`RwGate`](super::RwGate)) it can.
+//!
+//! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
+//! Multiprocessors" (PPoPP'91), the fair lock with local-only spinning.
+
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use bytemuck::Zeroable;
+
+use super::{About, Described, Order, RawLock, RawSharedLock};
+use crate::memory::{Link, Memory, Native, Word};
+use crate::wait::{Park, Wait};
+
+/// In a node's gate.
+const WAITING: u32 = 0;
+const GRANTED: u32 = 2;
+
+/// In a node's state: this reader is inside, and a reader behind it needs not wait.
+const OPEN: u32 = 1;
+/// In a node's state: who stands behind it.
+const READER_BEHIND: u32 = 2;
+const WRITER_BEHIND: u32 = 4;
+
+/// In the count of readers: a writer waits for it to become zero.
+const WRITER: u32 = 1;
+/// One reader.
+const READER: u32 = 2;
+/// So many readers that a few more could overflow into nothing. Each keeps a node; if these are
+/// leaked, as by forgetting guards, so many fill 128 GB.
+const FULL: u32 = 1 << 31;
+
+/// The fair reader-writer queue lock.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct FairRw<W: Wait = Park, M: Memory = Native> {
+    tail: M::Link<Node<M>>,
+    /// The writer that the last reader wakes.
+    first: M::Link<Node<M>>,
+    readers: M::Word,
+    wait: PhantomData<W>,
+}
+
+/// A place in the queue.
+#[derive(Debug, Default)]
+pub struct Node<M: Memory> {
+    next: M::Link<Self>,
+    gate: M::Word,
+    state: M::Word,
+}
+
+// SAFETY: links and a word, so it may be zero when those may.
+unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for FairRw<W, M> where
+    M::Link<Node<M>>: Zeroable
+{
+}
+
+// SAFETY: the swaps of `tail` put acquisitions in an order. A writer waits until the writer
+// before it hands over, or until all readers before it have left, who let no reader behind it in.
+// Readers' sections reach the writer by `readers`, a writer's reach those behind it by their
+// gates, and through an empty queue by `tail`.
+unsafe impl<W: Wait, M: Memory> RawLock for FairRw<W, M> {
+    type Memory = M;
+    type Node = Node<M>;
+
+    #[inline]
+    unsafe fn acquire(&self, node: &Node<M>) {
+        match self.enqueue(node) {
+            Some(previous) => {
+                // Relaxed: the link publishes it.
+                previous.state.fetch_or(WRITER_BEHIND, Relaxed);
+                // Release: pairs with the Acquire in `successor`.
+                previous.next.store(Some(M::refer(node)), Release);
+            }
+            // Nobody is in the queue, but readers who have left it may still be inside. All who
+            // could follow them stand behind us. Acquire: pairs with the readers' Release.
+            None if self.readers.load(Acquire) == 0 => return,
+            None => {
+                // Relaxed: the addition publishes it.
+                self.first.store(Some(M::refer(node)), Relaxed);
+                // AcqRel: pairs with the AcqRel in `release_shared`, both ways.
+                if self.readers.fetch_add(WRITER, AcqRel) == 0 {
+                    // Relaxed: nobody looks before we hand over.
+                    self.readers.store(0, Relaxed);
+                    return;
+                }
+            }
+        }
+        W::wait::<M>(&node.gate, 0, None, |gate| gate == GRANTED);
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &Node<M>) {
+        if let Some(next) = self.successor(node) {
+            // Relaxed: the link, which we have seen, publishes it.
+            if node.state.load(Relaxed) & READER_BEHIND != 0 {
+                // Relaxed: the hand-over publishes it.
+                self.readers.fetch_add(READER, Relaxed);
+            }
+            // SAFETY: who waits stays until we hand over to it.
+            W::hand_over::<M>(&unsafe { M::follow(next) }.gate, GRANTED);
+        }
+    }
+}
+
+// SAFETY: as above. A reader enters when the queue is empty, when a reader before it is inside,
+// or when the one before it lets it in; each time it is counted before anyone behind it can be.
+unsafe impl<W: Wait, M: Memory> RawSharedLock for FairRw<W, M> {
+    type SharedNode = Node<M>;
+
+    /// As for every shared lock.
+    ///
+    /// # Panics
+    ///
+    /// If 1,073,741,824 readers are inside.
+    #[inline]
+    unsafe fn acquire_shared(&self, node: &Node<M>) {
+        let mut readers = 0;
+        match self.enqueue(node) {
+            None => {
+                // Relaxed, here and below: the nodes and `tail` carry it to whoever comes next.
+                readers = self.readers.fetch_add(READER, Relaxed);
+            }
+            Some(previous) => {
+                // AcqRel: pairs with the AcqRel by which `previous` sets `OPEN`; what the writer
+                // before it did is visible to us, as to it.
+                let open = previous.state.fetch_or(READER_BEHIND, AcqRel) & OPEN != 0;
+                if open {
+                    readers = self.readers.fetch_add(READER, Relaxed);
+                }
+                // Release: pairs with the Acquire in `successor`. Once linked, `previous` may
+                // leave; if it was inside, not before we were counted.
+                previous.next.store(Some(M::refer(node)), Release);
+                if !open {
+                    W::wait::<M>(&node.gate, 0, None, |gate| gate == GRANTED);
+                }
+            }
+        }
+        // AcqRel: pairs with the AcqRel by which a reader behind us looks for `OPEN`.
+        if node.state.fetch_or(OPEN, AcqRel) & READER_BEHIND != 0 {
+            let next = Self::linked(node);
+            self.readers.fetch_add(READER, Relaxed);
+            // SAFETY: who waits stays until we hand over to it.
+            W::hand_over::<M>(&unsafe { M::follow(next) }.gate, GRANTED);
+        }
+        if readers & FULL != 0 {
+            // SAFETY: we share the lock, with this node.
+            unsafe { self.refuse(node) };
+        }
+    }
+
+    #[inline]
+    unsafe fn release_shared(&self, node: &Node<M>) {
+        let mut leaving = READER;
+        if let Some(next) = self.successor(node) {
+            // Relaxed: the link, which we have seen, publishes it.
+            if node.state.load(Relaxed) & WRITER_BEHIND != 0 {
+                // Relaxed: the subtraction publishes it.
+                self.first.store(Some(next), Relaxed);
+                leaving -= WRITER;
+            }
+        }
+        // AcqRel: our section comes before the writer's, and those of the readers that left
+        // before us too; and the writer that one of them has noted is visible.
+        if self.readers.fetch_sub(leaving, AcqRel).wrapping_sub(leaving) == WRITER {
+            self.wake_writer();
+        }
+    }
+}
+
+impl<W: Wait, M: Memory> FairRw<W, M> {
+    /// Puts a node at the end of the queue; returns the one before it, which stays until linked.
+    #[inline]
+    fn enqueue(&self, node: &Node<M>) -> Option<&Node<M>> {
+        // Relaxed: the swap publishes them.
+        node.next.store(None, Relaxed);
+        node.gate.store(WAITING, Relaxed);
+        node.state.store(0, Relaxed);
+        // AcqRel: pairs with the Release of the exchange in `successor`, and publishes our node
+        // to the swap of the one behind us.
+        let previous = self.tail.swap(Some(M::refer(node)), AcqRel);
+        // SAFETY: the node before ours stays until its release has seen our link.
+        previous.map(|previous| unsafe { M::follow(previous) })
+    }
+
+    /// The node behind one that leaves, or none if the queue is empty now. A reader behind a
+    /// reader may have come and gone.
+    #[inline]
+    fn successor(&self, node: &Node<M>) -> Option<M::Ref<Node<M>>> {
+        // Release: pairs with the Acquire of the next swap.
+        let last = node.next.load(Relaxed).is_none()
+            && self.tail.exchange(Some(M::refer(node)), None, Release);
+        (!last).then(|| Self::linked(node))
+    }
+
+    /// The node behind one that is not the last. It may be about to link itself.
+    #[inline]
+    fn linked(node: &Node<M>) -> M::Ref<Node<M>> {
+        let mut looks = 1;
+        loop {
+            // Acquire: pairs with the Release of the successor's link.
+            if let Some(next) = node.next.load(Acquire) {
+                return next;
+            }
+            W::pause_at::<M, _>(&node.next, looks);
+            looks += 1;
+        }
+    }
+
+    /// Leaves at once: there are too many readers. Who was counted by the reader before it is not
+    /// refused; each of those is a thread that waits, for which the other half of the count is room.
+    ///
+    /// # Safety
+    ///
+    /// The lock is shared, with this node.
+    #[cold]
+    unsafe fn refuse(&self, node: &Node<M>) {
+        // SAFETY: our caller's promise.
+        unsafe { self.release_shared(node) };
+        panic!("more readers share the lock than it can count");
+    }
+
+    /// Hands over to the writer that waits for the readers to leave, by the last of them.
+    #[cold]
+    fn wake_writer(&self) {
+        // Relaxed, both: the subtraction has ordered them, and nobody looks before the writer
+        // hands over.
+        self.readers.store(0, Relaxed);
+        if let Some(writer) = self.first.load(Relaxed) {
+            // SAFETY: a writer that waits stays until we hand over to it.
+            W::hand_over::<M>(&unsafe { M::follow(writer) }.gate, GRANTED);
+        }
+    }
+}
+
+impl<W: Wait, M: Memory> Described for FairRw<W, M> {
+    const ABOUT: About = About {
+        idea: "readers and writers in one queue; neighbouring readers share",
+        order: Order::Fifo,
+        numa: false,
+        advice: "long sections, when neither readers nor writers may starve",
+        source: "Mellor-Crummey and Scott, PPoPP'91",
+    };
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use core::sync::atomic::AtomicPtr;
+    use std::panic::catch_unwind;
+    use std::sync::Mutex;
+    use std::thread;
+
+    use super::*;
+
+    /// Waits until somebody has put itself behind this end of the queue.
+    fn tail_after(lock: &FairRw, before: *mut Node<Native>) -> *mut Node<Native> {
+        loop {
+            let tail = AtomicPtr::load(&lock.tail, Acquire);
+            if tail != before {
+                return tail;
+            }
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn refuses_readers_that_it_cannot_count() {
+        let lock = <FairRw>::default();
+        let (node, writer) = (Node::default(), Node::default());
+        lock.readers.store(FULL, Relaxed);
+        // SAFETY: the nodes stay on this stack; the count is made up.
+        unsafe {
+            assert!(catch_unwind(|| lock.acquire_shared(&Node::default())).is_err());
+            assert_eq!(lock.readers.load(Relaxed), FULL);
+            // Where a reader is in the queue as well.
+            lock.readers.store(FULL - READER, Relaxed);
+            lock.acquire_shared(&node);
+            assert!(catch_unwind(|| lock.acquire_shared(&Node::default())).is_err());
+            assert_eq!(lock.readers.load(Relaxed), FULL);
+            lock.release_shared(&node);
+            lock.readers.store(0, Relaxed);
+            lock.acquire(&writer);
+            lock.release(&writer);
+        }
+    }
+
+    #[test]
+    fn serves_in_order_of_arrival() {
+        let (lock, log) = (FairRw::default(), Mutex::new(std::vec::Vec::new()));
+        let (lock, log) = (&lock, &log);
+        let mine = Node::default();
+        // SAFETY: the nodes stay on their stacks from the acquisition to the release.
+        unsafe { lock.acquire_shared(&mine) };
+        thread::scope(|scope| {
+            let mut tail = (&raw const mine).cast_mut();
+            for name in ["writer", "reader", "next writer"] {
+                scope.spawn(move || {
+                    let node = Node::default();
+                    // SAFETY: as above.
+                    unsafe {
+                        if name == "reader" {
+                            lock.acquire_shared(&node);
+                            log.lock().unwrap().push(name);
+                            lock.release_shared(&node);
+                        } else {
+                            lock.acquire(&node);
+                            log.lock().unwrap().push(name);
+                            lock.release(&node);
+                        }
+                    }
+                });
+                tail = tail_after(lock, tail);
+            }
+            log.lock().unwrap().push("first");
+            // SAFETY: as above.
+            unsafe { lock.release_shared(&mine) };
+        });
+        assert_eq!(*log.lock().unwrap(), ["first", "writer", "reader", "next writer"]);
+    }
+}

@@ -1,0 +1,320 @@
+//! A gate before a shared lock: what the [gate](super::Gate) is to exclusive locks.
+//!
+//! The lock is a word that counts the readers inside or says that a writer is. Whoever runs and
+//! finds the gate open goes in. Who can't lines up in the queue, a shared lock of any kind, as a
+//! reader or as a writer; so those who wait come in the order that the queue prefers. Who has the
+//! queue *stands at the gate*: one writer, or some readers. It waits to be let in, and then lets go
+//! of the queue at once. So readers follow each other, and the lock never waits for a sleeper.
+//!
+//! Newcomers overtake for a bounded time. A writer at the gate that finds readers inside closes it
+//! to newcomers, since among many readers always one may be inside. So does whoever was woken
+//! `IN_VAIN` times.
+//!
+//! A queue that prefers readers promises more: that none ever waits for a writer that waits, with
+//! which programs may read while they read, or wait for another reader. So there readers don't
+//! line up but wait at the gate, before whose writer they go, and no writer closes it to them.
+//!
+//! ```text
+//!   bits      31      4      3         2       1       0
+//!             readers | PREFERRED | CLOSED | WRITER | PARKED
+//!
+//!   reader    r,*,c,0 -> r+1,*,c,0       not through a closed gate
+//!   writer    0,*,0,0 -> 0,*,0,1
+//!   downgrade 0,*,c,1 -> 1,*,c,0
+//!   at the gate the same, whatever is closed, and leaving it open
+//! ```
+//!
+//! 1. Who sleeps has set `PARKED` in a word with somebody inside, and is woken by the writer that
+//!    leaves, or the last reader. At a free gate the mark is out of date; who goes in removes it.
+//! 2. `PREFERRED` keeps the writer at the gate out while readers wait. It may sleep meanwhile with
+//!    no mark, and nobody inside: the reader that goes in and removes `PREFERRED` sets `PARKED`.
+//! 3. A release doesn't touch the lock after the change that lets others in, who may drop it.
+//!
+//! Source: as for the [gate](super::Gate).
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use bytemuck::Zeroable;
+
+use super::{About, Described, Downgrade, FairRw, Order};
+use super::{RawLock, RawSharedLock, TryLock, TrySharedLock};
+use crate::memory::{Address, Memory, Own, Word};
+use crate::wait::PARKED;
+
+/// A writer is inside.
+const WRITER: u32 = 1 << 1;
+/// Newcomers stay out; only those that write, if the queue prefers readers.
+const CLOSED: u32 = 1 << 2;
+/// Readers wait at the gate, whom the queue prefers; the writer at the gate stays out.
+const PREFERRED: u32 = 1 << 3;
+/// One reader is inside.
+const READER: u32 = 1 << 4;
+/// So many readers that those who stand at the gate could overflow into nothing.
+const FULL: u32 = 1 << 31;
+const ALL_READERS: u32 = !(READER - 1);
+/// Somebody is inside.
+const HELD: u32 = WRITER | ALL_READERS;
+
+/// The keys under which threads sleep.
+const READERS: u32 = 0;
+const WRITERS: u32 = 1;
+
+/// How often one at the gate may be woken in vain before it closes it; a checker's batch is
+/// smaller.
+const IN_VAIN: u32 = 4;
+
+/// A gate before the queue of the shared lock `Q`.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct RwGate<Q: RawSharedLock = FairRw> {
+    word: <Q::Memory as Memory>::Word,
+    queue: Q,
+}
+
+// SAFETY: zero is a free gate before a free lock.
+unsafe impl<Q: RawSharedLock<Memory: Memory<Word: Zeroable>> + Zeroable> Zeroable for RwGate<Q> {}
+
+/// One who wants in.
+struct Visitor {
+    /// What it adds to the word.
+    share: u32,
+    /// What keeps it out as a newcomer.
+    closed: u32,
+    /// What keeps it out at the gate.
+    barred: u32,
+    /// What it removes when it goes in from there.
+    opens: u32,
+    key: u32,
+}
+
+impl<Q: RawSharedLock + Described> RwGate<Q> {
+    const READERS_FIRST: bool = matches!(Q::ABOUT.order, Order::ReadersFirst);
+
+    const READS: Visitor = Visitor {
+        share: READER,
+        closed: WRITER | FULL | if Self::READERS_FIRST { 0 } else { CLOSED },
+        barred: WRITER,
+        opens: CLOSED | PREFERRED,
+        key: READERS,
+    };
+    const WRITES: Visitor = Visitor {
+        share: WRITER,
+        closed: HELD | CLOSED,
+        barred: HELD | PREFERRED,
+        opens: CLOSED,
+        key: WRITERS,
+    };
+
+    /// Goes in if none of the bits `out` is set, and removes what it `opens`; the error is the
+    /// word that keeps it out.
+    #[inline]
+    fn enter(&self, share: u32, out: u32, opens: u32) -> Result<(), u32> {
+        // Relaxed: the exchange orders.
+        let mut word = self.word.load(Relaxed);
+        while word & out == 0 {
+            let old_mark = if word & HELD == 0 { PARKED } else { 0 };
+            let mark = if word & opens & PREFERRED == 0 { 0 } else { PARKED };
+            let new = ((word & !(old_mark | opens)) | mark) + share;
+            // Acquire: pairs with the Release of readers' and writers' releases.
+            match self.word.exchange(word, new, Acquire) {
+                Ok(_) => return Ok(()),
+                Err(now) => word = now,
+            }
+        }
+        Err(word)
+    }
+
+    /// Goes in as a newcomer; the section of who is inside may be about to end. The error is the
+    /// word that keeps it out.
+    fn come(&self, who: &Visitor) -> Result<(), u32> {
+        let mut outcome = self.enter(who.share, who.closed, 0);
+        for looks in 1..Q::Memory::PATIENCE / 4 {
+            if outcome.is_ok() {
+                break;
+            }
+            Q::Memory::pause_at(&self.word, looks);
+            outcome = self.enter(who.share, who.closed, 0);
+        }
+        outcome
+    }
+
+    /// Waits at the gate and goes in.
+    fn stand(&self, who: &Visitor) {
+        let mut looks = 0;
+        let mut woken = 0;
+        let in_vain = IN_VAIN.min(Q::Memory::BATCH);
+        while let Err(word) = self.enter(who.share, who.barred, who.opens) {
+            looks += 1;
+            let sleepy = looks >= Q::Memory::PATIENCE;
+            let mut marked = word | if sleepy { PARKED } else { 0 };
+            if woken >= in_vain || !Self::READERS_FIRST && word & ALL_READERS != 0 {
+                marked |= CLOSED;
+            }
+            if Self::READERS_FIRST && who.key == READERS {
+                marked |= PREFERRED;
+            }
+            // Relaxed: it publishes nothing but itself, and the kernel looks again.
+            if word != marked && self.word.exchange(word, marked, Relaxed).is_err() {
+                continue;
+            }
+            if sleepy {
+                Q::Memory::park(&self.word, marked, who.key, None);
+                woken += 1;
+                looks = 0;
+            } else {
+                Q::Memory::pause_at(&self.word, looks);
+            }
+        }
+    }
+
+    #[cold]
+    fn contend(&self) {
+        if self.come(&Self::WRITES).is_ok() {
+            return;
+        }
+        let node = Own::<Q::Node, Q::Memory>::default();
+        // SAFETY: the node stays until the queue is released.
+        unsafe {
+            self.queue.acquire(&node);
+            self.stand(&Self::WRITES);
+            self.queue.release(&node);
+        }
+    }
+
+    #[cold]
+    fn contend_shared(&self) {
+        let Err(word) = self.come(&Self::READS) else { return };
+        assert!(word & FULL == 0, "more readers share the lock than it can count");
+        if Self::READERS_FIRST {
+            return self.stand(&Self::READS);
+        }
+        let node = Own::<Q::SharedNode, Q::Memory>::default();
+        // SAFETY: the node stays until the queue is released.
+        unsafe {
+            self.queue.acquire_shared(&node);
+            self.stand(&Self::READS);
+            self.queue.release_shared(&node);
+        }
+    }
+
+    /// Wakes those at the gate: readers, if they are preferred, else all. `word` is what is left
+    /// of it, which may be gone.
+    #[cold]
+    fn wake(gate: Address, word: u32) {
+        let key = (word & PREFERRED != 0).then_some(READERS);
+        Q::Memory::unpark(gate, key, u32::MAX);
+    }
+}
+
+// SAFETY: a writer goes in when nobody is inside, and while it is nobody goes in. All changes of
+// the word are atomic additions and exchanges; so the Acquire of whoever goes in sees the Release
+// of all who have left.
+unsafe impl<Q: RawSharedLock + Described> RawLock for RwGate<Q> {
+    type Memory = Q::Memory;
+    type Node = ();
+
+    #[inline]
+    unsafe fn acquire(&self, (): &()) {
+        // Acquire: as in `enter`.
+        if self.word.exchange(0, WRITER, Acquire).is_err() {
+            self.contend();
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, (): &()) {
+        let address = self.word.address();
+        // Release: pairs with the Acquire of `enter`.
+        let word = self.word.fetch_sub(WRITER, Release) - WRITER;
+        if word & PARKED != 0 {
+            Self::wake(address, word);
+        }
+    }
+}
+
+// SAFETY: a reader goes in while no writer is inside, and until it has left none goes in.
+unsafe impl<Q: RawSharedLock + Described> RawSharedLock for RwGate<Q> {
+    type SharedNode = ();
+
+    /// As for every shared lock.
+    ///
+    /// # Panics
+    ///
+    /// If 134,217,728 readers are inside.
+    #[inline]
+    unsafe fn acquire_shared(&self, (): &()) {
+        // Relaxed: the exchange orders.
+        let word = self.word.load(Relaxed);
+        let out = WRITER | CLOSED | FULL | PARKED;
+        // Acquire: as in `enter`.
+        if word & out != 0 || self.word.exchange(word, word + READER, Acquire).is_err() {
+            self.contend_shared();
+        }
+    }
+
+    #[inline]
+    unsafe fn release_shared(&self, (): &()) {
+        let address = self.word.address();
+        // Release: pairs with the Acquire of `enter`.
+        let word = self.word.fetch_sub(READER, Release) - READER;
+        if word & (ALL_READERS | PARKED) == PARKED {
+            Self::wake(address, word);
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<Q: RawSharedLock + Described> TryLock for RwGate<Q> {
+    #[inline]
+    unsafe fn try_acquire(&self, (): &()) -> bool {
+        self.enter(Self::WRITES.share, Self::WRITES.closed, 0).is_ok()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<Q: RawSharedLock + Described> TrySharedLock for RwGate<Q> {
+    #[inline]
+    unsafe fn try_acquire_shared(&self, (): &()) -> bool {
+        self.enter(Self::READS.share, Self::READS.closed, 0).is_ok()
+    }
+}
+
+// SAFETY: the writer goes and the reader comes in one step, and the reader keeps writers out.
+unsafe impl<Q: RawSharedLock + Described> Downgrade for RwGate<Q> {
+    unsafe fn downgrade(&self, (): &(), (): &()) {
+        let address = self.word.address();
+        // Release: pairs with the Acquire of `enter`.
+        let word = self.word.fetch_add(READER - WRITER, Release) + (READER - WRITER);
+        // (1): readers at the gate sleep because of us. Writers there go back to sleep.
+        if word & PARKED != 0 {
+            Self::wake(address, word);
+        }
+    }
+}
+
+/// What is said of the queue holds for those who wait in it.
+impl<Q: RawSharedLock + Described> Described for RwGate<Q> {
+    const ABOUT: About = Q::ABOUT;
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    #[test]
+    fn refuses_readers_that_it_cannot_count() {
+        let lock = <RwGate>::default();
+        lock.word.store(FULL - READER, Relaxed);
+        // SAFETY: there are no nodes; the count is made up.
+        unsafe {
+            lock.acquire_shared(&());
+            assert!(!lock.try_acquire_shared(&()));
+            assert!(catch_unwind(|| lock.acquire_shared(&())).is_err());
+            assert_eq!(lock.word.load(Relaxed), FULL);
+            lock.release_shared(&());
+            assert!(lock.try_acquire_shared(&()));
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! The queue of MCS locks whose waiters can give up.
+//!
+//! Waiters are linked and each watches its own place. Both a waiter that gives up and whoever
+//! hands over to it exchange the place's state, and whoever comes second finds what the other has
+//! done: the waiter finds that it was granted something after all, or the one before it finds
+//! that the waiter has left. Then that one frees the place and goes on to the next. So of a grant
+//! it is known at once whether it has come to somebody, and nobody waits for anybody.
+//!
+//! ```text
+//!   WAITING -> LEFT         by its owner, whose place it is no more
+//!   WAITING -> FIRST, ...   by the one before it; even numbers from FIRST on are the lock's own
+//!   LEFT    -> FIRST, ...   likewise, who so finds that it has been left
+//! ```
+//!
+//! A place that was left stays in the queue until a first one comes by. There are at most
+//! [`Memory::BATCH`] of them, and one more for each thread that is about to leave: whoever may give
+//! up and comes when there are so many does not join the queue, but waits beside it until a first
+//! one has passed some. So threads that come again and again with short deadlines, while the lock
+//! is held, need no memory for it, and a hand-over passes a bounded number of places. Those beside
+//! the queue lose their order; who waits without a deadline is never among them.
+
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::time::Duration;
+
+use bytemuck::Zeroable;
+
+use super::handle::Handle;
+use crate::memory::{Link, Memory, Word};
+use crate::wait::{PARKED, Wait};
+
+const WAITING: u32 = 0;
+const LEFT: u32 = 2;
+/// Granted: to be the first of the queue.
+pub const FIRST: u32 = 4;
+
+/// Of a place that was left, in the count of them. Bit 0 is [`PARKED`], of those beside the queue.
+const ONE_LEFT: u32 = 2;
+
+/// The queue.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Queue<M: Memory> {
+    tail: M::Link<Place<M>>,
+    /// How many places were left and not passed yet, in units of [`ONE_LEFT`].
+    left: M::Word,
+}
+
+/// A place in the queue. Once left it belongs to the first, who finds it.
+#[derive(Debug, Default)]
+pub struct Place<M: Memory> {
+    next: M::Link<Self>,
+    state: M::Word,
+}
+
+// SAFETY: a link and a word, so it may be zero when these may.
+unsafe impl<M: Memory<Word: Zeroable>> Zeroable for Queue<M> where M::Link<Place<M>>: Zeroable {}
+
+impl<M: Memory> Queue<M> {
+    /// A place that may be put into the queue.
+    ///
+    /// # Safety
+    ///
+    /// The handle is the caller's alone.
+    #[inline]
+    unsafe fn place(handle: &Handle<Place<M>, M>) -> M::Ref<Place<M>> {
+        // SAFETY: our caller's promise, and what the handle gives is ours until it is enqueued.
+        unsafe {
+            let mine = handle.take();
+            let place = M::follow::<Place<M>>(mine);
+            // Relaxed: the swap or exchange that enqueues it publishes them.
+            place.next.store(None, Relaxed);
+            place.state.store(WAITING, Relaxed);
+            mine
+        }
+    }
+
+    /// Joins the queue and waits to be its first. Returns what was granted, which is [`FIRST`] if
+    /// nobody was there, or none if the deadline passed.
+    ///
+    /// # Safety
+    ///
+    /// The handle is the caller's alone, until it has left the queue.
+    #[inline]
+    pub unsafe fn join<W: Wait>(
+        &self,
+        handle: &Handle<Place<M>, M>,
+        deadline: Option<Duration>,
+    ) -> Option<u32> {
+        if deadline.is_some_and(|deadline| !self.wait_for_room::<W>(deadline)) {
+            return None;
+        }
+        // SAFETY: our caller's promise.
+        let mine = unsafe { Self::place(handle) };
+        // AcqRel: pairs with the Release of the last first one's exchange, and publishes our
+        // place to the swap of the one behind us.
+        let Some(previous) = self.tail.swap(Some(mine), AcqRel) else { return Some(FIRST) };
+        // SAFETY: ours stays until we have left it or the queue, the one before ours until a
+        // first one has seen our link, whether its owner has left or not.
+        let (place, before) =
+            unsafe { (M::follow::<Place<M>>(mine), M::follow::<Place<M>>(previous)) };
+        // Release: pairs with the Acquire in `behind`: our place is initialised.
+        before.next.store(Some(mine), Release);
+        if W::wait::<M>(&place.state, 0, deadline, |state| state >= FIRST).is_some() {
+            // Relaxed: we have just waited for it.
+            return Some(place.state.load(Relaxed));
+        }
+        // Relaxed: the swap publishes it to whoever passes the place. The queue may be gone then.
+        self.left.fetch_add(ONE_LEFT, Relaxed);
+        // Acquire: pairs with the Release of `replace`, if we were granted something after all.
+        // Release: pairs with its Acquire, since the place is then the first one's to free.
+        let granted = place.state.swap(LEFT, AcqRel) & !PARKED;
+        if granted < FIRST {
+            return None;
+        }
+        self.passed();
+        Some(granted)
+    }
+
+    /// Waits beside the queue while too many places in it were left, which so is not empty. Says
+    /// whether that came to an end before the deadline.
+    #[inline]
+    fn wait_for_room<W: Wait>(&self, deadline: Duration) -> bool {
+        let room = |left| left < M::BATCH * ONE_LEFT;
+        // Relaxed: the count bounds what is in the queue, and orders nothing.
+        room(self.left.load(Relaxed)) || W::wait::<M>(&self.left, 0, Some(deadline), room).is_some()
+    }
+
+    /// A place that was counted is no longer left, or is out of the queue. The caller is first, so
+    /// the queue is still there.
+    #[cold]
+    fn passed(&self) {
+        // Relaxed: it was counted before we knew of it.
+        if self.left.fetch_sub(ONE_LEFT, Relaxed) & PARKED != 0 {
+            self.wake_beside();
+        }
+    }
+
+    /// Wakes all that wait beside the queue; who waits on sets the mark again.
+    #[cold]
+    fn wake_beside(&self) {
+        // Relaxed: it publishes nothing.
+        self.left.fetch_and(!PARKED, Relaxed);
+        M::unpark(self.left.address(), None, u32::MAX);
+    }
+
+    /// Joins the queue if nobody is there.
+    ///
+    /// # Safety
+    ///
+    /// As for [`join`](Self::join).
+    #[inline]
+    pub unsafe fn try_join(&self, handle: &Handle<Place<M>, M>) -> bool {
+        // SAFETY: our caller's promise, and a place that is not enqueued is ours.
+        unsafe {
+            let mine = Self::place(handle);
+            // AcqRel: as the swap in `join`.
+            let joined = self.tail.exchange(None, Some(mine), AcqRel);
+            if !joined {
+                handle.keep(mine);
+            }
+            joined
+        }
+    }
+
+    /// Leaves the queue, and grants this to the one behind, if there is one.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the queue's first, with this handle.
+    #[inline(always)]
+    pub unsafe fn leave<W: Wait>(&self, handle: &Handle<Place<M>, M>, granted: u32) {
+        // SAFETY: the caller's place is its own, and so is each that it finds left.
+        unsafe {
+            let mut mine = handle.enqueued();
+            let Some(mut next) = self.behind::<W>(mine) else { return handle.keep(mine) };
+            while !self.grant::<W>(handle, mine, next, granted) {
+                mine = next;
+                let Some(one) = self.behind::<W>(mine) else { return handle.keep(mine) };
+                next = one;
+            }
+        }
+    }
+
+    /// Leaves the queue if this can be granted to somebody, and says whether it was.
+    ///
+    /// # Safety
+    ///
+    /// As for [`leave`](Self::leave).
+    #[inline]
+    pub unsafe fn pass<W: Wait>(&self, handle: &Handle<Place<M>, M>, granted: u32) -> bool {
+        // SAFETY: as in `leave`.
+        unsafe {
+            let mut mine = handle.enqueued();
+            // Acquire: pairs with the Release of the link.
+            while let Some(next) = M::follow::<Place<M>>(mine).next.load(Acquire) {
+                if self.grant::<W>(handle, mine, next, granted) {
+                    return true;
+                }
+                mine = next;
+                handle.stay_at(mine);
+            }
+            false
+        }
+    }
+
+    /// A word for the first one's own use.
+    ///
+    /// # Safety
+    ///
+    /// As for [`leave`](Self::leave); for as long as the caller is.
+    #[inline]
+    pub unsafe fn note<'a>(handle: &Handle<Place<M>, M>) -> &'a M::Word {
+        // SAFETY: the caller's place is its own, and nobody else uses its state any more.
+        unsafe { &M::follow::<Place<M>>(handle.enqueued()).state }
+    }
+
+    /// Whether somebody is behind the first, who may have given up.
+    ///
+    /// # Safety
+    ///
+    /// As for [`leave`](Self::leave).
+    #[inline]
+    pub unsafe fn is_followed(handle: &Handle<Place<M>, M>) -> bool {
+        // SAFETY: the caller's place is its own. Relaxed: a hint.
+        unsafe { M::follow::<Place<M>>(handle.enqueued()).next.load(Relaxed).is_some() }
+    }
+
+    /// Gives up a place, and grants this to the next one. If that was left, it is the caller's.
+    ///
+    /// # Safety
+    ///
+    /// `mine` is the caller's and first, `next` is behind it.
+    #[inline]
+    unsafe fn grant<W: Wait>(
+        &self,
+        handle: &Handle<Place<M>, M>,
+        mine: M::Ref<Place<M>>,
+        next: M::Ref<Place<M>>,
+        granted: u32,
+    ) -> bool {
+        // SAFETY: the next place stays until we have granted this to it. Nobody uses ours any
+        // more, since the next one is linked.
+        unsafe {
+            let left = W::replace::<M>(&M::follow::<Place<M>>(next).state, granted) == LEFT;
+            handle.keep(mine);
+            if left {
+                self.passed();
+            }
+            !left
+        }
+    }
+
+    /// The place behind the first one, or none once the queue is empty.
+    ///
+    /// # Safety
+    ///
+    /// `mine` is the caller's and first.
+    #[inline]
+    unsafe fn behind<W: Wait>(&self, mine: M::Ref<Place<M>>) -> Option<M::Ref<Place<M>>> {
+        // SAFETY: our caller's promise.
+        let place = unsafe { M::follow::<Place<M>>(mine) };
+        // Acquire: pairs with the Release of the link.
+        let next = place.next.load(Acquire);
+        // Release: pairs with the Acquire of the next swap or exchange.
+        if next.is_some() || self.tail.exchange(Some(mine), None, Release) {
+            return next;
+        }
+        // Somebody has swapped its place in, and is about to link it.
+        let mut looks = 1;
+        loop {
+            W::pause_at::<M, _>(&place.next, looks);
+            // Acquire: as above.
+            let next = place.next.load(Acquire);
+            if next.is_some() {
+                return next;
+            }
+            looks += 1;
+        }
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use std::iter::successors;
+    use std::ptr::NonNull;
+    use std::thread;
+    use std::time::Instant;
+
+    use super::*;
+    use crate::memory::Native;
+    use crate::wait::Park;
+
+    type At = Handle<Place<Native>, Native>;
+
+    fn next(place: &NonNull<Place<Native>>) -> Option<NonNull<Place<Native>>> {
+        // SAFETY: what is in the queue stays until its first leaves.
+        Link::load(&unsafe { Native::follow::<Place<Native>>(*place) }.next, Acquire)
+    }
+
+    /// How many places are in the queue behind its first.
+    fn behind(first: &At) -> usize {
+        // SAFETY: the handle is this test's alone.
+        successors(next(&unsafe { first.enqueued() }), next).count()
+    }
+
+    /// Gives up so many times, with a deadline that has passed.
+    fn give_up(queue: &Queue<Native>, times: usize) {
+        for _ in 0..times {
+            // SAFETY: the handle is ours alone, and out of the queue once this is refused.
+            assert!(unsafe { queue.join::<Park>(&At::default(), Some(Duration::ZERO)) }.is_none());
+        }
+    }
+
+    #[test]
+    fn who_gives_up_again_and_again_leaves_a_bounded_number_of_places() {
+        let (queue, first) = (Queue::<Native>::default(), At::default());
+        // SAFETY: the handles are this test's alone, and what joins leaves again.
+        unsafe {
+            assert_eq!(queue.join::<Park>(&first, None), Some(FIRST));
+            give_up(&queue, 10_000);
+            assert_eq!(behind(&first), Native::BATCH as usize);
+            queue.leave::<Park>(&first, FIRST);
+            assert!(queue.try_join(&first), "places are left");
+            assert_eq!(queue.left.load(Relaxed) & !PARKED, 0);
+            queue.leave::<Park>(&first, FIRST);
+        }
+    }
+
+    #[test]
+    fn who_waits_beside_the_queue_goes_on_when_a_first_one_leaves() {
+        let (queue, first) = (Queue::<Native>::default(), At::default());
+        let patience = Duration::from_secs(100);
+        thread::scope(|scope| {
+            // SAFETY: the handles are their threads' alone, and what joins leaves again.
+            unsafe {
+                queue.join::<Park>(&first, None);
+                give_up(&queue, Native::BATCH as usize);
+                let start = Instant::now();
+                let beside = scope.spawn(|| {
+                    let mine = At::default();
+                    let granted = queue.join::<Park>(&mine, Some(Native::now() + patience));
+                    assert_eq!(granted, Some(FIRST));
+                    queue.leave::<Park>(&mine, FIRST);
+                });
+                while queue.left.load(Relaxed) & PARKED == 0 {
+                    thread::yield_now();
+                }
+                assert_eq!(behind(&first), Native::BATCH as usize);
+                queue.leave::<Park>(&first, FIRST);
+                beside.join().unwrap();
+                assert!(start.elapsed() < patience / 2, "it was not woken");
+            }
+        });
+    }
+}

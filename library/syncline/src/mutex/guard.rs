@@ -1,0 +1,182 @@
+//! What holds a mutex: an acquisition's node, and the way to the value.
+
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+use core::ptr::NonNull;
+
+use super::Mutex;
+use crate::lock::{Gate, RawLock};
+use crate::mapped::{MappedMutexGuard, shown_as_its_value, take_node};
+use crate::watched::Node;
+
+/// The right to reach a [`Mutex`]'s value, until dropped.
+///
+/// Dropping it releases the lock, with Release ordering. It stays with the thread that has
+/// acquired, which also releases. Forgetting it leaves the lock held.
+#[must_use = "the lock is released as soon as the guard is dropped"]
+pub struct MutexGuard<'a, T: ?Sized, L: RawLock = Gate> {
+    mutex: &'a Mutex<T, L>,
+    node: Node<L>,
+    /// The thread that acquired also releases.
+    stays: PhantomData<*const ()>,
+}
+
+// SAFETY: a shared guard gives out shared references to the value.
+unsafe impl<T: ?Sized + Sync, L: RawLock> Sync for MutexGuard<'_, T, L> {}
+
+impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
+    /// # Safety
+    ///
+    /// The lock is held with this node.
+    #[inline]
+    pub(super) unsafe fn new(mutex: &'a Mutex<T, L>, node: Node<L>) -> Self {
+        Self { mutex, node, stays: PhantomData }
+    }
+
+    /// The mutex that this guard holds.
+    pub fn mutex(guard: &Self) -> &'a Mutex<T, L> {
+        guard.mutex
+    }
+
+    /// A guard of a part of the value, which goes on holding the lock.
+    ///
+    /// ```
+    /// use syncline::{Mutex, MutexGuard};
+    ///
+    /// let point = Mutex::new((1, 2));
+    /// let mut x = MutexGuard::map(point.lock(), |point| &mut point.0);
+    /// *x += 10;
+    /// drop(x);
+    /// assert_eq!(*point.lock(), (11, 2));
+    /// ```
+    pub fn map<U: ?Sized>(
+        mut guard: Self,
+        part: impl FnOnce(&mut T) -> &mut U,
+    ) -> MappedMutexGuard<'a, U, L> {
+        let part = NonNull::from(part(&mut guard));
+        guard.with_part(part)
+    }
+
+    /// A guard of a part of the value, or the guard as it was if the function finds none.
+    ///
+    /// ```
+    /// use syncline::{Mutex, MutexGuard};
+    ///
+    /// let queue = Mutex::new(vec![7]);
+    /// match MutexGuard::filter_map(queue.lock(), |queue| queue.last_mut()) {
+    ///     Ok(mut last) => *last += 1,
+    ///     Err(mut queue) => queue.push(1),
+    /// }
+    /// assert_eq!(*queue.lock(), [8]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The guard, if the function returns `None`.
+    pub fn filter_map<U: ?Sized>(
+        mut guard: Self,
+        part: impl FnOnce(&mut T) -> Option<&mut U>,
+    ) -> Result<MappedMutexGuard<'a, U, L>, Self> {
+        match part(&mut guard).map(NonNull::from) {
+            Some(part) => Ok(guard.with_part(part)),
+            None => Err(guard),
+        }
+    }
+
+    /// [`filter_map`](Self::filter_map) by parking_lot's name.
+    ///
+    /// # Errors
+    ///
+    /// The guard, if the function returns `None`.
+    pub fn try_map<U: ?Sized>(
+        guard: Self,
+        part: impl FnOnce(&mut T) -> Option<&mut U>,
+    ) -> Result<MappedMutexGuard<'a, U, L>, Self> {
+        Self::filter_map(guard, part)
+    }
+
+    fn with_part<U: ?Sized>(self, part: NonNull<U>) -> MappedMutexGuard<'a, U, L> {
+        let lock = &self.mutex.lock;
+        // SAFETY: the lock is held with this node, and protects the part with the whole.
+        unsafe { MappedMutexGuard::new(lock, take_node!(self), part) }
+    }
+
+    /// Releases the lock while a function runs, and acquires it again, also after a panic.
+    ///
+    /// Others may have changed the value meanwhile.
+    ///
+    /// ```
+    /// use syncline::{Mutex, MutexGuard};
+    ///
+    /// let turns = Mutex::new(0);
+    /// let mut guard = turns.lock();
+    /// MutexGuard::unlocked(&mut guard, || *turns.lock() += 1);
+    /// assert_eq!(*guard, 1);
+    /// ```
+    pub fn unlocked<R>(guard: &mut Self, section: impl FnOnce() -> R) -> R {
+        /// Acquires again, when dropped.
+        struct Again<'g, L: RawLock>(&'g L, &'g L::Node);
+
+        impl<L: RawLock> Drop for Again<'_, L> {
+            fn drop(&mut self) {
+                // SAFETY: the guard's node is free since the release, and stays with the guard.
+                unsafe { self.0.acquire(self.1) };
+            }
+        }
+
+        guard.released(|lock, node| {
+            // SAFETY: the guard holds the lock with this node.
+            unsafe { lock.release(node) };
+            let _again = Again(lock, node);
+            section()
+        })
+    }
+
+    /// Releases the lock while a function runs, which gets the lock and the node to acquire it
+    /// with, and must have acquired it when it returns or panics.
+    #[doc(hidden)]
+    pub fn released<R>(&mut self, wait: impl FnOnce(&L, &L::Node) -> R) -> R {
+        let Self { mutex, node, .. } = self;
+        let _again = OwnedAgain(mutex);
+        mutex.lock.ends();
+        wait(&mutex.lock.lock, node)
+    }
+}
+
+/// Notes that this thread holds the lock again, when dropped.
+struct OwnedAgain<'a, T: ?Sized, L: RawLock>(&'a Mutex<T, L>);
+
+impl<T: ?Sized, L: RawLock> Drop for OwnedAgain<'_, T, L> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.lock.begins();
+    }
+}
+
+impl<T: ?Sized, L: RawLock> Deref for MutexGuard<'_, T, L> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: we hold the lock.
+        unsafe { &*self.mutex.value.get() }
+    }
+}
+
+impl<T: ?Sized, L: RawLock> DerefMut for MutexGuard<'_, T, L> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: we hold the lock.
+        unsafe { &mut *self.mutex.value.get() }
+    }
+}
+
+impl<T: ?Sized, L: RawLock> Drop for MutexGuard<'_, T, L> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the lock was acquired with this node.
+        unsafe { self.mutex.lock.release(&self.node) };
+    }
+}
+
+shown_as_its_value!(MutexGuard<'_, T, L: RawLock>);

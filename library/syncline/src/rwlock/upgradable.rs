@@ -1,0 +1,219 @@
+//! Readers that may become the writer, with locks that have such shares.
+
+use core::marker::PhantomData;
+use core::ops::Deref;
+use core::time::Duration;
+
+use super::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use crate::deadline::{Deadline, after};
+use crate::lock::{TimedUpgrade, Upgradable, Upgrade};
+use crate::mapped::{shown_as_its_value, take_node};
+use crate::memory::{Memory, Pooled};
+use crate::watched::{SharedNode, shared};
+
+/// The right to read an [`RwLock`]'s value, and to become its writer, until dropped.
+///
+/// One thread at a time has it, beside ordinary readers. The default lock has no such shares, as
+/// its writers would pay for them; [`Upgradable`] does:
+///
+/// ```
+/// use syncline::{RwLock, RwLockUpgradableReadGuard};
+/// use syncline::lock::Upgradable;
+///
+/// let names: RwLock<Vec<&str>, Upgradable> = RwLock::with_lock(vec!["mcs"]);
+/// let seen = names.upgradable_read();
+/// if !seen.contains(&"clh") {
+///     // Nobody has written since.
+///     RwLockUpgradableReadGuard::upgrade(seen).push("clh");
+/// }
+/// assert_eq!(*names.read(), ["mcs", "clh"]);
+/// ```
+#[must_use = "the lock is released as soon as the guard is dropped"]
+pub struct RwLockUpgradableReadGuard<'a, T: ?Sized, L: Upgrade = Upgradable> {
+    lock: &'a RwLock<T, L>,
+    node: SharedNode<L>,
+    /// The thread that acquired also releases.
+    stays: PhantomData<*const ()>,
+}
+
+// SAFETY: a shared guard gives out shared references to the value.
+unsafe impl<T: ?Sized + Sync, L: Upgrade> Sync for RwLockUpgradableReadGuard<'_, T, L> {}
+
+impl<T: ?Sized, L: Upgrade> RwLock<T, L> {
+    /// Waits for the upgradable share, and keeps it as long as the guard lives. Acquire ordering.
+    ///
+    /// # Panics
+    ///
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn upgradable_read(&self) -> RwLockUpgradableReadGuard<'_, T, L> {
+        self.lock.owner.expect_another();
+        let node = Pooled::new();
+        // SAFETY: a pooled node stays where it is until the guard drops it, and leaks with it.
+        unsafe {
+            self.raw().acquire_upgradable(&node);
+            RwLockUpgradableReadGuard::new(self, shared::<L>(node))
+        }
+    }
+
+    /// Takes the upgradable share if that needs no waiting. Acquire ordering.
+    pub fn try_upgradable_read(&self) -> Option<RwLockUpgradableReadGuard<'_, T, L>> {
+        let node = Pooled::new();
+        // SAFETY: as in `upgradable_read`.
+        unsafe {
+            let shares = self.raw().try_acquire_upgradable(&node);
+            shares.then(|| RwLockUpgradableReadGuard::new(self, shared::<L>(node)))
+        }
+    }
+}
+
+impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
+    /// # Safety
+    ///
+    /// The upgradable share is held with this node.
+    pub(super) unsafe fn new(lock: &'a RwLock<T, L>, node: SharedNode<L>) -> Self {
+        Self { lock, node, stays: PhantomData }
+    }
+
+    /// The lock that this guard shares.
+    pub fn rwlock(guard: &Self) -> &'a RwLock<T, L> {
+        guard.lock
+    }
+
+    /// Waits until all other readers have left, and goes on as the writer. Nobody writes in
+    /// between. Acquire ordering. The thread must not have another share of the lock, or it waits
+    /// for itself.
+    pub fn upgrade(guard: Self) -> RwLockWriteGuard<'a, T, L> {
+        let lock = guard.lock;
+        let (share, node) = (take_node!(guard), Pooled::new());
+        // SAFETY: the upgradable share is held with this node; pooled nodes stay.
+        unsafe {
+            lock.raw().upgrade(&share, &node);
+            lock.lock.begins();
+            RwLockWriteGuard::new(lock, node)
+        }
+    }
+
+    /// Goes on as the writer if there is no other reader. Acquire ordering.
+    ///
+    /// # Errors
+    ///
+    /// The guard as it was, if there is.
+    pub fn try_upgrade(guard: Self) -> Result<RwLockWriteGuard<'a, T, L>, Self> {
+        let lock = guard.lock;
+        let (share, node) = (take_node!(guard), Pooled::new());
+        // SAFETY: as in `upgrade`; if it fails the share is held as before.
+        unsafe {
+            if !lock.raw().try_upgrade(&share, &node) {
+                return Err(Self::new(lock, share));
+            }
+            lock.lock.begins();
+            Ok(RwLockWriteGuard::new(lock, node))
+        }
+    }
+
+    /// Goes on as an ordinary reader, so that another one may have the upgradable share.
+    pub fn downgrade(guard: Self) -> RwLockReadGuard<'a, T, L> {
+        let lock = guard.lock;
+        let share = take_node!(guard);
+        // SAFETY: the upgradable share is held with this node, and then an ordinary one.
+        unsafe {
+            lock.raw().downgrade_upgradable(&share);
+            RwLockReadGuard::new(lock, share)
+        }
+    }
+}
+
+impl<T: ?Sized, L: TimedUpgrade> RwLock<T, L> {
+    /// Waits for the upgradable share, but not longer than this. Acquire ordering.
+    ///
+    /// # Panics
+    ///
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn try_upgradable_read_for(
+        &self,
+        patience: Duration,
+    ) -> Option<RwLockUpgradableReadGuard<'_, T, L>> {
+        self.try_upgradable_read_until(after::<L::Memory>(patience))
+    }
+
+    /// Waits for the upgradable share until an `Instant`, or a time on the memory's clock. Acquire
+    /// ordering.
+    ///
+    /// # Panics
+    ///
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn try_upgradable_read_until(
+        &self,
+        deadline: impl Deadline<L::Memory>,
+    ) -> Option<RwLockUpgradableReadGuard<'_, T, L>> {
+        self.lock.owner.expect_another();
+        let node = Pooled::new();
+        // SAFETY: as in `upgradable_read`.
+        unsafe {
+            let shares = self.raw().acquire_upgradable_until(&node, deadline.on_clock());
+            shares.then(|| RwLockUpgradableReadGuard::new(self, shared::<L>(node)))
+        }
+    }
+}
+
+impl<'a, T: ?Sized, L: TimedUpgrade> RwLockUpgradableReadGuard<'a, T, L> {
+    /// As [`upgrade`](Self::upgrade), but does not wait longer than this.
+    ///
+    /// # Errors
+    ///
+    /// The guard as it was, if there are other readers still.
+    pub fn try_upgrade_for(
+        guard: Self,
+        patience: Duration,
+    ) -> Result<RwLockWriteGuard<'a, T, L>, Self> {
+        Self::try_upgrade_until(guard, after::<L::Memory>(patience))
+    }
+
+    /// As [`upgrade`](Self::upgrade), but waits until an `Instant` or a time on the memory's clock.
+    ///
+    /// # Errors
+    ///
+    /// The guard as it was, if there are other readers still.
+    pub fn try_upgrade_until(
+        guard: Self,
+        deadline: impl Deadline<L::Memory>,
+    ) -> Result<RwLockWriteGuard<'a, T, L>, Self> {
+        let deadline = deadline.on_clock();
+        let lock = guard.lock;
+        let (share, node) = (take_node!(guard), Pooled::new());
+        // SAFETY: as in `try_upgrade`.
+        unsafe {
+            if !lock.raw().upgrade_until(&share, &node, deadline) {
+                return Err(Self::new(lock, share));
+            }
+            lock.lock.begins();
+            Ok(RwLockWriteGuard::new(lock, node))
+        }
+    }
+}
+
+impl<T: ?Sized, L: Upgrade> Deref for RwLockUpgradableReadGuard<'_, T, L> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: we share the lock.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized, L: Upgrade> Drop for RwLockUpgradableReadGuard<'_, T, L> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the upgradable share is held with this node.
+        unsafe {
+            L::Memory::releasing();
+            self.lock.raw().release_upgradable(&self.node);
+        }
+    }
+}
+
+shown_as_its_value!(RwLockUpgradableReadGuard<'_, T, L: Upgrade>);

@@ -1,0 +1,211 @@
+//! What a thread keeps for its transactions on [`Shared`](super::Shared): the moment of its attempt
+//! and what it has read, how it runs, and what its attempts have cost.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+use super::engine::STAMPS;
+use super::turns::Turn;
+use crate::memory::{Long, LongMemory};
+
+/// The bit of a stamp by which a commit has it.
+pub const LOCKED: u64 = 1 << 63;
+
+/// A thread's part.
+pub struct Thread<M: LongMemory> {
+    /// The engine's.
+    base: u64,
+    /// The attempt's moment, counted from the base.
+    moment: u64,
+    /// A cell is read at once if its stamp, counted from the base, is below this: one more than
+    /// the moment, or 0 if the attempt runs in place or has written.
+    at_once: u64,
+    /// The version of what it writes if it runs alone, or 0.
+    pub(super) version: u64,
+    /// Whether it runs alone and in place.
+    pub(super) in_place: bool,
+    /// The stamps of all cells that were read; not if it runs in place.
+    pub(super) reads: Vec<NonNull<M::Long>>,
+    pub(super) failures: u32,
+    /// What attempts have cost since, in accesses.
+    pub(super) wasted: usize,
+    /// What the thread's transactions have cost so far that have succeeded, in accesses.
+    pub(super) spent: u64,
+    pub(super) turn: Option<Turn>,
+    /// Transactions until the pace is asked.
+    pub(super) left: u32,
+}
+
+// SAFETY: what is referred to is shared by all threads, and during an attempt alone.
+unsafe impl<M: LongMemory> Send for Thread<M> {}
+
+impl<M: LongMemory> Thread<M> {
+    /// Of an engine whose versions begin here; the pace is to be asked after so many transactions.
+    pub(super) fn new(base: u64, left: u32) -> Self {
+        Self {
+            base,
+            moment: 0,
+            at_once: 0,
+            version: 0,
+            in_place: false,
+            reads: Vec::new(),
+            failures: 0,
+            wasted: 0,
+            spent: 0,
+            turn: None,
+            left,
+        }
+    }
+
+    /// Begins an attempt at this moment, side by side.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, moment: u64) {
+        (self.moment, self.at_once) = (moment, moment + 1);
+    }
+
+    /// Moves to a later moment.
+    pub(super) fn move_to(&mut self, moment: u64) {
+        self.moment = moment;
+        if self.at_once > 0 {
+            self.at_once = moment + 1;
+        }
+    }
+
+    /// Lets attempts run alone, and write this version.
+    #[inline]
+    pub(super) fn be_alone(&mut self, version: u64) {
+        (self.version, self.in_place) = (version, true);
+        // Any version is old enough, if its cell is not locked.
+        (self.moment, self.at_once) = (STAMPS - 1, 0);
+    }
+
+    #[inline(always)]
+    pub(super) fn is_alone(&self) -> bool {
+        self.version != 0
+    }
+
+    /// The attempt has written: nothing is read at once.
+    #[inline(always)]
+    pub(super) fn wrote(&mut self) {
+        self.at_once = 0;
+    }
+
+    /// Whether a cell with this stamp has not changed since the attempt's moment; not if it is
+    /// locked, nor if it is another engine's.
+    #[inline(always)]
+    pub(super) fn holds(&self, stamp: u64) -> bool {
+        stamp.wrapping_sub(self.base) <= self.moment
+    }
+
+    /// Whether all that was read still holds. `ours` says whether a commit of this thread has
+    /// locked a cell, and at which version.
+    #[inline]
+    pub(super) fn all_hold(
+        &self,
+        reads: &[NonNull<M::Long>],
+        mut ours: impl FnMut(NonNull<M::Long>) -> Option<u64>,
+    ) -> bool {
+        reads.iter().all(|&at| {
+            // SAFETY: the cells that were read live until the attempt ends.
+            // SeqCst: comes after our locks, or after our look at the clock.
+            let stamp = unsafe { at.as_ref() }.load(SeqCst);
+            self.holds(stamp)
+                || stamp & LOCKED != 0 && ours(at).is_some_and(|version| self.holds(version))
+        })
+    }
+
+    /// The value of a cell if that may be read at once, or in place.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Engine::read`](super::Engine::read).
+    #[inline(always)]
+    pub(super) unsafe fn read_at_once<R>(
+        &mut self,
+        at: NonNull<M::Long>,
+        load: impl FnOnce() -> R,
+    ) -> Option<R> {
+        // SAFETY: our caller's promise.
+        // SeqCst: after the look at the clock (rule 1 in `shared`), or the change of the epoch (3
+        // in `serial`). Its Acquire pairs with the Release of the commit before.
+        let before = unsafe { at.as_ref() }.load(SeqCst);
+        let counted = before.wrapping_sub(self.base);
+        if counted < self.at_once {
+            // SAFETY: our caller's promise.
+            unsafe { self.load(at, before, load) }
+        } else if self.in_place && counted <= self.moment {
+            Some(load())
+        } else {
+            None
+        }
+    }
+
+    /// The value of a cell if it holds.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Engine::read`](super::Engine::read).
+    #[inline(always)]
+    pub(super) unsafe fn read<R>(
+        &mut self,
+        at: NonNull<M::Long>,
+        load: impl FnOnce() -> R,
+    ) -> Option<R> {
+        // SAFETY: our caller's promise.
+        // SeqCst: after the look at the clock (rule 1 in `shared`).
+        let before = unsafe { at.as_ref() }.load(SeqCst);
+        // SAFETY: our caller's promise.
+        if self.holds(before) { unsafe { self.load(at, before, load) } } else { None }
+    }
+
+    /// The value of a cell that has had this stamp, if it has it still.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Engine::read`](super::Engine::read).
+    #[inline(always)]
+    unsafe fn load<R>(
+        &mut self,
+        at: NonNull<M::Long>,
+        before: u64,
+        load: impl FnOnce() -> R,
+    ) -> Option<R> {
+        let value = load();
+        // SAFETY: our caller's promise.
+        // Relaxed: if the value is newer, its Acquire has made us see the lock, or the version of
+        // who is alone (1 in `serial`).
+        let after = unsafe { at.as_ref() }.load(Relaxed);
+        if after != before {
+            return None;
+        }
+        self.note(at);
+        Some(value)
+    }
+
+    /// Notes that a cell was read. As [`Vec::push`], but for room being made out of line, so that
+    /// nothing has to be kept in registers over a call.
+    #[inline(always)]
+    fn note(&mut self, at: NonNull<M::Long>) {
+        let Some(place) = self.reads.spare_capacity_mut().first_mut() else {
+            return self.note_first(at);
+        };
+        place.write(at);
+        // SAFETY: one more was written.
+        unsafe { self.reads.set_len(self.reads.len() + 1) };
+    }
+
+    /// As [`note`](Self::note), if there is no room.
+    #[cold]
+    #[inline(never)]
+    fn note_first(&mut self, at: NonNull<M::Long>) {
+        self.reads.push(at);
+    }
+}
+
+impl<M: LongMemory> fmt::Debug for Thread<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Thread").finish_non_exhaustive()
+    }
+}

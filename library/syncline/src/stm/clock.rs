@@ -1,0 +1,45 @@
+//! The clock of versions: it only goes forward, and as far as a version that somebody has seen.
+//!
+//! All its accesses are SeqCst. The rules that need it are in [`shared`](super::shared) and
+//! [`serial`](super::serial).
+
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+use crate::memory::{Long, LongMemory, Native};
+
+/// The latest version that everybody knows of.
+pub struct Clock<M: LongMemory>(M::Long);
+
+impl Clock<Native> {
+    /// At version 0, also for constants.
+    pub const fn fresh() -> Self {
+        Self(AtomicU64::new(0))
+    }
+}
+
+impl<M: LongMemory> Clock<M> {
+    /// At this version.
+    pub fn at(version: u64) -> Self {
+        let clock = M::Long::default();
+        // Relaxed: whoever else gets to see the clock gets it by a way that orders.
+        clock.store(version, Relaxed);
+        Self(clock)
+    }
+
+    /// The version that it is at.
+    #[inline(always)]
+    pub fn now(&self) -> u64 {
+        self.0.load(SeqCst)
+    }
+
+    /// Sees to it that it is not behind a version.
+    pub fn advance(&self, version: u64) {
+        loop {
+            let now = self.now();
+            if now >= version || self.0.exchange(now, version, SeqCst).is_ok() {
+                return;
+            }
+        }
+    }
+}

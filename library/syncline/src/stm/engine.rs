@@ -1,0 +1,163 @@
+//! What an engine does for a transaction.
+
+use core::ptr::NonNull;
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
+
+use bytemuck::NoUninit;
+
+use super::stop::Result;
+use super::writes::Writes;
+use super::{TCell, TVar};
+use crate::memory::LongMemory;
+
+/// A way to let transactions appear as if they ran one after another.
+///
+/// Both engines have this in common: a cell has a *stamp*, a word that belongs to the engine, and
+/// a value; what a transaction writes is kept aside ([`Writes`]) until it commits, but for one that
+/// runs [alone](Self::in_place).
+///
+/// # Safety
+///
+/// All that an attempt reads is of one moment, and a commit that succeeds makes all that it writes
+/// visible at one moment at which everything it has read still holds. While an attempt runs in
+/// place, nobody else writes, and what others read of what it writes they don't use. An engine uses
+/// a stamp only during the attempt that was handed it, and what a commit was handed only during the
+/// commit.
+pub unsafe trait Engine: Sized + Sync + 'static {
+    /// The memory that the cells are in.
+    type Memory: LongMemory;
+    /// What a thread keeps for its transactions: what it has read, and its place among others.
+    type Thread;
+
+    /// A cell of this engine.
+    fn cell<T: NoUninit + Send>(&self, value: T) -> TCell<T, Self::Memory> {
+        TCell::of(self, value)
+    }
+
+    /// A variable of this engine.
+    fn var<T: Send + Sync + 'static>(&self, value: T) -> TVar<T, Self::Memory> {
+        TVar::of(self, value)
+    }
+
+    /// A thread's part, for its transactions.
+    #[doc(hidden)]
+    fn enter(&self) -> Self::Thread;
+
+    /// What a new cell's stamp holds.
+    fn fresh_stamp(&self) -> u64;
+
+    /// Whether a cell that has this stamp belongs to this engine.
+    fn owns(&self, stamp: u64) -> bool;
+
+    /// Begins an attempt.
+    fn begin(&self, thread: &mut Self::Thread);
+
+    /// Calls `load`, which reads the cell's value with Acquire ordering, and returns what it
+    /// returned once that belongs to the same moment as all that was read before.
+    ///
+    /// # Safety
+    ///
+    /// The cell lives until the attempt ends: until the next [`begin`](Self::begin) or
+    /// [`leave`](Self::leave), or until [`commit`](Self::commit) succeeds. From then on nothing is
+    /// done with the thread's part before the next `begin`, unless it [exits](Self::exit).
+    unsafe fn read<R>(
+        &self,
+        thread: &mut Self::Thread,
+        stamp: NonNull<<Self::Memory as LongMemory>::Long>,
+        load: impl Fn() -> R,
+    ) -> Result<R>;
+
+    /// As [`read`](Self::read), if a look at the stamp is enough to know that the value is the one
+    /// to return; otherwise none, and nothing was read. It is so never for an attempt that has
+    /// [written](Self::wrote); one that runs [in place](Self::in_place) gets what is there. To be
+    /// asked first, so that the ordinary read has no branch for how its attempt runs.
+    ///
+    /// # Safety
+    ///
+    /// As for [`read`](Self::read).
+    #[inline(always)]
+    unsafe fn read_at_once<R>(
+        &self,
+        _: &mut Self::Thread,
+        _: NonNull<<Self::Memory as LongMemory>::Long>,
+        _: impl FnOnce() -> R,
+    ) -> Option<R> {
+        None
+    }
+
+    /// The attempt has kept something aside that it writes: until it ends nothing is read
+    /// [at once](Self::read_at_once), as it may be what was written.
+    #[inline(always)]
+    fn wrote(_: &mut Self::Thread) {}
+
+    /// Whether the attempt runs alone, so that it [writes in place](Writes): what it reads is
+    /// what is there, once it is [free](Self::wait_until_free).
+    #[inline(always)]
+    fn in_place(_: &Self::Thread) -> bool {
+        false
+    }
+
+    /// Waits until no commit has the cell, for an attempt that runs [in place](Self::in_place).
+    /// Panics if it is another engine's.
+    ///
+    /// # Safety
+    ///
+    /// As for [`read`](Self::read).
+    unsafe fn wait_until_free(
+        &self,
+        _: &mut Self::Thread,
+        _: NonNull<<Self::Memory as LongMemory>::Long>,
+    ) {
+    }
+
+    /// As [`wait_until_free`](Self::wait_until_free), before the cell is written in place.
+    ///
+    /// # Safety
+    ///
+    /// As for [`read`](Self::read).
+    unsafe fn take(&self, _: &mut Self::Thread, _: NonNull<<Self::Memory as LongMemory>::Long>) {}
+
+    /// Makes visible what was written. If it fails, nothing was changed.
+    fn commit(&self, thread: &mut Self::Thread, writes: &mut Writes<Self::Memory>) -> Result<()>;
+
+    /// The attempt has failed since another transaction was in the way; returns when it is time
+    /// for the next.
+    fn give_way(&self, thread: &mut Self::Thread);
+
+    /// Ends the attempt and waits until something that it has read has changed. May return for no
+    /// reason.
+    fn wait_for_change(&self, thread: &mut Self::Thread);
+
+    /// Ends the transaction without a commit.
+    fn leave(&self, thread: &mut Self::Thread);
+
+    /// The thread has no more transactions.
+    #[doc(hidden)]
+    fn exit(&self, _: &mut Self::Thread) {}
+}
+
+/// Each engine's stamps lie in a range of its own, by which it knows its cells.
+pub const STAMPS: u64 = 1 << 52;
+
+/// As many as fit below the highest bit. Engines that lie so many apart don't notice each other's
+/// cells; isolation between them is then lost, and nothing else.
+const ENGINES: u32 = 1 << 11;
+
+/// Where the range of a new engine begins. The first, from 0 on, is the default engine's.
+pub fn new_range() -> u64 {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    // Relaxed: only the number counts.
+    let number = NEXT.fetch_add(1, Relaxed) % (ENGINES - 1) + 1;
+    u64::from(number) * STAMPS
+}
+
+/// The panic for a cell of another engine.
+#[cold]
+#[track_caller]
+pub fn foreign() -> ! {
+    panic!(
+        "the cell belongs to another engine than the transaction: make it with this engine's \
+         `cell` or `var`"
+    );
+}

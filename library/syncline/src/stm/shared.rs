@@ -1,0 +1,453 @@
+//! The engine for shared memory: versioned locks, one in each cell, and a clock.
+//!
+//! A cell's stamp is the version of its value or, while a commit writes it, that and [`LOCKED`].
+//! An attempt begins by reading the clock. What it reads must not be newer than that, which it
+//! finds out from the stamp, and then all it has read is of that one moment. If it meets something
+//! newer, it moves its moment to the present, provided that nothing it has read has changed. To
+//! commit, it locks what it writes, checks what it has read once more, writes, and unlocks with a
+//! new version. Readers write nothing that is shared.
+//!
+//! **The clock is lazy.** A commit takes the clock's value plus one as its version, but doesn't
+//! write the clock: whoever reads a version that is ahead of the clock advances it. So commits
+//! that nobody follows up don't meet at one line, which in TL2 they do. It rests on one rule:
+//!
+//! 1. **Lock, then look at the clock.** Then a commit's version is larger than the moment of every
+//!    attempt that has seen one of its cells unlocked. For if an attempt's moment is not smaller
+//!    than the version, the clock was advanced after the commit had looked; the attempt read the
+//!    clock after that, and the cell still later: it finds the cell locked, or the new version.
+//! 2. **So a cell has not changed since an attempt's moment** if it is unlocked and its version is
+//!    not larger than that moment. This is all that is ever checked.
+//!
+//! The rule needs the lock and the look, and on the other side the clock and the stamp, to be in
+//! one order that all threads see: these accesses are SeqCst, which on x86-64 costs nothing that
+//! the lock does not cost already.
+//!
+//! Who fails too often gets a [turn](Turns), in which it runs [alone](Serial). Where that gets more
+//! done, all transactions run so, one after another ([`Pace`]). Reads side by side pay nothing for
+//! it: the stamp tells what was written by who is alone, and the bound that it is held against is
+//! 0 if the reader itself is alone, or has written and so may read what it wrote.
+//!
+//! When not to use it: transactions that nearly always conflict are a queue at a lock, done twice;
+//! use a [`Mutex`](crate::Mutex).
+//!
+//! Sources: Dice, Shalev and Shavit, "Transactional Locking II", DISC 2006, with the lazy clock
+//! (GV5) of its section 2.3; Riegel, Felber and Fetzer, "A Lazy Snapshot Algorithm with Eager
+//! Validation", DISC 2006, for moving the moment.
+
+use core::fmt;
+use core::mem::take;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
+
+use super::attempt::{LOCKED, Thread};
+use super::clock::Clock;
+use super::engine::{Engine, STAMPS, foreign, new_range};
+use super::pace::{Measured, Pace};
+use super::serial::{Serial, is_serial};
+use super::sleepers::Sleepers;
+use super::stop::{Result, Stop};
+use super::turns::Turns;
+use super::writes::{Write, Writes};
+use crate::memory::{Long, LongMemory, Native, Padded};
+use crate::wait::{Park, Wait};
+
+/// Accesses of failed attempts after which a transaction asks for a turn, however few they were:
+/// a long one that nearly always meets a conflict wastes more by trying than its turn costs others.
+const WASTED: usize = 256;
+
+#[cold]
+fn out_of_versions() -> ! {
+    panic!("the engine has run out of versions");
+}
+
+/// The engine for shared memory. `TRIES` is how often a transaction fails before it asks for a
+/// turn: most conflicts are over by then. `P` says when transactions run one after the other.
+pub struct Shared<W: Wait = Park, M: LongMemory = Native, const TRIES: u32 = 8, P: Pace = Measured>
+{
+    clock: Padded<Clock<M>>,
+    serial: Padded<Serial<W, M>>,
+    pace: Padded<P>,
+    turns: Turns<W, M>,
+    /// Read by every commit, and rarely written.
+    sleepers: Sleepers<W, M>,
+    /// The first version. 100 million commits a second use up all [`STAMPS`] in a year.
+    base: u64,
+}
+
+impl<const TRIES: u32> Shared<Park, Native, TRIES, Measured> {
+    /// The first engine, whose new cells are all zero but for their values.
+    pub(super) const fn first() -> Self {
+        Self {
+            clock: Padded(Clock::fresh()),
+            serial: Padded(Serial::fresh()),
+            pace: Padded(Measured::fresh()),
+            turns: Turns::fresh(),
+            sleepers: Sleepers::fresh(),
+            base: 0,
+        }
+    }
+}
+
+impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Default for Shared<W, M, TRIES, P> {
+    fn default() -> Self {
+        let base = new_range();
+        let (clock, serial) = (Padded(Clock::at(base)), Padded(Serial::new()));
+        let (pace, turns, sleepers) = (Padded(P::default()), Turns::new(), Sleepers::new());
+        Self { clock, serial, pace, turns, sleepers, base }
+    }
+}
+
+impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
+    /// Reading what is locked, newer than the attempt's moment, or being changed. When this
+    /// returns, it can be tried again.
+    #[cold]
+    fn catch_up(&self, thread: &mut Thread<M>, stamp: &M::Long) -> Result<()> {
+        let mut looks = 1;
+        let version = loop {
+            // SeqCst: what the clock is advanced to.
+            let version = stamp.load(SeqCst);
+            if version & LOCKED == 0 {
+                break version;
+            }
+            // Who has it locked waits for others only that do, and these not for it.
+            W::pause::<M>(looks);
+            looks += 1;
+        };
+        if !self.owns(version) {
+            foreign();
+        }
+        if thread.holds(version) {
+            return Ok(());
+        }
+        // After the look at the stamp: the version may be theirs who run alone (2 in `serial`).
+        if is_serial(self.serial.epoch()) {
+            return Err(Stop::CONFLICT);
+        }
+        // In the one order, and before the looks at what was read (rule 1).
+        self.clock.advance(version);
+        let moment = self.clock.now() - self.base;
+        if !thread.all_hold(&thread.reads, |_| None) {
+            return Err(Stop::CONFLICT);
+        }
+        thread.move_to(moment);
+        Ok(())
+    }
+
+    /// Waits until no commit has a cell, for an attempt that runs in place; its stamp.
+    #[inline(always)]
+    fn free(&self, thread: &mut Thread<M>, stamp: &M::Long) -> u64 {
+        loop {
+            // SeqCst: after the epoch was changed (3 in `serial`). Its Acquire pairs with the
+            // Release of the commit before.
+            let version = stamp.load(SeqCst);
+            if thread.holds(version) {
+                return version;
+            }
+            // Never an error: whatever is not locked holds.
+            _ = self.catch_up(thread, stamp);
+        }
+    }
+
+    /// Gives a cell the version of this epoch, before it is first written in place.
+    #[cold]
+    fn take_first(&self, thread: &mut Thread<M>, stamp: &M::Long) {
+        if !self.owns(thread.version) {
+            out_of_versions();
+        }
+        loop {
+            let before = self.free(thread, stamp);
+            // Release: pairs with the look in `catch_up`: whoever sees the version sees that the
+            // epoch is odd (2 in `serial`).
+            if stamp.exchange(before, thread.version, Release).is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// Locks a cell.
+    #[inline]
+    fn lock(write: &Write<M>) {
+        let mut looks = 1;
+        loop {
+            // Relaxed: the exchange looks again.
+            let version = write.stamp().load(Relaxed);
+            if version & LOCKED == 0 {
+                // SeqCst: before the look at the clock (rule 1). Its Acquire pairs with the
+                // Release of the commit before, whose value will be replaced.
+                if write.stamp().exchange(version, version | LOCKED, SeqCst).is_ok() {
+                    write.locked_at.set(version);
+                    return;
+                }
+            } else {
+                W::pause::<M>(looks);
+            }
+            looks += 1;
+        }
+    }
+
+    fn unlock(writes: &[Write<M>]) {
+        // Release: the lock's next owner comes after us.
+        writes.iter().for_each(|write| write.stamp().store(write.locked_at.get(), Release));
+    }
+
+    /// Locks all, in the order in which all commits lock. So a commit waits only for one that holds
+    /// a later cell than all that the first one has, and none for another that waits for it.
+    #[inline]
+    fn lock_all(writes: &mut Writes<M>) {
+        writes.in_order().iter().for_each(Self::lock);
+    }
+
+    /// The version of a commit that has locked these and then looked at the clock.
+    fn next_version(&self, thread: &Thread<M>, clock: u64, writes: &[Write<M>]) -> u64 {
+        let next = if thread.is_alone() { thread.version } else { clock + 1 };
+        if !self.owns(next) {
+            Self::unlock(writes);
+            out_of_versions();
+        }
+        next
+    }
+
+    /// Ends a transaction that has succeeded, and kept aside what it writes.
+    #[inline]
+    fn succeeded(&self, thread: &mut Thread<M>, written: usize) {
+        let cost = (thread.reads.len() + written) as u64 + 1;
+        (thread.failures, thread.wasted) = (0, 0);
+        if thread.is_alone() {
+            self.stand_back(thread, cost);
+        }
+        self.count(thread, cost);
+    }
+
+    /// Counts a transaction of this cost.
+    #[inline(always)]
+    fn count(&self, thread: &mut Thread<M>, cost: u64) {
+        thread.spent += cost;
+        thread.left -= 1;
+        if thread.left == 0 {
+            thread.left = P::EVERY;
+            self.keep_pace();
+        }
+    }
+
+    #[cold]
+    fn keep_pace(&self) {
+        self.pace.next(M::now, |serial| self.serial.prefer(serial, &self.clock));
+    }
+
+    /// Ends a time alone, and a turn if it was one, in which a transaction has cost so much.
+    #[inline(always)]
+    fn stand_back(&self, thread: &mut Thread<M>, cost: u64) {
+        (thread.version, thread.in_place) = (0, false);
+        self.serial.leave(&self.clock);
+        if thread.turn.is_some() {
+            self.end_turn(thread, cost);
+        }
+    }
+
+    /// What was read in place is not counted; attempts that failed before tell about how much.
+    #[cold]
+    fn end_turn(&self, thread: &mut Thread<M>, cost: u64) {
+        let reads = thread.wasted as u64 / u64::from(thread.failures.max(1));
+        thread.spent += reads;
+        (thread.failures, thread.wasted) = (0, 0);
+        if let Some(turn) = thread.turn.take() {
+            self.turns.leave(&turn, cost + reads);
+        }
+    }
+
+    /// Commits what was kept aside. Out of line, so that all else of a commit is in line.
+    #[inline(never)]
+    fn commit_aside(&self, thread: &mut Thread<M>, writes: &mut Writes<M>) -> Result<()> {
+        let epoch = self.serial.epoch();
+        if is_serial(epoch) && !thread.is_alone() {
+            return Err(Stop::CONFLICT);
+        }
+        Self::lock_all(writes);
+        // SeqCst, all: after the locks (rule 1, the one in `sleepers`, and 3 in `serial`), and the
+        // clock before the epoch (2 in `serial`).
+        let sleepers = self.sleepers.any();
+        let clock = self.clock.now();
+        let same_epoch = self.serial.epoch() == epoch;
+        let locked_at = |at| writes.find(at).map(|write| write.locked_at.get());
+        if !same_epoch || !thread.all_hold(&thread.reads, locked_at) {
+            Self::unlock(writes.entries());
+            return Err(Stop::CONFLICT);
+        }
+        let version = self.next_version(thread, clock, writes.entries());
+        writes.install();
+        let entries = writes.entries();
+        // Release: pairs with the looks of readers, who see the values.
+        entries.iter().for_each(|write| write.stamp().store(version, Release));
+        if sleepers {
+            self.sleepers.wake(|at| writes.find(at).is_some());
+        }
+        Ok(())
+    }
+
+    /// Commits what was written in place.
+    #[inline(always)]
+    fn commit_in_place(&self, thread: &mut Thread<M>, writes: &Writes<M>) {
+        let written = writes.entries().len();
+        // SeqCst: after the epoch was changed (see `wait_for_change`).
+        if written > 0 && self.sleepers.any() {
+            self.sleepers.wake(|at| writes.find(at).is_some());
+        }
+        let cost = written as u64 + 1;
+        self.stand_back(thread, cost);
+        self.count(thread, cost);
+    }
+}
+
+// SAFETY: see the rules at the top.
+unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared<W, M, TRIES, P> {
+    type Memory = M;
+    type Thread = Thread<M>;
+
+    fn enter(&self) -> Thread<M> {
+        Thread::new(self.base, P::EVERY)
+    }
+
+    fn fresh_stamp(&self) -> u64 {
+        self.base
+    }
+
+    #[inline]
+    fn owns(&self, stamp: u64) -> bool {
+        (stamp & !LOCKED).wrapping_sub(self.base) < STAMPS
+    }
+
+    #[inline]
+    fn begin(&self, thread: &mut Thread<M>) {
+        thread.reads.clear();
+        while is_serial(self.serial.epoch()) {
+            if thread.is_alone() {
+                return;
+            }
+            if let Some(version) = self.serial.join() {
+                return thread.be_alone(version);
+            }
+        }
+        // Before the looks at stamps (rule 1).
+        thread.begin(self.clock.now() - self.base);
+    }
+
+    #[inline]
+    unsafe fn read<R>(
+        &self,
+        thread: &mut Thread<M>,
+        at: NonNull<M::Long>,
+        load: impl Fn() -> R,
+    ) -> Result<R> {
+        // SAFETY: our caller's promise.
+        let stamp = unsafe { at.as_ref() };
+        loop {
+            // SAFETY: as above.
+            if let Some(value) = unsafe { thread.read(at, &load) } {
+                return Ok(value);
+            }
+            self.catch_up(thread, stamp)?;
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn read_at_once<R>(
+        &self,
+        thread: &mut Thread<M>,
+        at: NonNull<M::Long>,
+        load: impl FnOnce() -> R,
+    ) -> Option<R> {
+        // SAFETY: our caller's promise.
+        unsafe { thread.read_at_once(at, load) }
+    }
+
+    #[inline(always)]
+    fn wrote(thread: &mut Thread<M>) {
+        thread.wrote();
+    }
+
+    #[inline(always)]
+    fn in_place(thread: &Thread<M>) -> bool {
+        thread.in_place
+    }
+
+    #[inline(always)]
+    unsafe fn wait_until_free(&self, thread: &mut Thread<M>, at: NonNull<M::Long>) {
+        // SAFETY: our caller's promise.
+        self.free(thread, unsafe { at.as_ref() });
+    }
+
+    #[inline(always)]
+    unsafe fn take(&self, thread: &mut Thread<M>, at: NonNull<M::Long>) {
+        // SAFETY: our caller's promise.
+        let stamp = unsafe { at.as_ref() };
+        // A cell that has the version is free, and has been since it got it.
+        // SeqCst: as in `free`.
+        if stamp.load(SeqCst) != thread.version {
+            self.take_first(thread, stamp);
+        }
+    }
+
+    #[inline(always)]
+    fn commit(&self, thread: &mut Thread<M>, writes: &mut Writes<M>) -> Result<()> {
+        if thread.in_place {
+            self.commit_in_place(thread, writes);
+            return Ok(());
+        }
+        if !writes.is_empty() {
+            self.commit_aside(thread, writes)?;
+        }
+        self.succeeded(thread, writes.entries().len());
+        Ok(())
+    }
+
+    #[cold]
+    fn give_way(&self, thread: &mut Thread<M>) {
+        if thread.is_alone() {
+            return;
+        }
+        thread.failures += 1;
+        thread.wasted += thread.reads.len();
+        if thread.failures >= TRIES || thread.wasted >= WASTED {
+            thread.turn = Some(self.turns.take(thread.spent));
+            thread.be_alone(self.serial.enter(&self.clock));
+        } else {
+            W::pause::<M>(thread.failures);
+        }
+    }
+
+    fn wait_for_change(&self, thread: &mut Thread<M>) {
+        if thread.in_place {
+            // Once more, still alone, but with logs: so we get to know what it has read.
+            thread.in_place = false;
+            return;
+        }
+        assert!(!thread.reads.is_empty(), "retry without having read anything would wait forever");
+        (thread.failures, thread.wasted) = (0, 0);
+        let reads = take(&mut thread.reads);
+        self.sleepers.sleep_while(&reads, || {
+            if thread.is_alone() {
+                // All holds. Who is alone next, or commits in a later epoch, comes after us and so
+                // finds us on the list.
+                self.leave(thread);
+                return true;
+            }
+            // After we have counted ourselves: who is alone from then on changes the epoch and then
+            // looks at the count. The stamps of what was written in place before are seen.
+            !is_serial(self.serial.epoch()) && thread.all_hold(&reads, |_| None)
+        });
+        thread.reads = reads;
+    }
+
+    fn leave(&self, thread: &mut Thread<M>) {
+        (thread.failures, thread.wasted) = (0, 0);
+        if thread.is_alone() {
+            self.stand_back(thread, 1);
+        }
+    }
+}
+
+impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> fmt::Debug for Shared<W, M, TRIES, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}

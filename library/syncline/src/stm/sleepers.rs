@@ -1,0 +1,100 @@
+//! Transactions that wait until something that they have read changes.
+//!
+//! A sleeper puts itself on a list, counts itself, and then looks once more whether anything has
+//! changed. A commit locks what it writes, or [changes the epoch](super::serial), and then looks at
+//! the count. So either the commit finds a sleeper, or the sleeper finds a cell locked or changed,
+//! or the epoch odd: the lock and the look, and the count and the look, are in one order that all
+//! threads see. Commits that find nobody asleep pay for a look at a line that is rarely written.
+//!
+//! Only those are woken who have read what was written.
+
+use alloc::vec::Vec;
+use core::ptr::NonNull;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::SeqCst;
+
+use super::guarded::Guarded;
+use crate::lock::Mcs;
+use crate::memory::{Long, LongMemory, Native, Own};
+use crate::wait::Wait;
+
+const ASLEEP: u32 = 0;
+const WOKEN: u32 = 2;
+
+/// The sleeping transactions of an engine.
+pub struct Sleepers<W: Wait, M: LongMemory> {
+    count: M::Long,
+    list: Guarded<Vec<Sleeper<M>>, Mcs<W, M>>,
+}
+
+struct Sleeper<M: LongMemory> {
+    word: M::Ref<M::Word>,
+    /// What it has read; stays while it is on the list.
+    reads: NonNull<[NonNull<M::Long>]>,
+}
+
+// SAFETY: what it refers to is shared or only read, and stays while it is on the list.
+unsafe impl<M: LongMemory> Send for Sleeper<M> {}
+
+impl<W: Wait> Sleepers<W, Native> {
+    /// Nobody sleeps, also for constants.
+    pub const fn fresh() -> Self {
+        Self { count: AtomicU64::new(0), list: Guarded::fresh(Vec::new()) }
+    }
+}
+
+impl<W: Wait, M: LongMemory> Sleepers<W, M> {
+    /// Nobody sleeps.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        Self { count: M::Long::default(), list: Guarded::new(Vec::new()) }
+    }
+
+    /// Whether anybody sleeps; asked by a commit that has locked all it writes.
+    #[inline]
+    pub fn any(&self) -> bool {
+        // SeqCst: after the locks.
+        self.count.load(SeqCst) != 0
+    }
+
+    /// Sleeps until a commit writes one of the cells with these stamps, unless by now not all of
+    /// them hold.
+    pub fn sleep_while(&self, reads: &[NonNull<M::Long>], all_hold: impl FnOnce() -> bool) {
+        let word = Own::<M::Word, M>::default();
+        let me = M::refer::<M::Word>(&word);
+        self.list.with(|list| list.push(Sleeper { word: me, reads: NonNull::from(reads) }));
+        let _leaves = Asleep { sleepers: self, word: me };
+        // SeqCst: before the look.
+        self.count.fetch_add(1, SeqCst);
+        if all_hold() {
+            W::wait::<M>(&word, 0, None, |word| word != ASLEEP);
+        }
+    }
+
+    /// Wakes those who have read something that was written, which `written` says.
+    #[cold]
+    pub fn wake(&self, mut written: impl FnMut(NonNull<M::Long>) -> bool) {
+        self.list.with(|list| {
+            for sleeper in list {
+                // SAFETY: a sleeper stays until it has taken itself off the list.
+                let (reads, word) = unsafe { (sleeper.reads.as_ref(), M::follow(sleeper.word)) };
+                if reads.iter().any(|&at| written(at)) {
+                    W::hand_over::<M>(word, WOKEN);
+                }
+            }
+        });
+    }
+}
+
+/// A sleeper that is on the list and counted; dropped, it no longer is, also while a panic unwinds.
+struct Asleep<'a, W: Wait, M: LongMemory> {
+    sleepers: &'a Sleepers<W, M>,
+    word: M::Ref<M::Word>,
+}
+
+impl<W: Wait, M: LongMemory> Drop for Asleep<'_, W, M> {
+    fn drop(&mut self) {
+        self.sleepers.list.with(|list| list.retain(|sleeper| sleeper.word != self.word));
+        self.sleepers.count.fetch_add(u64::MAX, SeqCst);
+    }
+}

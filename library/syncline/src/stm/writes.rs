@@ -1,0 +1,420 @@
+//! What a transaction is going to write: kept aside until it commits, so that an attempt that
+//! fails has changed nothing. For one that runs [alone](super::serial) it is the other way round:
+//! it writes in place, and what was there before is kept here.
+//!
+//! A transaction that reads what it has written finds it here. Most reads are of other cells,
+//! and most transactions write little: a few entries are looked through, for more a filter of 64
+//! bits answers most questions, and for many there is an index.
+//!
+//! Entries are pointers to cells that their adder has promised to keep. So only this module's parent
+//! adds, changes, copies and clears them. An engine reads them; it is told of a commit's by
+//! [`Engine::commit`](super::Engine::commit), and an engine is unsafe to write.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::any::Any;
+use core::cell::Cell;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering::{Relaxed, Release};
+
+use crate::memory::{Long, LongMemory};
+
+/// Entries that are looked through at once, since to ask the filter costs as much.
+const FEWEST: usize = 3;
+/// Entries that are looked through one by one if the filter doesn't know better: a line or two of
+/// them.
+const FEW: usize = 8;
+
+/// The value that a variable is to get.
+pub trait Install: 'static {
+    /// Exchanges the variable's value with this. Runs none of the user's code.
+    fn install(&mut self);
+    /// The value that the variable has now, for the same variable.
+    fn present(&self) -> Box<dyn Install>;
+    /// The same, for the same variable.
+    fn again(&self) -> Box<dyn Install>;
+    /// To find the value again.
+    fn any(&mut self) -> &mut dyn Any;
+}
+
+/// One cell's entry. It can neither be copied nor moved out of [`Writes`], which would let it outlive
+/// its cell, nor be led elsewhere:
+///
+/// ```compile_fail,E0616
+/// use core::ptr::NonNull;
+/// use syncline::{memory::Native, stm::writes::Write};
+/// fn lead(write: &mut Write<Native>) {
+///     write.stamp = NonNull::dangling();
+/// }
+/// ```
+/// ```compile_fail,E0277
+/// use syncline::{memory::Native, stm::writes::{Write, Writes}};
+/// fn take(writes: &Writes<Native>) -> Write<Native> {
+///     Clone::clone(&writes.entries()[0])
+/// }
+/// ```
+/// ```compile_fail,E0596
+/// use syncline::{memory::Native, stm::writes::Writes};
+/// fn exchange(ours: &mut Writes<Native>, theirs: &mut Writes<Native>) {
+///     core::mem::swap(&mut ours.entries()[0], &mut theirs.entries()[0]);
+/// }
+/// ```
+pub struct Write<M: LongMemory> {
+    /// The cell's stamp; says which cell.
+    stamp: NonNull<M::Long>,
+    /// What the stamp held when it was locked.
+    pub locked_at: Cell<u64>,
+    /// The word to write, or none if it is an object that is installed.
+    word: Option<NonNull<M::Long>>,
+    /// What the word is to hold, or which object it is.
+    bits: Cell<u64>,
+}
+
+impl<M: LongMemory> Write<M> {
+    /// The cell's stamp.
+    ///
+    /// ```
+    /// use syncline::{memory::{Long, Native}, stm::writes::Writes};
+    /// let writes = Writes::<Native>::default();
+    /// assert!(writes.entries().iter().all(|write| write.stamp().load(Relaxed) == 0));
+    /// # use core::sync::atomic::Ordering::Relaxed;
+    /// ```
+    #[inline(always)]
+    pub fn stamp(&self) -> &M::Long {
+        // SAFETY: whoever added the entry has promised that the cell lives.
+        unsafe { self.stamp.as_ref() }
+    }
+
+    /// The word to write, or none if it is an object.
+    #[inline(always)]
+    fn word(&self) -> Option<&M::Long> {
+        // SAFETY: as above.
+        self.word.map(|word| unsafe { word.as_ref() })
+    }
+
+    /// Exchanges the word with what is kept.
+    fn exchange(&self) {
+        if let Some(word) = self.word() {
+            // Relaxed: only who is alone writes. Release: as in `Writes::overwrite`.
+            let bits = word.load(Relaxed);
+            word.store(self.bits.replace(bits), Release);
+        }
+    }
+
+    fn again(&self) -> Self {
+        let Self { stamp, word, .. } = *self;
+        Self { stamp, locked_at: self.locked_at.clone(), word, bits: self.bits.clone() }
+    }
+}
+
+/// All that a transaction is going to write, each cell once.
+pub struct Writes<M: LongMemory> {
+    entries: Vec<Write<M>>,
+    objects: Vec<Box<dyn Install>>,
+    /// A bit for each cell; a cell whose bit is not set is not here.
+    filter: u64,
+    /// If there are more than [`FEW`]: places of entries plus one, or 0, by hash. At most half
+    /// full.
+    index: Vec<u32>,
+}
+
+impl<M: LongMemory> Default for Writes<M> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), objects: Vec::new(), filter: 0, index: Vec::new() }
+    }
+}
+
+/// Spreads addresses, whose lowest bits are equal, over 64 bits.
+#[inline(always)]
+fn hash<T>(stamp: NonNull<T>) -> u64 {
+    // 2^64 divided by the golden ratio (Knuth, volume 3, section 6.4).
+    (stamp.addr().get() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+#[inline(always)]
+fn filter_bit(hash: u64) -> u64 {
+    1 << (hash >> 58)
+}
+
+impl<M: LongMemory> Writes<M> {
+    /// Whether there are none.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// All of them.
+    #[inline(always)]
+    pub fn entries(&self) -> &[Write<M>] {
+        &self.entries
+    }
+
+    /// All of them, by the addresses of their cells: if every commit locks in this order, none waits
+    /// for a cell whose owner waits for one of its own.
+    #[inline]
+    pub fn in_order(&mut self) -> &[Write<M>] {
+        if !self.entries.is_sorted_by_key(|write| write.stamp) {
+            self.sort();
+        }
+        &self.entries
+    }
+
+    #[inline]
+    fn sort(&mut self) {
+        self.entries.sort_unstable_by_key(|write| write.stamp);
+        if self.entries.len() > FEW {
+            self.index.fill(0);
+            self.enter(0);
+        }
+    }
+
+    /// The entry of a cell.
+    #[inline(always)]
+    pub fn find(&self, stamp: NonNull<M::Long>) -> Option<&Write<M>> {
+        if self.entries.len() <= FEWEST {
+            return self.entries.iter().find(|write| write.stamp == stamp);
+        }
+        let hash = hash(stamp);
+        if self.filter & filter_bit(hash) == 0 {
+            return None;
+        }
+        self.look_up(stamp, hash)
+    }
+
+    #[inline(never)]
+    fn look_up(&self, stamp: NonNull<M::Long>, hash: u64) -> Option<&Write<M>> {
+        if self.entries.len() <= FEW {
+            return self.entries.iter().find(|write| write.stamp == stamp);
+        }
+        let mut at = self.home(hash);
+        loop {
+            let place = self.index[at].checked_sub(1)? as usize;
+            if self.entries[place].stamp == stamp {
+                return Some(&self.entries[place]);
+            }
+            at = (at + 1) % self.index.len();
+        }
+    }
+
+    /// What is to be written to a cell of one word.
+    #[inline(always)]
+    pub(super) fn word(&self, stamp: NonNull<M::Long>) -> Option<&Cell<u64>> {
+        self.find(stamp).map(|write| &write.bits)
+    }
+
+    /// What is to be installed in a variable.
+    pub(super) fn object(&mut self, stamp: NonNull<M::Long>) -> Option<&mut dyn Install> {
+        let place = self.find(stamp)?.bits.get() as usize;
+        Some(&mut *self.objects[place])
+    }
+
+    /// Adds an entry for a word that has none.
+    ///
+    /// # Safety
+    ///
+    /// The stamp and the word live until the entries, and those [taken again](Self::again), are
+    /// cleared. Also in unsafe code that promise is only the parent's to give:
+    ///
+    /// ```compile_fail,E0624
+    /// use syncline::stm::writes::Writes;
+    /// fn write(writes: &mut Writes<syncline::memory::Native>, word: &std::sync::atomic::AtomicU64) {
+    ///     unsafe { writes.add_word(word.into(), word.into(), 7) };
+    /// }
+    /// ```
+    #[inline]
+    pub(super) unsafe fn add_word(
+        &mut self,
+        stamp: NonNull<M::Long>,
+        word: NonNull<M::Long>,
+        bits: u64,
+    ) {
+        self.add(stamp, Some(word), bits);
+    }
+
+    /// Adds an entry for a variable that has none.
+    ///
+    /// # Safety
+    ///
+    /// The variable and its stamp live until the entries, and those [taken again](Self::again), are
+    /// cleared.
+    pub(super) unsafe fn add_object(&mut self, stamp: NonNull<M::Long>, object: Box<dyn Install>) {
+        self.add(stamp, None, self.objects.len() as u64);
+        self.objects.push(object);
+    }
+
+    /// Writes all values, words with Release ordering.
+    #[inline]
+    pub fn install(&mut self) {
+        for write in &self.entries {
+            match write.word() {
+                // Release: pairs with the Acquire of the read in `TCell::get`: whoever sees the
+                // value sees the stamp locked.
+                Some(word) => word.store(write.bits.get(), Release),
+                None => self.objects[write.bits.get() as usize].install(),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, stamp: NonNull<M::Long>, word: Option<NonNull<M::Long>>, bits: u64) {
+        let (locked_at, bits) = (Cell::new(0), Cell::new(bits));
+        self.entries.push(Write { stamp, locked_at, word, bits });
+        if self.entries.len() > FEWEST {
+            self.enter_last();
+        }
+    }
+
+    /// Enters the last one in the filter and in the index, and those before it if they are not.
+    #[inline(never)]
+    fn enter_last(&mut self) {
+        let count = self.entries.len();
+        let first = if count == FEWEST + 1 { 0 } else { count - 1 };
+        let bits = self.entries[first..].iter().map(|write| filter_bit(hash(write.stamp)));
+        self.filter |= bits.fold(0, |all, bit| all | bit);
+        if count > FEW {
+            self.index_last();
+        }
+    }
+
+    #[cold]
+    fn index_last(&mut self) {
+        let count = self.entries.len();
+        let first = if self.index.len() < 2 * count {
+            self.index.clear();
+            self.index.resize((4 * count).next_power_of_two(), 0);
+            0
+        } else if count == FEW + 1 {
+            self.index.fill(0);
+            0
+        } else {
+            count - 1
+        };
+        self.enter(first);
+    }
+
+    /// Enters the places from this one on in the index, which has room for them.
+    fn enter(&mut self, first: usize) {
+        for place in first..self.entries.len() {
+            let mut at = self.home(hash(self.entries[place].stamp));
+            while self.index[at] != 0 {
+                at = (at + 1) % self.index.len();
+            }
+            self.index[at] = place as u32 + 1;
+        }
+    }
+
+    /// Where in the index a search begins. Its length is a power of two.
+    fn home(&self, hash: u64) -> usize {
+        (hash >> 32) as usize & (self.index.len() - 1)
+    }
+
+    /// Writes a word in place, and keeps what it held if that is not kept yet.
+    ///
+    /// # Safety
+    ///
+    /// As for [`add_word`](Self::add_word), and this thread runs alone.
+    #[inline]
+    pub(super) unsafe fn overwrite(
+        &mut self,
+        stamp: NonNull<M::Long>,
+        word: NonNull<M::Long>,
+        bits: u64,
+    ) {
+        // SAFETY: our caller's promise.
+        let to = unsafe { word.as_ref() };
+        if self.find(stamp).is_none() {
+            // Relaxed: only who is alone writes.
+            self.add(stamp, Some(word), to.load(Relaxed));
+        }
+        // Release: pairs with the Acquire of the read in `TCell::get`: whoever sees the value sees
+        // the version that the stamp was given.
+        to.store(bits, Release);
+    }
+
+    /// Exchanges all values with those that are kept: takes back what was written in place, or
+    /// writes it once more. Runs none of the user's code. This thread runs alone.
+    pub(super) fn exchange(&mut self) {
+        self.entries.iter().for_each(Write::exchange);
+        self.objects.iter_mut().for_each(|object| object.install());
+    }
+
+    /// What was written in place, as it is now; to be [exchanged](Self::exchange) once all is as
+    /// it was before.
+    pub(super) fn present(&self) -> Self {
+        let mut present = self.again();
+        for write in &mut present.entries {
+            // Relaxed: only who is alone writes.
+            let now = write.word().map(|word| word.load(Relaxed));
+            write.bits.set(now.unwrap_or(write.bits.get()));
+        }
+        present.objects = self.objects.iter().map(|object| object.present()).collect();
+        present
+    }
+
+    /// The same once more, with copies of what is to be written.
+    pub(super) fn again(&self) -> Self {
+        Self {
+            entries: self.entries.iter().map(Write::again).collect(),
+            objects: self.objects.iter().map(|object| object.again()).collect(),
+            filter: self.filter,
+            index: self.index.clone(),
+        }
+    }
+
+    /// Forgets all. Values are dropped, which is the user's code: it may panic.
+    pub(super) fn clear(&mut self) {
+        self.clear_words();
+        self.objects.clear();
+    }
+
+    /// Forgets all cells; their values remain until they are [cleared](Self::clear).
+    #[inline]
+    pub(super) fn clear_words(&mut self) {
+        self.filter = 0;
+        self.entries.clear();
+    }
+
+    /// Whether there are values to drop.
+    #[inline]
+    pub(super) fn has_objects(&self) -> bool {
+        !self.objects.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    use crate::memory::Native;
+
+    #[test]
+    fn few_and_many_are_found_again_also_after_clearing() {
+        let stamps: Vec<AtomicU64> = (0..1000).map(AtomicU64::new).collect();
+        let words: Vec<AtomicU64> = (0..1000).map(AtomicU64::new).collect();
+        let mut writes = Writes::<Native>::default();
+        for count in [3, 1000, 8, 9, 40, 0, 17] {
+            writes.clear();
+            for place in (0..count).rev() {
+                let stamp = NonNull::from(&stamps[place]);
+                assert!(writes.find(stamp).is_none());
+                // SAFETY: both outlive the entries.
+                unsafe { writes.add_word(stamp, NonNull::from(&words[place]), place as u64 + 7) };
+                let found = writes.again().find(stamp).map(|write| write.stamp);
+                assert_eq!(found, Some(stamp));
+            }
+            for (place, stamp) in stamps.iter().enumerate() {
+                let value = writes.word(NonNull::from(stamp)).map(Cell::get);
+                assert_eq!(value, (place < count).then_some(place as u64 + 7));
+            }
+        }
+        let sorted: Vec<_> = writes.in_order().iter().map(|write| write.stamp).collect();
+        assert!(sorted.is_sorted());
+        for (place, stamp) in stamps.iter().enumerate() {
+            let value = writes.word(NonNull::from(stamp)).map(Cell::get);
+            assert_eq!(value, (place < 17).then_some(place as u64 + 7));
+        }
+        writes.install();
+        assert_eq!(words[16].load(Relaxed), 23);
+    }
+}

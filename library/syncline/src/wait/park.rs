@@ -1,0 +1,134 @@
+//! Spinning, then parking: after a while of looking in vain, the waiter sets [`PARKED`] in the
+//! word and sleeps in the kernel. Whoever writes the word finds the bit in what it overwrites,
+//! and wakes the sleeper.
+//!
+//! No wake-up is lost: the kernel lets a thread sleep only while the word still holds the value
+//! with the bit, and every later writer sees the bit, since it writes with an atomic exchange.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::time::Duration;
+
+use super::{PARKED, Wait, Yield};
+use crate::memory::{Memory, Word};
+
+/// A waiter that can sleep loses patience so many times sooner than one that can't: after about
+/// the time that falling asleep and being woken takes. With many more threads than processors,
+/// who looks for longer looks at a word whose writer is off its processor.
+const SOONER: u32 = 4;
+
+/// Spin for a while, then sleep in the kernel until woken.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Park;
+
+impl Wait for Park {
+    const NAME: &'static str = "park";
+    const SLEEPS: bool = true;
+    const YIELDS: bool = true;
+
+    #[inline]
+    fn wait_fetching<M: Memory>(
+        word: &M::Word,
+        key: u32,
+        deadline: Option<Duration>,
+        fetch: impl Fn(&M::Word),
+        done: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        if over::<M>(word, &fetch, &done) {
+            Some(0)
+        } else {
+            look_again::<M>(word, key, deadline, fetch, done)
+        }
+    }
+
+    #[inline]
+    fn hand_over<M: Memory>(word: &M::Word, value: u32) {
+        let address = word.address();
+        // Release: pairs with the Acquire of `wait`.
+        if word.swap(value, Release) & PARKED != 0 {
+            M::unpark(address, Some(0), 1);
+        }
+    }
+
+    #[inline]
+    fn announce<M: Memory>(word: &M::Word, value: u32) {
+        let address = word.address();
+        // The mark goes, so all who slept under it are woken; whoever waits on sets it again.
+        // Release: pairs with the Acquire of `wait`.
+        if word.swap(value, Release) & PARKED != 0 {
+            M::unpark(address, None, u32::MAX);
+        }
+    }
+
+    #[inline]
+    fn advance<M: Memory>(word: &M::Word, value: u32, last: bool) {
+        let address = word.address();
+        let next = value.wrapping_add(2);
+        // While others sleep for later values the bit stays, or nobody would wake them. It goes
+        // when nobody else waits; whoever came and slept meanwhile is woken to set it again.
+        // Release: pairs with the Acquire of `wait`.
+        let (old, key) = if last {
+            (word.swap(next, Release), None)
+        } else {
+            (word.fetch_add(2, Release), Some(next / 2))
+        };
+        if old & PARKED != 0 {
+            M::unpark(address, key, u32::MAX);
+        }
+    }
+
+    #[inline]
+    fn pause_at<M: Memory, T>(word: &T, looks: u32) {
+        Yield::pause_at::<M, T>(word, looks);
+    }
+}
+
+/// Looks whether the wait is over.
+#[inline]
+fn over<M: Memory>(word: &M::Word, fetch: impl Fn(&M::Word), done: impl Fn(u32) -> bool) -> bool {
+    fetch(word);
+    // Acquire: pairs with the Release of `hand_over` or `advance`.
+    done(word.load(Acquire) & !PARKED)
+}
+
+/// Apart from the first look, so that an acquisition that needn't wait stays small.
+#[cold]
+fn look_again<M: Memory>(
+    word: &M::Word,
+    key: u32,
+    deadline: Option<Duration>,
+    fetch: impl Fn(&M::Word),
+    done: impl Fn(u32) -> bool,
+) -> Option<u32> {
+    for looks in 1..M::PATIENCE / SOONER {
+        M::pause_at(word, looks);
+        if over::<M>(word, &fetch, &done) {
+            return Some(0);
+        }
+    }
+    sleep::<M>(word, key, deadline, done)
+}
+
+fn sleep<M: Memory>(
+    word: &M::Word,
+    key: u32,
+    deadline: Option<Duration>,
+    done: impl Fn(u32) -> bool,
+) -> Option<u32> {
+    loop {
+        // Acquire: pairs with the Release of `hand_over` or `advance`.
+        let value = word.load(Acquire);
+        if done(value & !PARKED) {
+            return Some(PARKED);
+        }
+        if deadline.is_some_and(|deadline| M::now() >= deadline) {
+            // Where several wait for one value, we may have been woken by one that then was
+            // taken by somebody else: the others' mark is gone. Another is woken to set it again.
+            M::unpark(word.address(), Some(key), 1);
+            return None;
+        }
+        // Relaxed: it publishes nothing but itself, and the kernel looks at the word again.
+        if value & PARKED != 0 || word.exchange(value, value | PARKED, Relaxed).is_ok() {
+            M::park(word, value | PARKED, key, deadline);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! A lock as `Mutex` and `RwLock` use it: with a node from the pool for each acquisition and, in
+//! debug builds, a note of who holds it.
+//!
+//! Guards are of several kinds (borrowed, mapped, with an `Arc`); all of them are a reference to
+//! this and the node of an acquisition. So this is where their sections begin and end, which the
+//! memory is told ([`Memory::acquired`], [`Memory::releasing`]). A pooled node stays where it is until its guard gives it
+//! back after the release, and leaks with a guard that is forgotten.
+
+use core::time::Duration;
+
+use crate::lock::{RawLock, RawSharedLock, TimedLock, TimedSharedLock, TryLock, TrySharedLock};
+use crate::memory::{Memory, Own, Pooled};
+use crate::owner::Owner;
+
+#[cfg(all(test, feature = "std"))]
+mod tests;
+
+/// The node of an exclusive acquisition.
+pub(crate) type Node<L> = Pooled<<L as RawLock>::Node, <L as RawLock>::Memory>;
+/// The node of a share.
+pub(crate) type SharedNode<L> = Pooled<<L as RawSharedLock>::SharedNode, <L as RawLock>::Memory>;
+
+/// A lock, and who holds it exclusively.
+#[derive(Default)]
+pub(crate) struct Watched<L> {
+    pub(crate) lock: L,
+    pub(crate) owner: Owner,
+}
+
+impl<L> Watched<L> {
+    pub(crate) const fn new(lock: L) -> Self {
+        Self { lock, owner: Owner::nobody() }
+    }
+}
+
+impl<L: RawLock> Watched<L> {
+    /// This thread's section begins: it holds the lock.
+    #[inline(always)]
+    pub(crate) fn begins(&self) {
+        self.owner.set();
+        L::Memory::acquired();
+    }
+
+    /// This thread's section ends: it still holds the lock.
+    #[inline(always)]
+    pub(crate) fn ends(&self) {
+        L::Memory::releasing();
+        self.owner.clear();
+    }
+
+    #[inline]
+    #[track_caller]
+    pub(crate) fn acquire(&self) -> Node<L> {
+        self.owner.expect_another();
+        let node = Pooled::new();
+        // SAFETY: a pooled node stays where it is until it is dropped, which its owner does after
+        // the release; a forgotten one leaks.
+        unsafe { self.lock.acquire(&node) };
+        self.begins();
+        node
+    }
+
+    /// Runs a function while holding the lock, with a node for this call.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        self.owner.expect_another();
+        let node = Own::<L::Node, L::Memory>::default();
+        // SAFETY: the node stays until it is released at the end.
+        unsafe { self.lock.acquire(&node) };
+        self.begins();
+        // SAFETY: the lock was acquired with this node.
+        let _release = AtEnd(|| unsafe { self.release(&node) });
+        section()
+    }
+
+    /// # Safety
+    ///
+    /// The lock is held, and was acquired with this node.
+    #[inline]
+    pub(crate) unsafe fn release(&self, node: &L::Node) {
+        self.ends();
+        // SAFETY: our caller's promise.
+        unsafe { self.lock.release(node) };
+    }
+}
+
+impl<L: TryLock> Watched<L> {
+    #[inline]
+    pub(crate) fn try_acquire(&self) -> Option<Node<L>> {
+        let node = Pooled::new();
+        // SAFETY: as in `acquire`.
+        if !unsafe { self.lock.try_acquire(&node) } {
+            return None;
+        }
+        self.begins();
+        Some(node)
+    }
+}
+
+impl<L: TimedLock> Watched<L> {
+    #[track_caller]
+    pub(crate) fn acquire_until(&self, deadline: Duration) -> Option<Node<L>> {
+        self.owner.expect_another();
+        let node = Pooled::new();
+        // SAFETY: as in `acquire`.
+        if !unsafe { self.lock.acquire_until(&node, deadline) } {
+            return None;
+        }
+        self.begins();
+        Some(node)
+    }
+}
+
+impl<L: RawSharedLock> Watched<L> {
+    #[inline]
+    #[track_caller]
+    pub(crate) fn share(&self) -> SharedNode<L> {
+        self.owner.expect_another();
+        let node = Pooled::new();
+        // SAFETY: as in `acquire`.
+        unsafe { self.lock.acquire_shared(&node) };
+        L::Memory::acquired();
+        node
+    }
+
+    /// Runs a function while sharing the lock, with a node for this call.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn with_share<R>(&self, section: impl FnOnce() -> R) -> R {
+        self.owner.expect_another();
+        let node = Own::<L::SharedNode, L::Memory>::default();
+        // SAFETY: the node stays until it is released at the end.
+        unsafe { self.lock.acquire_shared(&node) };
+        L::Memory::acquired();
+        // SAFETY: this share was acquired with this node.
+        let _release = AtEnd(|| unsafe { release_shared(&self.lock, &node) });
+        section()
+    }
+}
+
+impl<L: TrySharedLock> Watched<L> {
+    #[inline]
+    pub(crate) fn try_share(&self) -> Option<SharedNode<L>> {
+        let node = Pooled::new();
+        // SAFETY: as in `acquire`.
+        let shares = unsafe { self.lock.try_acquire_shared(&node) };
+        shares.then(|| shared::<L>(node))
+    }
+}
+
+impl<L: TimedSharedLock> Watched<L> {
+    #[track_caller]
+    pub(crate) fn share_until(&self, deadline: Duration) -> Option<SharedNode<L>> {
+        self.owner.expect_another();
+        let node = Pooled::new();
+        // SAFETY: as in `acquire`.
+        let shares = unsafe { self.lock.acquire_shared_until(&node, deadline) };
+        shares.then(|| shared::<L>(node))
+    }
+}
+
+/// A share begins, of which this is the node.
+#[inline(always)]
+pub(crate) fn shared<L: RawSharedLock>(node: SharedNode<L>) -> SharedNode<L> {
+    L::Memory::acquired();
+    node
+}
+
+/// Ends a share.
+///
+/// # Safety
+///
+/// The lock is shared with this node.
+#[inline(always)]
+pub(crate) unsafe fn release_shared<L: RawSharedLock>(lock: &L, node: &L::SharedNode) {
+    L::Memory::releasing();
+    // SAFETY: our caller's promise.
+    unsafe { lock.release_shared(node) }
+}
+
+/// Runs a function when dropped, also while a panic unwinds.
+struct AtEnd<F: Fn()>(F);
+
+impl<F: Fn()> Drop for AtEnd<F> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0();
+    }
+}

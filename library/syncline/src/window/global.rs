@@ -1,0 +1,127 @@
+//! The word of a window that keeps readers of all its parts and writers of any part apart.
+//!
+//! ```text
+//!   16 bits  writers: they hold a part, or wait for one
+//!   16 bits  readers of all parts
+//! ```
+//!
+//! Who comes adds itself, and takes that back if the other side was there; so the word is never
+//! stored to, since an addition of somebody who is about to step back would be lost. Neither side
+//! is preferred: a stream of writers keeps readers of all parts out, and the reverse.
+
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use bytemuck::Zeroable;
+
+use crate::memory::{Memory, Native, Word};
+use crate::wait::{Wait, Yield};
+
+/// One reader of all parts.
+const READER: u32 = 1;
+/// One writer.
+const WRITER: u32 = 1 << 16;
+/// All readers of all parts.
+const READERS: u32 = WRITER - 1;
+/// All writers.
+const WRITERS: u32 = !READERS;
+
+/// Readers of all parts of a window against writers of any part.
+///
+/// It counts 65,535 of each, those included who are about to step back.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Global<W: Wait = Yield, M: Memory = Native> {
+    word: M::Word,
+    wait: PhantomData<W>,
+}
+
+// SAFETY: a word and nothing else, so it may be zero when words may.
+unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Global<W, M> {}
+
+impl<W: Wait, M: Memory> Global<W, M> {
+    /// Waits until no writer is there, and shares all parts. Has Acquire ordering.
+    #[inline]
+    pub fn acquire_all(&self) {
+        self.enter(READER, WRITERS);
+    }
+
+    /// Gives up this share of all parts. Has Release ordering.
+    #[inline]
+    pub fn release_all(&self) {
+        self.leave(READER);
+    }
+
+    /// Waits until nobody shares all parts, and keeps it so. Has Acquire ordering.
+    #[inline]
+    pub fn enter_as_writer(&self) {
+        self.enter(WRITER, READERS);
+    }
+
+    /// Ends [`enter_as_writer`](Self::enter_as_writer). Has Release ordering.
+    #[inline]
+    pub fn leave_as_writer(&self) {
+        self.leave(WRITER);
+    }
+
+    /// [`acquire_all`](Self::acquire_all) if that is possible at once.
+    #[inline]
+    pub fn try_acquire_all(&self) -> bool {
+        self.try_enter(READER, WRITERS)
+    }
+
+    /// [`enter_as_writer`](Self::enter_as_writer) if that is possible at once.
+    #[inline]
+    pub fn try_enter_as_writer(&self) -> bool {
+        self.try_enter(WRITER, READERS)
+    }
+
+    /// Writes the word anew, while nobody else changes it.
+    pub(super) fn restore(&self, writers: u32, readers: u32) {
+        // Release: pairs with the Acquire of who comes next, for what a repair has done before.
+        self.word.store(writers * WRITER + readers * READER, Release);
+    }
+
+    #[inline]
+    fn enter(&self, one: u32, others: u32) {
+        if !self.try_enter(one, others) {
+            self.wait(one, others);
+        }
+    }
+
+    #[inline]
+    fn try_enter(&self, one: u32, others: u32) -> bool {
+        // Acquire: pairs with the Release in `leave` of those whom we count as gone.
+        if self.word.fetch_add(one, Acquire) & others == 0 {
+            return true;
+        }
+        // Relaxed: nobody was let in by our addition. An atomic subtraction carries on what those
+        // before it have released.
+        self.word.fetch_sub(one, Relaxed);
+        false
+    }
+
+    #[cold]
+    fn wait(&self, one: u32, others: u32) {
+        let mut looks = 0;
+        loop {
+            loop {
+                looks += 1;
+                W::pause_at::<M, _>(&self.word, looks);
+                // Relaxed: a look; the addition orders.
+                if self.word.load(Relaxed) & others == 0 {
+                    break;
+                }
+            }
+            if self.try_enter(one, others) {
+                return;
+            }
+        }
+    }
+
+    #[inline]
+    fn leave(&self, one: u32) {
+        // Release: pairs with the Acquire in `enter`.
+        self.word.fetch_sub(one, Release);
+    }
+}

@@ -1,0 +1,350 @@
+//! Window locks that outlive their holders: what a dead rank has left in the words is taken back.
+//!
+//! The locks are [`BestEffort`] and [`Global`], whose words are counts. A count does not say who is
+//! counted, so each rank has an entry for each part, and one for all parts, that says what it has
+//! added:
+//!
+//! ```text
+//!   0         nothing
+//!   COUNTED   a writer in the global word
+//!   HOLDS     a writer in the part's word, and in the global one
+//!   SHARES    a reader: of the part in its word, of all parts in the global one
+//!   MOVING    the words are being changed
+//! ```
+//!
+//! Whoever waits for long asks which ranks live. If one that has added something does not, it
+//! repairs: it writes down that it does, waits until no living rank is moving, and writes the words
+//! anew from the entries of the living. A part that a dead rank held is marked: what the lock
+//! protects may be half done, and the next owner is told ([`Robust::is_orphaned`]).
+//!
+//! 1. A rank changes words only while its entry is `MOVING` and it has seen, behind a barrier, that
+//!    nobody repairs.
+//! 2. Whoever repairs writes words only once it has seen, behind a barrier, no living rank's entry
+//!    `MOVING`.
+//!
+//! Of two that do both at once, one sees the other, so no change of a word is lost in a repair. A
+//! repair leaves in the words just what the entries say: those of the dead are cleared as they are
+//! met, and whoever dies behind that is found by the next repair. Who dies while it repairs is
+//! followed by another, who starts again.
+//!
+//! Queue locks are not repaired: whoever is behind a dead rank in a queue waits for a word that only
+//! the dead one would have written.
+
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::time::Duration;
+
+use super::best_effort::Tries;
+use super::{BestEffort, Global};
+use crate::lock::{RawLock, RawSharedLock, TryLock, TrySharedLock};
+use crate::memory::{Memory, Word};
+use crate::wait::Wait;
+
+const COUNTED: u32 = 1;
+const HOLDS: u32 = 2;
+const SHARES: u32 = 3;
+const MOVING: u32 = 4;
+
+/// After so long a wait, and then again, a waiter asks which ranks live.
+const ASK_AFTER: Duration = Duration::from_millis(100);
+/// The clock is read once in so many pauses.
+const PAUSES: u32 = 16;
+
+/// The words of a window, all zero at first, and who lives.
+pub trait Table<const BACK_OFF: bool, W: Wait, M: Memory> {
+    /// How many ranks and parts there are.
+    fn ranks(&self) -> usize;
+    /// The window's word.
+    fn global(&self) -> &Global<W, M>;
+    /// A part's lock.
+    fn part(&self, target: usize) -> &BestEffort<BACK_OFF, W, M>;
+    /// What a rank has added for a part; for all parts if `target` is [`ranks`](Self::ranks).
+    fn entry(&self, rank: usize, target: usize) -> &M::Word;
+    /// Not zero if the owner of a part has died.
+    fn orphaned(&self, target: usize) -> &M::Word;
+    /// 1 + the rank that repairs, or 0.
+    fn repairer(&self) -> &M::Word;
+    /// Whether a rank lives. Once it does not, it never will, and nothing that it has begun goes on.
+    fn lives(&self, rank: usize) -> bool;
+}
+
+/// The locks of a window, as one rank uses them.
+///
+/// Acquiring has Acquire ordering and releasing Release, also between a part and the whole.
+#[derive(Debug)]
+pub struct Robust<'a, const BACK_OFF: bool, W: Wait, M: Memory, T> {
+    table: &'a T,
+    rank: usize,
+    policy: PhantomData<fn() -> (W, M)>,
+}
+
+impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
+    Robust<'a, BACK_OFF, W, M, T>
+{
+    /// The locks of this table, as this rank uses them.
+    pub fn new(table: &'a T, rank: usize) -> Self {
+        Robust { table, rank, policy: PhantomData }
+    }
+
+    /// Waits until nobody holds the part or all parts, and takes the part; at most until the
+    /// deadline on the memory's clock, if there is one. Whether it was taken.
+    ///
+    /// # Safety
+    ///
+    /// The rank neither holds nor waits for this part.
+    #[inline]
+    pub unsafe fn acquire(&self, target: usize, deadline: Option<Duration>) -> bool {
+        let (global, part) = (self.table.global(), self.table.part(target));
+        let mut added = 0;
+        // Who is counted in the global word stays so while it waits for the part.
+        let enter = |added| {
+            if added == 0 && !global.try_enter_as_writer() {
+                return 0;
+            }
+            // SAFETY: it is released where the rank gives it back, or taken back after its death.
+            if unsafe { part.try_acquire(&()) } { HOLDS } else { COUNTED }
+        };
+        let mut wait = Waiting::default();
+        loop {
+            added = self.change(target, added, enter).unwrap_or(added);
+            if added == HOLDS {
+                return true;
+            }
+            if !self.pause(&mut wait, deadline) {
+                break;
+            }
+        }
+        if added == COUNTED {
+            self.must_change(target, COUNTED, || global.leave_as_writer());
+        }
+        false
+    }
+
+    /// Ends a writer's turn.
+    ///
+    /// # Safety
+    ///
+    /// The rank holds the part.
+    #[inline]
+    pub unsafe fn release(&self, target: usize) {
+        self.must_change(target, HOLDS, || {
+            // SAFETY: our caller's promise.
+            unsafe { self.table.part(target).release(&()) };
+            self.table.global().leave_as_writer();
+        });
+    }
+
+    /// Waits until nobody holds the part alone, and shares it; at most until the deadline on the
+    /// memory's clock, if there is one. Whether it is shared.
+    ///
+    /// # Safety
+    ///
+    /// As for [`acquire`](Self::acquire).
+    #[inline]
+    pub unsafe fn acquire_shared(&self, target: usize, deadline: Option<Duration>) -> bool {
+        let part = self.table.part(target);
+        // SAFETY: it is released where the rank gives it back, or taken back after its death.
+        self.share(target, deadline, || unsafe { part.try_acquire_shared(&()) })
+    }
+
+    /// Ends a reader's turn.
+    ///
+    /// # Safety
+    ///
+    /// The rank shares the part.
+    #[inline]
+    pub unsafe fn release_shared(&self, target: usize) {
+        // SAFETY: our caller's promise.
+        self.must_change(target, SHARES, || unsafe { self.table.part(target).release_shared(&()) });
+    }
+
+    /// Waits until nobody holds a part alone, and shares all.
+    #[inline]
+    pub fn acquire_all(&self) {
+        self.acquire_all_until(None);
+    }
+
+    /// [`acquire_all`](Self::acquire_all) if that is possible at once.
+    pub fn try_acquire_all(&self) -> bool {
+        self.acquire_all_until(Some(Duration::ZERO))
+    }
+
+    #[inline]
+    fn acquire_all_until(&self, deadline: Option<Duration>) -> bool {
+        self.share(self.table.ranks(), deadline, || self.table.global().try_acquire_all())
+    }
+
+    /// Gives up the share of all parts, which the rank has.
+    #[inline]
+    pub fn release_all(&self) {
+        self.must_change(self.table.ranks(), SHARES, || self.table.global().release_all());
+    }
+
+    /// Whether an owner of the part has died, and nobody has said since that what the part protects
+    /// is as it should be.
+    #[inline]
+    pub fn is_orphaned(&self, target: usize) -> bool {
+        // Relaxed: marked before the word was written that let this rank in.
+        self.table.orphaned(target).load(Relaxed) != 0
+    }
+
+    /// Says so. The rank holds the part.
+    pub fn make_consistent(&self, target: usize) {
+        // Relaxed: the release of the part carries it on.
+        self.table.orphaned(target).store(0, Relaxed);
+    }
+
+    fn share(
+        &self,
+        target: usize,
+        deadline: Option<Duration>,
+        mut enter: impl FnMut() -> bool,
+    ) -> bool {
+        let mut wait = Waiting::default();
+        loop {
+            if self.change(target, 0, |_| if enter() { SHARES } else { 0 }) == Some(SHARES) {
+                return true;
+            }
+            if !self.pause(&mut wait, deadline) {
+                return false;
+            }
+        }
+    }
+
+    /// Changes words, and the entry from `added` to what `change` returns; `None`, and nothing is
+    /// changed, while somebody repairs.
+    #[inline]
+    fn change(&self, target: usize, added: u32, change: impl FnOnce(u32) -> u32) -> Option<u32> {
+        let entry = self.table.entry(self.rank, target);
+        // Relaxed: the barrier pairs with the one in `repair`, either way round (rules 1 and 2).
+        entry.store(MOVING, Relaxed);
+        M::light_barrier();
+        // Acquire: pairs with the Release at the end of a repair, whose words are seen then.
+        if self.table.repairer().load(Acquire) != 0 {
+            // Release: as below.
+            entry.store(added, Release);
+            return None;
+        }
+        let now = change(added);
+        // Release: pairs with the Acquire in `settled`, which sees the changed words then.
+        entry.store(now, Release);
+        Some(now)
+    }
+
+    /// As [`change`](Self::change), to nothing; waits for repairs to end.
+    #[inline]
+    fn must_change(&self, target: usize, added: u32, mut change: impl FnMut()) {
+        let mut wait = Waiting::default();
+        let mut to_nothing = |_| {
+            change();
+            0
+        };
+        while self.change(target, added, &mut to_nothing).is_none() {
+            self.pause(&mut wait, None);
+        }
+    }
+
+    /// Pauses before the next try. Whether the deadline has not passed.
+    #[cold]
+    fn pause(&self, wait: &mut Waiting, deadline: Option<Duration>) -> bool {
+        if deadline.is_some_and(|deadline| M::now() >= deadline) {
+            return false;
+        }
+        wait.tries.step_back::<BACK_OFF, W, M>();
+        if wait.tries.failed.is_multiple_of(PAUSES) {
+            let now = M::now();
+            let since = *wait.since.get_or_insert(now);
+            if now.saturating_sub(since) >= ASK_AFTER {
+                wait.since = Some(now);
+                self.repair_after_deaths();
+            }
+        }
+        true
+    }
+
+    /// Repairs if a rank that has added something does not live. Whether it did.
+    pub fn repair_after_deaths(&self) -> bool {
+        let entries = self.table.ranks() + 1;
+        // Acquire: as in `change`.
+        let repairer = self.table.repairer().load(Acquire);
+        // Relaxed: a hint of whom to ask about.
+        let has_added = |rank| (0..entries).any(|at| self.table.entry(rank, at).load(Relaxed) != 0);
+        let is_dead = |rank| !self.table.lives(rank);
+        let needed = match (repairer as usize).checked_sub(1) {
+            // Whoever repairs looks at all ranks.
+            Some(repairer) => is_dead(repairer),
+            None => (0..self.table.ranks()).any(|rank| has_added(rank) && is_dead(rank)),
+        };
+        // Acquire: pairs with the Release of the last repair's end. One repairs at a time.
+        let begins =
+            || self.table.repairer().exchange(repairer, self.rank as u32 + 1, Acquire).is_ok();
+        if !needed || !begins() {
+            return false;
+        }
+        self.repair();
+        true
+    }
+
+    /// Writes all words anew. This rank is written down as the one who repairs.
+    #[cold]
+    fn repair(&self) {
+        // Pairs with the light one in `change` (rules 1 and 2).
+        M::heavy_barrier();
+        let ranks = self.table.ranks();
+        let mut all = (0, 0);
+        for target in 0..=ranks {
+            let (mut readers, mut written, mut counted) = (0, false, 0);
+            for rank in 0..ranks {
+                let added = self.settled(rank, target);
+                readers += u32::from(added == SHARES);
+                written |= added == HOLDS;
+                counted += u32::from(added == HOLDS || added == COUNTED);
+            }
+            all.0 += counted;
+            if target == ranks {
+                all.1 = readers;
+            } else {
+                self.table.part(target).restore(readers, written);
+            }
+        }
+        self.table.global().restore(all.0, all.1);
+        // Release: pairs with the Acquire in `change` and `repair_after_deaths`.
+        self.table.repairer().store(0, Release);
+    }
+
+    /// What a rank has added, once it is not moving; nothing is left of a dead one.
+    fn settled(&self, rank: usize, target: usize) -> u32 {
+        let entry = self.table.entry(rank, target);
+        let mut looks = 0;
+        loop {
+            // Acquire: pairs with the Release stores in `change`.
+            let added = entry.load(Acquire);
+            if added == 0 {
+                return 0;
+            }
+            if !self.table.lives(rank) {
+                // It may have gone on between the look and its death.
+                // Relaxed: it never will any more; the part's word is written behind both, with
+                // Release.
+                if entry.load(Relaxed) == HOLDS {
+                    self.table.orphaned(target).store(1, Relaxed);
+                }
+                entry.store(0, Relaxed);
+                return 0;
+            }
+            if added != MOVING {
+                return added;
+            }
+            looks += 1;
+            W::pause_at::<M, _>(entry, looks);
+        }
+    }
+}
+
+/// A wait, so far.
+#[derive(Default)]
+struct Waiting {
+    tries: Tries,
+    /// When this rank began to wait, or asked last which ranks live.
+    since: Option<Duration>,
+}

@@ -1,0 +1,109 @@
+//! A recording, read and added up.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use serde::Serialize;
+use syncline_recording::{Error, ProcessFile, Session, process_files};
+
+use crate::build;
+use crate::model::{Note, Process};
+use crate::options::{Options, Progress, Thresholds};
+use syncline_code::file::library::Library;
+use syncline_code::symbols::Symbols;
+
+/// A recording, read and added up.
+#[derive(Clone, Debug, Serialize)]
+pub struct Analysis {
+    /// What was run; none if the recording is a single file or says nothing of it.
+    pub session: Option<Session>,
+    /// What was taken for high.
+    pub thresholds: Thresholds,
+    /// The processes; those whose threads lost most time waiting for locks come first.
+    pub processes: Vec<Process>,
+    /// What could not be seen, beyond what each process says of itself.
+    #[serde(serialize_with = "crate::model::with_messages")]
+    pub notes: Vec<Note>,
+}
+
+impl Analysis {
+    /// Reads a recording: its folder, or the file of one process. The program may still run.
+    ///
+    /// Names are looked up in the program's files as they are on disk now. A file of the
+    /// folder that can't be read is left out, with a [`Note::Unreadable`].
+    ///
+    /// # Errors
+    /// If there is no recording, or none of its files can be read.
+    pub fn load(recording: &Path, options: &Options) -> Result<Analysis, Error> {
+        Analysis::load_with_progress(recording, options, &mut |_| {})
+    }
+
+    /// As [`Analysis::load`], and says again and again how far it has come.
+    ///
+    /// # Errors
+    /// As [`Analysis::load`].
+    pub fn load_with_progress(
+        recording: &Path,
+        options: &Options,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Analysis, Error> {
+        Analysis::load_with_library(
+            recording,
+            options,
+            &Library::new(&options.debug_dirs),
+            progress,
+        )
+    }
+
+    /// As [`Analysis::load_with_progress`], with names from a library of files, some of which may have
+    /// been read already.
+    ///
+    /// # Errors
+    /// As [`Analysis::load`].
+    pub fn load_with_library(
+        recording: &Path,
+        options: &Options,
+        library: &Rc<Library>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Analysis, Error> {
+        let files = process_files(recording)?;
+        let mut notes = Vec::new();
+        let session = session(recording, &mut notes);
+        let mut processes = Vec::new();
+        let mut first_error = None;
+        for (done, path) in files.iter().enumerate() {
+            let file = match ProcessFile::open(path) {
+                Ok(file) => file,
+                Err(error) => {
+                    notes.push(Note::Unreadable { error: error.to_string() });
+                    first_error.get_or_insert(error);
+                    continue;
+                }
+            };
+            let symbols = Symbols::new(&file.modules, library);
+            let report = &mut |stacks_done, stacks| {
+                let processes = files.len();
+                progress(Progress { processes_done: done, processes, stacks_done, stacks });
+            };
+            let builder = build::Context { session: session.as_ref(), options };
+            processes.push(builder.process(&file, symbols, report));
+        }
+        match first_error {
+            Some(error) if processes.is_empty() => return Err(error),
+            _ => {}
+        }
+        processes.sort_by(|a, b| {
+            let lost = |p: &Process| (p.waiting.locks, p.waiting.futexes + p.waiting.events);
+            lost(b).partial_cmp(&lost(a)).expect("times are numbers").then(a.pid.cmp(&b.pid))
+        });
+        Ok(Analysis { session, thresholds: options.thresholds, processes, notes })
+    }
+}
+
+fn session(recording: &Path, notes: &mut Vec<Note>) -> Option<Session> {
+    let folder = if recording.is_dir() { recording } else { recording.parent()? };
+    Session::read(folder).unwrap_or_else(|error| {
+        notes.push(Note::Unreadable { error: error.to_string() });
+        None
+    })
+}

@@ -1,0 +1,164 @@
+//! Locks, added up over threads and call sites.
+
+use std::collections::{BTreeMap, HashMap};
+
+use syncline_recording::{Class, Op, Primitive};
+
+use super::blocking::Pair;
+use super::stacks::Stacks;
+use super::tally::{Clock, Tally};
+use crate::model::{Blocker, Kind, Lock, Quadrant, SiteUse};
+use crate::name::primitive as primitive_name;
+use crate::options::Thresholds;
+
+/// The locks so far. A lock is an address and a primitive: memory that was freed may come
+/// back as something else.
+#[derive(Default)]
+pub struct Locks {
+    locks: HashMap<(Primitive, u64), Sum>,
+}
+
+#[derive(Default)]
+struct Sum {
+    tally: Tally,
+    wake_ups: u64,
+    /// Number of creations, by stack.
+    created: HashMap<usize, u64>,
+    sites: HashMap<(usize, Op), Tally>,
+    /// Number of calls, by thread.
+    threads: BTreeMap<usize, u64>,
+}
+
+impl Locks {
+    /// Adds what one thread did to one lock at one place: a site, a stack and a thread.
+    pub fn add(
+        &mut self,
+        op: Op,
+        address: u64,
+        (site, stack, thread): (usize, usize, usize),
+        tally: &Tally,
+    ) {
+        if op.primitive() == Primitive::Thread {
+            return;
+        }
+        let lock = self.locks.entry((op.primitive(), address)).or_default();
+        match op.class() {
+            Class::Create => *lock.created.entry(stack).or_default() += 1,
+            Class::Notify => {
+                lock.wake_ups = lock.wake_ups.saturating_add(tally.calls);
+                lock.sites.entry((site, op)).or_default().add(tally);
+            }
+            Class::Acquire | Class::Try | Class::Wait => {
+                lock.tally.add(tally);
+                lock.sites.entry((site, op)).or_default().add(tally);
+            }
+        }
+        if op.class() != Class::Create {
+            let calls: &mut u64 = lock.threads.entry(thread).or_default();
+            *calls = calls.saturating_add(tally.calls);
+        }
+    }
+
+    /// The locks that were used, in their order, with their names and blockers.
+    pub fn finish(
+        self,
+        site_numbers: &[usize],
+        pairs: &[Pair],
+        stacks: &mut Stacks,
+        clock: &Clock,
+        thresholds: &Thresholds,
+    ) -> Vec<Lock> {
+        let mut blockers: HashMap<(Primitive, u64), Vec<Blocker>> = HashMap::new();
+        for pair in pairs {
+            blockers.entry((pair.primitive, pair.lock)).or_default().push(pair.blocker.clone());
+        }
+        let used = |lock: &Sum| !lock.sites.is_empty() || lock.wake_ups > 0;
+        let mut locks = Vec::new();
+        for (key, sum) in self.locks {
+            if used(&sum) {
+                let blockers = blockers.remove(&key).unwrap_or_default();
+                locks.push(sum.finish(key, blockers, site_numbers, stacks, clock, thresholds));
+            }
+        }
+        locks.sort_by(|a, b| {
+            let order = |l: &Lock| (l.figures.waited, l.figures.calls);
+            a.kind
+                .cmp(&b.kind)
+                .then(order(b).partial_cmp(&order(a)).expect("times are numbers"))
+                .then(a.address.cmp(&b.address))
+        });
+        locks
+    }
+}
+
+impl Sum {
+    fn finish(
+        self,
+        (primitive, address): (Primitive, u64),
+        blockers: Vec<Blocker>,
+        site_numbers: &[usize],
+        stacks: &mut Stacks,
+        clock: &Clock,
+        thresholds: &Thresholds,
+    ) -> Lock {
+        let figures = self.tally.figures(clock);
+        let kind = Kind::of(primitive);
+        let created = self.created.iter().max_by_key(|&(&stack, &calls)| (calls, stack));
+        let created_at = created.map(|(&stack, _)| stack).filter(|&stack| stack != 0);
+        let mut sites: Vec<SiteUse> = self
+            .sites
+            .iter()
+            .map(|(&(site, op), tally)| SiteUse {
+                site: site_numbers[site],
+                op,
+                calls: tally.calls,
+                waits: tally.waits,
+                refused: tally.refused,
+                waited: clock.seconds(tally.waited),
+                held: tally.held_seconds(clock),
+            })
+            .collect();
+        sites.sort_by_key(|site| site.site);
+        Lock {
+            address,
+            primitive,
+            kind,
+            name: name(primitive, address, created_at, stacks),
+            beside: stacks.symbols().beside(address, written(primitive)),
+            created_at,
+            quadrant: (kind == Kind::Lock)
+                .then(|| Quadrant::of(figures.contention, figures.calls_per_second, thresholds)),
+            figures,
+            sampled: self.tally.sampled,
+            wake_ups: self.wake_ups,
+            sites,
+            blockers,
+            threads: self.threads.into_iter().collect(),
+        }
+    }
+}
+
+/// How many bytes of such an object are written when it is used, from its first one on: its
+/// size in the C library, without what only its creation writes.
+pub fn written(primitive: Primitive) -> u64 {
+    match primitive {
+        Primitive::Mutex => 24,
+        Primitive::Rwlock => 32,
+        Primitive::Condvar => 48,
+        Primitive::Barrier | Primitive::Semaphore => 16,
+        Primitive::OmpLock | Primitive::OmpCritical => 8,
+        Primitive::Spinlock | Primitive::Futex => 4,
+        Primitive::OmpBarrier | Primitive::Thread => 0,
+    }
+}
+
+fn name(primitive: Primitive, address: u64, created: Option<usize>, stacks: &mut Stacks) -> String {
+    if let Some(variable) = stacks.symbols().variable(address) {
+        return variable;
+    }
+    let what = primitive_name(primitive);
+    match created.and_then(|stack| stacks.short_place(stack)) {
+        Some(place) => format!("{what} created at {place}"),
+        None => format!("{what} {address:#x}"),
+    }
+}

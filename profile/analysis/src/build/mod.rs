@@ -1,0 +1,177 @@
+//! Adds up the file of a process.
+//!
+//! The rows of a recording say what *one thread* did to *one lock* at *one place*. Here they
+//! are added up three times over, by lock, by call site and by thread. Counters stay in
+//! ticks until all is added; what cannot be true (a counter that was overwritten) gives a
+//! wrong figure and no failure.
+
+mod blocking;
+mod locks;
+mod nesting;
+mod notes;
+mod sections;
+mod sites;
+mod stacks;
+mod tally;
+mod threads;
+mod timeline;
+
+use syncline_recording::layout::{PROCESS_EXITED, SEEN};
+use syncline_recording::{Class, Ending, Op, ProcessFile, Session, Thread};
+
+use crate::findings;
+use crate::model::{Kind, Process, State, Waiting};
+use crate::options::Options;
+use blocking::Pairs;
+use locks::Locks;
+pub use locks::written;
+use nesting::Nests;
+use sites::Sites;
+use stacks::Stacks;
+use syncline_code::symbols::Symbols;
+use tally::Clock;
+pub use tally::{Tally, waiting_op};
+
+/// What is known beyond the file itself.
+pub struct Context<'a> {
+    /// What was run.
+    pub session: Option<&'a Session>,
+    /// What the user chose.
+    pub options: &'a Options,
+}
+
+impl Context<'_> {
+    /// Adds up a file. `progress` is told how many of how many stacks have their names.
+    pub fn process(
+        &self,
+        file: &ProcessFile,
+        symbols: Symbols,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Process {
+        let session = self.session.filter(|session| session.pid == file.header.pid);
+        let clock = Clock::new(file, session);
+        let mut stacks = Stacks::new(file, symbols, progress);
+        let mut locks = Locks::default();
+        let mut sites = Sites::default();
+        let mut pairs = Pairs::default();
+        let mut nests = Nests::default();
+        for (t, thread) in file.threads.iter().enumerate() {
+            for row in &thread.rows {
+                let stack = stacks.of_row(row);
+                let tally = Tally::of_row(row);
+                let site = sites.add(row.op, &stacks, stack, row.counts.lock, t, &tally);
+                locks.add(row.op, row.counts.lock, (site, stack, t), &tally);
+                pairs.add(row, site);
+                nests.add(row, site, stack, &stacks);
+            }
+            if let Some((op, tally)) = Tally::of_wait(&thread.record, &clock) {
+                let stack = stacks.checked(thread.record.waiting_stack);
+                let lock = thread.record.waiting_lock;
+                let site = sites.add(op, &stacks, stack, lock, t, &tally);
+                locks.add(op, lock, (site, stack, t), &tally);
+            }
+        }
+        let log = |thread: &Thread| timeline::log(&thread.log, &sites, &stacks);
+        let logs = file.threads.iter().map(log).collect();
+        let thresholds = &self.options.thresholds;
+        let (mut sites, site_numbers) = sites.finish(&stacks, &clock, thresholds);
+        let pairs = pairs.finish(&site_numbers, &sites, &stacks, file, &clock);
+        let locks = locks.finish(&site_numbers, &pairs, &mut stacks, &clock, thresholds);
+        let nesting = nests.finish(&site_numbers, &locks);
+        let timeline = timeline::timeline(file, logs, &site_numbers, &locks, &stacks, &clock);
+        let threads = threads::threads(file, &locks, &mut stacks, &clock);
+        let mut waiting = Waiting::default();
+        for site in &sites {
+            waiting.add(site.kind, site.figures.waited);
+        }
+        let thread_seconds: f64 = threads.iter().map(|thread| thread.seconds).sum();
+        let blocking = blocking::over_all_locks(&pairs, &stacks);
+        let (known, symbols) = stacks.with_symbols();
+        sections::fill(&mut sites, known, symbols);
+        let (stacks, frames, modules) = stacks.into_tables();
+        self.options.inspections.fill(&mut sites, &stacks, &modules);
+        let mut process = Process {
+            pid: file.header.pid,
+            parent: file.header.parent,
+            executable: file.executable(),
+            arguments: arguments(file, session),
+            started: file.header.started_realtime,
+            seconds: clock.run_seconds(),
+            state: state(file, session),
+            thread_seconds,
+            waiting,
+            lock_share: if thread_seconds > 0.0 { waiting.locks / thread_seconds } else { 0.0 },
+            lock_quadrants: locks.iter().filter_map(|lock| lock.quadrant).collect(),
+            site_quadrants: sites.iter().filter_map(|site| site.quadrant).collect(),
+            processors: self.session.map(|session| session.processors),
+            stuck: Vec::new(),
+            findings: Vec::new(),
+            runs: None,
+            remaining: Vec::new(),
+            whatif: Vec::new(),
+            locks,
+            sites,
+            blocking,
+            nesting,
+            timeline,
+            threads,
+            stacks,
+            frames,
+            modules,
+            notes: Vec::new(),
+        };
+        process.notes = notes::notes(file, &process);
+        process.stuck = findings::stuck::find(&process);
+        process.findings = findings::find(&process, thresholds);
+        process.remaining = findings::remaining::find(&process, &process.findings);
+        process
+    }
+}
+
+/// The program's arguments. A process's file has no end for them, so empty ones at the end are only
+/// known of the process that was started.
+fn arguments(file: &ProcessFile, session: Option<&Session>) -> Vec<String> {
+    let known = file.arguments();
+    let whole = session.map(|session| &session.command).filter(|command| {
+        let rest = command.strip_prefix(known.as_slice());
+        rest.is_some_and(|rest| rest.iter().all(String::is_empty))
+    });
+    whole.cloned().unwrap_or(known)
+}
+
+/// How a process ended, by what `record` or its parent saw of its end, which is told of the last program
+/// that it ran, and by what it said itself.
+fn state(file: &ProcessFile, session: Option<&Session>) -> State {
+    let ending = session.and_then(|session| session.ending);
+    match ending.filter(|_| !file.next_program().exists()) {
+        Some(Ending::Status(status)) => State::Exited { status: Some(status) },
+        Some(Ending::Signal(signal)) => State::Killed { signal },
+        None if file.header.seen & SEEN != 0 => seen(file.header.seen),
+        _ if file.header.state == PROCESS_EXITED => State::Exited { status: None },
+        _ if file.now.is_some() => State::Running,
+        _ => State::Unknown,
+    }
+}
+
+/// The status that `wait` gave to its parent.
+fn seen(status: u32) -> State {
+    match (status & 0x7f, status >> 8 & 0xff) {
+        (0, status) => State::Exited { status: Some(status as i32) },
+        (signal, _) => State::Killed { signal: signal as i32 },
+    }
+}
+
+/// Whether an operation takes a lock, so that contention and quadrants mean something.
+fn takes_lock(op: Op) -> bool {
+    wants(op) && Kind::of(op.primitive()) == Kind::Lock
+}
+
+/// Whether an operation may find taken what it wants.
+fn wants(op: Op) -> bool {
+    matches!(op.class(), Class::Acquire | Class::Try)
+}
+
+/// Whether an operation is a use of its object: not a wake-up, nor its creation.
+pub fn wants_or_waits(op: Op) -> bool {
+    wants(op) || op.class() == Class::Wait
+}

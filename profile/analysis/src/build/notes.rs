@@ -1,0 +1,84 @@
+//! What could not be seen in a process.
+
+use syncline_recording::ProcessFile;
+use syncline_recording::layout::Region;
+
+use crate::model::{Kind, Note, Process, State, SymbolSource};
+use syncline_code::symbols::place::is_wrapper;
+
+/// Unknown holders are worth a note from this share of all waits for locks on: a holder
+/// that was just leaving is often missed, and changes nothing.
+const UNKNOWN_HOLDERS: f64 = 0.2;
+
+/// The notes of a process, what changes the figures first.
+pub fn notes(file: &ProcessFile, process: &Process) -> Vec<Note> {
+    let header = &file.header;
+    let mut notes = Vec::new();
+    let mut note = |when: bool, note: Note| {
+        if when {
+            notes.push(note);
+        }
+    };
+    let mut counted = |count: u64, make: fn(u64) -> Note| note(count > 0, make(count));
+    counted(header.dropped_operations, |count| Note::DroppedOperations { count });
+    counted(header.dropped_waits, |count| Note::DroppedWaits { count });
+    counted(dropped(&header.threads), |count| Note::DroppedThreads { count });
+    counted(header.interrupted_operations, |count| Note::InterruptedOperations { count });
+    counted(dropped(&header.stacks), |count| Note::DroppedStacks { count });
+    counted(dropped(&header.modules), |count| Note::DroppedModules { count });
+    note(header.disk_full != 0, Note::DiskFull);
+    note(process.state == State::Unknown, Note::NoEnd);
+    let threads = process.threads.iter().filter(|thread| thread.lifetimes > 1).count() as u64;
+    note(threads > 0, Note::SharedThreadRecords { threads });
+    note(process.locks.iter().any(|lock| lock.kind == Kind::Futex), Note::FutexesOnly);
+    let sites = process.sites.iter().filter(|site| site.sampled).count();
+    note(sites > 0, Note::SampledLocks { sites });
+    let (waits, of) = unknown_holders(process);
+    note(waits as f64 > UNKNOWN_HOLDERS * of as f64, Note::UnknownHolders { waits, of });
+    let stacks = process.stacks.iter().filter(|stack| stack.place.is_some()).count();
+    let count = process.stacks.iter().filter(|stack| stack.broken).count();
+    note(count > 0, Note::BrokenStacks { count, stacks });
+    note(header.modules_changed != 0, Note::ModulesChanged);
+    notes.extend(module_notes(process));
+    notes
+}
+
+fn dropped(region: &Region) -> u64 {
+    u64::from(region.dropped)
+}
+
+/// Waits for locks whose holder is not known, and all waits for locks.
+fn unknown_holders(process: &Process) -> (u64, u64) {
+    let (mut unknown, mut all) = (0u64, 0u64);
+    for lock in process.only_locks() {
+        let known = lock.blockers.iter().fold(0u64, |sum, b| sum.saturating_add(b.waits));
+        unknown = unknown.saturating_add(lock.figures.waits.saturating_sub(known));
+        all = all.saturating_add(lock.figures.waits);
+    }
+    (unknown, all)
+}
+
+/// Modules that matter, because a call site lies in them, and have no lines.
+fn module_notes(process: &Process) -> Vec<Note> {
+    let frames = process.sites.iter().filter_map(|site| site.frame);
+    let mut places: Vec<usize> = frames.filter_map(|f| process.frames[f].module).collect();
+    places.sort_unstable();
+    places.dedup();
+    let note = |place: usize| {
+        let module = &process.modules[place];
+        if is_wrapper(module) {
+            return None;
+        }
+        let path = module.path.clone();
+        Some(match module.symbols? {
+            SymbolSource::Debug => return None,
+            SymbolSource::Symbols => Note::NoDebugInformation { path, functions: true },
+            SymbolSource::Dynamic | SymbolSource::Nothing => {
+                Note::NoDebugInformation { path, functions: false }
+            }
+            SymbolSource::Missing => Note::MissingModule { path },
+            SymbolSource::Changed => Note::ChangedModule { path },
+        })
+    };
+    places.into_iter().filter_map(note).collect()
+}

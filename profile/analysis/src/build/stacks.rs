@@ -1,0 +1,102 @@
+//! The stacks of a process, by their numbers in the recording, and a few more for rows whose
+//! stack could not be kept.
+
+use std::collections::HashMap;
+use std::slice;
+
+use syncline_recording::layout::{STACK_BROKEN, STACK_CUT};
+use syncline_recording::{ProcessFile, Row};
+
+use crate::model::{Frame, Module, Stack};
+use syncline_code::symbols::Symbols;
+
+/// The stacks of a process and the names in them.
+pub struct Stacks {
+    stacks: Vec<Stack>,
+    by_return: HashMap<u64, usize>,
+    symbols: Symbols,
+}
+
+impl Stacks {
+    /// How many stacks get their names between two reports of progress.
+    const STEP: usize = 64;
+
+    /// Looks up the names of all stacks.
+    pub fn new(
+        file: &ProcessFile,
+        mut symbols: Symbols,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Stacks {
+        let rows = file.threads.iter().flat_map(|thread| &thread.rows);
+        let alone =
+            rows.filter(|row| row.counts.stack == 0).map(|row| slice::from_ref(&row.counts.ret));
+        let recorded = (1..file.stacks.len()).map(|number| file.stack(number as u32));
+        symbols.read_wrappers(recorded.chain(alone));
+        let mut stacks = vec![Stack::default()];
+        for (number, record) in file.stacks.iter().enumerate().skip(1) {
+            if number % Self::STEP == 1 {
+                progress(number - 1, file.stacks.len() - 1);
+            }
+            let mut stack = symbols.stack(file.stack(number as u32));
+            stack.cut = record.flags & STACK_CUT != 0;
+            stack.broken = record.flags & STACK_BROKEN != 0;
+            stacks.push(stack);
+        }
+        Stacks { stacks, by_return: HashMap::new(), symbols }
+    }
+
+    /// The stack of a row: its own, or one of its return address alone.
+    pub fn of_row(&mut self, row: &Row) -> usize {
+        let recorded = self.checked(row.counts.stack);
+        if recorded != 0 {
+            return recorded;
+        }
+        let Stacks { stacks, by_return, symbols } = self;
+        *by_return.entry(row.counts.ret).or_insert_with(|| {
+            stacks.push(symbols.stack(&[row.counts.ret]));
+            stacks.len() - 1
+        })
+    }
+
+    /// A number from the recording, or 0 if there is no such stack.
+    pub fn checked(&self, number: u32) -> usize {
+        let known = self.stacks.get(number as usize).is_some_and(|stack| stack.place.is_some());
+        if known { number as usize } else { 0 }
+    }
+
+    /// The frame to show for a stack.
+    pub fn place(&self, stack: usize) -> Option<usize> {
+        self.stacks[stack].place
+    }
+
+    /// The frame to show for a stack, in words.
+    pub fn place_name(&self, stack: usize) -> String {
+        match self.place(stack) {
+            Some(frame) => self.symbols.frame(frame).place(),
+            None => "unknown place".to_owned(),
+        }
+    }
+
+    /// The frame to show for a stack, as short as it can be found again: its file and line,
+    /// or else its function.
+    pub fn short_place(&self, stack: usize) -> Option<String> {
+        let frame = self.symbols.frame(self.place(stack)?);
+        Some(frame.file_line().unwrap_or_else(|| frame.function.clone()))
+    }
+
+    /// The names.
+    pub fn symbols(&mut self) -> &mut Symbols {
+        &mut self.symbols
+    }
+
+    /// The stacks, and the names to look things up in.
+    pub fn with_symbols(&mut self) -> (&[Stack], &mut Symbols) {
+        (&self.stacks, &mut self.symbols)
+    }
+
+    /// All that was found.
+    pub fn into_tables(self) -> (Vec<Stack>, Vec<Frame>, Vec<Module>) {
+        let (frames, modules) = self.symbols.into_tables();
+        (self.stacks, frames, modules)
+    }
+}

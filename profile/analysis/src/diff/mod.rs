@@ -1,0 +1,107 @@
+//! Compares two recordings of a program: before a change, and after it.
+//!
+//! Runs need not be equally long, so times and counts are told per second of run time. Lines
+//! move when a program is changed: a place is its function and file, and what several lines
+//! of a function do with one operation is added up. Findings are the same if rule and place
+//! are.
+//!
+//! Of recordings with several processes one is compared: in the first, the one that lost most
+//! time waiting for locks; in the second, the one of that name that did, or the one that did
+//! of all.
+
+mod findings;
+mod sites;
+
+use serde::Serialize;
+
+use crate::Analysis;
+use crate::model::{Frame, Process};
+pub use findings::{Fate, FindingChange};
+pub(crate) use findings::{Key, key};
+pub use sites::{Rates, SiteChange};
+
+/// What two recordings differ in.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diff {
+    /// The run before.
+    pub before: Run,
+    /// The run after.
+    pub after: Run,
+    /// The findings of both: first those that are new, then those that have changed, that are
+    /// gone, and that are the same; within each most to gain first.
+    pub findings: Vec<FindingChange>,
+    /// The call sites of both, most changed first.
+    pub sites: Vec<SiteChange>,
+}
+
+/// A run, in few numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// Its arguments, the program's name first.
+    pub arguments: Vec<String>,
+    /// Seconds that it ran.
+    pub seconds: f64,
+    /// Threads.
+    pub threads: usize,
+    /// Seconds that its threads lived, all together.
+    pub thread_seconds: f64,
+    /// Seconds that they waited for locks.
+    pub waited: f64,
+    /// The share of the threads' time that was lost waiting for locks.
+    pub lock_share: f64,
+    /// Acquisitions of locks in a second.
+    pub acquisitions_per_second: f64,
+}
+
+/// A place that is found again although lines have moved.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Place {
+    function: String,
+    file: Option<String>,
+}
+
+/// Compares two recordings; none if either of them is empty.
+pub fn diff(before: &Analysis, after: &Analysis) -> Option<Diff> {
+    let first = before.processes.first()?;
+    let same_name = after.processes.iter().find(|process| process.name() == first.name());
+    let second = same_name.or(after.processes.first())?;
+    Some(Diff {
+        before: run(first),
+        after: run(second),
+        findings: findings::changes(first, second),
+        sites: sites::changes(first, second),
+    })
+}
+
+/// The run of a process.
+pub(crate) fn run(process: &Process) -> Run {
+    let acquisitions: u64 = process.threads.iter().map(|thread| thread.acquisitions).sum();
+    Run {
+        arguments: process.arguments.clone(),
+        seconds: process.seconds,
+        threads: process.threads.iter().map(|thread| thread.lifetimes.max(1) as usize).sum(),
+        thread_seconds: process.thread_seconds,
+        waited: process.waiting.locks,
+        lock_share: process.lock_share,
+        acquisitions_per_second: per_second(acquisitions as f64, process),
+    }
+}
+
+/// So much in each second of the run.
+fn per_second(sum: f64, process: &Process) -> f64 {
+    if process.seconds > 0.0 { sum / process.seconds } else { 0.0 }
+}
+
+impl Place {
+    /// The place of a frame. An offset behind a function's name is as fleeting as a line; one
+    /// behind the name of a file is all that is known.
+    fn of(frame: &Frame, process: &Process) -> Place {
+        let module = frame.module.map(|module| process.modules[module].name());
+        let function = match frame.function.rsplit_once("+0x") {
+            Some((name, _)) if frame.file.is_none() && module != Some(name) => name,
+            _ => &frame.function,
+        };
+        let file = frame.file.as_deref().map(|file| file.rsplit('/').next().unwrap_or(file));
+        Place { function: function.to_owned(), file: file.map(str::to_owned) }
+    }
+}

@@ -1,0 +1,204 @@
+//! Asymmetric contention: locks of one kind, of which some are wanted far more than others
+//! (SyncPerf, section 2.1.4). A hash that puts most keys into few buckets makes few of the
+//! buckets' locks hot; the data is split, but not evenly.
+//!
+//! Locks are of one kind if they are taken at the same places, were created by the same calls, and lie
+//! at equal distances from each other, as those of an array do: what is made at one line may have as
+//! many purposes as it has owners, and a class of tables as many tables. SyncPerf compares the highest
+//! rate with the lowest, and of thousands of locks two always differ by chance; so here the hot ones,
+//! all together, must stand out from the median, and their waits must be worth it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syncline_recording::Class;
+use syncline_statistics::median;
+
+use crate::findings::evidence::{count, seconds, share};
+use crate::findings::family::{
+    FEWEST_TAKEN, Family, WAITED_FLOOR, descending, few, share_of_run, wanted_at_once,
+};
+use crate::model::{Finding, Process, Remedy, Rule};
+use crate::options::Thresholds;
+
+/// Fewer locks than that are not a kind.
+const FEWEST_LOCKS: usize = 4;
+/// How many times the median's a hot lock's acquisitions and contention must be at least:
+/// SyncPerf's, which has the lowest in place of the median.
+const TIMES: f64 = 2.0;
+/// At most this share of the locks may be hot. If more are, they are simply too few.
+const FEW: f64 = 0.25;
+/// The same in place of high contention: so many threads would be in a section at once,
+/// were they not kept apart. Few find a lock taken where few threads run at a time.
+const AT_ONCE: f64 = 0.3;
+/// The least share of the distances between neighbouring locks that must be multiples of one
+/// for them to be elements of an array, some of which are not used.
+const IN_STEP: f64 = 0.8;
+/// Whatever the heap gives lies at multiples of this many bytes.
+const ALIGNMENT: u64 = 16;
+/// The least share of the waiting for locks of a kind that must be for the hot ones.
+const MOST_WAITING: f64 = 0.8;
+
+/// Kinds of locks with a few hot ones.
+pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
+    let kinds = Family::all(process).into_iter().flat_map(|family| kinds(process, &family.locks));
+    kinds.filter_map(|locks| Kind::of(process, locks, thresholds)).map(Kind::finding).collect()
+}
+
+/// The locks of a family by what created them.
+fn kinds(process: &Process, locks: &[usize]) -> Vec<Vec<usize>> {
+    let mut kinds: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for &number in locks {
+        let lock = &process.locks[number];
+        let creator = lock.created_at.map(|stack| process.calls_of(stack));
+        kinds.entry((lock.primitive, creator)).or_default().push(number);
+    }
+    kinds.into_values().filter(|locks| are_in_an_array(process, locks)).collect()
+}
+
+/// Whether locks lie at equal distances from each other, but for those of an array that are not
+/// used: most distances are multiples of one.
+fn are_in_an_array(process: &Process, locks: &[usize]) -> bool {
+    let mut addresses: Vec<u64> = locks.iter().map(|&lock| process.locks[lock].address).collect();
+    addresses.sort_unstable();
+    let distances: Vec<u64> = addresses.windows(2).map(|two| two[1] - two[0]).collect();
+    let steps: BTreeSet<u64> = distances.iter().copied().filter(|&step| step > 0).collect();
+    steps.into_iter().any(|step| {
+        let is_in_step = |&&distance: &&u64| {
+            distance == step || step > ALIGNMENT && distance.is_multiple_of(step)
+        };
+        let in_step = distances.iter().filter(is_in_step).count();
+        in_step as f64 >= IN_STEP * distances.len() as f64
+    })
+}
+
+/// How many locks were created by the calls that created these, as far as that was recorded.
+fn created(process: &Process, locks: &[usize]) -> usize {
+    let first = &process.locks[locks[0]];
+    let Some(creator) = first.created_at.map(|stack| process.calls_of(stack)) else {
+        return 0;
+    };
+    let creations = process
+        .sites
+        .iter()
+        .filter(|site| site.op.class() == Class::Create && site.op.primitive() == first.primitive);
+    let ways = creations.flat_map(|site| site.stacks.iter().zip(&site.ways));
+    let same = ways.filter(|&(&stack, _)| process.calls_of(stack) == creator);
+    same.map(|(_, way)| way.calls as usize).sum()
+}
+
+struct Kind<'a> {
+    process: &'a Process,
+    /// The hot ones, most waiting first.
+    hot: Vec<usize>,
+    locks: usize,
+    /// Those of them that were created and never taken.
+    unused: usize,
+    /// Fewest and most acquisitions of a lock, and the median.
+    calls: (u64, u64, u64),
+    median_contention: f64,
+    hot_contention: f64,
+    hot_waited: f64,
+    /// How many locks there would be if all were as hot as the acquisitions are on average:
+    /// 1 if one lock had them all.
+    effective: f64,
+}
+
+impl<'a> Kind<'a> {
+    fn of(process: &'a Process, locks: Vec<usize>, thresholds: &Thresholds) -> Option<Kind<'a>> {
+        let figures = |lock: usize| &process.locks[lock].figures;
+        let locks: Vec<usize> = locks.into_iter().filter(|&lock| figures(lock).calls > 0).collect();
+        if locks.len() < FEWEST_LOCKS {
+            return None;
+        }
+        let unused = created(process, &locks).saturating_sub(locks.len());
+        let never = || std::iter::repeat_n(0.0, unused);
+        let calls: Vec<f64> =
+            locks.iter().map(|&n| figures(n).calls as f64).chain(never()).collect();
+        let contention: Vec<f64> =
+            locks.iter().map(|&n| figures(n).contention).chain(never()).collect();
+        let (median_calls, median_contention) = (median(&calls)?, median(&contention)?);
+        let all = locks.len() + unused;
+        let is_hot = |&lock: &usize| {
+            figures(lock).calls as f64 >= TIMES * median_calls
+                && figures(lock).contention >= TIMES * median_contention
+                && (figures(lock).contention > thresholds.contention
+                    || wanted_at_once(process, &process.locks[lock]) > AT_ONCE)
+        };
+        let mut hot: Vec<usize> = locks.iter().copied().filter(is_hot).collect();
+        hot.sort_by(|&a, &b| descending(figures(a).waited, figures(b).waited));
+        let sum = |locks: &[usize], value: fn(&crate::model::Figures) -> f64| {
+            locks.iter().map(|&lock| value(figures(lock))).sum::<f64>()
+        };
+        let taken = sum(&hot, |f| (f.waits + f.refused) as f64);
+        let wanted = sum(&hot, |f| (f.calls + f.timeouts + f.refused) as f64);
+        let hot_waited = sum(&hot, |f| f.waited);
+        let calls = sum(&locks, |f| f.calls as f64);
+        let squares = sum(&locks, |f| (f.calls as f64).powi(2));
+        let all_calls = || locks.iter().map(|&lock| figures(lock).calls);
+        let applies = !hot.is_empty()
+            && hot.len() as f64 <= FEW * all as f64
+            && taken >= FEWEST_TAKEN as f64
+            && share_of_run(process, hot_waited) >= WAITED_FLOOR
+            && hot_waited >= MOST_WAITING * sum(&locks, |f| f.waited);
+        applies.then(|| Kind {
+            process,
+            hot,
+            locks: all,
+            unused,
+            calls: (
+                if unused > 0 { 0 } else { all_calls().min().unwrap_or(0) },
+                all_calls().max().unwrap_or(0),
+                median_calls as u64,
+            ),
+            median_contention,
+            hot_contention: (taken / wanted.max(1.0)).min(1.0),
+            hot_waited,
+            effective: calls.powi(2) / squares,
+        })
+    }
+
+    fn finding(self) -> Finding {
+        let Kind { process, calls: (fewest, most, median), .. } = self;
+        let waits = |site: usize| {
+            let uses = self.hot.iter().flat_map(|&lock| &process.locks[lock].sites);
+            uses.filter(|use_| use_.site == site).map(|use_| use_.waited).sum::<f64>()
+        };
+        let uses = self.hot.iter().flat_map(|&lock| &process.locks[lock].sites);
+        let mut sites: Vec<usize> = uses.map(|use_| use_.site).collect();
+        sites.sort_unstable();
+        sites.dedup();
+        sites.sort_by(|&a, &b| descending(waits(a), waits(b)));
+        Finding {
+            rule: Rule::AsymmetricContention,
+            title: "A few locks of a kind have most of the contention".to_owned(),
+            place: process.sites[sites[0]].place.clone(),
+            locks: few(&self.hot),
+            evidence: vec![
+                count("locks of this kind", self.locks as u64),
+                count("of these, never taken", self.unused as u64),
+                count("hot ones", self.hot.len() as u64),
+                count("acquisitions of the least used lock", fewest),
+                count("of the median", median),
+                count("of the most used one", most),
+                share("contention of the hot ones", self.hot_contention),
+                share("contention of the median", self.median_contention),
+                seconds("time waited for the hot ones", self.hot_waited),
+            ],
+            advice: "Spread what the locks protect evenly over them: look at what decides which \
+                     one is taken, such as a hash that uses too few bits of its key. More locks \
+                     of the kind would not help."
+                .to_owned(),
+            open_question: None,
+            remedy: Remedy::SplitLock {
+                sites: sites.clone(),
+                // Two threads meet at a lock with the sum of the squares of the shares.
+                parts: (self.locks as f64 / self.effective).max(1.0),
+            },
+            sites,
+            gain: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+//! [`Rule::SleepingHolder`]: a lock is held by a thread that sleeps or waits for a device.
+
+use std::collections::BTreeMap;
+
+use super::{FEWEST_SWITCHES, OFF_CPU, TIME_SLICE, behind, draft};
+use crate::findings::evidence::{count, seconds, share};
+use crate::findings::family::{FEWEST_TAKEN, WAITED_FLOOR, share_of_run};
+use crate::model::{Answer, Finding, OpenQuestion, Process, Remedy, Rule};
+
+/// Functions that sleep or wait for a device.
+const BLOCKING: [&str; 24] = [
+    "nanosleep",
+    "clock_nanosleep",
+    "usleep",
+    "sleep",
+    "read",
+    "write",
+    "pread",
+    "pwrite",
+    "pread64",
+    "pwrite64",
+    "readv",
+    "writev",
+    "fsync",
+    "fdatasync",
+    "sync_file_range",
+    "fflush",
+    "poll",
+    "ppoll",
+    "select",
+    "epoll_wait",
+    "send",
+    "sendto",
+    "recv",
+    "recvfrom",
+];
+
+/// Where inner locks were waited for during this share of the time off the processor, it was mostly
+/// they: holds that were looked at are those that others waited for, and so longer than others.
+const MOSTLY_INSIDE: f64 = 0.5;
+
+/// At a site of acquisitions.
+pub fn find(process: &Process, site: usize) -> Option<Finding> {
+    let figures = &process.sites[site].figures;
+    let holder = figures.holder;
+    let off_cpu = holder.off_cpu / holder.seconds.max(1e-12);
+    let (waited, waits) = behind(process, site);
+    // A holder that waits for an inner lock sleeps as well; that is the inner lock's fault.
+    let inside = waited_inside(process, site) / figures.held.max(1e-12);
+    let seen = holder.slept >= FEWEST_SWITCHES
+        && holder.slept >= holder.preempted
+        && off_cpu - inside >= OFF_CPU
+        && inside <= MOSTLY_INSIDE * off_cpu
+        && share_of_run(process, waited * off_cpu) >= WAITED_FLOOR;
+    // A hold that sleeps may be too rare to be among those that were looked at. Its waiters
+    // know of it.
+    let calls = process.sites[site].section.as_ref().map_or(&[][..], |s| &s.calls[..]);
+    let told = calls.iter().any(|call| BLOCKING.contains(&call.as_str()))
+        && waited >= TIME_SLICE * waits as f64
+        && share_of_run(process, waited) >= WAITED_FLOOR;
+    let applies = (seen || told) && waits >= FEWEST_TAKEN;
+    applies.then(|| Finding {
+        title: "A lock is held by a thread that sleeps or waits for a device".to_owned(),
+        evidence: vec![
+            share("of the time held off the processor, where it was looked at", off_cpu),
+            count("times that the holder slept there", holder.slept),
+            count("holds that were looked at", holder.looked_at),
+            seconds("longest hold", figures.held_max),
+            seconds("time that others waited meanwhile", waited),
+            seconds("mean wait", waited / waits as f64),
+        ]
+        .into_iter()
+        .skip(if seen { 0 } else { 3 })
+        .collect(),
+        advice: match calls {
+            [] => "Move what blocks out of the section: take what it needs with the lock held, \
+                   let go of it, and then write, read or sleep."
+                .to_owned(),
+            calls => format!(
+                "Move what blocks out of the section: take what it needs with the lock held, \
+                 let go of it, and then write, read or sleep. The section calls {}.",
+                calls.join(", ")
+            ),
+        },
+        open_question: calls.is_empty().then(|| OpenQuestion {
+            question: "Which call in the section blocks?".to_owned(),
+            command: Answer::SystemCalls,
+        }),
+        remedy: if seen {
+            // Who waits meets the long holds, so the mean of all holds would say too little.
+            Remedy::CheaperCalls {
+                sites: vec![site],
+                seconds_per_call: 0.0,
+                waits_left: (1.0 - off_cpu).clamp(0.0, 1.0),
+            }
+        } else {
+            Remedy::NoWaits { sites: vec![site] }
+        },
+        ..draft(process, site, Rule::SleepingHolder)
+    })
+}
+
+/// Seconds that holders at a site waited for other locks meanwhile.
+fn waited_inside(process: &Process, holder: usize) -> f64 {
+    let mut under: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+    for nesting in &process.nesting {
+        let (here, all) = under.entry(nesting.site).or_default();
+        *all += nesting.seen;
+        *here +=
+            if nesting.outer.is_some_and(|o| o.site == Some(holder)) { nesting.seen } else { 0 };
+    }
+    let part = |(site, (here, all)): (usize, (u64, u64))| {
+        process.sites[site].figures.waited * here as f64 / all.max(1) as f64
+    };
+    under.into_iter().map(part).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::{Op, Primitive};
+
+    use crate::findings::blocked_holder::testing::{found, looked_at, taken};
+    use crate::findings::testing::Use;
+    use crate::model::{Rule, Section};
+
+    #[test]
+    fn a_holder_that_sleeps_while_others_wait() {
+        let journal = |waited| taken(Op::MutexLock, 300, waited, 1.0);
+        assert_eq!(found(&looked_at(journal(1.0), 0.9, 30, 2)), [Rule::SleepingHolder]);
+        assert!(found(&looked_at(journal(1.0), 0.29, 30, 2)).is_empty(), "it mostly runs");
+        assert!(found(&looked_at(journal(1.0), 0.9, 2, 2)).is_empty(), "twice");
+        assert!(found(&looked_at(journal(0.05), 0.9, 30, 2)).is_empty(), "who waits 0.45 %?");
+    }
+
+    #[test]
+    fn a_section_that_calls_sleep_and_is_waited_for_as_long_as_one_sleeps() {
+        let flush = |calls: &str, waited| {
+            let mut drawn = taken(Op::MutexLock, 300, waited, 0.1);
+            drawn.section(0, Section { calls: vec![calls.to_owned()], ..Section::default() });
+            found(&drawn)
+        };
+        assert_eq!(flush("fsync", 1.0), [Rule::SleepingHolder], "3 ms a wait");
+        assert!(flush("fsync", 0.14).is_empty(), "not half a millisecond a wait");
+        assert!(flush("memcpy", 1.0).is_empty());
+    }
+
+    #[test]
+    fn a_holder_that_waits_for_an_inner_lock_is_not_at_fault() {
+        let mut drawn = looked_at(taken(Op::MutexLock, 300, 1.0, 1.0), 0.9, 30, 2);
+        let inner = drawn.lock(Primitive::Mutex, "inner");
+        let inside = drawn.site(Op::MutexLock, "write at device.c:7");
+        drawn.uses(
+            inner,
+            inside,
+            Use { calls: 10_000, waits: 900, waited: 0.85, ..Use::default() },
+        );
+        drawn.nested(inner, inside, Some((0, 0)), 100);
+        assert!(found(&drawn).is_empty());
+    }
+}

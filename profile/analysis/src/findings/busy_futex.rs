@@ -1,0 +1,159 @@
+//! Futexes of the program's own, in which threads wait much and often. Rust's `std` and
+//! `parking_lot`, `std::atomic::wait` and hand-written locks take a free lock without any
+//! call, so only those who have to wait are seen: there are no acquisitions to hold the
+//! waits against, no holders and no sections.
+//!
+//! Workers that have nothing to do wait in a futex as well. They wait long, are seldom woken,
+//! and others wake them. Threads that stand in each other's way wait shortly and often; or
+//! each of those who wait wakes others as well, since who has got the lock lets go of it, and
+//! there are fewer futexes than threads.
+//!
+//! Locks that are many already, one for each table say, are now and then waited for as well, above
+//! all while a holder has lost its processor. So where there are more futexes than threads, one
+//! of them alone has to be waited in so much. (Locks may wait in a futex of each thread, as
+//! `parking_lot`'s do: then there are as many as threads.)
+
+use syncline_recording::Class;
+
+use crate::findings::evidence::{count, rate, seconds, share};
+use crate::findings::family::few;
+use crate::model::{Answer, Finding, Kind, Lock, OpenQuestion, Process, Remedy, Rule, SiteUse};
+use crate::options::Thresholds;
+
+/// The least share of all threads' time that is waited at one place. Less is not much, for
+/// what can't be told from an event.
+const LEAST_SHARE: f64 = 0.05;
+/// Longer waits on the average are those of threads with nothing to do: a section that is
+/// held a millisecond would be rare.
+const LONGEST_WAIT: f64 = 1e-3;
+
+/// The least waits in a second of threads that wake each other.
+const LEAST_RATE: f64 = 10.0;
+
+/// Places where threads wait much and often in futexes.
+pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
+    let sites = process.sites.iter().enumerate();
+    let futexes = sites.filter(|(_, s)| s.kind == Kind::Futex && s.op.class() == Class::Wait);
+    let least = LEAST_SHARE * process.thread_seconds;
+    let busy = futexes.filter(|(_, site)| site.figures.waited > least);
+    let busy = busy.filter(|&(number, site)| {
+        let (waits, waited) = (site.figures.waits as f64, site.figures.waited);
+        let often = waits > thresholds.acquisitions_per_second * process.seconds;
+        let short = waited < LONGEST_WAIT * waits;
+        let seldom = waits < LEAST_RATE * process.seconds;
+        let futexes: Vec<&Lock> =
+            process.used_at(number).map(|futex| &process.locks[futex]).collect();
+        let spread = futexes.len() > site.threads
+            && futexes.iter().all(|futex| waited_here(futex, number) <= least);
+        !spread && (often && short || !seldom && wake_each_other(&futexes, process, number))
+    });
+    busy.map(|(number, _)| finding(process, number)).collect()
+}
+
+/// Seconds that are waited in one of them at the site.
+fn waited_here(futex: &Lock, number: usize) -> f64 {
+    futex.sites.iter().filter(|used| used.site == number).map(|used| used.waited).sum()
+}
+
+/// Whether all that wait at a site wake others that wait for the same few futexes.
+fn wake_each_other(futexes: &[&Lock], process: &Process, number: usize) -> bool {
+    let waiting = process.sites[number].threads;
+    let wakes = |used: &SiteUse| used.op.class() == Class::Notify;
+    let wakers = futexes.iter().flat_map(|lock| &lock.sites).filter(|used| wakes(used));
+    let waking = wakers.map(|used| process.sites[used.site].threads).max().unwrap_or(0);
+    futexes.len() < waiting && waking >= waiting
+}
+
+fn finding(process: &Process, number: usize) -> Finding {
+    let site = &process.sites[number];
+    let figures = &site.figures;
+    let locks: Vec<usize> = process.used_at(number).collect();
+    Finding {
+        rule: Rule::BusyFutex,
+        title: "Threads wait for each other in a futex".to_owned(),
+        place: site.place.clone(),
+        sites: vec![number],
+        evidence: vec![
+            rate("waits", figures.waits as f64 / process.seconds),
+            seconds("mean wait", figures.waited / figures.waits.max(1) as f64),
+            share("of all threads' time waited here", figures.waited / process.thread_seconds),
+            count("futexes", locks.len() as u64),
+            count("threads", site.threads as u64),
+        ],
+        locks: few(&locks),
+        advice: "If this is a lock: shorten what it is held for, or have several. If it is an \
+                 event: let threads watch for it for some microseconds before they sleep. How \
+                 often the lock is taken, and by whom it is held meanwhile, can't be seen: a \
+                 free one is taken without a call."
+            .to_owned(),
+        open_question: Some(OpenQuestion {
+            question: "Is it a lock or an event, and who is in the way? With a pthread mutex or \
+                       Syncline's locks in its place the recording would say."
+                .to_owned(),
+            command: Answer::Record,
+        }),
+        remedy: Remedy::NoWaits { sites: vec![number] },
+        gain: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::{Op, Primitive};
+
+    use super::*;
+    use crate::findings::testing::{Use, process};
+
+    /// Four threads that waited so often and so long in ten seconds.
+    fn waits(waits: u64, waited: f64) -> usize {
+        woken_by(1, waits, waited)
+    }
+
+    /// The same, and so many threads wake others.
+    fn woken_by(wakers: usize, waits: u64, waited: f64) -> usize {
+        let mut drawn = process(10.0, 4);
+        drawn.threads("operate", 4, 10.0);
+        let futex = drawn.lock(Primitive::Futex, "mutex_of_all");
+        let site = drawn.site(Op::FutexWait, "FutexMutex::lock at own.cpp:21");
+        drawn.uses(futex, site, Use { calls: waits, waits, waited, ..Use::default() });
+        let wake = drawn.site(Op::FutexWake, "FutexMutex::unlock at own.cpp:25");
+        drawn.uses(futex, wake, Use { calls: waits, ..Use::default() });
+        (drawn.sites[site].threads, drawn.sites[wake].threads) = (4, wakers);
+        find(&drawn, &Thresholds::default()).len()
+    }
+
+    #[test]
+    fn many_short_waits_are_found_and_idle_workers_are_not() {
+        assert_eq!(waits(100_000, 10.0), 1);
+        assert_eq!(waits(100_000, 2.4), 0, "4.8 % of 50 thread-seconds");
+        assert_eq!(waits(9_900, 5.0), 0, "990 a second");
+        assert_eq!(waits(30_000, 31.0), 0, "longer than a millisecond each");
+    }
+
+    #[test]
+    fn waits_that_are_spread_over_many_futexes_are_not() {
+        let of_many = |others: usize, in_one: f64| {
+            let mut drawn = process(10.0, 4);
+            drawn.threads("operate", 4, 10.0);
+            let site = drawn.site(Op::FutexWait, "FutexMutex::lock at own.cpp:21");
+            let mut wait = |name: &str, waits, waited| {
+                let futex = drawn.lock(Primitive::Futex, name);
+                drawn.uses(futex, site, Use { calls: waits, waits, waited, ..Use::default() });
+            };
+            wait("busiest", 10_000, in_one);
+            (0..others).for_each(|_| wait("other", 1_000, 0.1));
+            drawn.sites[site].threads = 4;
+            find(&drawn, &Thresholds::default()).len()
+        };
+        assert_eq!(of_many(100, 2.4), 0, "4.8 % in one of 101, 24.8 % in all");
+        assert_eq!(of_many(100, 2.6), 1, "5.2 % in one");
+        assert_eq!(of_many(3, 2.4), 1, "5.4 % in as many as threads");
+    }
+
+    #[test]
+    fn threads_that_wake_each_other_are_found_though_they_wait_long() {
+        assert_eq!(woken_by(4, 1_000, 10.0), 1);
+        assert_eq!(woken_by(3, 1_000, 10.0), 0, "one is only woken");
+        assert_eq!(woken_by(4, 99, 10.0), 0, "seldom");
+    }
+}

@@ -1,0 +1,49 @@
+//! Numbers of a finding, each with its unit.
+
+use crate::model::{Answer, Evidence, Inspected, OpenQuestion, Unit};
+
+/// So many things.
+pub fn count(what: &str, number: u64) -> Evidence {
+    number_of(what, number as f64, Unit::Count)
+}
+
+/// So many in a second.
+pub fn rate(what: &str, per_second: f64) -> Evidence {
+    number_of(what, per_second, Unit::PerSecond)
+}
+
+/// A time.
+pub fn seconds(what: &str, seconds: f64) -> Evidence {
+    number_of(what, seconds, Unit::Seconds)
+}
+
+/// A share from 0 to 1.
+pub fn share(what: &str, share: f64) -> Evidence {
+    number_of(what, share, Unit::Share)
+}
+
+/// How many times as much.
+pub fn times(what: &str, times: f64) -> Evidence {
+    number_of(what, times, Unit::Times)
+}
+
+fn number_of(what: &str, value: f64, unit: Unit) -> Evidence {
+    Evidence { what: what.to_owned(), value, unit }
+}
+
+/// What a trace has to say of its sections: how many there are, and of how many threads.
+pub fn traced(inspected: &Inspected) -> Vec<Evidence> {
+    let mut evidence = vec![
+        count("sections traced here", inspected.sections),
+        count("threads in traced sections", inspected.threads as u64),
+    ];
+    if let Some(independent) = inspected.independent {
+        evidence.push(share("pairs of traced sections that are independent", independent));
+    }
+    evidence
+}
+
+/// A question about what the instructions of critical sections do.
+pub fn ask_inspect(question: &str) -> Option<OpenQuestion> {
+    Some(OpenQuestion { question: question.to_owned(), command: Answer::Inspect(None) })
+}

@@ -1,0 +1,130 @@
+//! A hot lock that is a global variable, on a cache line with other variables that have
+//! nothing to do with it. Each time the lock is taken, those who only read these variables
+//! lose the line.
+//!
+//! What a lock protects may well lie beside it: who comes for the lock needs it as well. So
+//! only those neighbours count that no section of the lock touches, as far as the sections'
+//! instructions say; where they can't be read, the rule is silent. Locks, and who uses the
+//! neighbours, are not seen: the finding asks.
+
+use syncline_recording::Class;
+
+use super::{FETCH, FLOOR, ask_hardware};
+use crate::findings::evidence::{count, rate, share};
+use crate::model::{Finding, Kind, Lock, Process, Remedy, Rule};
+use crate::options::Thresholds;
+
+/// The most of a lock's uses that may find it taken. Threads that wait for a lock cost more
+/// than its line.
+const CONTENTION: f64 = 0.1;
+
+/// Hot locks beside other data.
+pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
+    let locks = process.locks.iter().enumerate();
+    let hot = locks.filter(|(_, lock)| {
+        let Lock { figures, kind, .. } = lock;
+        *kind == Kind::Lock
+            && figures.calls_per_second > thresholds.acquisitions_per_second
+            && figures.calls_per_second * FETCH >= FLOOR
+            && figures.contention <= CONTENTION
+    });
+    hot.filter_map(|(number, _)| finding(process, number)).collect()
+}
+
+fn finding(process: &Process, number: usize) -> Option<Finding> {
+    let lock = &process.locks[number];
+    let takes = lock.sites.iter().filter(|u| matches!(u.op.class(), Class::Acquire | Class::Try));
+    let mut sites: Vec<usize> = takes.map(|used| used.site).collect();
+    sites.sort_by_key(|&site| (u64::MAX - process.sites[site].figures.calls, site));
+    let mut strangers = lock.beside.clone();
+    for &site in &sites {
+        let section = process.sites[site].section.as_ref().filter(|section| section.complete)?;
+        if !section.calls.is_empty() {
+            return None;
+        }
+        strangers.retain(|name| !section.variables.contains(name));
+    }
+    strangers.retain(|name| !is_synchronization(process, name));
+    let cost = lock.figures.calls_per_second * FETCH;
+    (!strangers.is_empty()).then(|| Finding {
+        rule: Rule::LockBesideData,
+        title: format!("A hot lock lies on a cache line with {}", strangers.join(", ")),
+        place: process.sites[sites[0]].place.clone(),
+        locks: vec![number],
+        evidence: vec![
+            rate("acquisitions", lock.figures.calls_per_second),
+            count(
+                "other variables on its line that its sections do not touch",
+                strangers.len() as u64,
+            ),
+            share(
+                "time to fetch the line again each time, about, as a share of the run time",
+                cost,
+            ),
+        ],
+        advice: "Give the lock a cache line of its own, or two, since processors fetch them in \
+                 pairs: alignas(128), best together with the data that it protects."
+            .to_owned(),
+        open_question: ask_hardware(&format!(
+            "Do other threads use {} meanwhile?",
+            strangers.join(", ")
+        )),
+        remedy: Remedy::CheaperCalls {
+            sites: sites.clone(),
+            seconds_per_call: FETCH,
+            waits_left: 1.0,
+        },
+        sites,
+        gain: None,
+    })
+}
+
+/// Whether a variable is itself a lock, or what else threads wait for.
+fn is_synchronization(process: &Process, variable: &str) -> bool {
+    let name = |lock: &Lock| lock.name.split([' ', '+']).next() == Some(variable);
+    process.locks.iter().any(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::{Op, Primitive};
+
+    use super::*;
+    use crate::findings::false_sharing::find;
+    use crate::findings::testing::{Use, process, sections};
+    use crate::model::Section;
+
+    /// A lock that was taken so often in ten seconds, beside these variables, by sections
+    /// that touch `bins`.
+    fn lock(calls: u64, waits: u64, beside: &[&str]) -> Vec<Finding> {
+        let mut drawn = process(10.0, 4);
+        drawn.threads("run", 2, 10.0);
+        let lock = drawn.lock(Primitive::Mutex, "count_lock (program)");
+        drawn.lock(Primitive::Mutex, "other_lock (program)");
+        drawn.locks[lock].beside = beside.iter().map(|&name| name.to_owned()).collect();
+        let site = drawn.site(Op::MutexLock, "count at table.c:36");
+        drawn.uses(lock, site, Use { calls, waits, ..Use::default() });
+        let variables = vec!["bins".to_owned()];
+        drawn.section(site, Section { variables, ..sections::few_words() });
+        find(&drawn, &Thresholds::default())
+    }
+
+    #[test]
+    fn a_hot_lock_beside_what_its_section_does_not_touch() {
+        let findings = lock(10_000_000, 0, &["bins", "table", "table_size"]);
+        assert_eq!(findings[0].place, "count at table.c:36");
+        assert!(findings[0].title.ends_with("table, table_size"));
+    }
+
+    #[test]
+    fn what_it_protects_and_other_locks_may_lie_beside_it() {
+        assert!(lock(10_000_000, 0, &["bins", "other_lock"]).is_empty());
+    }
+
+    #[test]
+    fn quiet_and_contended_locks_are_not() {
+        assert_eq!(lock(3_400_000, 0, &["table"]).len(), 1);
+        assert!(lock(3_300_000, 0, &["table"]).is_empty(), "1.98 % of the run");
+        assert!(lock(10_000_000, 1_100_000, &["table"]).is_empty());
+    }
+}

@@ -1,0 +1,213 @@
+//! Locks of different threads on one cache line, mostly neighbours in an array.
+//!
+//! Who uses which lock is known. If uses come in any order, one is by another thread than
+//! the one before with 1 − Σ pₜ², where pₜ is the share of each thread: then the line has to
+//! be fetched. So much for all uses of the line; the same for each lock alone is what there
+//! would be if it had a line to itself. The difference is what sharing the line costs.
+//! 92,000 quiet locks in an array share lines as well, and it costs nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syncline_recording::Primitive;
+
+use super::{FETCH, FLOOR, ask_hardware};
+use crate::build::written;
+use crate::findings::evidence::{count, rate, share};
+use crate::findings::family::few;
+use crate::model::{Finding, Process, Remedy, Rule};
+use crate::options::Thresholds;
+use syncline_code::symbols::CACHE_LINE;
+
+/// Hot lines that locks share, one finding for all locks that are taken at the same place.
+pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
+    let mut lines: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for (number, lock) in process.locks.iter().enumerate() {
+        let bytes = match lock.primitive {
+            Primitive::Mutex | Primitive::Rwlock | Primitive::Spinlock => written(lock.primitive),
+            Primitive::Semaphore | Primitive::OmpLock => written(lock.primitive),
+            // A condition is used with its mutex, and by the same threads.
+            _ => continue,
+        };
+        let last = lock.address.saturating_add(bytes - 1) / CACHE_LINE;
+        for line in lock.address / CACHE_LINE..=last {
+            lines.entry(line).or_default().push(number);
+        }
+    }
+    let mut groups: BTreeMap<usize, Group> = BTreeMap::new();
+    for locks in lines.values().filter(|locks| locks.len() > 1) {
+        let fetches = needless_fetches(process, locks);
+        let hot = fetches > thresholds.acquisitions_per_second * process.seconds;
+        if let Some(site) = busiest_site(process, locks).filter(|_| hot) {
+            let group = groups.entry(site).or_default();
+            group.lines += 1;
+            group.fetches += fetches;
+            group.locks.extend(locks);
+        }
+    }
+    let worth_it = |group: &&Group| group.fetches * FETCH >= FLOOR * process.seconds;
+    groups.values().filter(worth_it).filter_map(|group| group.finding(process)).collect()
+}
+
+/// Locks that share hot lines and are taken at the same place.
+#[derive(Default)]
+struct Group {
+    locks: BTreeSet<usize>,
+    lines: u64,
+    fetches: f64,
+}
+
+/// Calls from which on an estimate of them tells which threads make them: some fifty samples.
+const WELL_SAMPLED: u64 = 6_400;
+
+/// How often the line of these locks was fetched and would not have been, had each lock had
+/// one of its own.
+fn needless_fetches(process: &Process, locks: &[usize]) -> f64 {
+    let mut all: BTreeMap<usize, u64> = BTreeMap::new();
+    let mut alone = 0.0;
+    // Of a lock with few samples it is not known which threads use it.
+    let known = |&&lock: &&usize| {
+        !process.locks[lock].sampled || process.locks[lock].figures.calls >= WELL_SAMPLED
+    };
+    for &lock in locks.iter().filter(known) {
+        let threads = &process.locks[lock].threads;
+        alone += fetches(threads.iter().map(|&(_, calls)| calls));
+        for &(thread, calls) in threads {
+            *all.entry(thread).or_default() += calls;
+        }
+    }
+    (fetches(all.values().copied()) - alone).max(0.0)
+}
+
+/// How often one use is by another thread than the one before, by the uses of each thread.
+fn fetches(uses: impl Iterator<Item = u64> + Clone) -> f64 {
+    let all: f64 = uses.clone().map(|uses| uses as f64).sum();
+    let squares: f64 = uses.map(|uses| (uses as f64).powi(2)).sum();
+    if all > 0.0 { all - squares / all } else { 0.0 }
+}
+
+/// The site with most calls for the lock of these that is used most.
+fn busiest_site(process: &Process, locks: &[usize]) -> Option<usize> {
+    let lock = locks.iter().max_by_key(|&&lock| process.locks[lock].figures.calls)?;
+    let used = process.locks[*lock].sites.iter().max_by_key(|used| used.calls)?;
+    Some(used.site)
+}
+
+impl Group {
+    fn finding(&self, process: &Process) -> Option<Finding> {
+        let mut calls: BTreeMap<usize, u64> = BTreeMap::new();
+        for used in self.locks.iter().flat_map(|&lock| &process.locks[lock].sites) {
+            *calls.entry(used.site).or_default() += used.calls;
+        }
+        let mut sites: Vec<usize> = calls.keys().copied().collect();
+        sites.sort_by_key(|site| (u64::MAX - calls[site], *site));
+        let main = *sites.first()?;
+        let mut locks: Vec<usize> = self.locks.iter().copied().collect();
+        locks.sort_by_key(|&lock| process.locks[lock].address);
+        let strides = locks
+            .windows(2)
+            .map(|pair| process.locks[pair[1]].address - process.locks[pair[0]].address);
+        let stride = strides.min().unwrap_or(0);
+        locks.sort_by_key(|&lock| (u64::MAX - process.locks[lock].figures.calls, lock));
+        let of_sites: u64 = sites.iter().map(|&site| process.sites[site].figures.calls).sum();
+        Some(Finding {
+            rule: Rule::LocksShareLine,
+            title: "Locks of different threads lie on one cache line".to_owned(),
+            place: process.sites[main].place.clone(),
+            evidence: vec![
+                count("locks", locks.len() as u64),
+                count("cache lines", self.lines),
+                count("bytes from one lock to the next", stride),
+                rate(
+                    "needless fetches of a line, if threads take turns",
+                    self.fetches / process.seconds,
+                ),
+                share(
+                    "time for them, about, as a share of the run time",
+                    self.fetches * FETCH / process.seconds,
+                ),
+            ],
+            locks: few(&locks),
+            advice: "Give each lock a cache line of its own, or two, since processors fetch them \
+                     in pairs: alignas(128), or padding, best together with the data that it \
+                     protects."
+                .to_owned(),
+            open_question: ask_hardware("Do the threads use these locks at the same time?"),
+            remedy: Remedy::CheaperCalls {
+                seconds_per_call: FETCH * self.fetches / of_sites.max(1) as f64,
+                sites: sites.clone(),
+                waits_left: 1.0,
+            },
+            sites,
+            gain: None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::Op;
+
+    use super::*;
+    use crate::findings::false_sharing::find;
+    use crate::findings::testing::{Use, process};
+
+    /// Mutexes so many bytes apart, and how often each of two threads takes each of them in
+    /// ten seconds.
+    fn array(stride: u64, uses: &[[u64; 2]]) -> Vec<Finding> {
+        array_at(0x4000, stride, uses)
+    }
+
+    fn array_at(start: u64, stride: u64, uses: &[[u64; 2]]) -> Vec<Finding> {
+        let mut drawn = process(10.0, 4);
+        let first = drawn.threads("count", 2, 10.0);
+        let site = drawn.site(Op::MutexLock, "count at histogram.c:40");
+        for (number, of_threads) in uses.iter().enumerate() {
+            let lock = drawn.lock(Primitive::Mutex, "locks");
+            drawn.locks[lock].address = start + stride * number as u64;
+            drawn.locks[lock].threads = vec![(first, of_threads[0]), (first + 1, of_threads[1])];
+            let calls = of_threads.iter().sum();
+            drawn.uses(lock, site, Use { calls, ..Use::default() });
+        }
+        find(&drawn, &Thresholds::default())
+    }
+
+    #[test]
+    fn neighbours_of_different_threads_are_found_once() {
+        let findings = array(40, &[[20_000_000, 0], [0, 20_000_000]]);
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].place, "count at histogram.c:40");
+        let value =
+            |what: &str| findings[0].evidence.iter().find(|e| e.what == what).unwrap().value;
+        assert_eq!((value("locks"), value("bytes from one lock to the next")), (2.0, 40.0));
+        assert_eq!(value("needless fetches of a line, if threads take turns"), 2_000_000.0);
+        let four = array(40, &[[0, 9_000_000], [9_000_000, 0], [0, 9_000_000], [9_000_000, 0]]);
+        assert_eq!(four.len(), 1, "two lines");
+    }
+
+    #[test]
+    fn locks_on_lines_of_their_own_or_of_one_thread_are_not() {
+        assert!(array(64, &[[20_000_000, 0], [0, 20_000_000]]).is_empty());
+        assert!(array(40, &[[20_000_000, 0], [20_000_000, 0]]).is_empty());
+        let common = [10_000_000, 10_000_000];
+        assert!(array(40, &[common, common]).is_empty(), "each is shared anyway");
+    }
+
+    #[test]
+    fn what_is_never_written_of_a_lock_may_lie_with_another() {
+        // The first one's last eight bytes of 40 are on the second one's line.
+        assert!(array_at(0x4020, 40, &[[20_000_000, 0], [0, 20_000_000]]).is_empty());
+        assert_eq!(array_at(0x4030, 40, &[[20_000_000, 0], [0, 20_000_000]]).len(), 1);
+    }
+
+    #[test]
+    fn quiet_locks_are_not_however_many() {
+        let half = [[3_300_000, 0], [0, 3_300_000]];
+        assert!(array(40, &half).is_empty(), "1.98 % of the run");
+        assert_eq!(array(40, &[[3_400_000, 0], [0, 3_400_000]]).len(), 1);
+        let many = [[8_000, 0], [0, 8_000]].repeat(2_000);
+        assert!(
+            array(40, &many).is_empty(),
+            "fewer than a thousand fetches a second for each line"
+        );
+    }
+}

@@ -1,0 +1,267 @@
+//! Contended locks with much waiting. Either the lock protects more than what one section
+//! touches, and becomes several; or its sections do more than they have to, and become
+//! shorter (SyncPerf, Table 1, rows 5 and 6).
+//!
+//! How long the lock is held, and what its sections call, tells the two apart: a section of
+//! many microseconds has something in it that could be outside; one of a moment has not, so
+//! there are too many of them at one lock. Which data they touch a trace of them shows
+//! (`traced`), where there is one.
+
+mod traced;
+
+use crate::findings::evidence::{ask_inspect, count, rate, seconds, share};
+use crate::findings::family::{
+    FEWEST_TAKEN, Family, WAITED_FLOOR, descending, few, mean_held, share_of_run, share_of_work,
+    wanted_at_once,
+};
+use crate::findings::meeting;
+use crate::findings::touches::{Touches, movable_calls};
+use crate::model::{Finding, Lock, Process, Remedy, Rule, Section};
+use crate::options::Thresholds;
+use syncline_code::section::takes_or_releases;
+
+/// From so many threads on that would be in a section at once, it is contended even if few
+/// found it taken while it was recorded. A lock that one thread has for itself comes to 1.
+const MOST_AT_ONCE: f64 = 1.2;
+/// From this share of all threads' time on that is waited for one lock, it is contended,
+/// however seldom: a few long waits cost as much as many short ones, and where one thread
+/// keeps its processor and the lock while the others sleep, there are few.
+const WAITED_MUCH: f64 = 0.3;
+/// The same of the time of the threads that take it, if so many of them would be in its sections at
+/// once. Where fewer would, they wait for who lost its processor to another program. RocksDB's cache
+/// of one shard has 25 % and 0.37, and 5 % of its acquisitions wait.
+const WAITED_BY_ITS_OWN: f64 = 0.2;
+const AT_ONCE: f64 = 0.3;
+/// A thread with a smaller share of the acquisitions is none of a lock's threads.
+const SHARE_OF_CALLS: f64 = 0.01;
+/// From this mean time held on, a section is long: longer than a waiter takes to go to sleep
+/// and be woken, and a thousand times what a simple update takes.
+const LONG: f64 = 10e-6;
+/// The same for sections that call what could mostly be called outside.
+const LONG_WITH_CALLS: f64 = 1e-6;
+/// A section that touches at most so many words has no data to be split.
+const UNSPLITTABLE: usize = 2;
+/// Locks for each thread that a split is taken to make: then a thread meets one of the
+/// others a quarter of the times.
+const PARTS_PER_THREAD: f64 = 4.0;
+/// What is taken to remain of a section once what it calls is outside; canneal's kept 28
+/// of 46,979 accesses.
+const LEFT_WITHOUT_CALLS: f64 = 0.1;
+/// What is taken to remain of a long section of which nothing is known.
+const LEFT_UNKNOWN: f64 = 0.5;
+
+/// Contended locks, one finding for all that are taken at the same places.
+pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
+    Family::all(process)
+        .iter()
+        .filter_map(|family| Some((family, Hot::of(process, family, thresholds)?.finding()?)))
+        // What a barrier counts can't be split, and all have to come.
+        .filter(|(family, _)| meeting::function(process, family).is_none())
+        // Nor what a queue holds, or else is waited for with the lock let go of.
+        .filter(|(family, found)| found.rule != Rule::TooMuchData || !family.is_of_condition())
+        .map(|(_, found)| found)
+        .collect()
+}
+
+/// Seconds that a lock's threads lived, all together.
+fn seconds_of_threads(process: &Process, lock: &Lock) -> f64 {
+    let all: u64 = lock.threads.iter().map(|(_, calls)| calls).sum();
+    let takers =
+        lock.threads.iter().filter(|(_, calls)| *calls as f64 >= SHARE_OF_CALLS * all as f64);
+    let seconds: f64 = takers.map(|&(thread, _)| process.threads[thread].seconds).sum();
+    // Who took it may not be known.
+    if seconds > 0.0 { seconds } else { process.thread_seconds }
+}
+
+/// The contended ones of a family.
+struct Hot<'a> {
+    process: &'a Process,
+    locks: Vec<usize>,
+    /// Where they are taken, most waiting first.
+    sites: Vec<usize>,
+    calls: u64,
+    contention: f64,
+    waited: f64,
+    /// The share of the threads' working time that they are held.
+    of_work: f64,
+    held: f64,
+}
+
+impl<'a> Hot<'a> {
+    fn of(process: &'a Process, family: &Family, thresholds: &Thresholds) -> Option<Hot<'a>> {
+        // Locks may be too many for one of them to be waited for often.
+        let all = family.contention() > thresholds.contention;
+        let hot = |lock: &Lock| {
+            let waited = lock.figures.waited;
+            if all
+                || lock.figures.contention > thresholds.contention
+                || waited > WAITED_MUCH * process.thread_seconds
+            {
+                return true;
+            }
+            let at_once = wanted_at_once(process, lock);
+            at_once > MOST_AT_ONCE
+                || at_once > AT_ONCE
+                    && waited > WAITED_BY_ITS_OWN * seconds_of_threads(process, lock)
+        };
+        let mut locks: Vec<usize> =
+            family.locks.iter().copied().filter(|&lock| hot(&process.locks[lock])).collect();
+        let figures = |lock: &usize| &process.locks[*lock].figures;
+        locks.sort_by(|a, b| descending(figures(a).waited, figures(b).waited));
+        let taken: u64 = locks.iter().map(|lock| figures(lock).waits + figures(lock).refused).sum();
+        let waited: f64 = locks.iter().map(|lock| figures(lock).waited).sum();
+        if taken < FEWEST_TAKEN || share_of_run(process, waited) < WAITED_FLOOR {
+            return None;
+        }
+        let mut waits = vec![0.0; process.sites.len()];
+        for use_ in locks.iter().flat_map(|&lock| &process.locks[lock].sites) {
+            waits[use_.site] += use_.waited;
+        }
+        let uses = |site: usize| {
+            locks.iter().any(|&lock| process.locks[lock].sites.iter().any(|u| u.site == site))
+        };
+        let mut sites: Vec<usize> =
+            family.sites.iter().copied().filter(|&site| waits[site] > 0.0 || uses(site)).collect();
+        sites.sort_by(|&a, &b| descending(waits[a], waits[b]));
+        let wanted: u64 = locks.iter().map(figures).map(|f| f.calls + f.timeouts + f.refused).sum();
+        Some(Hot {
+            process,
+            calls: locks.iter().map(|lock| figures(lock).calls).sum(),
+            contention: (taken as f64 / wanted.max(1) as f64).min(1.0),
+            waited,
+            of_work: locks.iter().map(|&n| share_of_work(process, &process.locks[n])).sum(),
+            held: locks.iter().map(|lock| figures(lock).held).sum(),
+            locks,
+            sites,
+        })
+    }
+
+    fn mean_held(&self) -> f64 {
+        mean_held(self.held, self.calls)
+    }
+
+    /// The section that is held longest, all together.
+    fn longest(&self) -> usize {
+        let held = |site: &usize| self.process.sites[*site].figures.held;
+        *self.sites.iter().max_by(|a, b| held(a).total_cmp(&held(b))).expect("a lock has sites")
+    }
+
+    fn section(&self, site: usize) -> Option<&'a Section> {
+        self.process.sites[site].section.as_ref()
+    }
+
+    fn finding(self) -> Option<Finding> {
+        let touches = Touches::of_all(self.process, &self.sites, 0.01);
+        if touches.is_some_and(|touches| touches <= Touches::OneWord) {
+            // Other rules say what these need.
+            return None;
+        }
+        let longest = self.longest();
+        if let Some(inspected) = self.inspected() {
+            return self.by_trace(longest, inspected);
+        }
+        let section = self.section(longest);
+        let held = self.mean_held();
+        let calls = section.map(|section| movable_calls(section, held)).unwrap_or_default();
+        let long = held >= LONG
+            || !calls.is_empty() && held >= LONG_WITH_CALLS
+            || section.is_some_and(|section| unsplittable(section) && section.loops);
+        if long {
+            return Some(self.too_long(longest, &calls));
+        }
+        let single = section.is_some_and(unsplittable);
+        (!single).then(|| self.too_much(section.is_some_and(|section| section.complete)))
+    }
+
+    fn evidence(&self) -> Vec<crate::model::Evidence> {
+        let figures = |site: &usize| &self.process.sites[*site].figures;
+        let longest = self.sites.iter().map(|site| figures(site).held_max).fold(0.0, f64::max);
+        vec![
+            rate("acquisitions", self.calls as f64 / self.process.seconds),
+            share("contention", self.contention),
+            share("working time in such sections", self.of_work),
+            seconds("time waited", self.waited),
+            seconds("mean time held, about", self.mean_held()),
+            seconds("longest time held that was measured", longest),
+            count("locks", self.locks.len() as u64),
+            count("places that take them", self.sites.len() as u64),
+        ]
+    }
+
+    fn too_long(self, longest: usize, calls: &[&str]) -> Finding {
+        let mut evidence = self.evidence();
+        for call in calls {
+            evidence.push(count(&format!("calls of {call} in the section's code"), 1));
+        }
+        let (advice, to) = if calls.is_empty() {
+            (
+                "Keep in the section only what needs the lock: compute before it, and act on \
+                 the result after it."
+                    .to_owned(),
+                LEFT_UNKNOWN,
+            )
+        } else {
+            let calls = calls.join(", ");
+            (
+                format!(
+                    "Call {calls} before or after the section, and keep in it only what needs \
+                     the lock."
+                ),
+                LEFT_WITHOUT_CALLS,
+            )
+        };
+        let mut sites = self.sites.clone();
+        sites.retain(|&site| site != longest);
+        sites.insert(0, longest);
+        Finding {
+            rule: Rule::TooLongSection,
+            title: "A long section that others wait for".to_owned(),
+            place: self.process.sites[longest].place.clone(),
+            locks: few(&self.locks),
+            evidence,
+            advice,
+            open_question: ask_inspect(
+                "How many of the section's instructions touch what is shared? Only those need \
+                 the lock.",
+            ),
+            remedy: Remedy::ShortenSections { sites: vec![longest], to },
+            sites,
+            gain: None,
+        }
+    }
+
+    fn too_much(self, known: bool) -> Finding {
+        let threads = self.sites.iter().map(|&site| self.process.sites[site].threads).max();
+        let parts = PARTS_PER_THREAD * threads.unwrap_or(1).max(1) as f64;
+        let question = if known {
+            "How many different places in memory do the sections touch? If all touch the same \
+             few, they can't be split."
+        } else {
+            "What do the sections touch? Many places in memory can have several locks; few can't."
+        };
+        Finding {
+            rule: Rule::TooMuchData,
+            title: "Many threads want one lock, each for a moment".to_owned(),
+            place: self.process.sites[self.sites[0]].place.clone(),
+            locks: few(&self.locks),
+            evidence: self.evidence(),
+            advice: "Split what the lock protects: a lock for each bucket, shard or object, \
+                     each on a cache line of its own. Where it can't be split, have sections \
+                     run by whoever holds the lock (Syncline's `qd`)."
+                .to_owned(),
+            open_question: ask_inspect(question),
+            remedy: Remedy::SplitLock { sites: self.sites.clone(), parts },
+            sites: self.sites,
+            gain: None,
+        }
+    }
+}
+
+/// What is called may touch anything.
+fn unsplittable(section: &Section) -> bool {
+    let alone = section.complete && section.calls.iter().all(|call| takes_or_releases(call));
+    alone && section.words.is_some_and(|words| words <= UNSPLITTABLE)
+}
+
+#[cfg(test)]
+mod tests;

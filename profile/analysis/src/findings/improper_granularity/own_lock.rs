@@ -1,0 +1,283 @@
+//! Locks that a program made itself of a mutex, a condition and a flag: an interpreter's such as
+//! CPython's, a pool's.
+//!
+//! ```text
+//! take   lock the mutex; while it is taken, wait for the condition; mark it taken; unlock
+//! give   lock the mutex; mark it free; signal the condition; unlock
+//! ```
+//!
+//! The mutex is hardly waited for, and threads that wait for the condition look as if they had
+//! nothing to do. What tells such a lock from a queue is that each thread gives back what it took:
+//! it locks the mutex as often in the one function as in the others. A queue has those who put and
+//! those who take; at a barrier all happens in one function, at one place. Where a compiler has put
+//! both into one function, and no debug information tells them apart, the two places have to be used
+//! as often as the condition is signalled.
+//!
+//! A thread may also hand such a lock over and wait in line for it again, in one function that locks the
+//! mutex once, as OCaml's `yield` does. It signals the condition and waits for it as often as it locks
+//! the mutex. (At a barrier it does either.)
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syncline_recording::{Class, Primitive};
+
+use crate::findings::evidence::{count, rate, seconds, share};
+use crate::findings::family::FEWEST_TAKEN;
+use crate::model::{Finding, Lock, Process, Remedy, Rule, SiteUse};
+
+/// The least share of the threads' time that is waited for one.
+const FLOOR: f64 = 0.05;
+/// So often at least two threads take it.
+const OFTEN: u64 = 4;
+/// How often threads may have taken more than they gave back, beside each one's last time, as a share of
+/// all times: for a wait that was given up.
+const UNEVEN: f64 = 0.01;
+
+/// Locks of the program's own that threads wait for.
+pub fn find(process: &Process) -> Vec<Finding> {
+    let conditions = process.locks.iter().enumerate().filter(|(_, lock)| {
+        let figures = &lock.figures;
+        lock.primitive == Primitive::Condvar
+            && figures.waits >= FEWEST_TAKEN
+            && figures.waited >= FLOOR * process.thread_seconds
+    });
+    conditions.filter_map(|(number, condition)| finding(process, number, condition)).collect()
+}
+
+fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding> {
+    let wait = condition.uses(Class::Wait).max_by(|a, b| a.waited.total_cmp(&b.waited))?;
+    let take = process.function_of(&process.sites[wait.site])?;
+    let wakes: Vec<&SiteUse> = condition.uses(Class::Notify).collect();
+    let functions = wakes.iter().filter_map(|used| process.function_of(&process.sites[used.site]));
+    let give: Vec<&str> = functions.filter(|&function| function != take).collect();
+    let mutexes = process.locks.iter().enumerate();
+    let (mutex, [takes, gives]) = mutexes
+        .filter(|(_, lock)| lock.primitive == Primitive::Mutex)
+        .find_map(|(number, mutex)| {
+            let functions =
+                || [&[take][..], &give].map(|functions| Side::at(process, mutex, functions));
+            let sides = [
+                (!give.is_empty()).then(functions),
+                Side::of_one_function(process, mutex, take, &wakes),
+                Side::of_one_place(process, mutex, take, condition),
+            ];
+            sides.into_iter().flatten().find(balanced).map(|sides| (number, sides))
+        })?;
+    let threads = takes.by_thread.keys().map(|&thread| &process.threads[thread]);
+    let alive: f64 = threads.map(|thread| thread.seconds).sum();
+    let all = takes.by_thread.values().sum::<u64>();
+    let given = process.sites[*gives.sites.first()?].place.clone();
+    Some(Finding {
+        rule: Rule::OwnLock,
+        title: "Threads wait for a lock that the program made of a condition".to_owned(),
+        place: process.sites[wait.site].place.clone(),
+        locks: vec![number, mutex],
+        evidence: vec![
+            share("of its threads' time waited for it", wait.waited / alive.max(1e-9)),
+            rate("times taken", all as f64 / process.seconds),
+            count("waits", wait.waits),
+            seconds("mean wait", wait.waited / wait.waits.max(1) as f64),
+            count("threads that take it and give it back", takes.by_thread.len() as u64),
+        ],
+        advice: format!(
+            "Who has taken it keeps the others from working until it is given back, at {given}. \
+             Take it for less, give it back before what takes long, or make several of it; the \
+             mutex inside is not what is waited for."
+        ),
+        open_question: None,
+        remedy: Remedy::Unknown,
+        sites: [wait.site]
+            .into_iter()
+            .chain(takes.sites)
+            .chain(gives.sites)
+            .chain(wakes.iter().map(|used| used.site))
+            .collect(),
+        gain: None,
+    })
+}
+
+/// One of the two: where the mutex is locked for it, and how often by each thread.
+struct Side {
+    sites: Vec<usize>,
+    by_thread: BTreeMap<usize, u64>,
+}
+
+impl Side {
+    fn of(process: &Process, sites: Vec<usize>) -> Side {
+        let mut by_thread = BTreeMap::new();
+        for &(thread, calls) in sites.iter().flat_map(|&site| &process.sites[site].by_thread) {
+            *by_thread.entry(thread).or_default() += calls;
+        }
+        Side { sites, by_thread }
+    }
+
+    /// Where a mutex is locked in these functions.
+    fn at(process: &Process, mutex: &Lock, functions: &[&str]) -> Side {
+        let sites = mutex.uses(Class::Acquire).filter(|used| {
+            let site = &process.sites[used.site];
+            let is_here = process.function_of(site).is_some_and(|here| functions.contains(&here));
+            // What each thread did is known of a site, whatever the lock: so it must be nearly all this one.
+            is_here && used.calls as f64 >= (1.0 - UNEVEN) * site.figures.calls as f64
+        });
+        Side::of(process, sites.map(|used| used.site).collect())
+    }
+
+    /// Where operations of a class are done to the condition in this function.
+    fn of_condition(process: &Process, condition: &Lock, class: Class, function: &str) -> Side {
+        let sites = condition.uses(class).map(|used| used.site);
+        let is_here = |&site: &usize| process.function_of(&process.sites[site]) == Some(function);
+        Side::of(process, sites.filter(is_here).collect())
+    }
+
+    /// One place where a mutex is locked as often as the condition is waited for and signalled.
+    fn of_one_place(
+        process: &Process,
+        mutex: &Lock,
+        function: &str,
+        condition: &Lock,
+    ) -> Option<[Side; 2]> {
+        let [waits, signals] = [Class::Wait, Class::Notify]
+            .map(|class| Side::of_condition(process, condition, class, function));
+        let here = Side::at(process, mutex, &[function]).sites;
+        let mut sides = here.into_iter().map(|site| Side::of(process, vec![site]));
+        let takes = sides.find(|side| gives_back(side, &signals) && gives_back(side, &waits))?;
+        Some([takes, signals])
+    }
+
+    /// Two places in one function where a mutex is locked as often as the condition is signalled.
+    fn of_one_function(
+        process: &Process,
+        mutex: &Lock,
+        function: &str,
+        wakes: &[&SiteUse],
+    ) -> Option<[Side; 2]> {
+        let signals = Side::of(process, wakes.iter().map(|used| used.site).collect());
+        let here = Side::at(process, mutex, &[function]).sites;
+        let mut sides = here.into_iter().map(|site| Side::of(process, vec![site]));
+        let mut as_often = || sides.find(|side| gives_back(side, &signals));
+        Some([as_often()?, as_often()?])
+    }
+}
+
+/// Whether several threads take, and every one gives back what it takes.
+fn balanced([takes, gives]: &[Side; 2]) -> bool {
+    let often = takes.by_thread.values().filter(|&&calls| calls >= OFTEN).count();
+    often >= 2 && gives_back(takes, gives)
+}
+
+/// Whether each thread does both as often, but for its last time, and for what is done a few times at
+/// these places to other objects.
+fn gives_back(takes: &Side, gives: &Side) -> bool {
+    let of = |side: &Side, thread: &usize| side.by_thread.get(thread).copied().unwrap_or(0);
+    let threads: BTreeSet<usize> =
+        takes.by_thread.keys().chain(gives.by_thread.keys()).copied().collect();
+    let uneven: u64 = threads.iter().map(|t| of(takes, t).abs_diff(of(gives, t))).sum();
+    let all: u64 = takes.by_thread.values().sum();
+    uneven as f64 <= threads.len() as f64 + UNEVEN * all as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::Op;
+
+    use super::*;
+    use crate::findings::testing::{Drawn, Use, process};
+
+    /// Threads that lock the mutex so often in the one function and in the other, and wait in the
+    /// first for a condition that is signalled in the second.
+    fn found(calls: &[(u64, u64)], give: &str) -> usize {
+        find(&drawn(calls, give)).len()
+    }
+
+    /// The same where another object's mutex is locked so often at each place.
+    fn beside(others: u64) -> usize {
+        let mut drawn = drawn(&[(600, 600), (400, 400)], "give at gil.c:30");
+        let other = drawn.lock(Primitive::Mutex, "other.mutex");
+        for site in 0..drawn.sites.len() {
+            if drawn.sites[site].op == Op::MutexLock {
+                drawn.uses(other, site, Use { calls: others, ..Use::default() });
+            }
+        }
+        find(&drawn).len()
+    }
+
+    fn drawn(calls: &[(u64, u64)], give: &str) -> Drawn {
+        let mut drawn = process(10.0, 4);
+        let first = drawn.threads("interpret", calls.len(), 10.0);
+        let mutex = drawn.lock(Primitive::Mutex, "gil.mutex");
+        let condition = drawn.lock(Primitive::Condvar, "gil.cond");
+        let [taken, given] = [|c: &(u64, u64)| c.0, |c: &(u64, u64)| c.1]
+            .map(|of| (first..).zip(calls.iter().map(of)).collect::<Vec<_>>());
+        let sum = |calls: &[(usize, u64)]| calls.iter().map(|&(_, calls)| calls).sum();
+        for (place, by_thread) in [("take at gil.c:10", &taken), (give, &given)] {
+            let site = drawn.site(Op::MutexLock, place);
+            drawn.uses(mutex, site, Use { calls: sum(by_thread), ..Use::default() });
+            drawn.sites[site].by_thread.clone_from(by_thread);
+        }
+        let wait = drawn.site(Op::CondWait, "take at gil.c:14");
+        let used = Use { calls: 500, waits: 500, waited: 15.0, ..Use::default() };
+        drawn.uses(condition, wait, used);
+        let signal = drawn.site(Op::CondSignal, give);
+        drawn.uses(condition, signal, Use { calls: sum(&given), ..Use::default() });
+        drawn.sites[signal].by_thread = given;
+        drawn
+    }
+
+    #[test]
+    fn what_each_thread_takes_and_gives_back_is_a_lock() {
+        assert_eq!(found(&[(600, 600), (400, 400)], "give at gil.c:30"), 1);
+        assert_eq!(found(&[(600, 599), (400, 403)], "give at gil.c:30"), 1, "it ended with it");
+        assert_eq!(found(&[(600, 600), (400, 400)], "take at gil.c:30"), 1, "in one function");
+        assert_eq!(
+            found(&[(600, 600), (400, 400), (0, 6)], "give at gil.c:30"),
+            1,
+            "another's start"
+        );
+    }
+
+    /// Threads that lock the mutex, signal the condition and wait for it so often each, all in one
+    /// function, and now and then signal it in another.
+    fn handed_over(calls: &[[u64; 3]]) -> usize {
+        let mut drawn = process(10.0, 4);
+        let first = drawn.threads("interpret", calls.len(), 10.0);
+        let mutex = drawn.lock(Primitive::Mutex, "master.lock");
+        let condition = drawn.lock(Primitive::Condvar, "master.is_free");
+        let ops = [(Op::MutexLock, mutex), (Op::CondSignal, condition), (Op::CondWait, condition)];
+        for (number, (op, object)) in ops.into_iter().enumerate() {
+            let site = drawn.site(op, &format!("yield at st.c:{}", 10 + number));
+            let sum = calls.iter().map(|calls| calls[number]).sum();
+            let is_wait = op == Op::CondWait;
+            let (waits, waited) = if is_wait { (sum, 15.0) } else { (0, 0.0) };
+            drawn.uses(object, site, Use { calls: sum, waits, waited, ..Use::default() });
+            drawn.sites[site].by_thread =
+                (first..).zip(calls.iter().map(|calls| calls[number])).collect();
+        }
+        let blocking = drawn.site(Op::CondSignal, "enter_blocking at st.c:40");
+        drawn.uses(condition, blocking, Use { calls: 3, ..Use::default() });
+        drawn.sites[blocking].by_thread = vec![(first, 3)];
+        find(&drawn).len()
+    }
+
+    #[test]
+    fn a_lock_that_is_handed_over_in_one_call_is_one() {
+        assert_eq!(handed_over(&[[8, 8, 8], [7, 7, 6]]), 1);
+        assert_eq!(handed_over(&[[8, 4, 4], [8, 4, 4]]), 0, "a barrier of two");
+        assert_eq!(handed_over(&[[8, 8, 0], [8, 0, 8]]), 0, "one wakes the other");
+        assert_eq!(handed_over(&[[80, 80, 80], [2, 2, 2]]), 0, "hardly shared");
+    }
+
+    /// A place where several locks are taken says nothing of one of them, unless it has nearly all.
+    #[test]
+    fn what_each_thread_did_has_to_be_this_lock_s() {
+        assert_eq!(beside(3), 1);
+        assert_eq!(beside(300), 0);
+    }
+
+    #[test]
+    fn queues_barriers_and_what_one_thread_uses_are_none() {
+        assert_eq!(found(&[(0, 600), (600, 0)], "put at queue.c:30"), 0, "two sides");
+        assert_eq!(found(&[(600, 400), (400, 600)], "put at queue.c:30"), 0, "tasks make tasks");
+        assert_eq!(found(&[(600, 600), (2, 2)], "give at gil.c:30"), 0, "hardly shared");
+        assert_eq!(found(&[(600, 300), (400, 200)], "take at barrier.c:30"), 0, "all wait for all");
+    }
+}

@@ -1,0 +1,152 @@
+//! Queues that are full and empty by turns.
+//!
+//! Who puts into a queue waits while it is full, for a condition that those who take signal; who
+//! takes waits while it is empty, for one that those who put signal. Where one side is faster it is
+//! that side which waits, as it must. Where both wait again and again, the queue holds too little to
+//! bridge what one side is ahead for a moment, and an element costs a sleep and a wake-up in place of
+//! some nanoseconds.
+//!
+//! A question and its answer have the same two conditions, but there each side waits every time.
+
+use std::ops::Range;
+
+use syncline_recording::{Class, Primitive};
+
+use crate::findings::evidence::{count, rate, share};
+use crate::findings::family::WAKE_UP;
+use crate::model::{Finding, Lock, Process, Remedy, Rule, SiteUse};
+use crate::options::Thresholds;
+
+/// The least share of the run time that these take.
+const FLOOR: f64 = 0.02;
+/// For so many of the elements each side sleeps. Below, a short queue is no matter; above, it is an
+/// answer that is waited for.
+const SLEEPS: Range<f64> = 0.02..0.8;
+
+/// A side of a queue: it waits for one condition, and signals the other.
+struct Side {
+    /// The condition.
+    condition: usize,
+    /// Where it is waited for.
+    site: usize,
+    /// Waits that were not for nothing.
+    sleeps: f64,
+    /// Signals to the other side, one for each element.
+    elements: f64,
+    threads: usize,
+}
+
+/// Queues whose two sides both sleep.
+pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
+    let conditions = process.locks.iter().enumerate();
+    // Of thousands of conditions, those with fewer waits than a queue would need to be found.
+    let fewest = SLEEPS.start * thresholds.acquisitions_per_second * process.seconds;
+    let conditions = conditions.filter(|(_, lock)| {
+        lock.primitive == Primitive::Condvar && lock.figures.waits as f64 >= fewest
+    });
+    let conditions: Vec<(usize, &Lock)> = conditions.collect();
+    let mut findings = Vec::new();
+    for (place, &full) in conditions.iter().enumerate() {
+        for &empty in &conditions[place + 1..] {
+            let sides = side(process, full, empty).zip(side(process, empty, full));
+            findings.extend(sides.and_then(|(a, b)| finding(process, thresholds, a, b)));
+        }
+    }
+    findings
+}
+
+/// The side that waits for one condition, and in the same function signals the other, for which it
+/// doesn't wait there.
+fn side(process: &Process, mine: (usize, &Lock), other: (usize, &Lock)) -> Option<Side> {
+    let waits = mine.1.uses(Class::Wait).max_by_key(|used| used.calls)?;
+    let function = |site: usize| process.function_of(&process.sites[site]);
+    let here = function(waits.site)?;
+    let is_here = |used: &&SiteUse| function(used.site) == Some(here);
+    if other.1.uses(Class::Wait).any(|used| is_here(&used)) {
+        return None;
+    }
+    let signals: u64 = other.1.uses(Class::Notify).filter(is_here).map(|used| used.calls).sum();
+    let site = &process.sites[waits.site];
+    Some(Side {
+        condition: mine.0,
+        site: waits.site,
+        sleeps: waits.waits.saturating_sub(site.figures.futile) as f64,
+        elements: signals as f64,
+        threads: site.threads,
+    })
+}
+
+fn finding(process: &Process, thresholds: &Thresholds, a: Side, b: Side) -> Option<Finding> {
+    let elements = a.elements.min(b.elements);
+    let (more, less) = if a.sleeps >= b.sleeps { (a, b) } else { (b, a) };
+    let of_elements = |side: &Side| side.sleeps / elements.max(1.0);
+    let sleeps = more.sleeps + less.sleeps;
+    let applies = elements / process.seconds >= thresholds.acquisitions_per_second
+        && SLEEPS.contains(&of_elements(&more))
+        && SLEEPS.contains(&of_elements(&less))
+        && sleeps * WAKE_UP >= FLOOR * process.seconds;
+    let wakers = |side: &Side| process.locks[side.condition].uses(Class::Notify);
+    applies.then(|| Finding {
+        rule: Rule::ShortQueue,
+        title: "A queue is full and empty by turns".to_owned(),
+        place: process.sites[more.site].place.clone(),
+        locks: vec![more.condition, less.condition],
+        evidence: vec![
+            rate("elements", elements / process.seconds),
+            share("of them one side slept for", of_elements(&more)),
+            share("of them the other side slept for", of_elements(&less)),
+            count("threads of the one", more.threads as u64),
+            count("threads of the other", less.threads as u64),
+        ],
+        advice: format!(
+            "Make the queue longer, or pass several elements at a time: then a side that is ahead \
+             for a moment goes on, and need not sleep. The other side waits at {}.",
+            process.sites[less.site].place
+        ),
+        open_question: None,
+        remedy: Remedy::Unknown,
+        sites: [more.site, less.site]
+            .into_iter()
+            .chain(wakers(&more).chain(wakers(&less)).map(|used| used.site))
+            .collect(),
+        gain: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::Op;
+
+    use super::*;
+    use crate::findings::testing::{Use, process};
+
+    /// A queue in ten seconds: for so many elements, of a million, each side slept.
+    fn queue(puts: u64, takes: u64, taken_in: &str) -> usize {
+        let mut drawn = process(10.0, 2);
+        drawn.threads("work", 4, 10.0);
+        let full = drawn.lock(Primitive::Condvar, "not_full");
+        let empty = drawn.lock(Primitive::Condvar, "not_empty");
+        for (waits, signals, sleeps, name) in
+            [(full, empty, puts, "put"), (empty, full, takes, taken_in)]
+        {
+            let wait = drawn.site(Op::CondWait, &format!("{name} at queue.c:{}", 10 + waits));
+            drawn.uses(waits, wait, Use { calls: sleeps, waits: sleeps, ..Use::default() });
+            let signal = drawn.site(Op::CondSignal, &format!("{name} at queue.c:{}", 20 + waits));
+            drawn.uses(signals, signal, Use { calls: 1_000_000, ..Use::default() });
+        }
+        find(&drawn, &Thresholds::default()).len()
+    }
+
+    #[test]
+    fn a_queue_both_of_whose_sides_sleep_is_too_short() {
+        assert_eq!(queue(200_000, 130_000, "take"), 1);
+        assert_eq!(queue(130_000, 200_000, "take"), 1);
+    }
+
+    #[test]
+    fn a_slow_side_an_answer_and_one_function_are_not() {
+        assert_eq!(queue(200_000, 100, "take"), 0, "those who take are slower");
+        assert_eq!(queue(990_000, 990_000, "take"), 0, "question and answer");
+        assert_eq!(queue(200_000, 130_000, "put"), 0, "no two sides");
+    }
+}

@@ -1,0 +1,135 @@
+//! Sections that only look at a word or two, and are most of all that are entered: a thread that
+//! has no work asks a queue for some, again and again, and takes its lock each time (radiosity's
+//! and volrend's, of Splash-3). A look at an atomic word needs no lock.
+//!
+//! It is about locks that sections which change something take as well: where all of them touch
+//! one word, [`super::atomic_instead`] has more to say.
+
+use crate::findings::evidence::{count, rate, share, times};
+use crate::findings::family::{Family, UNSURE_COST_FLOOR};
+use crate::model::{Finding, Process, Remedy, Rule, Section, Site};
+use crate::options::Thresholds;
+use syncline_code::section::takes_or_releases;
+
+/// Words that a section looks at, at most: a queue's head, and whether all is done.
+const FEW_WORDS: usize = 3;
+/// Instructions of one that looks, on all ways together.
+const FEW_INSTRUCTIONS: usize = 48;
+/// From so many looks for each other section of the same locks on, most of them are for nothing.
+pub const LOOKS: f64 = 4.0;
+
+/// Locks that are mostly taken for a look.
+pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
+    let families = Family::all(process);
+    families.iter().filter_map(|family| looked_under(process, family, thresholds)).collect()
+}
+
+fn looked_under(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<Finding> {
+    let site = |site: &usize| &process.sites[*site];
+    let (looks, others): (Vec<usize>, Vec<usize>) =
+        family.sites.iter().partition(|&number| is_look(site(number)));
+    let calls = |sites: &[usize]| sites.iter().map(|s| site(s).figures.calls).sum::<u64>() as f64;
+    let (looked, changed) = (calls(&looks), calls(&others));
+    let per_second = looked / process.seconds;
+    let applies = changed > 0.0
+        && looked >= LOOKS * changed
+        && per_second > thresholds.acquisitions_per_second
+        && per_second * family.pair() >= UNSURE_COST_FLOOR;
+    let main = site(looks.first().filter(|_| applies)?);
+    let mut evidence = vec![
+        rate("looks", per_second),
+        times("as many as other sections of these locks", looked / changed),
+        share("contention", family.contention()),
+        count("threads", main.threads as u64),
+        share("time in the calls themselves, about", per_second * family.pair()),
+    ];
+    if let Some(section) = &main.section {
+        evidence.push(count("instructions of the section", section.instructions as u64));
+    }
+    Some(Finding {
+        rule: Rule::LookUnderLock,
+        title: "A lock is taken only to look at a word or two, again and again".to_owned(),
+        place: main.place.clone(),
+        locks: family.few_locks(),
+        evidence,
+        advice:
+            "Look without the lock: make atomic what is looked at, and take the lock only when \
+                 it says that there is something to do. A thread that looks since it has no work \
+                 should sleep until there is some, at a condition variable or a semaphore."
+                .to_owned(),
+        open_question: None,
+        remedy: Remedy::CheaperCalls {
+            sites: looks.clone(),
+            seconds_per_call: family.likely_pair(),
+            waits_left: 0.0,
+        },
+        sites: looks,
+        gain: None,
+    })
+}
+
+/// Whether the section was read, and does nothing but look, also with an inner lock of that kind.
+pub fn is_look(site: &Site) -> bool {
+    let looks = |section: &Section| {
+        let changes = section.writes + section.atomics > 0 || section.loops;
+        section.complete
+            && section.reads > 0
+            && !changes
+            && section.words.is_some_and(|words| words <= FEW_WORDS)
+            && section.instructions <= FEW_INSTRUCTIONS
+            && section.calls.iter().all(|call| takes_or_releases(call))
+    };
+    site.section.as_ref().is_some_and(looks)
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::{Op, Primitive};
+
+    use super::*;
+    use crate::findings::testing::{Drawn, Use, one_word, process, sections};
+
+    /// Four threads that ask a queue for work so often, and so often take some.
+    fn queue(looks: u64, taken: u64) -> (Drawn, usize) {
+        let mut drawn = process(10.0, 4);
+        drawn.threads("worker", 4, 10.0);
+        let lock = drawn.lock(Primitive::Mutex, "q_lock");
+        let look = drawn.site(Op::MutexLock, "peek at queue.c:10");
+        drawn.uses(lock, look, Use { calls: looks, ..Use::default() });
+        drawn.section(look, Section { writes: 0, words: Some(2), ..one_word() });
+        let take = drawn.site(Op::MutexLock, "take at queue.c:30");
+        drawn.uses(lock, take, Use { calls: taken, ..Use::default() });
+        drawn.section(take, sections::few_words());
+        (drawn, look)
+    }
+
+    fn places(drawn: &Drawn) -> Vec<String> {
+        let found = find(drawn, &Thresholds::default());
+        found.into_iter().map(|finding| finding.place).collect()
+    }
+
+    #[test]
+    fn a_queue_that_is_mostly_asked_is_found() {
+        assert_eq!(places(&queue(20_000_000, 1_000_000).0), ["peek at queue.c:10"]);
+        assert!(places(&queue(20_000_000, 6_000_000).0).is_empty(), "three looks for each");
+        assert!(places(&queue(900_000, 1_000).0).is_empty(), "0.9 % of the run");
+        assert!(places(&queue(20_000_000, 0).0).is_empty(), "nobody changes anything");
+    }
+
+    #[test]
+    fn a_section_that_does_more_is_no_look() {
+        let with = |section: Section| {
+            let (mut drawn, look) = queue(20_000_000, 1_000_000);
+            drawn.section(look, section);
+            places(&drawn).len()
+        };
+        let look = || Section { writes: 0, words: Some(2), ..one_word() };
+        let calling = |name: &str| Section { calls: vec![name.to_owned()], ..look() };
+        assert_eq!(with(calling("pthread_mutex_lock")), 1);
+        assert_eq!(with(calling("memcmp")), 0);
+        assert_eq!(with(Section { words: Some(4), ..look() }), 0);
+        assert_eq!(with(Section { loops: true, ..look() }), 0);
+        assert_eq!(with(Section { complete: false, ..look() }), 0);
+        assert_eq!(with(one_word()), 0, "it writes");
+    }
+}

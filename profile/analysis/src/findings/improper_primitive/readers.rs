@@ -1,0 +1,200 @@
+//! Sections that only read, under a lock for one at a time: readers wait for readers
+//! (SyncPerf, Table 1, row 3).
+//!
+//! A lock for readers and writers costs more than a mutex, and its readers still write its
+//! count. So the rule wants waits, and sections that are longer than an acquisition.
+
+use syncline_recording::{Class, Op};
+
+use crate::findings::evidence::{count, rate, seconds, share};
+use crate::findings::family::{
+    FEWEST_TAKEN, Family, WAITED_FLOOR, descending, mean_held, share_of_run,
+};
+use crate::findings::touches::Touches;
+use crate::model::{Finding, Process, Remedy, Rule};
+use crate::options::Thresholds;
+
+/// From this share of the acquisitions on, a lock is read-mostly.
+const READ_MOSTLY: f64 = 0.9;
+/// Below this mean time held, an acquisition to read takes as long as the section
+/// (`docs/locks.md`: "A read lock is not free").
+const LONG_ENOUGH: f64 = 100e-9;
+/// From this share of the waiting on that was for readers, it is readers who are in the way.
+const BEHIND_READERS: f64 = 0.5;
+
+/// Families whose sections mostly read.
+pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
+    let busy = |family: &&Family| family.calls_per_second() > thresholds.acquisitions_per_second;
+    Family::all(process)
+        .iter()
+        .filter(busy)
+        .filter_map(|family| Readers::of(process, family))
+        .map(|readers| readers.finding())
+        .collect()
+}
+
+struct Readers<'a> {
+    process: &'a Process,
+    family: &'a Family<'a>,
+    /// Sites that only read, most waiting first.
+    sites: Vec<usize>,
+    /// The share of all acquisitions that is theirs.
+    of_calls: f64,
+    /// The share of their waiting that was for one of them.
+    behind_readers: f64,
+}
+
+impl<'a> Readers<'a> {
+    fn of(process: &'a Process, family: &'a Family) -> Option<Readers<'a>> {
+        let figures = |site: &usize| &process.sites[*site].figures;
+        let mut sites: Vec<usize> =
+            family.sites.iter().copied().filter(|&site| only_reads(process, site)).collect();
+        sites.sort_by(|a, b| descending(figures(a).waited, figures(b).waited));
+        let sum = |value: fn(&crate::model::Figures) -> f64| {
+            sites.iter().map(|site| value(figures(site))).sum::<f64>()
+        };
+        let calls = sum(|f| f.calls as f64);
+        let of_calls = calls / family.calls().max(1) as f64;
+        let behind_readers = behind(process, family, &sites);
+        let applies = of_calls >= READ_MOSTLY
+            && mean_held(sum(|f| f.held), calls as u64) >= LONG_ENOUGH
+            && sum(|f| (f.waits + f.refused) as f64) >= FEWEST_TAKEN as f64
+            && share_of_run(process, sum(|f| f.waited)) >= WAITED_FLOOR
+            && behind_readers >= BEHIND_READERS;
+        applies.then_some(Readers { process, family, sites, of_calls, behind_readers })
+    }
+
+    fn finding(self) -> Finding {
+        let Readers { process, family, sites, .. } = self;
+        let main = &process.sites[sites[0]];
+        Finding {
+            rule: Rule::ReadersExcludeEachOther,
+            title: "Sections that only read exclude each other".to_owned(),
+            place: main.place.clone(),
+            evidence: vec![
+                rate("acquisitions", family.calls_per_second()),
+                share("acquisitions to read only", self.of_calls),
+                share("contention", family.contention()),
+                seconds("time waited", family.waited()),
+                share("waiting that was for another reader", self.behind_readers),
+                seconds("mean time held, about", family.mean_held()),
+                count("locks", family.locks.len() as u64),
+            ],
+            advice: "Let readers in together: a lock for readers and writers \
+                     (pthread_rwlock_t, Syncline's `rw_compact`), taken to read here. \
+                     Where changes are rare, a pointer to a table that is replaced as a whole \
+                     needs no lock to read."
+                .to_owned(),
+            open_question: None,
+            remedy: Remedy::CheaperCalls {
+                sites: sites.clone(),
+                seconds_per_call: 0.0,
+                waits_left: 1.0 - self.behind_readers,
+            },
+            locks: family.few_locks(),
+            sites,
+            gain: None,
+        }
+    }
+}
+
+/// Whether a site takes its lock for itself alone, and then only reads.
+fn only_reads(process: &Process, site: usize) -> bool {
+    use Op::{RwlockRead, RwlockTimedRead, RwlockTryRead};
+    let site = &process.sites[site];
+    let alone = site.op.class() != Class::Wait
+        && ![RwlockRead, RwlockTimedRead, RwlockTryRead].contains(&site.op);
+    let section = site.section.as_ref().filter(|section| section.complete);
+    let reads = section.map(|section| match Touches::of(section) {
+        Some(Touches::ReadsOnly) => true,
+        Some(Touches::OneWord) => section.writes == 0,
+        _ => false,
+    });
+    // Instructions tell of a rare write as well; a trace is the next best.
+    let traced = || site.inspected.as_ref().and_then(Touches::of_inspected);
+    alone && reads.unwrap_or_else(|| traced() == Some(Touches::ReadsOnly))
+}
+
+/// The share of the waiting at these sites that was for one of them, as far as it is known
+/// who was waited for; all if nothing is known.
+fn behind(process: &Process, family: &Family, sites: &[usize]) -> f64 {
+    let (mut here, mut all) = (0.0, 0.0);
+    for blocker in family.locks.iter().flat_map(|&lock| &process.locks[lock].blockers) {
+        if let (true, Some(holder)) = (sites.contains(&blocker.waiter), blocker.holder) {
+            all += blocker.waited;
+            here += if sites.contains(&holder) { blocker.waited } else { 0.0 };
+        }
+    }
+    if all > 0.0 { here / all } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::Primitive;
+
+    use super::*;
+    use crate::findings::testing::{Drawn, Use, one_word, process, sections};
+
+    /// A table that is read so often in a second and changed so often, with so much waiting.
+    fn table(reads: u64, changes: u64, waited: f64) -> (Drawn, usize) {
+        let mut drawn = process(10.0, 4);
+        drawn.threads("forward", 4, 10.0);
+        let lock = drawn.lock(Primitive::Mutex, "table_lock");
+        let look = drawn.site(Op::MutexLock, "gateway_for at router.c:28");
+        let change = drawn.site(Op::MutexLock, "change_route at router.c:44");
+        let calls = 10 * reads;
+        let held = calls as f64 * 400e-9;
+        drawn.uses(lock, look, Use { calls, waits: calls / 8, waited, held, ..Use::default() });
+        drawn.uses(lock, change, Use { calls: 10 * changes, ..Use::default() });
+        drawn.section(look, sections::reads_only());
+        drawn.section(change, one_word());
+        (drawn, look)
+    }
+
+    fn found(drawn: &Drawn) -> Vec<Finding> {
+        find(drawn, &Thresholds::default())
+    }
+
+    #[test]
+    fn a_read_mostly_table_is_found_where_it_is_read() {
+        let (drawn, look) = table(100_000, 100, 1.0);
+        let findings = found(&drawn);
+        assert_eq!((findings[0].sites.clone(), findings.len()), (vec![look], 1));
+    }
+
+    #[test]
+    fn changes_by_a_ninth_little_waiting_and_few_readers_are_not() {
+        assert_eq!(found(&table(90_000, 10_000, 1.0).0).len(), 1, "90 %");
+        assert!(found(&table(90_000, 10_100, 1.0).0).is_empty());
+        assert!(found(&table(100_000, 100, 0.049).0).is_empty());
+        assert!(found(&table(900, 10, 1.0).0).is_empty());
+    }
+
+    #[test]
+    fn short_sections_and_those_that_write_are_not() {
+        let (mut drawn, look) = table(100_000, 100, 1.0);
+        drawn.sites[look].figures.held = 1e6 * 105e-9;
+        assert!(found(&drawn).is_empty(), "95 ns without the clock's own time");
+        let (mut drawn, look) = table(100_000, 100, 1.0);
+        drawn.section(look, sections::with_a_loop());
+        assert!(found(&drawn).is_empty());
+    }
+
+    #[test]
+    fn those_who_wait_for_a_writer_would_still_wait() {
+        let (mut drawn, look) = table(100_000, 100, 1.0);
+        drawn.blocked(0, look, look, 1000, 0.5);
+        drawn.blocked(0, look, look + 1, 1000, 0.4);
+        let Remedy::CheaperCalls { waits_left, .. } = found(&drawn)[0].remedy else { panic!() };
+        assert!((waits_left - 0.4 / 0.9).abs() < 1e-9);
+        drawn.blocked(0, look, look + 1, 1000, 0.2);
+        assert!(found(&drawn).is_empty(), "mostly for the writer");
+    }
+
+    #[test]
+    fn those_who_read_together_already_are_not() {
+        let (mut drawn, look) = table(100_000, 100, 1.0);
+        drawn.sites[look].op = Op::RwlockRead;
+        assert!(found(&drawn).is_empty());
+    }
+}

@@ -1,0 +1,211 @@
+//! Groups with the wrong numbers of threads, such as a pipeline whose stages have as many
+//! threads each and not as much to do. One group's threads are always busy, and others,
+//! which pass work to them or get it from them, wait.
+//!
+//! Threads are moved between groups of two and more; a single thread may be single for a
+//! reason, such as the order of what it writes. Groups that use no lock, condition or
+//! semaphore together have nothing to do with each other: a timer that sleeps by design is
+//! not short of work.
+
+use std::collections::BTreeSet;
+
+use super::assignment::{busiest, proportional};
+use super::crew::Crew;
+use super::{FLOOR, TIMES};
+use crate::findings::evidence::{count, seconds, share, times};
+use crate::model::{Finding, Process, Remedy, Rule};
+
+/// The least share of their time that the threads of the busiest group do not wait.
+const BUSY: f64 = 0.7;
+/// The most of their time that threads of a group are active which gives some away.
+const IDLE: f64 = 0.7;
+
+/// Groups whose threads are unequally busy, with the numbers that they should have.
+pub fn unequal(process: &Process, crews: &[Crew]) -> Option<Finding> {
+    let load = |crew: &Crew| crew.sum() / crew.threads.len() as f64;
+    let slowest = (0..crews.len()).max_by(|&a, &b| load(&crews[a]).total_cmp(&load(&crews[b])))?;
+    let mut crews: Vec<&Crew> =
+        connected(process, crews, slowest).into_iter().map(|number| &crews[number]).collect();
+    crews.sort_by(|a, b| load(b).total_cmp(&load(a)));
+    let work: Vec<f64> = crews.iter().map(|crew| crew.sum()).collect();
+    let threads: Vec<usize> = crews.iter().map(|crew| crew.threads.len()).collect();
+    let proposed = proportional(&work, threads.iter().sum());
+    let least = process.ran() / process.processors.unwrap_or(usize::MAX).max(1) as f64;
+    let (before, after) = (busiest(&work, &threads), busiest(&work, &proposed).max(least));
+    let gives = |place: usize| proposed[place] < threads[place];
+    let waits = (0..crews.len()).filter(|&place| gives(place));
+    let applies = crews.len() > 1
+        && before >= TIMES * after
+        && before - after >= FLOOR * process.seconds
+        && crews[0].active_share() >= BUSY
+        && waits.into_iter().all(|place| crews[place].active_share() <= IDLE);
+    applies.then(|| finding(&crews, &proposed, before / after))
+}
+
+fn finding(crews: &[&Crew], proposed: &[usize], faster: f64) -> Finding {
+    let slowest = crews[0];
+    let mut evidence = Vec::new();
+    for (crew, &proposed) in crews.iter().zip(proposed) {
+        let name = &crew.start_function;
+        evidence.push(count(&format!("threads of {name}"), crew.threads.len() as u64));
+        evidence.push(count(&format!("threads of {name}, proposed"), proposed as u64));
+        evidence.push(seconds(&format!("work of {name}, all threads"), crew.sum()));
+        evidence.push(share(
+            &format!("of their time that threads of {name} did not wait"),
+            crew.active_share(),
+        ));
+    }
+    evidence.push(times("as fast at best", faster));
+    let numbers: Vec<String> = crews
+        .iter()
+        .zip(proposed)
+        .map(|(crew, proposed)| {
+            format!("{} {proposed} (now {})", crew.start_function, crew.threads.len())
+        })
+        .collect();
+    Finding {
+        rule: Rule::UnequalGroups,
+        title: "Groups of threads have unequal work, and some wait for others".to_owned(),
+        place: format!("threads of {}", slowest.start_function),
+        sites: Vec::new(),
+        locks: Vec::new(),
+        evidence,
+        advice: format!(
+            "Divide the threads in proportion to the work: {}. Or let every thread do what there \
+             is to do, whatever stage it is of.",
+            numbers.join(", ")
+        ),
+        open_question: None,
+        remedy: Remedy::Rebalance {
+            groups: crews.iter().zip(proposed).map(|(crew, &n)| crew.group(n)).collect(),
+        },
+        gain: None,
+    }
+}
+
+/// The groups that have to do with one of them, itself among them: directly or through
+/// others they use the same locks, conditions or semaphores.
+fn connected(process: &Process, crews: &[Crew], with: usize) -> BTreeSet<usize> {
+    let crew_of = |thread: usize| crews.iter().position(|crew| crew.threads.contains(&thread));
+    let of_lock = |lock: &crate::model::Lock| -> BTreeSet<usize> {
+        lock.threads.iter().filter_map(|&(thread, _)| crew_of(thread)).collect()
+    };
+    let meetings: BTreeSet<BTreeSet<usize>> = process.locks.iter().map(of_lock).collect();
+    let mut connected = BTreeSet::from([with]);
+    loop {
+        let before = connected.len();
+        for meeting in &meetings {
+            if !meeting.is_disjoint(&connected) {
+                connected.extend(meeting);
+            }
+        }
+        if connected.len() == before {
+            return connected;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::Primitive;
+
+    use crate::findings::load_imbalance::find;
+    use crate::findings::testing::{Drawn, process};
+    use crate::model::{Finding, Remedy};
+    use crate::options::Thresholds;
+
+    /// A pipeline of ten seconds on eight processors: stages with so many threads, of which
+    /// each works for so many seconds and waits for the rest at its queues.
+    fn pipeline(stages: &[(&str, usize, f64)]) -> Drawn {
+        let mut drawn = process(10.0, 8);
+        drawn.waited(0, Primitive::Thread, 10.0);
+        let mut before = None;
+        for &(stage, threads, work) in stages {
+            let first = drawn.threads(stage, threads, 10.0);
+            let members: Vec<(usize, u64)> = (first..first + threads).map(|t| (t, 100)).collect();
+            for thread in first..first + threads {
+                drawn.waited(thread, Primitive::Condvar, 10.0 - work);
+            }
+            if let Some(queue) = before {
+                let queue: usize = queue;
+                drawn.locks[queue].threads.extend(&members);
+            }
+            let queue = drawn.lock(Primitive::Mutex, stage);
+            drawn.locks[queue].threads = members;
+            before = Some(queue);
+        }
+        drawn
+    }
+
+    fn found(drawn: &Drawn) -> Vec<Finding> {
+        find(drawn, &Thresholds::default())
+    }
+
+    fn proposed(finding: &Finding) -> Vec<(String, usize)> {
+        let Remedy::Rebalance { groups } = &finding.remedy else { panic!() };
+        groups.iter().map(|g| (g.start_function.clone(), g.proposed)).collect()
+    }
+
+    #[test]
+    fn a_stage_that_all_wait_for_gets_the_threads_of_the_others() {
+        let findings = found(&pipeline(&[("load", 3, 1.0), ("extract", 3, 1.5), ("rank", 3, 9.9)]));
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].place, "threads of rank");
+        let names = ["rank", "extract", "load"].map(str::to_owned);
+        let numbers = [7, 1, 1];
+        assert_eq!(proposed(&findings[0]), names.into_iter().zip(numbers).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn balanced_stages_and_stages_that_can_not_be_better_are_not() {
+        assert!(
+            found(&pipeline(&[("load", 3, 8.0), ("extract", 3, 8.5), ("rank", 3, 9.9)])).is_empty()
+        );
+        // Two threads have nobody to give away.
+        assert!(
+            found(&pipeline(&[("load", 1, 1.0), ("extract", 1, 1.5), ("rank", 7, 9.9)])).is_empty()
+        );
+    }
+
+    #[test]
+    fn busy_processors_are_not_made_more_by_more_threads() {
+        let stages = [("load", 3, 1.0), ("extract", 3, 1.5), ("rank", 3, 9.9)];
+        let mut drawn = pipeline(&stages);
+        drawn.processors = Some(4);
+        assert!(found(&drawn).is_empty(), "37 seconds of work on four processors");
+        drawn.processors = Some(5);
+        assert_eq!(found(&drawn).len(), 1);
+    }
+
+    /// More threads than processors: while others run, a thread of the slowest stage has none, and
+    /// that is no work of its own.
+    #[test]
+    fn to_wait_for_a_processor_is_no_work() {
+        let stages = [("load", 4, 0.5), ("extract", 4, 0.7), ("rank", 4, 9.9)];
+        let mut drawn = pipeline(&stages);
+        assert_eq!(found(&drawn).len(), 1);
+        drawn.processors = Some(2);
+        for thread in 9..13 {
+            drawn.ready(thread, 8.4);
+        }
+        // Of the twenty seconds of two processors others had nine.
+        assert!(found(&drawn).is_empty(), "11 seconds of work");
+    }
+
+    #[test]
+    fn groups_that_never_meet_have_nothing_to_do_with_each_other() {
+        let mut drawn = pipeline(&[("work", 3, 9.9), ("tick", 3, 0.1)]);
+        assert_eq!(found(&drawn).len(), 1);
+        for lock in 0..drawn.locks.len() {
+            drawn.locks[lock].threads.retain(|&(thread, _)| lock == 0 && thread < 4);
+        }
+        assert!(found(&drawn).is_empty());
+    }
+
+    #[test]
+    fn a_short_run_says_nothing() {
+        let mut drawn = pipeline(&[("load", 3, 1.0), ("rank", 3, 9.9)]);
+        drawn.seconds = 0.09;
+        assert!(found(&drawn).is_empty());
+    }
+}

@@ -1,0 +1,168 @@
+//! Threads of one group with unequal shares: one is busy all the time, and the others wait
+//! for it at barriers and joins, or have ended.
+//!
+//! Threads that take work from a common queue do unequal amounts of it as well. Where there
+//! is always more they are all busy; where there is not, even the busiest waits. Neither is
+//! a finding.
+
+use syncline_recording::Primitive;
+
+use super::crew::Crew;
+use super::{FLOOR, TIMES};
+use crate::findings::evidence::{count, seconds, share, times};
+use crate::findings::family::descending;
+use crate::model::{Finding, Process, Remedy, Rule};
+
+/// The least share of the group's time for which its busiest thread does not wait.
+const BUSY: f64 = 0.7;
+/// The least that the busiest thread's active time exceeds the mean. It is less exact than
+/// processor time: threads that wait for a processor count as active.
+const ACTIVE_TIMES: f64 = 1.1;
+
+/// A group with a thread that has far more to do than the others.
+pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
+    let threads = crew.threads.len() as f64;
+    let busiest = (0..crew.work.len()).max_by(|&a, &b| crew.work[a].total_cmp(&crew.work[b]))?;
+    let mean = crew.sum() / threads;
+    let mean_active = crew.active.iter().sum::<f64>() / threads;
+    let least = process.ran() / process.processors.unwrap_or(usize::MAX).max(1) as f64;
+    let after = mean.max(least);
+    // Who sleeps, or waits for a processor that another program has, has no more to do.
+    let applies = !crew.inexact
+        && crew.work[busiest] >= TIMES * after
+        && crew.work[busiest] - after >= FLOOR * process.seconds
+        && crew.active[busiest] >= BUSY * crew.lived
+        && crew.active[busiest] >= ACTIVE_TIMES * mean_active;
+    applies.then(|| {
+        let least = crew.work.iter().copied().fold(f64::INFINITY, f64::min);
+        let sites = meeting_places(process, crew);
+        let at =
+            sites.first().map(|&site| format!(", which meet in {}", process.sites[site].place));
+        Finding {
+            rule: Rule::UnequalThreads,
+            title: "Threads that do the same have unequal shares of it".to_owned(),
+            place: format!("threads of {}{}", crew.start_function, at.unwrap_or_default()),
+            locks: Vec::new(),
+            evidence: vec![
+                count("threads", crew.threads.len() as u64),
+                seconds("work of the busiest", crew.work[busiest]),
+                seconds("mean work", mean),
+                seconds("work of the least busy", least),
+                times("busiest against the mean", crew.work[busiest] / mean.max(1e-12)),
+                share("of their time that they did not wait", crew.active_share()),
+            ],
+            advice: "Deal the work out in smaller pieces: let threads take the next piece when \
+                     they are done with one, from a common counter or queue, or steal from each \
+                     other. If pieces can't be smaller, begin with the largest."
+                .to_owned(),
+            open_question: None,
+            remedy: Remedy::Rebalance { groups: vec![crew.group(crew.threads.len())] },
+            sites,
+            gain: None,
+        }
+    })
+}
+
+/// Barriers where the threads wait for each other, most waiting first.
+fn meeting_places(process: &Process, crew: &Crew) -> Vec<usize> {
+    let is_barrier = |primitive| matches!(primitive, Primitive::Barrier | Primitive::OmpBarrier);
+    let barriers = process.locks.iter().filter(|lock| {
+        is_barrier(lock.primitive) && lock.threads.iter().any(|(t, _)| crew.threads.contains(t))
+    });
+    let mut sites: Vec<usize> =
+        barriers.flat_map(|lock| lock.sites.iter().map(|used| used.site)).collect();
+    let waited = |site: usize| process.sites[site].figures.waited;
+    sites.sort_by(|&a, &b| descending(waited(a), waited(b)).then(a.cmp(&b)));
+    sites.dedup();
+    sites
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::{Op, Primitive};
+
+    use crate::findings::load_imbalance::find;
+    use crate::findings::testing::{Drawn, Use, process};
+    use crate::model::{Finding, Rule};
+    use crate::options::Thresholds;
+
+    /// Threads that work for so many of ten seconds each, on so many processors, and wait at
+    /// a barrier for the rest.
+    fn threads(work: &[f64], processors: usize) -> Vec<Finding> {
+        find(&drawn(work, processors), &Thresholds::default())
+    }
+
+    fn drawn(work: &[f64], processors: usize) -> Drawn {
+        let mut drawn = process(10.0, processors);
+        drawn.waited(0, Primitive::Thread, 10.0);
+        let first = drawn.threads("index_files", work.len(), 10.0);
+        let barrier = drawn.lock(Primitive::Barrier, "end_of_pass");
+        let site = drawn.site(Op::BarrierWait, "index_files at index.c:30");
+        drawn.uses(barrier, site, Use { calls: 100, waits: 100, waited: 1.0, ..Use::default() });
+        for (number, work) in work.iter().enumerate() {
+            drawn.waited(first + number, Primitive::Barrier, 10.0 - work);
+            drawn.threads[first + number].cpu = Some(*work);
+            drawn.locks[barrier].threads.push((first + number, 100));
+        }
+        drawn
+    }
+
+    /// What threads do that neither wait nor are on a processor is no work; nor is what is not known.
+    #[test]
+    fn sleep_is_no_work_whatever_is_not_known_of_others() {
+        let mut slept = drawn(&[9.5, 3.0, 2.0, 1.0], 4);
+        let first = slept.threads.len() - 4;
+        slept.threads[first..].iter_mut().for_each(|thread| thread.cpu = Some(0.5));
+        slept.threads("answer", 1, 10.0);
+        assert!(find(&slept, &Thresholds::default()).is_empty());
+        let mut unknown = drawn(&[9.5, 3.0, 2.0, 1.0], 4);
+        unknown.threads[first].cpu = None;
+        assert!(find(&unknown, &Thresholds::default()).is_empty());
+    }
+
+    #[test]
+    fn one_thread_with_most_of_the_work_is_found() {
+        let findings = threads(&[9.5, 3.0, 2.0, 1.0], 4);
+        assert_eq!(findings.len(), 1);
+        assert!(findings[0].place.starts_with("threads of index_files, which meet in"));
+        assert_eq!(findings[0].sites, [0]);
+    }
+
+    /// A library of pools creates all threads at one line, with one start function.
+    #[test]
+    fn threads_of_two_pools_are_not_compared() {
+        let mut drawn = drawn(&[9.5, 9.0, 0.1, 0.2], 4);
+        drawn.locks[0].threads.push((0, 100));
+        let unequal = |drawn: &Drawn| {
+            let findings = find(drawn, &Thresholds::default());
+            findings.iter().filter(|finding| finding.rule == Rule::UnequalThreads).count()
+        };
+        assert_eq!(unequal(&drawn), 1, "as one pool");
+        let [compress, write] = ["main.c:10", "main.c:11"].map(|line| {
+            let stack = drawn.stack(&format!("main at {line}"));
+            drawn.stacks[stack].frames.insert(0, 0);
+            drawn.stacks[stack].place = Some(0);
+            stack
+        });
+        let first = drawn.threads.len() - 4;
+        for (thread, creator) in (first..).zip([compress, compress, write, write]) {
+            drawn.threads[thread].created_at = Some(creator);
+        }
+        assert_eq!(unequal(&drawn), 1, "they meet at the barrier");
+        let log = drawn.threads("log", 1, 10.0);
+        drawn.locks[0].threads.push((log, 1));
+        assert_eq!(unequal(&drawn), 0, "which is everybody's");
+    }
+
+    #[test]
+    fn equal_threads_are_not_nor_those_of_a_pool_with_little_to_do() {
+        assert!(threads(&[9.5, 8.5, 8.0, 7.0], 4).is_empty(), "1.15 times the mean");
+        assert!(threads(&[6.0, 1.0, 0.5, 0.5], 4).is_empty(), "even the busiest waits");
+    }
+
+    #[test]
+    fn where_processors_are_busy_equal_shares_bring_nothing() {
+        assert_eq!(threads(&[9.5, 3.0, 2.0, 1.0], 2).len(), 1);
+        assert!(threads(&[9.5, 3.0, 2.5, 1.0], 1).is_empty());
+    }
+}

@@ -1,0 +1,328 @@
+//! Locks that are taken in both orders: one thread holds A and wants B while another holds
+//! B and wants A, and both wait for ever. That it never happened in the recorded run proves
+//! nothing. The same goes round three locks and more.
+//!
+//! Locks are the nodes of a graph, with an edge from each lock to those that were taken with
+//! it held; what can be reached from each other both ways is one finding. No danger is
+//!
+//! - a try: who is refused lets go of what it has;
+//! - a lock that is only held and only wanted to read;
+//! - two orders under one and the same third lock, which lets one thread in at a time;
+//! - locks that one thread alone uses.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+
+use syncline_recording::{Class, Op};
+
+use crate::findings::evidence::count;
+use crate::findings::family::few;
+use crate::model::{Finding, Nesting, Outer, Process, Remedy, Rule};
+use crate::options::Thresholds;
+
+/// Locks taken in both orders. How often does not matter.
+pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
+    let graph = Graph::of(process);
+    graph.knots().into_iter().filter_map(|knot| graph.finding(&knot)).collect()
+}
+
+/// Which lock was taken with which one held.
+struct Graph<'a> {
+    process: &'a Process,
+    /// By the lock that was held and the one that was taken.
+    edges: BTreeMap<(usize, usize), Vec<&'a Nesting>>,
+}
+
+impl<'a> Graph<'a> {
+    fn of(process: &'a Process) -> Graph<'a> {
+        let mut edges: BTreeMap<_, Vec<&Nesting>> = BTreeMap::new();
+        for nesting in &process.nesting {
+            let held = nesting.outer.and_then(|outer| outer.lock);
+            let is_try = process.sites[nesting.site].op.class() == Class::Try;
+            match held {
+                Some(held) if held != nesting.lock && !is_try => {
+                    edges.entry((held, nesting.lock)).or_default().push(nesting);
+                }
+                _ => {}
+            }
+        }
+        Graph { process, edges }
+    }
+
+    /// Sets of locks of which each can be reached from each other, with two locks at least.
+    fn knots(&self) -> Vec<Vec<usize>> {
+        let mut next: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut previous: HashMap<usize, Vec<usize>> = HashMap::new();
+        for &(held, taken) in self.edges.keys() {
+            next.entry(held).or_default().push(taken);
+            previous.entry(taken).or_default().push(held);
+        }
+        let locks: BTreeSet<usize> = self.edges.keys().flat_map(|&(a, b)| [a, b]).collect();
+        let mut done = HashSet::new();
+        let mut knots = Vec::new();
+        for &lock in &locks {
+            if done.contains(&lock) {
+                continue;
+            }
+            let (after, before) = (reached(lock, &next), reached(lock, &previous));
+            let knot: Vec<usize> =
+                locks.iter().copied().filter(|l| after.contains(l) && before.contains(l)).collect();
+            done.extend(knot.iter().copied());
+            if knot.len() > 1 {
+                knots.push(knot);
+            }
+        }
+        knots
+    }
+
+    fn finding(&self, knot: &[usize]) -> Option<Finding> {
+        let within = |&(&(a, b), _): &(&(usize, usize), _)| knot.contains(&a) && knot.contains(&b);
+        let edges: Vec<_> = self.edges.iter().filter(within).collect();
+        let circle =
+            edges.iter().filter_map(|&(&edge, _)| self.shortest(edge)).min_by_key(Vec::len)?;
+        let nestings: Vec<&Nesting> =
+            edges.iter().flat_map(|(_, all)| all.iter().copied()).collect();
+        if self.reads_only(&nestings) || self.is_gated(&nestings) || self.is_of_one_thread(knot) {
+            return None;
+        }
+        let process = self.process;
+        let mut evidence =
+            vec![count("locks that can be reached from each other", knot.len() as u64)];
+        let pairs = edges.iter().filter(|(edge, _)| self.edges.contains_key(&(edge.1, edge.0)));
+        evidence.push(count("pairs seen in both orders", pairs.count() as u64 / 2));
+        for &(held, taken) in &circle {
+            let Some(most) = self.edges[&(held, taken)].iter().max_by_key(|n| n.seen) else {
+                continue;
+            };
+            let what = format!(
+                "times that {} was taken at {} with {} held, taken at {}",
+                process.locks[taken].name,
+                place(process, most.stack),
+                process.locks[held].name,
+                most.outer
+                    .map_or_else(|| "an unknown place".to_owned(), |o| place(process, o.stack)),
+            );
+            evidence.push(count(&what, most.seen));
+        }
+        // Where the second of two locks is taken somebody waits for ever.
+        let mut seen_at: BTreeMap<usize, u64> = BTreeMap::new();
+        for nesting in &nestings {
+            *seen_at.entry(nesting.site).or_default() += nesting.seen;
+        }
+        let mut sites: Vec<usize> = seen_at.keys().copied().collect();
+        sites.sort_by_key(|site| (u64::MAX - seen_at[site], *site));
+        let outer: BTreeSet<usize> = nestings
+            .iter()
+            .filter_map(|n| n.outer?.site)
+            .filter(|s| !seen_at.contains_key(s))
+            .collect();
+        let place = process.sites[sites[0]].place.clone();
+        sites.extend(outer);
+        let locks: Vec<usize> = circle.iter().map(|&(held, _)| held).collect();
+        Some(Finding {
+            rule: Rule::BothOrders,
+            title: match circle.len() {
+                2 => "Two locks, each taken with the other held: threads may wait for each other \
+                      for ever"
+                    .to_owned(),
+                n => {
+                    format!("{n} locks taken in a circle: threads may wait for each other for ever")
+                }
+            },
+            place,
+            locks: few(&locks),
+            evidence,
+            advice: "Take the locks in one order everywhere, by rank or by address. Where the \
+                     order can't be chosen, try for the second one, and let go of the first if \
+                     it is refused."
+                .to_owned(),
+            open_question: None,
+            remedy: Remedy::Unknown,
+            sites,
+            gain: None,
+        })
+    }
+
+    /// The shortest way round that begins with an edge.
+    fn shortest(&self, (held, taken): (usize, usize)) -> Option<Vec<(usize, usize)>> {
+        let mut came_from = HashMap::from([(taken, held)]);
+        let mut queue = VecDeque::from([taken]);
+        while let Some(lock) = queue.pop_front() {
+            if lock == held {
+                let mut way = vec![(came_from[&lock], lock)];
+                while way.last().is_some_and(|edge| edge.0 != held) {
+                    let at = way.last().map_or(held, |edge| edge.0);
+                    way.push((came_from[&at], at));
+                }
+                way.reverse();
+                return Some(way);
+            }
+            for (&(_, next), _) in self.edges.range((lock, 0)..=(lock, usize::MAX)) {
+                came_from.entry(next).or_insert_with(|| {
+                    queue.push_back(next);
+                    lock
+                });
+            }
+        }
+        None
+    }
+
+    /// Whether one of the locks is nowhere held or wanted but to read.
+    fn reads_only(&self, nestings: &[&Nesting]) -> bool {
+        let mut exclusive: HashMap<usize, bool> = HashMap::new();
+        for nesting in nestings {
+            let op = |site: usize| self.process.sites[site].op;
+            *exclusive.entry(nesting.lock).or_default() |= !reads(op(nesting.site));
+            if let Some(Outer { lock: Some(held), site, .. }) = nesting.outer {
+                *exclusive.entry(held).or_default() |= !site.is_some_and(|site| reads(op(site)));
+            }
+        }
+        exclusive.values().any(|&exclusive| !exclusive)
+    }
+
+    /// Whether all of the locks were used by one and the same thread.
+    fn is_of_one_thread(&self, knot: &[usize]) -> bool {
+        let users = knot.iter().flat_map(|&lock| &self.process.locks[lock].threads);
+        users.map(|&(thread, _)| thread).collect::<BTreeSet<_>>().len() == 1
+    }
+
+    /// Whether the first lock was always taken under one and the same third one.
+    fn is_gated(&self, nestings: &[&Nesting]) -> bool {
+        let firsts: HashSet<(usize, usize)> = nestings
+            .iter()
+            .filter_map(|n| n.outer.and_then(|o| Some((o.lock?, o.stack))))
+            .collect();
+        let mut gate = None;
+        for (lock, stack) in firsts {
+            let mut seen = false;
+            for taken in self.process.nesting.iter().filter(|n| (n.lock, n.stack) == (lock, stack))
+            {
+                let above = taken.outer.and_then(|outer| outer.lock);
+                let is_read = taken
+                    .outer
+                    .and_then(|o| o.site)
+                    .is_some_and(|s| reads(self.process.sites[s].op));
+                if above.is_none() || is_read || gate.is_some_and(|gate| Some(gate) != above) {
+                    return false;
+                }
+                (gate, seen) = (above, true);
+            }
+            if !seen {
+                return false;
+            }
+        }
+        gate.is_some()
+    }
+}
+
+fn reads(op: Op) -> bool {
+    matches!(op, Op::RwlockRead | Op::RwlockTryRead | Op::RwlockTimedRead)
+}
+
+fn place(process: &Process, stack: usize) -> String {
+    let frame = process.stacks.get(stack).and_then(|stack| stack.place);
+    frame.map_or_else(|| "an unknown place".to_owned(), |frame| process.frames[frame].place())
+}
+
+/// What can be reached from a lock, itself among it.
+fn reached(lock: usize, next: &HashMap<usize, Vec<usize>>) -> HashSet<usize> {
+    let mut reached = HashSet::from([lock]);
+    let mut left = vec![lock];
+    while let Some(lock) = left.pop() {
+        let more = next.get(&lock).into_iter().flatten().copied();
+        left.extend(more.filter(|&lock| reached.insert(lock)));
+    }
+    reached
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::Primitive;
+
+    use super::*;
+    use crate::findings::testing::{Drawn, process};
+
+    /// Draws orders of locks, such as `a b` for b taken with a held, and `a b c` for c taken
+    /// in b in a. A lock is taken at a place for each text it appears in; `?` after it is a
+    /// try, `r` a read.
+    fn orders(drawn: &[&str]) -> Vec<Finding> {
+        found(&nested(drawn))
+    }
+
+    fn nested(drawn: &[&str]) -> Drawn {
+        let mut process = process(1.0, 4);
+        let mut locks: BTreeMap<char, usize> = BTreeMap::new();
+        for (number, order) in drawn.iter().enumerate() {
+            let mut held = None;
+            for word in order.split(' ') {
+                let name = word.chars().next().unwrap();
+                let lock = *locks
+                    .entry(name)
+                    .or_insert_with(|| process.lock(Primitive::Rwlock, &name.to_string()));
+                let op = match &word[1..] {
+                    "?" => Op::RwlockTryWrite,
+                    "r" => Op::RwlockRead,
+                    _ => Op::RwlockWrite,
+                };
+                let site = process.site(op, &format!("{name} at order{number}.c:1"));
+                process.nested(lock, site, held, 3);
+                held = Some((lock, site));
+            }
+        }
+        process
+    }
+
+    fn found(drawn: &Drawn) -> Vec<Finding> {
+        find(drawn, &Thresholds::default())
+    }
+
+    #[test]
+    fn both_orders_are_found_with_both_ways() {
+        let findings = orders(&["a b", "b a"]);
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].place, "b at order0.c:1");
+        let whats: Vec<&str> = findings[0].evidence.iter().map(|e| &*e.what).collect();
+        assert!(
+            whats.contains(
+                &"times that b was taken at b at order0.c:1 with a held, taken at a at order0.c:1"
+            ),
+            "{whats:?}"
+        );
+        assert!(
+            whats.contains(
+                &"times that a was taken at a at order1.c:1 with b held, taken at b at order1.c:1"
+            ),
+            "{whats:?}"
+        );
+    }
+
+    #[test]
+    fn circles_are_found_and_orders_are_not() {
+        assert_eq!(orders(&["a b", "b c", "c a"])[0].locks.len(), 3);
+        assert!(orders(&["a b", "b c", "a c", "a b c d"]).is_empty());
+        assert_eq!(orders(&["a b", "b a", "c d", "d c", "b c"]).len(), 2, "two knots");
+    }
+
+    #[test]
+    fn tries_let_go_and_readers_let_each_other_in() {
+        assert!(orders(&["a b", "b a?"]).is_empty());
+        assert!(orders(&["ar b", "b ar"]).is_empty());
+        assert_eq!(orders(&["ar b", "b a"]).len(), 1, "a writer waits for the reader");
+    }
+
+    #[test]
+    fn a_thread_does_not_wait_for_itself() {
+        let mut drawn = nested(&["a b", "b a"]);
+        drawn.locks.iter_mut().for_each(|lock| lock.threads = vec![(0, 3)]);
+        assert!(found(&drawn).is_empty());
+        drawn.locks[1].threads.push((1, 3));
+        assert_eq!(found(&drawn).len(), 1);
+    }
+
+    #[test]
+    fn a_common_outer_lock_lets_in_one_at_a_time() {
+        assert!(orders(&["g a b", "g b a"]).is_empty());
+        assert_eq!(orders(&["gr a b", "gr b a"]).len(), 1, "readers of it are let in together");
+        assert_eq!(orders(&["g a b", "h b a"]).len(), 1);
+        assert_eq!(orders(&["g a b", "b a"]).len(), 1);
+    }
+}

@@ -1,0 +1,217 @@
+//! Locks that are only ever taken with another one held, which excludes already whom they
+//! could exclude (SyncPerf, Table 1, row 10). Three shapes:
+//!
+//! ```text
+//! always A, then B        B excludes nobody that A has not:          remove B
+//! always A, then B1..Bn   the B are kept apart for nothing by A:     remove A, or all the B
+//! A1..An, then always B   B brings together what the A keep apart:   remove B
+//! ```
+//!
+//! The third is MySQL's: threads with different locks all called random(), which has a lock
+//! inside. There B is needed as long as its data is shared, so the rule wants it contended.
+//!
+//! Which locks were held is known of the acquisitions that were looked at: of each thread's
+//! first at each place, of one in 128, and of those that waited. A thread that has read
+//! access to A does not exclude others, so that does not count as holding it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syncline_recording::Op;
+
+use crate::findings::evidence::{count, rate, seconds, share};
+use crate::findings::family::{COST_FLOOR, FEWEST_TAKEN, Family, WAITED_FLOOR};
+use crate::model::{Finding, Nesting, Outer, Process, Remedy, Rule};
+use crate::options::Thresholds;
+
+/// From this share of the acquisitions that were looked at on, a lock is always taken so.
+const ALWAYS: f64 = 0.99;
+/// Fewer acquisitions than that, of all locks of a family, tell nothing.
+const FEWEST_SEEN: u64 = 10;
+
+/// Families whose locks are always taken under others.
+pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
+    if process.nesting.is_empty() {
+        return Vec::new();
+    }
+    let mut by_lock: BTreeMap<usize, Vec<&Nesting>> = BTreeMap::new();
+    for nesting in &process.nesting {
+        by_lock.entry(nesting.lock).or_default().push(nesting);
+    }
+    Family::all(process)
+        .iter()
+        .filter(|family| family.calls_per_second() > thresholds.acquisitions_per_second)
+        .filter_map(|family| {
+            let inner = Inner::of(process, family, &by_lock);
+            inner.under_one(thresholds).or_else(|| inner.under_many(thresholds))
+        })
+        .collect()
+}
+
+/// A family, and the locks that were held when one of it was taken.
+struct Inner<'a> {
+    process: &'a Process,
+    family: &'a Family<'a>,
+    /// Acquisitions that were looked at.
+    seen: u64,
+    /// Those of them with the one lock held that this lock is mostly taken under.
+    under_its_own: u64,
+    /// Those with any lock held.
+    under_any: u64,
+    /// The locks that are mostly held, one for each of the family.
+    outers: BTreeSet<u64>,
+    /// All that were ever held.
+    all_outers: BTreeSet<u64>,
+    /// Where those are taken.
+    outer_sites: Vec<usize>,
+}
+
+impl<'a> Inner<'a> {
+    fn of(
+        process: &'a Process,
+        family: &'a Family,
+        by_lock: &BTreeMap<usize, Vec<&Nesting>>,
+    ) -> Inner<'a> {
+        let mut inner = Inner {
+            process,
+            family,
+            seen: 0,
+            under_its_own: 0,
+            under_any: 0,
+            outers: BTreeSet::new(),
+            all_outers: BTreeSet::new(),
+            outer_sites: Vec::new(),
+        };
+        for lock in &family.locks {
+            let mut held: BTreeMap<u64, u64> = BTreeMap::new();
+            for nesting in by_lock.get(lock).into_iter().flatten() {
+                inner.seen += nesting.seen;
+                let excluding = nesting.outer.as_ref().filter(|outer| excludes(process, outer));
+                let Some(outer) = excluding else { continue };
+                *held.entry(outer.address).or_default() += nesting.seen;
+                inner.under_any += nesting.seen;
+                inner.outer_sites.extend(outer.site);
+            }
+            inner.all_outers.extend(held.keys());
+            let most = held.into_iter().max_by_key(|&(_, seen)| seen);
+            inner.under_its_own += most.map_or(0, |(_, seen)| seen);
+            inner.outers.extend(most.map(|(address, _)| address));
+        }
+        inner.outer_sites.sort_unstable();
+        inner.outer_sites.dedup();
+        inner
+    }
+
+    fn share(&self, seen: u64) -> f64 {
+        if self.seen < FEWEST_SEEN { 0.0 } else { seen as f64 / self.seen as f64 }
+    }
+
+    /// The outer lock, and all that it protects is what the inner ones do.
+    fn under_one(&self, thresholds: &Thresholds) -> Option<Finding> {
+        if self.share(self.under_its_own) < ALWAYS || self.family.cost() < COST_FLOOR {
+            return None;
+        }
+        let outer = self.outers.first().copied();
+        let common = self.process.locks.iter().find(|lock| Some(lock.address) == outer);
+        let one_over_many = self.outers.len() == 1 && self.family.locks.len() > 1;
+        let contended = common.filter(|common| {
+            one_over_many
+                && common.figures.contention > thresholds.contention
+                && common.figures.waited / self.process.seconds >= WAITED_FLOOR
+        });
+        let sites = self.family.sites.clone();
+        Some(match contended {
+            Some(common) => self.finding(
+                "Locks that one lock around all of them makes useless",
+                format!(
+                    "Remove {}, if what the inner locks protect is all that it protects: it lets \
+                     one thread in where they would let in several. If it protects more, remove \
+                     the inner ones.",
+                    common.name
+                ),
+                Remedy::SplitLock {
+                    sites: self.outer_sites.clone(),
+                    parts: self.family.locks.len() as f64,
+                },
+            ),
+            None => self.finding(
+                "A lock that is only ever taken with another one held",
+                "Remove the inner lock: whoever comes here holds the outer one, and so excludes \
+                 the others already. If some rare way here does not, let it take the outer lock."
+                    .to_owned(),
+                Remedy::RemoveLock { sites, seconds_per_call: self.family.likely_pair() },
+            ),
+        })
+    }
+
+    /// Many outer locks, and a contended one inside.
+    fn under_many(&self, thresholds: &Thresholds) -> Option<Finding> {
+        let family = self.family;
+        let applies = self.share(self.under_any) >= ALWAYS
+            && self.all_outers.len() > 1
+            && family.contention() > thresholds.contention
+            && family.found_taken() >= FEWEST_TAKEN
+            && family.waited_share() >= WAITED_FLOOR;
+        applies.then(|| {
+            self.finding(
+                "A lock inside sections that other locks keep apart brings them together again",
+                "Do without the inner lock: give each outer lock, or each thread, its own copy of \
+                 what it protects, such as a random generator of its own."
+                    .to_owned(),
+                Remedy::RemoveLock {
+                    sites: family.sites.clone(),
+                    seconds_per_call: family.likely_pair(),
+                },
+            )
+        })
+    }
+
+    fn finding(&self, title: &str, advice: String, remedy: Remedy) -> Finding {
+        let Inner { process, family, .. } = self;
+        let mut evidence = vec![
+            rate("acquisitions", family.calls_per_second()),
+            count("acquisitions that were looked at", self.seen),
+            share("of these, with another lock held", self.share(self.under_any)),
+            share("with always the same one held", self.share(self.under_its_own)),
+            share("contention", family.contention()),
+            seconds("time waited", family.waited()),
+            share("time in the calls themselves, about", family.cost()),
+        ];
+        let outer = self.outer_sites.first().map(|&site| &process.sites[site]);
+        if let Some(outer) = outer {
+            let what = format!("acquisitions of the outer lock in {}", outer.place);
+            evidence.push(rate(&what, outer.figures.calls_per_second));
+        }
+        let mut locks = family.few_locks();
+        locks.truncate(4);
+        locks.extend(process.locks.iter().position(|lock| self.outers.contains(&lock.address)));
+        Finding {
+            rule: Rule::SerializedByOuter,
+            title: title.to_owned(),
+            place: family.main_site().place.clone(),
+            sites: family.sites.clone(),
+            locks,
+            evidence,
+            advice,
+            open_question: None,
+            remedy,
+            gain: None,
+        }
+    }
+}
+
+/// Whether holding a lock that was taken there excludes others.
+fn excludes(process: &Process, outer: &Outer) -> bool {
+    let Some(site) = outer.site else { return true };
+    !matches!(
+        process.sites[site].op,
+        Op::RwlockRead
+            | Op::RwlockTimedRead
+            | Op::RwlockTryRead
+            | Op::SemWait
+            | Op::SemTrywait
+            | Op::SemTimedwait
+    )
+}
+
+#[cfg(test)]
+mod tests;

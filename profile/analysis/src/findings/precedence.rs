@@ -1,0 +1,53 @@
+//! One problem, one finding. A lock that is taken for nothing is often contended as well,
+//! and held while its holder is preempted; the fix of the first takes the others with it.
+//! So of several findings at one place only the first in the order of the rules stays
+//! ([`crate::model::Rule`]).
+
+use crate::model::Finding;
+
+/// Leaves out what a finding before it in the order says already.
+pub fn one_for_each_problem(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let shares_waits = |finding: &Finding| finding.rule.about().shares_waits;
+    findings.sort_by_key(|finding| finding.rule);
+    let mut kept: Vec<Finding> = Vec::new();
+    for finding in findings {
+        let said = |other: &Finding| {
+            other.rule < finding.rule
+                && finding.sites.first().is_some_and(|site| other.sites.contains(site))
+        };
+        if !shares_waits(&finding) || !kept.iter().any(said) {
+            kept.push(finding);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::testing::finding;
+    use crate::model::Rule;
+
+    fn left(findings: Vec<Finding>) -> Vec<Rule> {
+        one_for_each_problem(findings).into_iter().map(|finding| finding.rule).collect()
+    }
+
+    #[test]
+    fn the_more_specific_one_stays_whatever_the_order_they_come_in() {
+        let spinlock = || finding(Rule::SpinlockInstead, &[3]);
+        let outer = || finding(Rule::SerializedByOuter, &[2, 3]);
+        assert_eq!(left(vec![spinlock(), outer()]), [Rule::SerializedByOuter]);
+        assert_eq!(left(vec![outer(), spinlock()]), [Rule::SerializedByOuter]);
+    }
+
+    #[test]
+    fn other_places_and_other_kinds_of_problem_stay() {
+        let elsewhere =
+            vec![finding(Rule::TooMuchData, &[1]), finding(Rule::SpinlockInstead, &[2])];
+        assert_eq!(left(elsewhere).len(), 2);
+        let independent = vec![finding(Rule::TooMuchData, &[1]), finding(Rule::BothOrders, &[1])];
+        assert_eq!(left(independent).len(), 2);
+        let same = vec![finding(Rule::TooMuchData, &[1]), finding(Rule::TooMuchData, &[1])];
+        assert_eq!(left(same).len(), 2, "a rule knows what it says twice");
+    }
+}

@@ -1,0 +1,347 @@
+//! What no finding explains, and still takes time: each kind of lock, each loop of tries and each
+//! event that takes 2 % of the threads' time or more gets a sentence. It says who waits for whom, and
+//! by which numbers the rules pass it over, so that an expert can go on from there. So do locks that
+//! nobody waits for, but that are taken so often that the calls themselves take 5 %.
+
+use syncline_recording::{Class, Primitive};
+
+use super::evidence::ask_inspect;
+use super::family::{Family, PAIR, mean_held, share_of_work};
+use super::meeting;
+use crate::model::{Figures, Finding, HolderTime, Kind, Process, Remaining, Rule, Site};
+use crate::name;
+use crate::name::primitive;
+use syncline_present::number::{counted, duration, grouped, percent};
+
+/// From this share of the threads' time on.
+const LEAST: f64 = 0.02;
+/// The same for calls, whose time is an estimate.
+const LEAST_IN_CALLS: f64 = 0.05;
+/// A finding explains the waiting of a family if it speaks of places with this share of it.
+const EXPLAINED: f64 = 0.5;
+/// Threads that run for less than this share of their time have nothing to do.
+const IDLE: f64 = 0.1;
+
+/// Rules that speak of what calls cost, or of what could go wrong, and not of waiting.
+const NOT_OF_WAITING: [Rule; 6] = [
+    Rule::SpinlockInstead,
+    Rule::ManyTinySections,
+    Rule::OnlyWriters,
+    Rule::LocksShareLine,
+    Rule::LockBesideData,
+    Rule::BothOrders,
+];
+
+/// What is left, most time first.
+pub fn find(process: &Process, findings: &[Finding]) -> Vec<Remaining> {
+    let said = |site: usize| {
+        let speaks = |f: &&Finding| !NOT_OF_WAITING.contains(&f.rule) && f.sites.contains(&site);
+        findings.iter().any(|finding| speaks(&finding))
+    };
+    let families = Family::all(process);
+    let locks = families.iter().filter_map(|family| locks(process, family, &said));
+    let spoken_of = |site: usize| findings.iter().any(|finding| finding.sites.contains(&site));
+    let calls = families.iter().filter_map(|family| calls(process, family, &spoken_of));
+    let others = (0..process.sites.len()).filter(|&site| !said(site));
+    let events = others.filter_map(|site| {
+        let meets = || families.iter().filter_map(|family| meeting::function(process, family));
+        let function = process.function_of(&process.sites[site]);
+        event(process, site, || function.is_some_and(|here| meets().any(|there| there == here)))
+    });
+    let mut remaining: Vec<Remaining> = locks.chain(calls).chain(events).collect();
+    remaining.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then_with(|| a.place.cmp(&b.place)));
+    remaining
+}
+
+fn share(process: &Process, seconds: f64, least: f64) -> Option<f64> {
+    let share = seconds / process.thread_seconds;
+    (process.thread_seconds > 0.0 && share >= least).then_some(share)
+}
+
+fn locks(process: &Process, family: &Family, said: &impl Fn(usize) -> bool) -> Option<Remaining> {
+    let lost = |site: usize| process.sites[site].figures.lost();
+    let seconds: f64 = family.sites.iter().map(|&site| lost(site)).sum();
+    let share = share(process, seconds, LEAST)?;
+    let explained: f64 = family.sites.iter().filter(|site| said(**site)).map(|&s| lost(s)).sum();
+    if explained >= EXPLAINED * seconds {
+        return None;
+    }
+    let mut sites = family.sites.clone();
+    sites.sort_by(|&a, &b| lost(b).total_cmp(&lost(a)));
+    let what = locks_in_words(process, family);
+    let waits = |figures: &Figures| figures.waits + figures.unfinished;
+    let waits: u64 = sites.iter().map(|&site| waits(&process.sites[site].figures)).sum();
+    let spun: f64 = sites.iter().map(|&site| process.sites[site].figures.spun).sum();
+    let held: f64 = sites.iter().map(|&site| process.sites[site].figures.held).sum();
+    let of_work: f64 =
+        family.locks.iter().map(|&n| share_of_work(process, &process.locks[n])).sum();
+    let mut why = vec![format!(
+        "{} of {} on the average{}",
+        counted(waits as usize, "wait"),
+        duration(family.waited() / waits.max(1) as f64),
+        blockers(process, family)
+    )];
+    if spun > 0.0 {
+        why.push(format!("{} went into refused tries", duration(spun)));
+    }
+    why.push(format!(
+        "{} found it taken, and threads are in its sections for {} of their working time, {} each",
+        percent(family.contention()),
+        percent(of_work.min(1.0)),
+        duration(mean_held(held, family.calls()))
+    ));
+    why.extend(holders(sites.iter().map(|&site| process.sites[site].figures.holder)));
+    Some(Remaining {
+        what,
+        kind: Kind::Lock,
+        place: process.sites[sites[0]].place.clone(),
+        seconds,
+        share,
+        idle: false,
+        why: sentences(&why),
+        open_question: ask_inspect("What do its sections touch?"),
+        sites,
+    })
+}
+
+/// Locks that are taken so often that this takes time, though nobody is in the way.
+fn calls(
+    process: &Process,
+    family: &Family,
+    spoken_of: &impl Fn(usize) -> bool,
+) -> Option<Remaining> {
+    let seconds = family.calls() as f64 * PAIR;
+    let share = share(process, seconds, LEAST_IN_CALLS)?;
+    if family.sites.iter().any(|&site| spoken_of(site)) || family.waited() > seconds {
+        return None;
+    }
+    let reads = family.reads();
+    let mut why = vec![format!(
+        "the calls alone, at about {} each with its release: {} a second, by {}, and {} found it \
+         taken",
+        duration(PAIR),
+        grouped(family.calls_per_second() as u64),
+        counted(family.threads(), "thread"),
+        percent(family.contention())
+    )];
+    if reads > 0.0 {
+        why.push(format!(
+            "{} are to read, which writes the lock's count all the same, so that threads take its \
+             cache line from each other",
+            percent(reads)
+        ));
+    }
+    why.push(
+        "what helps is to take it less often: look up once, and keep what was found".to_owned(),
+    );
+    Some(Remaining {
+        what: locks_in_words(process, family),
+        kind: Kind::Lock,
+        place: family.main_site().place.clone(),
+        seconds,
+        share,
+        idle: false,
+        why: sentences(&why),
+        open_question: None,
+        sites: family.sites.clone(),
+    })
+}
+
+fn locks_in_words(process: &Process, family: &Family) -> String {
+    match family.locks[..] {
+        [lock] => name::lock(&process.locks[lock]),
+        _ => counted(family.locks.len(), "lock"),
+    }
+}
+
+/// Where most of the waits were held up.
+fn blockers(process: &Process, family: &Family) -> String {
+    let all = || family.locks.iter().flat_map(|&lock| &process.locks[lock].blockers);
+    let Some(holder) = all().max_by(|a, b| a.waited.total_cmp(&b.waited)).and_then(|b| b.holder)
+    else {
+        return String::new();
+    };
+    let behind = all().filter(|blocker| blocker.holder == Some(holder));
+    let share = behind.map(|b| b.waited).sum::<f64>() / family.waited().max(1e-12);
+    let holder = name::site(process, &process.sites[holder]);
+    format!(", {} of it while held from {holder}", percent(share.min(1.0)))
+}
+
+/// What holders did meanwhile, where that was looked at.
+fn holders(times: impl Iterator<Item = HolderTime>) -> Option<String> {
+    let (mut looked_at, mut slept, mut preempted) = (0, 0, 0);
+    for time in times {
+        looked_at += time.looked_at;
+        slept += time.slept;
+        preempted += time.preempted;
+    }
+    (looked_at > 0).then(|| {
+        format!(
+            "of {} that were looked at, the holder lost its processor in {} and slept in {}",
+            counted(looked_at as usize, "hold"),
+            grouped(preempted),
+            grouped(slept)
+        )
+    })
+}
+
+/// `meets` says whether threads meet in the function of that place.
+fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<Remaining> {
+    let site = &process.sites[number];
+    if site.kind == Kind::Lock {
+        return None;
+    }
+    let seconds = site.figures.waited;
+    let share = share(process, seconds, LEAST)?;
+    let objects: Vec<usize> = process.used_at(number).collect();
+    let kind = site.op.primitive();
+    let what = match objects[..] {
+        [object] if kind != Primitive::Thread => name::lock(&process.locks[object]),
+        _ => primitive(kind).to_owned(),
+    };
+    let worked = worked(process, site);
+    let idle = kind == Primitive::Thread || worked.is_some_and(|worked| worked < IDLE);
+    let waits = site.figures.waits + site.figures.unfinished;
+    let mut why = vec![format!(
+        "{} of {}, by {}{}",
+        counted(waits as usize, "wait"),
+        duration(seconds / waits.max(1) as f64),
+        counted(site.threads, "thread"),
+        wakers(process, &objects)
+    )];
+    if kind == Primitive::Condvar && meets() {
+        why.push(
+            "it is a barrier of the program's own: whoever comes last lets the others go on"
+                .to_owned(),
+        );
+    }
+    if let Some(worked) = worked {
+        why.push(format!(
+            "those who wait work for {} of their time: {}",
+            percent(worked),
+            if idle { "they have nothing to do" } else { "it may hold them up" }
+        ));
+    }
+    Some(Remaining {
+        what,
+        kind: site.kind,
+        place: site.place.clone(),
+        sites: vec![number],
+        seconds,
+        share,
+        idle,
+        why: sentences(&why),
+        open_question: None,
+    })
+}
+
+/// The share of their time that those who come to a site work; none if nobody is known.
+fn worked(process: &Process, site: &Site) -> Option<f64> {
+    let threads = || site.by_thread.iter().map(|&(thread, _)| &process.threads[thread]);
+    let seconds: f64 = threads().map(|thread| thread.seconds).sum();
+    (seconds > 0.0).then(|| threads().map(|thread| thread.worked()).sum::<f64>() / seconds)
+}
+
+/// Where those who wait are mostly woken.
+fn wakers(process: &Process, objects: &[usize]) -> String {
+    let wakes = objects.iter().flat_map(|&object| process.locks[object].uses(Class::Notify));
+    match wakes.max_by_key(|used| used.calls) {
+        Some(waker) => {
+            format!(", woken from {}", name::site(process, &process.sites[waker.site]))
+        }
+        None => String::new(),
+    }
+}
+
+fn sentences(parts: &[String]) -> String {
+    let mut text = parts.join("; ");
+    text.push('.');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::Op;
+
+    use super::*;
+    use crate::findings::testing::{Drawn, Use, finding, process};
+
+    /// Four threads that wait so long for a lock, of 50 seconds.
+    fn waits(waited: f64) -> (Drawn, usize) {
+        let mut drawn = process(10.0, 4);
+        drawn.threads("worker", 4, 10.0);
+        let lock = drawn.lock(Primitive::Mutex, "cache_lock");
+        let quiet = drawn.site(Op::MutexLock, "get at cache.c:10");
+        let site = drawn.site(Op::MutexLock, "put at cache.c:20");
+        drawn.uses(lock, quiet, Use { calls: 1_000_000, ..Use::default() });
+        drawn.uses(lock, site, Use { calls: 1_000, waits: 100, waited, ..Use::default() });
+        drawn.blocked(lock, site, quiet, 100, waited);
+        (drawn, site)
+    }
+
+    #[test]
+    fn a_lock_with_much_waiting_gets_a_sentence_unless_a_finding_has_one() {
+        let (drawn, site) = waits(1.1);
+        let found = find(&drawn, &[]);
+        assert_eq!(found.len(), 1);
+        let only = &found[0];
+        assert_eq!((&only.what[..], &only.place[..]), ("mutex cache_lock", "put at cache.c:20"));
+        assert!((only.share - 0.022).abs() < 1e-9);
+        assert!(only.why.contains("100 waits of 11.0 ms"), "{}", only.why);
+        assert!(only.why.contains("100 % of it while held from get  cache.c:10"), "{}", only.why);
+        assert!(find(&drawn, &[finding(Rule::TooMuchData, &[site])]).is_empty());
+        let cheaper = [finding(Rule::SpinlockInstead, &[site])];
+        assert_eq!(find(&drawn, &cheaper).len(), 1, "it says nothing of waiting");
+        assert!(find(&waits(0.9).0, &[]).is_empty(), "1.8 %");
+    }
+
+    #[test]
+    fn calls_that_nobody_is_in_the_way_of_are_time_as_well() {
+        let taken = |times: u64| {
+            let mut drawn = process(10.0, 4);
+            drawn.threads("worker", 4, 10.0);
+            let lock = drawn.lock(Primitive::Rwlock, "names");
+            let site = drawn.site(Op::RwlockRead, "look up at names.c:10");
+            drawn.uses(lock, site, Use { calls: times, ..Use::default() });
+            drawn
+        };
+        let found = find(&taken(150_000_000), &[]);
+        assert_eq!((&found[0].what[..], found[0].idle), ("rwlock names", false));
+        assert!((found[0].share - 0.06).abs() < 1e-9, "3 of 50 seconds");
+        assert!(found[0].why.contains("15,000,000 a second"), "{}", found[0].why);
+        assert!(found[0].why.contains("100 % are to read"), "{}", found[0].why);
+        assert!(find(&taken(100_000_000), &[]).is_empty(), "4 %");
+        let cheaper = [finding(Rule::SpinlockInstead, &[0])];
+        assert!(find(&taken(150_000_000), &cheaper).is_empty(), "it speaks of the calls");
+    }
+
+    #[test]
+    fn refused_tries_are_time_as_well() {
+        let (mut drawn, site) = waits(0.6);
+        drawn.uses(0, site, Use { refused: 1_000, spun: 0.6, ..Use::default() });
+        let found = find(&drawn, &[]);
+        assert!(found[0].why.contains("600 ms went into refused tries"), "{}", found[0].why);
+    }
+
+    #[test]
+    fn who_waits_for_an_event_has_nothing_to_do_or_is_held_up() {
+        let waiting = |seconds: f64| {
+            let mut drawn = process(10.0, 4);
+            let worker = drawn.threads("worker", 1, 10.0);
+            let condition = drawn.lock(Primitive::Condvar, "not_empty");
+            let site = drawn.site(Op::CondWait, "take at queue.c:10");
+            let used = Use { calls: 50, waits: 50, waited: seconds, ..Use::default() };
+            drawn.uses(condition, site, used);
+            drawn.sites[site].by_thread = vec![(worker, 50)];
+            drawn.waited(worker, Primitive::Condvar, seconds);
+            let waker = drawn.site(Op::CondSignal, "put at queue.c:30");
+            drawn.uses(condition, waker, Use { calls: 50, ..Use::default() });
+            find(&drawn, &[]).remove(0)
+        };
+        let idle = waiting(9.5);
+        assert!(idle.idle && idle.why.contains("nothing to do"), "{}", idle.why);
+        assert!(idle.why.contains("woken from put  queue.c:30"), "{}", idle.why);
+        let held_up = waiting(5.0);
+        assert!(!held_up.idle && held_up.why.contains("hold them up"), "{}", held_up.why);
+    }
+}

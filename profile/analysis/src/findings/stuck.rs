@@ -1,0 +1,220 @@
+//! Threads that can't go on, as far as that can be told from what each waits for when the recording
+//! ends or is read: a circle of threads, each waiting for a lock that the next one holds; and, where no
+//! thread runs any more, those that wait for a condition, whose last signal came too early.
+
+use syncline_recording::Op;
+
+use crate::model::{Kind, Process, State, Stuck, Thread, Trap, WaitingNow};
+use crate::name;
+use crate::name::primitive;
+use syncline_present::number::grouped;
+
+/// A wait that is shorter may be about to end: in seconds.
+const LONG: f64 = 0.1;
+
+/// Waits that run out of time, or may, and those for what is not known.
+const ENDS_BY_ITSELF: [Op; 6] = [
+    Op::MutexTimedlock,
+    Op::RwlockTimedRead,
+    Op::RwlockTimedWrite,
+    Op::CondTimedwait,
+    Op::SemTimedwait,
+    Op::FutexWait,
+];
+
+/// All that is seen.
+pub fn find(process: &Process) -> Vec<Stuck> {
+    if matches!(process.state, State::Exited { .. }) {
+        return Vec::new();
+    }
+    let mut stuck = deadlocks(process);
+    if stuck.is_empty() {
+        stuck.extend(lost_wake_up(process));
+    }
+    stuck
+}
+
+/// What a thread waits for, long enough to be worth a look.
+fn waiting(thread: &Thread) -> Option<&WaitingNow> {
+    thread.waiting_now.as_ref().filter(|now| !thread.ended && now.seconds >= LONG)
+}
+
+fn deadlocks(process: &Process) -> Vec<Stuck> {
+    let next = |&thread: &usize| {
+        let now = waiting(process.threads.get(thread)?)?;
+        (Kind::of(now.op.primitive()) == Kind::Lock).then_some(now.holder).flatten()
+    };
+    let mut stuck = Vec::new();
+    for first in 0..process.threads.len() {
+        let way = std::iter::successors(Some(first), next).skip(1);
+        let mut circle: Vec<usize> = way.take(process.threads.len()).collect();
+        let Some(length) = circle.iter().position(|&thread| thread == first) else { continue };
+        circle.truncate(length);
+        // Each circle once: from its first thread on.
+        if circle.iter().any(|&thread| thread < first) {
+            continue;
+        }
+        circle.insert(0, first);
+        stuck.push(deadlock(process, circle));
+    }
+    stuck
+}
+
+fn deadlock(process: &Process, threads: Vec<usize>) -> Stuck {
+    let line = |&number: &usize| {
+        let now = process.threads[number].waiting_now.as_ref().expect("it waits");
+        let holder = now.holder.expect("somebody holds it");
+        let whose = if holder == number { "itself".to_owned() } else { who(process, holder) };
+        format!(
+            "{} waits at {} for {}, which {whose} holds from {}",
+            who(process, number),
+            now.stack.map_or_else(|| "an unknown place".to_owned(), |s| name::stack(process, s)),
+            lock(process, now),
+            name::stack(process, now.holder_stack.unwrap_or(0)),
+        )
+    };
+    let lines: Vec<String> = threads.iter().map(line).collect();
+    Stuck { trap: Trap::Deadlock, seconds: shortest(process, &threads), why: text(&lines), threads }
+}
+
+/// Nobody runs, so nobody will signal.
+fn lost_wake_up(process: &Process) -> Option<Stuck> {
+    let living = || (0..process.threads.len()).filter(|&t| !process.threads[t].ended);
+    let for_good = |thread: usize| {
+        let now = waiting(&process.threads[thread])?;
+        (!ENDS_BY_ITSELF.contains(&now.op)).then_some(now)
+    };
+    if !living().all(|thread| for_good(thread).is_some()) {
+        return None;
+    }
+    let waits = |&thread: &usize| for_good(thread).is_some_and(|now| now.op == Op::CondWait);
+    let threads: Vec<usize> = living().filter(waits).collect();
+    if threads.is_empty() {
+        return None;
+    }
+    let line = |&number: &usize| {
+        let now = process.threads[number].waiting_now.as_ref().expect("it waits");
+        let object = now.lock.map(|lock| &process.locks[lock]);
+        let signals = object
+            .into_iter()
+            .flat_map(|lock| &lock.sites)
+            .filter(|used| matches!(used.op, Op::CondSignal | Op::CondBroadcast));
+        let signalled = match signals.max_by_key(|used| used.calls) {
+            Some(used) => format!(
+                "whose last signal, of {} from {}, came before the wait or woke another",
+                grouped(used.calls),
+                name::site(process, &process.sites[used.site])
+            ),
+            None => "which nobody ever signalled".to_owned(),
+        };
+        format!(
+            "{} waits at {} for {}, {signalled}",
+            who(process, number),
+            now.stack.map_or_else(|| "an unknown place".to_owned(), |s| name::stack(process, s)),
+            lock(process, now),
+        )
+    };
+    let mut lines: Vec<String> = threads.iter().map(line).collect();
+    lines.push("no thread runs that could signal any more".to_owned());
+    let seconds = shortest(process, &threads);
+    Some(Stuck { trap: Trap::LostWakeUp, seconds, why: text(&lines), threads })
+}
+
+fn shortest(process: &Process, threads: &[usize]) -> f64 {
+    let seconds = threads.iter().filter_map(|&t| process.threads[t].waiting_now.as_ref());
+    seconds.map(|now| now.seconds).fold(f64::INFINITY, f64::min)
+}
+
+fn who(process: &Process, thread: usize) -> String {
+    let thread = &process.threads[thread];
+    format!("thread {} ({})", thread.tid, thread.name)
+}
+
+fn lock(process: &Process, now: &WaitingNow) -> String {
+    let unnamed = || format!("{} {:#x}", primitive(now.op.primitive()), now.address);
+    now.lock.map_or_else(unnamed, |lock| name::lock(&process.locks[lock]))
+}
+
+fn text(lines: &[String]) -> String {
+    format!("{}.", lines.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::Primitive;
+
+    use super::*;
+    use crate::findings::testing::{Drawn, process};
+
+    /// Three threads of which these wait, each for the lock of that number, which that one holds.
+    fn waits(all: &[(usize, usize, Option<usize>)]) -> Drawn {
+        let mut drawn = process(10.0, 4);
+        drawn.threads("worker", 3, 10.0);
+        drawn.state = State::Unknown;
+        for name in ["a", "b", "c"] {
+            drawn.lock(Primitive::Mutex, name);
+        }
+        for thread in &mut drawn.threads {
+            thread.ended = false;
+        }
+        for &(thread, lock, holder) in all {
+            let address = drawn.locks[lock].address;
+            drawn.threads[thread].waiting_now = Some(WaitingNow {
+                op: Op::MutexLock,
+                address,
+                lock: Some(lock),
+                stack: None,
+                seconds: 2.0,
+                holder,
+                holder_stack: None,
+            });
+        }
+        drawn
+    }
+
+    fn circles(all: &[(usize, usize, Option<usize>)]) -> Vec<Vec<usize>> {
+        find(&waits(all)).into_iter().map(|stuck| stuck.threads).collect()
+    }
+
+    #[test]
+    fn a_circle_is_a_deadlock_and_a_chain_is_none() {
+        assert_eq!(circles(&[(1, 0, Some(2)), (2, 1, Some(1))]), [[1, 2]]);
+        let three = [(1, 0, Some(2)), (2, 1, Some(3)), (3, 2, Some(1))];
+        assert_eq!(circles(&three), [[1, 2, 3]]);
+        assert_eq!(circles(&[(1, 0, Some(1))]), [[1]], "its own lock");
+        assert!(circles(&[(1, 0, Some(2)), (2, 1, Some(3))]).is_empty(), "the third runs");
+        let tail = [(3, 2, Some(1)), (1, 0, Some(2)), (2, 1, Some(1))];
+        assert_eq!(circles(&tail), [[1, 2]], "who waits for a circle is no part of it");
+    }
+
+    #[test]
+    fn short_waits_and_programs_that_ended_are_none() {
+        let circle = [(1, 0, Some(2)), (2, 1, Some(1))];
+        let mut drawn = waits(&circle);
+        drawn.threads[1].waiting_now.as_mut().unwrap().seconds = 0.05;
+        assert!(find(&drawn).is_empty());
+        let mut drawn = waits(&circle);
+        drawn.state = State::Exited { status: Some(0) };
+        assert!(find(&drawn).is_empty());
+    }
+
+    #[test]
+    fn a_wake_up_is_lost_where_nobody_runs() {
+        let all = [(0, 0, None), (1, 1, None), (2, 1, None), (3, 1, None)];
+        let condition = |drawn: &mut Drawn| {
+            let now = drawn.threads[0].waiting_now.as_mut().unwrap();
+            now.op = Op::CondWait;
+        };
+        let mut drawn = waits(&all);
+        condition(&mut drawn);
+        let found = find(&drawn);
+        assert_eq!((found[0].trap, &found[0].threads[..]), (Trap::LostWakeUp, &[0][..]));
+        let mut drawn = waits(&all[..3]);
+        condition(&mut drawn);
+        assert!(find(&drawn).is_empty(), "the third may signal");
+        let mut drawn = waits(&all);
+        condition(&mut drawn);
+        drawn.threads[2].waiting_now.as_mut().unwrap().op = Op::CondTimedwait;
+        assert!(find(&drawn).is_empty(), "and so may one whose wait runs out of time");
+    }
+}

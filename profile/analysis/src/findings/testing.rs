@@ -1,0 +1,331 @@
+//! Processes drawn by hand, for the tests of the rules: a few lines say which threads lived
+//! how long, and what was done at which place to which lock. The sums that a real analysis
+//! makes of a recording (rates, contention, waiting by kind) follow from that.
+//!
+//! ```text
+//! let mut drawn = process(10.0, 4);
+//! drawn.threads("worker", 4, 10.0);
+//! let lock = drawn.lock(Primitive::Mutex, "table_lock");
+//! let site = drawn.site(Op::MutexLock, "insert at table.c:40");
+//! drawn.uses(lock, site, Use { calls: 714_050, waits: 327_034, waited: 3.0, ..Use::default() });
+//! drawn.nested(lock, site, None, 558);
+//! ```
+
+pub mod sections;
+
+use std::ops::{Deref, DerefMut};
+
+use syncline_recording::{Class, Op, Primitive};
+
+use crate::model::{
+    Blocker, Figures, Finding, Frame, Inspected, Kind, Lock, Nesting, Outer, Process, Quadrant,
+    QuadrantCounts, Remedy, Rule, Section, Site, SiteUse, Stack, State, Thread, Timeline, Waiting,
+};
+use crate::options::Thresholds;
+pub use sections::one_word;
+
+/// A process that is being drawn. It reads and writes as the [`Process`] that it is.
+pub struct Drawn(Process);
+
+/// What was done to one lock at one place, all threads together.
+#[derive(Clone, Copy, Default)]
+pub struct Use {
+    /// As in [`Figures`].
+    pub calls: u64,
+    /// Calls that had to wait.
+    pub waits: u64,
+    /// Tries that were refused.
+    pub refused: u64,
+    /// In seconds.
+    pub spun: f64,
+    /// Waits that ran out of time.
+    pub timeouts: u64,
+    /// Seconds waited.
+    pub waited: f64,
+    /// Seconds held.
+    pub held: f64,
+}
+
+/// A process that ran so many seconds where it could use so many processors, with a first
+/// thread that lived as long.
+pub fn process(seconds: f64, processors: usize) -> Drawn {
+    let mut drawn = Drawn(Process {
+        pid: 1,
+        parent: 0,
+        executable: "/bin/drawn".to_owned(),
+        arguments: Vec::new(),
+        started: 0,
+        seconds,
+        state: State::Exited { status: Some(0) },
+        thread_seconds: 0.0,
+        waiting: Waiting::default(),
+        lock_share: 0.0,
+        lock_quadrants: QuadrantCounts::default(),
+        site_quadrants: QuadrantCounts::default(),
+        processors: Some(processors),
+        stuck: Vec::new(),
+        findings: Vec::new(),
+        runs: None,
+        remaining: Vec::new(),
+        whatif: Vec::new(),
+        locks: Vec::new(),
+        sites: Vec::new(),
+        blocking: Vec::new(),
+        nesting: Vec::new(),
+        timeline: Timeline::default(),
+        threads: Vec::new(),
+        stacks: vec![Stack::default()],
+        frames: Vec::new(),
+        modules: Vec::new(),
+        notes: Vec::new(),
+    });
+    drawn.thread(None, seconds);
+    drawn
+}
+
+/// A finding by this rule about these sites, and nothing else.
+pub fn finding(rule: Rule, sites: &[usize]) -> Finding {
+    Finding {
+        rule,
+        title: String::new(),
+        place: String::new(),
+        sites: sites.to_vec(),
+        locks: Vec::new(),
+        evidence: Vec::new(),
+        advice: String::new(),
+        open_question: None,
+        remedy: Remedy::Unknown,
+        gain: None,
+    }
+}
+
+impl Drawn {
+    /// Threads with this start function that lived so many seconds each, up to the end.
+    /// Gives the place of the first of them.
+    pub fn threads(&mut self, start_function: &str, threads: usize, seconds: f64) -> usize {
+        for _ in 0..threads {
+            self.thread(Some(start_function), seconds);
+        }
+        self.threads.len() - threads
+    }
+
+    fn thread(&mut self, start_function: Option<&str>, seconds: f64) {
+        let index = self.threads.len();
+        let started = self.seconds - seconds;
+        self.threads.push(Thread {
+            index: index as u32,
+            tid: 1 + index as u32,
+            name: "drawn".to_owned(),
+            lifetimes: 1,
+            start_function: start_function.map(str::to_owned),
+            created_at: None,
+            creator: (index > 0).then_some(0),
+            started,
+            seconds,
+            ended: true,
+            cpu: Some(seconds),
+            ready: Some(0.0),
+            acquisitions: 0,
+            waiting: Waiting::default(),
+            waited_for: Default::default(),
+            waiting_now: None,
+        });
+        self.thread_seconds += seconds;
+    }
+
+    /// A thread waited so many seconds for an object of this kind.
+    pub fn waited(&mut self, thread: usize, primitive: Primitive, seconds: f64) {
+        let thread = &mut self.threads[thread];
+        thread.waiting.add(Kind::of(primitive), seconds);
+        *thread.waited_for.entry(primitive).or_default() += seconds;
+        thread.cpu = thread.cpu.map(|cpu| cpu - seconds);
+    }
+
+    /// A thread was ready for so many seconds of its life, and had no processor.
+    pub fn ready(&mut self, thread: usize, seconds: f64) {
+        let thread = &mut self.threads[thread];
+        thread.ready = thread.ready.map(|ready| ready + seconds);
+        thread.cpu = thread.cpu.map(|cpu| cpu - seconds);
+    }
+
+    /// A lock, or what else threads wait for, with this name.
+    pub fn lock(&mut self, primitive: Primitive, name: &str) -> usize {
+        let kind = Kind::of(primitive);
+        let address = 0x1000 + 0x40 * self.locks.len() as u64;
+        self.locks.push(Lock {
+            address,
+            primitive,
+            kind,
+            name: name.to_owned(),
+            beside: Vec::new(),
+            created_at: None,
+            figures: Figures::default(),
+            sampled: false,
+            wake_ups: 0,
+            quadrant: None,
+            sites: Vec::new(),
+            blockers: Vec::new(),
+            threads: Vec::new(),
+        });
+        self.locks.len() - 1
+    }
+
+    /// Locks created at one place.
+    pub fn locks_created(&mut self, primitive: Primitive, locks: usize, place: &str) -> Vec<usize> {
+        let created_at = self.stack(place);
+        let made: Vec<usize> =
+            (0..locks).map(|_| self.lock(primitive, &format!("lock created at {place}"))).collect();
+        for &lock in &made {
+            self.locks[lock].created_at = Some(created_at);
+        }
+        made
+    }
+
+    /// A call site, at a place such as `push at queue.c:12`.
+    pub fn site(&mut self, op: Op, place: &str) -> usize {
+        let stack = self.stack(place);
+        let (frame, threads) = (self.stacks[stack].place, self.threads.len());
+        self.sites.push(Site {
+            op,
+            kind: Kind::of(op.primitive()),
+            place: place.to_owned(),
+            frame,
+            stacks: vec![stack],
+            ways: Vec::new(),
+            locks: 0,
+            sampled: false,
+            threads,
+            by_thread: Vec::new(),
+            figures: Figures::default(),
+            quadrant: None,
+            section: None,
+            inspected: None,
+        });
+        self.sites.len() - 1
+    }
+
+    /// A stack of one frame.
+    pub fn stack(&mut self, place: &str) -> usize {
+        let (function, at) = place.split_once(" at ").unwrap_or((place, ""));
+        let (file, line) = at.rsplit_once(':').unwrap_or((at, ""));
+        self.frames.push(Frame {
+            function: function.to_owned(),
+            whole: None,
+            file: (!file.is_empty()).then(|| file.to_owned()),
+            line: line.parse().ok(),
+            module: None,
+        });
+        let frame = self.frames.len() - 1;
+        self.stacks.push(Stack {
+            addresses: vec![0x40_0000 + frame as u64],
+            frames: vec![frame],
+            frames_at: vec![1],
+            place: Some(frame),
+            cut: false,
+            broken: false,
+        });
+        self.stacks.len() - 1
+    }
+
+    /// What was done to a lock at a place.
+    pub fn uses(&mut self, lock: usize, site: usize, done: Use) {
+        let seconds = self.seconds;
+        let op = self.sites[site].op;
+        let Process { locks, sites, .. } = &mut self.0;
+        if op.class() == Class::Notify {
+            locks[lock].wake_ups += done.calls;
+        } else {
+            add(&mut locks[lock].figures, &done, op, seconds);
+        }
+        add(&mut sites[site].figures, &done, op, seconds);
+        sites[site].locks += 1;
+        locks[lock].sites.push(SiteUse {
+            site,
+            op,
+            calls: done.calls,
+            waits: done.waits,
+            refused: done.refused,
+            waited: done.waited,
+            held: done.held,
+        });
+        let quadrant = |figures: &Figures| {
+            let Figures { contention, calls_per_second, .. } = *figures;
+            (locks[lock].kind == Kind::Lock)
+                .then(|| Quadrant::of(contention, calls_per_second, &Thresholds::default()))
+        };
+        let (of_lock, of_site) = (quadrant(&locks[lock].figures), quadrant(&sites[site].figures));
+        locks[lock].quadrant = of_lock;
+        sites[site].quadrant = of_site;
+        let kind = locks[lock].kind;
+        self.waiting.add(kind, done.waited);
+        self.lock_share = self.waiting.locks / self.thread_seconds;
+    }
+
+    /// Waits for a lock at a site while it was held from another (or the same) one.
+    pub fn blocked(&mut self, lock: usize, waiter: usize, holder: usize, waits: u64, waited: f64) {
+        let holder_stack = self.sites[holder].stacks[0];
+        self.locks[lock].blockers.push(Blocker {
+            waiter,
+            holder_stack,
+            holder: Some(holder),
+            thread: None,
+            waits,
+            waited,
+        });
+    }
+
+    /// Acquisitions of a lock at a site that were looked at, with the lock held already
+    /// and the site where that one was taken.
+    pub fn nested(&mut self, lock: usize, site: usize, outer: Option<(usize, usize)>, seen: u64) {
+        let outer = outer.map(|(outer, at)| Outer {
+            address: self.locks[outer].address,
+            lock: Some(outer),
+            stack: self.sites[at].stacks[0],
+            site: Some(at),
+        });
+        let stack = self.sites[site].stacks[0];
+        self.nesting.push(Nesting { lock, site, stack, outer, seen });
+    }
+
+    /// What the instructions of a site's critical section do.
+    pub fn section(&mut self, site: usize, section: Section) {
+        self.sites[site].section = Some(section);
+    }
+
+    /// What a trace says of a site.
+    pub fn inspected(&mut self, site: usize, inspected: Inspected) {
+        self.sites[site].inspected = Some(inspected);
+    }
+}
+
+fn add(figures: &mut Figures, done: &Use, op: Op, seconds: f64) {
+    let wanted = |f: &Figures| (f.calls + f.timeouts + f.refused) as f64;
+    let taken_before = figures.contention * wanted(figures);
+    figures.calls += done.calls;
+    figures.waits += done.waits;
+    figures.refused += done.refused;
+    figures.spun += done.spun;
+    figures.timeouts += done.timeouts;
+    figures.waited += done.waited;
+    figures.held += done.held;
+    figures.held_timed = figures.calls.div_ceil(128);
+    figures.calls_per_second = figures.calls as f64 / seconds;
+    if matches!(op.class(), Class::Acquire | Class::Try) && wanted(figures) > 0.0 {
+        let taken = taken_before + (done.waits + done.refused) as f64;
+        figures.contention = taken / wanted(figures);
+    }
+}
+
+impl Deref for Drawn {
+    type Target = Process;
+
+    fn deref(&self) -> &Process {
+        &self.0
+    }
+}
+
+impl DerefMut for Drawn {
+    fn deref_mut(&mut self) -> &mut Process {
+        &mut self.0
+    }
+}

@@ -1,0 +1,181 @@
+//! Threads that are woken for nothing: a broadcast to a crowd of which one finds something to
+//! do, or a wake-up system call for which nobody waits.
+//!
+//! A wake-up of a condition is futile if the thread waits again without having let go of the
+//! lock in between. Each costs two context switches and the lock.
+//!
+//! A signal that nobody waits for is no finding: the C library returns at once. A program's
+//! own futex goes to the kernel for it, if it does not count its sleepers.
+
+use syncline_recording::{Op, Primitive};
+
+use crate::findings::evidence::{count, rate, share, times};
+use crate::findings::family::{WAKE_UP, few};
+use crate::model::{Finding, Lock, Process, Remedy, Rule, Site};
+use crate::options::Thresholds;
+
+/// The least share of the wake-ups of a condition that find nothing to do. A few come from
+/// threads that were faster, and can't be helped.
+const FUTILE: f64 = 0.5;
+/// Seconds that a system call takes which finds nobody to wake.
+const WAKE_NOBODY: f64 = 0.3e-6;
+/// The least share of the run time that wake-ups for nothing must take. Where a queue is filled
+/// faster than its threads wake up, half of them come too late however they are told, and that
+/// takes 2 %.
+const HERD_FLOOR: f64 = 0.05;
+/// The least share of the run time that system calls must take which wake nobody.
+const CALLS_FLOOR: f64 = 0.01;
+/// The most wake-ups of a futex that may have met somebody, where most are said not to have.
+const MET: f64 = 0.1;
+
+/// Wake-ups for nothing.
+pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
+    let conditions = (0..process.sites.len()).filter_map(|site| futile(process, site));
+    let futexes = (0..process.locks.len()).filter_map(|lock| nobody(process, lock));
+    conditions.chain(futexes).collect()
+}
+
+fn futile(process: &Process, number: usize) -> Option<Finding> {
+    let Site { figures, op, place, .. } = &process.sites[number];
+    let woken = figures.calls.max(1) as f64;
+    let futile = figures.futile as f64;
+    let cost = futile * WAKE_UP / process.seconds;
+    if !matches!(op, Op::CondWait | Op::CondTimedwait)
+        || futile < FUTILE * woken
+        || cost < HERD_FLOOR
+    {
+        return None;
+    }
+    let used_here = |lock: &&usize| process.locks[**lock].sites.iter().any(|u| u.site == number);
+    let all: Vec<usize> = (0..process.locks.len()).collect();
+    let locks: Vec<usize> = all.iter().filter(used_here).copied().collect();
+    let uses = || locks.iter().flat_map(|&lock| &process.locks[lock].sites);
+    let calls = |op: Op| uses().filter(|used| used.op == op).map(|used| used.calls).sum::<u64>();
+    let (broadcasts, signals) = (calls(Op::CondBroadcast), calls(Op::CondSignal));
+    let mut wakers: Vec<usize> = uses()
+        .filter(|used| matches!(used.op, Op::CondBroadcast | Op::CondSignal))
+        .map(|used| used.site)
+        .collect();
+    wakers.sort_by_key(|&site| (u64::MAX - process.sites[site].figures.calls, site));
+    wakers.dedup();
+    let mut evidence = vec![
+        share("wake-ups that found nothing to do", futile / woken),
+        rate("of these", futile / process.seconds),
+        share("processor time for them, about, as a share of the run time", cost),
+        count("broadcasts", broadcasts),
+        count("signals", signals),
+    ];
+    if broadcasts > 0 {
+        evidence.push(times("threads woken by each broadcast", woken / broadcasts as f64));
+    }
+    let advice = if broadcasts > 0 {
+        "Wake as many threads as there is work for: a signal for each piece in place of the \
+         broadcast. If threads wait for different things, give each thing a condition of its own."
+    } else {
+        "Look at who signals: the condition does not hold yet when threads are woken, or another \
+         thread makes it false before they come. Signal after the change, and give each thing \
+         that is waited for a condition of its own."
+    };
+    Some(Finding {
+        rule: Rule::FutileWakeUps,
+        title: "Threads are woken and find nothing to do".to_owned(),
+        place: place.clone(),
+        locks: few(&locks),
+        evidence,
+        advice: advice.to_owned(),
+        open_question: None,
+        remedy: Remedy::CheaperCalls {
+            sites: vec![number],
+            seconds_per_call: WAKE_UP * (futile / woken).min(1.0),
+            waits_left: 1.0,
+        },
+        sites: [number].into_iter().chain(wakers).collect(),
+        gain: None,
+    })
+}
+
+fn nobody(process: &Process, number: usize) -> Option<Finding> {
+    let lock: &Lock = &process.locks[number];
+    let wake_ups = lock.wake_ups as f64;
+    let idle = wake_ups - lock.figures.waits as f64;
+    let cost = idle * WAKE_NOBODY / process.seconds;
+    let applies = lock.primitive == Primitive::Futex
+        && lock.figures.waits as f64 <= MET * wake_ups
+        && cost >= CALLS_FLOOR;
+    let wakers = lock.sites.iter().filter(|used| used.op == Op::FutexWake).map(|used| used.site);
+    let mut sites: Vec<usize> = wakers.collect();
+    sites.sort_by_key(|&site| (u64::MAX - process.sites[site].figures.calls, site));
+    let place = process.sites[*sites.first()?].place.clone();
+    applies.then(|| Finding {
+        rule: Rule::FutileWakeUps,
+        title: "A futex is woken that nobody waits for".to_owned(),
+        place,
+        locks: vec![number],
+        evidence: vec![
+            rate("wake-ups", wake_ups / process.seconds),
+            share("of these that met somebody, at most", lock.figures.waits as f64 / wake_ups),
+            share("processor time for the others, about, as a share of the run time", cost),
+        ],
+        advice: "Note in the word whether anybody sleeps, and call the kernel only then."
+            .to_owned(),
+        open_question: None,
+        remedy: Remedy::CheaperCalls {
+            sites: sites.clone(),
+            seconds_per_call: WAKE_NOBODY * idle / wake_ups,
+            waits_left: 1.0,
+        },
+        sites,
+        gain: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::testing::{Use, process};
+
+    /// Sixteen workers that were woken so often in ten seconds, and so often for nothing.
+    fn herd(woken: u64, futile: u64, waker: Op) -> Vec<Finding> {
+        let mut drawn = process(10.0, 4);
+        drawn.threads("serve", 16, 10.0);
+        let condition = drawn.lock(Primitive::Condvar, "request_came");
+        let wait = drawn.site(Op::CondWait, "take_request at server.c:18");
+        let wake = drawn.site(waker, "ask at server.c:45");
+        drawn.uses(condition, wait, Use { calls: woken, waits: woken, ..Use::default() });
+        drawn.uses(condition, wake, Use { calls: 4_000, ..Use::default() });
+        drawn.sites[wait].figures.futile = futile;
+        find(&drawn, &Thresholds::default())
+    }
+
+    #[test]
+    fn a_herd_is_found_where_it_waits_with_who_wakes_it() {
+        let findings = herd(160_000, 150_000, Op::CondBroadcast);
+        assert_eq!(findings[0].place, "take_request at server.c:18");
+        assert_eq!(findings[0].sites, [0, 1]);
+        assert!(findings[0].advice.contains("broadcast"));
+        assert!(!herd(160_000, 150_000, Op::CondSignal)[0].advice.contains("broadcast"));
+    }
+
+    #[test]
+    fn a_few_that_come_too_late_are_not() {
+        assert!(herd(320_000, 159_000, Op::CondSignal).is_empty(), "not half of them");
+        assert_eq!(herd(101_000, 100_000, Op::CondBroadcast).len(), 1, "5 % of the run");
+        assert!(herd(101_000, 99_900, Op::CondBroadcast).is_empty());
+    }
+
+    #[test]
+    fn wake_ups_of_a_futex_that_nobody_waits_for() {
+        let futex = |wakes, waits| {
+            let mut drawn = process(10.0, 4);
+            let futex = drawn.lock(Primitive::Futex, "word");
+            let wait = drawn.site(Op::FutexWait, "lock at own.c:1");
+            let wake = drawn.site(Op::FutexWake, "unlock at own.c:9");
+            drawn.uses(futex, wait, Use { calls: waits, waits, ..Use::default() });
+            drawn.uses(futex, wake, Use { calls: wakes, ..Use::default() });
+            find(&drawn, &Thresholds::default())
+        };
+        assert_eq!(futex(400_000, 1_000)[0].place, "unlock at own.c:9");
+        assert!(futex(400_000, 41_000).is_empty(), "every tenth met somebody");
+        assert!(futex(330_000, 1_000).is_empty(), "0.99 % of the run");
+    }
+}

@@ -1,0 +1,47 @@
+//! From a recording to what a person wants to know: which locks cost time, where in the
+//! source, and who was in the way.
+//!
+//! Three steps, each in a module of its own:
+//!
+//! 1. `build` adds up the rows of a recording's files, by lock, by call site and by thread,
+//!    and asks `syncline-code` what the addresses mean;
+//! 2. [`model`] is the outcome: plain data in seconds and names, with no trace of how it
+//!    was recorded;
+//! 3. `findings` says what is wrong, by rules over the model, and `gain` what mending it
+//!    would bring.
+//!
+//! ```no_run
+//! use syncline_analysis::{Analysis, Options, name};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let analysis = Analysis::load("syncline-recording".as_ref(), &Options::default())?;
+//! for process in &analysis.processes {
+//!     for lock in &process.locks {
+//!         println!("{}: {} s waited", name::lock(lock), lock.figures.waited);
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What this crate does not do: it measures nothing, shows nothing (`syncline-report` does), and it does not merge processes, whose
+//! addresses and threads have nothing to do with each other.
+
+mod analysis;
+mod build;
+pub mod diff;
+mod findings;
+mod gain;
+mod inspections;
+mod live;
+pub mod model;
+pub mod name;
+mod options;
+mod runs;
+
+pub use analysis::Analysis;
+pub use inspections::{InFile, Inspections};
+pub use live::{Live, LockRates, Rates, ThreadWait};
+pub use options::{Options, Progress, Thresholds};
+pub use runs::together;
+pub use syncline_recording::Error;

@@ -1,0 +1,251 @@
+//! What happens now in a running program: the difference between two looks at its
+//! recording.
+//!
+//! A look must be cheap, for it comes every second: counters are added up anew each time,
+//! and names are looked up only for what is shown, and kept.
+
+mod stuck;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Instant;
+
+use syncline_recording::{Error, Primitive, ProcessFile, process_files};
+
+use crate::build::{Tally, waiting_op, wants_or_waits};
+use crate::model::{Kind, Stuck};
+use crate::name::primitive as primitive_name;
+use crate::options::Options;
+use syncline_code::file::library::Library;
+use syncline_code::symbols::Symbols;
+
+/// A recording that is looked at again and again.
+pub struct Live {
+    recording: PathBuf,
+    options: Options,
+    library: Rc<Library>,
+    processes: HashMap<PathBuf, Seen>,
+}
+
+/// What happened in one process since the look before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rates {
+    /// Process number.
+    pub pid: u32,
+    /// Path of the executable.
+    pub executable: String,
+    /// Seconds since the look before.
+    pub seconds: f64,
+    /// Threads that have not ended.
+    pub threads: usize,
+    /// What anything happened to: locks before futexes before events, each with most
+    /// waiting first.
+    pub locks: Vec<LockRates>,
+    /// The threads that wait now.
+    pub waiting: Vec<ThreadWait>,
+    /// Those that can't go on.
+    pub stuck: Vec<Stuck>,
+}
+
+/// What happened to one lock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LockRates {
+    /// Its name, as [`crate::model::Lock::name`]; an address, for those that are not among
+    /// the first [`Live::NAMED`].
+    pub name: String,
+    /// Its address.
+    pub address: u64,
+    /// What it is.
+    pub primitive: Primitive,
+    /// Where most was waited, or called if nothing was.
+    pub place: String,
+    /// Calls a second.
+    pub calls: f64,
+    /// Waits a second, of those that ended.
+    pub waits: f64,
+    /// Seconds waited in a second, by all threads together; waits count when they end.
+    pub waited: f64,
+    /// Threads that wait now.
+    pub waiting: usize,
+}
+
+/// A thread that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThreadWait {
+    /// The kernel's number of it.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// Address of what it waits for.
+    pub address: u64,
+    /// What that is.
+    pub primitive: Primitive,
+}
+
+/// The counters of one lock at one stack: calls, waits, ticks waited.
+type Counters = HashMap<(Primitive, u64, u32), [u64; 3]>;
+
+struct Seen {
+    at: Instant,
+    counters: Counters,
+    symbols: Symbols,
+    modules: usize,
+    stuck: stuck::Watch,
+}
+
+impl Live {
+    /// How many locks of a process get their names.
+    pub const NAMED: usize = 50;
+
+    /// Starts with nothing seen: the first look tells only what waits now.
+    pub fn new(recording: &Path, options: &Options) -> Live {
+        let library = Library::new(&options.debug_dirs);
+        let options = options.clone();
+        Live { recording: recording.to_owned(), options, library, processes: HashMap::new() }
+    }
+
+    /// Looks at the processes of the recording, in the order of their files. A file that
+    /// can't be read is left out: it may be just being made.
+    ///
+    /// # Errors
+    /// If there is no recording.
+    pub fn look(&mut self) -> Result<Vec<Rates>, Error> {
+        let mut all = Vec::new();
+        for path in process_files(&self.recording)? {
+            if let Ok(file) = ProcessFile::open_counts(&path) {
+                all.push(self.process(path, &file));
+            }
+        }
+        Ok(all)
+    }
+
+    fn process(&mut self, path: PathBuf, file: &ProcessFile) -> Rates {
+        let at = Instant::now();
+        let counters = counters(file);
+        let before = self.processes.remove(&path);
+        let seconds = before.as_ref().map_or(0.0, |seen| (at - seen.at).as_secs_f64());
+        let changes = before.as_ref().map(|seen| changes(&seen.counters, &counters));
+        let modules = file.modules.len();
+        let (mut watch, known) = match before {
+            Some(seen) => (seen.stuck, (seen.modules == modules).then_some(seen.symbols)),
+            None => (stuck::Watch::default(), None),
+        };
+        let stuck = watch.look(&path, file, &self.options, &self.library);
+        let mut symbols = known.unwrap_or_else(|| Symbols::new(&file.modules, &self.library));
+        let waiting = waiting(file);
+        let mut locks = rates(&changes.unwrap_or_default(), &waiting, seconds, file);
+        let named = locks.iter().take(Self::NAMED);
+        symbols.read_wrappers(named.map(|(_, stack)| file.stack(*stack)));
+        for (lock, stack) in locks.iter_mut().take(Self::NAMED) {
+            lock.name = symbols.variable(lock.address).unwrap_or_else(|| lock.name.clone());
+            lock.place = place(&mut symbols, file.stack(*stack));
+        }
+        self.processes.insert(path, Seen { at, counters, symbols, modules, stuck: watch });
+        Rates {
+            pid: file.header.pid,
+            executable: file.executable(),
+            seconds,
+            threads: file.threads.iter().filter(|t| t.record.ended == 0).count(),
+            locks: locks.into_iter().map(|(lock, _)| lock).collect(),
+            waiting,
+            stuck,
+        }
+    }
+}
+
+fn counters(file: &ProcessFile) -> Counters {
+    let mut counters = Counters::new();
+    for row in file.threads.iter().flat_map(|thread| &thread.rows) {
+        if wants_or_waits(row.op) {
+            let tally = Tally::of_row(row);
+            let key = (row.op.primitive(), row.counts.lock, row.counts.stack);
+            let sums = counters.entry(key).or_default();
+            for (sum, more) in sums.iter_mut().zip([tally.calls, tally.waits, tally.waited]) {
+                *sum = sum.saturating_add(more);
+            }
+        }
+    }
+    counters
+}
+
+fn changes(before: &Counters, after: &Counters) -> Counters {
+    let change = |(key, now): (&_, &[u64; 3])| {
+        let was = before.get(key).copied().unwrap_or_default();
+        (*key, std::array::from_fn(|n| now[n].saturating_sub(was[n])))
+    };
+    after.iter().map(change).filter(|(_, change)| *change != [0; 3]).collect()
+}
+
+fn waiting(file: &ProcessFile) -> Vec<ThreadWait> {
+    let wait = |thread: &syncline_recording::Thread| {
+        let op = waiting_op(&thread.record)?;
+        Some(ThreadWait {
+            tid: thread.record.tid,
+            name: thread.record.name(),
+            address: thread.record.waiting_lock,
+            primitive: op.primitive(),
+        })
+    };
+    file.threads.iter().filter_map(wait).collect()
+}
+
+/// What happened to one lock.
+#[derive(Default)]
+struct Sum {
+    /// Calls, waits, ticks waited.
+    change: [u64; 3],
+    /// Threads that wait now.
+    waiting: usize,
+    /// Where most was waited: ticks, calls and the stack.
+    most: (u64, u64, u32),
+}
+
+/// The locks in their order, each with the stack where most was waited.
+fn rates(
+    changes: &Counters,
+    waiting: &[ThreadWait],
+    seconds: f64,
+    file: &ProcessFile,
+) -> Vec<(LockRates, u32)> {
+    let mut sums: HashMap<(Primitive, u64), Sum> = HashMap::new();
+    for wait in waiting {
+        sums.entry((wait.primitive, wait.address)).or_default().waiting += 1;
+    }
+    for (&(primitive, address, stack), change) in changes {
+        let sum = sums.entry((primitive, address)).or_default();
+        let [calls, _, ticks] = *change;
+        sum.most = sum.most.max((ticks, calls, stack));
+        for (sum, more) in sum.change.iter_mut().zip(change) {
+            *sum = sum.saturating_add(*more);
+        }
+    }
+    let per_second = |n: f64| if seconds > 0.0 { n / seconds } else { 0.0 };
+    let rates = |((primitive, address), sum): ((Primitive, u64), Sum)| {
+        let [calls, waits, ticks] = sum.change;
+        let lock = LockRates {
+            name: format!("{} {address:#x}", primitive_name(primitive)),
+            address,
+            primitive,
+            place: String::new(),
+            calls: per_second(calls as f64),
+            waits: per_second(waits as f64),
+            waited: per_second(file.seconds(ticks)),
+            waiting: sum.waiting,
+        };
+        (lock, sum.most.2)
+    };
+    let mut locks: Vec<_> = sums.into_iter().map(rates).collect();
+    locks.sort_by(|(a, _), (b, _)| {
+        let order = |l: &LockRates| (l.waited, l.waiting as f64, l.calls);
+        let by_cost = order(b).partial_cmp(&order(a)).expect("rates are numbers");
+        let kind = |l: &LockRates| Kind::of(l.primitive);
+        kind(a).cmp(&kind(b)).then(by_cost).then(a.address.cmp(&b.address))
+    });
+    locks
+}
+
+fn place(symbols: &mut Symbols, addresses: &[u64]) -> String {
+    let stack = symbols.stack(addresses);
+    stack.place.map_or_else(String::new, |frame| symbols.frame(frame).place())
+}

@@ -1,0 +1,64 @@
+//! Threads of a running program that can't go on.
+//!
+//! To find out takes the whole recording and all names, so it is asked only when it looks like it: a
+//! thread has waited long for a lock, or all threads have waited long for anything. Once that is
+//! answered, nobody asks again before these waits have ended or others have come.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use syncline_recording::{ProcessFile, Thread};
+
+use crate::Analysis;
+use crate::build::waiting_op;
+use crate::model::{Kind, Stuck};
+use crate::options::Options;
+use syncline_code::file::library::Library;
+
+/// Healthy programs hardly wait longer for a lock: in seconds.
+const LONG: f64 = 1.0;
+
+/// What is known of one process.
+#[derive(Default)]
+pub struct Watch {
+    /// The waits that were asked about: the thread, and since when it waits.
+    asked: Vec<(u32, u64)>,
+    found: Vec<Stuck>,
+}
+
+impl Watch {
+    /// The threads that can't go on.
+    pub fn look(
+        &mut self,
+        path: &Path,
+        file: &ProcessFile,
+        options: &Options,
+        library: &Rc<Library>,
+    ) -> Vec<Stuck> {
+        let waits = suspicious(file);
+        if waits != self.asked {
+            let whole = match waits.is_empty() {
+                true => None,
+                false => Analysis::load_with_library(path, options, library, &mut |_| {}).ok(),
+            };
+            self.found = whole.map_or_else(Vec::new, |mut whole| whole.processes.remove(0).stuck);
+            self.asked = waits;
+        }
+        self.found.clone()
+    }
+}
+
+/// The waits that make one ask.
+fn suspicious(file: &ProcessFile) -> Vec<(u32, u64)> {
+    let end = file.ended();
+    let is_long = |thread: &Thread| {
+        let since = thread.record.waiting_since;
+        waiting_op(&thread.record).filter(|_| file.seconds(end.saturating_sub(since)) >= LONG)
+    };
+    let living = || file.threads.iter().filter(|thread| thread.record.ended == 0);
+    let all_wait = living().all(|thread| is_long(thread).is_some());
+    let for_lock =
+        |thread: &&Thread| is_long(thread).is_some_and(|op| Kind::of(op.primitive()) == Kind::Lock);
+    let counts = living().filter(|thread| all_wait || for_lock(thread));
+    counts.map(|thread| (thread.index, thread.record.waiting_since)).collect()
+}

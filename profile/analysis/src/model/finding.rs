@@ -1,0 +1,153 @@
+//! What is wrong, why it is thought so, what to do, and what that would bring.
+
+use serde::{Serialize, Serializer};
+
+use super::{Category, OpenQuestion, Rule};
+
+/// A problem.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// Which rule found it; with it the JSON report has the kind of problem, as `category`.
+    #[serde(flatten, serialize_with = "with_category")]
+    pub rule: Rule,
+    /// What is wrong, in one line, without the place.
+    pub title: String,
+    /// The place in the source, as [`super::Site::place`], or what else names it.
+    pub place: String,
+    /// Sites, the most important first.
+    pub sites: Vec<usize>,
+    /// Locks, the most important first; at most a handful of them, since there may be
+    /// thousands.
+    pub locks: Vec<usize>,
+    /// Why it is thought so.
+    pub evidence: Vec<Evidence>,
+    /// What to do.
+    pub advice: String,
+    /// What counts can't tell, and the command that answers it.
+    pub open_question: Option<OpenQuestion>,
+    /// What the fix would do to the program.
+    pub remedy: Remedy,
+    /// What it would bring; none if that can't be told.
+    pub gain: Option<Gain>,
+}
+
+fn with_category<S: Serializer>(&rule: &Rule, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Both {
+        rule: Rule,
+        category: Category,
+    }
+    Both { rule, category: rule.about().category }.serialize(serializer)
+}
+
+/// A number, with what it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evidence {
+    /// What was counted or measured.
+    pub what: String,
+    /// The number.
+    pub value: f64,
+    /// Its unit.
+    pub unit: Unit,
+}
+
+/// What a number of a finding counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Things.
+    Count,
+    /// Things in a second.
+    PerSecond,
+    /// Seconds.
+    Seconds,
+    /// A share from 0 to 1.
+    Share,
+    /// How many times as much.
+    Times,
+}
+
+/// What a fix does to the program, as far as the prediction of its gain is concerned.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "does", rename_all = "snake_case")]
+pub enum Remedy {
+    /// Nobody waits at these sites for these locks any more, and the calls go away.
+    RemoveLock {
+        /// All its sites.
+        sites: Vec<usize>,
+        /// Seconds that an acquisition and its release take when nobody is in the way.
+        seconds_per_call: f64,
+    },
+    /// The lock becomes so many, of which each waits for its own share only.
+    SplitLock {
+        /// Sites whose waits become fewer.
+        sites: Vec<usize>,
+        /// Locks instead of one.
+        parts: f64,
+    },
+    /// Sections at these sites become this share of what they were.
+    ShortenSections {
+        /// The sites.
+        sites: Vec<usize>,
+        /// The share, from 0 to 1.
+        to: f64,
+    },
+    /// Each call becomes cheaper by so much, and its waits as well.
+    CheaperCalls {
+        /// The sites.
+        sites: Vec<usize>,
+        /// Seconds saved with each call.
+        seconds_per_call: f64,
+        /// What remains of the waits, from 0 to 1.
+        waits_left: f64,
+    },
+    /// Threads do not wait at these sites any more.
+    NoWaits {
+        /// The sites.
+        sites: Vec<usize>,
+    },
+    /// Groups of threads get other numbers of threads, or their threads get equal work.
+    Rebalance {
+        /// The groups.
+        groups: Vec<Group>,
+    },
+    /// Nothing that could be put into numbers.
+    Unknown,
+}
+
+/// Threads of one start function.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Group {
+    /// The start function.
+    pub start_function: String,
+    /// Threads that it has.
+    pub threads: usize,
+    /// Threads that it should have.
+    pub proposed: usize,
+    /// Seconds that its threads worked, all together.
+    pub work: f64,
+    /// Seconds that the busiest of them worked.
+    pub busiest: f64,
+}
+
+/// What a fix is predicted to bring.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Gain {
+    /// The share of the run time that goes away, from 0 to 1.
+    pub share: f64,
+    /// The same in seconds of the recorded run.
+    pub seconds: f64,
+    /// How it was predicted.
+    pub method: Method,
+}
+
+/// How a gain was predicted; `docs/findings.md` describes each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// The recorded waits were played back without those that the fix takes away, and
+    /// with calls that cost less.
+    Replay,
+    /// Work divided among the threads.
+    Assignment,
+}

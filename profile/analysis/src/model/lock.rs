@@ -1,0 +1,69 @@
+//! A lock, or what else threads wait for.
+
+use serde::Serialize;
+use syncline_recording::{Class, Op, Primitive};
+
+use super::{Blocker, Figures, Kind, Quadrant};
+
+/// A lock, or what else threads wait for: all that was done at one address with one kind of
+/// primitive.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Lock {
+    /// Its address.
+    #[serde(serialize_with = "syncline_code::model::hex::one")]
+    pub address: u64,
+    /// What it is.
+    pub primitive: Primitive,
+    /// What waiting for it means.
+    pub kind: Kind,
+    /// What to call it: a global variable `table+0x40 (program)`; else where it was made,
+    /// `mutex created at FILE:LINE`; else its address.
+    pub name: String,
+    /// Other variables on its cache line, if it is a variable itself.
+    pub beside: Vec<String>,
+    /// Stack of its creation, if that was recorded.
+    pub created_at: Option<usize>,
+    /// What was done to it. `calls` leaves out wake-ups and creation.
+    pub figures: Figures,
+    /// Whether it was used where so many locks are that they were not counted one by one: its
+    /// `calls` are then an estimate, and other threads may have used it as well. Its waits are exact.
+    pub sampled: bool,
+    /// Wake-ups: signals, broadcasts, posts.
+    pub wake_ups: u64,
+    /// Where it stands by contention and acquisitions; none if it is not a lock.
+    pub quadrant: Option<Quadrant>,
+    /// Where it was used, also to wake others, the sites with most waiting first.
+    pub sites: Vec<SiteUse>,
+    /// Who held it when others waited, most time first.
+    pub blockers: Vec<Blocker>,
+    /// Who used it: places in [`super::Process::threads`], each with its calls. Not part of
+    /// the JSON report.
+    #[serde(skip)]
+    pub threads: Vec<(usize, u64)>,
+}
+
+impl Lock {
+    /// Where operations of a class were done to it.
+    pub fn uses(&self, class: Class) -> impl Iterator<Item = &SiteUse> {
+        self.sites.iter().filter(move |used| used.op.class() == class)
+    }
+}
+
+/// What one call site did to one lock.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SiteUse {
+    /// The site.
+    pub site: usize,
+    /// What it does.
+    pub op: Op,
+    /// As in [`Figures`].
+    pub calls: u64,
+    /// As in [`Figures`].
+    pub waits: u64,
+    /// As in [`Figures`].
+    pub refused: u64,
+    /// Seconds waited.
+    pub waited: f64,
+    /// Seconds held, an estimate.
+    pub held: f64,
+}

@@ -1,0 +1,49 @@
+//! The outcome of an analysis: plain data, in seconds and names.
+//!
+//! A [`Process`] holds tables; their entries refer to each other by place: a
+//! [`Lock`] names its [`Site`]s by their index in [`Process::sites`], a site its
+//! [`Stack`]s by their index in [`Process::stacks`], a stack its [`Frame`]s by their
+//! index in [`Process::frames`].
+//!
+//! Times are in seconds, rates in 1/s, shares from 0 to 1, and addresses are those of the
+//! process. A [`Process`] is also what the JSON report holds: `docs/report-json.md`.
+
+mod blocking;
+mod figures;
+mod finding;
+mod inspected;
+mod lock;
+mod nesting;
+mod note;
+mod process;
+mod quadrant;
+mod question;
+mod remaining;
+mod rule;
+mod runs;
+mod site;
+mod stuck;
+mod thread;
+mod timeline;
+mod whatif;
+
+pub use blocking::{Blocker, Blocking};
+pub use figures::{Bucket, Figures, Histogram, HolderTime, Kind, Waiting};
+pub use finding::{Evidence, Finding, Gain, Group, Method, Remedy, Unit};
+pub use inspected::{Data, Inspected};
+pub use lock::{Lock, SiteUse};
+pub use nesting::{Nesting, Outer};
+pub use note::Note;
+pub(crate) use note::with_messages;
+pub use process::{Process, State};
+pub use quadrant::{Quadrant, QuadrantCounts};
+pub use question::{Answer, OpenQuestion, Recorded};
+pub use remaining::Remaining;
+pub use rule::{About, AnotherLock, Category, Rule};
+pub use runs::{Runs, Seen};
+pub use site::{Site, Way};
+pub use stuck::{Stuck, Trap};
+pub use syncline_code::model::{Frame, Module, Section, Stack, SymbolSource};
+pub use thread::{Thread, WaitingNow};
+pub use timeline::{Activity, Span, Timeline};
+pub use whatif::{Delay, Delayed, Follows, Range, Shape, WhatIf};

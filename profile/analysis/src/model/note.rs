@@ -1,0 +1,146 @@
+//! What could not be seen, and what that means for the figures.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use syncline_code::file::files::REPLACED;
+
+/// A limit of a recording that its reader should know of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum Note {
+    Unreadable { error: String },
+    NoEnd,
+    DiskFull,
+    DroppedOperations { count: u64 },
+    DroppedWaits { count: u64 },
+    InterruptedOperations { count: u64 },
+    DroppedThreads { count: u64 },
+    DroppedStacks { count: u64 },
+    DroppedModules { count: u64 },
+    SharedThreadRecords { threads: u64 },
+    BrokenStacks { count: usize, stacks: usize },
+    ModulesChanged,
+    FutexesOnly,
+    SampledLocks { sites: usize },
+    UnknownHolders { waits: u64, of: u64 },
+    ChangedModule { path: String },
+    MissingModule { path: String },
+    NoDebugInformation { path: String, functions: bool },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Note::Unreadable { error } => write!(f, "left out: {error}"),
+            Note::NoEnd => write!(
+                f,
+                "the process did not say that it ended: it was killed, ran another program in \
+                 its place, or still runs; what it did until then is all here"
+            ),
+            Note::DiskFull => {
+                write!(f, "the disk was full: what came after that is missing")
+            }
+            Note::DroppedOperations { count } => write!(
+                f,
+                "{count} operations were not counted: they are of threads that were not recorded, \
+                 or there was no room, of which --max-size gives more"
+            ),
+            Note::DroppedWaits { count } => write!(
+                f,
+                "{count} waits were neither counted as such nor measured, for want of room: \
+                 record with a larger --max-size"
+            ),
+            Note::InterruptedOperations { count } => write!(
+                f,
+                "{count} operations in signal handlers were not counted: they interrupted the \
+                 recorder itself"
+            ),
+            Note::DroppedThreads { count } => {
+                write!(
+                    f,
+                    "{count} threads were not recorded: there were too many at once, or after \
+                     thousands with other start functions"
+                )
+            }
+            Note::DroppedStacks { count } => write!(
+                f,
+                "{count} call stacks were not kept, for want of room: the innermost frame \
+                 stands for them"
+            ),
+            Note::DroppedModules { count } => {
+                write!(f, "{count} libraries were not noted: addresses in them have no names")
+            }
+            Note::SharedThreadRecords { threads } => write!(
+                f,
+                "{threads} threads are shown added up, each with earlier threads of the same \
+                 start function: there were too many to keep apart"
+            ),
+            Note::BrokenStacks { count, stacks } => write!(
+                f,
+                "{count} of {stacks} call stacks end early: code on the way has no unwind \
+                 information"
+            ),
+            Note::ModulesChanged => write!(
+                f,
+                "libraries were unloaded while the program ran: addresses in them may have \
+                 wrong names"
+            ),
+            Note::FutexesOnly => write!(
+                f,
+                "futex locks (Rust's std, parking_lot, std::atomic::wait, GLib): only those \
+                 who had to wait are seen; uncontended acquisitions make no call, so rates and \
+                 times held are not known"
+            ),
+            Note::SampledLocks { sites } => write!(
+                f,
+                "{} more locks than get counters of their own: how often each of them was \
+                 acquired without a wait is estimated from one acquisition in 128; sums, waits \
+                 and refused tries are exact",
+                match sites {
+                    1 => "a call site takes".to_owned(),
+                    _ => format!("{sites} call sites take"),
+                }
+            ),
+            Note::UnknownHolders { waits, of } => {
+                write!(f, "of {waits} of {of} waits for locks it is not known who held the lock")
+            }
+            Note::ChangedModule { path } => {
+                write!(f, "{path} has changed since it was recorded: its addresses have no names")
+            }
+            Note::MissingModule { path } if path.ends_with(REPLACED) => {
+                let path = path.trim_end_matches(REPLACED);
+                write!(f, "{path} was replaced while it ran: its addresses have no names")
+            }
+            Note::MissingModule { path } => {
+                write!(f, "{path} can't be read: its addresses have no names")
+            }
+            Note::NoDebugInformation { path, functions: true } => write!(
+                f,
+                "{path} has no debug information: functions and no lines; compile it with -g \
+                 or install its debug symbols"
+            ),
+            Note::NoDebugInformation { path, functions: false } => write!(
+                f,
+                "{path} is stripped: few names and no lines; keep its symbols or install its \
+                 debug symbols"
+            ),
+        }
+    }
+}
+
+/// Serializes notes, each with its message.
+pub(crate) fn with_messages<S: Serializer>(
+    notes: &[Note],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct WithMessage<'a> {
+        #[serde(flatten)]
+        note: &'a Note,
+        message: String,
+    }
+    serializer.collect_seq(notes.iter().map(|note| WithMessage { note, message: note.to_string() }))
+}

@@ -1,0 +1,168 @@
+//! A process.
+
+use serde::Serialize;
+
+use syncline_code::symbols::place::wraps_locks;
+
+use super::{
+    Blocking, Finding, Frame, Lock, Module, Nesting, Note, QuadrantCounts, Remaining, Runs, Seen,
+    Site, Stack, Stuck, Thread, Timeline, Waiting, WhatIf,
+};
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum State {
+    /// Through `exit` or `_exit`, with this status if the recorder saw it.
+    Exited {
+        /// Exit status.
+        status: Option<i32>,
+    },
+    /// By a signal.
+    Killed {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// It still ran when the recording was read: its file was in its memory.
+    Running,
+    /// It ended without notice, ran another program in its place, or still runs where that can't be
+    /// seen from here.
+    Unknown,
+}
+
+/// A process: all that was recorded of it, added up.
+#[derive(Clone, Debug, Serialize)]
+pub struct Process {
+    /// Process number.
+    pub pid: u32,
+    /// Process number of its parent when recording began.
+    pub parent: u32,
+    /// Path of the executable.
+    pub executable: String,
+    /// Arguments, the program's name first.
+    pub arguments: Vec<String>,
+    /// When recording began, in nanoseconds since 1970.
+    pub started: u64,
+    /// Seconds from then to the end, or until it was last seen.
+    pub seconds: f64,
+    /// How it ended.
+    pub state: State,
+    /// Seconds that its threads lived, all together.
+    pub thread_seconds: f64,
+    /// Seconds that its threads waited, all together.
+    pub waiting: Waiting,
+    /// The share of the threads' time that was lost waiting for locks.
+    pub lock_share: f64,
+    /// How many locks stand in which quadrant.
+    pub lock_quadrants: QuadrantCounts,
+    /// How many call sites stand in which quadrant.
+    pub site_quadrants: QuadrantCounts,
+    /// Processors that the program could use; none if the recording does not say.
+    pub processors: Option<usize>,
+    /// Threads that can't go on.
+    pub stuck: Vec<Stuck>,
+    /// What is wrong, most to gain first. Of several runs, a gain is the mean of all, with none in those
+    /// that the finding was not seen in.
+    pub findings: Vec<Finding>,
+    /// In how many runs each finding was seen, if several were read as one.
+    pub runs: Option<Runs>,
+    /// What else time goes to, most first.
+    pub remaining: Vec<Remaining>,
+    /// What slowing places down has shown, where `syncline whatif` has done it.
+    pub whatif: Vec<WhatIf>,
+    /// The locks and what else was waited for: locks first, most time waited first.
+    pub locks: Vec<Lock>,
+    /// The call sites, in the same order.
+    pub sites: Vec<Site>,
+    /// Who blocks whom, most time first.
+    pub blocking: Vec<Blocking>,
+    /// Locks that were taken with others held.
+    pub nesting: Vec<Nesting>,
+    /// What the threads did when. Not part of the JSON report: `syncline export` has it.
+    #[serde(skip)]
+    pub timeline: Timeline,
+    /// The threads, in the order of their creation.
+    pub threads: Vec<Thread>,
+    /// The call stacks. Place 0 is the empty stack.
+    pub stacks: Vec<Stack>,
+    /// The places in the code that they go through.
+    pub frames: Vec<Frame>,
+    /// The program and its libraries.
+    pub modules: Vec<Module>,
+    /// What could not be seen.
+    #[serde(serialize_with = "super::with_messages")]
+    pub notes: Vec<Note>,
+}
+
+impl Process {
+    /// The executable's name without its folders, or `process PID` if it has none.
+    pub fn name(&self) -> String {
+        match self.executable.rsplit('/').next() {
+            Some(name) if !name.is_empty() => name.to_owned(),
+            _ => format!("process {}", self.pid),
+        }
+    }
+
+    /// What slowing this place down has shown: a finding's, or one of what remains.
+    pub fn whatif(&self, place: &str) -> impl Iterator<Item = &WhatIf> {
+        self.whatif.iter().filter(move |whatif| whatif.place == place)
+    }
+
+    /// Findings that only other runs have, if several were read as one, and how many runs there are.
+    pub fn in_other_runs(&self) -> impl Iterator<Item = (&Seen, usize)> {
+        let runs = self.runs.iter();
+        runs.flat_map(|all| all.findings.iter().map(|seen| (seen, all.runs.len())))
+            .skip(self.findings.len())
+    }
+
+    /// Seconds that threads were ready to run and had no processor, of those that ended.
+    pub fn ready(&self) -> f64 {
+        self.threads.iter().filter_map(|thread| thread.ready).sum()
+    }
+
+    /// Seconds that all threads together had a processor, as far as that is known: of others, those
+    /// that they did not wait.
+    pub fn ran(&self) -> f64 {
+        self.threads.iter().map(|thread| thread.cpu.unwrap_or_else(|| thread.worked())).sum()
+    }
+
+    /// Seconds that threads did little but try for locks that were taken.
+    pub fn spun(&self) -> f64 {
+        self.sites.iter().map(|site| site.figures.spun).sum()
+    }
+
+    /// Places of the locks, and of what else is waited for, that are used at a site.
+    pub fn used_at(&self, site: usize) -> impl Iterator<Item = usize> {
+        let here = move |lock: &Lock| lock.sites.iter().any(|used| used.site == site);
+        (0..self.locks.len()).filter(move |&lock| here(&self.locks[lock]))
+    }
+
+    /// The function that a site is in, if that is known.
+    pub fn function_of(&self, site: &Site) -> Option<&str> {
+        let frame = &self.frames[site.frame?];
+        Some(frame.whole.as_ref().unwrap_or(&frame.function))
+    }
+
+    /// Where the program's own code calls the lock's function, also if that is a function that takes
+    /// the lock for the site's.
+    pub fn call_of(&self, site: &Site) -> Option<usize> {
+        let frames = &self.stacks.get(*site.stacks.first()?)?.frames;
+        frames.iter().copied().find(|&frame| !wraps_locks(&self.frames[frame], &self.modules))
+    }
+
+    /// All calls of a stack, to tell apart what one line does for different callers.
+    pub fn calls_of(&self, stack: usize) -> &[usize] {
+        self.stacks.get(stack).map_or(&[], |stack| &stack.frames)
+    }
+
+    /// The frames of a stack, the innermost first.
+    pub fn frames_of(&self, stack: usize) -> impl Iterator<Item = &Frame> {
+        let frames = self.stacks.get(stack).map_or(&[][..], |s| &s.frames);
+        frames.iter().map(|&frame| &self.frames[frame])
+    }
+
+    /// The locks, without what is not one.
+    pub fn only_locks(&self) -> impl Iterator<Item = &Lock> {
+        self.locks.iter().filter(|lock| lock.kind == super::Kind::Lock)
+    }
+}

@@ -1,0 +1,74 @@
+//! What counts can't tell, and the command that answers it.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use syncline_recording::command_line;
+
+/// What counts can't tell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OpenQuestion {
+    /// The question.
+    pub question: String,
+    /// The command that answers it. In the JSON report it is its text.
+    pub command: Answer,
+}
+
+/// The command that answers a question; as text, what a user is to type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// What critical sections touch: `syncline inspect`, with the places of this recording once it is
+    /// known which one that is.
+    Inspect(Option<Recorded>),
+    /// The program recorded anew, after a change.
+    Record,
+    /// Which system calls block.
+    SystemCalls,
+    /// Which processors use which cache lines.
+    CacheLines,
+}
+
+/// A recording, and the program that it is of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded {
+    /// Path of the recording.
+    pub recording: String,
+    /// The program and its arguments.
+    pub program: Vec<String>,
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Answer::Inspect(None) => f.write_str("syncline inspect"),
+            Answer::Inspect(Some(Recorded { recording, program })) => {
+                let recording = command_line(&[recording]);
+                write!(f, "syncline inspect --from {recording} -- {}", command_line(program))
+            }
+            Answer::Record => f.write_str("syncline record"),
+            Answer::SystemCalls => f.write_str("strace -f -T -e trace='!futex'"),
+            Answer::CacheLines => f.write_str("perf c2c record"),
+        }
+    }
+}
+
+impl Serialize for Answer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_be_typed_is_quoted_as_a_shell_needs_it() {
+        let recorded = Recorded {
+            recording: "my recording".to_owned(),
+            program: vec!["./app".to_owned(), "a b".to_owned()],
+        };
+        let command = Answer::Inspect(Some(recorded)).to_string();
+        assert_eq!(command, "syncline inspect --from 'my recording' -- ./app 'a b'");
+    }
+}

@@ -1,0 +1,206 @@
+//! The rules: one table, from which follow the order of findings about the same waits, the names,
+//! what `tune` and `whatif` try, and the lists of tests and documents.
+//!
+//! A rule's thresholds, and what it looks at, are in its file below `findings`.
+
+use serde::Serialize;
+use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
+
+use super::Delayed;
+
+/// The kind of a problem: SyncPerf's five (Table 1), and what it could not see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    /// Another primitive would do the same for less.
+    ImproperPrimitive,
+    /// A lock covers too much, or too little at a time.
+    ImproperGranularity,
+    /// A lock that nothing needs.
+    OverSynchronization,
+    /// Some locks of a kind are contended, others are not.
+    AsymmetricContention,
+    /// Some threads have more to do than others.
+    LoadImbalance,
+    /// A lock's holder keeps others waiting while it does not run.
+    BlockedHolder,
+    /// Threads are woken for nothing.
+    WastedWakeUps,
+    /// Locks, or a lock and other data, share a cache line.
+    FalseSharing,
+    /// Locks are taken in both orders.
+    LockOrder,
+}
+
+/// Which rule found it: one for each row of SyncPerf's Table 1, and one for each of ours.
+/// Its name is what `--rule` and the workloads of `docs/accuracy.md` call it.
+///
+/// They stand in the order in which they are believed where several speak of the same waits or calls:
+/// those first whose fix leaves nothing for the others. Locks that are not needed, then waits for the
+/// wrong thing, then better primitives, then better use of the same ones, then symptoms, then small
+/// change; and at the end those that never say what another one says.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, EnumIter, IntoStaticStr,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Rule {
+    /// An inner lock that is only ever taken under one and the same outer lock.
+    SerializedByOuter,
+    /// The section touches nothing that others can reach.
+    LocalDataOnly,
+    /// What the lock protects is atomic already, or excluded already.
+    AlreadyExclusive,
+    /// Threads that poll a lock, or a counter under it, until all have come.
+    PollingBarrier,
+    /// A try that is repeated until it succeeds.
+    PollingTry,
+    /// A queue that is full and empty by turns.
+    ShortQueue,
+    /// A lock that the program made of a mutex and a condition, and that threads wait for.
+    OwnLock,
+    /// Wake-ups that find nothing to do.
+    FutileWakeUps,
+    /// Condition variables where an atomic flag or counter would do.
+    CondvarForTinyEvents,
+    /// The holder slept or waited for a device.
+    SleepingHolder,
+    /// Many tiny sections in one function.
+    ManyTinySections,
+    /// A section that only changes one word: an atomic instruction does that.
+    AtomicInstead,
+    /// Sections that only look at a few words, most of all that are entered.
+    LookUnderLock,
+    /// Sections that only read, under a lock for one at a time.
+    ReadersExcludeEachOther,
+    /// Locks of one kind, some of them far more contended than others.
+    AsymmetricContention,
+    /// One lock over data that could have several.
+    TooMuchData,
+    /// Each hand-over goes through a sleeping thread.
+    Convoy,
+    /// A section that does more than it has to.
+    TooLongSection,
+    /// The holder lost its processor.
+    PreemptedHolder,
+    /// A lock for readers and writers that only writers take.
+    OnlyWriters,
+    /// A section of a few instructions under a lock that may sleep: a spinlock is cheaper.
+    SpinlockInstead,
+    /// Groups of threads with unequal work.
+    UnequalGroups,
+    /// Threads of one group with unequal work.
+    UnequalThreads,
+    /// Hot locks on one cache line.
+    LocksShareLine,
+    /// A hot lock on a cache line with other data.
+    LockBesideData,
+    /// Two locks, each taken under the other.
+    BothOrders,
+    /// A futex of the program's own with much waiting.
+    BusyFutex,
+}
+
+/// What there is to know of a rule beside what it finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct About {
+    /// The kind of problem.
+    pub category: Category,
+    /// Whether other rules may speak of the same waits and calls: one finding is left of theirs.
+    pub shares_waits: bool,
+    /// Which other lock, put in place of the program's, would mend it.
+    pub mended_by: AnotherLock,
+    /// What `whatif` slows down to ask what it costs; none for whatever is there.
+    pub delayed: Option<Delayed>,
+}
+
+/// Whether another lock in the place of the program's own mends a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnotherLock {
+    /// It does not.
+    No,
+    /// One that costs less where nobody waits.
+    Cheaper,
+    /// One that lets a holder without a processor run.
+    Yielding,
+    /// One that hands over sooner, or sleeps otherwise.
+    HandingOver,
+}
+
+/// One that speaks of the same waits as others.
+const fn shared(category: Category, mended_by: AnotherLock, delayed: Option<Delayed>) -> About {
+    About { category, shares_waits: true, mended_by, delayed }
+}
+
+/// One that never says what another says.
+const fn alone(category: Category) -> About {
+    About { category, shares_waits: false, mended_by: AnotherLock::No, delayed: None }
+}
+
+impl Rule {
+    /// The table.
+    #[rustfmt::skip]
+    pub const fn about(self) -> About {
+        use AnotherLock::{Cheaper, HandingOver, No, Yielding};
+        use Category as C;
+        use Delayed::{Try, Wait};
+        match self {
+            Rule::SerializedByOuter       => shared(C::OverSynchronization,  No,          None),
+            Rule::LocalDataOnly           => shared(C::OverSynchronization,  No,          None),
+            Rule::AlreadyExclusive        => shared(C::OverSynchronization,  No,          None),
+            Rule::PollingBarrier          => shared(C::ImproperPrimitive,    No,          Some(Try)),
+            Rule::PollingTry              => shared(C::ImproperPrimitive,    HandingOver, Some(Try)),
+            Rule::ShortQueue              => shared(C::ImproperGranularity,  No,          Some(Wait)),
+            Rule::OwnLock                 => shared(C::ImproperGranularity,  No,          None),
+            Rule::FutileWakeUps           => shared(C::WastedWakeUps,        No,          Some(Wait)),
+            Rule::CondvarForTinyEvents    => shared(C::ImproperPrimitive,    No,          Some(Wait)),
+            Rule::SleepingHolder          => shared(C::BlockedHolder,        No,          None),
+            Rule::ManyTinySections        => shared(C::ImproperGranularity,  Cheaper,     None),
+            Rule::AtomicInstead           => shared(C::ImproperPrimitive,    Cheaper,     None),
+            Rule::LookUnderLock           => shared(C::ImproperPrimitive,    No,          None),
+            Rule::ReadersExcludeEachOther => shared(C::ImproperPrimitive,    No,          None),
+            Rule::AsymmetricContention    => shared(C::AsymmetricContention, No,          None),
+            Rule::TooMuchData             => shared(C::ImproperGranularity,  HandingOver, None),
+            Rule::Convoy                  => shared(C::BlockedHolder,        HandingOver, None),
+            Rule::TooLongSection          => shared(C::ImproperGranularity,  HandingOver, None),
+            Rule::PreemptedHolder         => shared(C::BlockedHolder,        Yielding,    None),
+            Rule::OnlyWriters             => shared(C::ImproperPrimitive,    HandingOver, None),
+            Rule::SpinlockInstead         => shared(C::ImproperPrimitive,    Cheaper,     None),
+            Rule::UnequalGroups           => alone(C::LoadImbalance),
+            Rule::UnequalThreads          => alone(C::LoadImbalance),
+            Rule::LocksShareLine          => alone(C::FalseSharing),
+            Rule::LockBesideData          => alone(C::FalseSharing),
+            Rule::BothOrders              => alone(C::LockOrder),
+            Rule::BusyFutex               => alone(C::ImproperGranularity),
+        }
+    }
+
+    /// All of them, in their order.
+    pub fn all() -> impl Iterator<Item = Rule> {
+        Rule::iter()
+    }
+
+    /// Its name: `polling-try`.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_the_one_of_the_json_report() {
+        for rule in Rule::all() {
+            assert_eq!(serde_json::to_value(rule).unwrap(), rule.name());
+        }
+    }
+
+    /// The order of the table is the order of precedence, which those without one follow.
+    #[test]
+    fn those_that_share_waits_come_first() {
+        let shares: Vec<bool> = Rule::all().map(|rule| rule.about().shares_waits).collect();
+        assert!(shares.is_sorted_by(|before, after| before >= after), "{shares:?}");
+    }
+}

@@ -1,0 +1,84 @@
+//! A thread.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use syncline_recording::{Op, Primitive};
+
+use super::Waiting;
+
+/// A thread, or several with the same start function one after the other, where there were
+/// more threads than a recording keeps apart.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Thread {
+    /// Its number in the recording.
+    pub index: u32,
+    /// The kernel's number of it.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// How many threads this one stands for: 1, but for those one after the other.
+    pub lifetimes: u32,
+    /// Its start function; none for the first thread.
+    pub start_function: Option<String>,
+    /// Stack of its creation, if that was recorded.
+    pub created_at: Option<usize>,
+    /// Place in [`super::Process::threads`] of the thread that created it.
+    pub creator: Option<usize>,
+    /// When it began, in seconds since the recording did; the latest of several.
+    pub started: f64,
+    /// Seconds from its start to its end.
+    pub seconds: f64,
+    /// Whether it ended before the recording did.
+    pub ended: bool,
+    /// Seconds of processor time. Of one that did not end as it was last seen, in the second half of
+    /// its life, as if it had gone on so; none if it was not.
+    pub cpu: Option<f64>,
+    /// Seconds that it was ready to run and had no processor, also at the end of a wait; none if
+    /// it did not end.
+    pub ready: Option<f64>,
+    /// Acquisitions of locks.
+    pub acquisitions: u64,
+    /// Time waited.
+    pub waiting: Waiting,
+    /// Seconds waited for each kind of object.
+    pub waited_for: BTreeMap<Primitive, f64>,
+    /// What it was waiting for when the recording ended, or when it was read.
+    pub waiting_now: Option<WaitingNow>,
+}
+
+impl Thread {
+    /// Seconds that it did not wait.
+    pub fn active(&self) -> f64 {
+        let waiting = self.waiting.locks + self.waiting.futexes + self.waiting.events;
+        (self.seconds - waiting).max(0.0)
+    }
+
+    /// Seconds that it did not wait, for a processor neither, as far as that is known: it ran, or
+    /// slept, or waited for a device. It is some less where it waited for a processor at the end of
+    /// other waits, and never less than its processor time.
+    pub fn worked(&self) -> f64 {
+        let without_ready = self.active() - self.ready.unwrap_or(0.0);
+        without_ready.max(self.cpu.unwrap_or(0.0)).min(self.active())
+    }
+}
+
+/// A wait that had not ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WaitingNow {
+    /// The operation.
+    pub op: Op,
+    /// Address of what it waits for.
+    #[serde(serialize_with = "syncline_code::model::hex::one")]
+    pub address: u64,
+    /// Place in [`super::Process::locks`].
+    pub lock: Option<usize>,
+    /// Its stack, if there is one.
+    pub stack: Option<usize>,
+    /// Seconds so far.
+    pub seconds: f64,
+    /// For a lock: place in [`super::Process::threads`] of who held it when the wait began.
+    pub holder: Option<usize>,
+    /// Stack at which that thread had acquired it.
+    pub holder_stack: Option<usize>,
+}

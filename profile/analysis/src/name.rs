@@ -1,0 +1,57 @@
+//! What things are called in a line: locks, call sites and stacks.
+
+pub use syncline_code::symbols::short::function;
+use syncline_recording::Primitive;
+
+use crate::model::{Frame, Lock, Process, Site};
+
+/// File and line of a place, without folders: `queue.c:12` of `push at /src/queue.c:12`.
+pub fn file_line(place: &str) -> &str {
+    place.rsplit(['/', ' ']).next().unwrap_or(place)
+}
+
+/// A place in a line: `Queue<…>::push  queue.h:120`.
+pub fn frame(frame: &Frame) -> String {
+    let function = function(&frame.function);
+    match frame.file_line() {
+        Some(line) => format!("{function}  {line}"),
+        None => match frame.function.contains('+') {
+            true => frame.function.clone(),
+            false => function,
+        },
+    }
+}
+
+/// A lock, or what else is waited for: what it is, and its name.
+pub fn lock(lock: &Lock) -> String {
+    let kind = primitive(lock.primitive);
+    if lock.name.starts_with(kind) { lock.name.clone() } else { format!("{kind} {}", lock.name) }
+}
+
+/// The place of a site in a line.
+pub fn site(process: &Process, site: &Site) -> String {
+    site.frame.map_or_else(|| site.place.clone(), |f| frame(&process.frames[f]))
+}
+
+/// The place of a stack in a line.
+pub fn stack(process: &Process, stack: usize) -> String {
+    let place = process.stacks.get(stack).and_then(|stack| stack.place);
+    place.map_or_else(|| "unknown place".to_owned(), |f| frame(&process.frames[f]))
+}
+
+/// What a primitive is called.
+pub fn primitive(primitive: Primitive) -> &'static str {
+    match primitive {
+        Primitive::Mutex => "mutex",
+        Primitive::Rwlock => "rwlock",
+        Primitive::Spinlock => "spinlock",
+        Primitive::Condvar => "condvar",
+        Primitive::Barrier => "barrier",
+        Primitive::Semaphore => "semaphore",
+        Primitive::Thread => "join",
+        Primitive::Futex => "futex",
+        Primitive::OmpCritical => "omp critical",
+        Primitive::OmpLock => "omp lock",
+        Primitive::OmpBarrier => "omp barrier",
+    }
+}

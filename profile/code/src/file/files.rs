@@ -1,0 +1,140 @@
+//! Where the symbols of a file are: in itself, or in a separate file beside it or where
+//! distributions put such files.
+//!
+//! A separate file is known by the build-id that both carry, or by the name that
+//! `.gnu_debuglink` gives. A file found by its name is taken if its build-id is equal or
+//! either has none: the link's checksum over the whole file is not computed.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use object::{Object, ReadCache};
+
+/// The folder where distributions install separate debug files: a file is looked for under
+/// `.build-id` there, and by its name.
+pub const DEBUG_DIR: &str = "/usr/lib/debug";
+
+/// A file that was mapped, as it is on disk now.
+pub struct Files {
+    /// The file itself.
+    pub binary: PathBuf,
+    /// The separate file with its symbols, if there is one.
+    pub debug: Option<PathBuf>,
+    /// The file with what several such files share (`.gnu_debugaltlink`), if there is one.
+    pub shared: Option<PathBuf>,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Unusable {
+    /// It can't be read, or is not an ELF file.
+    Missing,
+    /// Its build-id is not the one that was recorded.
+    Changed,
+}
+
+/// Finds the files for a module with this path and build-id (empty if it has none).
+pub fn find(path: &Path, build_id: &[u8], debug_dirs: &[PathBuf]) -> Result<Files, Unusable> {
+    let facts = Facts::read(path).ok_or(Unusable::Missing)?;
+    if facts.build_id != build_id {
+        return Err(Unusable::Changed);
+    }
+    let candidates = by_build_id(build_id, debug_dirs)
+        .into_iter()
+        .chain(facts.link.iter().flat_map(|name| by_name(path, name, debug_dirs)));
+    let debug = candidates.into_iter().find_map(|candidate| {
+        let found = Facts::read(&candidate)?;
+        let same = found.build_id == build_id || found.build_id.is_empty();
+        same.then_some((candidate, found))
+    });
+    let (holder, facts) = debug.as_ref().map_or((path, &facts), |(p, f)| (p.as_path(), f));
+    let shared = facts.shared.as_ref().and_then(|(name, id)| {
+        let beside = holder.parent().map(|folder| folder.join(name));
+        let mut candidates = by_build_id(id, debug_dirs).into_iter().chain(beside);
+        candidates.find(|c| Facts::read(c).is_some_and(|found| found.build_id == *id))
+    });
+    Ok(Files { binary: path.to_owned(), debug: debug.map(|(path, _)| path), shared })
+}
+
+/// What the kernel puts behind the path of a file that is not there any more.
+pub const REPLACED: &str = " (deleted)";
+
+/// The path of a program whose file was replaced while it ran, which the kernel then calls
+/// `NAME (deleted)`: that of the file which is there now, if it is the same build. Without a
+/// build-id nothing says that it is.
+pub fn replaced(path: &Path, build_id: &[u8]) -> Option<PathBuf> {
+    let now = path.as_os_str().as_bytes().strip_suffix(REPLACED.as_bytes())?;
+    let now = Path::new(OsStr::from_bytes(now));
+    // A file may also be called that.
+    let is_same = !build_id.is_empty() && !path.exists();
+    (is_same && Facts::read(now)?.build_id == build_id).then(|| now.to_owned())
+}
+
+/// `DIR/.build-id/ab/cdef.debug`
+fn by_build_id(build_id: &[u8], debug_dirs: &[PathBuf]) -> Vec<PathBuf> {
+    let Some((first, rest)) = build_id.split_first() else { return Vec::new() };
+    let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let name = format!(".build-id/{first:02x}/{rest}.debug");
+    debug_dirs.iter().map(|dir| dir.join(&name)).collect()
+}
+
+/// Beside the file, in `.debug` beside it, and under the file's own path in the debug
+/// folders, as gdb looks for it.
+fn by_name(path: &Path, name: &Path, debug_dirs: &[PathBuf]) -> Vec<PathBuf> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let inside = folder.strip_prefix("/").unwrap_or(folder);
+    let mut candidates = vec![folder.join(name), folder.join(".debug").join(name)];
+    candidates.extend(debug_dirs.iter().map(|dir| dir.join(inside).join(name)));
+    candidates.retain(|candidate| candidate != path);
+    candidates
+}
+
+/// What a file says of itself.
+struct Facts {
+    build_id: Vec<u8>,
+    link: Option<PathBuf>,
+    shared: Option<(PathBuf, Vec<u8>)>,
+}
+
+impl Facts {
+    fn read(path: &Path) -> Option<Facts> {
+        let cache = open(path)?;
+        let file = object::File::parse(&cache).ok()?;
+        let path = |name: &[u8]| PathBuf::from(OsStr::from_bytes(name));
+        let link = file.gnu_debuglink().ok().flatten();
+        let shared = file.gnu_debugaltlink().ok().flatten();
+        Some(Facts {
+            build_id: file.build_id().ok().flatten().unwrap_or_default().to_vec(),
+            link: link.map(|(name, _)| path(name)),
+            shared: shared.map(|(name, id)| (path(name), id.to_vec())),
+        })
+    }
+}
+
+/// Opens a plain file: a path from a recording may name a pipe or a device by now.
+pub fn open(path: &Path) -> Option<ReadCache<File>> {
+    let plain = std::fs::metadata(path).is_ok_and(|meta| meta.is_file());
+    plain.then(|| File::open(path).ok()).flatten().map(ReadCache::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn separate_files_are_looked_for_where_gdb_does() {
+        let dirs = [PathBuf::from("/usr/lib/debug")];
+        assert_eq!(
+            by_build_id(&[0xab, 0xcd, 0x01], &dirs),
+            [PathBuf::from("/usr/lib/debug/.build-id/ab/cd01.debug")]
+        );
+        assert_eq!(
+            by_name(Path::new("/bin/app"), Path::new("app.debug"), &dirs),
+            ["/bin/app.debug", "/bin/.debug/app.debug", "/usr/lib/debug/bin/app.debug"]
+                .map(PathBuf::from)
+        );
+        assert!(by_build_id(&[], &dirs).is_empty());
+    }
+}

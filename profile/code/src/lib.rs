@@ -1,0 +1,16 @@
+//! What a program's files tell: the names of its addresses, and what its instructions do.
+//!
+//! - [`file`]: one file's symbols, debug information, unwind tables and calls;
+//! - `section`: critical sections, followed through the instructions from an acquisition to its
+//!   release, and functions that take a lock for their callers;
+//! - [`symbols`]: what the addresses of one process mean, and which frame of a stack to show for it;
+//! - [`locate`]: the other way round, from a name in a report to addresses.
+//!
+//! Everything is read once, when it is first asked for, whatever the number of processes that
+//! mapped a file.
+
+pub mod file;
+pub mod locate;
+pub mod model;
+pub mod section;
+pub mod symbols;

@@ -1,0 +1,247 @@
+//! The other way round: which addresses of a program's files the names of a report stand for.
+//!
+//! A report names a place in the code and a global variable in these ways, and all of them are
+//! understood here:
+//!
+//! | name | stands for |
+//! |---|---|
+//! | `push at /src/queue.c:120`, `push  queue.c:120` | calls from that line of that function |
+//! | `queue.c:120` | calls from that line |
+//! | `push` | calls from anywhere in that function |
+//! | `push+0x12` | the call at that byte of it, in the file that was recorded |
+//! | `app+0x1234` | the call, or the variable, at that address of that file |
+//! | `table (app)`, `table` | all of that variable |
+//! | `table+0x40 (app)` | what lies there |
+//!
+//! A call belongs to a place if the innermost function that neither is a library's lock wrapper nor
+//! takes the lock for its caller is that place's, also where functions were inlined: the rule by which
+//! a report chooses what it shows. Calls of a function that takes locks for its callers can be named
+//! as well.
+
+mod name;
+mod search;
+
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use object::{Object, ReadCache};
+
+use crate::file::image::Image;
+use crate::model::SymbolSource;
+use crate::symbols::place::LIBRARIES;
+use name::Name;
+
+/// The program's files, in which names are looked up.
+pub struct Locator {
+    files: Vec<File>,
+}
+
+struct File {
+    name: String,
+    build_id: String,
+    image: Image,
+}
+
+/// Addresses of a file: of the last bytes of calls, or of variables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file's name without its folders.
+    pub module: String,
+    /// The addresses, as in the file's own tables.
+    pub addresses: Range<u64>,
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where it is; at least one place.
+    pub places: Vec<Place>,
+    /// If it is more than what was named, why.
+    pub wider: Option<Wider>,
+}
+
+/// Why a whole function stands for a line in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wider {
+    /// There are no lines in the files.
+    NoLines,
+    /// The function has no lock on that line any more.
+    Moved,
+    /// The file has changed since its addresses were noted.
+    Changed,
+}
+
+/// Why a name stands for nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// No file has it.
+    NoSuchName,
+    /// No file has it, and one of them has no symbols.
+    NoSymbols,
+    /// The file has changed since its addresses were noted.
+    Changed,
+}
+
+impl Locator {
+    /// Reads the names of these files: the program, and its libraries.
+    ///
+    /// # Errors
+    /// If the first one, the program, can't be read. A library that can't be is left out.
+    pub fn new(paths: &[PathBuf], debug_dirs: &[PathBuf]) -> io::Result<Locator> {
+        let mut found = Vec::new();
+        for (place, path) in paths.iter().enumerate() {
+            match File::open(path, debug_dirs) {
+                Ok(file) => found.push(file),
+                Err(error) if place == 0 => return Err(error),
+                Err(_) => {}
+            }
+        }
+        Ok(Locator { files: found })
+    }
+
+    /// The build-id of the file of this name, in hexadecimal; empty if it has none. None if there
+    /// is no such file.
+    pub fn build_id(&self, module: &str) -> Option<&str> {
+        let file = self.files.iter().find(|file| file.name == module)?;
+        Some(&file.build_id)
+    }
+
+    /// Where the calls of a place are. `unchanged` says whether the file of this name is still the
+    /// one whose addresses the name may have.
+    ///
+    /// # Errors
+    /// If the name stands for nothing.
+    pub fn site(&self, name: &str, unchanged: impl Fn(&str) -> bool) -> Result<Found, Missing> {
+        match Name::parse(name) {
+            Name::Offset { of, offset } => self.offset(of, offset, &unchanged),
+            Name::Line { function, file, line } => {
+                self.searched(&search::Wanted { function, file: Some(file), line })
+            }
+            Name::Plain(function) => {
+                self.searched(&search::Wanted { function: Some(function), file: None, line: None })
+            }
+        }
+    }
+
+    /// Where a variable is.
+    ///
+    /// # Errors
+    /// As [`site`](Self::site).
+    pub fn object(&self, name: &str, unchanged: impl Fn(&str) -> bool) -> Result<Found, Missing> {
+        let (name, module) = name::variable(name);
+        let wanted = |file: &&File| module.is_none_or(|module| file.name == module);
+        let (of, offset) = name::offset(name).map_or((name, None), |(of, at)| (of, Some(at)));
+        if let Some(at) = offset
+            && module.is_none()
+            && self.is_file(of)
+        {
+            return exact(of, at, unchanged(of));
+        }
+        let mut places = Vec::new();
+        for file in self.files.iter().filter(wanted) {
+            let variables = file.image.all_variables().filter(|(_, _, variable)| variable == of);
+            places.extend(variables.map(|(start, size, _)| {
+                file.place(match offset {
+                    Some(at) => start + at..start + at + 1,
+                    None => start..start + size.max(1),
+                })
+            }));
+        }
+        self.found(places, None)
+    }
+
+    /// The functions that are known to wrap locks, and the starts of the names of libraries that do
+    /// nothing else: a call from there is no place.
+    pub fn wrappers(&self) -> (Vec<Place>, &'static [&'static str]) {
+        let of = |file: &File| -> Vec<Place> {
+            search::wrappers(&file.image).into_iter().map(|range| file.place(range)).collect()
+        };
+        (self.files.iter().flat_map(of).collect(), &LIBRARIES)
+    }
+
+    fn offset(
+        &self,
+        of: &str,
+        offset: u64,
+        unchanged: &impl Fn(&str) -> bool,
+    ) -> Result<Found, Missing> {
+        if self.is_file(of) || name::is_library(of) {
+            return exact(of, offset, unchanged(of));
+        }
+        let mut places = Vec::new();
+        let mut wider = None;
+        for file in &self.files {
+            let same = unchanged(&file.name);
+            for range in search::functions(&file.image, of) {
+                let call = range.start + offset;
+                if same {
+                    places.push(file.place(call..call + 1));
+                } else {
+                    wider = Some(Wider::Changed);
+                    places.push(file.place(range));
+                }
+            }
+        }
+        self.found(places, wider)
+    }
+
+    fn searched(&self, wanted: &search::Wanted<'_>) -> Result<Found, Missing> {
+        let mut places = Vec::new();
+        let mut wider = None;
+        for file in &self.files {
+            let (ranges, why) = search::search(&file.image, wanted);
+            places.extend(ranges.into_iter().map(|range| (file.place(range), why)));
+        }
+        // Where one file has the line, a function of the same name elsewhere is another one.
+        if places.iter().any(|(_, why)| why.is_none()) {
+            places.retain(|(_, why)| why.is_none());
+        } else {
+            wider = places.first().and_then(|(_, why)| *why);
+        }
+        self.found(places.into_iter().map(|(place, _)| place).collect(), wider)
+    }
+
+    fn found(&self, places: Vec<Place>, wider: Option<Wider>) -> Result<Found, Missing> {
+        match places.is_empty() {
+            false => Ok(Found { places, wider }),
+            true if self.program_is_stripped() => Err(Missing::NoSymbols),
+            true => Err(Missing::NoSuchName),
+        }
+    }
+
+    fn program_is_stripped(&self) -> bool {
+        let source = self.files.first().map(|file| file.image.source());
+        !matches!(source, Some(SymbolSource::Debug | SymbolSource::Symbols))
+    }
+
+    fn is_file(&self, name: &str) -> bool {
+        self.files.iter().any(|file| file.name == name)
+    }
+}
+
+fn exact(module: &str, at: u64, unchanged: bool) -> Result<Found, Missing> {
+    if !unchanged {
+        return Err(Missing::Changed);
+    }
+    let place = Place { module: module.to_owned(), addresses: at..at + 1 };
+    Ok(Found { places: vec![place], wider: None })
+}
+
+impl File {
+    fn open(path: &Path, debug_dirs: &[PathBuf]) -> io::Result<File> {
+        let cache = ReadCache::new(std::fs::File::open(path)?);
+        let file = object::File::parse(&cache)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        let build_id = file.build_id().ok().flatten().unwrap_or_default().to_vec();
+        Ok(File {
+            name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            build_id: build_id.iter().map(|byte| format!("{byte:02x}")).collect(),
+            image: Image::open(&path.to_string_lossy(), &build_id, debug_dirs),
+        })
+    }
+
+    fn place(&self, addresses: Range<u64>) -> Place {
+        Place { module: self.name.clone(), addresses }
+    }
+}

@@ -1,0 +1,125 @@
+//! Who takes a lock for its caller.
+//!
+//! Programs wrap their locks: `Mutex::Lock()`, `safe_mutex_lock()`, a guard of their own, in
+//! several levels, some of them inlined. No list of names has them all, but they are known by
+//! what they do: they return with the lock held. The section's own function is the innermost one
+//! in which the lock is also released, and that is the place that tells the program's locks apart.
+//!
+//! A function that waits for a condition with a lock that it neither took nor releases is called
+//! with it, so it is no more the place than one that takes it for its caller.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::rc::Rc;
+
+use super::code::{Code, Namer};
+use super::names::{Effect, effect, waits_with_lock};
+use super::walk::{UNKNOWN, Walker};
+use super::ways::Ways;
+use super::{effects, enter, function_at, with_code};
+use crate::file::image::{Found, Image};
+
+/// How many functions, one in the other, may take a lock for their callers.
+pub const LEVELS: usize = 5;
+/// Bytes of instructions that are read for all of their calls: half a second's worth.
+const LARGEST: usize = 64 << 20;
+
+/// Looks at the calls that return to these addresses of a file. What is found,
+/// [`Image::returned`] tells.
+pub fn look(image: &Image, addresses: &BTreeSet<u64>) {
+    let known = |address: &u64| image.returned.borrow().contains_key(address);
+    let new: Vec<u64> = addresses.iter().copied().filter(|address| !known(address)).collect();
+    if new.is_empty() {
+        return;
+    }
+    if with_code(image, |code| look_at(image, code, &new)).is_none() {
+        image.returned.borrow_mut().extend(new.into_iter().map(|address| (address, 0)));
+    }
+}
+
+fn look_at<'a>(image: &Image, code: &Code, addresses: impl IntoIterator<Item = &'a u64>) {
+    for &address in addresses {
+        let frames = returned(image, code, address).unwrap_or(0);
+        image.returned.borrow_mut().insert(address, frames);
+    }
+}
+
+/// All functions of a file that take a lock for their callers. It reads all of its calls; of files
+/// that are too large, none.
+pub fn look_everywhere(image: &Image) -> &[Range<u64>] {
+    image
+        .wrappers
+        .get_or_init(|| with_code(image, |code| all_wrappers(image, code)).unwrap_or_default())
+}
+
+fn all_wrappers(image: &Image, code: &Code) -> Vec<Range<u64>> {
+    let mut wrappers = Vec::new();
+    if code.size() > LARGEST {
+        return wrappers;
+    }
+    let mut takes: BTreeSet<u64> = BTreeSet::new();
+    let mut back: BTreeSet<u64> = code
+        .calls()
+        .filter(|(target, _)| {
+            code.stub(*target).is_some_and(|name| effect(name) == Effect::Acquire)
+        })
+        .map(|(_, back)| back)
+        .collect();
+    for _ in 0..LEVELS {
+        look_at(image, code, &back);
+        let took = |back: &&u64| {
+            let frames = image.frames(**back - 1).len().max(1);
+            image.returned.borrow().get(back) == Some(&frames)
+        };
+        let functions = back.iter().filter(took).filter_map(|&back| code.function(back - 1));
+        let new: Vec<Range<u64>> = functions.filter(|f| takes.insert(f.start)).collect();
+        if new.is_empty() {
+            break;
+        }
+        let starts: BTreeSet<u64> = new.iter().map(|function| function.start).collect();
+        let called = code.calls().filter(|(target, _)| starts.contains(target));
+        back = called.map(|(_, back)| back).collect();
+        wrappers.extend(new);
+    }
+    wrappers
+}
+
+/// How many of the frames at the return address of an acquisition have returned when the lock is
+/// released, the innermost first. None if it is no acquisition.
+fn returned(image: &Image, code: &Code, address: u64) -> Option<usize> {
+    let call = code.call_before(address)?;
+    let namer: Namer = &mut |address| function_at(image, address);
+    let taken = effects::of_call(code, namer, &call) == Effect::Acquire;
+    let function = code.function(call.ip())?;
+    let mut walker = Walker::new(code, namer, function);
+    let name = walker.callee(&call);
+    if !taken && !name.as_deref().is_some_and(waits_with_lock) {
+        return None;
+    }
+    let tries = name.as_deref().is_some_and(|name| name.contains("try"));
+    let (ways, _) = enter(&mut walker, &call, taken, tries);
+    let frames = image.frames(address - 1);
+    Some(count(&ways, &frames, |at| image.frames(at)))
+}
+
+/// The frames that are no longer there where the lock is released. A function without a name is one
+/// frame.
+fn count(ways: &Ways, frames: &[Found], at: impl Fn(u64) -> Rc<[Found]>) -> usize {
+    if ways.ends.is_empty() {
+        let returns = ways.returned > 0 && !ways.lost && !ways.calls.contains(UNKNOWN);
+        return if returns { frames.len().max(1) } else { 0 };
+    }
+    if frames.is_empty() {
+        return 0;
+    }
+    let common = ways.ends.iter().map(|&end| common(frames, &at(end))).max();
+    frames.len() - common.unwrap_or(0)
+}
+
+/// How many frames two places of one function have in common, counted from the outermost. An
+/// inlined function is the same one if it is called at the same line of the same caller.
+fn common(a: &[Found], b: &[Found]) -> usize {
+    let (a, b): (Vec<_>, Vec<_>) = (a.iter().rev().collect(), b.iter().rev().collect());
+    let is_same = |&n: &usize| a[n].function == b[n].function && a[n - 1].line == b[n - 1].line;
+    1 + (1..a.len().min(b.len())).take_while(is_same).count()
+}

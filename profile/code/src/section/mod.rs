@@ -1,0 +1,118 @@
+//! Critical sections, read from the program's instructions.
+//!
+//! From the return address of an acquisition the instructions of the function are followed
+//! along all ways, until each comes to the call that releases the lock (`walk`). What is on
+//! the ways is counted (`count`): how many instructions, loops, reads and writes of memory that
+//! others can reach, and which functions are called. That tells a counter that an atomic would
+//! do from a section that computes, and one that only reads from one that writes.
+//!
+//! What is not followed: calls (their names are kept; of own functions it is read what they do to
+//! locks, `effects`), jumps through tables, exceptions, and
+//! what a function leaves to its caller. Such a section is not `complete`. A branch on the
+//! outcome of the acquisition is taken as it is when the lock was got, and one on a condition
+//! under which the lock was taken as it was then: `if (shared) lock(); ... if (shared) unlock();`.
+//!
+//! The same ways tell which functions take a lock for their callers (`held`).
+//!
+//! Only files for x86-64 are read, and only if they are those of the recording.
+
+mod code;
+mod count;
+mod effects;
+pub mod held;
+mod names;
+mod state;
+mod step;
+mod value;
+mod walk;
+mod ways;
+
+use std::collections::BTreeSet;
+
+use iced_x86::Instruction;
+
+use crate::file::files;
+use crate::file::image::{Acquired, Image};
+use crate::model::Section;
+use code::{Code, Namer};
+use state::State;
+use walk::Walker;
+use ways::{Acquisition, Ways};
+
+/// Whether a function that a section calls only takes or releases a lock, by its name.
+pub fn takes_or_releases(call: &str) -> bool {
+    matches!(names::effect(call), names::Effect::Acquire | names::Effect::Release)
+}
+
+/// The sections at these places of a file, in their order; none where there is no acquisition that
+/// can be read. A place that was read before, perhaps for another process, is not read again.
+pub fn sections(image: &Image, places: &[Acquired]) -> Vec<Option<Section>> {
+    let mut known = image.sections.borrow_mut();
+    let is_new = |place: &Acquired| !known.contains_key(place);
+    let new: BTreeSet<_> = places.iter().copied().filter(is_new).collect();
+    if !new.is_empty() {
+        let read = read_all(image, &new).unwrap_or_default();
+        known.extend(new.into_iter().map(|place| (place, None)));
+        known.extend(read);
+    }
+    places.iter().map(|place| known[place].clone()).collect()
+}
+
+/// None if the file can't be read.
+fn read_all(
+    image: &Image,
+    places: &BTreeSet<Acquired>,
+) -> Option<Vec<(Acquired, Option<Section>)>> {
+    with_code(image, |code| {
+        let read_one = |&(address, tries): &Acquired| {
+            let mut namer = |address| function_at(image, address);
+            let section = read(code, &mut namer, address, tries).map(|(mut section, addresses)| {
+                let named = addresses.iter().filter_map(|&a| Some(image.variable(a)?.0));
+                section.variables = named.collect::<BTreeSet<_>>().into_iter().collect();
+                section
+            });
+            ((address, tries), section)
+        };
+        places.iter().map(read_one).collect()
+    })
+}
+
+/// Does something with the instructions of a file; none if it can't be read.
+fn with_code<T>(image: &Image, with: impl FnOnce(&Code) -> T) -> Option<T> {
+    let cache = files::open(image.binary()?)?;
+    let file = object::File::parse(&cache).ok()?;
+    Code::new(&file, image.unwind()).map(|code| with(&code))
+}
+
+/// The function that begins at an address of the file; also one whose part stands elsewhere
+/// (`.cold`), anywhere in that part.
+fn function_at(image: &Image, address: u64) -> Option<String> {
+    let (name, offset) = image.function(address)?;
+    (offset == 0 || name.contains(".cold")).then_some(name)
+}
+
+/// The section of the acquisition that returns to this address of the file, and the
+/// addresses of the file that it reads or writes.
+fn read(code: &Code, namer: Namer, start: u64, tries: bool) -> Option<(Section, BTreeSet<u64>)> {
+    let call = code.call_before(start)?;
+    let mut walker = Walker::new(code, namer, code.function(call.ip())?);
+    let (ways, state) = enter(&mut walker, &call, true, tries);
+    Some(count::count(ways, &state, code, &mut walker.values))
+}
+
+/// All ways from a call that comes back with a lock, and the state at their beginning. `told` says
+/// whether the call is given the lock, so that its release can be known by it.
+fn enter(walker: &mut Walker, call: &Instruction, told: bool, tries: bool) -> (Ways, State) {
+    let mut state = walker.state_before(call.ip());
+    let name = walker.callee(call);
+    let acquisition = match told {
+        true => Acquisition::of(name.as_deref(), &state),
+        false => Acquisition { lock: None, guard: false },
+    };
+    walker.values.enter_section();
+    state.acquire(call.ip(), &mut walker.values);
+    if let Some(outcome) = name.and_then(|name| names::success(&name, tries)) {
+        state.set(state::RAX, value::Value::number(outcome));
+    }
+    (walker.section(call.next_ip(), state.clone(), &acquisition), state)
+}

@@ -1,0 +1,263 @@
+//! What the addresses of one process mean: places in the code, and global variables.
+//!
+//! Everything is looked up once and when it is first asked for. Equal places get one
+//! number, whatever address they came from: a line that was inlined at ten places is still
+//! one line.
+
+pub mod on_stack;
+pub mod place;
+pub mod short;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+use syncline_recording::layout::ModuleRecord;
+
+use crate::file::files;
+use crate::file::image::{Found, Image};
+use crate::file::library::Library;
+use crate::model::{Frame, Module, Stack, SymbolSource};
+use crate::section::held;
+
+/// Bytes that processors move between their caches at a time.
+pub const CACHE_LINE: u64 = 64;
+
+/// The names of one process.
+pub struct Symbols {
+    modules: Vec<Module>,
+    /// Places in `modules`, by first address.
+    by_address: Vec<usize>,
+    build_ids: Vec<Vec<u8>>,
+    images: Vec<Option<Rc<Image>>>,
+    library: Rc<Library>,
+    frames: Vec<Frame>,
+    numbers: HashMap<Frame, usize>,
+    looked_up: HashMap<u64, Vec<usize>>,
+}
+
+impl Symbols {
+    /// Names for what was mapped there. No file is read before a name is asked for, but for what
+    /// is there now in place of one that was replaced.
+    pub fn new(records: &[ModuleRecord], library: &Rc<Library>) -> Symbols {
+        let records = || records.iter().filter(|record| record.start < record.end);
+        let modules: Vec<Module> = records().map(|record| module(record, library)).collect();
+        let mut by_address: Vec<usize> = (0..modules.len()).collect();
+        by_address.sort_by_key(|&m| modules[m].start);
+        Symbols {
+            by_address,
+            build_ids: records().map(|record| record.build_id().to_vec()).collect(),
+            images: modules.iter().map(|_| None).collect(),
+            modules,
+            library: Rc::clone(library),
+            frames: Vec::new(),
+            numbers: HashMap::new(),
+            looked_up: HashMap::new(),
+        }
+    }
+
+    /// A stack with names, made of return addresses.
+    pub fn stack(&mut self, addresses: &[u64]) -> Stack {
+        let mut frames = Vec::new();
+        let mut frames_at = Vec::new();
+        for &address in addresses {
+            let found = self.frames_at(address);
+            frames_at.push(found.len());
+            frames.extend_from_slice(found);
+        }
+        let place = self.shown(addresses).map(|(_, frame)| frame);
+        Stack { addresses: addresses.to_vec(), frames, frames_at, place, cut: false, broken: false }
+    }
+
+    /// Finds out which functions on these stacks took their lock for a caller, so that
+    /// [`Symbols::stack`] knows the places. That is read from the program's instructions, for many
+    /// stacks at a time.
+    pub fn read_wrappers<'a>(&mut self, stacks: impl Iterator<Item = &'a [u64]>) {
+        let mut open: BTreeSet<&[u64]> = stacks.collect();
+        for _ in 0..held::LEVELS {
+            let mut calls: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
+            open.retain(|stack| {
+                let Some((m, at)) = self.shown(stack).and_then(|(call, _)| self.call_in_file(call))
+                else {
+                    return false;
+                };
+                let new = !self.image(m).returned.borrow().contains_key(&at);
+                if new {
+                    calls.entry(m).or_default().insert(at);
+                }
+                new
+            });
+            for (m, calls) in calls {
+                held::look(&self.image_of(m), &calls);
+            }
+        }
+    }
+
+    /// The frame to show for a stack, by the rule of `place`, and the return address that it is of.
+    fn shown(&mut self, addresses: &[u64]) -> Option<(u64, usize)> {
+        let mut frames = Vec::new();
+        for &address in addresses {
+            let returned = self.returned(address);
+            let here = self.frames_at(address).iter().enumerate();
+            frames.extend(here.map(|(n, &frame)| (address, frame, n < returned)));
+        }
+        let names = frames.iter().map(|&(_, frame, returned)| (&self.frames[frame], returned));
+        let (address, frame, _) = frames[place::users_own(names, &self.modules)?];
+        Some((address, frame))
+    }
+
+    /// How many of the frames of a return address took a lock for their callers.
+    fn returned(&mut self, address: u64) -> usize {
+        let Some((m, at)) = self.call_in_file(address) else { return 0 };
+        self.image(m).returned.borrow().get(&at).copied().unwrap_or(0)
+    }
+
+    /// The module of the call that returns to an address, and the return address in its file.
+    fn call_in_file(&self, address: u64) -> Option<(usize, u64)> {
+        let m = self.module_of(address.saturating_sub(1))?;
+        Some((m, address.wrapping_sub(self.modules[m].bias)))
+    }
+
+    /// The function that starts at this address, without its arguments.
+    pub fn function(&mut self, address: u64) -> String {
+        // The frames of a return address are those of the byte before it.
+        let frames = self.frames_at(address.saturating_add(1));
+        let outermost = *frames.last().expect("an address has a frame at least");
+        self.frames[outermost].function.clone()
+    }
+
+    /// The global variable that this address lies in: `name+0x8 (binary)`. Where its name
+    /// was stripped it is `binary+0x1234`; none if the address is in no module of the
+    /// program's own.
+    pub fn variable(&mut self, address: u64) -> Option<String> {
+        let m = self.module_of(address)?;
+        let at = address.wrapping_sub(self.modules[m].bias);
+        let found = self.image(m).variable(at);
+        let module = &self.modules[m];
+        let name = module.name();
+        Some(match found {
+            // The runtime's own, such as OpenMP's unnamed critical section.
+            found if place::is_wrapper(module) => return found.map(|(variable, _)| variable),
+            Some((variable, 0)) => format!("{variable} ({name})"),
+            Some((variable, offset)) => format!("{variable}+{offset:#x} ({name})"),
+            None => format!("{name}+{at:#x}"),
+        })
+    }
+
+    /// The other variables on the cache lines of a variable of which so many bytes are
+    /// written; none if it is no variable itself, or not all lines are in its module.
+    pub fn beside(&mut self, address: u64, written: u64) -> Vec<String> {
+        let Some(m) = self.module_of(address) else { return Vec::new() };
+        if written == 0 || place::is_wrapper(&self.modules[m]) {
+            return Vec::new();
+        }
+        let at = address.wrapping_sub(self.modules[m].bias);
+        let lines = at & !(CACHE_LINE - 1)..(at + written).next_multiple_of(CACHE_LINE);
+        let Some((own, _)) = self.image(m).variable(at) else { return Vec::new() };
+        let mut beside = self.image(m).variables(lines);
+        beside.retain(|name| *name != own);
+        beside
+    }
+
+    /// Where the instructions of a stack's place are: the module, and the return address as
+    /// one of the file.
+    pub fn place_in_file(&mut self, stack: &Stack) -> Option<(usize, u64)> {
+        let place = stack.place?;
+        let mut addresses = stack.addresses.iter();
+        let address = *addresses.find(|&&address| self.frames_at(address).contains(&place))?;
+        self.call_in_file(address)
+    }
+
+    /// The files of modules that names were asked of, and that are another build now or gone since
+    /// they were replaced.
+    pub fn replaced(&self) -> impl Iterator<Item = &str> {
+        self.modules.iter().filter_map(|module| match module.symbols? {
+            SymbolSource::Changed => Some(module.path.as_str()),
+            SymbolSource::Missing => module.path.strip_suffix(files::REPLACED),
+            _ => None,
+        })
+    }
+
+    /// The names of a module's file.
+    pub fn image_of(&mut self, m: usize) -> Rc<Image> {
+        Rc::clone(self.image(m))
+    }
+
+    /// The frame of this number.
+    pub fn frame(&self, number: usize) -> &Frame {
+        &self.frames[number]
+    }
+
+    /// All that was found.
+    pub fn into_tables(self) -> (Vec<Frame>, Vec<Module>) {
+        (self.frames, self.modules)
+    }
+
+    /// The frames of a return address, the innermost first; at least one.
+    fn frames_at(&mut self, address: u64) -> &[usize] {
+        if !self.looked_up.contains_key(&address) {
+            let numbers = self.look_up(address).into_iter().map(|f| self.number(f)).collect();
+            self.looked_up.insert(address, numbers);
+        }
+        &self.looked_up[&address]
+    }
+
+    fn number(&mut self, frame: Frame) -> usize {
+        *self.numbers.entry(frame).or_insert_with_key(|frame| {
+            self.frames.push(frame.clone());
+            self.frames.len() - 1
+        })
+    }
+
+    fn look_up(&mut self, address: u64) -> Vec<Frame> {
+        // A call that does not return may be the last instruction of its function: the byte
+        // before the return address is always in the call.
+        let call = address.saturating_sub(1);
+        let unnamed =
+            |function, whole, module| Frame { function, whole, file: None, line: None, module };
+        let Some(m) = self.module_of(call) else {
+            return vec![unnamed(format!("{call:#x}"), None, None)];
+        };
+        let at = call.wrapping_sub(self.modules[m].bias);
+        let image = self.image_of(m);
+        let found = image.frames(at);
+        if found.is_empty() {
+            let in_module = |at| format!("{}+{at:#x}", self.modules[m].name());
+            return vec![unnamed(in_module(at), image.start_of(at).map(in_module), Some(m))];
+        }
+        let frame = |f: &Found| Frame {
+            function: f.function.clone(),
+            whole: f.whole.clone(),
+            file: f.file.clone(),
+            line: f.line,
+            module: Some(m),
+        };
+        found.iter().map(frame).collect()
+    }
+
+    fn module_of(&self, address: u64) -> Option<usize> {
+        let after = self.by_address.partition_point(|&m| self.modules[m].start <= address);
+        // Where modules overlap (one was unloaded), the latest one that covers it.
+        let before = self.by_address[..after].iter().rev().take(8);
+        before.copied().find(|&m| address < self.modules[m].end)
+    }
+
+    fn image(&mut self, m: usize) -> &Rc<Image> {
+        let Symbols { images, modules, build_ids, library, .. } = self;
+        images[m].get_or_insert_with(|| {
+            let image = library.image(&modules[m].path, &build_ids[m]);
+            modules[m].symbols = Some(image.source());
+            image
+        })
+    }
+}
+
+fn module(record: &ModuleRecord, library: &Library) -> Module {
+    Module {
+        path: library.path(record),
+        build_id: record.build_id().iter().map(|byte| format!("{byte:02x}")).collect(),
+        start: record.start,
+        end: record.end,
+        bias: record.bias,
+        symbols: None::<SymbolSource>,
+    }
+}

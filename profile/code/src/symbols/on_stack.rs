@@ -1,0 +1,131 @@
+//! Variables on a stack, by the frame that they lie in.
+//!
+//! What is known is a part of the stack as it was while the frame was live. A frame ends, upwards, with
+//! the address that its function returns to. Two ways lead to it:
+//!
+//! ```text
+//!        ...
+//!     T  return address of the frame       the call before it names the function, if it names one
+//!        locals, saved registers           <- the variable
+//!     S  an address in the function        where a call of its own returns to: the unwind table says how
+//!        frames of what it called             far up T is
+//! ```
+//!
+//! From below is tried first, and believed where the unwind table leads to a T that follows a call. What
+//! lies on a stack may be old: a frame that was there before, or an address that nobody returns to. So a
+//! name is that of the frame that fits, which is nearly always the right one.
+//!
+//! The variable in the frame is read from the debug information, if it says that it lies at a fixed place.
+
+use iced_x86::FlowControl;
+
+use super::Symbols;
+use crate::file::unwind::FrameEnd;
+
+/// Bytes of a word of a stack.
+const WORD: u64 = 8;
+
+/// A part of a stack, as it was at some time.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// Its first address.
+    pub start: u64,
+    /// Its words.
+    pub words: &'a [u64],
+}
+
+impl Part<'_> {
+    /// Whether an address lies in it.
+    pub fn covers(&self, address: u64) -> bool {
+        address.wrapping_sub(self.start) < WORD * self.words.len() as u64
+    }
+
+    fn word(&self, address: u64) -> Option<u64> {
+        let place = address.checked_sub(self.start)? / WORD;
+        self.words.get(usize::try_from(place).ok()?).copied()
+    }
+
+    fn end(&self) -> u64 {
+        self.start + WORD * self.words.len() as u64
+    }
+}
+
+/// A call that returns to some address: the module, and what it calls, if it says that.
+struct Call {
+    module: usize,
+    /// The return address in the file.
+    at: u64,
+    target: Option<u64>,
+}
+
+/// A frame: its module, an address of its function in the file, and the canonical frame address, which is
+/// behind the return address.
+struct Frame {
+    module: usize,
+    at: u64,
+    cfa: u64,
+}
+
+impl Symbols {
+    /// The variable on a stack that lies at an address: `total+0x8 on the stack of main (app)`, or its
+    /// place in the frame where it has no name; none if the frame is not found.
+    pub fn stack_variable(&mut self, address: u64, part: Part<'_>) -> Option<String> {
+        let frame =
+            self.frame_by_callee(address, part).or_else(|| self.frame_by_caller(address, part))?;
+        let image = self.image_of(frame.module);
+        let (function, _) = image.function(frame.at)?;
+        let module = self.modules[frame.module].name();
+        let below = frame.cfa.wrapping_sub(address);
+        let place = match image.local(frame.at, below) {
+            Some((name, 0)) => name,
+            Some((name, offset)) => format!("{name}+{offset:#x}"),
+            None => format!("{below:#x} below the return"),
+        };
+        Some(format!("{place} on the stack of {function} ({module})"))
+    }
+
+    /// By a call of the function's own, whose return address lies below the variable.
+    fn frame_by_callee(&mut self, address: u64, part: Part<'_>) -> Option<Frame> {
+        let word = address & !(WORD - 1);
+        let mut at = word;
+        while let Some(value) = at.checked_sub(WORD).and_then(|below| part.word(below)) {
+            at -= WORD;
+            let Some(call) = self.call_before(value) else { continue };
+            let image = self.image_of(call.module);
+            let end = image.unwind().and_then(|unwind| unwind.frame_end(call.at - 1));
+            let cfa = match end {
+                None => continue,
+                // Behind the return the stack pointer is one word further up.
+                Some(FrameEnd::FromStack(offset)) => (at + WORD).wrapping_add_signed(offset),
+                // The frame pointer is not known: the next return address above the variable.
+                Some(FrameEnd::FromFrame) => self.return_above(word, part)?.0 + WORD,
+            };
+            let returns = cfa.checked_sub(WORD).and_then(|at| part.word(at));
+            if cfa > address && returns.is_some_and(|value| self.call_before(value).is_some()) {
+                return Some(Frame { module: call.module, at: call.at - 1, cfa });
+            }
+        }
+        None
+    }
+
+    /// By the call that called the function, if it says which.
+    fn frame_by_caller(&mut self, address: u64, part: Part<'_>) -> Option<Frame> {
+        let (at, call) = self.return_above(address & !(WORD - 1), part)?;
+        Some(Frame { module: call.module, at: call.target?, cfa: at + WORD })
+    }
+
+    /// The first return address above an address, and where it lies.
+    fn return_above(&mut self, address: u64, part: Part<'_>) -> Option<(u64, Call)> {
+        let places = (address + WORD..part.end()).step_by(WORD as usize);
+        places.into_iter().find_map(|at| Some((at, self.call_before(part.word(at)?)?)))
+    }
+
+    /// The call that returns to an address; none if that is not behind a call.
+    fn call_before(&mut self, address: u64) -> Option<Call> {
+        let (module, at) = self.call_in_file(address)?;
+        let image = self.image_of(module);
+        let call = image.calls()?.before(at)?;
+        let direct = call.flow_control() == FlowControl::Call;
+        Some(Call { module, at, target: direct.then(|| call.near_branch_target()) })
+    }
+}

@@ -1,0 +1,165 @@
+//! Which frame of a stack to show for it.
+//!
+//! A program seldom calls `pthread_mutex_lock` itself: `std::lock_guard` does, or
+//! `g_mutex_lock`, or Rust's standard library, or a function of its own that takes the lock for
+//! its caller. The line that the user can change is further out. So the rule: *the innermost
+//! frame that neither is in a library which is known to wrap locks, nor took the lock for its
+//! caller*; if all frames are such, the outermost of the program's own, or else the innermost.
+//!
+//! Who took a lock for its caller is read from the program's instructions (`section::held`). The
+//! lists below name the libraries, which often can't be read, by their source files, by their
+//! functions, and by the files that they are shipped as.
+
+use crate::model::{Frame, Module};
+
+/// Parts of the paths of source files.
+const FILES: [&str; 9] = [
+    "/include/c++/",
+    "/libstdc++-v3/",
+    "/rustc/",
+    "/rustlib/src/rust/",
+    "/parking_lot-",
+    "/parking_lot_core-",
+    "/lock_api-",
+    "/absl/synchronization/",
+    "/boost/thread/",
+];
+
+/// Starts of the names of functions.
+const FUNCTIONS: [&str; 29] = [
+    "std::",
+    "core::",
+    "alloc::",
+    "parking_lot::",
+    "parking_lot_core::",
+    "lock_api::",
+    "__gnu_cxx::",
+    "__gthread_",
+    "boost::mutex",
+    "boost::unique_lock",
+    "boost::lock_guard",
+    "boost::condition_variable",
+    "absl::Mutex",
+    "absl::CondVar",
+    "pthread_",
+    "mtx_",
+    "cnd_",
+    "sem_",
+    "g_mutex_",
+    "g_rec_mutex_",
+    "g_rw_lock_",
+    "g_cond_",
+    "apr_thread_",
+    "uv_mutex_",
+    "uv_rwlock_",
+    "uv_cond_",
+    "QMutex::",
+    "GOMP_",
+    "__kmpc_",
+];
+
+/// Starts of the names of shared libraries.
+pub const LIBRARIES: [&str; 7] = [
+    "libc.so",
+    "libpthread.so",
+    "libstdc++.so",
+    "libc++.so",
+    "libgomp.so",
+    "libomp.so",
+    "libsyncline_recorder.so",
+];
+
+/// The position of the frame to show; none if there is no frame. With each frame comes whether it
+/// took the lock for its caller.
+pub fn users_own<'a>(
+    frames: impl Iterator<Item = (&'a Frame, bool)>,
+    modules: &[Module],
+) -> Option<usize> {
+    let mut last_resort = None;
+    for (position, (frame, took_for_caller)) in frames.enumerate() {
+        if wraps_locks(frame, modules) {
+            last_resort.get_or_insert(position);
+        } else if took_for_caller {
+            last_resort = Some(position);
+        } else {
+            return Some(position);
+        }
+    }
+    last_resort
+}
+
+/// Whether a function is a library's that is known to wrap locks.
+pub fn wraps_locks(frame: &Frame, modules: &[Module]) -> bool {
+    let file = frame.file.as_deref().unwrap_or_default();
+    let name = own_name(&frame.function);
+    FILES.iter().any(|part| file.contains(part))
+        || FUNCTIONS.iter().any(|start| name.starts_with(start))
+        || frame.module.is_some_and(|m| is_wrapper(&modules[m]))
+}
+
+/// Whether a library is known to wrap locks.
+pub fn is_wrapper(library: &Module) -> bool {
+    LIBRARIES.iter().any(|start| library.name().starts_with(start))
+}
+
+/// A function's name without the type that it returns, which C++ templates carry, and
+/// without what a Rust name has before the type: `std::run` of `void std::run<int>(int)`,
+/// `std::Once as ...` of `<std::Once as ...>::call`.
+fn own_name(function: &str) -> &str {
+    let function = function.strip_prefix('<').unwrap_or(function);
+    let end = function.find(['<', '(']).unwrap_or(function.len());
+    let is_rust_impl = function[..end].contains(" as ");
+    match function[..end].rfind(' ') {
+        Some(space) if !is_rust_impl => &function[space + 1..end],
+        _ => &function[..end],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(stack: &[(&str, &str)]) -> Option<usize> {
+        let frame = |&(function, file): &(&str, &str)| Frame {
+            function: function.to_owned(),
+            whole: None,
+            file: (!file.is_empty()).then(|| file.to_owned()),
+            line: None,
+            module: None,
+        };
+        let frames: Vec<Frame> = stack.iter().map(frame).collect();
+        users_own(frames.iter().map(|frame| (frame, false)), &[])
+    }
+
+    #[test]
+    fn wrappers_of_cpp_rust_and_c_are_passed_over() {
+        let cpp = [
+            ("__gthread_mutex_lock(pthread_mutex_t*)", "/usr/include/x86_64/c++/12/gthr.h"),
+            ("std::mutex::lock()", "/usr/include/c++/12/bits/std_mutex.h"),
+            ("Queue<int>::push(int)", "/src/queue.h"),
+            ("main", "/src/main.cpp"),
+        ];
+        assert_eq!(shown(&cpp), Some(2));
+        let rust = [
+            ("<std::sync::once::Once as Waits>::wait", ""),
+            ("parking_lot::raw_mutex::RawMutex::lock_slow", "/x/parking_lot-0.12.1/src/a.rs"),
+            ("pool::worker::{{closure}}", "/src/pool.rs"),
+        ];
+        assert_eq!(shown(&rust), Some(2));
+        assert_eq!(shown(&[("g_mutex_lock+0x12", ""), ("on_idle", "")]), Some(1));
+    }
+
+    #[test]
+    fn a_return_type_is_no_part_of_the_name() {
+        assert_eq!(own_name("void std::run<int>(int)"), "std::run");
+        assert_eq!(own_name("Table<std::string>::find(std::string)"), "Table");
+        assert_eq!(own_name("(anonymous namespace)::push(int)"), "");
+        assert_eq!(shown(&[("(anonymous namespace)::push(int)", "")]), Some(0));
+    }
+
+    #[test]
+    fn where_there_is_nothing_but_wrappers_the_innermost_is_shown() {
+        assert_eq!(shown(&[("std::mutex::lock()", ""), ("std::thread::run()", "")]), Some(0));
+        assert_eq!(shown(&[]), None);
+    }
+}

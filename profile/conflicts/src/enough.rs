@@ -1,0 +1,136 @@
+//! Whether enough sections were traced of the locks that are waited for most; and where not, how long
+//! the run would have to be, or how large the budget.
+//!
+//! Both are proportions: a run twice as long has twice the budget and twice the acquisitions. Of a lock
+//! that had hardly any section traced that says little, since the first sections cost most; there it is
+//! counted with what a section costs elsewhere. Half of what counting leaves of a budget is spent on
+//! sections, and an eighth of the budget is left at least (`syncline-tracer`, `process/budget.rs`).
+
+use rustc_hash::FxHashMap;
+use syncline_trace::Trace;
+
+use crate::facts::{LockFacts, UntracedLock};
+
+/// Sections of a lock that are enough: a share of pairs is then known to 10 % (`Comparison`).
+pub const ENOUGH: u64 = 200;
+/// So many locks, or kinds of locks, that are waited for most are looked at.
+const MOST_WAITED: usize = 3;
+/// What is waited for less than this share of the threads' time is nobody's concern.
+const WORTH_TRACING: f64 = 1e-3;
+/// What counting leaves of the budget at least.
+const LEAST: f64 = 1.0 / 8.0;
+/// The part of that which is spent on sections.
+const SPENT: f64 = 0.5;
+/// Fewer sections than this say little of what one costs.
+const FEW: u64 = 16;
+/// Seconds of the budget that a section takes then: some hundred instructions, in which others sleep, which
+/// counts four times.
+const COST: f64 = 100e-6;
+
+/// A lock that much is waited for, or several that are acquired at one place, of which too few sections
+/// were traced.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scarce {
+    /// The lock's address; of several, that of one.
+    pub lock: u64,
+    /// How many locks these are.
+    pub locks: u64,
+    /// Return address of the call that acquires most often.
+    pub site: u64,
+    /// Acquisitions.
+    pub acquisitions: u64,
+    /// Of those, how many were traced.
+    pub traced: u64,
+    /// Seconds that threads waited.
+    pub waited: f64,
+}
+
+/// What a run was, of which more is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Its seconds.
+    pub seconds: f64,
+    /// Seconds that the budget is a part of: of the program's own processor time, or those of the run if
+    /// they are fewer.
+    pub processor: f64,
+    /// The budget, as a share; none if every section was traced.
+    pub budget: Option<f64>,
+    /// What counting took, as a share of these.
+    pub counting: f64,
+}
+
+impl Run {
+    /// What of a budget is left for sections, as a share.
+    fn for_sections(&self, budget: f64) -> f64 {
+        (budget - self.counting).max(budget * LEAST)
+    }
+}
+
+impl Scarce {
+    /// How many times as much of the budget takes enough sections.
+    fn times(&self, run: &Run) -> f64 {
+        let proportion = ENOUGH as f64 / self.traced.max(1) as f64;
+        let Some(budget) = run.budget.filter(|_| self.traced < FEW) else { return proportion };
+        let spent = SPENT * run.for_sections(budget) * run.processor;
+        (ENOUGH as f64 * COST / spent.max(f64::MIN_POSITIVE)).max(1.0)
+    }
+
+    /// About how many seconds a run has to take that has enough sections within the same budget.
+    pub fn seconds(&self, run: &Run) -> f64 {
+        let acquired = ENOUGH as f64 / self.acquisitions.max(1) as f64;
+        self.times(run).max(acquired) * run.seconds
+    }
+
+    /// About which budget, as a share, gives a run like this one enough; none if it has no budget, or
+    /// too few acquisitions for any.
+    pub fn budget(&self, run: &Run) -> Option<f64> {
+        let budget = run.budget.filter(|_| self.acquisitions >= ENOUGH)?;
+        Some(run.counting + self.times(run) * run.for_sections(budget))
+    }
+}
+
+/// Those of the three most waited for that have too few sections, most waited for first. Of a trace that was
+/// asked for some locks only, those of them that it has.
+pub fn scarce(
+    trace: &Trace,
+    locks: &[LockFacts],
+    untraced: &[UntracedLock],
+    thread_seconds: f64,
+) -> Vec<Scarce> {
+    let mut all: Vec<Scarce> = Vec::new();
+    let mut at: FxHashMap<u64, usize> = FxHashMap::default();
+    for lock in locks {
+        for site in &lock.sites {
+            at.entry(site.site).or_insert(all.len());
+        }
+        all.push(Scarce {
+            lock: lock.lock,
+            locks: lock.locks as u64,
+            site: lock.sites.first().map_or(0, |site| site.site),
+            acquisitions: lock.acquisitions,
+            traced: lock.traced,
+            waited: lock.waited,
+        });
+    }
+    let only_some = trace.header.only_some != 0;
+    for &UntracedLock { lock, site, acquisitions, waited } in untraced {
+        // One of a kind of which others were traced, or of a kind of its own.
+        let place = match at.get(&site) {
+            Some(&place) => place,
+            None if only_some => continue,
+            None => {
+                at.insert(site, all.len());
+                all.push(Scarce { lock, locks: 0, site, acquisitions: 0, traced: 0, waited: 0.0 });
+                all.len() - 1
+            }
+        };
+        let kind = &mut all[place];
+        kind.locks += 1;
+        kind.acquisitions = kind.acquisitions.saturating_add(acquisitions);
+        kind.waited += trace.seconds(waited);
+    }
+    all.sort_by(|a, b| b.waited.total_cmp(&a.waited).then(a.lock.cmp(&b.lock)));
+    all.truncate(MOST_WAITED);
+    all.retain(|one| one.traced < ENOUGH && one.waited > WORTH_TRACING * thread_seconds);
+    all
+}

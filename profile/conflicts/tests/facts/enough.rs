@@ -1,0 +1,91 @@
+//! Locks that are waited for, and of which too few sections were traced.
+
+use syncline_conflicts::{ENOUGH, Run};
+use syncline_trace::Trace;
+use syncline_trace::layout::CountRecord;
+
+use crate::hand::{LOCK, Made, SITE, counted, facts_of, section, trace};
+
+const SECOND: u64 = 1_000_000;
+
+/// Counts of a lock that is taken at a site of its own.
+fn at(lock: u64, site: u64, acquisitions: u64, waited: u64) -> (u32, CountRecord) {
+    (1, CountRecord { site, ..counted(lock, acquisitions, 1, waited, 0) })
+}
+
+fn with_sections(number: u64) -> Trace {
+    let sections: Vec<Made> = (0..number).map(|n| section(1 + n as u32 % 2)).collect();
+    trace(sections)
+}
+
+fn scarce_of(trace: &Trace) -> Vec<(u64, u64, u64)> {
+    facts_of(trace).scarce.iter().map(|one| (one.lock, one.acquisitions, one.traced)).collect()
+}
+
+#[test]
+fn the_three_most_waited_for_need_200_sections_each() {
+    let mut all = with_sections(ENOUGH - 1);
+    all.counts = vec![
+        at(LOCK, SITE, 5000, SECOND),
+        at(1, SITE + 1, 10, SECOND / 2),
+        at(2, SITE + 2, 300, SECOND / 4),
+        at(3, SITE + 3, 1000, SECOND / 8),
+    ];
+    assert_eq!(scarce_of(&all), [(LOCK, 5000, ENOUGH - 1), (1, 10, 0), (2, 300, 0)]);
+    let mut all = with_sections(ENOUGH);
+    all.counts = vec![at(LOCK, SITE, 5000, SECOND)];
+    assert_eq!(scarce_of(&all), []);
+}
+
+#[test]
+fn what_hardly_was_waited_for_or_was_not_asked_for_is_passed_over() {
+    let mut all = with_sections(10);
+    // Two threads for a second: less than a thousandth of that.
+    all.counts = vec![at(LOCK, SITE, 5000, SECOND / 1000), at(1, SITE + 1, 10, SECOND / 1000)];
+    assert_eq!(scarce_of(&all), []);
+    all.counts = vec![at(LOCK, SITE, 5000, SECOND / 8), at(1, SITE + 1, 10, SECOND)];
+    assert_eq!(scarce_of(&all), [(1, 10, 0), (LOCK, 5000, 10)]);
+    all.header.only_some = 1;
+    assert_eq!(scarce_of(&all), [(LOCK, 5000, 10)]);
+}
+
+/// Of a table of locks some have sections and some have none: they are one kind.
+#[test]
+fn locks_of_one_place_are_one_kind() {
+    let mut all = with_sections(10);
+    let table = (0..50).map(|n| at(0x5000 + 64 * n, SITE, 100, SECOND / 100));
+    all.counts = table.chain([at(LOCK, SITE, 100, 0)]).collect();
+    assert_eq!(scarce_of(&all), [(LOCK, 5100, 10)]);
+}
+
+#[test]
+fn how_long_and_with_which_budget_are_proportions() {
+    let mut all = with_sections(50);
+    all.counts = vec![at(LOCK, SITE, 5000, SECOND)];
+    let one = facts_of(&all).scarce[0];
+    let run = Run { seconds: 3.0, processor: 4.0, budget: Some(0.10), counting: 0.04 };
+    assert!((one.seconds(&run) - 12.0).abs() < 1e-9, "four times as many");
+    let budget = one.budget(&run).expect("enough acquisitions");
+    assert!((budget - (0.04 + 4.0 * 0.06)).abs() < 1e-9, "counting costs what it costs: {budget}");
+    // Where counting takes more than the budget, an eighth of it is left.
+    let budget = one.budget(&Run { counting: 0.2, ..run }).expect("enough acquisitions");
+    assert!((budget - (0.2 + 4.0 * 0.1 / 8.0)).abs() < 1e-9, "{budget}");
+    // Without a budget a longer run is all that helps.
+    let run = Run { budget: None, ..run };
+    assert_eq!((one.seconds(&run), one.budget(&run)), (12.0, None));
+}
+
+#[test]
+fn too_few_acquisitions_need_a_longer_run_and_no_budget() {
+    let mut all = with_sections(20);
+    all.counts = vec![at(LOCK, SITE, 20, SECOND)];
+    let one = facts_of(&all).scarce[0];
+    let run = Run { seconds: 1.0, processor: 1.0, budget: Some(0.10), counting: 0.0 };
+    assert_eq!((one.seconds(&run), one.budget(&run)), (10.0, None));
+    // Where hardly one was traced: what 200 cost, of what the budget gave.
+    let mut all = with_sections(1);
+    all.counts = vec![at(LOCK, SITE, 10_000, SECOND)];
+    let one = facts_of(&all).scarce[0];
+    let run = Run { processor: 0.1, ..run };
+    assert!((one.seconds(&run) - 200.0 * 100e-6 / (0.05 * 0.1)).abs() < 1e-9);
+}

@@ -1,0 +1,72 @@
+//! What a sample leaves open is as large as is said: of programs whose share of independent pairs is
+//! known, samples are drawn, and 19 of 20 must be right.
+
+use syncline_conflicts::Comparison;
+
+use crate::hand::{LOCK, SITE, counted, facts_of, section, trace};
+
+const SAMPLES: u64 = 400;
+
+/// The comparison of so many sections of four threads, of which this share writes a word that the others
+/// read.
+fn sample(sections: u64, writers: f64, random: &mut fastrand::Rng) -> Comparison {
+    let one = |n: u64, writes: bool| {
+        let made = section(1 + n as u32 % 4).reads(0x5000, 8);
+        if writes { made.writes(0x5000, 8) } else { made }
+    };
+    let all = (0..sections).map(|n| one(n, random.f64() < writers)).collect();
+    facts_of(&trace(all)).locks[0].window
+}
+
+#[test]
+fn nineteen_of_twenty_samples_are_as_near_as_they_say() {
+    let mut random = fastrand::Rng::with_seed(5);
+    for (sections, writers) in [(100, 0.02), (100, 0.1), (100, 0.5), (400, 0.05), (400, 0.9)] {
+        // Neither of two may write.
+        let conflicting = 1.0 - (1.0_f64 - writers).powi(2);
+        let near = (0..SAMPLES).filter(|_| {
+            let sample = sample(sections, writers, &mut random);
+            (sample.share() - conflicting).abs() <= sample.uncertainty()
+        });
+        let near = near.count() as u64;
+        // What chance leaves of 95 % in so many samples: three standard deviations.
+        let least = SAMPLES * 95 / 100 - 13;
+        assert!(near >= least, "{sections} sections, {writers} write: {near} of {SAMPLES}");
+    }
+}
+
+#[test]
+fn more_sections_leave_less_open_and_none_leaves_all() {
+    assert_eq!(Comparison::default().uncertainty(), 1.0);
+    let of = |sections, conflicting| {
+        Comparison { sections, pairs: 100, conflicting, ..Comparison::default() }.uncertainty()
+    };
+    assert!((of(60, 0) - 0.1).abs() < 1e-9 && (of(60, 100) - 0.1).abs() < 1e-9);
+    assert_eq!(of(2, 0), 1.0, "never more than all");
+    assert!((of(200, 50) - 1.96 * 0.05).abs() < 1e-9);
+    assert!(of(800, 50) * 2.0 - of(200, 50) < 1e-9);
+}
+
+/// A lock that is hardly ever held adds little to what is open of the mean.
+#[test]
+fn the_means_is_that_of_the_locks_by_their_weight() {
+    let apart = LOCK + 0x1000;
+    let mut all = Vec::new();
+    for n in 0..120 {
+        all.push(section(1 + n % 2).writes(0x5000, 8));
+        if n < 12 {
+            let other = section(1 + n % 2).writes(0x6000, 8);
+            all.push(other.with(|r| (r.lock, r.site) = (apart, SITE + 0x100)));
+        }
+    }
+    let of = |held_apart| {
+        let mut trace = trace(all.clone());
+        trace.counts.push((1, counted(LOCK, 1000, 0, 0, 1_000_000)));
+        trace.counts.push((1, counted(apart, 1000, 0, 0, held_apart)));
+        facts_of(&trace).overall.uncertainty
+    };
+    let each = (6.0 / 119.0, 6.0 / 11.0);
+    assert!((of(0) - each.0).abs() < 1e-9, "{}", of(0));
+    let both = f64::hypot(each.0, each.1) / 2.0;
+    assert!((of(1_000_000) - both).abs() < 1e-9, "{} and {both}", of(1_000_000));
+}

@@ -1,0 +1,85 @@
+//! The start and the end of the process.
+
+use core::ffi::{c_char, c_int};
+
+use std::panic;
+
+use syncline_interpose::{entry, fail, real};
+
+use crate::recorder::create;
+use crate::thread::attach;
+use crate::{clock, options, recorder};
+
+macro_rules! functions {
+    ($list:ident) => {
+        $list! {
+            fn _exit(status: c_int) -> !;
+            fn _Exit(status: c_int) -> !;
+            fn quick_exit(status: c_int) -> !;
+        }
+    };
+}
+
+functions!(entry);
+
+#[allow(non_snake_case, reason = "the names of the functions")]
+mod real {
+    use super::*;
+    functions!(real);
+}
+
+#[allow(non_snake_case, reason = "the names of the functions")]
+mod imp {
+    use super::*;
+    use crate::count::Caller;
+
+    pub unsafe extern "C-unwind" fn _exit(status: c_int, _: Caller) -> ! {
+        recorder::process_ends();
+        // SAFETY: the program's own call.
+        unsafe { real::_exit(status) }
+    }
+
+    pub unsafe extern "C-unwind" fn _Exit(status: c_int, _: Caller) -> ! {
+        recorder::process_ends();
+        // SAFETY: the program's own call.
+        unsafe { real::_Exit(status) }
+    }
+
+    pub unsafe extern "C-unwind" fn quick_exit(status: c_int, _: Caller) -> ! {
+        recorder::process_ends();
+        // SAFETY: the program's own call.
+        unsafe { real::quick_exit(status) }
+    }
+}
+
+/// Runs when the program starts; operations may have come before.
+extern "C" fn starts(count: c_int, arguments: *const *const c_char) {
+    // SAFETY: the C library calls constructors with what it calls `main` with.
+    unsafe { create::remember_arguments(count as usize, arguments) };
+    if options::get().is_some() {
+        // Among the first keys, while the program has none yet.
+        attach::prepare();
+        panic::set_hook(Box::new(on_panic));
+    }
+    clock::process_starts();
+}
+
+/// A fault of this library ends the program at once: a panic that goes on would run the standard
+/// library's printing, which allocates and asks the loader, and unwind the program's functions.
+fn on_panic(panic: &panic::PanicHookInfo) {
+    let place = panic.location().map_or("", |location| location.file());
+    fail(&[b"internal error in ", place.as_bytes()]);
+}
+
+/// Runs when the program has returned from `main` or called `exit`.
+extern "C" fn ends() {
+    recorder::process_ends();
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static STARTS: extern "C" fn(c_int, *const *const c_char) = starts;
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static ENDS: extern "C" fn() = ends;

@@ -1,0 +1,202 @@
+//! The process's side of the recording: its file, mapped, and what hangs on it.
+//!
+//! Everything that belongs to one process and one file lives in one private mapping that
+//! the kernel *wipes* in a forked child (`MADV_WIPEONFORK`): this structure, the state of
+//! each thread, the index of stacks. A child therefore finds itself with nothing, however
+//! it was forked, and its next operation begins anew: with a header of its own in its parent's
+//! file ([`family`]), or with a file of its own. It can't count as its parent, and no lock of ours
+//! can be left held, since the words that say so are zero.
+//!
+//! ```text
+//! FRESH --begin--> STARTING --the file is mapped--> READY
+//!                     `------it can't be had------> OFF
+//! ```
+//!
+//! It begins before the process tries its first lock. From a lock's acquisition to the return into
+//! the program nothing is called that a program can replace or that takes a lock; the crate's
+//! documentation says what that rules out.
+
+pub mod children;
+pub mod create;
+pub mod family;
+mod file;
+mod room;
+mod shelf;
+pub mod stacks;
+
+use core::mem::offset_of;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use rustix::mm::{Advice, madvise, munmap};
+use syncline_recording::layout::{Header, PROCESS_EXITED};
+
+extern crate alloc;
+use alloc::boxed::Box;
+
+use crate::alloc::{has_room, map_anonymous};
+use crate::clock;
+use crate::recorder::file::Mapped;
+use crate::recorder::shelf::Shelf;
+use crate::thread::Threads;
+use crate::unwind;
+
+const FRESH: u32 = 0;
+const STARTING: u32 = 1;
+const READY: u32 = 2;
+const OFF: u32 = 3;
+
+/// What one process has to record with. All zero is its first state.
+#[repr(C, align(4096))]
+pub struct Recorder {
+    stage: AtomicU32,
+    /// Operations that came while the file was being made, by a signal handler.
+    early: AtomicU64,
+    file: AtomicPtr<Mapped>,
+    /// Set while a thread adds a module to the unwinder.
+    pub modules_busy: AtomicU32,
+    /// Tables that threads have outgrown.
+    pub shelf: Shelf,
+    /// The threads' states.
+    pub threads: Threads,
+}
+
+/// Where the recorder is. The pointer outlives a fork; what it points to doesn't.
+static RECORDER: AtomicPtr<Recorder> = AtomicPtr::new(null_mut());
+
+/// The recorder, once it has a file; begins one if that was not tried yet.
+pub fn get() -> Option<&'static Recorder> {
+    let recorder = mapped()?;
+    match recorder.stage.load(Ordering::Acquire) {
+        READY => Some(recorder),
+        FRESH => recorder.begin(),
+        _ => None,
+    }
+}
+
+/// Notes that an operation of the calling thread could not be recorded.
+pub fn count_missed() {
+    // SAFETY: the mapping is never removed.
+    let Some(recorder) = (unsafe { RECORDER.load(Ordering::Acquire).as_ref() }) else { return };
+    match recorder.stage.load(Ordering::Acquire) {
+        READY => recorder.count(offset_of!(Header, dropped_operations), 1),
+        STARTING => _ = recorder.early.fetch_add(1, Ordering::Relaxed),
+        _ => {}
+    }
+}
+
+/// The recorder, if it has a file already.
+pub fn existing() -> Option<&'static Recorder> {
+    // SAFETY: the mapping is never removed.
+    let recorder = unsafe { RECORDER.load(Ordering::Acquire).as_ref()? };
+    (recorder.stage.load(Ordering::Acquire) == READY).then_some(recorder)
+}
+
+/// Maps the recorder at the first call.
+fn mapped() -> Option<&'static Recorder> {
+    let known = RECORDER.load(Ordering::Acquire);
+    if !known.is_null() {
+        // SAFETY: the mapping is never removed.
+        return Some(unsafe { &*known });
+    }
+    let fresh = map_anonymous(size_of::<Recorder>())?;
+    // SAFETY: the mapping is ours. On a kernel that can't wipe (before 4.14) a child would
+    // write into its parent's file, so there we don't record.
+    let wiped = unsafe { madvise(fresh.cast(), size_of::<Recorder>(), Advice::LinuxWipeOnFork) };
+    let fresh = fresh.cast::<Recorder>();
+    let won = wiped.is_ok()
+        && RECORDER
+            .compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok();
+    if !won {
+        // SAFETY: nobody else has seen this mapping.
+        let _ = unsafe { munmap(fresh.cast(), size_of::<Recorder>()) };
+    }
+    // SAFETY: the mapping is never removed, and all zero is a valid recorder.
+    unsafe { RECORDER.load(Ordering::Acquire).as_ref() }
+}
+
+/// Bytes of our own memory without which there is no point in starting.
+const NEEDED: usize = 2 << 20;
+
+impl Recorder {
+    fn begin(&'static self) -> Option<&'static Recorder> {
+        let (fresh, starting) = (FRESH, STARTING);
+        if self
+            .stage
+            .compare_exchange(fresh, starting, Ordering::AcqRel, Ordering::Acquire)
+            .is_err()
+        {
+            return get();
+        }
+        let file = if has_room(NEEDED) { create::create() } else { None };
+        let Some(file) = file else {
+            self.stage.store(OFF, Ordering::Release);
+            return None;
+        };
+        let file: &Mapped = Box::leak(Box::new(file));
+        self.file.store((&raw const *file).cast_mut(), Ordering::Relaxed);
+        self.stage.store(READY, Ordering::Release);
+        unwind::begin(self);
+        // Now that its modules are there.
+        family::leave_to_children(file);
+        let early = self.early.load(Ordering::Relaxed);
+        self.count(offset_of!(Header, interrupted_operations), early);
+        Some(self)
+    }
+
+    /// The mapped file.
+    pub fn file(&self) -> &Mapped {
+        // SAFETY: written before READY was stored with Release, and only a recorder that was found
+        // READY with Acquire is handed out. Never freed.
+        unsafe { &*self.file.load(Ordering::Relaxed) }
+    }
+
+    /// The file's first page.
+    pub fn header(&self) -> *mut Header {
+        self.file().header()
+    }
+
+    /// Notes that other code has come to where some was before.
+    pub fn modules_changed(&self) {
+        // SAFETY: the header is mapped, and the word is only stored to atomically.
+        unsafe {
+            let flag = AtomicU32::from_ptr(&raw mut (*self.header()).modules_changed);
+            flag.store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Adds to a counter of the header, given by its offset.
+    pub fn count(&self, counter: usize, n: u64) {
+        if n != 0 {
+            let counter = self.header().wrapping_byte_add(counter).cast();
+            // SAFETY: the header is mapped, and its counters are only added to atomically.
+            unsafe { AtomicU64::from_ptr(counter).fetch_add(n, Ordering::Relaxed) };
+        }
+    }
+}
+
+/// Adds one to a counter of the header, given by its offset, if there is a file.
+pub fn count(counter: usize) {
+    if let Some(recorder) = existing() {
+        recorder.count(counter, 1);
+    }
+}
+
+/// Notes that the process ends. A child of `vfork` runs in its parent's memory, and its end is not the
+/// parent's.
+pub fn process_ends() {
+    if let Some(recorder) = existing() {
+        let header = recorder.header();
+        // SAFETY: the header is mapped, and its process is written before the recorder is READY; readers
+        // take both words as they find them.
+        unsafe {
+            if (*header).pid != clock::process() {
+                return;
+            }
+            AtomicU64::from_ptr(&raw mut (*header).ended).store(clock::now(), Ordering::Relaxed);
+            AtomicU32::from_ptr(&raw mut (*header).state).store(PROCESS_EXITED, Ordering::Release);
+            recorder.file().family().left(header);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Room in the file, claimed before it is written to.
+//!
+//! Pages are made real before, with a call that says so if there is no room ([`populate`]).
+//! Room is claimed in steps, so that the call is rare; and in small ones at first, so that the many
+//! processes that record little take little.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use syncline_interpose::populate;
+
+const PAGE: u64 = 4096;
+/// Bytes of the largest step.
+const MOST: u64 = 64 << 10;
+
+/// How far a run of bytes in the file is real, from its start. All zero is nothing.
+pub struct Watermark {
+    /// Bytes that are real.
+    ready: AtomicU64,
+}
+
+impl Watermark {
+    /// Whether the first `needed` bytes are real.
+    pub fn has_reached(&self, needed: u64) -> bool {
+        needed <= self.ready.load(Ordering::Relaxed)
+    }
+
+    /// Makes the first `needed` bytes of `[base, base + limit)` real, and as many more as are real
+    /// already.
+    pub fn reach(&self, base: *mut u8, needed: u64, limit: u64) -> bool {
+        let ready = self.ready.load(Ordering::Relaxed);
+        if needed <= ready {
+            return true;
+        }
+        let target = needed.max(ready + ready.min(MOST)).next_multiple_of(PAGE).min(limit);
+        if needed > limit
+            || !populate(base.wrapping_add(ready as usize), base.wrapping_add(target as usize))
+        {
+            return false;
+        }
+        self.ready.fetch_max(target, Ordering::Relaxed);
+        true
+    }
+}

@@ -1,0 +1,150 @@
+//! How a call gets a row that has none.
+
+use core::mem::offset_of;
+use core::ptr::null_mut;
+
+use bytemuck::Zeroable;
+use syncline_interpose::{preserving_errno, with_signals_blocked};
+use syncline_recording::layout::{Header, REST, Row, TOLD_APART};
+
+use crate::recorder::{self, stacks};
+use crate::thread::ThreadState;
+use crate::thread::busy::Busy;
+use crate::thread::rows::{Call, DEPTHS, Site, place, site};
+use crate::thread::table::{LOCKS, PLACES, Table};
+use crate::unwind::tools::{self, Cache, Registers};
+
+/// A row that is made for a call that has none: of its lock, if that is asked for or its site has
+/// not too many; else of all locks of its place.
+pub unsafe fn made(state: &ThreadState, call: Call, of_lock: bool, from: Registers) -> *mut Row {
+    let Some(_guard) = Busy::enter(state) else {
+        recorder::count(offset_of!(Header, interrupted_operations));
+        return null_mut();
+    };
+    // SAFETY: this thread's own state, marked busy.
+    let row = unsafe { add_here(state, &call, of_lock) }.or_else(|| {
+        // SAFETY: as above; the thread is in the call.
+        preserving_errno(|| unsafe {
+            if let Some(stack) = stacks::known(call.caller, call.ret) {
+                return with_signals_blocked(|| add(state, call, of_lock, || stack));
+            }
+            tools::with(|cache: Option<&mut Cache>| {
+                let stack = || stacks::capture(from, call.caller, call.ret, cache);
+                add(state, call, of_lock, stack)
+            })
+        })
+    });
+    if row.is_none() {
+        recorder::count(offset_of!(Header, dropped_operations));
+    }
+    row.unwrap_or(null_mut())
+}
+
+/// The most frequent case, which needs neither another stack nor signals to be blocked: the place
+/// has several locks already, its stack is known, and the table has room.
+unsafe fn add_here(state: &ThreadState, call: &Call, of_lock: bool) -> Option<*mut Row> {
+    // SAFETY: the caller's own state, marked busy.
+    unsafe {
+        let place = place(state, call).filter(|&place| has_several(&*place))?;
+        if !of_lock && is_full(state, call) {
+            (*place).lock = REST;
+            return Some(place);
+        }
+        let stack = (*place).stack;
+        let is_quick = state.locks.has_room(&LOCKS) && stacks::is_here(stack, call.caller);
+        if is_quick { add_own(state, call, place, stack) } else { None }
+    }
+}
+
+unsafe fn add(
+    state: &ThreadState,
+    call: Call,
+    of_lock: bool,
+    stack: impl FnOnce() -> u32,
+) -> Option<*mut Row> {
+    // SAFETY: the caller's own state, marked busy.
+    unsafe {
+        let Some(place) = place(state, &call) else { return add_place(state, call, stack) };
+        if !has_several(&*place) {
+            tell_apart(state, place)?;
+        }
+        if !of_lock && is_full(state, &call) {
+            (*place).lock = REST;
+            return Some(place);
+        }
+        add_own(state, &call, place, stack())
+    }
+}
+
+fn has_several(place: &Row) -> bool {
+    [REST, TOLD_APART].contains(&place.lock)
+}
+
+/// Whether a call has as many rows of single locks as it gets.
+unsafe fn is_full(state: &ThreadState, call: &Call) -> bool {
+    // SAFETY: the caller's own state.
+    unsafe { site(state, call).is_none_or(|site| (*site).locks >= call.most()) }
+}
+
+/// Adds the row of a lock at a place that has several.
+unsafe fn add_own(
+    state: &ThreadState,
+    call: &Call,
+    place: *mut Row,
+    stack: u32,
+) -> Option<*mut Row> {
+    // SAFETY: the caller's own state, marked busy.
+    unsafe {
+        if let Some(site) = site(state, call) {
+            (*site).locks += 1;
+        }
+        let row = Row { lock: call.lock as u64, key: (*place).key, stack, ..row(call) };
+        Table::put(&LOCKS, state, row)
+    }
+}
+
+/// Adds the row of a place, for the first lock that is used there, or for all if the site has too
+/// many.
+unsafe fn add_place(
+    state: &ThreadState,
+    call: Call,
+    stack: impl FnOnce() -> u32,
+) -> Option<*mut Row> {
+    // SAFETY: the caller's own state, marked busy.
+    unsafe {
+        let noted = match site(state, &call) {
+            Some(noted) => noted,
+            None => {
+                let note = Row { key: call.key_of_note(), ..row(&call) };
+                Table::put(&PLACES, state, note)?.cast::<Site>()
+            }
+        };
+        let call = if (*noted).depths < DEPTHS { call } else { call.at_any_depth() };
+        (*noted).depths += 1;
+        let is_single = (*noted).locks < call.most();
+        (*noted).locks += u32::from(is_single);
+        let lock = if is_single { call.lock as u64 } else { REST };
+        Table::put(&PLACES, state, Row { lock, stack: stack(), ..row(&call) })
+    }
+}
+
+/// Gives the only lock of a place a row of its own, since there is another one.
+unsafe fn tell_apart(state: &ThreadState, place: *mut Row) -> Option<()> {
+    // SAFETY: the caller's own state, marked busy. Signals are blocked, so that nothing is counted
+    // in a row that is already copied.
+    with_signals_blocked(|| unsafe {
+        let moved = Table::put(&LOCKS, state, *place)?;
+        state.held.relocate(|row| if row == place { moved } else { row });
+        let Row { ret, key, stack, .. } = *place;
+        place.write(Row { lock: TOLD_APART, ret, key, stack, ..Row::zeroed() });
+        // A reader that has seen both rows reads again.
+        let record = state.record.get();
+        (*record).exchanges = (*record).exchanges.wrapping_add(1);
+        Some(())
+    })
+}
+
+/// A row that has counted nothing.
+fn row(call: &Call) -> Row {
+    Row { ret: call.ret as u64, key: call.key, ..Row::zeroed() }
+}

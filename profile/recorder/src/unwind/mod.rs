@@ -1,0 +1,246 @@
+//! Call stacks without frame pointers, from inside a lock function.
+//!
+//! framehop reads the unwind tables that every program carries for exceptions; it takes
+//! no lock and, with caches made beforehand, allocates nothing. Which module an address
+//! belongs to is asked of the loader anew for every frame (`_dl_find_object`, glibc 2.35:
+//! no lock, safe in signal handlers), so that code that was unloaded is never read.
+//! The modules known to framehop are an immutable snapshot, exchanged as a whole; old ones
+//! stay, since another thread may be reading them.
+
+mod module;
+pub mod tools;
+
+use core::ops::Range;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use framehop::x86_64::UnwinderX86_64;
+use framehop::{FrameAddress, MustNotAllocateDuringUnwind, Unwinder};
+use syncline_interpose::{Object, can_ask, for_each_loaded, object_at};
+use syncline_recording::layout::STACK_FRAMES;
+
+use crate::recorder::Recorder;
+use crate::tls;
+use crate::unwind::module::Known;
+use crate::unwind::tools::{Cache, Registers};
+
+extern crate alloc;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+/// Frames of our own above the program's, at most.
+const OWN_FRAMES: usize = 16;
+
+/// How many of the file's modules this process may know: one more than the index of the last that it,
+/// or who forked it, has put there.
+static KNOWN: AtomicU32 = AtomicU32::new(0);
+
+/// How many of the file's modules a child knows from its parent.
+pub fn known_modules() -> u32 {
+    KNOWN.load(Ordering::Relaxed)
+}
+
+static SNAPSHOT: AtomicPtr<Snapshot> = AtomicPtr::new(null_mut());
+
+#[derive(Clone)]
+struct Snapshot {
+    unwinder: UnwinderX86_64<&'static [u8], MustNotAllocateDuringUnwind>,
+    modules: Vec<Known>,
+}
+
+impl Snapshot {
+    /// More bytes than one more module and a copy of all of them take.
+    fn size(&self) -> usize {
+        const MODULE: usize = 1024;
+        (self.modules.len() + 16) * MODULE
+    }
+}
+
+/// A captured stack, innermost frame first.
+pub struct Trace {
+    frames: [u64; STACK_FRAMES],
+    /// Where each return address lay: words from the first; `u32::MAX` if that is not known.
+    slots: [u32; STACK_FRAMES],
+    depth: usize,
+    /// Where the first return address lies.
+    caller: usize,
+    /// There were more frames.
+    pub cut: bool,
+    /// Unwinding ended before the stack did.
+    pub broken: bool,
+}
+
+impl Trace {
+    /// A stack with no frames, whose first return address lies there.
+    pub fn new(caller: usize) -> Trace {
+        let (frames, slots) = ([0; STACK_FRAMES], [u32::MAX; STACK_FRAMES]);
+        Trace { frames, slots, depth: 0, caller, cut: false, broken: false }
+    }
+
+    /// Return addresses.
+    pub fn frames(&self) -> &[u64] {
+        &self.frames[..self.depth]
+    }
+
+    /// Where all return addresses but the first lay, in words from that; none if that is not
+    /// known of each, or the stack is not whole.
+    pub fn slots(&self) -> Option<&[u32]> {
+        let slots = self.slots.get(1..self.depth)?;
+        (!self.broken && !slots.contains(&u32::MAX)).then_some(slots)
+    }
+
+    /// Adds a frame, whose return address lay there.
+    fn push(&mut self, frame: u64, slot: u64) {
+        let from_first = slot.wrapping_sub(self.caller as u64);
+        if from_first.is_multiple_of(8) {
+            self.slots[self.depth] = u32::try_from(from_first / 8).unwrap_or(u32::MAX);
+        }
+        self.frames[self.depth] = frame;
+        self.depth += 1;
+    }
+}
+
+/// Prepares a process: makes the tools, and puts what is loaded into the file.
+pub fn begin(recorder: &Recorder) {
+    tools::prepare();
+    let is_first = recorder.file().page() == 0;
+    if is_first {
+        KNOWN.store(0, Ordering::Relaxed);
+    }
+    if let Some(snapshot) = snapshot() {
+        // A forked child knows its parent's modules; a file of its own does not, yet.
+        let unwritten = if is_first { &snapshot.modules[..] } else { &[] };
+        unwritten.iter().for_each(|known| known.write(recorder));
+        return;
+    }
+    let mut first = Snapshot { unwinder: UnwinderX86_64::new(), modules: Vec::new() };
+    for_each_loaded(|object| first.add(recorder, object));
+    SNAPSHOT.store(Box::into_raw(Box::new(first)), Ordering::Release);
+}
+
+fn snapshot() -> Option<&'static Snapshot> {
+    // SAFETY: snapshots are never freed. Acquire pairs with the Release of its store.
+    unsafe { SNAPSHOT.load(Ordering::Acquire).as_ref() }
+}
+
+impl Snapshot {
+    fn add(&mut self, recorder: &Recorder, object: Object) {
+        for gone in self.modules.extract_if(.., |known| known.overlaps(&object)) {
+            self.unwinder.remove_module(gone.start());
+            recorder.modules_changed();
+        }
+        let known = Known::of(&object, recorder);
+        known.write(recorder);
+        self.unwinder.add_module(module::framehop(&object));
+        self.modules.push(known);
+    }
+}
+
+/// The snapshot that knows the module at this address; none if there is no code there, or it
+/// can't be added now.
+fn knowing(recorder: &Recorder, pc: u64) -> Option<&'static Snapshot> {
+    let known = snapshot()?;
+    if !can_ask() {
+        return known.modules.iter().any(|m| m.covers(pc)).then_some(known);
+    }
+    let object = object_at(pc)?;
+    if known.modules.iter().any(|m| m.is(&object)) {
+        return Some(known);
+    }
+    // Waits for nobody: whoever comes second goes without this frame.
+    if recorder.modules_busy.swap(1, Ordering::Acquire) != 0 {
+        return None;
+    }
+    let next = snapshot().filter(|s| crate::alloc::has_room(s.size())).cloned();
+    if let Some(mut next) = next {
+        next.add(recorder, object);
+        SNAPSHOT.store(Box::into_raw(Box::new(next)), Ordering::Release);
+    }
+    recorder.modules_busy.store(0, Ordering::Release);
+    snapshot().filter(|s| s.modules.iter().any(|m| m.is(&object)))
+}
+
+/// Captures the stack of a function of ours from the frame that `ret` returns to.
+pub fn trace(
+    recorder: &Recorder,
+    from: Registers,
+    ret: usize,
+    cache: Option<&mut Cache>,
+    trace: &mut Trace,
+) {
+    let walked = cache.and_then(|cache| walk(recorder, from, ret as u64, cache, trace));
+    trace.broken = walked.is_none();
+    if trace.depth == 0 {
+        trace.push(ret as u64, trace.caller as u64);
+    }
+}
+
+/// None if the walk ended early.
+fn walk(
+    recorder: &Recorder,
+    from: Registers,
+    ret: u64,
+    cache: &mut Cache,
+    trace: &mut Trace,
+) -> Option<()> {
+    let mut regs = from.for_framehop();
+    let mut address = FrameAddress::from_instruction_pointer(from.ip());
+    let (low, sp, high) = (tls::stack_low() as u64, from.sp(), tls::stack_high() as u64);
+    let on_stack = low <= sp && sp < high;
+    let mut read = |at: u64| {
+        if on_stack && at >= sp && at < high && at.is_multiple_of(8) {
+            // SAFETY: from the stack pointer up to its end, a thread's stack is mapped.
+            Ok(unsafe { *(at as *const u64) })
+        } else {
+            read_with_care(at)
+        }
+    };
+    let own = own_code();
+    let mut found = false;
+    for step in 0..OWN_FRAMES + STACK_FRAMES {
+        let snapshot = knowing(recorder, address.address_for_lookup())?;
+        let next = snapshot.unwinder.unwind_frame(address, &mut regs, cache, &mut read);
+        let Some(pc) = next.ok()? else { return found.then_some(()) };
+        if found && own.contains(&pc) {
+            // The program's thread began in a function of ours.
+            return Some(());
+        }
+        found |= pc == ret;
+        if found {
+            if trace.depth == STACK_FRAMES {
+                trace.cut = true;
+                return Some(());
+            }
+            // The caller's stack ends where its return address was.
+            trace.push(pc, regs.sp().wrapping_sub(8));
+        } else if step == OWN_FRAMES {
+            return None;
+        }
+        address = FrameAddress::from_return_address(pc)?;
+    }
+    trace.cut = true;
+    Some(())
+}
+
+/// The addresses of this library.
+fn own_code() -> Range<u64> {
+    unsafe extern "C" {
+        /// Put by the linker at the start of the library.
+        #[link_name = "__ehdr_start"]
+        static START: u8;
+        /// Put by the linker at the end of its code.
+        #[link_name = "etext"]
+        static END: u8;
+    }
+    (&raw const START).addr() as u64..(&raw const END).addr() as u64
+}
+
+/// Reads a word that may not be there: on another stack than the thread's own.
+fn read_with_care(at: u64) -> Result<u64, ()> {
+    let mut word = 0u64;
+    let local = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: 8 };
+    let remote = libc::iovec { iov_base: at as *mut _, iov_len: 8 };
+    // SAFETY: the kernel checks the address.
+    let read = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
+    if read == 8 { Ok(word) } else { Err(()) }
+}

@@ -1,0 +1,481 @@
+//! The file of a process and of children that it forked, field by field.
+//!
+//! ```text
+//! 0          Header, one page
+//! ...        three regions of records of a fixed size, each filled from its start:
+//!              modules   ModuleRecord   what was mapped where, for symbols
+//!              threads   ThreadRecord   one a thread; points to its table of rows
+//!              stacks    StackRecord    call stacks, each stored once, numbered from 1
+//! ...        the arena: tables of rows, wait records, nest records and logs of events,
+//!            handed out from its start; and a page for each forked child, its Header
+//! ```
+//!
+//! A forked child has its parent's file mapped, and mostly little to say. So it writes there, if
+//! there is room: it has a header of its own, in a page of the arena, and shares the regions and
+//! the arena. A thread and a module say whose they are ([`ThreadRecord::process`]); a stack is
+//! anybody's. [`Header::newest`] and [`Header::before`] link the children's headers.
+//!
+//! All numbers are in the machine's own byte order, which [`Header::byte_order`] shows.
+//! Offsets are in bytes from the start of the file; a *unit* is 64 bytes, and offsets into
+//! the arena are kept in units so that they fit 32 bits. Times are in ticks of
+//! [`Header::clock`]; [`Header::ticks_per_second`] converts them.
+//!
+//! The writer is many threads at once, and nobody waits for a reader. Therefore:
+//!
+//! - each row, wait record and thread record is written by its own thread only;
+//! - a record is filled in before the word that makes it visible is stored (`Row::key`,
+//!   `ThreadRecord::state`, `StackRecord::depth`, a region's `count`, [`Header::newest`]);
+//! - a table that grows is copied, then swapped by one store of [`ThreadRecord::table`];
+//! - counters only grow, but a reader may see one counter of a row before its neighbour.
+//!
+//! The file is sparse and as large as it may become; what was never reached takes no space.
+
+mod wait;
+
+use bytemuck::{Pod, Zeroable};
+
+pub use wait::{BLOCKERS, BUCKETS, Blocker, FIRST_BUCKET_LOG2, WaitRecord, bucket};
+
+/// The first eight bytes of a file.
+pub const MAGIC: [u8; 8] = *b"SYNCLINE";
+/// The version of this layout. A reader takes no other.
+pub const VERSION: u32 = 5;
+/// [`Header::byte_order`] as the writer's machine stores it.
+pub const BYTE_ORDER: u32 = 0x0102_0304;
+/// Bytes from the start of the file to the first region, and of a page.
+pub const HEADER_SIZE: usize = 4096;
+/// Arena offsets are multiples of this many bytes.
+pub const UNIT: u64 = 64;
+
+/// [`Header::clock`]: the processor's invariant time stamp counter.
+pub const CLOCK_TSC: u32 = 1;
+/// [`Header::clock`]: `CLOCK_MONOTONIC` in nanoseconds.
+pub const CLOCK_MONOTONIC: u32 = 2;
+
+/// [`Header::state`]: running, or ended with no chance to say so.
+pub const PROCESS_RUNNING: u32 = 1;
+/// [`Header::state`]: ended through `exit` or `_exit`.
+pub const PROCESS_EXITED: u32 = 2;
+
+/// [`Header::seen`]: the parent has seen the process end.
+pub const SEEN: u32 = 1 << 16;
+
+/// [`ThreadRecord::state`]: this record was never used.
+pub const THREAD_NONE: u32 = 0;
+/// [`ThreadRecord::state`]: the thread runs, or the process ended while it ran.
+pub const THREAD_RUNNING: u32 = 1;
+/// [`ThreadRecord::state`]: the thread ended.
+pub const THREAD_EXITED: u32 = 2;
+
+/// A run of records of one size.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Region {
+    /// Where the first record starts.
+    pub offset: u64,
+    /// Bytes from one record to the next.
+    pub record_size: u32,
+    /// Records that fit.
+    pub capacity: u32,
+    /// Records in use; may pass `capacity` when more were asked for than fit.
+    pub count: u32,
+    /// Records that were asked for and could not be had.
+    pub dropped: u32,
+}
+
+impl Region {
+    /// An empty region of so many records from `next` on, which it moves behind the region, to a
+    /// page's start.
+    pub fn after<T>(next: &mut u64, capacity: u32) -> Region {
+        let record_size = size_of::<T>() as u32;
+        let offset = *next;
+        *next += (u64::from(capacity) * u64::from(record_size)).next_multiple_of(4096);
+        Region { offset, record_size, capacity, count: 0, dropped: 0 }
+    }
+}
+
+/// The first page.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Header {
+    /// [`MAGIC`], stored last when the file is made.
+    pub magic: [u8; 8],
+    /// [`VERSION`]
+    pub version: u32,
+    /// [`BYTE_ORDER`]
+    pub byte_order: u32,
+    /// ELF machine number of the process, such as 62 for x86-64.
+    pub machine: u32,
+    /// [`CLOCK_TSC`] or [`CLOCK_MONOTONIC`]
+    pub clock: u32,
+    /// Ticks of the clock in a second.
+    pub ticks_per_second: u64,
+    /// When recording began, in ticks.
+    pub started: u64,
+    /// When recording began, in nanoseconds since 1970.
+    pub started_realtime: u64,
+    /// When the process said that it ends, in ticks; 0 if it did not.
+    pub ended: u64,
+    /// [`PROCESS_RUNNING`] or [`PROCESS_EXITED`]
+    pub state: u32,
+    /// Process number.
+    pub pid: u32,
+    /// Process number of the parent when recording began.
+    pub parent: u32,
+    /// One uncontended operation in this many belongs to the sample, on average: it is timed from
+    /// acquire to release, and tells where the counts of a place's [`REST`] belong. 1 with
+    /// [`Header::timeline`].
+    pub sample_period: u32,
+    /// Bytes that the file may become.
+    pub file_size: u64,
+    /// [`ModuleRecord`]s
+    pub modules: Region,
+    /// [`ThreadRecord`]s
+    pub threads: Region,
+    /// [`StackRecord`]s; record 0 is not used.
+    pub stacks: Region,
+    /// Where the arena starts, in bytes.
+    pub arena_offset: u64,
+    /// Units of the arena that were handed out, from its start.
+    pub arena_used: u64,
+    /// Units that the arena can hand out.
+    pub arena_capacity: u64,
+    /// Operations that were not counted because their row could not be had.
+    pub dropped_operations: u64,
+    /// Waits that were counted without their length because no wait record could be had.
+    pub dropped_waits: u64,
+    /// Operations not counted because they came from a signal handler that interrupted
+    /// the recorder itself.
+    pub interrupted_operations: u64,
+    /// 1 once the file system had no room left.
+    pub disk_full: u32,
+    /// 1 if code that uses locks came to where other code had been, after a `dlclose`: its
+    /// addresses are ambiguous.
+    pub modules_changed: u32,
+    /// 1 if the logs hold every acquisition ([`EVENT_HOLD`]), and not only waits.
+    pub timeline: u32,
+    /// What its parent was told of its end, where that was noted: [`SEEN`], and below it the status as
+    /// `wait` gives it. 0 if nobody noted it.
+    pub seen: u32,
+    /// In the file's first header: the page of the newest child's header; 0 if there is none.
+    pub newest: u32,
+    /// In a child's header: the page of the header that was the newest before; 0 if there was none.
+    pub before: u32,
+    /// In a child's header: the page of its parent's; 0 is the file's first.
+    pub parent_page: u32,
+    /// In a child's header: of the modules that its parent knows, the child has those before this
+    /// index.
+    pub inherited: u32,
+    /// Threads of this process, and the index of the latest and 1: [`ThreadRecord::previous`] leads on.
+    /// Only a child's are found so; those of the first process are all that say so.
+    pub own_threads: u32,
+    /// See [`Header::own_threads`].
+    pub latest_thread: u32,
+    /// The writers' own: 1 while the process is one of those for whom room is kept.
+    pub live: u32,
+    /// Not used.
+    pub reserved: u32,
+    /// Path of the executable, ended by a zero byte.
+    pub executable: [u8; 1024],
+    /// Arguments, each ended by a zero byte, cut where they do not fit.
+    pub arguments: [u8; 2048],
+}
+
+/// A piece of code in the process's memory.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct ModuleRecord {
+    /// First address.
+    pub start: u64,
+    /// One past the last address.
+    pub end: u64,
+    /// What to subtract from an address to get the one in the file's own symbols.
+    pub bias: u64,
+    /// Bytes of the build-id that are used; 0 if the file has none.
+    pub build_id_len: u32,
+    /// The page of the header of the process that found it; 0 is the file's first.
+    pub process: u32,
+    /// The build-id.
+    pub build_id: [u8; 32],
+    /// Path, ended by a zero byte.
+    pub path: [u8; 448],
+}
+
+impl ModuleRecord {
+    /// An object that lies from `start` to `end`. A path or a build id that is too long is cut.
+    pub fn new((start, end): (u64, u64), bias: u64, path: &[u8], build_id: &[u8]) -> ModuleRecord {
+        let mut record = ModuleRecord { start, end, bias, ..Zeroable::zeroed() };
+        let length = path.len().min(record.path.len() - 1);
+        record.path[..length].copy_from_slice(&path[..length]);
+        let length = build_id.len().min(record.build_id.len());
+        record.build_id[..length].copy_from_slice(&build_id[..length]);
+        record.build_id_len = length as u32;
+        record
+    }
+}
+
+/// A thread, or several with the same start function one after the other.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct ThreadRecord {
+    /// [`THREAD_NONE`], [`THREAD_RUNNING`] or [`THREAD_EXITED`]
+    pub state: u32,
+    /// The kernel's thread number, of the latest thread that used this record.
+    pub tid: u32,
+    /// Threads that used this record. More than one only where the region was full and
+    /// a thread took over the record of an ended one.
+    pub lifetimes: u32,
+    /// Index of the thread that created it; `u32::MAX` if not known.
+    pub creator: u32,
+    /// Stack at its creation.
+    pub created_at: u32,
+    /// The page of its process's header; 0 is the file's first.
+    pub process: u32,
+    /// Start function; 0 for the first thread.
+    pub start_function: u64,
+    /// When the latest thread began, in ticks.
+    pub started: u64,
+    /// When it ended, in ticks; 0 if it did not.
+    pub ended: u64,
+    /// Ticks that earlier threads of this record lived.
+    pub earlier_ticks: u64,
+    /// Processor time of the threads that ended, in nanoseconds.
+    pub cpu_ns: u64,
+    /// The latest moment at which this thread was seen, in ticks.
+    pub last_seen: u64,
+    /// The table of rows of single locks, where a place has more than one: its unit in the low 48
+    /// bits, log 2 of its rows in the high 16; 0 if there is none yet.
+    pub table: u64,
+    /// Rows in use, of both tables.
+    pub rows: u32,
+    /// Operation that it waits in now; 0 if it doesn't.
+    pub waiting_op: u32,
+    /// What it waits for now.
+    pub waiting_lock: u64,
+    /// Since when, in ticks.
+    pub waiting_since: u64,
+    /// Stack of that wait.
+    pub waiting_stack: u32,
+    /// How often a table was exchanged, or a row moved from one to the other: an old one's room may
+    /// become part of a new one.
+    pub exchanges: u32,
+    /// Name, ended by a zero byte.
+    pub name: [u8; 24],
+    /// The log of [`EventRecord`]s: its unit in the low 48 bits, log 2 of its places in the
+    /// high 16; 0 if there is none yet.
+    pub log: u64,
+    /// Events that there were so far, kept or not.
+    pub logged: u64,
+    /// What this thread last woke others with: the object of its latest signal, broadcast or
+    /// futex wake, or post that somebody seemed to wait for.
+    pub notified: u64,
+    /// When, in ticks.
+    pub notified_at: u64,
+    /// Places of the log that are in use. It may be more than there are, when events came that
+    /// found no place.
+    pub log_kept: u64,
+    /// Which events are kept: see [`crate::Windows::from_word`].
+    pub log_windows: u64,
+    /// How often the log was thinned, twice: odd while its events are moved.
+    pub log_thinned: u64,
+    /// Nanoseconds that the threads that ended were ready to run and had no processor; 0 where the
+    /// kernel doesn't say.
+    pub ready_ns: u64,
+    /// Processor time of the latest thread when that was last looked at, in nanoseconds.
+    pub seen_cpu_ns: u64,
+    /// When that was, in ticks; 0 if never.
+    pub seen_cpu_at: u64,
+    /// Who held what it waits for now, when it began to wait: the thread's index and 1; 0 if nobody
+    /// was seen.
+    pub waiting_holder: u32,
+    /// Stack at which that thread had acquired it.
+    pub waiting_holder_stack: u32,
+    /// The table of rows of places, as [`ThreadRecord::table`].
+    pub places: u64,
+    /// The thread of the same process that had its record before: its index and 1; 0 if there is none.
+    pub previous: u32,
+    /// Not used.
+    pub reserved: u32,
+    /// Not used.
+    pub reserved3: [u64; 2],
+}
+
+/// How many frames a stack keeps.
+pub const STACK_FRAMES: usize = 15;
+
+/// [`StackRecord::flags`]: there were more frames than fit.
+pub const STACK_CUT: u8 = 1;
+/// [`StackRecord::flags`]: unwinding ended early, for want of unwind information.
+pub const STACK_BROKEN: u8 = 2;
+
+/// A call stack, the innermost frame first.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct StackRecord {
+    /// For finding equal stacks; any value will do for a reader.
+    pub hash: u32,
+    /// Frames in use; 0 if this record holds no stack.
+    pub depth: u8,
+    /// [`STACK_CUT`], [`STACK_BROKEN`]
+    pub flags: u8,
+    /// Not used.
+    pub reserved: u16,
+    /// Return addresses: each the address after a call.
+    pub frames: [u64; STACK_FRAMES],
+}
+
+/// [`Row::lock`]: what is counted is of all locks of the place but those with rows of their own,
+/// which are too many to be told apart. Each operation of the sample adds what was counted since the
+/// last one to the row of its own lock; `held_ticks` is the count up to which that was done. Of
+/// creations, nothing is.
+pub const REST: u64 = 0;
+/// [`Row::lock`], in the table of places: nothing is counted here, as each lock has its row in the
+/// other table.
+pub const TOLD_APART: u64 = 1;
+/// The low byte of [`Row::key`]: no row, but a note of the writer's.
+pub const NOTE: u64 = 0xff;
+/// [`Row::depth`] of a row that stands for all further depths.
+pub const ANY_DEPTH: u32 = u32::MAX;
+
+/// What one thread did to one lock at one place, or to many ([`REST`]).
+///
+/// The place is the return address and how deep the stack was: two paths to one call
+/// mostly differ in depth. Exactly one cache line.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub struct Row {
+    /// Address of the lock (or of what else is worked on).
+    pub lock: u64,
+    /// Return address of the call.
+    pub ret: u64,
+    /// [`Row::key`]; 0 while the row is empty.
+    pub key: u64,
+    /// Calls that did what the operation is for (see [`crate::Class`]).
+    pub calls: u64,
+    /// Ticks held, over those uncontended acquisitions that were timed.
+    pub held_ticks: u64,
+    /// The longest of them.
+    pub held_max: u64,
+    /// How many were timed.
+    pub held_samples: u32,
+    /// Number of the stack; 0 if there is none.
+    pub stack: u32,
+    /// Unit of the [`WaitRecord`]; 0 if nothing was waited for.
+    pub wait: u32,
+    /// Unit of the [`NestRecord`]; 0 if no other lock was ever seen held here.
+    pub nest: u32,
+}
+
+impl Row {
+    /// The key of an operation at a stack depth in bytes.
+    pub const fn key(op: crate::Op, depth: u32) -> u64 {
+        (depth as u64) << 8 | op as u64
+    }
+
+    /// The operation, if the key holds one.
+    pub fn op(&self) -> Option<crate::Op> {
+        crate::Op::from_code(self.key as u8)
+    }
+
+    /// The stack depth in bytes.
+    pub fn depth(&self) -> u32 {
+        (self.key >> 8) as u32
+    }
+}
+
+/// Locks that a nest record tells apart.
+pub const NESTS: usize = 3;
+
+/// A lock that was held already.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Nest {
+    /// The lock: the innermost that the thread held; 0 while this place is free.
+    pub lock: u64,
+    /// Stack at which it had been acquired, the first time.
+    pub stack: u32,
+    /// Acquisitions that were looked at and found it.
+    pub seen: u32,
+}
+
+/// Which lock was held already when that of a row was acquired. Looked at are those
+/// acquisitions that are timed: the first, one in [`Header::sample_period`], and each
+/// that waited. Exactly one cache line.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub struct NestRecord {
+    /// Acquisitions that were looked at and found no lock held, as far as they came after
+    /// the first that found one, and all before it.
+    pub alone: u32,
+    /// Acquisitions that found a lock for which there was no place left.
+    pub others: u32,
+    /// The locks that were found.
+    pub locks: [Nest; NESTS],
+    /// Not used.
+    pub reserved: u64,
+}
+
+/// [`EventRecord::kind`]: from when to when a thread waited.
+pub const EVENT_WAIT: u8 = 1;
+/// [`EventRecord::kind`]: from when to when a thread held a lock.
+pub const EVENT_HOLD: u8 = 2;
+/// [`EventRecord::who`]: not known, or nobody.
+pub const NOBODY: u16 = u16::MAX;
+
+/// What a thread did from one moment to another: a wait, or a hold if [`Header::timeline`] says
+/// so. A hold ends where a wait lets go of the lock, and another begins after it. The events of
+/// a log are in the order in which they ended.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct EventRecord {
+    /// When it began, in ticks.
+    pub began: u64,
+    /// When it ended, in ticks.
+    pub ended: u64,
+    /// Address of the lock, or of what else was waited for.
+    pub lock: u64,
+    /// Stack of the acquisition or the wait; 0 if there is none.
+    pub stack: u32,
+    /// For a wait: index of the thread that held the lock, or that woke this one; else
+    /// [`NOBODY`].
+    pub who: u16,
+    /// The operation's code.
+    pub op: u8,
+    /// [`EVENT_WAIT`] or [`EVENT_HOLD`]; 0 while the rest is being written.
+    pub kind: u8,
+}
+
+const _: () = {
+    assert!(size_of::<Header>() <= HEADER_SIZE);
+    assert!(size_of::<ModuleRecord>() == 512);
+    assert!(size_of::<ThreadRecord>() == 256);
+    assert!(size_of::<StackRecord>() == 128);
+    assert!(size_of::<Row>() == 64);
+    assert!(size_of::<WaitRecord>() == 448);
+    assert!(size_of::<NestRecord>() == 64);
+    assert!(size_of::<EventRecord>() == 32);
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_double_and_the_last_is_open() {
+        assert_eq!(bucket(0), 0);
+        assert_eq!(bucket(127), 0);
+        assert_eq!(bucket(128), 1);
+        assert_eq!(bucket(255), 1);
+        assert_eq!(bucket(256), 2);
+        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn a_key_gives_back_what_it_was_made_of() {
+        let mut row = Row::zeroed();
+        assert_eq!(row.op(), None);
+        row.key = Row::key(crate::Op::SpinLock, u32::MAX);
+        assert_eq!(row.op(), Some(crate::Op::SpinLock));
+        assert_eq!(row.depth(), u32::MAX);
+    }
+}

@@ -1,0 +1,37 @@
+//! The recording: what a program did with its locks, as it is laid out on disk.
+//!
+//! A recording is a folder with one file for each process that was recorded, and a
+//! [`Session`] that says what was run. The preload library maps its process's file into
+//! memory and counts in it directly, so the file is complete at every moment: it can be
+//! read while the program runs, and after `kill -9`.
+//!
+//! - [`layout`] is the file, field by field: plain structures that both sides share;
+//! - [`op`] is the list of operations that are counted;
+//! - [`ProcessFile`] reads a file and trusts none of its bytes: whatever they are, the
+//!   answer is a value or an [`Error`], never a panic;
+//! - [`source`] is how files of this kind are read: the reader of traces uses it as well;
+//! - [`Windows`] says which stretches of the run a thread's log keeps;
+//! - [`folder`] is how files in the folder are opened, whoever else may write there;
+//! - [`Session`] says what was run.
+//!
+//! This crate knows nothing of symbols, findings or reports, nor of how the counting is
+//! done; both sides depend on it and not on each other.
+
+mod family;
+pub mod folder;
+pub mod layout;
+pub mod op;
+mod reader;
+mod rows;
+mod running;
+mod session;
+mod shell;
+pub mod source;
+mod windows;
+
+pub use family::processes;
+pub use op::{Class, Op, Primitive};
+pub use reader::{Error, ProcessFile, Row, Thread, text};
+pub use session::{Ending, Refusal, Session, check_answers, process_files};
+pub use shell::command_line;
+pub use windows::Windows;

@@ -1,0 +1,155 @@
+//! The folder of a recording: one file for each process, and `session.json`.
+//!
+//! `session.json` is written when recording starts and once more when it ends, so that a
+//! folder whose recorder was killed still says what was run.
+
+use std::ffi::OsStr;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::folder::{Folder, files};
+use crate::{Error, command_line, family};
+
+/// How the recorded program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// It returned this status.
+    Status(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+/// What was run, and how it ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    /// Version of this file's format.
+    pub version: u32,
+    /// The version of Syncline that recorded.
+    pub syncline: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Process number of the program.
+    pub pid: u32,
+    /// When it was started, in nanoseconds since 1970.
+    pub started: u64,
+    /// How long it ran, in seconds; none while it runs or if the recorder was killed.
+    pub seconds: Option<f64>,
+    /// How it ended; none while it runs or if the recorder was killed.
+    pub ending: Option<Ending>,
+    /// Processors that the program could use.
+    pub processors: usize,
+    /// Kernel, as `uname -sr` gives it.
+    pub kernel: String,
+}
+
+impl Session {
+    /// The version of `session.json` that this crate writes.
+    pub const VERSION: u32 = 1;
+    /// Its name.
+    pub const FILE: &str = "session.json";
+
+    /// Writes it into the folder, in one step: a reader sees the old one or the new one.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn write(&self, folder: &Folder) -> Result<(), Error> {
+        let text = serde_json::to_string_pretty(self).expect("a session is plain data");
+        folder.put(Self::FILE, (text + "\n").as_bytes())
+    }
+
+    /// Reads the folder's session; none if the folder has none.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Damaged`], and those of [`Folder::file`].
+    pub fn read(folder: &Path) -> Result<Option<Session>, Error> {
+        read_json(folder, Self::FILE)
+    }
+}
+
+/// Reads a file of the folder, if it is there.
+fn read_json<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<Option<T>, Error> {
+    let path = folder.join(name);
+    let mut file = match Folder::open(folder)?.file(OsStr::new(name), false) {
+        Ok((file, _)) => file,
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut text = String::new();
+    match file.read_to_string(&mut text) {
+        Ok(_) => {}
+        Err(source) => return Err(Error::Io { path, source }),
+    }
+    match serde_json::from_str(&text) {
+        Ok(value) => Ok(Some(value)),
+        Err(e) => Err(Error::Damaged { path, what: e.to_string() }),
+    }
+}
+
+/// What `refused.json` in a folder says: the last run into it recorded nothing and left the recording
+/// of an earlier one as it was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Why it was not recorded.
+    pub why: String,
+}
+
+impl Refusal {
+    /// Its name.
+    pub const FILE: &str = "refused.json";
+
+    /// Writes it into the folder of the earlier recording.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn write(&self, folder: &Folder) -> Result<(), Error> {
+        let text = serde_json::to_string_pretty(self).expect("a refusal is plain data");
+        folder.put(Self::FILE, (text + "\n").as_bytes())
+    }
+}
+
+/// Makes sure that what lies in a folder is of the last run into it; a file is always.
+///
+/// # Errors
+/// [`Error::Refused`] if it isn't.
+pub fn check_answers(recording: &Path) -> Result<(), Error> {
+    if !recording.is_dir() {
+        return Ok(());
+    }
+    // A note that can't be read says as little as none.
+    match read_json::<Refusal>(recording, Refusal::FILE) {
+        Ok(Some(Refusal { command, why })) => {
+            let (path, command) = (recording.to_owned(), command_line(&command));
+            Err(Error::Refused { path, command, why })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The processes of a recording, which may be a folder, a file, or one process of a file, in the order
+/// of their names. [`crate::ProcessFile`] opens each.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Refused`], [`Error::Nothing`] or [`Error::Empty`] if the folder has none
+/// of the last run.
+pub fn process_files(recording: &Path) -> Result<Vec<PathBuf>, Error> {
+    if family::place(recording).1 != 0 {
+        return Ok(vec![recording.to_owned()]);
+    }
+    let files = files(recording, "syncline")?;
+    check_answers(recording)?;
+    if !files.is_empty() {
+        let processes = files.iter().flat_map(|file| family::processes(file));
+        return Ok(processes.map(|(process, _)| process).collect());
+    }
+    let path = recording.to_owned();
+    Err(match Session::read(recording) {
+        Ok(Some(session)) => Error::Nothing { path, command: command_line(&session.command) },
+        _ => Error::Empty(path),
+    })
+}

@@ -1,0 +1,63 @@
+//! Folded stacks: a line for each way to wait for a lock, `outermost;...;innermost VALUE`, as
+//! the tools that draw flame graphs read them.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use super::waits_for_locks;
+use syncline_analysis::Analysis;
+use syncline_analysis::model::Process;
+
+/// What a flame graph's widths are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Value {
+    /// Microseconds waited.
+    #[default]
+    Delay,
+    /// Waits.
+    Waits,
+}
+
+/// Writes folded stacks of the waiting for locks. Equal stacks are one line; those whose value
+/// rounds to 0 are left out. With several processes each stack starts with its process.
+///
+/// # Errors
+/// Those of `out`.
+pub fn folded(analysis: &Analysis, value: Value, out: &mut impl Write) -> io::Result<()> {
+    let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+    let several = analysis.processes.len() > 1;
+    for process in &analysis.processes {
+        for (_, stack, way) in waits_for_locks(process) {
+            let mut names = names(process, stack);
+            if several {
+                names.insert(0, format!("{} ({})", frame(&process.name()), process.pid));
+            }
+            *sums.entry(names.join(";")).or_default() += match value {
+                Value::Delay => way.waited * 1e6,
+                Value::Waits => way.waits as f64,
+            };
+        }
+    }
+    for (stack, sum) in sums {
+        let sum = sum.round() as u64;
+        if sum > 0 {
+            writeln!(out, "{stack} {sum}")?;
+        }
+    }
+    Ok(())
+}
+
+/// The functions of a stack, the outermost first.
+fn names(process: &Process, stack: usize) -> Vec<String> {
+    let mut names: Vec<String> = process.frames_of(stack).map(|f| frame(&f.function)).collect();
+    names.reverse();
+    if names.is_empty() {
+        names.push("unknown place".to_owned());
+    }
+    names
+}
+
+/// A name without what separates names and lines.
+fn frame(name: &str) -> String {
+    name.chars().map(|c| if c == ';' || c.is_control() { ':' } else { c }).collect()
+}

@@ -1,0 +1,177 @@
+//! Load balance: for each thread a bar of what it did with its time, threads of the same
+//! start function together, and how the threads should be assigned instead where that was
+//! found.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use syncline_analysis::model::{Group, Process, Remedy, Thread};
+use syncline_analysis::name;
+use syncline_present::page::Escaped;
+use syncline_present::page::number::{counted, duration, percent};
+
+/// Threads of a group that get a bar of their own; the others share one.
+const BARS: usize = 24;
+/// Groups that are shown.
+const GROUPS: usize = 12;
+
+const WIDTH: f64 = 520.0;
+/// Room for a thread's name.
+const NAME: f64 = 180.0;
+const BAR: f64 = 14.0;
+const STEP: f64 = 18.0;
+
+/// The section.
+pub fn section(process: &Process) -> String {
+    let mut groups: BTreeMap<&str, Vec<&Thread>> = BTreeMap::new();
+    for thread in &process.threads {
+        let start = thread.start_function.as_deref().unwrap_or("");
+        groups.entry(start).or_default().push(thread);
+    }
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_by(|a, b| lived(&b.1).total_cmp(&lived(&a.1)));
+    let longest = process.threads.iter().map(|t| t.seconds).fold(f64::MIN_POSITIVE, f64::max);
+    let mut html = assignment(process);
+    html += "<p class=\"legend\"><span class=\"key run\"></span> running, ready to, or asleep in \
+             what is not recorded <span class=\"key wait\"></span> waiting for locks <span class=\"key futex\">\
+             </span> in futexes <span class=\"key event\"></span> waiting for events</p>\n";
+    for (start, threads) in groups.iter().take(GROUPS) {
+        html += &bars(start, threads, longest);
+    }
+    match groups.len().saturating_sub(GROUPS) {
+        0 => html,
+        more => format!("{html}<p class=\"empty\">{} more.</p>\n", counted(more, "start function")),
+    }
+}
+
+fn lived(threads: &[&Thread]) -> f64 {
+    threads.iter().map(|thread| thread.seconds).sum()
+}
+
+/// What a thread did with its time, in seconds.
+#[derive(Clone, Copy, Default)]
+struct Parts {
+    work: f64,
+    locks: f64,
+    futexes: f64,
+    events: f64,
+}
+
+impl Parts {
+    fn of(thread: &Thread) -> Parts {
+        let waiting = thread.waiting;
+        let waited = waiting.locks + waiting.futexes + waiting.events;
+        Parts {
+            work: (thread.seconds - waited).max(0.0),
+            locks: waiting.locks,
+            futexes: waiting.futexes,
+            events: waiting.events,
+        }
+    }
+
+    fn mean(parts: &[Parts]) -> Parts {
+        let mean = |part: fn(&Parts) -> f64| {
+            parts.iter().map(part).sum::<f64>() / parts.len().max(1) as f64
+        };
+        Parts {
+            work: mean(|p| p.work),
+            locks: mean(|p| p.locks),
+            futexes: mean(|p| p.futexes),
+            events: mean(|p| p.events),
+        }
+    }
+
+    fn each(&self) -> [(&'static str, f64); 4] {
+        [("run", self.work), ("wait", self.locks), ("futex", self.futexes), ("event", self.events)]
+    }
+}
+
+/// A bar for each thread of a group, the busiest first.
+fn bars(start: &str, threads: &[&Thread], longest: f64) -> String {
+    let mut lines: Vec<(String, Parts)> = threads
+        .iter()
+        .map(|thread| (format!("{} {}", thread.name, thread.tid), Parts::of(thread)))
+        .collect();
+    lines.sort_by(|a, b| b.1.work.total_cmp(&a.1.work));
+    if lines.len() > BARS {
+        let rest: Vec<Parts> = lines.split_off(BARS - 1).into_iter().map(|(_, p)| p).collect();
+        lines.push((format!("{} others, their mean", rest.len()), Parts::mean(&rest)));
+    }
+    let parts: Vec<Parts> = threads.iter().map(|thread| Parts::of(thread)).collect();
+    let mean = Parts::mean(&parts);
+    let title = match start {
+        "" => "main thread".to_owned(),
+        function => name::function(function),
+    };
+    let each = if threads.len() == 1 { "" } else { "each on average " };
+    let (width, height) = (WIDTH + NAME, lines.len() as f64 * STEP);
+    let mut html = format!(
+        "<figure class=\"group\"><figcaption><b>{}</b> {}, {each}{} of work and {} of waiting for \
+         locks</figcaption>\n<svg class=\"bars\" role=\"img\" aria-label=\"Work and waiting of each \
+         thread; the table of threads has the numbers\" width=\"{width}\" \
+         height=\"{height:.0}\" viewBox=\"0 0 {width} {height:.0}\">",
+        Escaped(&title),
+        counted(threads.len(), "thread"),
+        duration(mean.work),
+        duration(mean.locks)
+    );
+    for (line, (name, parts)) in lines.iter().enumerate() {
+        let y = line as f64 * STEP;
+        let _ =
+            write!(html, "<text x=\"0\" y=\"{:.1}\">{}</text>", y + 12.0, Escaped(&short(name)));
+        let mut x = NAME;
+        for (class, seconds) in parts.each() {
+            let width = (seconds / longest * WIDTH).min(width - x).max(0.0);
+            if width > 0.05 {
+                let _ = write!(
+                    html,
+                    "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" \
+                     height=\"{BAR}\"><title>{}</title></rect>",
+                    duration(seconds)
+                );
+                x += width;
+            }
+        }
+    }
+    html + "</svg></figure>\n"
+}
+
+fn short(name: &str) -> String {
+    match name.chars().count() {
+        0..=26 => name.to_owned(),
+        _ => name.chars().take(25).chain(['…']).collect(),
+    }
+}
+
+/// How many threads each group has, and should have, where a finding says so.
+fn assignment(process: &Process) -> String {
+    let mut html = String::new();
+    for finding in &process.findings {
+        let Remedy::Rebalance { groups } = &finding.remedy else { continue };
+        html += "<div class=\"scroll assignment\"><table><caption>Proposed assignment of threads</caption><thead>\
+                 <tr><th scope=\"col\">start function</th><th scope=\"col\" class=\"n\">threads</th>\
+                 <th scope=\"col\" class=\"n\">proposed</th><th scope=\"col\" class=\"n\">work</th>\
+                 <th scope=\"col\" class=\"n\">share</th><th scope=\"col\" class=\"n\">busiest</th>\
+                 </tr></thead><tbody>";
+        let all: f64 = groups.iter().map(|group| group.work).sum();
+        groups.iter().for_each(|group| row(&mut html, group, all));
+        html += "</tbody></table></div>\n";
+    }
+    html
+}
+
+fn row(html: &mut String, group: &Group, all: f64) {
+    let changed = if group.proposed == group.threads { "" } else { " changed" };
+    let share = if all > 0.0 { group.work / all } else { 0.0 };
+    let _ = write!(
+        html,
+        "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n{changed}\">{}</td><td class=\"n\">{}</td>\
+         <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
+        Escaped(&name::function(&group.start_function)),
+        group.threads,
+        group.proposed,
+        duration(group.work),
+        percent(share),
+        duration(group.busiest)
+    );
+}

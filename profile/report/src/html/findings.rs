@@ -1,0 +1,216 @@
+//! The findings: what is wrong, why, what to do, and what that would bring.
+
+use std::fmt::Write;
+
+use super::excerpt::excerpt;
+use super::stacks;
+use crate::process;
+use crate::whatif;
+use syncline_analysis::model::{
+    Blocking, Category, Evidence, Finding, Gain, Method, OpenQuestion, Process, Unit,
+};
+use syncline_analysis::name;
+use syncline_present::page::Escaped;
+use syncline_present::page::number::{count, counted, duration, grouped, percent, rate};
+
+/// A predicted gain below this is told as none to speak of.
+const LEAST_GAIN: f64 = 0.005;
+
+/// Findings that are written; a program with more has other troubles.
+const FINDINGS: usize = 100;
+
+/// Sites and holders of a finding whose stacks are shown.
+const STACKS: usize = 3;
+
+/// The section. `id` is what the ids of all that belongs to the process begin with.
+pub fn section(process: &Process, id: &str) -> String {
+    let mut html = String::new();
+    for stuck in &process.stuck {
+        let (title, remark) = stuck.trap.in_words();
+        let (remark, why) = (Escaped(remark), Escaped(&stuck.why));
+        let _ = writeln!(html, "<p class=\"stuck\"><b>{title}</b>, {remark}: {why}</p>");
+    }
+    if let Some(runs) = &process.runs {
+        let _ = writeln!(html, "<p class=\"runs\">{}</p>", process::runs(runs));
+    }
+    if process.findings.is_empty() {
+        html += "<p class=\"empty\">No rule sees a problem that is worth its fix.</p>\n";
+        return html + &in_other_runs(process);
+    }
+    html += "<ol class=\"findings\">\n";
+    for (number, finding) in process.findings.iter().take(FINDINGS).enumerate() {
+        html += &one(process, number, finding, id);
+    }
+    html += "</ol>\n";
+    if let Some(more @ 1..) = process.findings.len().checked_sub(FINDINGS) {
+        let more = grouped(more as u64);
+        let _ = writeln!(html, "<p class=\"empty\">{more} more are in the JSON report.</p>");
+    }
+    html + &in_other_runs(process)
+}
+
+/// What the run that is shown does not have.
+fn in_other_runs(process: &Process) -> String {
+    let mut html = String::new();
+    for (seen, of) in process.in_other_runs().take(FINDINGS) {
+        let _ = writeln!(
+            html,
+            "<li><b>{} of {of}</b> {}, at {}</li>",
+            seen.runs,
+            Escaped(&seen.title),
+            Escaped(&seen.place)
+        );
+    }
+    match html.is_empty() {
+        true => html,
+        false => format!("<h3>In other runs only</h3><ul class=\"remaining\">\n{html}</ul>\n"),
+    }
+}
+
+/// What no finding explains. `rows` is what the ids of the sites' rows begin with.
+pub fn remaining(process: &Process, rows: &str) -> String {
+    if process.remaining.is_empty() {
+        return "<p class=\"empty\">Nothing: what findings do not explain takes less.</p>"
+            .to_owned();
+    }
+    let mut html = String::from("<ul class=\"remaining\">\n");
+    for one in process.remaining.iter().take(FINDINGS) {
+        let _ = writeln!(
+            html,
+            "<li><b>{}</b> <span>{}</span>, at <a href=\"#{rows}{}\">{}</a>. {}</li>",
+            percent(one.share),
+            Escaped(&one.what),
+            one.sites[0],
+            Escaped(&one.place),
+            Escaped(&one.why)
+        );
+    }
+    html + "</ul>\n"
+}
+
+fn one(process: &Process, at: usize, finding: &Finding, of_process: &str) -> String {
+    let id = format!("{of_process}-finding-{at}");
+    let mut html = format!(
+        "<li><article class=\"finding\" id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
+         <header><div><p class=\"category\">{}</p><h3 id=\"{id}-title\">{}</h3>\
+         <p class=\"place\">{}</p></div>{}</header>\n",
+        category(finding.rule.about().category),
+        Escaped(&finding.title),
+        Escaped(&finding.place),
+        gain(finding.gain)
+    );
+    if let Some(seen) = process::seen(process, at) {
+        let _ = writeln!(html, "<p class=\"seen\">{seen}</p>");
+    }
+    if !finding.evidence.is_empty() {
+        html += "<dl class=\"evidence\">";
+        for evidence in &finding.evidence {
+            let (what, value) = (Escaped(&evidence.what), number(evidence));
+            let _ = write!(html, "<div><dt>{what}</dt><dd>{value}</dd></div>");
+        }
+        html += "</dl>\n";
+    }
+    let _ = writeln!(html, "<p class=\"advice\">{}</p>", Escaped(&finding.advice));
+    if let Some(open) = &finding.open_question {
+        html += &question(open);
+    }
+    for experiment in process.whatif(&finding.place) {
+        let text = whatif::sentence(experiment);
+        let _ = writeln!(html, "<p class=\"advice\">By experiment: {}</p>", Escaped(&text));
+    }
+    let frame = finding.sites.first().and_then(|&site| process.sites.get(site)?.frame);
+    if let Some(frame) = frame.and_then(|frame| process.frames.get(frame)) {
+        html += &excerpt(process, frame);
+    }
+    html += &who(process, finding, &format!("{of_process}-site-"));
+    html + "</article></li>\n"
+}
+
+/// What the fix would bring.
+fn gain(gain: Option<Gain>) -> String {
+    let Some(gain) = gain else {
+        return "<p class=\"gain little\">not predicted</p>".to_owned();
+    };
+    if gain.share < LEAST_GAIN {
+        return "<p class=\"gain little\">saves little</p>".to_owned();
+    }
+    let how = match gain.method {
+        Method::Replay => "predicted by playing the recorded waits back",
+        Method::Assignment => "predicted by dividing the work among the threads",
+    };
+    format!(
+        "<p class=\"gain\"><b>{}</b> of the run time, {}<small>{how}</small></p>",
+        percent(gain.share),
+        duration(gain.seconds)
+    )
+}
+
+fn number(evidence: &Evidence) -> String {
+    let value = evidence.value;
+    match evidence.unit {
+        Unit::Count => count(value.max(0.0) as u64),
+        Unit::PerSecond => format!("{}/s", rate(value)),
+        Unit::Seconds => duration(value),
+        Unit::Share => percent(value),
+        Unit::Times => format!("{value:.1}\u{202f}×"),
+    }
+}
+
+fn question(open: &OpenQuestion) -> String {
+    format!(
+        "<div class=\"question\"><p>{}</p><p class=\"command\"><code>{}</code> <button \
+         type=\"button\" class=\"copy\">Copy</button></p></div>\n",
+        Escaped(&open.question),
+        Escaped(&open.command.to_string())
+    )
+}
+
+/// The stacks of those who waited and of those who held the lock, folded away.
+fn who(process: &Process, finding: &Finding, rows: &str) -> String {
+    let mut html = String::new();
+    for &number in finding.sites.iter().take(STACKS) {
+        let Some(site) = process.sites.get(number) else { continue };
+        let Some(&stack) = site.stacks.first() else { continue };
+        let _ = write!(
+            html,
+            "<h4>{} at <a href=\"#{rows}{number}\">{}</a></h4>{}",
+            site.op.label(),
+            Escaped(&name::site(process, site)),
+            stacks::list(process, stack)
+        );
+    }
+    let blocks = |pair: &&Blocking| finding.sites.contains(&pair.waiter);
+    for pair in process.blocking.iter().filter(blocks).take(STACKS) {
+        let waiter = name::site(process, &process.sites[pair.waiter]);
+        let _ = write!(
+            html,
+            "<h4>Where the lock had been acquired when {} waited {} at {}</h4>{}",
+            counted(pair.waits as usize, "call"),
+            duration(pair.waited),
+            Escaped(&waiter),
+            stacks::list(process, pair.holder_stack)
+        );
+    }
+    if html.is_empty() {
+        return html;
+    }
+    format!(
+        "<details class=\"who\"><summary>Call stacks: who came here, and who was in the \
+         way</summary>{html}</details>\n"
+    )
+}
+
+/// What a category is called.
+fn category(category: Category) -> &'static str {
+    match category {
+        Category::ImproperPrimitive => "improper primitive",
+        Category::ImproperGranularity => "improper granularity",
+        Category::OverSynchronization => "over-synchronization",
+        Category::AsymmetricContention => "asymmetric contention",
+        Category::LoadImbalance => "load imbalance",
+        Category::BlockedHolder => "blocked holder",
+        Category::WastedWakeUps => "wasted wake-ups",
+        Category::FalseSharing => "false sharing",
+        Category::LockOrder => "lock order",
+    }
+}

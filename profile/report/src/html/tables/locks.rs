@@ -1,0 +1,83 @@
+//! Locks and what else is waited for.
+
+use std::fmt::Write;
+
+use super::{FIGURES, figures};
+use crate::html::histogram;
+use crate::html::table::{Column, Format, Row, Table, text};
+use syncline_analysis::model::{Lock, Process};
+use syncline_analysis::name;
+use syncline_analysis::name::primitive;
+use syncline_present::page::Escaped;
+use syncline_present::page::number::{count, duration, percent};
+
+const NAMES: [Column; 2] =
+    [("lock", "its name", Format::Text), ("kind", "what it is", Format::Words)];
+
+/// Places and holders that an opened row lists.
+const LISTED: usize = 8;
+
+/// Places that are told of a lock that is far down the table.
+const LISTED_IN_BRIEF: usize = 3;
+
+/// The table of a process's locks. Its rows have ids that begin with `id`.
+pub fn locks(process: &Process, id: String) -> String {
+    let columns: Vec<Column> = NAMES.into_iter().chain(FIGURES).collect();
+    let table = Table { caption: "Locks", one: "lock", id, columns: &columns, sorted: None };
+    table.html(process.locks.len(), |place, is_html| {
+        let lock = &process.locks[place];
+        let names = [text(&lock.name), text(primitive(lock.primitive))];
+        Row {
+            cells: names.into_iter().chain(figures(&lock.figures, lock.quadrant)).collect(),
+            details: if is_html { details(process, lock) } else { String::new() },
+            brief: if is_html { Vec::new() } else { brief(process, lock) },
+        }
+    })
+}
+
+fn details(process: &Process, lock: &Lock) -> String {
+    let mut html = format!("<p>address {:#x}</p><ul>", lock.address);
+    for used in lock.sites.iter().take(LISTED) {
+        let place = name::site(process, &process.sites[used.site]);
+        let _ = write!(
+            html,
+            "<li>{} at {}: {} calls, waited {}</li>",
+            used.op.label(),
+            Escaped(&place),
+            count(used.calls),
+            duration(used.waited)
+        );
+    }
+    for blocker in lock.blockers.iter().take(LISTED) {
+        let _ = write!(
+            html,
+            "<li>{} waits, {} in all, for who had acquired it at {}</li>",
+            count(blocker.waits),
+            duration(blocker.waited),
+            Escaped(&name::stack(process, blocker.holder_stack))
+        );
+    }
+    let holder = &lock.figures.holder;
+    if holder.looked_at > 0 && holder.seconds > 0.0 {
+        let _ = write!(
+            html,
+            "<li>of {} holds that were looked at the holder was off its processor {} of the time; it \
+             slept {} times and was preempted {} times</li>",
+            count(holder.looked_at),
+            percent(holder.off_cpu / holder.seconds),
+            count(holder.slept),
+            count(holder.preempted)
+        );
+    }
+    if !lock.beside.is_empty() {
+        let _ = write!(html, "<li>on its cache line: {}</li>", Escaped(&lock.beside.join(", ")));
+    }
+    html + "</ul>" + &histogram::chart(&lock.figures.histogram, "Waits for this lock")
+}
+
+fn brief(process: &Process, lock: &Lock) -> Vec<String> {
+    let sites = lock.sites.iter().take(LISTED_IN_BRIEF).map(|used| {
+        format!("{} at {}", used.op.label(), name::site(process, &process.sites[used.site]))
+    });
+    [format!("address {:#x}", lock.address)].into_iter().chain(sites).collect()
+}

@@ -1,0 +1,55 @@
+//! Threads.
+
+use crate::html::table::{Cell, Column, Format, Row, Table, text};
+use syncline_analysis::model::{Process, Thread};
+use syncline_analysis::name;
+use syncline_present::page::number::duration;
+
+const COLUMNS: [Column; 9] = [
+    ("thread", "its name and number", Format::Text),
+    ("started in", "its start function", Format::Text),
+    ("lived", "from its start to its end", Format::Duration),
+    ("on cpu", "processor time, if it ended", Format::Duration),
+    ("for locks", "time waited for locks", Format::Duration),
+    ("in futexes", "time waited in futexes", Format::Duration),
+    ("for events", "time waited for events", Format::Duration),
+    ("acquired", "acquisitions of locks", Format::Count),
+    ("waiting", "what it was waiting for at the end", Format::Text),
+];
+
+/// The table of a process's threads. Its rows have ids that begin with `id`.
+pub fn threads(process: &Process, id: String) -> String {
+    let mut threads: Vec<&Thread> = process.threads.iter().collect();
+    threads.sort_by(|a, b| b.waiting.locks.total_cmp(&a.waiting.locks));
+    let table = Table { caption: "Threads", one: "thread", id, columns: &COLUMNS, sorted: Some(4) };
+    table.html(threads.len(), |place, _| {
+        let thread = threads[place];
+        let now = thread.waiting_now.as_ref();
+        let cells = vec![
+            text(format!("{} {}", thread.name, thread.tid)),
+            text(start(process, thread)),
+            Cell::Number(thread.seconds),
+            thread.cpu.map_or(Cell::Unknown, Cell::Number),
+            Cell::Number(thread.waiting.locks),
+            Cell::Number(thread.waiting.futexes),
+            Cell::Number(thread.waiting.events),
+            Cell::Number(thread.acquisitions as f64),
+            text(now.map_or_else(String::new, |now| {
+                format!("{}, {}", now.op.label(), duration(now.seconds))
+            })),
+        ];
+        Row { cells, details: String::new(), brief: Vec::new() }
+    })
+}
+
+/// Where a thread started. What a library starts threads with says nothing (its lines are
+/// not known, mostly): then the place that created the thread is told.
+fn start(process: &Process, thread: &Thread) -> String {
+    match (&thread.start_function, thread.created_at) {
+        (None, _) => "main thread".to_owned(),
+        (Some(function), Some(stack)) if function.contains('+') => {
+            format!("created at {}", name::stack(process, stack))
+        }
+        (Some(function), _) => name::function(function),
+    }
+}

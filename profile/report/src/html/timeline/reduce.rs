@@ -1,0 +1,148 @@
+//! Cuts a thread's log down to what a screen can show.
+//!
+//! A log may have millions of waits and holds, most of them shorter than a point of the
+//! screen at any zoom that a person would choose. Time is cut into cells. What is as long
+//! as a cell stays as it is; what is shorter is added up, cell by cell, into a [`Piece`]
+//! that says how much of its time was spent so, and names the lock with most of it.
+
+use std::collections::HashMap;
+
+use syncline_analysis::model::{Activity, Kind, Span, Timeline};
+
+/// Pieces of a whole timeline; about 2 MB of page.
+pub const MOST: usize = 50_000;
+
+/// The first cell to be tried is so many times shorter than what is short enough for any log.
+const FINER: f64 = 64.0;
+
+/// What a thread did, apart from running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum What {
+    /// It waited.
+    Wait(Kind),
+    /// It held a lock.
+    Hold,
+}
+
+impl What {
+    /// What a span is.
+    pub fn of(span: &Span) -> What {
+        match span.activity {
+            Activity::Wait => What::Wait(Kind::of(span.op.primitive())),
+            Activity::Hold => What::Hold,
+        }
+    }
+}
+
+/// A wait or a hold, or many short ones that lie close together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Piece {
+    /// When it began, in seconds since the recording did.
+    pub began: f64,
+    /// When it ended.
+    pub ended: f64,
+    /// Seconds between the two that were spent so.
+    pub busy: f64,
+    /// How many spans it stands for.
+    pub count: u64,
+    /// One of them, the longest.
+    pub longest: Span,
+}
+
+/// The pieces of each thread in the order of their beginnings, and seconds of a cell: 0 if
+/// each span is there as it was.
+pub fn reduce(timeline: &Timeline, most: usize) -> (Vec<Vec<Piece>>, f64) {
+    let run = timeline.to.max(f64::MIN_POSITIVE);
+    let kinds = 4.0 * timeline.threads.len() as f64;
+    let mut cell = 0.0;
+    loop {
+        let pieces: Vec<Vec<Piece>> =
+            timeline.threads.iter().map(|spans| thread(spans, cell)).collect();
+        if pieces.iter().map(Vec::len).sum::<usize>() <= most || cell >= run {
+            return (pieces, cell);
+        }
+        cell = if cell == 0.0 { run * kinds / most as f64 / FINER } else { cell * 2.0 };
+    }
+}
+
+fn thread(spans: &[Span], cell: f64) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut sums: HashMap<(What, u64), usize> = HashMap::new();
+    for span in spans {
+        let length = (span.ended - span.began).max(0.0);
+        let piece =
+            Piece { began: span.began, ended: span.ended, busy: length, count: 1, longest: *span };
+        if length >= cell {
+            pieces.push(piece);
+            continue;
+        }
+        let key = (What::of(span), (span.began / cell) as u64);
+        match sums.get(&key) {
+            None => {
+                sums.insert(key, pieces.len());
+                pieces.push(piece);
+            }
+            Some(&place) => {
+                let sum = &mut pieces[place];
+                sum.began = sum.began.min(span.began);
+                sum.ended = sum.ended.max(span.ended);
+                sum.busy += length;
+                sum.count += 1;
+                if length > sum.longest.ended - sum.longest.began {
+                    sum.longest = *span;
+                }
+            }
+        }
+    }
+    pieces.sort_by(|a, b| a.began.total_cmp(&b.began));
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::Op;
+
+    use super::*;
+
+    fn span(began: f64, length: f64, activity: Activity) -> Span {
+        let op = Op::MutexLock;
+        let ended = began + length;
+        Span { began, ended, activity, op, lock: None, site: None, stack: 0, by: None }
+    }
+
+    #[test]
+    fn a_short_log_stays_as_it_is() {
+        let spans = vec![span(1.0, 0.5, Activity::Wait), span(2.0, 0.0, Activity::Hold)];
+        let timeline = Timeline { to: 4.0, threads: vec![spans], ..Timeline::default() };
+        let (pieces, cell) = reduce(&timeline, MOST);
+        assert_eq!((pieces[0].len(), cell), (2, 0.0));
+    }
+
+    #[test]
+    fn short_spans_are_summed_and_long_ones_stay() {
+        let mut spans: Vec<Span> =
+            (0..10_000).map(|n| span(n as f64 * 1e-4, 2e-5, Activity::Hold)).collect();
+        spans.push(span(1.0, 1.0, Activity::Wait));
+        let timeline = Timeline { to: 2.0, threads: vec![spans], ..Timeline::default() };
+        let (pieces, cell) = reduce(&timeline, 100);
+        let pieces = &pieces[0];
+        assert!(pieces.len() <= 100 && cell > 0.0);
+        assert_eq!(pieces.iter().map(|p| p.count).sum::<u64>(), 10_001);
+        let busy: f64 = pieces.iter().map(|p| p.busy).sum();
+        assert!((busy - 1.2).abs() < 1e-9, "{busy}");
+        let last = pieces.last().unwrap();
+        assert_eq!((last.began, last.ended, last.count), (1.0, 2.0, 1));
+    }
+
+    #[test]
+    fn the_limit_holds_for_any_log() {
+        let spans: Vec<Span> = (0..5000)
+            .map(|n| {
+                span(f64::from(n), 0.9, if n % 2 == 0 { Activity::Wait } else { Activity::Hold })
+            })
+            .collect();
+        let timeline = Timeline { to: 5000.0, threads: vec![spans], ..Timeline::default() };
+        let (pieces, _) = reduce(&timeline, 64);
+        assert!(pieces[0].len() <= 64, "{}", pieces[0].len());
+    }
+}

@@ -1,0 +1,51 @@
+//! An analysis, or a difference of two, as one JSON document, for programs.
+//! `docs/report-json.md` describes them field by field; a test holds the two together.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use syncline_analysis::Analysis;
+use syncline_analysis::diff::Diff;
+
+/// The name and version of the report's format. The number changes when a field is
+/// removed, or changes its meaning; new fields may come at any time.
+pub const SCHEMA: &str = "syncline-report/1";
+
+/// The name and version of a difference's format, which changes as [`SCHEMA`] does.
+pub const DIFF_SCHEMA: &str = "syncline-diff/1";
+
+#[derive(Serialize)]
+struct Document<'a, T> {
+    schema: &'static str,
+    #[serde(flatten)]
+    content: &'a T,
+}
+
+/// Writes something as a document of this format, ended by a newline.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(
+    schema: &'static str,
+    content: &impl Serialize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &Document { schema, content })?;
+    writeln!(out)
+}
+
+/// Writes the analysis as JSON, ended by a newline.
+///
+/// # Errors
+/// Those of `out`.
+pub fn json(analysis: &Analysis, out: &mut impl Write) -> io::Result<()> {
+    write(SCHEMA, analysis, out)
+}
+
+/// Writes the differences as JSON, ended by a newline.
+///
+/// # Errors
+/// Those of `out`.
+pub fn diff_json(diff: &Diff, out: &mut impl Write) -> io::Result<()> {
+    write(DIFF_SCHEMA, diff, out)
+}

@@ -1,0 +1,26 @@
+//! Shows an analysis: to a person at a terminal, to a program, in a browser, to other tools.
+//!
+//! ```no_run
+//! use syncline_analysis::{Analysis, Options};
+//! use syncline_present::terminal::Style;
+//! use syncline_report::{Extent, terminal};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let analysis = Analysis::load("syncline-recording".as_ref(), &Options::default())?;
+//! terminal(&analysis, Extent::Findings, &mut std::io::stdout(), &Style::default())?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! It finds nothing out: what it shows is in the analysis, and the same in every form.
+
+pub mod export;
+mod html;
+mod json;
+mod process;
+mod terminal;
+pub mod whatif;
+
+pub use html::html;
+pub use json::{DIFF_SCHEMA, SCHEMA, diff_json, json};
+pub use terminal::{Extent, diff as terminal_diff, terminal};

@@ -1,0 +1,81 @@
+//! Words that the reports share.
+
+use syncline_recording::command_line;
+
+use syncline_analysis::model::{Process, Quadrant, Runs, State};
+use syncline_present::number::{counted, duration, percent};
+
+/// How a process ended.
+pub fn state(process: &Process) -> String {
+    match process.state {
+        State::Exited { status: Some(status) } => format!("exit status {status}"),
+        State::Exited { status: None } => "exited".to_owned(),
+        State::Killed { signal } => format!("ended by signal {signal}"),
+        State::Running => "still runs".to_owned(),
+        State::Unknown => "ended without notice, or still runs".to_owned(),
+    }
+}
+
+/// The command line of a process.
+pub fn command(process: &Process) -> String {
+    if process.arguments.is_empty() { process.name() } else { command_line(&process.arguments) }
+}
+
+/// How many threads there were.
+pub fn threads(process: &Process) -> String {
+    let threads = process.threads.iter().map(|thread| thread.lifetimes.max(1) as usize).sum();
+    counted(threads, "thread")
+}
+
+/// How many runs were read as one, and which of them is shown.
+pub fn runs(runs: &Runs) -> String {
+    let seconds = || runs.runs.iter().map(|run| run.seconds);
+    format!(
+        "{}, from {} to {}; run {} is shown",
+        counted(runs.runs.len(), "run"),
+        duration(seconds().fold(f64::INFINITY, f64::min)),
+        duration(seconds().fold(0.0, f64::max)),
+        runs.shown + 1
+    )
+}
+
+/// In how many runs a finding was seen, by its place in the list; none of a single run.
+pub fn seen(process: &Process, finding: usize) -> Option<String> {
+    let runs = process.runs.as_ref()?;
+    let seen = runs.seen(finding)?;
+    let often = format!("in {} of {}", seen.runs, counted(runs.runs.len(), "run"));
+    Some(match (seen.least, seen.most) {
+        (Some(least), Some(most)) if seen.runs > 1 => {
+            format!("{often}, which promise {} to {}", percent(least), percent(most))
+        }
+        _ => often,
+    })
+}
+
+/// From this share of the threads' time on, to be ready without a processor is worth a line.
+const SHORT: f64 = 0.05;
+/// From this share of the processors on, a run had them to itself.
+const WHOLE: f64 = 0.9;
+
+/// Why threads that were ready to run had no processor; none if that hardly happened.
+pub fn short_of_processors(process: &Process) -> Option<String> {
+    if process.ready() < SHORT * process.thread_seconds {
+        return None;
+    }
+    let processors = process.processors.filter(|&processors| processors > 0);
+    let Some(processors) = processors else { return Some("others had the processors".to_owned()) };
+    let share = process.ran() / (process.seconds * processors as f64);
+    let all = counted(processors, "processor");
+    Some(match share >= WHOLE {
+        true => format!("more threads could run than the {all}"),
+        false => format!("this run got {} of {all}, and others the rest", percent(share)),
+    })
+}
+
+/// The quadrants, those first that cost most, and what they mean.
+pub const QUADRANTS: [(Quadrant, &str); 4] = [
+    (Quadrant::Q2, "contended, taken often"),
+    (Quadrant::Q1, "contended, taken seldom"),
+    (Quadrant::Q4, "not contended, taken often"),
+    (Quadrant::Q3, "not contended, taken seldom"),
+];

@@ -1,0 +1,198 @@
+//! The findings: what is wrong, why, what to do, and what that would bring.
+
+use std::io::{self, Write};
+
+use super::{heading, more, paragraph};
+use crate::process;
+use crate::whatif;
+use syncline_analysis::model::{Evidence, Finding, Process, Unit};
+use syncline_analysis::name;
+use syncline_present::number::{count, duration, grouped, percent, rate};
+use syncline_present::terminal::Style;
+use syncline_present::terminal::{Paint, printable, shorten};
+
+/// Findings that are shown: what fits one screen.
+const FINDINGS: usize = 5;
+/// Places that are named of what would bring little.
+const SMALL: usize = 6;
+/// Places that are named of threads with nothing to do.
+const IDLE: usize = 3;
+/// Numbers that are shown of each.
+const EVIDENCE: usize = 4;
+/// A predicted gain below this is told as none to speak of.
+const LEAST_GAIN: f64 = 0.005;
+/// What takes a smaller share of the threads' time, and would bring little, has no paragraph.
+const LEAST_LOST: f64 = 0.02;
+
+/// The findings, most to gain first.
+pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
+    if process.findings.is_empty() {
+        let lost = process.lock_share + process.spun() / process.thread_seconds.max(1e-12);
+        let remark = format!("none; locks take {} of the threads' time", percent(lost));
+        heading("FINDINGS", &remark, out, style)?;
+        return in_other_runs(process, out, style);
+    }
+    let (large, small): (Vec<_>, Vec<_>) =
+        process.findings.iter().enumerate().partition(|(number, finding)| {
+            finding.gain.is_none_or(|gain| gain.share >= LEAST_GAIN)
+                || *number == 0 && lost(process, finding) >= LEAST_LOST
+        });
+    let remark = match process.runs {
+        _ if large.is_empty() => "none that would bring much",
+        Some(_) => "most to gain first; gains are predicted, and the mean of all runs",
+        None => "most to gain first; gains are predicted",
+    };
+    heading("FINDINGS", remark, out, style)?;
+    for &(number, finding) in large.iter().take(FINDINGS) {
+        if number > 0 {
+            writeln!(out)?;
+        }
+        one(number + 1, process, finding, out, style)?;
+    }
+    more(large.len().saturating_sub(FINDINGS), "finding", out, style)?;
+    let rule = |finding: &Finding| {
+        format!("{} ({})", name::file_line(&finding.place), finding.rule.name())
+    };
+    let small: Vec<String> = small.iter().map(|(_, finding)| rule(finding)).collect();
+    in_one_line("  Small: ", &small, out, style)?;
+    in_other_runs(process, out, style)
+}
+
+/// The share of the threads' time that they wait or spin at a finding's places.
+fn lost(process: &Process, finding: &Finding) -> f64 {
+    let seconds: f64 = finding.sites.iter().map(|&site| process.sites[site].figures.lost()).sum();
+    seconds / process.thread_seconds.max(1e-12)
+}
+
+/// What the run that is shown does not have.
+fn in_other_runs(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
+    let others = process.in_other_runs();
+    let told: Vec<String> = others
+        .map(|(seen, of)| {
+            let place = name::file_line(&seen.place);
+            format!("{place} ({}, {} of {of})", seen.rule.name(), seen.runs)
+        })
+        .collect();
+    in_one_line("  In other runs only: ", &told, out, style)
+}
+
+/// Findings that have no place of their own.
+fn in_one_line(
+    start: &str,
+    told: &[String],
+    out: &mut impl Write,
+    style: &Style,
+) -> io::Result<()> {
+    if told.is_empty() {
+        return Ok(());
+    }
+    let rest = match told.len().saturating_sub(SMALL) {
+        0 => String::new(),
+        rest => format!(", and {} more", grouped(rest as u64)),
+    };
+    let told = told[..told.len().min(SMALL)].join(", ");
+    writeln!(out)?;
+    paragraph(start, &printable(&format!("{told}{rest}")), out, style)
+}
+
+/// What no finding explains.
+pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
+    let (idle, others): (Vec<_>, Vec<_>) = process.remaining.iter().partition(|r| r.idle);
+    if !others.is_empty() {
+        heading(
+            "WHAT ELSE TAKES TIME",
+            "of all threads together; no finding explains it",
+            out,
+            style,
+        )?;
+    }
+    for one in others.iter().take(FINDINGS) {
+        let place = name::site(process, &process.sites[one.sites[0]]);
+        let text = format!("{}, at {place}. {}", one.what, one.why);
+        let start = format!("  {:>6}  ", percent(one.share));
+        paragraph(&start, &printable(&text), out, style)?;
+        by_experiment(process, &one.place, out, style)?;
+    }
+    more(others.len().saturating_sub(FINDINGS), "thing that takes time", out, style)?;
+    if let Some(open) = others.iter().find_map(|one| one.open_question.as_ref()) {
+        let text = format!("What do the sections touch? `{}` tells.", open.command);
+        paragraph("     ?  ", &printable(&text), out, style)?;
+    }
+    if !idle.is_empty() {
+        heading("NOTHING TO DO", "threads that wait there hardly do anything else", out, style)?;
+    }
+    for one in idle.iter().take(IDLE) {
+        let place = name::site(process, &process.sites[one.sites[0]]);
+        let text = format!("{}, at {place}", one.what);
+        let room = style.width() - 10;
+        writeln!(out, "  {:>6}  {}", percent(one.share), shorten(&printable(&text), room))?;
+    }
+    more(idle.len().saturating_sub(IDLE), "place", out, style)
+}
+
+fn one(
+    number: usize,
+    process: &Process,
+    finding: &Finding,
+    out: &mut impl Write,
+    style: &Style,
+) -> io::Result<()> {
+    let gain = gain(finding);
+    let room = style.width() - 5 - gain.chars().count() - 2;
+    let title = shorten(&printable(&finding.title), room);
+    let gap = room - title.chars().count() + 2;
+    let title = Paint::Bold.on(&title, style);
+    let gain = Paint::Yellow.on(&gain, style);
+    writeln!(out, "{}", format!("  {number}. {title}{}{gain}", " ".repeat(gap)).trim_end())?;
+    let place = shorten(&printable(&finding.place), style.width() - 5);
+    writeln!(out, "     {place}")?;
+    let evidence: Vec<String> = finding.evidence.iter().take(EVIDENCE).map(evidence).collect();
+    if !evidence.is_empty() {
+        paragraph("     ", &printable(&evidence.join(", ")), out, style)?;
+    }
+    if let Some(seen) = process::seen(process, number - 1) {
+        writeln!(out, "     {seen}")?;
+    }
+    paragraph("     -> ", &printable(&finding.advice), out, style)?;
+    if let Some(open) = &finding.open_question {
+        let text = format!("{} `{}` tells.", open.question, open.command);
+        paragraph("     ?  ", &printable(&text), out, style)?;
+    }
+    by_experiment(process, &finding.place, out, style)
+}
+
+/// What slowing the place down has shown.
+fn by_experiment(
+    process: &Process,
+    place: &str,
+    out: &mut impl Write,
+    style: &Style,
+) -> io::Result<()> {
+    for experiment in process.whatif(place) {
+        let text = printable(&whatif::sentence(experiment));
+        paragraph("     whatif: ", &text, out, style)?;
+    }
+    Ok(())
+}
+
+/// What the fix would bring, in a few words; nothing if that can't be told.
+fn gain(finding: &Finding) -> String {
+    match finding.gain {
+        None => "not predicted".to_owned(),
+        Some(gain) if gain.share < LEAST_GAIN => "saves little".to_owned(),
+        Some(gain) => format!("saves {} ({})", percent(gain.share), duration(gain.seconds)),
+    }
+}
+
+/// A number with what it is: `contention 45.8 %`.
+fn evidence(evidence: &Evidence) -> String {
+    let value = evidence.value;
+    let number = match evidence.unit {
+        Unit::Count => count(value.max(0.0) as u64),
+        Unit::PerSecond => format!("{}/s", rate(value)),
+        Unit::Seconds => duration(value),
+        Unit::Share => percent(value),
+        Unit::Times => format!("{value:.1} times"),
+    };
+    format!("{} {number}", evidence.what)
+}

@@ -1,0 +1,169 @@
+//! What slowing a place down has shown, in words: for `syncline whatif` and for the reports.
+
+use syncline_analysis::model::{Delayed, Range, Shape, WhatIf};
+use syncline_present::number::{count, duration};
+
+/// All that there is to say, in a paragraph.
+pub fn sentence(whatif: &WhatIf) -> String {
+    let said = [Some(arrives(whatif)), shape(whatif).map(str::to_owned), consequence(whatif)];
+    said.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// What was delayed, how often it comes, and how long it takes.
+pub fn what(whatif: &WhatIf) -> String {
+    let what = match whatif.delayed {
+        Delayed::Section => "critical sections",
+        Delayed::Try => "refused tries",
+        Delayed::Wait => "ends of waits",
+        Delayed::Call => "calls that acquire",
+    };
+    let each = whatif.section_nanoseconds.map(|ns| format!(" of {} each", duration(ns * 1e-9)));
+    let times = count(whatif.times.round() as u64);
+    format!("{times} {what} a run{}", each.unwrap_or_default())
+}
+
+/// From this share on, what arrives is worth knowing.
+const LITTLE: f64 = 0.2;
+
+/// Whether an interval says that nothing arrives that is worth knowing; none if it says neither that
+/// nor that something does.
+fn is_nothing(arrives: Range) -> Option<bool> {
+    match arrives {
+        Range { low, .. } if low > 0.0 => Some(false),
+        Range { high, .. } if high <= LITTLE => Some(true),
+        _ => None,
+    }
+}
+
+/// How much of what is added arrives.
+pub fn arrives(whatif: &WhatIf) -> String {
+    if let Some(failed) = &whatif.failed {
+        return format!("with delays it {}", failed.lines().next().unwrap_or("failed"));
+    }
+    let (Some(follows), Some(slope)) = (whatif.follows, whatif.slope()) else {
+        return "too few rounds to say how the run follows".to_owned();
+    };
+    let Range { median, low, high } = follows.arrives;
+    let interval = format!("{} to {}", share(low), share(high));
+    match is_nothing(follows.arrives) {
+        Some(false) => format!(
+            "of what is added there, {} arrives in the run ({interval}): a nanosecond more in each \
+             costs {}",
+            share(median),
+            duration(slope.median * 1e-9)
+        ),
+        Some(true) if high < 0.0 => {
+            format!(
+                "the run gets shorter by {} of what is added there ({interval})",
+                share(-median)
+            )
+        }
+        Some(true) => format!(
+            "no effect seen: of what is added there, {} at most arrives in the run",
+            share(high)
+        ),
+        None => format!(
+            "undecided: of what is added there, {interval} arrives in the run; more runs tell, or a \
+             machine with less to do"
+        ),
+    }
+}
+
+/// A share, which may be below zero and above one.
+pub fn share(share: f64) -> String {
+    match (share * 100.0).abs() {
+        percent if percent < 99.95 => format!("{:.1} %", share * 100.0),
+        _ => format!("{:.0} %", share * 100.0),
+    }
+}
+
+/// Whether that is the same for all sizes.
+pub fn shape(whatif: &WhatIf) -> Option<&'static str> {
+    Some(match whatif.follows?.shape {
+        Shape::Straight => "straight near zero",
+        Shape::BendsUp => "bends upwards, so this is the slope at zero",
+        Shape::BendsDown => "bends downwards, so this is the slope at zero",
+    })
+}
+
+/// What follows for the run.
+pub fn consequence(whatif: &WhatIf) -> Option<String> {
+    let nothing = is_nothing(whatif.follows?.arrives);
+    match (whatif.delayed, whatif.saves_at_most) {
+        (Delayed::Section, Some(Range { median, low, high })) => {
+            let interval = format!("{} to {}", share(low), share(high));
+            let shorter = match nothing {
+                Some(false) => format!("{} shorter ({interval})", share(median)),
+                Some(true) | None => format!("{} shorter", share(high)),
+            };
+            Some(format!("without these sections the run would be at most {shorter}"))
+        }
+        (Delayed::Try, _) if nothing == Some(true) => {
+            Some("the run does not wait for the tries, but for what they wait for".to_owned())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncline_analysis::model::{Follows, Range};
+
+    fn whatif(delayed: Delayed, low: f64, high: f64, saves: bool) -> WhatIf {
+        let range = |low: f64, high: f64| Range { median: (low + high) / 2.0, low, high };
+        let follows =
+            Follows { arrives: range(low, high), shape: Shape::Straight, bend: range(-0.01, 0.01) };
+        WhatIf {
+            place: "push at queue.c:12".to_owned(),
+            calls: Vec::new(),
+            delayed,
+            times: 1000.0,
+            seconds: 1.0,
+            sizes: Vec::new(),
+            rounds: 10,
+            follows: Some(follows),
+            failed: None,
+            section_nanoseconds: saves.then_some(500_000.0),
+            saves_at_most: saves.then_some(range(low / 2.0, high / 2.0)),
+            predicted: None,
+        }
+    }
+
+    #[test]
+    fn what_arrives_and_what_follows_is_said() {
+        let text = sentence(&whatif(Delayed::Section, 0.8, 1.0, true));
+        assert_eq!(
+            text,
+            "of what is added there, 90.0 % arrives in the run (80.0 % to 100 %): a nanosecond more in \
+             each costs 900 ns; straight near zero; without these sections the run would be at most \
+             45.0 % shorter (40.0 % to 50.0 %)"
+        );
+        assert!(what(&whatif(Delayed::Section, 0.8, 1.0, true)).contains("of 500 µs each"));
+    }
+
+    #[test]
+    fn no_effect_is_called_so() {
+        let text = sentence(&whatif(Delayed::Try, -0.1, 0.04, false));
+        assert!(text.starts_with("no effect seen") && text.contains("4.0 % at most"), "{text}");
+        assert!(text.contains("does not wait for the tries"), "{text}");
+        let shorter = arrives(&whatif(Delayed::Try, -0.3, -0.1, false));
+        assert!(shorter.contains("shorter by 20.0 %"), "{shorter}");
+    }
+
+    #[test]
+    fn what_may_be_nothing_and_may_be_all_is_undecided() {
+        let text = sentence(&whatif(Delayed::Section, -0.5, 3.1, true));
+        assert!(text.starts_with("undecided") && text.contains("-50.0 % to 310 %"), "{text}");
+        assert!(text.ends_with("at most 155 % shorter"), "{text}");
+    }
+
+    #[test]
+    fn what_failed_and_what_is_too_little_is_said() {
+        let mut none = whatif(Delayed::Wait, 0.0, 1.0, false);
+        none.follows = None;
+        assert!(sentence(&none).contains("too few rounds"));
+        none.failed = Some("ended with status 3\nand more".to_owned());
+        assert_eq!(sentence(&none), "with delays it ended with status 3");
+    }
+}

@@ -1,0 +1,192 @@
+//! Which functions took a lock for their callers, read from programs that are compiled here,
+//! without and with optimisation. Whose place it is is known from the source.
+
+use std::process::Command;
+use std::slice;
+
+use syncline_analysis::model::Process;
+use syncline_code::locate::Locator;
+use syncline_recording::Op;
+
+use crate::fixture::SECOND;
+use crate::program::{Program, run};
+
+const C: &str = "\
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define OUT __attribute__((noinline, noclone, noipa))
+#define IN static inline __attribute__((always_inline))
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, n = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+long counter, x, y;
+struct door { pthread_mutex_t lock; long entered; } doors[2];
+
+OUT void enter(struct door *door) {
+    int error = pthread_mutex_lock(&door->lock);
+    if (error) { fprintf(stderr, \"enter: %d\\n\", error); abort(); }
+    door->entered++;
+}
+OUT void leave(struct door *door) { door->entered--; pthread_mutex_unlock(&door->lock); }
+OUT void enter_first(void) { enter(&doors[0]); }
+OUT void visit(void) { enter(&doors[1]); x++; leave(&doors[1]); }
+OUT void visit_first(void) { enter_first(); y++; leave(&doors[0]); }
+
+IN void grab(pthread_mutex_t *lock) { while (pthread_mutex_trylock(lock)); }
+IN void drop(pthread_mutex_t *lock) { pthread_mutex_unlock(lock); }
+OUT void inlined(void) { grab(&m); counter++; drop(&m); }
+OUT void grab_for_caller(void) { grab(&n); }
+OUT void over_two(void) { grab_for_caller(); x += y; drop(&n); }
+
+OUT void push(struct door *queue, long value) {
+    pthread_mutex_lock(&queue->lock);
+    queue->entered += value;
+    pthread_mutex_unlock(&queue->lock);
+}
+IN void add(struct door *queue, long value) {
+    pthread_mutex_lock(&queue->lock);
+    queue->entered += value;
+    pthread_mutex_unlock(&queue->lock);
+}
+OUT void uses_push(void) { push(&doors[0], 3); x++; }
+OUT void uses_add(void) { x++; add(&doors[0], 3); y++; }
+OUT int take_if(struct door *door) {
+    pthread_mutex_lock(&door->lock);
+    if (!door->entered) { pthread_mutex_unlock(&door->lock); return 0; }
+    return 1;
+}
+OUT void uses_take_if(void) { if (take_if(&doors[0])) { x++; leave(&doors[0]); } }
+OUT void hidden(void (*release)(void)) { pthread_mutex_lock(&m); release(); }
+OUT void uses_hidden(void (*release)(void)) { hidden(release); x++; }
+
+OUT void wait_for_x(void) { while (!x) pthread_cond_wait(&c, &m); }
+OUT void waiter(void) { pthread_mutex_lock(&m); wait_for_x(); y++; pthread_mutex_unlock(&m); }
+OUT void owner(void) {
+    pthread_mutex_lock(&m);
+    while (!x) pthread_cond_wait(&c, &m);
+    y++;
+    pthread_mutex_unlock(&m);
+}
+OUT void calls_owner(void) { owner(); x++; }
+OUT void release(void) { drop(&m); }
+int main(void) {
+    visit(); visit_first(); inlined(); over_two(); uses_push(); uses_add(); uses_take_if();
+    uses_hidden(release); waiter(); calls_owner();
+    return 0;
+}
+";
+
+/// Calls from the innermost, each as the function that it is in and the one that it calls, and the
+/// function that is the place.
+const CASES: &[(&[(&str, &str)], &str)] = &[
+    (&[("enter", "pthread_mutex_lock"), ("visit", "enter"), ("main", "visit")], "visit"),
+    (
+        &[
+            ("enter", "pthread_mutex_lock"),
+            ("enter_first", "enter"),
+            ("visit_first", "enter_first"),
+            ("main", "visit_first"),
+        ],
+        "visit_first",
+    ),
+    (&[("inlined", "pthread_mutex_trylock"), ("main", "inlined")], "inlined"),
+    (
+        &[
+            ("grab_for_caller", "pthread_mutex_trylock"),
+            ("over_two", "grab_for_caller"),
+            ("main", "over_two"),
+        ],
+        "over_two",
+    ),
+    (&[("push", "pthread_mutex_lock"), ("uses_push", "push"), ("main", "uses_push")], "push"),
+    (&[("uses_add", "pthread_mutex_lock"), ("main", "uses_add")], "add"),
+    (
+        &[("take_if", "pthread_mutex_lock"), ("uses_take_if", "take_if"), ("main", "uses_take_if")],
+        "take_if",
+    ),
+    (
+        &[("hidden", "pthread_mutex_lock"), ("uses_hidden", "hidden"), ("main", "uses_hidden")],
+        "hidden",
+    ),
+    (
+        &[("wait_for_x", "pthread_cond_wait"), ("waiter", "wait_for_x"), ("main", "waiter")],
+        "waiter",
+    ),
+    (&[("owner", "pthread_cond_wait"), ("calls_owner", "owner"), ("main", "calls_owner")], "owner"),
+];
+
+/// The process whose only acquisition comes by these calls.
+fn acquires(program: &Program, calls: &[(&str, &str)]) -> Process {
+    let (mut f, stack) = program.calls(calls);
+    let thread = f.thread("main", 0..SECOND);
+    let op = if calls[0].1 == "pthread_cond_wait" { Op::CondWait } else { Op::MutexLock };
+    f.row(thread, op, 0x10, stack, 1);
+    f.load().processes.remove(0)
+}
+
+#[test]
+fn a_place_is_where_the_section_is_and_not_who_takes_its_lock() {
+    for options in ["-O0", "-O1", "-O2", "-O3"] {
+        // Calls in the last place would leave no frame.
+        let program = Program::compile(C, "cc", &[options, "-fno-optimize-sibling-calls"]);
+        for &(calls, place) in CASES {
+            let process = acquires(&program, calls);
+            let found = process.function_of(&process.sites[0]).unwrap();
+            assert_eq!(found, place, "{calls:?} {options}");
+        }
+    }
+}
+
+/// A stripped program has no functions by name, and takes its locks as before.
+#[test]
+fn a_stripped_program_has_the_same_places() {
+    for options in ["-O0", "-O2"] {
+        let program = Program::compile(C, "cc", &[options, "-fno-optimize-sibling-calls"]);
+        run(Command::new("strip").arg(&program.path));
+        for &(calls, place) in CASES {
+            let process = acquires(&program, calls);
+            // What is inlined is a part of the function that it is in.
+            let call = calls.iter().find(|call| call.0 == place).unwrap_or(&calls[0]);
+            let at = format!("program+{:#x}", program.back(call) - 1);
+            assert_eq!(process.sites[0].place, at, "{calls:?} {options}");
+        }
+    }
+}
+
+#[test]
+fn names_stand_for_the_calls_that_a_report_gives_them() {
+    for options in ["-O1", "-O2"] {
+        let program = Program::compile(C, "cc", &[options, "-fno-optimize-sibling-calls"]);
+        let names = Locator::new(slice::from_ref(&program.path), &[]).unwrap();
+        let covers = |name: &str, call: &(&str, &str)| {
+            let found = names.site(name, |_| true).unwrap();
+            let address = program.back(call) - 1;
+            found.places.iter().any(|place| place.addresses.contains(&address))
+        };
+        let inner = ("inlined", "pthread_mutex_trylock");
+        assert!(covers("inlined", &inner), "{options}");
+        assert!(covers("grab", &inner), "also who takes it can be named, {options}");
+        assert!(covers("visit", &("visit", "enter")), "{options}");
+        assert!(covers("add", &("uses_add", "pthread_mutex_lock")), "{options}");
+        let (wrappers, _) = names.wrappers();
+        let wraps = |call: &(&str, &str)| {
+            let address = program.back(call) - 1;
+            wrappers.iter().any(|place| place.addresses.contains(&address))
+        };
+        for (function, callee) in [
+            ("enter", "pthread_mutex_lock"),
+            ("enter_first", "enter"),
+            ("grab_for_caller", "pthread_mutex_trylock"),
+        ] {
+            assert!(wraps(&(function, callee)), "{function} {options}");
+        }
+        for (function, callee) in [
+            ("push", "pthread_mutex_lock"),
+            ("take_if", "pthread_mutex_lock"),
+            ("hidden", "pthread_mutex_lock"),
+            ("visit", "enter"),
+        ] {
+            assert!(!wraps(&(function, callee)), "{function} {options}");
+        }
+    }
+}

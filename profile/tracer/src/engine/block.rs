@@ -1,0 +1,202 @@
+//! What is known of translated code: enough to read its log.
+
+use super::address_set::How;
+
+/// A basic block of the program, translated.
+///
+/// Each time it runs it logs an entry: its number, and below it some words, which
+/// [`Block::accesses`] tells how to read.
+pub struct Block {
+    /// The program's address of its first instruction.
+    pub start: u64,
+    /// Where the translation is entered.
+    pub host: u64,
+    /// Distances of its instructions from `start`.
+    pub steps: Box<[u16]>,
+    /// Of those, how many access memory.
+    pub memory_steps: u32,
+    /// What its instructions access, in order.
+    pub accesses: Box<[Access]>,
+    /// Each of these is as many bytes each time, and nothing but its address is logged.
+    pub is_plain: bool,
+}
+
+/// An access of an instruction to memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// Which of the block's instructions.
+    pub step: u16,
+    /// The instruction's address.
+    pub by: u64,
+    /// Whether it reads and writes, and in which way.
+    pub how: How,
+    /// Whether the thread's base is to be added.
+    pub in_fs: bool,
+    /// The first address, before that.
+    pub address: Address,
+    /// Which bytes from there on.
+    pub shape: Shape,
+}
+
+/// Where an address is known from.
+#[derive(Clone, Copy, Debug)]
+pub enum Address {
+    /// Known at translation.
+    Known(u64),
+    /// A word of the entry, and what is to be added to it.
+    Slot(u16, i32),
+}
+
+/// Which bytes an access touches. A slot is the place of a word in the entry.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// So many bytes.
+    Plain(u32),
+    /// A string instruction: elements of `size` bytes from the address on, up to where its
+    /// register was found afterwards, upwards or downwards.
+    String {
+        /// The register after the instruction.
+        after: u16,
+        /// Bytes of an element.
+        size: u32,
+    },
+    /// What a compare-and-exchange writes: nothing unless the zero flag was set after it. (The
+    /// processor then writes back what was there, which changes nothing for anybody.)
+    Exchange {
+        /// Its low byte is the zero flag.
+        zero: u16,
+        /// Bytes.
+        size: u32,
+    },
+    /// A bit far from the address.
+    Bit {
+        /// The number of the bit.
+        number: u16,
+        /// Bytes of the operand, to which the bit's place is rounded down.
+        size: u32,
+    },
+    /// Those elements whose bit is set.
+    Elements {
+        /// The mask.
+        mask: u16,
+        /// Bytes of an element.
+        size: u32,
+        /// How many elements there are.
+        count: u32,
+    },
+    /// As many elements as bits are set.
+    Packed {
+        /// The mask.
+        mask: u16,
+        /// Bytes of an element.
+        size: u32,
+        /// How many bits count.
+        count: u32,
+    },
+    /// All bytes if any bit is set.
+    IfAny {
+        /// The mask.
+        mask: u16,
+        /// How many bits count.
+        count: u32,
+        /// Bytes.
+        size: u32,
+    },
+    /// Elements here and there.
+    Gather {
+        /// The mask.
+        mask: u16,
+        /// The first word of the vector of indices.
+        indices: u16,
+        /// Bytes of an index.
+        index_size: u32,
+        /// What an index is multiplied with.
+        scale: u32,
+        /// Bytes of an element.
+        size: u32,
+        /// How many elements there are.
+        count: u32,
+    },
+}
+
+impl Access {
+    /// Its first address, with the words that the block logged.
+    #[inline]
+    pub fn start(&self, slots: &[u64], fs: u64) -> u64 {
+        let at = match self.address {
+            Address::Known(address) => address,
+            Address::Slot(slot, plus) => slots[usize::from(slot)].wrapping_add_signed(plus.into()),
+        };
+        if self.in_fs { at.wrapping_add(fs) } else { at }
+    }
+
+    /// Calls `touch(address, bytes)` for each piece of memory that it touched from its first address
+    /// on, with the words that the block logged.
+    pub fn other_pieces(&self, at: u64, slots: &[u64], touch: &mut dyn FnMut(u64, u64)) {
+        let slot = |n: u16| slots[usize::from(n)];
+        match self.shape {
+            Shape::Plain(size) => touch(at, u64::from(size)),
+            Shape::Exchange { .. } | Shape::Bit { .. } | Shape::String { .. } => {
+                self.scalar(at, slots, touch);
+            }
+            Shape::Elements { mask, size, count } => {
+                let mask = slot(mask);
+                for i in (0..count).filter(|i| mask >> i & 1 != 0) {
+                    touch(at.wrapping_add(u64::from(i * size)), u64::from(size));
+                }
+            }
+            Shape::Packed { mask, size, count } => {
+                let set = (slot(mask) & below(count)).count_ones();
+                touch(at, u64::from(set * size));
+            }
+            Shape::IfAny { mask, count, size } => {
+                if slot(mask) & below(count) != 0 {
+                    touch(at, u64::from(size));
+                }
+            }
+            Shape::Gather { mask, indices, index_size, scale, size, count } => {
+                for i in (0..count).filter(|i| slot(mask) >> i & 1 != 0) {
+                    let index = if index_size == 8 {
+                        slot(indices + i as u16)
+                    } else {
+                        let pair = slot(indices + i as u16 / 2);
+                        (pair >> (32 * (i % 2))) as i32 as i64 as u64
+                    };
+                    touch(at.wrapping_add(index.wrapping_mul(u64::from(scale))), u64::from(size));
+                }
+            }
+        }
+    }
+
+    fn scalar(&self, at: u64, slots: &[u64], touch: &mut dyn FnMut(u64, u64)) {
+        let slot = |n: u16| slots[usize::from(n)];
+        match self.shape {
+            Shape::String { after, size } => {
+                let (after, size) = (slot(after), u64::from(size));
+                if after >= at {
+                    touch(at, after - at);
+                } else {
+                    touch(after.wrapping_add(size), at - after);
+                }
+            }
+            Shape::Exchange { zero, size } if slot(zero) & 0xff != 0 => {
+                touch(at, u64::from(size));
+            }
+            Shape::Bit { number, size } => {
+                let bits = size * 8;
+                let number = match size {
+                    2 => i64::from(slot(number) as i16),
+                    4 => i64::from(slot(number) as i32),
+                    _ => slot(number) as i64,
+                };
+                let operand = number.div_euclid(i64::from(bits));
+                touch(at.wrapping_add_signed(operand * i64::from(size)), u64::from(size));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn below(count: u32) -> u64 {
+    if count >= 64 { u64::MAX } else { (1 << count) - 1 }
+}

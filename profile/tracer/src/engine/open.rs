@@ -1,0 +1,338 @@
+//! A section as it grows: what it has touched and executed so far.
+//!
+//! Sections run the same blocks over and over, and mostly touch again what they have touched. So a
+//! block that ran keeps for each word of its entries a [`Window`]: between which values all its
+//! accesses add nothing, neither to the address set nor to the bounds of an instruction. An entry
+//! whose words are all in their windows is only counted.
+//!
+//! ```text
+//!                   all bytes known to be in the set
+//!           |<------------------------------------------>|
+//!     ......#############################################.......   memory
+//!                 |<----------------------->|
+//!                 lowest and highest so far of this access
+//!                 |<---- window ----->|        (its access is so many bytes long)
+//! ```
+
+use syncline_trace::layout::{SectionRecord, StepRecord, SystemCallRecord};
+
+use super::address_set::{Covered, Hint, Words};
+use super::block::{Access, Address, Block, Shape};
+
+/// See the top of this file.
+pub struct Open {
+    /// What will be written.
+    pub record: SectionRecord,
+    /// Its address set.
+    pub words: Words,
+    /// What its instructions did; one that was part of several blocks comes several times.
+    pub steps: Vec<StepRecord>,
+    /// Its system calls.
+    pub calls: Vec<SystemCallRecord>,
+    blocks: Vec<Ran>,
+    /// The accesses of `blocks`.
+    touched: Vec<Touched>,
+    /// The words of the entries of `blocks`.
+    windows: Vec<Window>,
+    /// For each block of the cache its place in `blocks` plus 1, or 0.
+    places: Vec<u32>,
+}
+
+/// What a block did in a section.
+struct Ran {
+    block: u32,
+    times: u32,
+    /// How often it had run when its accesses were last looked at one by one. What each of them did
+    /// then outside of the stack, it did each time since.
+    looked_at: u32,
+    /// Its windows hold.
+    has_windows: bool,
+    /// When its windows are made next, and after how many times then: the rarer, the less they were
+    /// of use.
+    next_windows: u32,
+    wait: u32,
+    /// Where its accesses begin in [`Open::touched`].
+    first: usize,
+    /// Where its words begin in [`Open::windows`]; [`NO_WINDOWS`] if they have none yet.
+    first_window: usize,
+}
+
+const NO_WINDOWS: usize = usize::MAX;
+
+/// What an access did.
+#[derive(Clone, Copy)]
+struct Touched {
+    /// How often it touched something outside of the stack.
+    accesses: u32,
+    /// Whether it did so the last time.
+    outside: bool,
+    /// Where it was found in the set the last time.
+    hint: Hint,
+    /// The lowest and the last address outside of the stack.
+    low: u64,
+    high: u64,
+    /// What around its address is in the set.
+    covered: Covered,
+}
+
+/// Values of a word of an entry with which nothing new is touched: so many from the first one on.
+#[derive(Clone, Copy)]
+struct Window {
+    first: u64,
+    count: u64,
+}
+
+const NOTHING: Touched = Touched {
+    accesses: 0,
+    outside: false,
+    hint: Hint::NONE,
+    low: u64::MAX,
+    high: 0,
+    covered: Covered::NOTHING,
+};
+
+/// Windows in which so many entries lay one after the other were of use.
+const ENOUGH: u32 = 8;
+
+/// A block's windows are made once in so many times that it runs, at the rarest.
+const LONGEST_WAIT: u32 = 64;
+
+/// What does not change while a thread is traced.
+#[derive(Clone, Copy)]
+pub struct Places {
+    /// The thread's stack: its lowest address and one past the last.
+    pub stack: (u64, u64),
+    /// The thread's base for `fs`.
+    pub fs: u64,
+}
+
+impl Open {
+    /// Of nothing.
+    pub fn new() -> Open {
+        // SAFETY: a record is plain numbers.
+        let record = unsafe { core::mem::zeroed() };
+        Open {
+            record,
+            words: Words::new(),
+            steps: Vec::new(),
+            calls: Vec::new(),
+            blocks: Vec::new(),
+            touched: Vec::new(),
+            windows: Vec::new(),
+            places: Vec::new(),
+        }
+    }
+
+    /// Makes it one of nothing again.
+    pub fn clear(&mut self) {
+        self.words.clear();
+        self.steps.clear();
+        self.calls.clear();
+    }
+
+    /// A block ran, and logged these words.
+    #[inline]
+    pub fn ran(&mut self, number: u32, block: &Block, slots: &[u64], places: Places) {
+        let place = self.place(number, block);
+        let ran = &mut self.blocks[place];
+        ran.times += 1;
+        if ran.has_windows {
+            let windows = &self.windows[ran.first_window..][..slots.len()];
+            // All of them, without a branch for each.
+            let left = slots.iter().zip(windows).filter(|(slot, window)| window.is_left_by(**slot));
+            if left.count() == 0 {
+                return;
+            }
+        }
+        self.look_at(place, block, slots, places);
+    }
+
+    /// Takes the accesses of a block that has just run one by one.
+    fn look_at(&mut self, place: usize, block: &Block, slots: &[u64], places: Places) {
+        let ran = &mut self.blocks[place];
+        let touched = &mut self.touched[ran.first..][..block.accesses.len()];
+        let passed_over = settle(ran, touched, ran.times - 1);
+        ran.looked_at = ran.times;
+        for (access, touched) in block.accesses.iter().zip(touched) {
+            let was_outside = touched.outside;
+            let at = access.start(slots, places.fs);
+            let words = &mut self.words;
+            match access.shape {
+                // Nearly all are such.
+                Shape::Plain(size) => touched.touch(words, access, at, size.into(), places.stack),
+                _ => access.other_pieces(at, slots, &mut |address, bytes| {
+                    if bytes > 0 {
+                        touched.touch(words, access, address, bytes, places.stack);
+                    }
+                }),
+            }
+            // What lies in the windows is counted as this one was.
+            ran.has_windows &= was_outside == touched.outside;
+        }
+        if passed_over >= ENOUGH {
+            ran.wait = 1;
+        }
+        // Most blocks of a short section run once.
+        if ran.times >= ran.next_windows && block.is_plain {
+            ran.next_windows = ran.times + ran.wait;
+            ran.wait = LONGEST_WAIT.min(ran.wait * 2);
+            self.make_windows(place, block, slots, places);
+        }
+    }
+
+    /// Works out with which words of an entry its block would add nothing, around these.
+    #[inline(never)]
+    fn make_windows(&mut self, place: usize, block: &Block, slots: &[u64], places: Places) {
+        let ran = &mut self.blocks[place];
+        let touched = &mut self.touched[ran.first..][..block.accesses.len()];
+        if ran.first_window == NO_WINDOWS {
+            ran.first_window = self.windows.len();
+            self.windows.resize(ran.first_window + slots.len(), Window::ALL);
+        }
+        let windows = &mut self.windows[ran.first_window..][..slots.len()];
+        windows.fill(Window::ALL);
+        for (access, touched) in block.accesses.iter().zip(touched) {
+            let Address::Slot(slot, _) = access.address else { continue };
+            let slot = usize::from(slot);
+            let at = access.start(slots, places.fs);
+            let (down, up) = touched.room(access, at, &self.words, places.stack);
+            windows[slot].narrow(slots[slot], down, up);
+        }
+        ran.has_windows = true;
+    }
+
+    #[inline]
+    fn place(&mut self, number: u32, block: &Block) -> usize {
+        match self.places.get(number as usize) {
+            Some(&place) if place != 0 => place as usize - 1,
+            _ => self.new_place(number, block),
+        }
+    }
+
+    fn new_place(&mut self, number: u32, block: &Block) -> usize {
+        let number_index = number as usize;
+        if self.places.len() <= number_index {
+            self.places.resize(number_index + 1, 0);
+        }
+        let first = self.touched.len();
+        self.touched.resize(first + block.accesses.len(), NOTHING);
+        self.blocks.push(Ran {
+            block: number,
+            times: 0,
+            looked_at: 0,
+            has_windows: false,
+            next_windows: 2,
+            wait: 1,
+            first,
+            first_window: NO_WINDOWS,
+        });
+        self.places[number_index] = self.blocks.len() as u32;
+        self.blocks.len() - 1
+    }
+
+    /// Turns counts of blocks into counts of instructions.
+    pub fn fold(&mut self, blocks: &[Block]) {
+        for mut ran in self.blocks.drain(..) {
+            self.places[ran.block as usize] = 0;
+            let block = &blocks[ran.block as usize];
+            let touched = &mut self.touched[ran.first..][..block.accesses.len()];
+            let times = ran.times;
+            settle(&mut ran, touched, times);
+            self.record.instructions += u64::from(times) * block.steps.len() as u64;
+            self.record.memory_instructions += u64::from(times) * u64::from(block.memory_steps);
+            let first_step = self.steps.len();
+            self.steps.extend(block.steps.iter().map(|step| StepRecord {
+                address: block.start + u64::from(*step),
+                low: u64::MAX,
+                high: 0,
+                times,
+                accesses: 0,
+            }));
+            for (access, touched) in block.accesses.iter().zip(touched) {
+                let step = &mut self.steps[first_step + usize::from(access.step)];
+                step.accesses += touched.accesses;
+                step.low = step.low.min(touched.low);
+                step.high = step.high.max(touched.high);
+            }
+        }
+        self.touched.clear();
+        self.windows.clear();
+    }
+}
+
+/// Counts what was done since the accesses were looked at, up to the time with this number; how
+/// often the block was passed over.
+fn settle(ran: &mut Ran, touched: &mut [Touched], times: u32) -> u32 {
+    let since = times - ran.looked_at;
+    if since == 0 {
+        return 0;
+    }
+    for touched in touched.iter_mut().filter(|touched| touched.outside) {
+        touched.accesses += since;
+    }
+    ran.looked_at = times;
+    since
+}
+
+impl Touched {
+    /// Adds memory that was accessed.
+    #[inline(always)]
+    fn touch(
+        &mut self,
+        words: &mut Words,
+        access: &Access,
+        address: u64,
+        bytes: u64,
+        stack: (u64, u64),
+    ) {
+        words.touch(address, bytes, access.how, access.by, &mut self.hint);
+        self.outside = address.wrapping_sub(stack.0) >= stack.1.wrapping_sub(stack.0);
+        if self.outside {
+            self.accesses += 1;
+            self.low = self.low.min(address);
+            self.high = self.high.max(address.wrapping_add(bytes - 1));
+        }
+    }
+
+    /// How far the access may go down and up from its address and do nothing new.
+    fn room(&mut self, access: &Access, at: u64, words: &Words, stack: (u64, u64)) -> (u64, u64) {
+        let Shape::Plain(size) = access.shape else { return (0, 0) };
+        let size = u64::from(size);
+        if !words.cover(&mut self.covered, at, size, access.how, self.hint) {
+            return (0, 0);
+        }
+        let (mut low, mut high) = self.covered.starts(size);
+        if !self.outside {
+            (low, high) = (low.max(stack.0), high.min(stack.1 - 1));
+        } else {
+            (low, high) = (low.max(self.low), high.min(self.high - (size - 1)));
+            if at < stack.0 {
+                high = high.min(stack.0 - 1);
+            } else {
+                low = low.max(stack.1);
+            }
+        }
+        (at - low, high - at)
+    }
+}
+
+impl Window {
+    /// All but one value, which stands for all.
+    const ALL: Window = Window { first: 0, count: u64::MAX };
+
+    #[inline(always)]
+    fn is_left_by(&self, value: u64) -> bool {
+        value.wrapping_sub(self.first) >= self.count
+    }
+
+    /// Leaves so many values below and above this one.
+    fn narrow(&mut self, value: u64, down: u64, up: u64) {
+        if self.count == Window::ALL.count {
+            *self = Window { first: value.wrapping_sub(down), count: down + up + 1 };
+            return;
+        }
+        let down = down.min(value.wrapping_sub(self.first));
+        let up = up.min(self.first.wrapping_add(self.count - 1).wrapping_sub(value));
+        *self = Window { first: value.wrapping_sub(down), count: down + up + 1 };
+    }
+}

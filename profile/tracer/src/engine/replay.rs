@@ -1,0 +1,204 @@
+//! From the log to sections: what each of them touched and executed.
+//!
+//! The log is a row of entries: blocks that ran, and events in between, such as the begin and the
+//! end of a section, in the order in which they happened. A section that lies in another has a
+//! record of its own, and what it did is part of both.
+
+use syncline_trace::layout::{STOP_LIMIT, STOP_NONE, SectionRecord, SystemCallRecord};
+
+use super::address_set::{Hint, How};
+use super::block::Block;
+use super::context::BLOCKS;
+use super::open::{Open, Places};
+
+/// Entries with this number are events; their one word is the event's place.
+pub const EVENT: u32 = 0x4000_0000;
+
+/// The number of a block's entries: the block's own, and above it how many words lie below, so that
+/// the next entry is found without a look at the block.
+pub fn entry_number(block: u32, slots: u16) -> u32 {
+    let number = block | u32::from(slots) << BLOCKS.ilog2();
+    debug_assert!(number < EVENT);
+    number
+}
+
+/// Something that happened between two blocks.
+#[derive(Clone, Copy)]
+pub enum Event {
+    /// A section began. (The counts of blocks of the heap are the thread's, not the section's.)
+    Begin(SectionRecord),
+    /// The section of this lock ended.
+    End(End),
+    /// The kernel read or wrote memory, for this instruction.
+    Kernel {
+        /// The first address.
+        address: u64,
+        /// How many bytes.
+        bytes: u64,
+        /// Written, not read.
+        write: bool,
+        /// The instruction of the system call.
+        by: u64,
+    },
+    /// A system call of this number.
+    SystemCall(u32),
+}
+
+/// The end of a section.
+#[derive(Clone, Copy)]
+pub struct End {
+    /// Its lock.
+    pub lock: u64,
+    /// When, in ticks.
+    pub released: u64,
+    /// More flags for it.
+    pub flags: u32,
+    /// Why tracing stopped there, if the section did not end.
+    pub stopped: u32,
+    /// Blocks that the thread allocated and freed so far.
+    pub heap: (u32, u32),
+}
+
+/// The sections of one stretch of tracing.
+#[expect(clippy::vec_box, reason = "they go from list to list, and are large")]
+pub struct Sections {
+    /// Those that have not ended.
+    pub open: Vec<Box<Open>>,
+    /// Those that have, and are not written yet.
+    done: Vec<Box<Open>>,
+    /// Emptied ones, to be used again.
+    spare: Vec<Box<Open>>,
+    /// Events, to which the log refers.
+    pub events: Vec<Event>,
+    /// The thread's stack.
+    pub stack: (u64, u64),
+    /// The thread's base for `fs`.
+    pub fs: u64,
+    /// Instructions so far.
+    pub instructions: u64,
+}
+
+impl Sections {
+    /// None.
+    pub fn new() -> Sections {
+        Sections {
+            open: Vec::new(),
+            done: Vec::new(),
+            spare: Vec::new(),
+            events: Vec::new(),
+            stack: (0, 0),
+            fs: 0,
+            instructions: 0,
+        }
+    }
+
+    /// Reads the log from its top down to `bottom`; of the last block if `but_last` nothing. Sections
+    /// that end are given to `write`, or else kept.
+    ///
+    /// # Safety
+    /// The log lies there, made by these blocks.
+    pub unsafe fn replay(
+        &mut self,
+        blocks: &[Block],
+        (top, bottom): (u64, u64),
+        but_last: bool,
+        mut write: Option<&mut dyn FnMut(&mut Open)>,
+    ) {
+        let mut at = top;
+        while at > bottom {
+            // SAFETY: each entry ends in its number, and its words lie below.
+            let number = unsafe { ((at - 8) as *const u64).read() } as u32;
+            if number >= EVENT {
+                at -= 16;
+                // SAFETY: as above.
+                let place = unsafe { (at as *const u64).read() };
+                self.happened(self.events[place as usize], blocks);
+                // While its memory is still in the caches, and to be used by the next one.
+                if let Some(write) = &mut write {
+                    self.write_done(write);
+                }
+                continue;
+            }
+            let slots = number as usize / BLOCKS;
+            let number = number % BLOCKS as u32;
+            let block = &blocks[number as usize];
+            at -= 8 * (slots as u64 + 1);
+            if but_last && at == bottom {
+                break;
+            }
+            // SAFETY: as above.
+            let slots = unsafe { core::slice::from_raw_parts(at as *const u64, slots) };
+            self.ran(number, block, slots);
+        }
+        self.events.clear();
+    }
+
+    #[inline]
+    fn ran(&mut self, number: u32, block: &Block, slots: &[u64]) {
+        self.instructions += block.steps.len() as u64;
+        let places = Places { stack: self.stack, fs: self.fs };
+        for open in &mut self.open {
+            open.ran(number, block, slots, places);
+        }
+    }
+
+    fn happened(&mut self, event: Event, blocks: &[Block]) {
+        match event {
+            Event::Begin(record) => {
+                let mut open = self.spare.pop().unwrap_or_else(|| Box::new(Open::new()));
+                open.record = record;
+                self.open.push(open);
+            }
+            Event::End(end) => {
+                let place = self.open.iter().rposition(|o| o.record.lock == end.lock);
+                let Some(place) = place else { return };
+                let mut open = self.open.remove(place);
+                let record = &mut open.record;
+                record.released = end.released;
+                record.flags |= end.flags;
+                record.stopped = match end.stopped {
+                    STOP_NONE if open.words.is_cut => STOP_LIMIT,
+                    stopped => stopped,
+                };
+                record.allocations = end.heap.0.wrapping_sub(record.allocations);
+                record.frees = end.heap.1.wrapping_sub(record.frees);
+                open.fold(blocks);
+                self.done.push(open);
+            }
+            Event::Kernel { address, bytes, write, by } => {
+                let how = How::by_kernel(write);
+                for open in &mut self.open {
+                    open.words.touch(address, bytes, how, by, &mut Hint::NONE.clone());
+                }
+            }
+            Event::SystemCall(number) => {
+                for open in &mut self.open {
+                    match open.calls.iter_mut().find(|c| c.number == number) {
+                        Some(call) => call.times += 1,
+                        None => open.calls.push(SystemCallRecord { number, times: 1 }),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Keeps what is known by blocks, before they are given up.
+    pub fn fold(&mut self, blocks: &[Block]) {
+        self.open.iter_mut().for_each(|open| open.fold(blocks));
+    }
+
+    /// Gives up those that are done.
+    pub fn write_done(&mut self, write: &mut dyn FnMut(&mut Open)) {
+        for mut open in self.done.drain(..) {
+            write(&mut open);
+            open.clear();
+            self.spare.push(open);
+        }
+    }
+
+    /// Prepares for the next stretch of tracing.
+    pub fn clear(&mut self) {
+        self.open.clear();
+        self.instructions = 0;
+    }
+}

@@ -1,0 +1,278 @@
+//! What threads wait for, which the budget goes to first.
+//!
+//! Sections that are met at random are mostly those of locks that are taken often, and not of those
+//! that time is lost at: a lock of a server that everybody waits for is one acquisition in ten, and
+//! none in a thousand of those whose sections are cheap. So waits are added up as they happen, by
+//! family: a lock, or the locks that are waited for at one call site, as a report shows them. The
+//! three most waited for are *watched* until [`ENOUGH`] of their sections are traced, and then make room
+//! for the next. Those that are watched come before all others, who keep away from a part of the budget
+//! meanwhile ([`Waits::any`]).
+//!
+//! What is chosen is a family and never one of its acquisitions, which are drawn at random whether
+//! they waited or not (`section::choose`): so what is said of a lock is said of all its sections.
+//!
+//! A wait costs microseconds, and is where all of this is done. Others look at [`Waits::watch`],
+//! a line of the cache that rarely changes.
+//!
+//! All is a hint: nothing hangs on what order another thread sees it in, so accesses are relaxed but
+//! for the flag of who changes the three.
+
+use core::sync::atomic::{
+    AtomicBool, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
+
+/// So many families are watched.
+pub const WATCHED: usize = 3;
+/// Sections of a family that are enough. A report wants 200 (`syncline_conflicts`), and of those
+/// that are traced some can't be compared.
+pub const ENOUGH: u32 = 256;
+/// A family replaces a watched one that is waited for less by this part, as a divisor, lest two that
+/// are alike change places for ever.
+const MARGIN: u64 = 8;
+/// Places for families, and how many are looked at for a site. If others have them all, it shares the
+/// first.
+const FAMILIES: usize = 1 << 9;
+const PROBES: usize = 8;
+/// Places for locks that were waited for; one that loses its place may be of another family next time.
+const LOCKS: usize = 1 << 12;
+/// Bits of a lock's word that name its family. Addresses have 47 bits.
+const FAMILY_BITS: u32 = 16;
+
+/// A lock, or those that are waited for at one call site.
+#[derive(Default)]
+struct Family {
+    /// The call site where it was waited for first; 0 if it never was.
+    site: AtomicU64,
+    /// The lock that was waited for there.
+    lock: AtomicU64,
+    /// Ticks that were waited.
+    waited: AtomicU64,
+    /// Sections that were traced while it was watched.
+    traced: AtomicU32,
+    /// Whether it is one of the three, or was and has enough.
+    is_first: AtomicBool,
+}
+
+/// One of the three; zeros if there is none.
+#[derive(Default)]
+struct Watch {
+    lock: AtomicU64,
+    site: AtomicU64,
+}
+
+/// What is asked at each acquisition that is looked at.
+#[derive(Default)]
+#[repr(align(64))]
+struct Watches {
+    /// How many there are.
+    number: AtomicU32,
+    these: [Watch; WATCHED],
+}
+
+/// See the top of this file.
+pub struct Waits {
+    watches: Watches,
+    /// The families of the three, plus 1; 0 for none.
+    first: [AtomicU32; WATCHED],
+    /// Who is waited for more than this may become one of them.
+    least: AtomicU64,
+    /// Somebody changes the three. Who can't at this moment does so at a later wait.
+    changing: AtomicBool,
+    families: [Family; FAMILIES],
+    /// Locks, each with its family.
+    locks: [AtomicU64; LOCKS],
+}
+
+fn mixed(number: u64, places: usize) -> usize {
+    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - places.ilog2())) as usize
+}
+
+impl Waits {
+    /// Nobody has waited.
+    pub fn none() -> Waits {
+        Waits {
+            watches: Watches::default(),
+            first: Default::default(),
+            least: AtomicU64::new(0),
+            changing: AtomicBool::new(false),
+            families: core::array::from_fn(|_| Family::default()),
+            locks: [const { AtomicU64::new(0) }; LOCKS],
+        }
+    }
+
+    /// A thread waited so many ticks for a lock at a call site, or is known to from a recording.
+    pub fn waited(&self, lock: u64, site: u64, ticks: u64) {
+        let number = self.family_of(lock).unwrap_or_else(|| {
+            let number = self.family_at(site);
+            let word = (lock << FAMILY_BITS) | number as u64;
+            self.locks[mixed(lock, LOCKS)].store(word, Relaxed);
+            number
+        });
+        let family = &self.families[number];
+        if family.site.load(Relaxed) == 0 {
+            family.lock.store(lock, Relaxed);
+            family.site.store(site, Relaxed);
+        }
+        let waited = family.waited.fetch_add(ticks, Relaxed) + ticks;
+        if waited > self.least.load(Relaxed) && !family.is_first.load(Relaxed) {
+            self.alone(|| self.promote(number, waited));
+        }
+    }
+
+    /// Which of the three it is, if the sections of a lock at a call site come before others.
+    #[inline]
+    pub fn watch(&self, lock: u64, site: u64) -> Option<usize> {
+        if !self.any() {
+            return None;
+        }
+        let is = |w: &Watch| w.lock.load(Relaxed) == lock || w.site.load(Relaxed) == site;
+        self.watches.these.iter().position(is)
+    }
+
+    /// Whether there are any such.
+    #[inline]
+    pub fn any(&self) -> bool {
+        self.watches.number.load(Relaxed) > 0
+    }
+
+    /// A section of a lock at a call site is traced.
+    pub fn traced(&self, lock: u64, site: u64) {
+        let Some(place) = self.watch(lock, site) else { return };
+        let number = self.first[place].load(Relaxed) as usize;
+        let Some(family) = number.checked_sub(1).map(|n| &self.families[n]) else { return };
+        if family.traced.fetch_add(1, Relaxed) + 1 >= ENOUGH {
+            self.alone(|| {
+                // Again, now that nobody else changes it: it may be another's by now.
+                if self.first[place].load(Relaxed) as usize == number {
+                    self.first[place].store(0, Relaxed);
+                    self.least.store(0, Relaxed);
+                    self.watch_all();
+                }
+            });
+        }
+    }
+
+    fn family_of(&self, lock: u64) -> Option<usize> {
+        let word = self.locks[mixed(lock, LOCKS)].load(Relaxed);
+        let is_it = word != 0 && word >> FAMILY_BITS == lock;
+        is_it.then_some(word as usize % (1 << FAMILY_BITS) % FAMILIES)
+    }
+
+    fn family_at(&self, site: u64) -> usize {
+        let first = mixed(site, FAMILIES);
+        let mut places = (0..PROBES).map(|probe| (first + probe) % FAMILIES);
+        let is_its = |place: &usize| [0, site].contains(&self.families[*place].site.load(Relaxed));
+        places.find(is_its).unwrap_or(first)
+    }
+
+    /// Does what one thread at a time may do, if none does. Nobody waits: a handler of a signal may have
+    /// interrupted the other.
+    fn alone(&self, what: impl FnOnce()) {
+        // Acquire pairs with the Release below: the three are those that the last one left. Weaker,
+        // a family could be among them twice.
+        if !self.changing.swap(true, Acquire) {
+            what();
+            self.changing.store(false, Release);
+        }
+    }
+
+    /// Makes a family one of the three if it is waited for more than one of them.
+    fn promote(&self, number: usize, waited: u64) {
+        let of = |place: usize| {
+            let number = self.first[place].load(Relaxed) as usize;
+            number.checked_sub(1).map(|number| &self.families[number])
+        };
+        let waited_for = |place| of(place).map_or(0, |family| family.waited.load(Relaxed));
+        let least = |place: &usize| (of(*place).is_some(), waited_for(*place));
+        let Some(place) = (0..WATCHED).min_by_key(least) else { return };
+        let bound = |place| waited_for(place) + waited_for(place) / MARGIN;
+        let family = &self.families[number];
+        if !family.is_first.load(Relaxed) && (of(place).is_none() || waited > bound(place)) {
+            if let Some(other) = of(place) {
+                other.is_first.store(false, Relaxed);
+            }
+            family.is_first.store(true, Relaxed);
+            self.first[place].store(number as u32 + 1, Relaxed);
+            self.watch_all();
+        }
+        // While there is room for another one, that is 0.
+        self.least.store((0..WATCHED).map(bound).min().unwrap_or(0), Relaxed);
+    }
+
+    /// Watches the three.
+    fn watch_all(&self) {
+        let mut number = 0;
+        for (first, watch) in self.first.iter().zip(&self.watches.these) {
+            let family = (first.load(Relaxed) as usize).checked_sub(1).map(|n| &self.families[n]);
+            number += u32::from(family.is_some());
+            let (lock, site) = family
+                .map_or((0, 0), |family| (family.lock.load(Relaxed), family.site.load(Relaxed)));
+            watch.lock.store(lock, Relaxed);
+            watch.site.store(site, Relaxed);
+        }
+        self.watches.number.store(number, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SITE: u64 = 0x40_0000;
+
+    /// A lock with a place of its own for its family, as most have.
+    fn lock(n: u64) -> (u64, u64) {
+        (0x10_0000 + 64 * n, SITE + 5 * n)
+    }
+
+    fn watched(waits: &Waits) -> Vec<u64> {
+        (1..20).filter(|&n| waits.watch(lock(n).0, lock(n).1).is_some()).collect()
+    }
+
+    fn wait(waits: &Waits, n: u64, ticks: u64) {
+        waits.waited(lock(n).0, lock(n).1, ticks);
+    }
+
+    #[test]
+    fn the_three_most_waited_for_are_watched() {
+        let waits = Waits::none();
+        assert!(!waits.any() && watched(&waits).is_empty());
+        (1..=6).for_each(|n| wait(&waits, n, 100 * n));
+        assert_eq!(watched(&waits), [4, 5, 6]);
+        // Little more than another one is not enough, and the sum of many waits is what counts.
+        wait(&waits, 3, 120);
+        assert_eq!(watched(&waits), [4, 5, 6]);
+        (0..10).for_each(|_| wait(&waits, 1, 100));
+        assert_eq!(watched(&waits), [1, 5, 6]);
+    }
+
+    #[test]
+    fn who_has_enough_sections_makes_room_for_the_next() {
+        let waits = Waits::none();
+        (1..=3).for_each(|n| wait(&waits, n, 100 * n));
+        (1..ENOUGH).for_each(|_| waits.traced(lock(2).0, lock(2).1));
+        assert_eq!(watched(&waits), [1, 2, 3]);
+        waits.traced(lock(2).0, lock(2).1);
+        assert_eq!(watched(&waits), [1, 3]);
+        wait(&waits, 2, 10_000);
+        assert_eq!(watched(&waits), [1, 3]);
+        wait(&waits, 4, 1);
+        assert_eq!(watched(&waits), [1, 3, 4]);
+        let enough = |n| (0..ENOUGH).for_each(|_| waits.traced(lock(n).0, lock(n).1));
+        [1, 3, 4].into_iter().for_each(enough);
+        assert!(!waits.any());
+    }
+
+    /// A lock that is taken at several sites is one, and so are many locks of one site.
+    #[test]
+    fn waits_are_added_up_by_lock_or_by_site() {
+        let waits = Waits::none();
+        (1..=3).for_each(|n| wait(&waits, n, 100));
+        (0..5).for_each(|site| waits.waited(7, SITE + 0x1000 + site, 30));
+        assert!(waits.watch(7, 1).is_some(), "at any site");
+        let waits = Waits::none();
+        (1..=3).for_each(|n| wait(&waits, n, 100));
+        (0..50).for_each(|n| waits.waited(0x20_0000 + 64 * n, SITE + 0x2000, 10));
+        assert!(waits.watch(0x99_0000, SITE + 0x2000).is_some(), "any lock there");
+    }
+}

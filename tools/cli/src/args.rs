@@ -1,0 +1,63 @@
+//! The command line, as clap reads it: all commands, of which each has its arguments beside what it
+//! does. The help, the man page and the completions are made from these.
+
+use clap::{Parser, Subcommand};
+
+use crate::statuses;
+
+/// Finds out what a threaded program waits for.
+///
+/// `syncline record -- PROGRAM` runs a program and counts what it does with its locks;
+/// `syncline report` then says which locks cost it time, where, and who was in the way.
+/// `syncline inspect` says what the critical sections touch, and whether they depend on each
+/// other. `syncline whatif` measures how much a place matters, and `syncline try` whether other
+/// locks would make the program faster. `syncline machine` and `syncline study` are about what
+/// synchronization costs, here and on other machines.
+#[derive(Parser)]
+#[command(name = "syncline", version, after_long_help = statuses::ALL)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    Record(crate::record::args::Record),
+    Exec(crate::exec::args::Exec),
+    Mpi(crate::mpi::Mpi),
+    Try(crate::attempt::args::Try),
+    Tune(crate::tune::args::Tune),
+    Whatif(crate::whatif::args::WhatIf),
+    Inspect(crate::inspect::args::Inspect),
+    Report(crate::report::args::Report),
+    Diff(crate::diff::Diff),
+    Export(crate::export::Export),
+    Top(crate::top::args::Top),
+    Locks(crate::locks::Locks),
+    Machine(crate::machine::Machine),
+    Study(crate::study::args::Study),
+    Bench(crate::study::args::Bench),
+    Completions(crate::shell::Completions),
+    /// Print the man page
+    ///
+    /// For example: `syncline man > ~/.local/share/man/man1/syncline.1`
+    Man,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn everything_after_the_program_belongs_to_it() {
+        let args = Args::parse_from(["syncline", "record", "-o", "d", "ls", "-l", "--", "-o"]);
+        let Command::Record(record) = args.command else { panic!("not record") };
+        assert_eq!(record.program.command, ["ls", "-l", "--", "-o"]);
+    }
+}

@@ -1,0 +1,77 @@
+//! What several commands take: a program at the end of the line, a recording, sizes and shares.
+
+use std::ffi::OsString;
+
+/// What is run, at the end of a command line.
+#[derive(clap::Args)]
+pub struct Program {
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    pub command: Vec<OsString>,
+}
+
+/// Where `record` writes and `report` reads if nothing else is said.
+pub const DEFAULT_RECORDING: &str = "syncline-recording";
+
+/// What to do where a running process was named.
+pub const NO_ATTACHING: &str = "Syncline can't attach to a running process; start the program with \
+    `syncline record -o DIR -- PROGRAM`, and while it runs `syncline top DIR` shows what it waits for";
+
+/// # Errors
+/// Always, with what to do instead.
+pub fn refuse_pid(_: &str) -> Result<u32, String> {
+    Err(NO_ATTACHING.to_owned())
+}
+
+/// Reads a number of bytes: digits, then K, M, G or T (powers of 1024) or nothing.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    const UNITS: &str = "KMGT";
+    let unit = text.chars().last().and_then(|last| UNITS.find(last.to_ascii_uppercase()));
+    let (digits, shift) = match unit {
+        Some(place) => (&text[..text.len() - 1], 10 * (place + 1)),
+        None => (text, 0),
+    };
+    let number: u64 = digits.parse().map_err(|_| "expected a size such as 512M or 2G")?;
+    number.checked_mul(1 << shift).ok_or_else(|| "this is too large".to_owned())
+}
+
+/// Reads a share of a hundred.
+pub fn parse_percent(text: &str) -> Result<f64, String> {
+    let percent: f64 = text.trim_end_matches('%').parse().map_err(|_| "expected a number")?;
+    if !(0.0..=100.0).contains(&percent) {
+        return Err("expected from 0 to 100".to_owned());
+    }
+    Ok(percent)
+}
+
+/// More runs of a program than anybody waits for.
+pub const MOST_RUNS: usize = 10_000;
+
+/// Reads how often to run something.
+pub fn parse_runs(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(runs) if (1..=MOST_RUNS).contains(&runs) => Ok(runs),
+        _ => Err("expected a number from 1 to 10000".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_in_powers_of_1024() {
+        assert_eq!(parse_size("4096"), Ok(4096));
+        assert_eq!(parse_size("64K"), Ok(64 << 10));
+        assert_eq!(parse_size("512m"), Ok(512 << 20));
+        assert_eq!(parse_size("2G"), Ok(2 << 30));
+        for wrong in ["", "G", "-1", "1.5G", "2GB", "99999999999T"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The command line of `syncline try`, and what it shares with `syncline tune`.
+
+use regex::bytes::Regex;
+use syncline_try::{Load, Measure, Ready};
+
+use crate::arguments::{Program, parse_percent, parse_runs};
+use crate::exec::Locks;
+use crate::mends::Mend;
+use crate::statuses;
+
+/// Find out which locks make a program faster
+///
+/// Runs the program with its own locks and with others, in turn, and compares the runs of each
+/// round. Says "no difference" where there is none that matters. Ctrl-C ends it and shows what the
+/// complete rounds came to. `syncline exec` then runs the program with the locks that won.
+///
+/// For example: `syncline try --lock gate,mcs,ticket --runs 20 -- ./app`
+#[derive(clap::Args)]
+#[command(
+    override_usage = "syncline try [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
+    after_long_help = statuses::COMPARING
+)]
+pub struct Try {
+    /// The locks to try, each as for `syncline exec` [default: gate,mcs,ttas,futex]
+    #[arg(short, long, value_name = "LOCK,...", value_delimiter = ',')]
+    pub lock: Vec<Locks>,
+
+    /// Mends to try that need no other lock [default without --lock: all that this machine has]
+    #[arg(short, long, value_enum, value_name = "MEND,...", value_delimiter = ',')]
+    pub mend: Vec<Mend>,
+
+    /// Exchange only the locks that are first acquired at this place, as reports name it
+    #[arg(short, long, value_name = "PLACE")]
+    pub site: Option<String>,
+
+    /// How often to run the program with each of them
+    #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = parse_runs)]
+    pub runs: usize,
+
+    #[command(flatten)]
+    pub mattering: Mattering,
+
+    #[command(flatten)]
+    pub measuring: Measuring,
+
+    #[command(flatten)]
+    pub program: Program,
+}
+
+/// How runs are compared.
+#[derive(clap::Args)]
+pub struct Measuring {
+    /// Compare a number that the program prints: the group of this regular expression, or all of it
+    ///
+    /// The last match counts. More is better. Under a load the number is one that the load prints.
+    #[arg(long, value_name = "REGEX", conflicts_with = "cpu", group = "figure")]
+    pub metric: Option<Regex>,
+
+    /// Compare a number that this command of the shell makes of what the program, or load, prints
+    #[arg(long, value_name = "COMMAND", conflicts_with = "cpu", group = "figure")]
+    pub metric_command: Option<String>,
+
+    /// Of that number, less is better
+    #[arg(long, requires = "figure")]
+    pub less_is_better: bool,
+
+    /// Compare processor time, not the time that passes
+    #[arg(long)]
+    pub cpu: bool,
+
+    /// The program is a server: run this command of the shell when it is ready, and compare that
+    ///
+    /// When the command has ended, the server gets SIGTERM. Its time or its figure is compared,
+    /// with --cpu the server's processor time.
+    #[arg(long, value_name = "COMMAND", requires = "ready")]
+    pub load: Option<String>,
+
+    /// The server is ready when it answers at this port, `host:port`, or path of a socket
+    #[arg(long, value_name = "PORT", group = "ready", requires = "load")]
+    pub ready_port: Option<String>,
+
+    /// The server is ready when it has printed this
+    #[arg(long, value_name = "REGEX", group = "ready", requires = "load")]
+    pub ready_line: Option<Regex>,
+}
+
+impl Measuring {
+    /// What is compared.
+    pub fn measure(&self) -> Measure {
+        let less = self.less_is_better;
+        match (&self.metric, &self.metric_command) {
+            (Some(pattern), _) => Measure::Printed { pattern: pattern.clone(), less },
+            (None, Some(command)) => Measure::Made { command: command.clone(), less },
+            (None, None) if self.cpu => Measure::Processor,
+            (None, None) => Measure::Wall,
+        }
+    }
+
+    /// What the program is put under.
+    pub fn load(&self) -> Option<Load> {
+        let ready = match (&self.ready_port, &self.ready_line) {
+            (Some(port), _) => Ready::Answers(address(port)),
+            (None, Some(line)) => Ready::Prints(line.clone()),
+            (None, None) => return None,
+        };
+        Some(Load { command: self.load.clone()?, ready })
+    }
+}
+
+/// From which difference on one matters.
+#[derive(clap::Args)]
+pub struct Mattering {
+    /// The smallest difference that matters, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = parse_percent)]
+    pub difference: f64,
+}
+
+impl Mattering {
+    /// The smallest difference that matters, as a share.
+    pub fn matters(&self) -> f64 {
+        self.difference / 100.0
+    }
+}
+
+/// A port alone is one of this machine.
+fn address(port: &str) -> String {
+    match port.parse::<u16>() {
+        Ok(port) => format!("127.0.0.1:{port}"),
+        Err(_) => port.to_owned(),
+    }
+}

@@ -1,0 +1,99 @@
+//! The outcome of an experiment, for a person.
+
+use std::fmt::Write as _;
+
+use syncline_statistics::Interval;
+use syncline_try::{Comparison, Experiment, Measure, Outcome, Verdict, Why};
+
+use crate::arguments::MOST_RUNS;
+use syncline_present::number::counted;
+
+/// The table, and what is to be said below it; intervals need so many rounds.
+pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> String {
+    let of = |value: f64| match experiment.measure {
+        Measure::Printed { .. } | Measure::Made { .. } => figure(value),
+        _ => format!("{value:.3} s"),
+    };
+    let what = match &experiment.measure {
+        Measure::Wall => "time",
+        Measure::Processor => "processor time",
+        Measure::Printed { .. } | Measure::Made { .. } => "figure",
+    };
+    let name = &experiment.own.name;
+    let mut text = String::new();
+    // Writing to a text never fails.
+    let _ = writeln!(text, "{:<26} {what:>14}  gain, with its interval of 95 %", "locks");
+    let _ = writeln!(text, "{name:<26} {:>14}", of(outcome.own));
+    let mut undecided = false;
+    for Comparison { name, verdict, .. } in &outcome.others {
+        let (value, said) = match verdict {
+            Verdict::Better(value, interval) => (of(*value), gain(interval, "faster")),
+            Verdict::Worse(value, interval) => (of(*value), gain(interval, "slower")),
+            Verdict::Same(value, interval) => (of(*value), gain(interval, "no difference")),
+            Verdict::Undecided(value, interval, rounds) => {
+                undecided = true;
+                (of(*value), gain(interval, &open(*rounds)))
+            }
+            Verdict::TooFew(gain) => (String::new(), format!("{gain:.2}x  too few runs to say")),
+            Verdict::GivenUp(gain, why) => (String::new(), given_up(*gain, why)),
+            Verdict::Failed(why) => (String::new(), why.clone()),
+        };
+        let _ = writeln!(text, "{name:<26} {value:>14}  {said}");
+    }
+    let _ = writeln!(
+        text,
+        "\nMedians of {}; each compares runs of the same round.",
+        counted(outcome.rounds, "round")
+    );
+    let bound = experiment.matters * 100.0;
+    let _ = writeln!(text, "\"No difference\" is less than {bound} % either way.");
+    if undecided {
+        text.push_str("Undecided is what may be more, or nothing: more runs tell, or a machine with less to do.\n");
+    }
+    text.push_str(&if outcome.rounds < enough {
+        format!("An interval takes {enough} rounds: --runs {enough} or more.\n")
+    } else {
+        "All intervals together are right in 95 of 100 cases.\n".to_owned()
+    });
+    text
+}
+
+/// A number of unknown size, to four digits.
+fn figure(value: f64) -> String {
+    let before_the_point = value.log10().floor().max(0.0) as usize + 1;
+    format!("{value:.0$}", 4usize.saturating_sub(before_the_point))
+}
+
+/// What is to be said of what is undecided; nobody runs a program more often than `--runs` allows.
+pub fn open(rounds: usize) -> String {
+    match rounds {
+        0..=MOST_RUNS => format!("undecided: about {rounds} runs would tell"),
+        _ => "undecided: no number of runs would tell".to_owned(),
+    }
+}
+
+/// What is to be said of what was given up.
+pub fn given_up(gain: f64, why: &Why) -> String {
+    match why {
+        Why::TooLittle => format!("{gain:.2}x  given up: too little to matter"),
+        Why::Behind(other) => format!("{gain:.2}x  given up: {other} is faster, and gains as much"),
+    }
+}
+
+/// A gain, and what is to be said of it.
+pub fn gain(interval: &Interval, verdict: &str) -> String {
+    let Interval { median, low, high } = interval;
+    format!("{median:.2}x ({low:.2} to {high:.2})  {verdict}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_four_digits() {
+        assert_eq!(figure(75.550_000_01), "75.55");
+        assert_eq!(figure(123_456.7), "123457");
+        assert_eq!(figure(0.25), "0.250");
+    }
+}

@@ -1,0 +1,62 @@
+//! `syncline diff`: compares two recordings.
+
+use std::io::{BufWriter, Write, stdout};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use syncline_analysis::{Analysis, Options, diff};
+use syncline_report::{diff_json, terminal_diff};
+
+use crate::failure::{Failure, REPORT_FAILED};
+use crate::inspect::inspections;
+use crate::progress::Bar;
+use crate::report::style;
+use crate::statuses;
+
+/// Compare two recordings
+///
+/// Says which findings are gone, which are new and which have changed, and where waiting
+/// became more or less. Places are matched by function and file, so lines may move. Times
+/// are per second of run time, as runs need not be equally long.
+#[derive(clap::Args)]
+#[command(after_long_help = statuses::READING)]
+pub struct Diff {
+    /// The recording from before
+    #[arg(value_name = "BEFORE")]
+    pub before: PathBuf,
+
+    /// The recording from after
+    #[arg(value_name = "AFTER")]
+    pub after: PathBuf,
+
+    /// Print JSON, for scripts
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Compares.
+pub fn run(args: &Diff) -> Result<ExitCode, Failure> {
+    let read = |recording: &Path| {
+        let inspections =
+            inspections([recording], None).map_err(|error| Failure::new(REPORT_FAILED, error))?;
+        let mut bar = Bar::new();
+        let options = Options { inspections, ..Options::default() };
+        Analysis::load_with_progress(recording, &options, &mut |at| bar.show(&at))
+            .map_err(|error| Failure::unreadable(recording, error))
+    };
+    let (before, after) = (read(&args.before)?, read(&args.after)?);
+    show(&before, &after, args.json).map_err(|error| Failure::new(REPORT_FAILED, error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(before: &Analysis, after: &Analysis, json: bool) -> Result<()> {
+    let difference = diff::diff(before, after).context("a recording has no process")?;
+    let mut out = BufWriter::new(stdout().lock());
+    if json {
+        diff_json(&difference, &mut out)?;
+    } else {
+        terminal_diff(&difference, &mut out, &style())?;
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,48 @@
+//! The arguments of `syncline exec`.
+
+use std::path::PathBuf;
+
+use super::{Locks, Placement};
+use crate::arguments::Program;
+use crate::statuses;
+
+/// Run a program with other locks in place of its own
+///
+/// Replaces the pthread mutexes, condition variables, spinlocks and reader-writer locks of a
+/// dynamically linked program by locks of the library, without a change to the program. Syncline
+/// becomes the program, so this is fit for production; docs/exec.md says what is replaced, what
+/// is not, and what to mind.
+///
+/// For example: `syncline exec --lock gate+rw_readers -- ./server`
+#[derive(clap::Args)]
+#[command(
+    override_usage = "syncline exec --lock LOCK[+LOCK] | --policy FILE [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
+    after_long_help = statuses::RUNNING
+)]
+pub struct Exec {
+    /// Which lock to use, by its name in `syncline locks`
+    ///
+    /// With a policy of waiting (`mcs-spin`, `mcs-yield`, `mcs-park`) or without, which means
+    /// parking. A lock of one holder takes the place of mutexes and spinlocks, one for readers and
+    /// writers that of reader-writer locks; `gate+rw_readers` is one of each.
+    #[arg(short, long, value_name = "LOCK", required_unless_present_any = ["policy", "place"])]
+    pub lock: Option<Locks>,
+
+    /// Choose a lock for each object by the rules in FILE, as `syncline tune` writes it
+    ///
+    /// By the place that creates or acquires the object, by its name, or by where it is;
+    /// docs/exec.md describes the file.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "lock")]
+    pub policy: Option<PathBuf>,
+
+    /// Where the program's threads run
+    #[arg(long, value_enum, value_name = "WHERE")]
+    pub place: Option<Placement>,
+
+    /// Say on standard error at the end what was replaced and what was not
+    #[arg(long)]
+    pub report: bool,
+
+    #[command(flatten)]
+    pub program: Program,
+}

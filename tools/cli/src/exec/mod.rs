@@ -1,0 +1,117 @@
+//! `syncline exec`: becomes the program, with the library that replaces locks in it.
+//!
+//! Nothing of Syncline stays behind but the library: no parent process, no files. So signals,
+//! process numbers and service managers see the program alone.
+
+pub mod args;
+mod locks;
+mod place;
+mod policy;
+
+pub use locks::Locks;
+pub use place::Placement;
+pub use policy::{files, plan, read};
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, Write, stderr};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use syncline_policy::Plan;
+
+use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, RECORD_FAILED};
+use crate::record::{Signals, find_library, find_program, preload};
+
+/// The library that replaces locks.
+const LIBRARY: &str = "libsyncline_replace.so";
+/// Names another library instead, for those who work on Syncline.
+const OVERRIDE: &str = "SYNCLINE_REPLACE";
+
+/// Runs the program in place of Syncline; returns only if that fails.
+pub fn run(args: &args::Exec) -> Result<ExitCode, Failure> {
+    let program = find_program(&args.program.command[0])?;
+    let mut variables = match (&args.policy, &args.lock) {
+        (Some(path), _) => by_policy(path, &program)?,
+        (None, Some(locks)) => variables(locks)?,
+        (None, None) => preloaded(Vec::new())?,
+    };
+    if let Some(place) = args.place {
+        variables.push(place.variable()?);
+    }
+    if args.report {
+        variables.push(("SYNCLINE_REPLACED", "1".into()));
+    }
+    become_program(&program, &args.program.command, variables)
+}
+
+/// Runs a program in place of Syncline, with these variables; returns only if that fails.
+pub fn become_program(
+    program: &Path,
+    command: &[OsString],
+    variables: Variables,
+) -> Result<ExitCode, Failure> {
+    let inherited = Signals::note().map_err(|e| Failure::new(RECORD_FAILED, e))?;
+    let mut start = Command::new(program);
+    start.arg0(&command[0]).args(&command[1..]).envs(variables);
+    // SAFETY: it calls sigaction and pthread_sigmask, and allocates nothing.
+    let error = unsafe { start.pre_exec(move || inherited.restore()) }.exec();
+    Err(not_started(program, error))
+}
+
+/// What the library is told, and how it gets into the program.
+pub fn variables(locks: &Locks) -> Result<Variables, Failure> {
+    // A policy would count before the names: not one that this command itself runs under.
+    preloaded(vec![("SYNCLINE_LOCKS", locks.names().into()), ("SYNCLINE_POLICY", "".into())])
+}
+
+/// The same, for the policy in a file; says what in it no longer stands for anything.
+fn by_policy(path: &Path, program: &Path) -> Result<Variables, Failure> {
+    let policy = read(path)?;
+    let plan = plan(&policy, program)?;
+    for remark in &plan.remarks {
+        // Standard error may be closed; the program runs all the same.
+        let _ = writeln!(stderr(), "syncline: {}:{}: {remark}", path.display(), remark.line);
+    }
+    planned(&plan)
+}
+
+/// The same, for a policy that is made ready.
+pub fn planned(plan: &Plan) -> Result<Variables, Failure> {
+    preloaded(vec![("SYNCLINE_POLICY", plan.variable.clone().into())])
+}
+
+/// The same, for a placement of threads.
+pub fn placed(placement: Placement) -> Result<Variables, Failure> {
+    preloaded(vec![placement.variable()?])
+}
+
+/// Variables of the environment.
+pub type Variables = Vec<(&'static str, OsString)>;
+
+fn preloaded(variables: Variables) -> Result<Variables, Failure> {
+    preloading(LIBRARY, OVERRIDE, variables)
+}
+
+/// Variables, and with them the one that gets a library of ours into the program; `named` is the
+/// variable by which another file can take its place.
+pub fn preloading(
+    library: &str,
+    named: &str,
+    mut variables: Variables,
+) -> Result<Variables, Failure> {
+    let library = find_library(library, named)?;
+    let preload = preload(&library, env::var_os("LD_PRELOAD").as_deref());
+    variables.push(("LD_PRELOAD", preload));
+    Ok(variables)
+}
+
+fn not_started(program: &Path, error: io::Error) -> Failure {
+    let status = match error.kind() {
+        io::ErrorKind::NotFound => NOT_FOUND,
+        _ => CANNOT_RECORD,
+    };
+    let context = format!("can't run {}", program.display());
+    Failure::new(status, anyhow::Error::new(error).context(context))
+}

@@ -1,0 +1,134 @@
+//! `syncline export`: writes a recording for other tools.
+
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write, stderr, stdout};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use syncline_analysis::model::Kind;
+use syncline_analysis::{Analysis, Options};
+use syncline_report::export;
+
+use crate::arguments::DEFAULT_RECORDING;
+use crate::failure::Failure;
+use crate::progress::Bar;
+use crate::statuses;
+
+/// Write a recording for other tools
+///
+/// Profiles (pprof, folded) have the waiting for locks of the whole run, by call stack.
+/// Traces (perfetto, firefox) have what each thread waited for when, of a long run in windows
+/// of time, and what it held if it was recorded with `record --timeline`.
+///
+/// For example: `syncline export --format folded | inferno-flamegraph > waits.svg`
+#[derive(clap::Args)]
+#[command(after_long_help = statuses::READING)]
+pub struct Export {
+    /// The recording
+    #[arg(default_value = DEFAULT_RECORDING)]
+    pub recording: PathBuf,
+
+    /// What to write
+    #[arg(short, long, value_enum)]
+    pub format: Format,
+
+    /// File to write to; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+
+    /// What the widths of a flame graph are; only for folded stacks
+    #[arg(long, value_enum, default_value_t = Value::Delay)]
+    pub value: Value,
+}
+
+/// What other tools read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// A profile for `go tool pprof`
+    Pprof,
+    /// A trace for ui.perfetto.dev
+    Perfetto,
+    /// A profile for profiler.firefox.com
+    Firefox,
+    /// Folded stacks for flame graphs
+    Folded,
+    /// The JSON report and the timelines
+    Json,
+}
+
+/// What a flame graph shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Value {
+    /// Microseconds waited
+    Delay,
+    /// Waits
+    Waits,
+}
+
+/// Exports.
+pub fn run(args: &Export) -> Result<ExitCode, Failure> {
+    convert(args).map_err(|error| Failure::unreadable(&args.recording, error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn convert(args: &Export) -> Result<()> {
+    let to_stdout = args.output == Path::new("-");
+    let binary = matches!(args.format, Format::Pprof | Format::Perfetto);
+    if binary && to_stdout && stdout().is_terminal() {
+        bail!("this format is binary, and standard output is a terminal: give --output FILE");
+    }
+    let mut bar = Bar::new();
+    let options = Options::default();
+    let analysis =
+        Analysis::load_with_progress(&args.recording, &options, &mut |at| bar.show(&at))?;
+    drop(bar);
+    if to_stdout {
+        let mut out = BufWriter::new(stdout().lock());
+        write(&analysis, args, &mut out)?;
+        out.flush()?;
+    } else {
+        let to_file = || -> Result<()> {
+            let mut out = BufWriter::new(File::create(&args.output)?);
+            write(&analysis, args, &mut out)?;
+            Ok(out.flush()?)
+        };
+        to_file().with_context(|| format!("can't write {}", args.output.display()))?;
+        tell(&format!("wrote {}", args.output.display()));
+    }
+    if is_empty(&analysis, args.format) {
+        tell("the recording has nothing that this format shows");
+    }
+    Ok(())
+}
+
+fn write(analysis: &Analysis, args: &Export, out: &mut impl Write) -> std::io::Result<()> {
+    let value = match args.value {
+        Value::Delay => export::Value::Delay,
+        Value::Waits => export::Value::Waits,
+    };
+    match args.format {
+        Format::Pprof => export::pprof(analysis, out),
+        Format::Perfetto => export::perfetto(analysis, out),
+        Format::Firefox => export::firefox(analysis, out),
+        Format::Folded => export::folded(analysis, value, out),
+        Format::Json => export::json(analysis, out),
+    }
+}
+
+/// Whether there is nothing to see: no wait for a lock in a profile, no event in a trace.
+fn is_empty(analysis: &Analysis, format: Format) -> bool {
+    analysis.processes.iter().all(|process| match format {
+        Format::Pprof | Format::Folded => {
+            let mut locks = process.sites.iter().filter(|site| site.kind == Kind::Lock);
+            locks.all(|site| site.figures.waits + site.figures.unfinished == 0)
+        }
+        Format::Perfetto | Format::Firefox => process.timeline.threads.iter().all(Vec::is_empty),
+        Format::Json => false,
+    })
+}
+
+/// Standard error may be closed; what is said there is not what was asked for.
+fn tell(text: &str) {
+    let _ = writeln!(stderr(), "syncline: {text}");
+}

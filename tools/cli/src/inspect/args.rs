@@ -1,0 +1,120 @@
+//! The command line of `syncline inspect`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use syncline_conflicts::Options;
+
+use crate::arguments::{parse_size, refuse_pid};
+use crate::statuses;
+
+/// Say what critical sections touch, and whether they depend on each other
+///
+/// Runs a program and traces a sample of its critical sections, instruction by instruction. Then
+/// says, for each lock, how long its sections are, how much of them is about shared data, which
+/// of them could have run at the same time, what the others conflict on, and what follows: more
+/// locks, a field split off, a shorter section, another kind of lock, or nothing.
+///
+/// For example: `syncline inspect --from syncline-recording -- ./app`
+#[derive(clap::Args)]
+#[command(
+    override_usage = "syncline inspect [OPTIONS] [--] PROGRAM [ARGUMENTS]...\n       \
+                      syncline inspect --read DIR [--window N] [--json]",
+    after_long_help = statuses::INSPECTING
+)]
+pub struct Inspect {
+    /// Trace the locks that the findings of this recording are about
+    ///
+    /// If it has no findings about locks, those are traced that cost most waiting.
+    #[arg(long, value_name = "RECORDING", conflicts_with = "read")]
+    pub from: Option<PathBuf>,
+
+    /// Trace what is acquired here: `queue.c:120`, a function, or as a report names a place
+    #[arg(long, value_name = "PLACE", conflicts_with = "read")]
+    pub site: Vec<String>,
+
+    /// Trace this lock: a global variable, or as a report names a lock
+    #[arg(long, value_name = "NAME", conflicts_with = "read")]
+    pub lock: Vec<String>,
+
+    /// How much slower the program may become; 0 traces every section, whatever it costs
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_budget, conflicts_with = "read")]
+    pub budget: u32,
+
+    /// With how many earlier sections of its lock each section is compared
+    #[arg(short, long, value_name = "N", default_value_t = Options::WINDOW, value_parser = parse_window)]
+    pub window: usize,
+
+    /// Folder to write the trace to [default: syncline-trace; with --from, RECORDING/trace]
+    ///
+    /// A trace that is already there is moved to DIR.old, and replaces an older one of that name.
+    /// `syncline report RECORDING` uses the trace in the recording's folder.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+
+    /// Largest size of one process's trace, such as 512M or 2G
+    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = parse_size, conflicts_with = "read")]
+    pub max_size: u64,
+
+    /// Trace and print no report; `syncline inspect --read DIR` prints it
+    #[arg(long, conflicts_with_all = ["read", "json"])]
+    pub trace_only: bool,
+
+    /// Report on a trace that is there already
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["command", "output"])]
+    pub read: Option<PathBuf>,
+
+    /// Print JSON, for scripts
+    #[arg(long)]
+    pub json: bool,
+
+    /// What other tools attach with: refused with what to do instead.
+    #[arg(short, long, value_name = "PID", hide = true, value_parser = refuse_pid)]
+    pub pid: Option<u32>,
+
+    /// The program and its arguments
+    #[arg(
+        required_unless_present = "read",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    pub command: Vec<OsString>,
+}
+
+/// Where traces are written if nothing else is said.
+pub const DEFAULT_TRACE: &str = "syncline-trace";
+
+/// Reads a share of a hundred, as thousandths.
+fn parse_budget(text: &str) -> Result<u32, String> {
+    let percent: f64 = text.trim_end_matches('%').parse().map_err(|_| "expected a number")?;
+    if !(0.0..=10_000.0).contains(&percent) {
+        return Err("expected from 0 to 10000".to_owned());
+    }
+    let permille = (percent * 10.0).round() as u32;
+    // Too little for a thousandth is not the same as no limit.
+    Ok(if percent > 0.0 { permille.max(1) } else { 0 })
+}
+
+/// Reads the size of a window.
+fn parse_window(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(size) if (1..=4096).contains(&size) => Ok(size),
+        _ => Err("expected a number from 1 to 4096".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_are_percent_and_zero_is_none() {
+        assert_eq!(parse_budget("10"), Ok(100));
+        assert_eq!(parse_budget("2.5%"), Ok(25));
+        assert_eq!(parse_budget("0.01"), Ok(1));
+        assert_eq!(parse_budget("0"), Ok(0));
+        assert!(parse_budget("-1").is_err());
+        assert!(parse_window("0").is_err());
+    }
+}

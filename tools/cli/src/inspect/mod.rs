@@ -1,0 +1,161 @@
+//! `syncline inspect`: runs a program with the tracing library in it, and says what its critical
+//! sections touch.
+
+pub mod args;
+mod choose;
+mod lock;
+mod names;
+mod of_recording;
+mod report;
+mod show;
+mod tables;
+
+use std::ffi::OsString;
+use std::io::{Write, stderr};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{env, fs};
+
+use syncline_trace::Trace;
+
+use crate::failure::Failure;
+use crate::quoted::typed;
+use crate::record::{
+    Clock, Folder, find_library, find_program, hear_signals, largest_file, note_refusal, preload,
+    refuse_leak_checker, run_in, told_to_end,
+};
+use crate::writers::Writers;
+use args::Inspect;
+pub use of_recording::inspections;
+use of_recording::trace_of;
+use syncline_present::number::{self, counted};
+
+/// The library that traces.
+const LIBRARY: &str = "libsyncline_tracer.so";
+/// What tells the library of the trace's folder.
+const FOLDER: [&str; 3] = ["SYNCLINE_TRACE", "SYNCLINE_TRACE_ID", "SYNCLINE_TRACE_OTHERS"];
+/// Names another library instead, for those who work on Syncline.
+const OVERRIDE: &str = "SYNCLINE_INSPECT";
+
+/// A trace of so many bytes is read in a second.
+const QUICK: u64 = 16 << 20;
+
+/// Bytes of what the file system counts in.
+const BLOCK: u64 = 512;
+
+/// Traces and reports; gives the program's own exit status if it was run.
+pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
+    if let Some(folder) = &args.read {
+        report::print(args, folder)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let output = output(args);
+    let prepared = prepare(args).inspect_err(|why| note_refusal(&output, &args.command, why));
+    let (program, library, wanted, max_size) = prepared?;
+    let folder = Folder::create(&output)?;
+    let clock = Clock::choose();
+    let mut variables: Vec<(&'static str, OsString)> = vec![
+        ("LD_PRELOAD", preload(&library, env::var_os("LD_PRELOAD").as_deref())),
+        ("SYNCLINE_CLOCK", clock.kind.to_string().into()),
+        ("SYNCLINE_TICKS_PER_SECOND", clock.ticks_per_second.to_string().into()),
+        ("SYNCLINE_MAX_SIZE", max_size.to_string().into()),
+        ("SYNCLINE_INSPECT_BUDGET", args.budget.to_string().into()),
+        ("SYNCLINE_INSPECT_SITES", wanted.into()),
+        ("SYNCLINE_FILTERS", filters().to_string().into()),
+    ];
+    variables.extend(folder.variables(FOLDER)?);
+    let run = run_in(&folder, &program, &args.command, variables)?;
+    let traced = tidy(&folder, &output, args.from.as_deref());
+    folder.remove_older();
+    if told_to_end() && traced.bytes > QUICK {
+        // Standard error may be closed.
+        let _ = writeln!(stderr(), "syncline: told to end: no report is made now");
+    } else if !args.trace_only {
+        hear_signals();
+        report::print(args, &output)?;
+    }
+    run.exit_code(traced.full)
+}
+
+/// What can be refused before anything is touched.
+fn prepare(args: &Inspect) -> Result<(PathBuf, PathBuf, String, u64), Failure> {
+    let program = find_program(&args.command[0])?;
+    refuse_leak_checker(&program)?;
+    let library = find_library(LIBRARY, OVERRIDE)?;
+    let wanted = choose::wanted(args, &program)?;
+    Ok((program, library, wanted, largest_file(args.max_size)?))
+}
+
+/// Filters of system calls (seccomp) that this process runs under, as a container's do: programs are
+/// left alone that run under more of them.
+fn filters() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"));
+    line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+}
+
+/// Where the trace goes: what belongs to a recording lies in its folder.
+fn output(args: &Inspect) -> PathBuf {
+    let of_recording = || args.from.as_deref().map(trace_of);
+    args.output.clone().or_else(of_recording).unwrap_or_else(|| args::DEFAULT_TRACE.into())
+}
+
+/// What was traced.
+struct Traced {
+    /// Bytes that the files take.
+    bytes: u64,
+    /// Whether a process found no room on the disk.
+    full: bool,
+}
+
+/// Cuts off what the files could have grown into, and says on standard error what there is.
+fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> Traced {
+    let writers = Writers::of_newer(folder.path());
+    let (mut files, mut bytes, mut dropped, mut full) = (0, 0, 0, false);
+    folder.for_each_file("trace", |path, file, meta| {
+        files += 1;
+        full |= meta.len() == 0;
+        let Ok(header) = Trace::header_of(&path) else { return };
+        full |= header.disk_full != 0;
+        dropped += header.dropped;
+        let used = header.arena_offset.saturating_add(header.arena_used);
+        // A file that is still written to must keep its size, or its process would die.
+        if !writers.has(&path, header.pid) && meta.len() > used {
+            // Failing leaves a file that is longer than it needs to be, and takes no more space.
+            let _ = file.set_len(used);
+        }
+        // What it takes, and not what it could have grown to.
+        bytes += BLOCK * meta.blocks();
+    });
+    if writers.processes().is_empty() {
+        folder.close();
+    }
+    let processes = counted(files as usize, "process");
+    if dropped > 0 {
+        let records = counted(dropped as usize, "record");
+        // As below.
+        let _ = writeln!(
+            stderr(),
+            "syncline: {records} found no room, and tracing stopped there; give more with --max-size"
+        );
+    }
+    // Standard error may be closed; the trace is complete all the same.
+    let _ = writeln!(
+        stderr(),
+        "syncline: traced {processes} to {} ({}); `syncline inspect --read {}` shows it again{}",
+        shown.display(),
+        number::bytes(bytes),
+        typed(shown),
+        match recording {
+            None => String::new(),
+            Some(path) if trace_of(path) == shown => {
+                format!(", and `syncline report {}` uses it", typed(path))
+            }
+            Some(path) => {
+                format!(", and `syncline report --trace {} {}` uses it", typed(shown), typed(path))
+            }
+        }
+    );
+    Traced { bytes, full }
+}

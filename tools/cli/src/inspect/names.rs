@@ -1,0 +1,114 @@
+//! Names for the addresses of a trace, from the program's files as they are on disk now.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use syncline_analysis::name;
+use syncline_code::file::library::Library;
+use syncline_code::symbols::Symbols;
+use syncline_code::symbols::on_stack::Part;
+use syncline_conflicts::Names;
+use syncline_trace::{StackPart, Trace};
+
+/// The names of one process.
+pub struct Named<'a> {
+    symbols: Symbols,
+    /// Its files, without their folders.
+    files: HashSet<String>,
+    /// What is known of its stacks.
+    stacks: &'a [StackPart],
+    /// What was found there, by address.
+    on_stack: HashMap<u64, Option<String>>,
+}
+
+impl<'a> Named<'a> {
+    /// The files that names come from, none of which is read yet.
+    pub fn library() -> Rc<Library> {
+        Library::new(&syncline_analysis::Options::default().debug_dirs)
+    }
+
+    /// Those of the process that was traced, from files that other processes may have had as well.
+    pub fn of(trace: &'a Trace, library: &Rc<Library>) -> Named<'a> {
+        let files = trace.modules.iter().map(|module| module.path());
+        let files = files.map(|path| path.rsplit('/').next().unwrap_or_default().to_owned());
+        Named {
+            symbols: Symbols::new(&trace.modules, library),
+            files: files.collect(),
+            stacks: &trace.stacks,
+            on_stack: HashMap::new(),
+        }
+    }
+
+    /// The variable on a stack that an address lies in.
+    fn on_stack(&mut self, address: u64) -> Option<String> {
+        let (symbols, stacks) = (&mut self.symbols, self.stacks);
+        let find = || {
+            // As it was when this word was met, or the nearest: stacks are used again and again.
+            let part = |s: &'a StackPart| Part { start: s.start, words: &s.words };
+            let around = stacks.iter().filter(|s| part(s).covers(address));
+            let nearest = around.min_by_key(|s| s.written.abs_diff(address & !7))?;
+            symbols.stack_variable(address, part(nearest))
+        };
+        self.on_stack.entry(address).or_insert_with(find).clone()
+    }
+
+    /// Files that are another build now than the one that ran, where names were asked for.
+    pub fn replaced(&self) -> impl Iterator<Item = &str> {
+        self.symbols.replaced()
+    }
+}
+
+impl Names for Named<'_> {
+    fn place(&mut self, return_address: u64) -> String {
+        let stack = self.symbols.stack(&[return_address]);
+        let Some(frame) = stack.place else { return format!("{return_address:#x}") };
+        name::frame(self.symbols.frame(frame))
+    }
+
+    fn line(&mut self, instruction: u64) -> String {
+        // Frames are asked for by return address, which lies behind the call.
+        let stack = self.symbols.stack(&[instruction.wrapping_add(1)]);
+        let Some(&innermost) = stack.frames.first() else { return format!("{instruction:#x}") };
+        let frame = self.symbols.frame(innermost);
+        match frame.file_line() {
+            Some(_) => name::frame(frame),
+            // Without lines, a function's instructions belong together, and those of the linkage table.
+            None => match frame.function.split_once("+0x") {
+                Some((file, _)) if self.files.contains(file) => format!("{file} (no function)"),
+                Some((function, _)) => function.to_owned(),
+                None => frame.function.clone(),
+            },
+        }
+    }
+
+    fn variable(&mut self, address: u64) -> Option<String> {
+        self.symbols.variable(address).or_else(|| self.on_stack(address))
+    }
+
+    fn whole_variable(&mut self, address: u64) -> Option<String> {
+        self.variable(address).map(|name| without_offset(&name))
+    }
+}
+
+/// `name (binary)` of `name+0x8 (binary)`; of what has no name in a file, that.
+fn without_offset(name: &str) -> String {
+    match name.rsplit_once("+0x") {
+        None => name.to_owned(),
+        Some((whole, rest)) => match rest.split_once(' ') {
+            Some((_, binary)) => format!("{whole} {binary}"),
+            None => format!("{whole} (no variable)"),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_is_named_without_the_place_in_it() {
+        assert_eq!(without_offset("table+0x5bac8 (app)"), "table (app)");
+        assert_eq!(without_offset("table (app)"), "table (app)");
+        assert_eq!(without_offset("app+0x7378"), "app (no variable)");
+    }
+}

@@ -1,0 +1,130 @@
+//! The report on a trace: one of each process, and what could not be read.
+
+use std::io::{BufWriter, Write, stderr, stdout};
+use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
+use std::{fs, mem};
+
+use serde_json::json;
+use syncline_conflicts::{Options, Report, SCHEMA, facts_with, named};
+use syncline_recording::Session;
+use syncline_trace::{Error, Trace, trace_files};
+
+use super::args::Inspect;
+use super::names::Named;
+use super::show;
+use crate::failure::{Failure, RECORD_FAILED, REPORT_FAILED};
+use crate::progress::Bar;
+use syncline_present::number::{self, counted};
+
+/// Processes that are reported on at length; a build may have thousands.
+const PROCESSES: usize = 8;
+/// A trace of more bytes takes some seconds to read, which is said before.
+const LARGE: u64 = 64 << 20;
+
+/// Prints what a trace says.
+pub fn print(args: &Inspect, folder: &Path) -> Result<(), Failure> {
+    let files = trace_files(folder).map_err(unreadable)?;
+    if files.is_empty() {
+        return Err(Failure::message(
+            if args.read.is_some() { REPORT_FAILED } else { RECORD_FAILED },
+            format!("there is no trace in {}", folder.display()),
+        )
+        .hint("a program that takes no lock through the C library leaves none"));
+    }
+    let session = Session::read(folder).ok().flatten();
+    let processors = session.map_or_else(
+        || available_parallelism().map_or(1, usize::from),
+        |session| session.processors,
+    );
+    let options = Options { window: args.window, processors };
+    let reports = read(&files, &options)?;
+    write(args.json, &reports).map_err(|error| Failure::new(REPORT_FAILED, error))
+}
+
+fn unreadable(error: Error) -> Failure {
+    Failure::new(REPORT_FAILED, error).hint("`syncline inspect -- PROGRAM` makes a trace")
+}
+
+/// The reports on all processes whose file can be read: one that was killed at its start, or that found
+/// no room, may have left a part of a file.
+fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
+    let mut reports: Vec<Report> = Vec::new();
+    let mut failed: Vec<Error> = Vec::new();
+    let (memory, library) = (memory(), Named::library());
+    for path in files {
+        let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
+        if bytes >= LARGE {
+            say(&format!("reading {} of {}", number::bytes(bytes), path.display()));
+        }
+        let mut bar = Bar::new();
+        let show = &mut |done: u64, of: u64| bar.show_part(done as usize, of as usize);
+        let trace = match Trace::open_within(path, memory, show) {
+            Ok(trace) => trace,
+            Err(error) => {
+                failed.push(error);
+                continue;
+            }
+        };
+        let mut names = Named::of(&trace, &library);
+        // A bar for each part: they take about as long.
+        let mut bar = Bar::new();
+        let facts = facts_with(&trace, options, &mut |done, of| bar.show_part(done, of));
+        drop(bar);
+        let report = named(&trace, &facts, options, &mut names);
+        for path in names.replaced() {
+            say(&format!("{path} has been replaced by another build: its addresses have no names"));
+        }
+        // Taking a large trace apart takes seconds, and the process ends anyway.
+        mem::forget(trace);
+        reports.push(report);
+    }
+    if reports.is_empty()
+        && let Some(error) = failed.pop()
+    {
+        return Err(unreadable(error));
+    }
+    failed.iter().for_each(|error| say(&format!("left out: {error}")));
+    reports.sort_by_key(|report| std::cmp::Reverse(report.acquisitions));
+    Ok(reports)
+}
+
+/// Bytes that sections may take in memory: a part of what is free, since working out their facts takes
+/// about as much again.
+fn memory() -> u64 {
+    const PART: u64 = 4;
+    const LEAST: u64 = 256 << 20;
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok());
+    kilobytes.map_or(LEAST, |kilobytes: u64| (kilobytes * 1024 / PART).max(LEAST))
+}
+
+/// Says something beside the report. Standard error may be closed; the report is the same without.
+fn say(what: &str) {
+    let _ = writeln!(stderr(), "syncline: {what}");
+}
+
+fn write(as_json: bool, reports: &[Report]) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(stdout().lock());
+    if as_json {
+        serde_json::to_writer(&mut out, &json!({ "schema": SCHEMA, "processes": reports }))?;
+        writeln!(out)?;
+        return Ok(out.flush()?);
+    }
+    // Processes that took none of the locks have nothing to say, unless all are such.
+    let some = reports.iter().any(|report| report.traced > 0);
+    let speak = |report: &&Report| !some || report.traced > 0 || report.left_alone.is_some();
+    let speaking: Vec<&Report> = reports.iter().filter(speak).collect();
+    for (number, report) in speaking.iter().take(PROCESSES).enumerate() {
+        if number > 0 {
+            writeln!(out)?;
+        }
+        out.write_all(show::text(report).as_bytes())?;
+    }
+    if speaking.len() > PROCESSES {
+        let more = counted(speaking.len() - PROCESSES, "process");
+        writeln!(out, "\nand {more} more with fewer acquisitions; `--json` has all")?;
+    }
+    Ok(out.flush()?)
+}

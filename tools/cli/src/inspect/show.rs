@@ -1,0 +1,202 @@
+//! What a trace says, for a person: the locks that matter most, each in a paragraph, then the
+//! tables.
+
+use std::fmt::Write as _;
+
+use syncline_conflicts::{Lock, Report, TooFew};
+use syncline_present::number::{count, counted, duration, of_so_many, percent};
+use syncline_recording::command_line;
+
+use super::lock::{about, paragraph};
+use super::tables;
+use syncline_present::terminal::wrapped;
+
+/// Locks that get a paragraph: three fill a screen.
+const DETAILED: usize = 3;
+/// A mean that is known to less than this is none.
+const KNOWN: f64 = 0.25;
+
+/// A larger budget than this, in percent, is as good as none.
+const LARGEST_BUDGET: f64 = 500.0;
+
+/// The report on one process.
+pub fn text(report: &Report) -> String {
+    let mut text = String::new();
+    // Writing to a text never fails.
+    let _ = writeln!(text, "{} (process {})", command_line(&report.command), report.pid);
+    if let Some(why) = &report.left_alone {
+        let _ = writeln!(text, "  was left alone: {why}");
+    }
+    if report.traced == 0 {
+        let _ = writeln!(text, "  no critical section was traced: {}", why_none(report));
+        return wrapped(&text);
+    }
+    let share = report.traced as f64 / report.acquisitions.max(1) as f64;
+    let _ = writeln!(
+        text,
+        "  {} of {}{} {} traced ({})",
+        count(report.traced),
+        about(report.acquisitions_estimated, report.cut_short),
+        count(report.acquisitions),
+        of_so_many(report.acquisitions as usize, "acquisition"),
+        percent(share),
+    );
+    text.push_str(&untraced(report));
+    report.too_few.iter().for_each(|lock| text.push_str(&too_few(lock, report)));
+    if report.cut_short {
+        text.push_str(
+            "  it could not say at its end what it had counted (it was killed, left by _exit, ran \
+             another program, or still runs): there were more acquisitions and more waiting than this\n",
+        );
+    }
+    text.push_str(&cost(report));
+    if report.left_out > 0 {
+        // Writing to a text never fails.
+        let _ = writeln!(
+            text,
+            "  the last {} of the trace were left out: they take more memory than is free; trace less \
+             with --site, --lock or --budget",
+            counted(report.left_out as usize, "section"),
+        );
+    }
+    if report.dropped > 0 {
+        let _ = writeln!(
+            text,
+            "  tracing stopped where the trace was full: give more room with --max-size, or on \
+             another disk with -o"
+        );
+    }
+    text.push_str(&all_locks(report));
+    // What there is most to win by comes first.
+    let mut order: Vec<&Lock> = report.locks.iter().collect();
+    let saves = |lock: &Lock| lock.advice.first().map_or(0.0, |p| p.saves_at_most);
+    order.sort_by(|a, b| saves(b).total_cmp(&saves(a)));
+    for (number, lock) in order.iter().take(DETAILED).enumerate() {
+        text.push('\n');
+        text.push_str(&paragraph(number + 1, lock, report));
+    }
+    let mut text = wrapped(&text);
+    text.push('\n');
+    text.push_str(&tables::contended(report));
+    text.push('\n');
+    text.push_str(&tables::window(report));
+    text
+}
+
+/// What inspecting has cost, and whether that is within the budget.
+fn cost(report: &Report) -> String {
+    let took = duration(report.cost_seconds + report.besides_seconds);
+    let Some(budget) = report.budget else {
+        // An estimate, of which nothing is to be taken off.
+        return format!("  inspecting took about {took} of processor time\n");
+    };
+    let Some(slowdown) = report.slowdown() else { return String::new() };
+    let mut text = format!(
+        "  inspecting took {took} of processor time: {} of the program's own {}\n",
+        percent(slowdown),
+        duration(report.program_seconds),
+    );
+    if slowdown > budget {
+        let besides = report.besides_seconds / report.program_seconds;
+        let why = if besides > budget / 2.0 {
+            format!("starting and counting alone took {}", percent(besides))
+        } else {
+            "the run was too short for the sections that were traced".to_owned()
+        };
+        // Writing to a text never fails.
+        let _ = writeln!(text, "  the budget of {} could not be kept: {why}", percent(budget));
+    }
+    text
+}
+
+/// Why there is no traced section.
+fn why_none(report: &Report) -> String {
+    let acquisitions = report.untraced_acquisitions;
+    if report.left_alone.is_some() && acquisitions == 0 {
+        return "it took no lock before".to_owned();
+    }
+    if acquisitions == 0 {
+        return "it took no lock through the C library".to_owned();
+    }
+    let locks = counted(report.untraced_locks as usize, "lock");
+    format!(
+        "none of {} of {locks} was at a place or of a lock that was asked for, or the \
+         budget allowed none",
+        counted(acquisitions as usize, "acquisition"),
+    )
+}
+
+/// The locks of which nothing was traced.
+fn untraced(report: &Report) -> String {
+    if report.untraced_locks == 0 {
+        return String::new();
+    }
+    let acquisitions = report.untraced_acquisitions;
+    let mut text = format!(
+        "  {}, with {} {}, had no section traced",
+        counted(report.untraced_locks as usize, "more lock"),
+        count(acquisitions),
+        of_so_many(acquisitions as usize, "acquisition"),
+    );
+    if let Some(longest) = &report.untraced_longest {
+        let waited = duration(report.untraced_waited_seconds);
+        // Writing to a text never fails.
+        let _ = write!(text, "; {waited} were waited for them, longest for {longest}");
+    }
+    text + "\n"
+}
+
+/// How long a run would have to be to say something of a lock, or with which budget.
+fn too_few(lock: &TooFew, report: &Report) -> String {
+    let TooFew { traced, acquisitions, enough, enough_seconds, .. } = *lock;
+    let share = lock.waited_seconds / report.thread_seconds.max(f64::MIN_POSITIVE);
+    let mut text = format!(
+        "  too few sections of {}: {} of {} {}, {} of the threads' time was waited for it; {} \
+         take a run of about {}",
+        lock.lock,
+        count(traced),
+        count(acquisitions),
+        of_so_many(acquisitions as usize, "acquisition"),
+        percent(share),
+        count(enough),
+        duration(enough_seconds),
+    );
+    if report.budget.is_some() {
+        text.push_str(" at this budget");
+    }
+    match lock.enough_budget.map(|budget| (100.0 * budget).ceil()) {
+        Some(budget) if budget <= LARGEST_BUDGET => {
+            // Writing to a text never fails.
+            let _ = write!(text, ", or --budget {budget} for a run as long as this one");
+        }
+        // Behind that all may be traced as well.
+        _ if report.budget.is_some() && acquisitions >= enough => {
+            text.push_str(", or --budget 0 for a run as long as this one");
+        }
+        _ => {}
+    }
+    text + "\n"
+}
+
+fn all_locks(report: &Report) -> String {
+    let (Some(mean), Some(busy), Some(busy_of_15)) =
+        (report.independence, report.processors_busy, report.processors_busy_of_15)
+    else {
+        return "  no two sections of one lock could be compared\n".to_owned();
+    };
+    let weight = match report.weighted_by_instructions {
+        true => "instructions",
+        false => "the time held",
+    };
+    let uncertainty = report.independence_uncertainty;
+    if uncertainty > KNOWN {
+        return "  too few pairs of sections were compared for a mean over all locks\n".to_owned();
+    }
+    format!(
+        "  {} ± {} of pairs of sections are independent, weighted by {weight}: run optimistically, \
+         they could keep {busy:.1} of {} busy here, and {busy_of_15:.1} of 15\n",
+        percent(mean),
+        percent(uncertainty),
+        counted(report.processors, "processor"),
+    )
+}

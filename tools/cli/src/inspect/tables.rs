@@ -1,0 +1,78 @@
+//! Syncchar's Tables 2 and 3, of the locks that were traced.
+
+use syncline_conflicts::{Lock, Report};
+use syncline_present::number::{count, duration, percent};
+use syncline_present::terminal::{Cell, Style, cell, table};
+
+use super::lock::short_title;
+
+/// Rows of Table 2.
+const CONTENDED: usize = 15;
+/// Rows of Table 3.
+const HELD: usize = 10;
+
+/// The most contended locks: of those sections that waited, how many conflict with what they
+/// waited for (Table 2).
+pub fn contended(report: &Report) -> String {
+    let mut locks: Vec<&Lock> = report.locks.iter().filter(|lock| lock.contended > 0).collect();
+    locks.sort_by_key(|lock| std::cmp::Reverse(lock.contended));
+    if locks.is_empty() {
+        return "  none was waited for\n".to_owned();
+    }
+    let row = |lock: &&Lock| {
+        let pairs = &lock.contended_pairs;
+        let compared = |text: String| or_dash(text, pairs.pairs > 0);
+        [
+            cell(count(lock.acquisitions)),
+            cell(count(lock.contended)),
+            cell(percent(lock.contended as f64 / lock.acquisitions.max(1) as f64)),
+            compared(percent(pairs.conflicting_sections)),
+            compared(format!("{:.0}", pairs.mean_set_bytes)),
+            compared(format!("{:.0}", pairs.mean_conflicting_bytes)),
+            cell(short_title(lock)),
+        ]
+    };
+    let titles = [
+        "acquired",
+        "contended",
+        "share",
+        "conflicts",
+        "set bytes",
+        "conflicting",
+        "most contended locks",
+    ];
+    written(titles, locks.iter().take(CONTENDED).map(row).collect())
+}
+
+/// The locks that were held longest, each section against the last ones of its lock (Table 3).
+pub fn window(report: &Report) -> String {
+    let row = |lock: &Lock| {
+        let pairs = &lock.window;
+        let share = match pairs.mean_set_bytes {
+            0.0 => 0.0,
+            set => pairs.mean_conflicting_bytes / set,
+        };
+        let compared = |text: String| or_dash(text, pairs.pairs > 0);
+        [
+            or_dash(duration(lock.held_seconds), lock.held_seconds > 0.0),
+            cell(count(pairs.pairs)),
+            compared(percent(pairs.conflicting)),
+            compared(format!("{:.1}", pairs.mean_conflicting_bytes)),
+            compared(percent(share)),
+            cell(short_title(lock)),
+        ]
+    };
+    let locks = format!("longest held locks, window of {}", report.window);
+    let titles = ["held", "pairs", "conflicts", "conflicting", "of set", &locks];
+    written(titles, report.locks.iter().take(HELD).map(row).collect())
+}
+
+fn or_dash(text: String, is_known: bool) -> Cell {
+    if is_known { cell(text) } else { cell("-") }
+}
+
+fn written<const N: usize>(titles: [&str; N], rows: Vec<[Cell; N]>) -> String {
+    let mut text = Vec::new();
+    table::write(&mut text, &Style::default(), titles, rows).expect("memory takes all");
+    String::from_utf8(text).expect("cells are text")
+}

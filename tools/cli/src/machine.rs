@@ -1,0 +1,100 @@
+//! `syncline machine`: measures what an access to memory costs, here or on a simulated machine.
+
+use std::fs;
+use std::io::{BufWriter, Write, stderr, stdout};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use syncline_probe::bench::{Bench, NativeBench, SimulatedBench};
+use syncline_probe::{Effort, Measurement, describe, measure, report};
+
+use crate::failure::{Failure, REPORT_FAILED};
+use crate::progress::Bar;
+use crate::statuses;
+
+/// Measure what an access to memory costs on this machine
+///
+/// Loads, stores and atomic operations, on lines in each state of the caches' protocol, over each
+/// distance between two hardware threads; SSYNC's ccbench. Takes a few seconds for a few
+/// processors, a minute or two for hundreds. The other processors should be idle meanwhile.
+#[derive(clap::Args)]
+#[command(after_long_help = statuses::READING)]
+pub struct Machine {
+    /// A simulated machine to measure instead: its name, or the file that describes it
+    #[arg(value_name = "MACHINE")]
+    pub simulated: Option<String>,
+
+    /// Take fewer samples: for a first look
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Write a machine description to FILE, which simulations load; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Write a page to FILE: one file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+/// Measures, and shows what was measured.
+pub fn run(args: &Machine) -> Result<ExitCode, Failure> {
+    let done = measured(args).and_then(|measurement| show(args, &measurement));
+    done.map_err(|error| Failure::new(REPORT_FAILED, error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measured(args: &Machine) -> Result<Measurement> {
+    let Some(name) = &args.simulated else {
+        let effort = if args.quick { Effort::QUICK } else { Effort::FULL };
+        return with_bar(&NativeBench::new()?, &effort);
+    };
+    let machine = match syncline_sim::Machine::named(name) {
+        Some(machine) => machine,
+        None if Path::new(name).exists() => syncline_sim::Machine::load(Path::new(name))?,
+        None => {
+            let names: Vec<&str> = syncline_sim::Machine::names().collect();
+            bail!("there is no machine {name}, nor such a file; there are {}", names.join(", "))
+        }
+    };
+    if machine.is_uncached() {
+        bail!("{name} has no caches for shared memory, so its lines have no states to measure");
+    }
+    with_bar(&SimulatedBench::new(&machine, 1), &Effort::SIMULATED)
+}
+
+fn with_bar<B: Bench>(bench: &B, effort: &Effort) -> Result<Measurement> {
+    let mut bar = Bar::new();
+    Ok(measure(bench, effort, &mut |at| bar.show_part(at.done, at.of))?)
+}
+
+/// The table comes first: it is there even if a file can't be written.
+fn show(args: &Machine, measurement: &Measurement) -> Result<()> {
+    let to_stdout = args.json.as_deref() == Some(Path::new("-"));
+    let mut out = BufWriter::new(stdout().lock());
+    let description = describe(measurement);
+    let json = || serde_json::to_string_pretty(&description);
+    if to_stdout {
+        writeln!(out, "{}", json()?)?;
+    } else {
+        report::terminal(measurement, &mut out)?;
+    }
+    out.flush()?;
+    if let Some(path) = args.json.as_deref().filter(|_| !to_stdout) {
+        write(path, format!("{}\n", json()?).as_bytes())?;
+    }
+    if let Some(path) = &args.html {
+        let mut page = Vec::new();
+        report::html(measurement, &mut page)?;
+        write(path, &page)?;
+    }
+    Ok(())
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<()> {
+    fs::write(path, content).with_context(|| format!("can't write {}", path.display()))?;
+    // Standard error may be closed; the file is written all the same.
+    let _ = writeln!(stderr(), "syncline: wrote {}", path.display());
+    Ok(())
+}

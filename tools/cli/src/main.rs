@@ -1,0 +1,67 @@
+//! The `syncline` command. It only wires things together: each command has a file of its
+//! own, which reads the arguments, calls the library that does the work, and prints.
+
+mod args;
+mod arguments;
+mod attempt;
+mod diff;
+mod exec;
+mod export;
+mod failure;
+mod inspect;
+mod locks;
+mod machine;
+mod mends;
+mod mpi;
+mod progress;
+mod quoted;
+mod record;
+mod report;
+mod shell;
+mod statuses;
+mod study;
+mod top;
+mod tune;
+mod whatif;
+mod writers;
+
+use std::io::{ErrorKind, Write, stderr};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let outcome = match Args::parse().command {
+        Command::Record(args) => record::run(&args),
+        Command::Exec(args) => exec::run(&args),
+        Command::Mpi(args) => mpi::run(&args),
+        Command::Try(args) => attempt::run(&args),
+        Command::Tune(args) => tune::run(&args),
+        Command::Whatif(args) => whatif::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Diff(args) => diff::run(&args),
+        Command::Export(args) => export::run(&args),
+        Command::Top(args) => top::run(&args),
+        Command::Locks(args) => locks::run(&args),
+        Command::Machine(args) => machine::run(&args),
+        Command::Study(args) => study::run(&args),
+        Command::Bench(args) => study::bench(&args),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man => shell::man(),
+    };
+    outcome.unwrap_or_else(|failure| explain(&failure))
+}
+
+/// Says what went wrong; a reader that closed our pipe has seen enough and is told nothing.
+fn explain(failure: &Failure) -> ExitCode {
+    if failure.io_kind() == Some(ErrorKind::BrokenPipe) {
+        return ExitCode::SUCCESS;
+    }
+    // Standard error may be closed, and there is nowhere else to say so.
+    let _ = writeln!(stderr(), "{failure}");
+    ExitCode::from(failure.status())
+}

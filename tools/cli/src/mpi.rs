@@ -1,0 +1,60 @@
+//! `syncline mpi`: becomes the program, with the library that locks MPI windows in it.
+//!
+//! The program is mostly one that starts others, as `mpirun` does; these inherit the environment, and
+//! so the library. On other hosts that is up to the starter (docs/mpi.md).
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::builder::PossibleValue;
+use clap::builder::PossibleValuesParser;
+use syncline::window::Scheme;
+
+use crate::arguments::Program;
+use crate::exec::{Variables, become_program, preloading};
+use crate::failure::Failure;
+use crate::record::find_program;
+use crate::statuses;
+
+/// Run an MPI program with other locks for its windows
+///
+/// The program needs no change and no recompiling; PROGRAM is what starts it, such as `mpirun -n 4
+/// ./app`. A window's lock scheme is the value of its Info key `passive_sync_mode`, or else that of
+/// --scheme. Windows without either keep the MPI library's own, and so do those whose ranks share no
+/// memory. docs/mpi.md says which scheme when.
+#[derive(clap::Args)]
+#[command(
+    override_usage = "syncline mpi [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
+    after_long_help = statuses::RUNNING
+)]
+pub struct Mpi {
+    /// The scheme of windows without the Info key
+    #[arg(short, long, value_name = "SCHEME", value_parser = schemes())]
+    pub scheme: Option<String>,
+
+    #[command(flatten)]
+    pub program: Program,
+}
+
+/// The library that locks windows.
+const LIBRARY: &str = "libsyncline_mpi.so";
+/// Names another library instead, for those who work on Syncline.
+const OVERRIDE: &str = "SYNCLINE_MPI";
+
+/// Runs the program in place of Syncline; returns only if that fails.
+pub fn run(args: &Mpi) -> Result<ExitCode, Failure> {
+    let program = find_program(&args.program.command[0])?;
+    let mut variables: Variables = Vec::new();
+    if let Some(scheme) = &args.scheme {
+        variables.push(("SYNCLINE_PASSIVE_SYNC_MODE", OsString::from(scheme)));
+    }
+    let variables = preloading(LIBRARY, OVERRIDE, variables)?;
+    become_program(&program, &args.program.command, variables)
+}
+
+/// The names that `--scheme` takes, each with what it means.
+pub fn schemes() -> PossibleValuesParser {
+    let ours = Scheme::ALL.map(|scheme| PossibleValue::new(scheme.name()).help(scheme.idea()));
+    let library = PossibleValue::new("library").help("the MPI library's own locks");
+    PossibleValuesParser::new(ours.into_iter().chain([library]))
+}

@@ -1,0 +1,130 @@
+//! After the program has ended: cuts the files to the length that they used, and says what
+//! was recorded and what to do next.
+
+use std::collections::BTreeSet;
+use std::fs::{File, Metadata};
+use std::io::{Read, Write, stderr};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use bytemuck::{Zeroable, bytes_of_mut};
+use syncline_recording::layout::{Header, MAGIC, UNIT, VERSION};
+
+use super::folder::Folder;
+use crate::quoted::typed;
+use crate::writers::Writers;
+use syncline_present::number::{self, counted};
+
+/// What a folder is found to be after the program's end.
+pub struct Tidied {
+    /// No process recorded anything.
+    pub empty: bool,
+    /// A process found no room on the disk.
+    pub full: bool,
+    /// A process still writes.
+    pub in_use: bool,
+}
+
+/// Tidies the folder and tells the user, on standard error, what is in it.
+pub fn tidy_and_summarize(folder: &Folder, shown: &Path) -> Tidied {
+    let writers = Writers::of_newer(folder.path());
+    let mut files = Vec::new();
+    let mut processes = BTreeSet::new();
+    let mut full = false;
+    folder.for_each_file("syncline", |path, file, meta| {
+        // What a process leaves that could not begin.
+        full |= meta.len() == 0;
+        let Some(read) = ProcessFile::read(&file, meta) else { return };
+        full |= read.header.disk_full != 0;
+        processes.extend(syncline_recording::processes(&path).into_iter().filter_map(|p| p.1));
+        if !writers.has(&path, read.header.pid) {
+            read.cut(&file, meta);
+        }
+        files.push(read);
+    });
+    let running = writers.processes().len();
+    say(&summary(&files, processes.len(), running, full, shown));
+    Tidied { empty: files.is_empty(), full, in_use: running > 0 }
+}
+
+/// Tells the user how to go on.
+pub fn say_what_to_do(folder: &Path) {
+    say(&format!("syncline: now run `syncline report {}`\n", typed(folder)));
+}
+
+fn say(text: &str) {
+    // Standard error may be closed; the recording is complete all the same.
+    let _ = stderr().write_all(text.as_bytes());
+}
+
+fn summary(
+    files: &[ProcessFile],
+    processes: usize,
+    running: usize,
+    full: bool,
+    folder: &Path,
+) -> String {
+    let (folder, typed) = (folder.display(), typed(folder));
+    if files.is_empty() && full {
+        return format!("syncline: nothing was recorded in {folder}\n");
+    }
+    if files.is_empty() {
+        return format!(
+            "syncline: nothing was recorded in {folder}: no process made a call that Syncline counts\n\
+             hint: a lock that a program takes with its own instructions is seen only when it waits;\n\
+             a program that another one starts is not seen if it is static or setuid, or if its\n\
+             environment was cleared: record such a program by itself\n"
+        );
+    }
+    let threads: u64 = files.iter().map(|file| u64::from(file.header.threads.count)).sum();
+    let bytes: u64 = files.iter().map(|file| file.bytes).sum();
+    let mut text = format!(
+        "syncline: recorded {} and {} in {folder} ({})\n",
+        counted(processes, "process"),
+        counted(threads as usize, "thread"),
+        number::bytes(bytes),
+    );
+    if running > 0 {
+        let run = if running == 1 { "runs" } else { "run" };
+        let these = format!("{} still {run}", counted(running, "process"));
+        text += &format!("syncline: {these} and may add to it; see `syncline top {typed}`\n");
+    }
+    text
+}
+
+/// A process's file, as far as its first page.
+struct ProcessFile {
+    header: Header,
+    /// The space that it takes on disk.
+    bytes: u64,
+}
+
+impl ProcessFile {
+    /// Reads the first page; none if the file is not what its name says.
+    fn read(mut file: &File, meta: &Metadata) -> Option<ProcessFile> {
+        let mut header = Header::zeroed();
+        file.read_exact(bytes_of_mut(&mut header)).ok()?;
+        let ours = header.magic == MAGIC && header.version == VERSION;
+        ours.then_some(ProcessFile { header, bytes: meta.blocks() * 512 })
+    }
+
+    /// Cuts off what the file could have grown into. Failing leaves a file that is only
+    /// longer than it needs to be, and takes no more space.
+    fn cut(&self, file: &File, meta: &Metadata) {
+        let used = self.header.arena_used.min(self.header.arena_capacity).checked_mul(UNIT);
+        let length = used.and_then(|used| used.checked_add(self.header.arena_offset));
+        if let Some(length) = length.filter(|&length| length < meta.len()) {
+            let _ = file.set_len(length);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_folder_is_explained() {
+        assert!(summary(&[], 0, 0, false, Path::new("d")).contains("nothing was recorded in d"));
+    }
+}

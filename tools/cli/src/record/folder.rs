@@ -1,0 +1,272 @@
+//! The folder that a recording or a trace is written to.
+//!
+//! Only its owner may look into it, or write. Root may record a program that goes on as somebody
+//! else; the new processes of such a program make their files in a subfolder, as
+//! [`syncline_recording::folder`] says. While root records, the folder can be passed through to
+//! reach that, and neither listed nor written to by others.
+//!
+//! Nothing is ever deleted but a recording: the one that is there becomes `DIR.old`, and
+//! an older one of that name goes, once the program has ended. Whatever else is there is left alone
+//! and refused.
+
+mod old;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf, absolute};
+
+use nix::fcntl::{OFlag, open};
+use nix::sys::resource::{Resource, getrlimit};
+use nix::sys::stat::{Mode, fchmod, fstat, mkdirat};
+use nix::sys::statvfs::fstatvfs;
+use nix::unistd::{UnlinkatFlags, getuid, unlinkat};
+use syncline_recording::Refusal;
+use syncline_recording::folder::{self, OTHERS};
+
+use crate::failure::{Failure, RECORD_FAILED};
+use crate::writers::Writers;
+use old::{keep_as_old, kind_of, remove_older};
+
+/// Less than this is too little for a recording of any use, in bytes.
+const LEAST_SPACE: u64 = 16 << 20;
+/// Addresses and arguments are nobody else's business.
+const MODE: u32 = 0o700;
+/// The same, but others may pass through to the subfolder for them.
+const MODE_WITH_OTHERS: u32 = 0o711;
+/// Everybody may make files there, see none, and take away only their own.
+const MODE_OF_OTHERS: u32 = 0o1733;
+
+/// A folder of our own, empty so far.
+pub struct Folder {
+    opened: folder::Folder,
+    /// The subfolder for other users, where root records.
+    others: Option<folder::Folder>,
+    made: bool,
+}
+
+impl Folder {
+    /// Makes the folder, after moving away a recording that is already there.
+    ///
+    /// # Errors
+    /// With [`RECORD_FAILED`], when there is something else, when that recording is still
+    /// being written, or when the disk or the rights don't allow it.
+    pub fn create(path: &Path) -> Result<Folder, Failure> {
+        let path = absolute(path).map_err(|e| Failure::new(RECORD_FAILED, e))?;
+        let made = match kind_of(&path)? {
+            Kind::Nothing => true,
+            Kind::EmptyFolder => false,
+            Kind::Recording => {
+                keep_as_old(&path)?;
+                true
+            }
+            Kind::Other => return Err(not_ours(&path)),
+        };
+        let opened = if made { make(&path)? } else { open_empty(&path)? };
+        let mut folder = Folder { opened, others: None, made };
+        let prepared = folder.check_space().and_then(|()| folder.let_others_in());
+        prepared.inspect_err(|_| folder.discard())?;
+        Ok(folder)
+    }
+
+    /// Its path, absolute.
+    pub fn path(&self) -> &Path {
+        self.opened.path()
+    }
+
+    /// The open folder.
+    pub fn opened(&self) -> &folder::Folder {
+        &self.opened
+    }
+
+    /// What the library in the program is told of it by these variables: its path, its identity, and
+    /// the name of its subfolder for processes of other users.
+    ///
+    /// # Errors
+    /// With [`RECORD_FAILED`], if the kernel refuses to tell.
+    pub fn variables(
+        &self,
+        [path, identity, name]: [&'static str; 3],
+    ) -> Result<[(&'static str, OsString); 3], Failure> {
+        let stat = fstat(&self.opened).map_err(|e| Failure::new(RECORD_FAILED, e))?;
+        let others = self.others.as_ref().and_then(|others| others.path().file_name());
+        Ok([
+            (path, self.path().into()),
+            (identity, format!("{}:{}", stat.st_dev, stat.st_ino).into()),
+            (name, others.unwrap_or_default().into()),
+        ])
+    }
+
+    /// Calls a function with each file that has this ending and can be opened.
+    pub fn for_each_file(&self, ending: &str, mut each: impl FnMut(PathBuf, File, &Metadata)) {
+        for path in folder::files(self.path(), ending).unwrap_or_default() {
+            let in_others = path.parent() != Some(self.path());
+            let folder = if in_others { self.others.as_ref() } else { Some(&self.opened) };
+            if let (Some(folder), Some(name)) = (folder, path.file_name())
+                && let Ok((file, meta)) = folder.file(name, true)
+            {
+                each(path, file, &meta);
+            }
+        }
+    }
+
+    /// Takes back what [`Folder::create`] made. What can't be taken back is empty and harmless.
+    pub fn discard(&self) {
+        self.close();
+        if self.made {
+            let _ = fs::remove_dir(self.path());
+        }
+        self.remove_older();
+    }
+
+    /// Removes the recording from which another has taken the name `DIR.old`. That takes long if it has
+    /// thousands of files, so the program has ended by now. What can't be removed goes the next time, or
+    /// is refused then.
+    pub fn remove_older(&self) {
+        let _ = remove_older(self.path());
+    }
+
+    /// Once nobody writes any more, nobody else needs to come in.
+    pub fn close(&self) {
+        let Some(others) = &self.others else { return };
+        let name = others.path().file_name().unwrap_or_default();
+        // One that is not empty has recordings in it.
+        if unlinkat(&self.opened, name, UnlinkatFlags::RemoveDir).is_err() {
+            let _ = fchmod(others, Mode::from_bits_truncate(MODE));
+        }
+        if self.made {
+            let _ = fchmod(&self.opened, Mode::from_bits_truncate(MODE));
+        }
+    }
+
+    fn check_space(&self) -> Result<(), Failure> {
+        // What can't be asked for will be found out by writing.
+        let free = fstatvfs(&self.opened)
+            .map_or(u64::MAX, |fs| fs.blocks_available().saturating_mul(fs.fragment_size()));
+        if free < LEAST_SPACE {
+            let message = format!(
+                "only {} KiB are free for {}, and a recording needs {} MiB",
+                free >> 10,
+                self.path().display(),
+                LEAST_SPACE >> 20
+            );
+            return Err(Failure::message(RECORD_FAILED, message)
+                .hint("choose a folder on another disk with -o"));
+        }
+        Ok(())
+    }
+
+    /// Makes the subfolder for other users, where there may be any.
+    fn let_others_in(&mut self) -> Result<(), Failure> {
+        if !getuid().is_root() {
+            return Ok(());
+        }
+        let name = unguessable().map_err(|e| failed("make", self.path(), e))?;
+        let path = self.path().join(&name);
+        let others = make_in(&self.opened, &name, &path)?;
+        let allow = |folder: &folder::Folder, mode| {
+            fchmod(folder, Mode::from_bits_truncate(mode))
+                .map_err(|e| failed("open up", folder.path(), e.into()))
+        };
+        allow(&others, MODE_OF_OTHERS)?;
+        self.others = Some(others);
+        if self.made { allow(&self.opened, MODE_WITH_OTHERS) } else { Ok(()) }
+    }
+}
+
+/// The subfolder's name, which nobody can guess.
+fn unguessable() -> io::Result<OsString> {
+    let mut number = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut number)?;
+    Ok(format!("{OTHERS}{:032x}", u128::from_ne_bytes(number)).into())
+}
+
+/// The size that a process's file may have: what was asked for, or less where a limit on
+/// this process (`ulimit -f`) would end the program.
+///
+/// # Errors
+/// With [`RECORD_FAILED`], when it is too small for a recording.
+pub fn largest_file(asked: u64) -> Result<u64, Failure> {
+    let limit = getrlimit(Resource::RLIMIT_FSIZE).map_or(u64::MAX, |(soft, _)| soft);
+    let size = asked.min(limit);
+    if size < LEAST_SPACE {
+        let (what, hint) = if asked <= limit {
+            ("--max-size", "give a larger one")
+        } else {
+            ("the limit on file sizes (ulimit -f)", "raise it with `ulimit -f unlimited`")
+        };
+        let least = LEAST_SPACE >> 20;
+        let message = format!("{what} is under {least} MiB, too little for a recording");
+        return Err(Failure::message(RECORD_FAILED, message).hint(hint));
+    }
+    Ok(size)
+}
+
+/// Notes in a folder with a recording, if it is one, that a later run into it recorded nothing:
+/// nobody is to take that recording for the later run's.
+pub fn note_refusal(path: &Path, command: &[OsString], why: &Failure) {
+    let is_recording = matches!(kind_of(path), Ok(Kind::Recording));
+    if !is_recording || !Writers::of(path).processes().is_empty() {
+        return;
+    }
+    let command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let refusal = Refusal { command, why: why.what() };
+    // Where nothing can be written, nothing can be said either.
+    let _ = folder::Folder::open(path).and_then(|folder| refusal.write(&folder));
+}
+
+/// What is at the folder's path.
+enum Kind {
+    Nothing,
+    EmptyFolder,
+    Recording,
+    Other,
+}
+
+fn make(path: &Path) -> Result<folder::Folder, Failure> {
+    let parent = path.parent().unwrap_or(Path::new("/"));
+    let name = path.file_name().ok_or_else(|| not_ours(path))?;
+    let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+    let opened = open(parent, flags, Mode::empty()).map_err(|e| failed("make", path, e.into()))?;
+    let path = parent.canonicalize().unwrap_or_else(|_| parent.to_owned()).join(name);
+    make_in(&opened, name, &path)
+}
+
+fn make_in(parent: &impl AsFd, name: &OsStr, path: &Path) -> Result<folder::Folder, Failure> {
+    mkdirat(parent, name, Mode::from_bits_truncate(MODE))
+        .map_err(|e| failed("make", path, e.into()))?;
+    folder::Folder::open_in(parent.as_fd(), name, path).map_err(|e| Failure::new(RECORD_FAILED, e))
+}
+
+/// A folder that the user made. It keeps its rights, so it must be safe with them.
+fn open_empty(path: &Path) -> Result<folder::Folder, Failure> {
+    const WRITABLE_BY_ALL: u32 = 0o002;
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let opened = folder::Folder::open(&path).map_err(|e| Failure::new(RECORD_FAILED, e))?;
+    let mode = fstat(&opened).map_or(WRITABLE_BY_ALL, |stat| stat.st_mode);
+    let why = if opened.owner() != getuid().as_raw() {
+        format!("it belongs to user {}", opened.owner())
+    } else if mode & WRITABLE_BY_ALL != 0 {
+        "everybody may write to it".to_owned()
+    } else {
+        return Ok(opened);
+    };
+    let message = format!("{} is no place for a recording: {why}", path.display());
+    Err(Failure::message(RECORD_FAILED, message)
+        .hint("name a folder with -o that isn't there yet, such as one inside it"))
+}
+
+fn failed(what: &str, path: &Path, error: io::Error) -> Failure {
+    let context = format!("can't {what} {}", path.display());
+    Failure::new(RECORD_FAILED, anyhow::Error::new(error).context(context))
+        .hint("choose another folder with -o")
+}
+
+fn not_ours(path: &Path) -> Failure {
+    let message = format!(
+        "{} exists and holds something else than a recording; it was left alone",
+        path.display()
+    );
+    Failure::message(RECORD_FAILED, message).hint("move it away, or choose another folder with -o")
+}

@@ -1,0 +1,280 @@
+//! The recording that is there already.
+//!
+//! It becomes `DIR.old`, and an older one of that name goes. To remove thousands of files takes long,
+//! and makes it slow for a while to make new ones (ext4 passes over each number of a file that has
+//! just gone). So the older one is moved into the one that takes its name, and removed once the
+//! program has ended:
+//!
+//! ```text
+//! DIR.old --> DIR/older      DIR --> DIR.old      the program runs      DIR.old/older is removed
+//! ```
+//!
+//! Whoever is killed in between has lost nothing, and leaves a recording with an older one in it,
+//! which goes with it or before it.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::ErrorKind;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use syncline_recording::folder::{self, files, others, runs};
+use syncline_recording::{Refusal, Session};
+
+use super::{Kind, failed, not_ours};
+use crate::failure::{Failure, RECORD_FAILED};
+use crate::writers::Writers;
+
+/// What is there.
+pub fn kind_of(path: &Path) -> Result<Kind, Failure> {
+    let mut entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == ErrorKind::NotFound && path.symlink_metadata().is_err() => {
+            return Ok(Kind::Nothing);
+        }
+        Err(e) if matches!(e.kind(), ErrorKind::NotADirectory | ErrorKind::NotFound) => {
+            return Ok(Kind::Other);
+        }
+        Err(e) => return Err(failed("read", path, e)),
+    };
+    let session = path.join(Session::FILE).symlink_metadata();
+    let has_files = || files(path, "syncline").is_ok_and(|files| !files.is_empty());
+    Ok(if session.is_ok_and(|meta| meta.is_file()) || has_files() {
+        Kind::Recording
+    } else if entries.next().is_none() {
+        Kind::EmptyFolder
+    } else {
+        Kind::Other
+    })
+}
+
+/// Gives it the name `DIR.old`, unless somebody still writes to it. One without any process's file
+/// goes, and what has that name already stays.
+pub fn keep_as_old(path: &Path) -> Result<(), Failure> {
+    if let Some(process) = Writers::of(path).processes().first() {
+        let message = format!("process {process} is still being recorded to {}", path.display());
+        return Err(Failure::message(RECORD_FAILED, message)
+            .hint("end it, or choose another folder with -o"));
+    }
+    if holds_nothing(path) {
+        return remove(path);
+    }
+    let old = old(path);
+    let older = match kind_of(&old)? {
+        Kind::Nothing => None,
+        Kind::EmptyFolder => {
+            remove(&old)?;
+            None
+        }
+        Kind::Recording => Some(older(path)),
+        Kind::Other => return Err(not_ours(&old)),
+    };
+    let moved =
+        |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| failed("move away", from, e));
+    if let Some(older) = &older {
+        refuse_foreign(&old)?;
+        // Somebody was killed between the two moves.
+        if older.symlink_metadata().is_ok() {
+            remove(older)?;
+        }
+        moved(&old, older)?;
+    }
+    // It answers for itself again, under its new name.
+    let forget = folder::Folder::open(path).map(|folder| folder.remove(Refusal::FILE));
+    forget
+        .map_err(|e| Failure::new(RECORD_FAILED, e))?
+        .map_err(|e| failed("move away", path, e))?;
+    moved(path, &old)
+}
+
+/// Removes what the recording that is called `DIR.old` now has taken that name from, if it has.
+pub fn remove_older(path: &Path) -> Result<(), Failure> {
+    let older = older(&old(path));
+    if !matches!(kind_of(&older)?, Kind::Recording) {
+        return Ok(());
+    }
+    refuse_foreign(&older)?;
+    remove(&older)
+}
+
+fn holds_nothing(path: &Path) -> bool {
+    let none = |ending| files(path, ending).is_ok_and(|files| files.is_empty());
+    let mut further = runs(path).unwrap_or_default();
+    further.extend(Some(older(path)).filter(|older| older.exists()));
+    none("syncline") && none("trace") && further.iter().all(|run| holds_nothing(run))
+}
+
+fn old(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".old");
+    name.into()
+}
+
+/// Where a recording waits for its end.
+fn older(path: &Path) -> PathBuf {
+    path.join("older")
+}
+
+/// The folders in a recording that belong to it: traces, as `syncline inspect --from` left them, those
+/// of other users' processes and of further runs, and an older recording.
+fn parts(path: &Path) -> Vec<PathBuf> {
+    let named = ["trace", "trace.old"].map(|name| path.join(name));
+    let listed = [others(path), runs(path)].map(Result::unwrap_or_default).concat();
+    let all = named.into_iter().chain(listed).chain([older(path)]);
+    all.filter(|part| part.symlink_metadata().is_ok_and(|meta| meta.is_dir())).collect()
+}
+
+/// The files in a recording that belong to it, whether they are there or not.
+fn names(path: &Path) -> Vec<OsString> {
+    let mut names: Vec<OsString> = [Session::FILE, Refusal::FILE]
+        .into_iter()
+        .flat_map(|name| [name.into(), format!("{name}.next").into()])
+        .collect();
+    for ending in ["syncline", "trace"] {
+        let files = files(path, ending).unwrap_or_default();
+        let own = files.iter().filter(|file| file.parent() == Some(path));
+        names.extend(own.filter_map(|file| Some(file.file_name()?.to_owned())));
+    }
+    names
+}
+
+/// Refuses a folder that has anything in it that is not a recording's.
+fn refuse_foreign(path: &Path) -> Result<(), Failure> {
+    let (parts, names) = (parts(path), BTreeSet::from_iter(names(path)));
+    for entry in fs::read_dir(path).map_err(|e| failed("read", path, e))? {
+        let entry = entry.map_err(|e| failed("read", path, e))?;
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder != parts.contains(&entry.path())
+            || !is_folder && !names.contains(&entry.file_name())
+        {
+            return Err(not_ours(path));
+        }
+    }
+    parts.iter().try_for_each(|part| refuse_foreign(part))
+}
+
+/// Removes a recording, and nothing but a recording.
+fn remove(path: &Path) -> Result<(), Failure> {
+    parts(path).iter().try_for_each(|part| remove(part))?;
+    let parent = path.parent().unwrap_or(Path::new("/"));
+    let folder = folder::Folder::open(parent)
+        .and_then(|parent| {
+            let name = path.file_name().unwrap_or(OsStr::new("."));
+            folder::Folder::open_in(parent.as_fd(), name, path)
+        })
+        .map_err(|e| Failure::new(RECORD_FAILED, e))?;
+    for name in names(path) {
+        folder.remove(&name).map_err(|e| failed("remove", &path.join(&name), e))?;
+    }
+    fs::remove_dir(path).map_err(|e| match e.kind() {
+        ErrorKind::DirectoryNotEmpty => not_ours(path),
+        _ => failed("remove", path, e),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_goes_with_its_traces_and_with_nothing_else() {
+        let all = tempfile::tempdir().expect("a folder");
+        let make = |extra: &str| {
+            let folder = all.path().join("recording.old");
+            fs::create_dir_all(folder.join("trace")).expect("a folder");
+            fs::create_dir_all(folder.join("others-1")).expect("a folder");
+            fs::create_dir_all(folder.join("run-2/trace")).expect("a folder");
+            let files = [
+                "session.json",
+                "refused.json",
+                "1.syncline",
+                "others-1/1.syncline",
+                "trace/session.json",
+                "trace/1.trace",
+                "run-2/session.json",
+                "run-2/1.syncline",
+                "run-2/trace/1.trace",
+            ];
+            for file in files {
+                fs::write(folder.join(file), "").expect("a file");
+            }
+            fs::write(folder.join(extra), "").expect("a file");
+            folder
+        };
+        let ours = make("trace/2.trace");
+        assert!(remove(&ours).is_ok() && !ours.exists());
+        let foreign = make("trace/notes.txt");
+        assert!(remove(&foreign).is_err());
+        assert!(foreign.join("trace/notes.txt").exists());
+    }
+
+    /// A folder with these files, each in a folder of its own.
+    fn recordings(files: &[&str]) -> tempfile::TempDir {
+        let all = tempfile::tempdir().expect("a folder");
+        for file in files {
+            let file = all.path().join(file);
+            fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+            fs::write(file, "").expect("a file");
+        }
+        all
+    }
+
+    #[test]
+    fn an_older_recording_stays_until_it_is_asked_to_go() {
+        let all = recordings(&["r/2.syncline", "r.old/1.syncline"]);
+        let there = |file: &str| all.path().join(file).exists();
+        let path = all.path().join("r");
+        keep_as_old(&path).unwrap_or_else(|_| panic!("moved"));
+        assert!(!path.exists() && there("r.old/2.syncline") && there("r.old/older/1.syncline"));
+        remove_older(&path).unwrap_or_else(|_| panic!("removed"));
+        assert!(!there("r.old/older") && there("r.old/2.syncline"));
+        remove_older(&path).unwrap_or_else(|_| panic!("there is none"));
+    }
+
+    /// Whoever is killed leaves one of these; the next run goes on from there.
+    #[test]
+    fn nothing_is_lost_when_the_moves_are_cut_off() {
+        let between_the_moves = ["r/2.syncline", "r/older/1.syncline"];
+        let before_the_removal = ["r/3.syncline", "r.old/2.syncline", "r.old/older/1.syncline"];
+        let both = ["r/3.syncline", "r/older/1.syncline", "r.old/2.syncline"];
+        for left in [&between_the_moves[..], &before_the_removal, &both] {
+            let all = recordings(left);
+            let path = all.path().join("r");
+            assert!(matches!(kind_of(&path), Ok(Kind::Recording)));
+            keep_as_old(&path).unwrap_or_else(|_| panic!("moved"));
+            let newest = Path::new(left[0]).file_name().expect("a name");
+            assert!(all.path().join("r.old").join(newest).exists());
+            remove_older(&path).unwrap_or_else(|_| panic!("removed"));
+            assert!(!all.path().join("r.old/older").exists());
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_recordings_is_left_where_it_is() {
+        for foreign in ["r.old/notes.txt", "r.old/run-2/trace/notes.txt", "r.old/older/a/b"] {
+            let files = ["r/2.syncline", "r.old/1.syncline", "r.old/run-2/1.syncline", foreign];
+            let all = recordings(&files);
+            assert!(keep_as_old(&all.path().join("r")).is_err());
+            assert!(files.iter().all(|file| all.path().join(file).exists()));
+        }
+    }
+
+    #[test]
+    fn the_old_name_keeps_the_folder() {
+        assert_eq!(old(Path::new("/tmp/a.b/c")), Path::new("/tmp/a.b/c.old"));
+    }
+
+    #[test]
+    fn a_recording_of_nothing_does_not_become_the_old_one() {
+        let all = tempfile::tempdir().expect("a folder");
+        let path = all.path().join("recording");
+        for (folder, file) in [("recording.old", "1.syncline"), ("recording", "session.json")] {
+            let folder = all.path().join(folder);
+            fs::create_dir(&folder).expect("a folder");
+            fs::write(folder.join(file), "").expect("a file");
+        }
+        assert!(keep_as_old(&path).is_ok() && !path.exists());
+        assert!(all.path().join("recording.old/1.syncline").exists());
+    }
+}

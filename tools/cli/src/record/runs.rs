@@ -1,0 +1,86 @@
+//! The runs of a program, one after the other, each recorded in a folder of its own: the first in that
+//! which was asked for, the others inside it.
+
+use std::io::{Write, stderr};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use syncline_recording::folder::RUN;
+
+use super::args;
+use super::child::interrupted;
+use super::environment::{self, Environment};
+use super::finish::{self, Tidied};
+use super::folder::Folder;
+use super::{Run, run_in};
+use crate::failure::Failure;
+
+/// What every run is made with.
+pub struct Runs<'a> {
+    pub args: &'a args::Record,
+    /// The program's file.
+    pub program: PathBuf,
+    pub environment: Environment,
+}
+
+impl Runs<'_> {
+    /// Records them all. Who asks for the program's end asks for no further run.
+    ///
+    /// # Errors
+    /// As [`run_in`] and [`Run::exit_code`].
+    pub fn record_all(self, first: &Folder) -> Result<ExitCode, Failure> {
+        let (mut run, mut tidied) = self.record(1, first)?;
+        let further = self.further(&mut run, &mut tidied);
+        // The others lie inside, and processes of other users come to them through it.
+        if !tidied.in_use {
+            first.close();
+        }
+        further?;
+        if !tidied.empty {
+            finish::say_what_to_do(&self.args.output);
+        }
+        first.remove_older();
+        run.exit_code(tidied.full)
+    }
+
+    /// Records the runs after the first. `run` becomes the first that did not end well.
+    fn further(&self, run: &mut Run, tidied: &mut Tidied) -> Result<(), Failure> {
+        for number in 2..=self.args.runs {
+            if tidied.full || interrupted() {
+                break;
+            }
+            let folder = Folder::create(&self.folder(number))?;
+            let (next, found) = self.record(number, &folder)?;
+            if !found.in_use {
+                folder.close();
+            }
+            tidied.full |= found.full;
+            tidied.empty &= found.empty;
+            tidied.in_use |= found.in_use;
+            if run.succeeded() {
+                *run = next;
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&self, number: u32, folder: &Folder) -> Result<(Run, Tidied), Failure> {
+        let runs = self.args.runs;
+        if runs > 1 {
+            // Standard error may be closed, and there is nowhere else to say so.
+            let _ = writeln!(stderr(), "syncline: run {number} of {runs}");
+        }
+        let variables = self.environment.variables(folder.variables(environment::FOLDER)?);
+        let run = run_in(folder, &self.program, &self.args.program.command, variables)?;
+        Ok((run, finish::tidy_and_summarize(folder, &self.folder(number))))
+    }
+
+    /// Where a run is recorded.
+    fn folder(&self, number: u32) -> PathBuf {
+        let output: &Path = &self.args.output;
+        match number {
+            1 => output.to_owned(),
+            _ => output.join(format!("{RUN}{number}")),
+        }
+    }
+}

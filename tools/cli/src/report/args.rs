@@ -1,0 +1,56 @@
+//! The arguments of `syncline report`.
+
+use std::path::PathBuf;
+
+use crate::arguments::{DEFAULT_RECORDING, parse_percent};
+use crate::statuses;
+
+/// Say what a recorded program waited for
+///
+/// Shows the locks and the places in the code that cost time, the most costly first, and
+/// who was in the way. The program may still run.
+#[derive(clap::Args)]
+#[command(after_long_help = statuses::READING)]
+pub struct Report {
+    /// The recording; several of one program are read as one
+    ///
+    /// Of several, as `syncline record --runs` makes them too, one is shown, and each finding with
+    /// the number of recordings that it was seen in.
+    #[arg(value_name = "RECORDING", default_value = DEFAULT_RECORDING)]
+    pub recordings: Vec<PathBuf>,
+
+    /// Show all tables besides the findings: locks, call sites, quadrants, who blocks whom
+    #[arg(long)]
+    pub tables: bool,
+
+    /// Print JSON, for scripts
+    #[arg(long, conflicts_with_all = ["html", "tables"])]
+    pub json: bool,
+
+    /// Write a page to FILE instead: one file that needs no network
+    #[arg(long, value_name = "FILE", conflicts_with = "tables")]
+    pub html: Option<PathBuf>,
+
+    /// Use this trace of critical sections, as `syncline inspect` wrote it
+    ///
+    /// Without it that is used which `syncline inspect --from RECORDING` left in the recording's
+    /// folder, if there is one.
+    #[arg(long, value_name = "DIR")]
+    pub trace: Option<PathBuf>,
+
+    /// From which share of acquisitions that waited a lock is called contended
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent)]
+    pub contention: f64,
+
+    /// From how many acquisitions a second a lock is called busy
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = parse_rate)]
+    pub rate: f64,
+}
+
+/// Reads a number of times in a second.
+fn parse_rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if (0.0..f64::INFINITY).contains(&rate) => Ok(rate),
+        _ => Err("expected a number, 0 or more".to_owned()),
+    }
+}

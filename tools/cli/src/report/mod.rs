@@ -1,0 +1,101 @@
+//! `syncline report`: reads a recording and shows what it says, as text, JSON or a page.
+
+pub mod args;
+mod questions;
+mod together;
+
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write, stderr, stdout};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use ratatui::crossterm::terminal;
+use syncline_analysis::{Analysis, Options, Thresholds};
+use syncline_present::terminal::Style;
+use syncline_report::Extent;
+
+use crate::failure::{Failure, REPORT_FAILED};
+use crate::inspect::inspections;
+use crate::progress::Bar;
+use crate::whatif;
+
+/// Columns of a report that goes to a file or a pipe.
+const PLAIN_WIDTH: usize = 100;
+
+/// Reports.
+pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
+    let runs = together::with_further_runs(&args.recordings);
+    let recordings = || runs.iter().map(|run| run.recording.as_path());
+    let inspections = inspections(recordings(), args.trace.as_deref())
+        .map_err(|error| Failure::new(REPORT_FAILED, error))?;
+    let thresholds =
+        Thresholds { contention: args.contention / 100.0, acquisitions_per_second: args.rate };
+    let options = Options { thresholds, inspections, ..Options::default() };
+    let mut analysis = together::read(&runs, |recording| {
+        read(recording, &options).map_err(|error| Failure::unreadable(recording, error))
+    })?;
+    for recording in recordings() {
+        if let Err(error) = whatif::add_to(&mut analysis, recording) {
+            // Standard error may be closed; the report is what it would be without an experiment.
+            let _ = writeln!(stderr(), "syncline: what `whatif` has measured is not used: {error}");
+        }
+    }
+    if !options.inspections.is_empty() && !uses_trace(&analysis) {
+        // Standard error may be closed; the report is what it would be without a trace.
+        let _ = writeln!(stderr(), "syncline: the trace is of other call sites, or another build");
+    }
+    show(&analysis, args).map_err(|error| Failure::new(REPORT_FAILED, error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a recording. What is known of its sections is in the options.
+fn read(recording: &Path, options: &Options) -> Result<Analysis> {
+    let mut bar = Bar::new();
+    let mut analysis = Analysis::load_with_progress(recording, options, &mut |at| bar.show(&at))?;
+    questions::complete(&mut analysis, recording);
+    Ok(analysis)
+}
+
+fn show(analysis: &Analysis, args: &args::Report) -> Result<()> {
+    if let Some(path) = &args.html {
+        return page(analysis, path);
+    }
+    let mut out = BufWriter::new(stdout().lock());
+    if args.json {
+        syncline_report::json(analysis, &mut out)?;
+    } else {
+        let extent = if args.tables { Extent::Tables } else { Extent::Findings };
+        syncline_report::terminal(analysis, extent, &mut out, &style())?;
+    }
+    Ok(out.flush()?)
+}
+
+/// Whether any call site is one of the trace's.
+fn uses_trace(analysis: &Analysis) -> bool {
+    let mut sites = analysis.processes.iter().flat_map(|process| &process.sites);
+    sites.any(|site| site.inspected.is_some())
+}
+
+fn page(analysis: &Analysis, path: &Path) -> Result<()> {
+    let write = || -> Result<()> {
+        let mut out = BufWriter::new(File::create(path)?);
+        syncline_report::html(analysis, &mut out)?;
+        Ok(out.flush()?)
+    };
+    write().with_context(|| format!("can't write {}", path.display()))?;
+    // Standard error may be closed; the page is written all the same.
+    let _ = writeln!(stderr(), "syncline: wrote {}", path.display());
+    Ok(())
+}
+
+/// Colours and the real width on a terminal; neither for anything else.
+pub fn style() -> Style {
+    let on_terminal = stdout().is_terminal();
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let width = match terminal::size() {
+        Ok((columns, _)) if on_terminal => usize::from(columns),
+        _ => PLAIN_WIDTH,
+    };
+    Style { color: on_terminal && !no_color, width }
+}

@@ -1,0 +1,28 @@
+//! The commands that answer what a recording leaves open: complete, with the recording and its program.
+
+use std::path::Path;
+
+use syncline_analysis::Analysis;
+use syncline_analysis::model::{Answer, Recorded};
+
+/// Completes the commands that findings name: this recording, and the program that it is of.
+pub fn complete(analysis: &mut Analysis, recording: &Path) {
+    let whole = analysis.session.as_ref().map(|session| session.command.as_slice());
+    for process in &mut analysis.processes {
+        let program = whole.unwrap_or(&process.arguments);
+        if program.is_empty() {
+            continue;
+        }
+        let recorded = Recorded {
+            recording: recording.to_string_lossy().into_owned(),
+            program: program.to_vec(),
+        };
+        let findings = process.findings.iter_mut().filter_map(|f| f.open_question.as_mut());
+        let remaining = process.remaining.iter_mut().filter_map(|r| r.open_question.as_mut());
+        for question in findings.chain(remaining) {
+            if let Answer::Inspect(of) = &mut question.command {
+                *of = Some(recorded.clone());
+            }
+        }
+    }
+}

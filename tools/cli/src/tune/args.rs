@@ -1,0 +1,70 @@
+//! The command line of `syncline tune`.
+
+use std::path::PathBuf;
+
+use syncline_statistics::Looks;
+
+use crate::arguments::{MOST_RUNS, Program, parse_runs};
+use crate::attempt::args::{Mattering, Measuring};
+use crate::exec::Locks;
+use crate::statuses;
+
+/// Find the best lock for each place, and write a policy
+///
+/// Records the program, takes the locks that cost it time, and runs it with other locks in their
+/// place, one after the other, those with the greatest predicted gain first. What is faster beyond
+/// doubt is kept, and written to a policy file for `syncline exec --policy`. What is decided is not
+/// run again; what is undecided goes on, as far as --at-most. Ctrl-C ends it and keeps what is
+/// measured.
+///
+/// For example: `syncline tune --cpu -o app.toml -- ./app`
+#[derive(clap::Args)]
+#[command(
+    override_usage = "syncline tune [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
+    after_long_help = statuses::COMPARING
+)]
+pub struct Tune {
+    /// File to write the policy to
+    #[arg(short, long, value_name = "POLICY", default_value = "syncline-policy.toml")]
+    pub output: PathBuf,
+
+    /// Take the findings from this recording of the program, and record nothing
+    #[arg(long, value_name = "RECORDING")]
+    pub from: Option<PathBuf>,
+
+    /// How often to run the program with each lock before any of them is judged
+    #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = parse_runs)]
+    pub runs: usize,
+
+    /// How often to run it with a lock that is undecided [default: four times --runs]
+    #[arg(long, value_name = "N", value_parser = parse_runs)]
+    pub at_most: Option<usize>,
+
+    /// The locks to try at each place [default: those that suit what was found there]
+    #[arg(short, long, value_name = "LOCK,...", value_delimiter = ',')]
+    pub lock: Vec<Locks>,
+
+    /// At most so many places
+    #[arg(long, value_name = "N", default_value = "5", value_parser = parse_runs)]
+    pub places: usize,
+
+    #[command(flatten)]
+    pub measuring: Measuring,
+
+    #[command(flatten)]
+    pub mattering: Mattering,
+
+    #[command(flatten)]
+    pub program: Program,
+}
+
+/// With a lock that is undecided it is run so many times as often as before the first verdict.
+const PATIENCE: usize = 4;
+
+impl Tune {
+    /// When the locks at a place are judged.
+    pub fn looks(&self) -> Looks {
+        let most = self.at_most.unwrap_or((PATIENCE * self.runs).min(MOST_RUNS));
+        Looks::several(self.runs.min(most), most)
+    }
+}

@@ -1,0 +1,270 @@
+//! What to tune: the objects that cost a recorded program time, as a policy's rules name them, with
+//! the gain that the report predicts and the locks that are worth trying.
+//!
+//! Objects that have one name in a policy are one target: an array, or all that one call
+//! initialises. Those with a predicted gain come first, then those with the most waiting. A lock that
+//! the report has a sentence for without a finding is one of them: its calls or its refused tries cost
+//! what its waits do not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syncline_analysis::model::{AnotherLock, Finding, Kind, Lock, Process};
+use syncline_policy::Subject;
+
+use crate::exec::Locks;
+
+/// Objects whose waits are less than this share of the threads' time are left as they are, unless the
+/// report speaks of them: no measurement would see them.
+const LEAST: f64 = 0.005;
+/// A gain that is none: so many times faster.
+const NONE: f64 = 1.0;
+
+/// Objects to give another lock.
+pub struct Target {
+    /// As a policy names them.
+    pub subject: Subject,
+    /// Where they are in the files, as the same.
+    pub offsets: Vec<String>,
+    /// What a report calls them.
+    pub name: String,
+    /// Seconds waited for them, all threads together.
+    pub waited: f64,
+    /// Whether the report has them among what else takes time.
+    remains: bool,
+    /// What the report predicts, if it has found something about them.
+    pub predicted: Option<Predicted>,
+    /// Names of locks to try.
+    pub candidates: Vec<Locks>,
+}
+
+/// What a report predicts.
+#[derive(Clone)]
+pub struct Predicted {
+    /// What was found, in its words.
+    pub title: String,
+    /// How many times faster the program would be.
+    pub gain: f64,
+}
+
+/// The targets of a program that was recorded so often, in the order in which to try them. Runs
+/// differ in what they wait, and so do predictions: the median counts, and a gain is predicted if
+/// most recordings do.
+pub fn targets(recorded: &[Process], wanted: &[Locks]) -> Vec<Target> {
+    let mut by_name: BTreeMap<String, Vec<Target>> = BTreeMap::new();
+    for process in recorded {
+        for (name, target) in found(process, wanted) {
+            by_name.entry(name).or_default().push(target);
+        }
+    }
+    let seconds: f64 = recorded.iter().map(|process| process.thread_seconds).sum();
+    let floor = LEAST * (seconds / recorded.len().max(1) as f64).max(f64::MIN_POSITIVE);
+    let all = by_name.into_values();
+    let mut targets: Vec<Target> = all.filter_map(|found| merged(found, recorded.len())).collect();
+    let costs = |target: &Target| target.waited >= floor || target.remains;
+    targets.retain(|target| target.predicted.is_some() || costs(target));
+    targets.sort_by(|a, b| {
+        let rank =
+            |target: &Target| (target.predicted.as_ref().map_or(1.0, |p| p.gain), target.waited);
+        rank(b).partial_cmp(&rank(a)).expect("gains and times are numbers")
+    });
+    targets
+}
+
+/// What several recordings say of one target; those that say nothing say that it costs nothing.
+fn merged(mut found: Vec<Target>, recordings: usize) -> Option<Target> {
+    let median = |mut values: Vec<f64>, without: f64| {
+        values.resize(recordings.max(values.len()), without);
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    let remains = found.iter().filter(|target| target.remains).count() * 2 > recordings;
+    let waited = median(found.iter().map(|target| target.waited).collect(), 0.0);
+    let gains = found.iter().filter_map(|target| Some(target.predicted.as_ref()?.gain)).collect();
+    let gain = median(gains, NONE);
+    let mut offsets: Vec<String> = found.iter().flat_map(|t| t.offsets.iter().cloned()).collect();
+    offsets.sort();
+    offsets.dedup();
+    // One for which a gain is predicted knows what to try.
+    let at = found.iter().position(|target| target.predicted.is_some()).unwrap_or(0);
+    let target = (at < found.len()).then(|| found.swap_remove(at))?;
+    let predicted = target.predicted.filter(|_| gain > NONE);
+    let predicted = predicted.map(|predicted| Predicted { gain, ..predicted });
+    Some(Target { waited, remains, offsets, predicted, ..target })
+}
+
+/// The targets of one recording, by what makes them one.
+fn found(process: &Process, wanted: &[Locks]) -> BTreeMap<String, Target> {
+    let remaining: BTreeSet<usize> =
+        process.remaining.iter().flat_map(|remaining| &remaining.sites).copied().collect();
+    let mut by_name: BTreeMap<String, Target> = BTreeMap::new();
+    for (at, lock) in process.locks.iter().enumerate().filter(|(_, lock)| lock.kind == Kind::Lock) {
+        let Some((subject, offsets)) = subject(process, lock) else { continue };
+        let key = format!("{subject:?} {}", kind(lock));
+        let findings = process.findings.iter().filter(|finding| finding.locks.contains(&at));
+        let best = findings.filter(|f| mended_by(f) != AnotherLock::No).max_by(|a, b| {
+            let share = |f: &Finding| f.gain.map_or(0.0, |gain| gain.share);
+            share(a).total_cmp(&share(b))
+        });
+        let target = by_name.entry(key).or_insert_with(|| Target {
+            name: name(&subject),
+            subject,
+            offsets: Vec::new(),
+            waited: 0.0,
+            remains: false,
+            predicted: None,
+            candidates: candidates(wanted, kind(lock), best),
+        });
+        target.remains |= lock.sites.iter().any(|used| remaining.contains(&used.site));
+        target.waited += lock.figures.waited;
+        target.offsets.extend(offsets);
+        let predicted = best.and_then(|finding| {
+            let share = finding.gain?.share.min(0.99);
+            Some(Predicted { title: finding.title.clone(), gain: 1.0 / (1.0 - share) })
+        });
+        if predicted.as_ref().map(|p| p.gain) > target.predicted.as_ref().map(|p| p.gain) {
+            target.predicted = predicted;
+        }
+    }
+    by_name
+}
+
+/// `mutex`, `spinlock` or `rwlock`.
+fn kind(lock: &Lock) -> &'static str {
+    use syncline_recording::Primitive;
+    match lock.primitive {
+        Primitive::Mutex => "mutex",
+        Primitive::Spinlock => "spinlock",
+        Primitive::Rwlock => "rwlock",
+        _ => "other",
+    }
+}
+
+/// How a policy names an object; none for what it can't.
+fn subject(process: &Process, lock: &Lock) -> Option<(Subject, Vec<String>)> {
+    if kind(lock) == "other" {
+        return None;
+    }
+    let module = process.modules.iter().find(|m| (m.start..m.end).contains(&lock.address));
+    if let Some(module) = module {
+        // An element of an array is named with its offset; all of them are one target.
+        let name = match lock.name.rsplit_once(" (") {
+            Some((variable, file)) => {
+                let whole = variable.rsplit_once("+0x").map_or(variable, |(name, _)| name);
+                format!("{whole} ({file}")
+            }
+            None => lock.name.clone(),
+        };
+        let at = lock.address.wrapping_sub(module.bias);
+        return Some((Subject::Object(name), vec![format!("{}+{at:#x}", module.name())]));
+    }
+    if let Some(stack) = lock.created_at
+        && let Some((name, offset)) = place(process, stack)
+    {
+        return Some((Subject::Created(name), vec![offset]));
+    }
+    let site = &process.sites[lock.sites.first()?.site];
+    let mut offsets: Vec<String> =
+        site.stacks.iter().filter_map(|&stack| place(process, stack)).map(|(_, at)| at).collect();
+    offsets.dedup();
+    Some((Subject::Acquired(site.place.clone()), offsets))
+}
+
+/// The place of a stack, and where its call is: `file+0xaddress`.
+pub fn place(process: &Process, stack: usize) -> Option<(String, String)> {
+    let stack = &process.stacks[stack];
+    let frame = stack.place?;
+    let mut before = 0;
+    let (at, _) = stack.addresses.iter().zip(&stack.frames_at).find(|&(_, &count)| {
+        before += count;
+        stack.frames[..before].contains(&frame)
+    })?;
+    let call = at - 1;
+    let module = process.modules.iter().find(|m| (m.start..m.end).contains(&call))?;
+    let offset = format!("{}+{:#x}", module.name(), call.wrapping_sub(module.bias));
+    Some((process.frames[frame].place(), offset))
+}
+
+fn name(subject: &Subject) -> String {
+    match subject {
+        Subject::Object(name) => name.clone(),
+        Subject::Created(name) => format!("created by {name}"),
+        Subject::Acquired(name) => format!("acquired by {name}"),
+        Subject::Static | Subject::Dynamic => String::new(),
+    }
+}
+
+/// What is worth trying: what was asked for, or else what suits the kind of object and the finding.
+fn candidates(wanted: &[Locks], kind: &str, finding: Option<&Finding>) -> Vec<Locks> {
+    if !wanted.is_empty() {
+        return wanted.to_vec();
+    }
+    let names = suiting(kind, finding.map_or(AnotherLock::No, mended_by));
+    names.iter().map(|name| name.parse().expect("a lock of the catalogue")).collect()
+}
+
+fn mended_by(finding: &Finding) -> AnotherLock {
+    finding.rule.about().mended_by
+}
+
+/// Names of locks that suit a kind of object and what would mend it.
+fn suiting(kind: &str, mended_by: AnotherLock) -> &'static [&'static str] {
+    match (kind, mended_by) {
+        ("rwlock", _) => &["rw_compact", "rw_readers"],
+        // A spinlock's waiters take the holder's processor; any lock that sleeps lets it run.
+        ("spinlock", AnotherLock::Yielding) => &["gate", "futex", "mcs"],
+        ("spinlock", _) => &["gate", "ttas-yield", "mcs"],
+        // Tiny sections, hardly ever waited for: what counts is the call. One that never sleeps has
+        // no sleepers to look for when it is released.
+        (_, AnotherLock::Cheaper) => &["gate", "ttas-yield", "mcs"],
+        _ => &["gate", "mcs", "ttas", "libc-spin"],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(waited: f64, gain: Option<f64>) -> Target {
+        Target {
+            subject: Subject::Object("table (app)".to_owned()),
+            offsets: vec!["app+0x12".to_owned()],
+            name: "table (app)".to_owned(),
+            waited,
+            remains: false,
+            predicted: gain.map(|gain| Predicted { title: "a finding".to_owned(), gain }),
+            candidates: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_tried_is_in_the_catalogue() {
+        use AnotherLock::{Cheaper, HandingOver, No, Yielding};
+        for kind in ["mutex", "spinlock", "rwlock"] {
+            for mended_by in [No, Cheaper, Yielding, HandingOver] {
+                for name in suiting(kind, mended_by) {
+                    assert!(name.parse::<Locks>().is_ok(), "{name}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn most_recordings_decide_and_the_median_counts() {
+        let gains = |gains: &[Option<f64>], recordings| {
+            let found = gains.iter().map(|&gain| target(2.0, gain)).collect();
+            let merged = merged(found, recordings).expect("it is a target");
+            (merged.predicted.map(|predicted| predicted.gain), merged.waited)
+        };
+        assert_eq!(gains(&[Some(1.4), Some(1.1), Some(1.2)], 3), (Some(1.2), 2.0));
+        assert_eq!(gains(&[Some(1.4), Some(1.1)], 3), (Some(1.1), 2.0));
+        assert_eq!(gains(&[Some(1.4), None, None], 3), (None, 2.0));
+        assert_eq!(gains(&[Some(1.4)], 3), (None, 0.0), "two have nothing of it");
+        assert_eq!(gains(&[Some(1.4)], 1), (Some(1.4), 2.0));
+        assert!(merged(Vec::new(), 3).is_none());
+        let remains = |how: &[bool]| {
+            let found = how.iter().map(|&remains| Target { remains, ..target(0.0, None) });
+            merged(found.collect(), 3).expect("it is a target").remains
+        };
+        assert!(remains(&[true, false, true]) && !remains(&[true]));
+    }
+}

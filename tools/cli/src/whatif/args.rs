@@ -1,0 +1,96 @@
+//! The command line of `syncline whatif`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use syncline_analysis::model::Delayed;
+
+use crate::arguments::{Program, parse_percent, parse_runs};
+use crate::attempt::args::Measuring;
+use crate::statuses;
+
+/// Measure how much a place matters, by slowing it down
+///
+/// Runs the unmodified program with a known delay added in critical sections, in several sizes, in
+/// turn with runs without, and says how the run follows. What an added nanosecond costs is, near
+/// zero, what a saved one brings: so much could be gained at most if the sections took no time.
+/// Without --site, the places are those of the report's findings, and what else takes time.
+///
+/// For example: `syncline whatif -- ./app` after `syncline record -- ./app`
+#[derive(clap::Args)]
+#[command(
+    override_usage = "syncline whatif [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
+    after_long_help = statuses::COMPARING
+)]
+pub struct WhatIf {
+    /// Take the places from this recording of the program, and leave the outcome in it
+    ///
+    /// [default: syncline-recording, if it is one of this command line]
+    #[arg(long, value_name = "RECORDING")]
+    pub from: Option<PathBuf>,
+
+    /// Slow this place down: `queue.c:120`, a function, or as a report names a place
+    #[arg(short, long, value_name = "PLACE")]
+    pub site: Vec<String>,
+
+    /// What to delay at --site [default: what there is most of]
+    #[arg(short, long, value_enum, value_name = "WHAT", requires = "site")]
+    pub delay: Option<What>,
+
+    /// At most so many of the report's places, from 1 to 5
+    #[arg(long, value_name = "N", default_value = "3", value_parser = parse_places)]
+    pub places: usize,
+
+    /// How often to run the program with each delay
+    #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = parse_runs)]
+    pub runs: usize,
+
+    /// The longest delay, in percent of the run if all of it arrives there
+    #[arg(long, value_name = "PERCENT", default_value = "40", value_parser = parse_percent)]
+    pub longest: f64,
+
+    /// Print JSON, for scripts
+    #[arg(long)]
+    pub json: bool,
+
+    #[command(flatten)]
+    pub measuring: Measuring,
+
+    #[command(flatten)]
+    pub program: Program,
+}
+
+/// What is delayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum What {
+    /// Critical sections, inside: they get longer
+    Section,
+    /// Tries that are refused
+    Try,
+    /// The ends of waits for a condition, a barrier or a semaphore
+    Wait,
+    /// The calls that acquire, before they do
+    Call,
+}
+
+impl What {
+    /// As a report calls it.
+    pub fn delayed(self) -> Delayed {
+        match self {
+            What::Section => Delayed::Section,
+            What::Try => Delayed::Try,
+            What::Wait => Delayed::Wait,
+            What::Call => Delayed::Call,
+        }
+    }
+}
+
+/// The library counts at so many places.
+pub const MOST_PLACES: usize = 5;
+
+fn parse_places(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if (1..=MOST_PLACES).contains(&number) => Ok(number),
+        _ => Err(format!("expected a number from 1 to {MOST_PLACES}")),
+    }
+}
