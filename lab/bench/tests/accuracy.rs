@@ -3,49 +3,68 @@
 //!
 //! It stands alone in its file so that no other test runs beside it: contention takes two
 //! processors. Times are not judged. But whether threads meet at a lock is itself a matter of
-//! time, and who loses the processor to another program may hide a problem or make one. So all
-//! verdicts have to be right where this test has the machine for itself, in one of two runs: what
-//! is always wrong is found, and what is wrong now and then may pass; `./x accuracy` counts that.
-//! A few of the 62 may be wrong where it can be seen that others use the processors.
+//! time, and who loses the processor to another program, or to another machine on the same
+//! processor, may hide a problem or make one. So a verdict that is wrong is asked for again: what
+//! is wrong twice is a defect, and what is wrong now and then is what `./x accuracy` counts. A few
+//! of the 72 may be wrong twice where it can be seen that others use the processors.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
 use serde_json::Value;
 
-/// Problems that may be missed, and variants without one that may be blamed, on a machine
-/// that has other work.
-const WRONG_AT_MOST: u64 = 2;
+/// Verdicts that may be wrong twice on a machine that has other work.
+const WRONG_AT_MOST: usize = 2;
+/// Verdicts that may be wrong in one run of all: more are not chance.
+const WRONG_ONCE_AT_MOST: usize = 6;
+/// Problems that are not seen in stripped programs: of variables without names it can't be said that
+/// they lie beside a lock, and two sides of a queue that were inlined into one function are one.
+const UNSEEN_STRIPPED: u64 = 2;
 /// From this share of the processors' time on that others take, the machine has other work.
 const OTHER_WORK: f64 = 0.1;
 
 #[test]
 fn every_problem_is_found_and_nothing_else() {
-    let Err(first) = accuracy() else { return };
-    if let Err(second) = accuracy() {
-        panic!("twice:\n{first}\n{second}");
+    let first = accuracy();
+    if first.wrong.is_empty() {
+        return;
     }
+    let second = accuracy();
+    let twice: Vec<&String> = first.wrong.intersection(&second.wrong).collect();
+    let busy = first.is_busy || second.is_busy;
+    let mut right = twice.len() <= if busy { WRONG_AT_MOST } else { 0 };
+    right &= [&first, &second].iter().all(|run| run.wrong.len() <= WRONG_ONCE_AT_MOST);
+    let tables = [first.tables, second.tables].concat();
+    assert!(right, "wrong twice, with other work {busy}: {twice:?}\n{tables}");
 }
 
-/// The tables of a run in which more is wrong than may be.
-fn accuracy() -> Result<(), String> {
+/// What came out for all programs.
+struct Accuracy {
+    /// The problems that were not found, and the variants without one that were blamed.
+    wrong: BTreeSet<String>,
+    /// Whether others used the processors meanwhile.
+    is_busy: bool,
+    tables: String,
+}
+
+fn accuracy() -> Accuracy {
     let before = Ticks::now();
     let benchmarks = env!("CARGO_BIN_EXE_syncline-bench");
     let output = Command::new(benchmarks).args(["accuracy", "--quick"]).output().unwrap();
     let others = Ticks::now().taken_by_others_since(&before);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let last = lines.lines().last().expect("it prints something");
+    let tables = String::from_utf8(output.stdout).unwrap();
+    let last = tables.lines().last().expect("it prints something");
     let summary: Value = serde_json::from_str(last).expect(last);
     let count = |field: &str| summary[field].as_u64().expect(last);
-    let wrong = if others >= OTHER_WORK { WRONG_AT_MOST } else { 0 };
     assert!(count("problems") >= 20, "{last}");
-    // Of variables without names it can't be said that they lie beside a lock; and two sides of a
-    // queue that were inlined into one function are one.
-    assert!(count("found_stripped") + 2 + WRONG_AT_MOST >= count("problems"), "{lines}");
-    let right = count("problems") - count("found") <= wrong && count("false_alarms") <= wrong;
-    if right { Ok(()) } else { Err(format!("others took {others}\n{lines}")) }
+    let seen_stripped = count("found_stripped") + UNSEEN_STRIPPED + WRONG_AT_MOST as u64;
+    assert!(seen_stripped >= count("problems"), "{tables}");
+    let wrong = summary["wrong"].as_array().expect(last).iter();
+    let wrong = wrong.map(|name| name.as_str().expect(last).to_owned()).collect();
+    Accuracy { wrong, is_busy: others >= OTHER_WORK, tables }
 }
 
 /// Processor time so far, in the kernel's ticks.

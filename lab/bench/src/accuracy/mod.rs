@@ -40,6 +40,8 @@ struct Summary {
     found_stripped: usize,
     /// Variants without a problem about which something was said in more than half of the runs.
     false_alarms: usize,
+    /// The names of the problems that were not found, and of the variants with a false alarm.
+    wrong: Vec<String>,
     /// The median over the problems found of the difference between predicted and measured
     /// gain, as shares of the run time; none if there is no prediction.
     gain_error_median: Option<f64>,
@@ -51,6 +53,7 @@ pub const FIELDS: &str = "
   found              those found in most runs, by the right rule at the right line
   found_stripped     those found in most runs of the stripped program, by the right rule
   false_alarms       fixed and clean variants about which something was said in most runs
+  wrong              names of the problems not found, and of the variants with false alarms
   gain_error_median  median difference of predicted and measured gain, as shares of the time
 ";
 
@@ -78,12 +81,15 @@ pub fn run(size: Size, markdown: bool) -> anyhow::Result<String> {
 
 fn summary(outcomes: &[Outcome]) -> Summary {
     let problems = || outcomes.iter().filter_map(|o| o.problem.as_ref());
+    let missed = outcomes.iter().filter(|o| o.is_missed()).map(|o| o.name.clone());
+    let blamed = outcomes.iter().filter(|o| o.is_false_alarm()).map(Outcome::sound_variant);
     let errors: Vec<f64> = outcomes.iter().filter_map(Outcome::gain_error).collect();
     Summary {
         problems: problems().count(),
         found: outcomes.iter().filter(|o| o.is_found()).count(),
         found_stripped: problems().filter(|p| p.is_seen_stripped()).count(),
         false_alarms: outcomes.iter().filter(|o| o.is_false_alarm()).count(),
+        wrong: missed.chain(blamed).collect(),
         gain_error_median: (!errors.is_empty()).then(|| (median(&errors) * 1e4).round() / 1e4),
     }
 }

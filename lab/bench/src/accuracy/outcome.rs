@@ -73,9 +73,20 @@ impl Outcome {
         2 * self.false_alarms.iter().filter(|seen| !seen.is_empty()).count() > self.runs
     }
 
+    /// Whether there is a problem that was not found.
+    pub fn is_missed(&self) -> bool {
+        self.problem.is_some() && !self.is_found()
+    }
+
     /// Whether no run is needed that could outvote another.
     pub fn is_right(&self) -> bool {
-        !self.is_false_alarm() && (self.problem.is_none() || self.is_found())
+        !self.is_false_alarm() && !self.is_missed()
+    }
+
+    /// How the variant without a problem is called.
+    pub fn sound_variant(&self) -> String {
+        let fixed = if self.problem.is_some() { " --fixed" } else { "" };
+        format!("{}{fixed}", self.name)
     }
 
     /// The difference between predicted and measured gain, if it was found and predicted.

@@ -33,7 +33,7 @@ pub fn print(outcomes: &[Outcome]) {
     println!("\nVariants without a problem: {}", sound_variants(outcomes));
     for outcome in outcomes {
         for (alarm, runs) in distinct(outcome.false_alarms.iter().flatten()) {
-            println!("  FALSE ALARM {}: {alarm}, {runs}/{}", variant(outcome), outcome.runs);
+            println!("  FALSE ALARM {}: {alarm}, {runs}/{}", outcome.sound_variant(), outcome.runs);
         }
     }
     println!();
@@ -64,7 +64,8 @@ pub fn markdown(outcomes: &[Outcome]) -> String {
     text += &format!("\n{}\n\n{}\n", differences(outcomes), sound_variants(outcomes));
     for outcome in outcomes {
         for (alarm, runs) in distinct(outcome.false_alarms.iter().flatten()) {
-            text += &format!("- {}: {alarm}, in {runs} of {}\n", variant(outcome), outcome.runs);
+            text +=
+                &format!("- {}: {alarm}, in {runs} of {}\n", outcome.sound_variant(), outcome.runs);
         }
     }
     text
@@ -91,11 +92,6 @@ fn sound_variants(outcomes: &[Outcome]) -> String {
     let fixed = outcomes.iter().filter(|o| o.problem.is_some()).count();
     let alarms = outcomes.iter().filter(|o| o.is_false_alarm()).count();
     format!("{fixed} fixed and {} clean, false alarms about {alarms}.", outcomes.len() - fixed)
-}
-
-fn variant(outcome: &Outcome) -> String {
-    let fixed = if outcome.problem.is_some() { " --fixed" } else { "" };
-    format!("{}{fixed}", outcome.name)
 }
 
 fn predicted(problem: &Problem) -> String {

@@ -39,8 +39,9 @@ pub struct Plan {
     pub says: fn(&[Panel]) -> String,
 }
 
-/// All of them, in the order of the papers.
-pub const PLANS: [Plan; 16] = [
+/// All of them, in the order of the papers. In a constant, their code would be made anew in each crate
+/// that uses it.
+pub static PLANS: [Plan; 16] = [
     tables::REMOTE,
     tables::LOCAL,
     ticket::PLAN,

@@ -5,9 +5,10 @@
 //! The sanitizer needs a flag of the compiler that is not stable. The tests get at it by
 //! `RUSTC_BOOTSTRAP`; with a compiler that has no such runtime they say so and fail.
 
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
+use std::{fs, io};
 
 use tempfile::TempDir;
 
@@ -85,11 +86,20 @@ const TESTS: [(&str, &str); 5] = [
 ];
 
 /// A package that has the stress tests and the library, and nothing that a sanitizer would have
-/// to instrument in vain.
-fn package() -> TempDir {
+/// to instrument in vain. All of it is built once.
+fn package() -> &'static Path {
+    static PACKAGE: OnceLock<PathBuf> = OnceLock::new();
+    PACKAGE.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sanitized");
+        write_package(&folder).expect("a package is written");
+        let built = cargo_test(&folder).arg("--no-run").output().expect("cargo runs");
+        assert!(built.status.success(), "{}", report(&built));
+        folder
+    })
+}
+
+fn write_package(folder: &Path) -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = TempDir::new().expect("a scratch folder");
-    let inside = |name| folder.path().join(name);
     let test = |(name, file)| {
         let path = root.join("../syncline/tests").join(file);
         format!("[[test]]\nname = {name:?}\npath = {path:?}\n")
@@ -107,29 +117,43 @@ fn package() -> TempDir {
         root.join("../syncline"),
         TESTS.map(test).concat(),
     );
-    fs::write(inside("Cargo.toml"), manifest).expect("a file can be written");
     // std is not instrumented, so the channel on which the harness hears of a test's end looks
     // racy, and so does what it hands to a test's thread and frees afterwards. And whoever frees
     // what an `Arc` held comes after the others by a fence.
     const SUPPRESSIONS: &str = "race:std::sync::mpmc\nrace:test::run_test\nrace:drop_slow\n";
-    fs::write(inside("suppressions"), SUPPRESSIONS).expect("a file can be written");
-    fs::write(inside("empty.rs"), "").expect("a file can be written");
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("Cargo.toml"), manifest)?;
+    fs::write(folder.join(SUPPRESSED), SUPPRESSIONS)?;
+    fs::write(folder.join("empty.rs"), "")?;
     // The same versions, which are there already.
-    fs::copy(root.join("../../Cargo.lock"), inside("Cargo.lock")).expect("a file is copied");
-    folder
+    fs::copy(root.join("../../Cargo.lock"), folder.join("Cargo.lock"))?;
+    Ok(())
+}
+
+/// The file that says what is no race.
+const SUPPRESSED: &str = "suppressions";
+
+fn cargo_test(package: &Path) -> Command {
+    let mut command = Command::new("cargo");
+    command.current_dir(package).env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", FLAGS).args([
+        "test",
+        "--offline",
+        "--release",
+        "--target",
+        TARGET,
+        "--target-dir",
+        "target",
+    ]);
+    command
 }
 
 /// Runs one of the library's tests under the sanitizer, and returns what it says.
 fn sanitized(test: &str) -> String {
     let package = package();
-    let suppressions = package.path().join("suppressions").display().to_string();
-    let output = Command::new("cargo")
-        .current_dir(package.path())
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env("RUSTFLAGS", FLAGS)
-        .env("TSAN_OPTIONS", format!("halt_on_error=1 suppressions={suppressions}"))
-        .args(["test", "--offline", "--release", "--test", test, "--target", TARGET])
-        .args(["--target-dir", "target", "--", "--test-threads=1"])
+    let suppressions = package.join(SUPPRESSED);
+    let output = cargo_test(package)
+        .env("TSAN_OPTIONS", format!("halt_on_error=1 suppressions={}", suppressions.display()))
+        .args(["--test", test, "--", "--test-threads=1"])
         .output()
         .expect("cargo runs");
     let report = report(&output);

@@ -4,7 +4,7 @@
 //! ([`convoy`]).
 
 mod convoy;
-mod preempted;
+pub mod preempted;
 mod sleeping;
 
 use syncline_recording::Class;

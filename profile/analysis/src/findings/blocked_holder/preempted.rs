@@ -2,10 +2,10 @@
 //! its own processor to the holder, so that this is mostly harmless; who spins keeps the holder
 //! from running.
 
-use syncline_recording::Primitive;
+use syncline_recording::{Class, Primitive};
 
 use super::{FEWEST_SWITCHES, OFF_CPU, TIME_SLICE, behind, draft};
-use crate::findings::evidence::{count, seconds, share, times};
+use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::{FEWEST_TAKEN, WAITED_FLOOR, mean_held, share_of_run};
 use crate::model::{Evidence, Finding, Process, Remedy, Rule};
 
@@ -54,21 +54,18 @@ fn slept_on(process: &Process, site: usize) -> Option<Finding> {
 }
 
 fn spun_on(process: &Process, site: usize) -> Option<Finding> {
-    let figures = &process.sites[site].figures;
-    let held = mean_held(figures.held, figures.calls);
-    let wait = figures.waited / figures.waits.max(1) as f64;
-    let applies = figures.waits >= FEWEST_TAKEN
-        && wait >= TIME_SLICE
-        && wait >= SPIN_TIMES * held
-        && share_of_run(process, figures.waited) >= WAITED_FLOOR;
+    let spins = Spins::of(process, site);
+    let applies = spins.long >= fewest_spins(process)
+        && spins.are_mostly_long()
+        && share_of_run(process, spins.seconds) >= WAITED_FLOOR;
     applies.then(|| Finding {
         title: "Threads spin for a holder that lost its processor".to_owned(),
         evidence: vec![
-            seconds("mean spin", wait),
-            seconds("mean time held", held),
-            times("spin against hold", wait / held.max(1e-9)),
-            count("spins", figures.waits),
-            seconds("time spun, all threads", figures.waited),
+            count("spins of a time slice and more", spins.long),
+            seconds("their mean", spins.seconds / spins.long as f64),
+            seconds("mean time held", spins.held),
+            count("spins", process.sites[site].figures.waits),
+            seconds("time spun, all threads", spins.of_all),
         ]
         .into_iter()
         .chain(crowd(process))
@@ -80,6 +77,71 @@ fn spun_on(process: &Process, site: usize) -> Option<Finding> {
         remedy: Remedy::NoWaits { sites: vec![site] },
         ..draft(process, site, Rule::PreemptedHolder)
     })
+}
+
+/// How many spins of a time slice are no chance. With a processor for each thread it is other
+/// programs that take them, and another run may have none.
+fn fewest_spins(process: &Process) -> u64 {
+    let crowded = process.processors.is_some_and(|processors| process.threads.len() > processors);
+    if crowded { FEWEST_SWITCHES } else { FEWEST_TAKEN }
+}
+
+/// Whether what threads wait for at these sites is mostly a spinlock's holder without a processor: its
+/// sections may be as short, and its data as many locks' as they want, until it runs again.
+pub fn explains_waits_at(process: &Process, sites: &[usize]) -> bool {
+    let spinlocks = sites.iter().filter(|&&site| {
+        let op = process.sites[site].op;
+        op.primitive() == Primitive::Spinlock && op.class() == Class::Acquire
+    });
+    let all = spinlocks.map(|&site| Spins::of(process, site));
+    let sum = all.fold(Spins::default(), |sum, spins| Spins {
+        long: sum.long + spins.long,
+        seconds: sum.seconds + spins.seconds,
+        of_all: sum.of_all + spins.of_all,
+        held: 0.0,
+    });
+    sum.long >= fewest_spins(process) && sum.are_mostly_long()
+}
+
+/// The spins at a site, and those among them that are so long that the holder can't have run
+/// meanwhile. The mean of all says little: who meets a running holder spins for a moment.
+#[derive(Default)]
+struct Spins {
+    /// Of a time slice or more, and many times as long as the lock is held.
+    long: u64,
+    /// How long these took, all together.
+    seconds: f64,
+    /// The same of all spins.
+    of_all: f64,
+    /// The mean time that the lock is held, in seconds.
+    held: f64,
+}
+
+impl Spins {
+    fn of(process: &Process, site: usize) -> Spins {
+        let figures = &process.sites[site].figures;
+        let held = mean_held(figures.held, figures.calls);
+        let least = TIME_SLICE.max(SPIN_TIMES * held);
+        let shorter = figures.histogram.buckets.iter().filter(|bucket| bucket.from < least);
+        // All buckets but the last have an end; a spin below it took the middle of its bucket, about.
+        let in_shorter: f64 = shorter
+            .map(|bucket| {
+                bucket.waits as f64 * (bucket.from + bucket.to.unwrap_or(bucket.from)) / 2.0
+            })
+            .sum();
+        let long = figures.histogram.buckets.iter().filter(|bucket| bucket.from >= least);
+        Spins {
+            long: long.map(|bucket| bucket.waits).sum(),
+            seconds: (figures.waited - in_shorter).max(0.0),
+            of_all: figures.waited,
+            held,
+        }
+    }
+
+    /// Whether more than half of the time spun was for a holder that did not run.
+    fn are_mostly_long(&self) -> bool {
+        2.0 * self.seconds > self.of_all
+    }
 }
 
 /// Threads against processors.
@@ -94,7 +156,10 @@ mod tests {
     use syncline_recording::Op;
 
     use crate::findings::blocked_holder::testing::{found, looked_at, taken};
-    use crate::model::Rule;
+    use crate::findings::improper_granularity;
+    use crate::findings::testing::Drawn;
+    use crate::model::{Bucket, Histogram, Rule};
+    use crate::options::Thresholds;
 
     #[test]
     fn a_preempted_holder_of_a_mutex_matters_where_it_is_contended() {
@@ -103,13 +168,54 @@ mod tests {
         assert!(found(&mutex(2_900)).is_empty());
     }
 
+    /// A spinlock with spins of these lengths, as many of each, in ten seconds.
+    fn spun(spins: &[(f64, u64)], held: f64) -> Drawn {
+        let waited = spins.iter().map(|&(long, waits)| long * waits as f64).sum();
+        let waits = spins.iter().map(|(_, waits)| waits).sum();
+        let mut drawn = taken(Op::SpinLock, waits, waited, held);
+        // A bucket that each spin lies in the middle of.
+        let bucket =
+            |&(long, waits): &(f64, u64)| Bucket { from: long / 1.5, to: Some(long / 0.75), waits };
+        let buckets = spins.iter().map(bucket).collect();
+        drawn.sites[0].figures.histogram = Histogram { buckets };
+        drawn
+    }
+
     #[test]
     fn spins_that_last_a_time_slice_are_for_one_who_does_not_run() {
-        let spinlock = |waited, held| found(&taken(Op::SpinLock, 40, waited, held));
-        assert_eq!(spinlock(2.0, 0.1), [Rule::PreemptedHolder]);
-        assert!(spinlock(0.04, 0.1).is_empty(), "0.4 % of the run");
-        assert!(spinlock(2.0, 26.0).is_empty(), "holds are long themselves");
-        let short = found(&taken(Op::SpinLock, 4_000, 1.9, 0.1));
-        assert!(short.is_empty(), "475 µs each");
+        let spinlock = |spins: &[(f64, u64)], held| found(&spun(spins, held));
+        assert_eq!(spinlock(&[(50e-3, 40)], 0.1), [Rule::PreemptedHolder]);
+        assert!(spinlock(&[(1e-3, 40)], 0.1).is_empty(), "0.4 % of the run");
+        assert!(spinlock(&[(50e-3, 40)], 26.0).is_empty(), "holds are long themselves");
+        assert!(spinlock(&[(475e-6, 4_000)], 0.1).is_empty(), "shorter than a time slice");
+    }
+
+    #[test]
+    fn short_spins_beside_them_hide_nothing_unless_they_cost_more() {
+        let long = (50e-3, 20);
+        assert_eq!(found(&spun(&[(1e-6, 10_000), long], 0.1)), [Rule::PreemptedHolder]);
+        assert!(found(&spun(&[(200e-6, 10_000), long], 0.1)).is_empty());
+    }
+
+    #[test]
+    fn few_are_chance_where_each_thread_has_a_processor() {
+        let few = spun(&[(50e-3, 3)], 0.1);
+        assert_eq!(found(&few), [Rule::PreemptedHolder], "five threads, two processors");
+        let mut alone = spun(&[(50e-3, 9)], 0.1);
+        alone.processors = Some(8);
+        assert!(found(&alone).is_empty());
+        assert!(found(&spun(&[(50e-3, 2)], 0.1)).is_empty());
+    }
+
+    #[test]
+    fn nothing_is_to_be_split_or_shortened_where_the_holder_does_not_run() {
+        let contended =
+            |drawn: &Drawn| !improper_granularity::find(drawn, &Thresholds::default()).is_empty();
+        // Half of all threads' time, so that it counts as contended however seldom it is waited for.
+        assert!(!contended(&spun(&[(0.5, 50)], 0.1)));
+        assert!(contended(&spun(&[(100e-6, 250_000)], 0.1)));
+        let mut mutex = spun(&[(0.5, 50)], 0.1);
+        mutex.sites[0].op = Op::MutexLock;
+        assert!(contended(&mutex), "who waits for a mutex leaves the processor to its holder");
     }
 }

@@ -9,6 +9,7 @@
 
 mod traced;
 
+use crate::findings::blocked_holder::preempted;
 use crate::findings::evidence::{ask_inspect, count, rate, seconds, share};
 use crate::findings::family::{
     FEWEST_TAKEN, Family, WAITED_FLOOR, descending, few, mean_held, share_of_run, share_of_work,
@@ -59,6 +60,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         .filter(|(family, _)| meeting::function(process, family).is_none())
         // Nor what a queue holds, or else is waited for with the lock let go of.
         .filter(|(family, found)| found.rule != Rule::TooMuchData || !family.is_of_condition())
+        // Nor is it the section, where who spins waits for a holder that does not run.
+        .filter(|(family, _)| !preempted::explains_waits_at(process, &family.sites))
         .map(|(_, found)| found)
         .collect()
 }

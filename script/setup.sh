@@ -1,0 +1,208 @@
+# What building, testing and measuring need on this machine, installed where it is missing: Debian's
+# packages, Rust, and what only some tests want. `./x` reads this file.
+
+# A package whose name differs between releases is written NAME|NAME; the first to be had
+# is taken.
+BUILD_PACKAGES=(build-essential git)
+DEMO_PACKAGES=(memcached libmemcached-tools) MPI_PACKAGES=(openmpi-bin libopenmpi-dev mpich libmpich-dev)
+BENCH_PACKAGES=("${DEMO_PACKAGES[@]}" pbzip2 x264 libck-dev valgrind "${MPI_PACKAGES[@]}")
+TEST_PACKAGES=(
+    "${BENCH_PACKAGES[@]}"
+    apache2-bin apache2-utils
+    'mariadb-server-core|mariadb-server-core-10.6' 'mariadb-client-core|mariadb-client-core-10.6'
+    sysbench rocksdb-tools
+    cmake 'pkgconf|pkg-config'
+    libjemalloc2 'libtcmalloc-minimal4|libtcmalloc-minimal4t64'
+    'libomp5-14|libomp5-18|libomp5-16|libomp5'
+    golang-go
+    'chromium|chromium-browser'
+    'libhwloc15|libhwloc15t64'
+)
+# Too large for every machine that runs the tests.
+MATRIX_PACKAGES=(
+    libreoffice-writer-nogui libreoffice-calc-nogui postgresql redis-server python3
+    'openjdk-17-jdk-headless|openjdk-21-jdk-headless' libglib2.0-tests libsdl2-tests
+    'libpython3-testsuite|libpython3.11-testsuite|libpython3.12-testsuite'
+)
+# To build for AArch64 and run that under an emulator.
+AARCH64=aarch64-unknown-linux-gnu
+AARCH64_PACKAGES=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
+# Other systems, for which the library is only checked: that takes neither a linker nor their files.
+OTHER_SYSTEMS=(x86_64-apple-darwin x86_64-pc-windows-gnu x86_64-unknown-freebsd
+    wasm32-unknown-unknown)
+OLDEST_RUST=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif has sudo; then
+        sudo "$@"
+    else
+        die "this needs root, and there is no sudo: $*"
+    fi
+}
+
+# Packages are installed by root, without questions. A system that has just started may run an apt
+# of its own: the command is repeated until that one has let go of its locks.
+PACKAGES_LOCKED='Could not get lock|locked by another process'
+PACKAGES_LOCKED_SECONDS=600
+packages() {
+    local errors status deadline=$((SECONDS + PACKAGES_LOCKED_SECONDS))
+    errors=$(mktemp)
+    while true; do
+        status=0
+        as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@" 2>"$errors" || status=$?
+        cat "$errors" >&2
+        if ((status == 0 || SECONDS > deadline)) || ! grep -qE "$PACKAGES_LOCKED" "$errors"; then
+            break
+        fi
+        echo "waiting for the other installation to end" >&2
+        sleep 5
+    done
+    rm -f "$errors"
+    return "$status"
+}
+apt_get() { packages apt-get -o DPkg::Lock::Timeout="$PACKAGES_LOCKED_SECONDS" "$@"; }
+
+# A set-up that was killed leaves packages unpacked and not configured, and apt installs nothing then.
+repair_packages() {
+    say "checking the packages that are installed"
+    if ! apt_get check >/dev/null || [ -n "$(dpkg --audit)" ]; then
+        say "configuring packages that were left half-installed"
+        packages dpkg --configure -a || echo "dpkg could not configure all packages" >&2
+    fi
+}
+
+installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+available() { [ -n "$(apt-cache policy "$1" | sed -n '/^  Candidate: [^(]/p')" ]; }
+
+# Which of NAME|NAME passes a check; nothing if none does.
+first_that() {
+    local check=$1 name names
+    IFS='|' read -ra names <<<"$2"
+    for name in "${names[@]}"; do
+        ! "$check" "$name" || { echo "$name"; return; }
+    done
+}
+
+need_packages() {
+    local wanted missing=() chosen=() name
+    has dpkg-query || die "this script installs packages of Debian and Ubuntu only; install these: $*"
+    for wanted in "$@"; do
+        [ -n "$(first_that installed "$wanted")" ] || missing+=("$wanted")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    say "installing packages: ${missing[*]}"
+    repair_packages
+    apt_get update -q || echo "going on with the package lists that are there" >&2
+    for wanted in "${missing[@]}"; do
+        name=$(first_that available "$wanted")
+        [ -n "$name" ] || die "this system's package lists have no $wanted"
+        chosen+=("$name")
+    done
+    install_without_starting "${chosen[@]}"
+}
+
+# Servers are wanted as programs to record, not as services: none is started now, nor at
+# the next boot. A file that answers 101 tells Debian's scripts to start nothing.
+install_without_starting() {
+    local policy=/usr/sbin/policy-rc.d ours='' service
+    if [ ! -e "$policy" ]; then
+        printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+        as_root chmod 755 "$policy"
+        ours=$policy
+        trap 'as_root rm -f /usr/sbin/policy-rc.d' EXIT
+    fi
+    apt_get install -qy --fix-broken --no-install-recommends "$@"
+    if [ -n "$ours" ]; then
+        as_root rm -f "$ours"
+        trap - EXIT
+    fi
+    for service in "$@"; do
+        if has systemctl && [ -e "/lib/systemd/system/$service.service" ]; then
+            as_root systemctl disable "$service" || echo "could not disable the service $service" >&2
+        fi
+    done
+}
+
+need_rust() {
+    PATH=$PATH:${CARGO_HOME:-${HOME:-/root}/.cargo}/bin
+    has cargo || install_rust
+    local version
+    version=$(cargo --version | cut -d' ' -f2)
+    if [ "$(printf '%s\n' "$OLDEST_RUST" "$version" | sort -V | head -n1)" != "$OLDEST_RUST" ]; then
+        die "cargo is $version, and Syncline needs $OLDEST_RUST or newer: run \`rustup update stable\`," \
+            "or remove it and run ./x setup again"
+    fi
+}
+
+install_rust() {
+    say "installing Rust"
+    if ! has rustup && [ -n "$(first_that available rustup)" ]; then
+        need_packages rustup
+    fi
+    if has rustup; then
+        rustup default stable
+        return
+    fi
+    has curl || need_packages curl ca-certificates
+    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile default ||
+        die "could not install Rust; see https://rustup.rs, then run this again"
+}
+
+need_rust_tool() {
+    cargo "$1" --version >/dev/null 2>&1 && return
+    has rustup || die "cargo $1 is missing: install the package that has it"
+    say "installing cargo $1"
+    rustup component add "$2"
+}
+
+need_builder() {
+    need_packages "${BUILD_PACKAGES[@]}"
+    need_rust
+}
+
+setup() {
+    need_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
+    need_rust
+    need_rust_tool fmt rustfmt
+    need_rust_tool clippy clippy
+    need_aarch64
+    need_other_systems
+    need_miri
+}
+
+# The probe has code for AArch64. Without rustup its standard library may not be to be had;
+# then only this is left out.
+need_aarch64() {
+    [ "$(uname -m)" = x86_64 ] && has rustup || return 0
+    need_packages "${AARCH64_PACKAGES[@]}"
+    has_target "$AARCH64" || rustup target add "$AARCH64" ||
+        echo "could not install Rust's library for AArch64" >&2
+}
+
+has_target() { has rustup && rustup target list --installed | grep -qx "$1"; }
+
+need_other_systems() {
+    local target
+    has rustup || return 0
+    for target in "${OTHER_SYSTEMS[@]}"; do
+        has_target "$target" || rustup target add "$target" ||
+            echo "could not install Rust's library for $target" >&2
+    done
+}
+
+# Miri needs a nightly toolchain of its own. A day's nightly may lack it, and there may be no
+# network: then only this is left out, and the tests say so.
+need_miri() {
+    has rustup && ! miri_is_there || return 0
+    say "installing Miri"
+    rustup toolchain install nightly --profile minimal --component miri --component rust-src &&
+        miri_is_there || echo "could not install Miri: the tests will skip it" >&2
+}
+
+miri_is_there() {
+    local components
+    components=$(rustup component list --installed --toolchain nightly 2>/dev/null) &&
+        [[ $components = *miri* && $components = *rust-src* ]]
+}
