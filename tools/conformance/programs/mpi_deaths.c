@@ -18,7 +18,7 @@ enum { VICTIM = 1, ROUNDS = 3000 };
 
 /* The file, all zero at first. */
 static struct {
-    char verdict[128];
+    volatile char verdict[128];
     volatile long owner, value, told, done, ready;
 } *file;
 
@@ -28,7 +28,7 @@ static MPI_Win win;
 static void require(int good, const char *what)
 {
     if (good) return;
-    snprintf(file->verdict, sizeof file->verdict, "rank %d: %s", rank, what);
+    snprintf((char *)file->verdict, sizeof file->verdict, "rank %d: %s", rank, what);
     _exit(3);
 }
 
@@ -68,12 +68,14 @@ static void give(void)
     MPI_Win_unlock(0, win);
 }
 
-/* All but rank 0 are through; it says so, and nobody waits for the dead. */
+/* All but rank 0 are through; it says so, and nobody waits for the dead. Until it has, none ends: a
+ * starter may end all others when one has gone without saying so to MPI. */
 static void finish(const char *what)
 {
     __atomic_fetch_add(&file->done, 1, __ATOMIC_SEQ_CST);
     while (file->done < ranks - 1) usleep(1000);
-    if (!rank && !*file->verdict) strcpy(file->verdict, what);
+    if (!rank && !*file->verdict) strcpy((char *)file->verdict, what);
+    while (!*file->verdict) usleep(1000);
     _exit(0);
 }
 
