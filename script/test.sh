@@ -1,13 +1,22 @@
 # The tests, and which of them belong together. `./x` reads this file.
 
+# All of them, or a part.
 run_tests() {
+    [ $# -le 1 ] || die "usage: ./x test [quick|model|programs]"
+    case "${1-all}" in
+        all) test_all ;;
+        quick) test_quick ;;
+        model) test_model ;;
+        programs) test_programs ;;
+        *) die "there is no part $1 of the tests: quick, model or programs" ;;
+    esac
+    say "all ${1:+$1 }tests passed, $((SECONDS / 60)) min $((SECONDS % 60)) s in all"
+}
+
+test_all() {
     setup
     lint
-    say "building"
-    # With the tests, for they turn on features of libraries: else much is built twice.
-    cargo build --release --workspace --all-targets
-    # Else tests look whether what they run, and cargo doesn't build for them, is of these sources.
-    export SYNCLINE_JUST_BUILT=1
+    build_tests
     say "testing"
     cargo test --release --workspace --no-fail-fast
     # The locks' stress tests once more, with overflow checks and debug assertions.
@@ -15,7 +24,62 @@ run_tests() {
     cargo test --package syncline --features lock_api,lock_api_0_4 --test miri
     run_miri "$MIRI_SEEDS"
     test_aarch64
-    say "all tests passed, $((SECONDS / 60)) min $((SECONDS % 60)) s in all"
+}
+
+# While one works: unit tests, the library under stress, files and formats, and the project's rules.
+test_quick() {
+    need_builder
+    build_tests
+    local targets=(--lib --bins --test tidy)
+    targets_of library/syncline profile/*
+    test_targets
+}
+
+# Orderings and interleavings: model checkers, sanitizers, the simulator, and the mutants of each.
+test_model() {
+    need_builder
+    build_tests
+    local targets=()
+    targets_of library/checkers lab/sim
+    test_targets
+    run_miri "$MIRI_SEEDS"
+}
+
+# What runs other programs: the command, what it records, and the C library as it is installed.
+test_programs() {
+    setup
+    build_tests
+    local targets=()
+    targets_of library/capi lab/bench tools/*
+    test_targets
+}
+
+# With the tests, for they turn on features of libraries: else much is built twice.
+build_tests() {
+    say "building"
+    cargo build --release --workspace --all-targets
+    # Else tests look whether what they run, and cargo doesn't build for them, is of these sources.
+    export SYNCLINE_JUST_BUILT=1
+}
+
+# Adds the test programs of these crates to `targets`.
+targets_of() {
+    local crate path
+    for crate in "$@"; do
+        for path in "$crate"/tests/*.rs "$crate"/tests/*/main.rs; do
+            [ -e "$path" ] || continue
+            path=${path%/main.rs}
+            path=$(basename "$path" .rs)
+            # These are for an interpreter.
+            [ "$path" = miri ] || targets+=(--test "$path")
+        done
+    done
+}
+
+# Of the whole workspace: of some crates alone, cargo would build libraries with other features.
+test_targets() {
+    say "testing"
+    cargo test --release --workspace --no-fail-fast "${targets[@]}"
 }
 
 # Schedules under each model that the tests try: one for each of two processors, which takes them
