@@ -7,7 +7,8 @@ START_SECONDS=10
 demo() {
     need_packages "${BUILD_PACKAGES[@]}" "${DEMO_PACKAGES[@]}"
     need_rust
-    build_command
+    say "building the command and its recorder"
+    cargo build --release --package syncline-cli --package syncline-recorder
     mkdir -p "$DEMO"
     local syncline=${CARGO_TARGET_DIR:-target}/release/syncline port
     port=$(free_port)
