@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.."
 
 RECORDING=profile/recording/src
 SOURCES=(profile/recorder/src base/interpose/src
-    "$RECORDING/layout" "$RECORDING/layout.rs" "$RECORDING/op.rs" "$RECORDING/windows.rs")
+    "$RECORDING/layout" "$RECORDING/layout.rs" "$RECORDING/op.rs" "$RECORDING/windows.rs" "$RECORDING/writer")
 
 recorder() {
     local hash

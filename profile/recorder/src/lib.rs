@@ -10,9 +10,12 @@
 //!             count          found, counted, held, waited, who held it
 //!               |
 //!               v
-//!             thread::rows   the thread's own table, in the file
-//!             recorder       the file; stacks; room in it
+//!             thread::rows   which row of the thread's tables
+//!             recorder       the file of this process
 //!             unwind         call stacks for new rows
+//!               |
+//!               v
+//!             syncline_recording::writer   the file: its regions, tables and logs
 //! ```
 //!
 //! What it holds to:

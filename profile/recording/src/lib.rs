@@ -11,11 +11,12 @@
 //!   answer is a value or an [`Error`], never a panic;
 //! - [`source`] is how files of this kind are read: the reader of traces uses it as well;
 //! - [`Windows`] says which stretches of the run a thread's log keeps;
+//! - [`writer`] lays a file out and writes it, from inside the program, without a lock;
 //! - [`folder`] is how files in the folder are opened, whoever else may write there;
 //! - [`Session`] says what was run.
 //!
-//! This crate knows nothing of symbols, findings or reports, nor of how the counting is
-//! done; both sides depend on it and not on each other.
+//! This crate knows nothing of symbols, findings or reports, nor of what is counted when; both
+//! sides depend on it and not on each other.
 
 mod family;
 pub mod folder;
@@ -28,6 +29,7 @@ mod session;
 mod shell;
 pub mod source;
 mod windows;
+pub mod writer;
 
 pub use family::processes;
 pub use op::{Class, Op, Primitive};

@@ -150,8 +150,10 @@ fn a_timeline_in_little_room_keeps_windows_of_the_whole_run() {
         assert!(thread.log.windows(2).all(|two| two[0].ended <= two[1].ended));
         assert!(thread.log.iter().all(|event| thread.windows.keep(event.began, event.ended)));
         let (first, last) = (&thread.log[0], &thread.log[count - 1]);
-        let life = thread.record.ended - thread.record.started;
-        assert!(last.ended - first.began > life / 2, "events of most of its life");
+        // On a busy machine a thread may live long before and after all that it does.
+        let span = process.seconds(last.ended - first.began);
+        let worked = thread.record.cpu_ns as f64 / 1e9;
+        assert!(worked > 0.0 && span > worked / 2.0, "{span} s of {worked} s");
     }
 }
 

@@ -10,7 +10,7 @@ use syncline_recording::layout::{EVENT_HOLD, EventRecord, NOBODY, Row};
 use crate::count::nest;
 use crate::thread::held::Hold;
 use crate::thread::usage::Usage;
-use crate::thread::{ThreadState, log, records};
+use crate::thread::{ThreadState, records};
 use crate::{clock, options};
 
 /// A wait from which on the hold that follows is always looked at, in microseconds: the two
@@ -26,6 +26,7 @@ const LONG_HOLD: u64 = 10;
 ///
 /// # Safety
 /// The state is this thread's own, and so is the row, which is that of the acquisition.
+#[inline(never)]
 pub unsafe fn begin(state: &ThreadState, lock: usize, row: *mut Row) {
     // SAFETY: by this function's own condition.
     unsafe {
@@ -72,6 +73,7 @@ fn are_long(row: &Row) -> bool {
 }
 
 /// Adds up a hold that has ended, if it was timed.
+#[inline(never)]
 pub fn end(state: &ThreadState, hold: &Hold) {
     let Some(since) = hold.since else { return };
     let now = clock::now();
@@ -122,6 +124,6 @@ pub fn log_end(state: &ThreadState, hold: &Hold, now: u64) {
             op: (*row).key as u8,
             kind: EVENT_HOLD,
         };
-        log::add(state, event);
+        records::log(state, event);
     }
 }

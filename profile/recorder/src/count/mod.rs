@@ -19,6 +19,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use syncline_recording::Op;
 use syncline_recording::layout::Header;
+pub use syncline_recording::writer::{add, add_one};
 
 pub use crate::count::interrupted::wait_letting_go;
 pub use crate::count::notice::{waking, waking_nobody};
@@ -32,30 +33,6 @@ use crate::{clock, recorder, tls};
 /// Where the program called from: the stack pointer at the entry of the interposed
 /// function, which points to the return address.
 pub type Caller = *const usize;
-
-/// Adds one in a single instruction, so that a signal handler that counts in the same row
-/// loses nothing.
-///
-/// # Safety
-/// The counter is this thread's own.
-#[inline(always)]
-pub unsafe fn add_one(counter: *mut u64) {
-    // SAFETY: by this function's own condition.
-    unsafe {
-        core::arch::asm!("inc qword ptr [{0}]", in(reg) counter, options(nostack));
-    }
-}
-
-/// [`add_one`], for other numbers than one.
-///
-/// # Safety
-/// As of [`add_one`].
-pub unsafe fn add(counter: *mut u64, number: u64) {
-    // SAFETY: by this function's own condition.
-    unsafe {
-        core::arch::asm!("add qword ptr [{0}], {1}", in(reg) counter, in(reg) number, options(nostack));
-    }
-}
 
 /// Counts an acquisition that did not wait, and notes the lock as held.
 ///

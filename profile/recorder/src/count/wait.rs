@@ -16,7 +16,7 @@ use crate::count::notice::waker_of;
 use crate::count::outcome::Outcome;
 use crate::count::{Caller, acquired, add_one, hold, spot};
 use crate::thread::attach::before_trying;
-use crate::thread::{log, records, rows};
+use crate::thread::{records, rows};
 use crate::{clock, recorder, tls};
 
 /// Waits for a lock that another thread holds: measures the wait, and who was in the way.
@@ -155,7 +155,7 @@ unsafe fn add_call(
             op: op as u8,
             kind: EVENT_WAIT,
         };
-        log::add(state, event);
+        records::log(state, event);
     }
 }
 

@@ -4,7 +4,7 @@
 //! the kernel *wipes* in a forked child (`MADV_WIPEONFORK`): this structure, the state of
 //! each thread, the index of stacks. A child therefore finds itself with nothing, however
 //! it was forked, and its next operation begins anew: with a header of its own in its parent's
-//! file ([`family`]), or with a file of its own. It can't count as its parent, and no lock of ours
+//! file, or with a file of its own. It can't count as its parent, and no lock of ours
 //! can be left held, since the words that say so are zero.
 //!
 //! ```text
@@ -18,10 +18,6 @@
 
 pub mod children;
 pub mod create;
-pub mod family;
-mod file;
-mod room;
-mod shelf;
 pub mod stacks;
 
 use core::mem::offset_of;
@@ -29,15 +25,14 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use rustix::mm::{Advice, madvise, munmap};
-use syncline_recording::layout::{Header, PROCESS_EXITED};
+use syncline_recording::layout::Header;
+use syncline_recording::writer::{File, Room, Shelf};
 
 extern crate alloc;
 use alloc::boxed::Box;
 
 use crate::alloc::{has_room, map_anonymous};
 use crate::clock;
-use crate::recorder::file::Mapped;
-use crate::recorder::shelf::Shelf;
 use crate::thread::Threads;
 use crate::unwind;
 
@@ -52,11 +47,11 @@ pub struct Recorder {
     stage: AtomicU32,
     /// Operations that came while the file was being made, by a signal handler.
     early: AtomicU64,
-    file: AtomicPtr<Mapped>,
+    file: AtomicPtr<File>,
     /// Set while a thread adds a module to the unwinder.
     pub modules_busy: AtomicU32,
     /// Tables that threads have outgrown.
-    pub shelf: Shelf,
+    shelf: Shelf,
     /// The threads' states.
     pub threads: Threads,
 }
@@ -79,7 +74,7 @@ pub fn count_missed() {
     // SAFETY: the mapping is never removed.
     let Some(recorder) = (unsafe { RECORDER.load(Ordering::Acquire).as_ref() }) else { return };
     match recorder.stage.load(Ordering::Acquire) {
-        READY => recorder.count(offset_of!(Header, dropped_operations), 1),
+        READY => recorder.file().count(offset_of!(Header, dropped_operations), 1),
         STARTING => _ = recorder.early.fetch_add(1, Ordering::Relaxed),
         _ => {}
     }
@@ -134,69 +129,40 @@ impl Recorder {
             self.stage.store(OFF, Ordering::Release);
             return None;
         };
-        let file: &Mapped = Box::leak(Box::new(file));
+        let file: &File = Box::leak(Box::new(file));
         self.file.store((&raw const *file).cast_mut(), Ordering::Relaxed);
         self.stage.store(READY, Ordering::Release);
         unwind::begin(self);
         // Now that its modules are there.
-        family::leave_to_children(file);
+        create::leave_to_children(file);
         let early = self.early.load(Ordering::Relaxed);
-        self.count(offset_of!(Header, interrupted_operations), early);
+        file.count(offset_of!(Header, interrupted_operations), early);
         Some(self)
     }
 
     /// The mapped file.
-    pub fn file(&self) -> &Mapped {
+    pub fn file(&self) -> &File {
         // SAFETY: written before READY was stored with Release, and only a recorder that was found
         // READY with Acquire is handed out. Never freed.
         unsafe { &*self.file.load(Ordering::Relaxed) }
     }
 
-    /// The file's first page.
-    pub fn header(&self) -> *mut Header {
-        self.file().header()
-    }
-
-    /// Notes that other code has come to where some was before.
-    pub fn modules_changed(&self) {
-        // SAFETY: the header is mapped, and the word is only stored to atomically.
-        unsafe {
-            let flag = AtomicU32::from_ptr(&raw mut (*self.header()).modules_changed);
-            flag.store(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Adds to a counter of the header, given by its offset.
-    pub fn count(&self, counter: usize, n: u64) {
-        if n != 0 {
-            let counter = self.header().wrapping_byte_add(counter).cast();
-            // SAFETY: the header is mapped, and its counters are only added to atomically.
-            unsafe { AtomicU64::from_ptr(counter).fetch_add(n, Ordering::Relaxed) };
-        }
+    /// Where threads get room for tables and logs.
+    pub fn room(&self) -> Room<'_> {
+        Room { file: self.file(), shelf: &self.shelf }
     }
 }
 
 /// Adds one to a counter of the header, given by its offset, if there is a file.
 pub fn count(counter: usize) {
     if let Some(recorder) = existing() {
-        recorder.count(counter, 1);
+        recorder.file().count(counter, 1);
     }
 }
 
-/// Notes that the process ends. A child of `vfork` runs in its parent's memory, and its end is not the
-/// parent's.
+/// Notes that the process ends.
 pub fn process_ends() {
     if let Some(recorder) = existing() {
-        let header = recorder.header();
-        // SAFETY: the header is mapped, and its process is written before the recorder is READY; readers
-        // take both words as they find them.
-        unsafe {
-            if (*header).pid != clock::process() {
-                return;
-            }
-            AtomicU64::from_ptr(&raw mut (*header).ended).store(clock::now(), Ordering::Relaxed);
-            AtomicU32::from_ptr(&raw mut (*header).state).store(PROCESS_EXITED, Ordering::Release);
-            recorder.file().family().left(header);
-        }
+        recorder.file().end(clock::now());
     }
 }

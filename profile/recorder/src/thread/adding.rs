@@ -6,12 +6,12 @@ use core::ptr::null_mut;
 use bytemuck::Zeroable;
 use syncline_interpose::{preserving_errno, with_signals_blocked};
 use syncline_recording::layout::{Header, REST, Row, TOLD_APART};
+use syncline_recording::writer::LOCKS;
 
 use crate::recorder::{self, stacks};
 use crate::thread::ThreadState;
 use crate::thread::busy::Busy;
 use crate::thread::rows::{Call, DEPTHS, Site, place, site};
-use crate::thread::table::{LOCKS, PLACES, Table};
 use crate::unwind::tools::{self, Cache, Registers};
 
 /// A row that is made for a call that has none: of its lock, if that is asked for or its site has
@@ -99,7 +99,7 @@ unsafe fn add_own(
             (*site).locks += 1;
         }
         let row = Row { lock: call.lock as u64, key: (*place).key, stack, ..row(call) };
-        Table::put(&LOCKS, state, row)
+        state.put_lock(row)
     }
 }
 
@@ -116,7 +116,7 @@ unsafe fn add_place(
             Some(noted) => noted,
             None => {
                 let note = Row { key: call.key_of_note(), ..row(&call) };
-                Table::put(&PLACES, state, note)?.cast::<Site>()
+                state.put_place(note)?.cast::<Site>()
             }
         };
         let call = if (*noted).depths < DEPTHS { call } else { call.at_any_depth() };
@@ -124,7 +124,7 @@ unsafe fn add_place(
         let is_single = (*noted).locks < call.most();
         (*noted).locks += u32::from(is_single);
         let lock = if is_single { call.lock as u64 } else { REST };
-        Table::put(&PLACES, state, Row { lock, stack: stack(), ..row(&call) })
+        state.put_place(Row { lock, stack: stack(), ..row(&call) })
     }
 }
 
@@ -133,7 +133,7 @@ unsafe fn tell_apart(state: &ThreadState, place: *mut Row) -> Option<()> {
     // SAFETY: the caller's own state, marked busy. Signals are blocked, so that nothing is counted
     // in a row that is already copied.
     with_signals_blocked(|| unsafe {
-        let moved = Table::put(&LOCKS, state, *place)?;
+        let moved = state.put_lock(*place)?;
         state.held.relocate(|row| if row == place { moved } else { row });
         let Row { ret, key, stack, .. } = *place;
         place.write(Row { lock: TOLD_APART, ret, key, stack, ..Row::zeroed() });

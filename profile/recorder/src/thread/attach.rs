@@ -6,24 +6,21 @@
 //! up the state only then.
 
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::Ordering;
 
 use rustix::process::getpid;
 use rustix::thread::gettid;
 use rustix::time::ClockId;
 use syncline_interpose::preserving_errno;
-use syncline_recording::layout::{THREAD_EXITED, THREAD_RUNNING, ThreadRecord};
+use syncline_recording::layout::ThreadRecord;
+use syncline_recording::writer::{ThreadStart, end_thread};
 
 use crate::recorder::{self, Recorder};
-use crate::thread::table::{LOCKS, PLACES};
-use crate::thread::{Start, ThreadState, log, table, usage};
+use crate::thread::{Start, ThreadState, usage};
 use crate::{clock, tls};
 
 /// `PTHREAD_DESTRUCTOR_ITERATIONS` of the C library.
 const DESTRUCTOR_RUNS: u32 = 4;
-
-/// Records that a process gets.
-const RECORDS: u32 = 4096;
 
 /// The state of this thread, if it has one.
 #[inline(always)]
@@ -100,31 +97,36 @@ fn find_stack() {
 /// `state` was taken by or for this thread and is used by nobody else.
 pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: Start) -> bool {
     let give_up = || {
-        state.places.leave(&PLACES);
-        state.locks.leave(&LOCKS);
+        state.leave_tables(Some(recorder.room()));
         recorder.threads.give_back(state);
         tls::set_finished(1);
         false
     };
-    let Some((record, index)) = record_for(recorder, &start) else { return give_up() };
+    let file = recorder.file();
+    let function = start.function as u64;
+    let Some((record, index)) = file.claim_thread(function) else { return give_up() };
+    let begun = ThreadStart {
+        function,
+        creator: start.creator,
+        created_at: start.created_at,
+        tid: gettid().as_raw_nonzero().get() as u32,
+        started: clock::now(),
+        name: name(),
+    };
     state.held.clear();
     state.record.set(record);
     state.index.store(index, Ordering::Relaxed);
     state.busy.store(0, Ordering::Relaxed);
     state.stack_high.set(tls::stack_high());
-    state.next_record.set(0);
-    state.end_of_records.set(0);
-    state.logging.store(0, Ordering::Relaxed);
+    state.tail.leave();
     state.handle.store(tls::pthread_self(), Ordering::Relaxed);
     state.destructor_runs.set(0);
     // SAFETY: the record was claimed for this thread. Without room for a table the thread
     // counts nothing; its record says that it was there.
     unsafe {
-        fill_record(recorder, record, index, &start);
-        log::go_on(recorder, state);
-        state.places.take_over(&PLACES, (*record).places);
-        state.locks.take_over(&LOCKS, (*record).table);
-        if !state.places.is_there() && !table::begin(state) {
+        file.begin_thread(record, index, &begun);
+        state.log.take_over(file, record);
+        if !state.take_over_tables(recorder.room()) {
             return give_up();
         }
     }
@@ -133,99 +135,12 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
     true
 }
 
-/// A fresh record or, when none is left, that of an ended thread with the same start
-/// function.
-fn record_for(recorder: &Recorder, start: &Start) -> Option<(*mut ThreadRecord, u32)> {
-    let header = recorder.header();
-    // SAFETY: the header is mapped, and the word is only touched atomically.
-    let own =
-        unsafe { AtomicU32::from_ptr(&raw mut (*header).own_threads).load(Ordering::Relaxed) };
-    let (count, region) = recorder.file().threads();
-    if count < region.capacity && own < RECORDS {
-        let (record, index) = recorder.file().new_thread();
-        if !record.is_null() {
-            return Some((record, index));
-        }
-    }
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let page = recorder.file().page();
-    for _ in 0..count {
-        let index = NEXT.fetch_add(1, Ordering::Relaxed) % count;
-        let offset = region.offset + u64::from(index) * u64::from(region.record_size);
-        let record = recorder.file().at(offset).cast::<ThreadRecord>();
-        // SAFETY: within the region. Acquire pairs with the Release in `finish`: we go on
-        // with the table of the thread that ended.
-        let taken = unsafe {
-            (*record).process == page
-                && (*record).start_function == start.function as u64
-                && AtomicU32::from_ptr(&raw mut (*record).state)
-                    .compare_exchange(
-                        THREAD_EXITED,
-                        THREAD_RUNNING,
-                        Ordering::Acquire,
-                        Ordering::Relaxed,
-                    )
-                    .is_ok()
-        };
-        if taken {
-            return Some((record, index));
-        }
-    }
-    if count == region.capacity || own == RECORDS {
-        // SAFETY: as above; the word is only added to atomically. Where there was a place and no room
-        // for it, that was counted when it was asked for.
-        unsafe {
-            let dropped = AtomicU32::from_ptr(&raw mut (*header).threads.dropped);
-            dropped.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-    None
-}
-
-/// # Safety
-/// The record was claimed for this thread.
-unsafe fn fill_record(recorder: &Recorder, record: *mut ThreadRecord, index: u32, start: &Start) {
-    // SAFETY: by this function's own condition.
-    unsafe {
-        if (*record).lifetimes > 0 {
-            (*record).earlier_ticks += (*record).ended.saturating_sub((*record).started);
-            (*record).seen_cpu_at = 0;
-        } else {
-            (*record).start_function = start.function as u64;
-            link(recorder, record, index);
-        }
-        (*record).lifetimes += 1;
-        (*record).creator = start.creator;
-        (*record).created_at = start.created_at;
-        (*record).tid = gettid().as_raw_nonzero().get() as u32;
-        (*record).started = clock::now();
-        (*record).last_seen = (*record).started;
-        (*record).ended = 0;
-        store_name(record);
-        // Release: readers of the file take a record whose state says that it is there.
-        AtomicU32::from_ptr(&raw mut (*record).state).store(THREAD_RUNNING, Ordering::Release);
-    }
-}
-
-/// Says whose a new record is, and leads to it from the process's header.
-///
-/// # Safety
-/// As of [`fill_record`].
-unsafe fn link(recorder: &Recorder, record: *mut ThreadRecord, index: u32) {
-    let header = recorder.header();
-    // SAFETY: by this function's own condition; the header is mapped, and its words are only touched
-    // atomically.
-    unsafe {
-        (*record).process = recorder.file().page();
-        AtomicU32::from_ptr(&raw mut (*header).own_threads).fetch_add(1, Ordering::Relaxed);
-        let latest = AtomicU32::from_ptr(&raw mut (*header).latest_thread);
-        let after = |previous: u32| {
-            (*record).previous = previous;
-            Some(index + 1)
-        };
-        // Release: readers of the file who find this record find the one before it.
-        let _ = latest.fetch_update(Ordering::Release, Ordering::Relaxed, after);
-    }
+/// The calling thread's name.
+fn name() -> [u8; 24] {
+    let mut name = [0u8; 24];
+    // SAFETY: the call writes at most 16 bytes.
+    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    name
 }
 
 /// Stores the calling thread's name into its record.
@@ -233,8 +148,8 @@ unsafe fn link(recorder: &Recorder, record: *mut ThreadRecord, index: u32) {
 /// # Safety
 /// The record is this thread's own.
 pub unsafe fn store_name(record: *mut ThreadRecord) {
-    // SAFETY: by this function's own condition; the call writes at most 16 bytes.
-    unsafe { libc::prctl(libc::PR_GET_NAME, (&raw mut (*record).name).cast::<u8>()) };
+    // SAFETY: by this function's own condition.
+    unsafe { (*record).name = name() };
 }
 
 syncline_interpose::thread_ends!(
@@ -276,12 +191,9 @@ fn finish(state: &'static ThreadState) {
     tls::set_finished(1);
     tls::set_state(None);
     state.held.clear();
-    state.places.leave(&PLACES);
-    state.locks.leave(&LOCKS);
-    // SAFETY: as above. Release pairs with the Acquire in `record_for`.
-    unsafe {
-        AtomicU32::from_ptr(&raw mut (*record).state).store(THREAD_EXITED, Ordering::Release);
-    }
+    state.leave_tables(recorder::existing().map(Recorder::room));
+    // SAFETY: as above.
+    unsafe { end_thread(record) };
     if let Some(recorder) = recorder::existing() {
         recorder.threads.give_back(state);
     }

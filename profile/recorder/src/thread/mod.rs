@@ -9,10 +9,8 @@ mod adding;
 pub mod attach;
 mod busy;
 pub mod held;
-pub mod log;
 pub mod records;
 pub mod rows;
-pub mod table;
 pub mod usage;
 
 use core::cell::Cell;
@@ -20,11 +18,11 @@ use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use syncline_recording::Windows;
-use syncline_recording::layout::{EventRecord, ThreadRecord};
+use syncline_recording::layout::{Row, ThreadRecord};
+use syncline_recording::writer::{Kind, LOCKS, Log, PLACES, Room, Table, Tail};
 
+use crate::recorder;
 use crate::thread::held::Held;
-use crate::thread::table::Table;
 
 /// Threads that can be recorded at one time.
 const LIVE_THREADS: usize = 16_384;
@@ -55,16 +53,10 @@ pub struct ThreadState {
     pub record: Cell<*mut ThreadRecord>,
     /// How often the destructor of the thread-specific key has run.
     pub destructor_runs: Cell<u32>,
-    /// Where in the arena the next wait or nest record goes, in bytes, and where its page ends.
-    pub next_record: Cell<u64>,
-    pub end_of_records: Cell<u64>,
-    /// The log of events, in the file; null while the thread has none. Its places, and which
-    /// events it keeps.
-    pub log: Cell<*mut EventRecord>,
-    pub log_places: Cell<u64>,
-    pub log_windows: Cell<Windows>,
-    /// Set while the log is in use: a signal handler that comes then may not exchange it.
-    pub logging: AtomicU32,
+    /// Where its next wait or nest record goes.
+    pub tail: Tail,
+    /// The log of events, in the file.
+    pub log: Log,
     /// How often it has woken others.
     pub notices: Cell<u32>,
     /// The C library's number of the thread. Others read it, to find whom they joined.
@@ -80,6 +72,45 @@ impl ThreadState {
     #[inline(always)]
     pub fn is_attached(&self) -> bool {
         self.places.is_there()
+    }
+
+    /// Goes on with the tables that its record has, or begins one of places. False if there is no room
+    /// for it.
+    ///
+    /// # Safety
+    /// The state and its record are the calling thread's own, as in all that follows.
+    unsafe fn take_over_tables(&self, room: Room<'_>) -> bool {
+        let record = self.record.get();
+        // SAFETY: by this function's own condition.
+        unsafe {
+            self.places.take_over(&PLACES, Some(room), (*record).places);
+            self.locks.take_over(&LOCKS, Some(room), (*record).table);
+            self.places.is_there() || self.places.begin(&PLACES, room, record).is_some()
+        }
+    }
+
+    /// Leaves the tables to the thread that has the record next.
+    fn leave_tables(&self, room: Option<Room<'_>>) {
+        self.places.leave(&PLACES, room);
+        self.locks.leave(&LOCKS, room);
+    }
+
+    /// Adds a row to those of places; none if there is no room for it.
+    unsafe fn put_place(&self, row: Row) -> Option<*mut Row> {
+        // SAFETY: by the condition above.
+        unsafe { self.put(&self.places, &PLACES, row) }
+    }
+
+    /// Adds a row to those of single locks; none if there is no room for it.
+    unsafe fn put_lock(&self, row: Row) -> Option<*mut Row> {
+        // SAFETY: by the condition above.
+        unsafe { self.put(&self.locks, &LOCKS, row) }
+    }
+
+    unsafe fn put(&self, table: &Table, kind: &Kind, row: Row) -> Option<*mut Row> {
+        let room = recorder::existing()?.room();
+        // SAFETY: by the condition above; who adds rows has marked the state busy.
+        unsafe { table.put(kind, room, self.record.get(), row, |to| self.held.relocate(to)) }
     }
 }
 

@@ -1,8 +1,8 @@
-//! What hangs on a row: its waits, and the locks that were held already.
+//! What hangs on a row: its waits, and the locks that were held already; and the thread's log.
 
-use syncline_recording::layout::{NestRecord, Row, UNIT, WaitRecord};
+use syncline_recording::layout::{EventRecord, NestRecord, Row, WaitRecord};
 
-use crate::recorder;
+use crate::recorder::{self, Recorder};
 use crate::thread::ThreadState;
 use crate::thread::busy::Busy;
 
@@ -11,6 +11,7 @@ use crate::thread::busy::Busy;
 ///
 /// # Safety
 /// `state` and `row` are this thread's own.
+#[inline(never)]
 pub unsafe fn waits_of(state: &ThreadState, row: *mut Row) -> Option<*mut WaitRecord> {
     // SAFETY: by this function's own condition.
     unsafe { record_of(state, &raw mut (*row).wait) }
@@ -19,7 +20,8 @@ pub unsafe fn waits_of(state: &ThreadState, row: *mut Row) -> Option<*mut WaitRe
 /// The nest record of a row, as [`waits_of`].
 ///
 /// # Safety
-/// As of [`waits_of`].
+/// Same requirement as [`waits_of`].
+#[inline(never)]
 pub unsafe fn nest_of(state: &ThreadState, row: *mut Row) -> Option<*mut NestRecord> {
     // SAFETY: by this function's own condition.
     unsafe { record_of(state, &raw mut (*row).nest) }
@@ -27,21 +29,22 @@ pub unsafe fn nest_of(state: &ThreadState, row: *mut Row) -> Option<*mut NestRec
 
 /// The record whose unit a word of a row has, made if that is 0.
 unsafe fn record_of<T>(state: &ThreadState, word: *mut u32) -> Option<*mut T> {
-    const PAGE: u64 = 4096;
-    let size = size_of::<T>() as u64;
-    let recorder = recorder::existing()?;
+    let file = recorder::existing()?.file();
     // SAFETY: this thread's own state and row.
     unsafe {
         if *word == 0 {
             let _guard = Busy::enter(state)?;
-            if state.next_record.get() + size > state.end_of_records.get() {
-                let unit = recorder.file().new_pages(PAGE)?;
-                state.next_record.set(unit * UNIT);
-                state.end_of_records.set(unit * UNIT + PAGE);
-            }
-            *word = (state.next_record.get() / UNIT) as u32;
-            state.next_record.set(state.next_record.get() + size);
+            *word = state.tail.next::<T>(file)?;
         }
-        Some(recorder.file().unit(u64::from(*word)).cast())
+        Some(file.unit(u64::from(*word)).cast())
     }
+}
+
+/// Adds an event to the thread's log.
+///
+/// # Safety
+/// The state is this thread's own.
+pub unsafe fn log(state: &ThreadState, event: EventRecord) {
+    // SAFETY: by this function's own condition.
+    unsafe { state.log.add(state.record.get(), event, || recorder::existing().map(Recorder::room)) }
 }

@@ -22,13 +22,13 @@
 use core::ptr::null_mut;
 
 use syncline_recording::layout::{ANY_DEPTH, NOTE, REST, Row, TOLD_APART};
+use syncline_recording::writer::{hash_of_lock, hash_of_place};
 use syncline_recording::{Class, Op};
 
 use crate::count::sampling::is_sampled;
 use crate::count::{add, add_one};
 use crate::thread::adding::made;
 use crate::thread::busy::Busy;
-use crate::thread::table::{hash_of_lock, hash_of_place};
 use crate::thread::{ThreadState, attach};
 use crate::tls;
 use crate::unwind::tools::Registers;

@@ -127,7 +127,7 @@ impl Snapshot {
     fn add(&mut self, recorder: &Recorder, object: Object) {
         for gone in self.modules.extract_if(.., |known| known.overlaps(&object)) {
             self.unwinder.remove_module(gone.start());
-            recorder.modules_changed();
+            recorder.file().modules_changed();
         }
         let known = Known::of(&object, recorder);
         known.write(recorder);

@@ -63,7 +63,7 @@ impl Known {
     /// What to remember of an object.
     pub fn of(object: &Object, recorder: &Recorder) -> Known {
         // SAFETY: the header is mapped, and its path is not written any more.
-        let own = unsafe { &(*recorder.header()).executable };
+        let own = unsafe { &(*recorder.file().header()).executable };
         let path = if object.path().is_empty() { own } else { object.path() };
         let id = object.build_id().unwrap_or_default();
         let place = (object.start, object.end);
@@ -93,11 +93,7 @@ impl Known {
 
     /// Puts it into the recording.
     pub fn write(&self, recorder: &Recorder) {
-        let (record, index) = recorder.file().new_module();
-        if !record.is_null() {
-            let process = recorder.file().page();
-            // SAFETY: the record was claimed for this object.
-            unsafe { record.write(ModuleRecord { process, ..*self.record }) };
+        if let Some(index) = recorder.file().add_module(self.record) {
             KNOWN.fetch_max(index + 1, Ordering::Relaxed);
         }
     }

@@ -29,7 +29,7 @@ const LIMITED: [(&str, &[&str]); 22] = [
     ("syncline-interpose", &[]),
     ("syncline-present", &[]),
     ("syncline-statistics", &[]),
-    ("syncline-recording", &[]),
+    ("syncline-recording", &["syncline-interpose"]),
     ("syncline-recorder", &["syncline-interpose", "syncline-recording", "syncline"]),
     ("syncline-trace", &["syncline-interpose", "syncline-recording"]),
     ("syncline-tracer", &["syncline-interpose", "syncline-recording", "syncline-trace"]),

@@ -1,18 +1,14 @@
 //! The mapped file: what is where, and how records and room in it are claimed.
 
 use core::mem::offset_of;
-use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use rustix::mm::{Advice, madvise};
-use syncline_interpose::populate;
-use syncline_recording::layout::{
-    HEADER_SIZE, Header, ModuleRecord, Region, Row, StackRecord, ThreadRecord, UNIT,
+use super::family::Family;
+use super::own_number;
+use super::watermark::Watermark;
+use crate::layout::{
+    HEADER_SIZE, Header, ModuleRecord, PROCESS_EXITED, Region, StackRecord, ThreadRecord, UNIT,
 };
-
-use crate::recorder::family::Family;
-use crate::recorder::room::Watermark;
-use crate::recorder::shelf::Shelf;
 
 /// How far the parts of a file are real. All zero is nothing.
 pub struct Real {
@@ -23,8 +19,8 @@ pub struct Real {
     full: AtomicBool,
 }
 
-/// The mapped file.
-pub struct Mapped {
+/// A process's file, mapped for the rest of the process's life.
+pub struct File {
     /// Its first page.
     first: *mut Header,
     /// This process's header: the first, or a child's.
@@ -34,30 +30,32 @@ pub struct Mapped {
 
 // SAFETY: the mapping stays for the life of the process, and is written to as the layout
 // says: atomically, or by one thread only.
-unsafe impl Sync for Mapped {}
+unsafe impl Sync for File {}
 
-impl Mapped {
+impl File {
     /// A file that was mapped here, with its first header filled in, and the header of this process.
-    pub fn new(first: *mut Header, own: *mut Header, family: &'static Family) -> Mapped {
-        Mapped { first, own, family }
+    pub(super) fn new(first: *mut Header, own: *mut Header, family: &'static Family) -> File {
+        File { first, own, family }
     }
 
     /// This process's header.
+    #[inline]
     pub fn header(&self) -> *mut Header {
         self.own
     }
 
     /// The file's first header, which may be another process's.
-    pub fn first(&self) -> *mut Header {
+    pub(super) fn first(&self) -> *mut Header {
         self.first
     }
 
     /// What this process shares with those that write to the same file.
-    pub fn family(&self) -> &'static Family {
+    pub(super) fn family(&self) -> &'static Family {
         self.family
     }
 
     /// The page of this process's header.
+    #[inline]
     pub fn page(&self) -> u32 {
         ((self.own.addr() - self.first.addr()) / HEADER_SIZE) as u32
     }
@@ -73,38 +71,40 @@ impl Mapped {
         (count.min(region.capacity), region)
     }
 
-    /// A place in the file.
+    /// What lies at this offset of the file.
+    #[inline]
     pub fn at(&self, offset: u64) -> *mut u8 {
         self.first.cast::<u8>().wrapping_add(offset as usize)
     }
 
     /// A unit of the arena.
+    #[inline]
     pub fn unit(&self, unit: u64) -> *mut u8 {
         // SAFETY: the header is mapped, and this field is not written any more.
         self.at(unsafe { (*self.header()).arena_offset } + unit * UNIT)
     }
 
-    /// Claims the next record of the modules, with its index; null if there is none left.
-    pub fn new_module(&self) -> (*mut ModuleRecord, u32) {
-        let (record, index) = self.claim(offset_of!(Header, modules), &self.family.real.modules);
-        (record.cast(), index)
+    /// Claims the next record of the modules, with its index; none if there is none left.
+    pub(super) fn new_module(&self) -> Option<(*mut ModuleRecord, u32)> {
+        let claimed = self.claim(offset_of!(Header, modules), &self.family.real.modules);
+        claimed.map(|(record, index)| (record.cast(), index))
     }
 
-    /// Claims the next thread record, with its index; null if there is none left.
-    pub fn new_thread(&self) -> (*mut ThreadRecord, u32) {
-        let (record, index) = self.claim(offset_of!(Header, threads), &self.family.real.threads);
-        (record.cast(), index)
+    /// Claims the next thread record, with its index; none if there is none left.
+    pub(super) fn new_thread(&self) -> Option<(*mut ThreadRecord, u32)> {
+        let claimed = self.claim(offset_of!(Header, threads), &self.family.real.threads);
+        claimed.map(|(record, index)| (record.cast(), index))
     }
 
-    /// Claims the next stack record, with its number; null if there is none left.
-    pub fn new_stack(&self) -> (*mut StackRecord, u32) {
-        let (record, number) = self.claim(offset_of!(Header, stacks), &self.family.real.stacks);
-        (record.cast(), number)
+    /// Claims the next stack record, with its number; none if there is none left.
+    pub(super) fn new_stack(&self) -> Option<(*mut StackRecord, u32)> {
+        let claimed = self.claim(offset_of!(Header, stacks), &self.family.real.stacks);
+        claimed.map(|(record, number)| (record.cast(), number))
     }
 
     /// Claims a record of the file's region whose place in a header this is. That there was none is
     /// noted in this process's header.
-    fn claim(&self, region: usize, real: &Watermark) -> (*mut u8, u32) {
+    fn claim(&self, region: usize, real: &Watermark) -> Option<(*mut u8, u32)> {
         let of = |header: *mut Header| header.wrapping_byte_add(region).cast::<Region>();
         let (region, own) = (of(self.first), of(self.own));
         // SAFETY: both headers are mapped; `count` and `dropped` are only touched atomically, and the
@@ -125,16 +125,16 @@ impl Mapped {
             room.then_some(n + 1)
         });
         match claimed {
-            Ok(index) => (self.at(offset + u64::from(index) * size), index),
+            Ok(index) => Some((self.at(offset + u64::from(index) * size), index)),
             Err(_) => {
                 dropped.fetch_add(1, Ordering::Relaxed);
-                (null_mut(), 0)
+                None
             }
         }
     }
 
     /// Units of the arena that were handed out, and that there are.
-    pub fn arena(&self) -> (u64, u64) {
+    pub(super) fn arena(&self) -> (u64, u64) {
         // SAFETY: `arena_used` is only touched atomically; the other stays as it is.
         unsafe {
             let h = self.first;
@@ -144,7 +144,7 @@ impl Mapped {
     }
 
     /// Hands out pages of the arena, by their first unit; none if there is no room.
-    pub fn new_pages(&self, bytes: u64) -> Option<u64> {
+    pub(super) fn new_pages(&self, bytes: u64) -> Option<u64> {
         // SAFETY: `arena_used` is only touched atomically; the others stay as they are.
         let (used, capacity, offset) = unsafe {
             let h = self.first;
@@ -164,34 +164,35 @@ impl Mapped {
         claimed.ok()
     }
 
-    /// Room for a table of rows, zeroed and real, by its first unit; none if there is none.
-    pub fn new_table(&self, shelf: &Shelf, log2: u32) -> Option<u64> {
-        let bytes = size_of::<Row>() << log2;
-        let used_before = shelf.take(log2).filter(|&unit| {
-            let start = self.unit(unit);
-            populate(start, start.wrapping_add(bytes))
-        });
-        used_before.or_else(|| self.new_pages(bytes as u64))
+    /// Whether the arena had no room when it was last asked for some. Who asks for much asks
+    /// here first: a try costs time, and would be made again at every operation.
+    pub(super) fn is_full(&self) -> bool {
+        self.family.real.full.load(Ordering::Relaxed)
     }
 
-    /// Returns a table's room to the file system and, if that worked, to the shelf.
-    ///
-    /// # Safety
-    /// Nobody writes to the table any more. Whoever still looks at a row in it reads zero.
-    pub unsafe fn give_back(&self, shelf: &Shelf, table: *mut Row, log2: u32) {
-        let arena = self.unit(0).addr();
-        // SAFETY: whole pages of the mapped file, which are not in use.
-        let removed =
-            unsafe { madvise(table.cast(), size_of::<Row>() << log2, Advice::LinuxRemove) };
-        if removed.is_ok() {
-            shelf.put(log2, (table.addr() - arena) as u64 / UNIT);
+    /// Adds to a counter of this process's header, given by its offset.
+    pub fn count(&self, counter: usize, n: u64) {
+        if n != 0 {
+            let counter = self.header().wrapping_byte_add(counter).cast();
+            // SAFETY: the header is mapped, and its counters are only added to atomically.
+            unsafe { AtomicU64::from_ptr(counter).fetch_add(n, Ordering::Relaxed) };
         }
     }
 
-    /// Whether the arena had no room when it was last asked for some. Who asks for much asks
-    /// here first: a try costs time, and would be made again at every operation.
-    pub fn is_full(&self) -> bool {
-        self.family.real.full.load(Ordering::Relaxed)
+    /// Says that the process ends, at this tick. A child of `vfork` runs in its parent's memory, and its
+    /// end is not the parent's: for a process that this header is not of, nothing happens.
+    pub fn end(&self, ticks: u64) {
+        let header = self.header();
+        // SAFETY: the header is mapped, and its process does not change; readers take both words as they
+        // find them.
+        unsafe {
+            if (*header).pid != own_number() {
+                return;
+            }
+            AtomicU64::from_ptr(&raw mut (*header).ended).store(ticks, Ordering::Relaxed);
+            AtomicU32::from_ptr(&raw mut (*header).state).store(PROCESS_EXITED, Ordering::Release);
+            self.family.left(header);
+        }
     }
 
     /// Makes a region real up to `needed` bytes. A full file system is noted and not asked

@@ -1,0 +1,87 @@
+//! What a parent is told of a child's end, noted in the child's header: in this process's own file, or
+//! in the child's.
+//!
+//! This process may have no file of its own: a shell that waits for a server uses no lock. So what it is
+//! told goes where it belongs, into the file that the child has left. It may come in a signal handler;
+//! nothing here is shared with the process's own recording.
+
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::io::{pread, pwrite};
+use syncline_interpose::Folder;
+
+use super::file::File;
+use super::own_number;
+use crate::layout::{HEADER_SIZE, Header, MAGIC, PROCESS_EXITED, SEEN, VERSION};
+
+/// The part of a header that tells whose it is.
+const START: usize = offset_of!(Header, sample_period);
+
+/// Notes that a child has ended with this status, as `wait` gives it. `file` is this process's, if it has
+/// one; `elsewhere` notes the end in a file of the child's own, and says whether it has one
+/// ([`child_ended_elsewhere`]).
+pub fn child_ended(file: Option<&File>, pid: u32, status: u32, elsewhere: impl Fn() -> bool) {
+    let joined = file.and_then(|file| {
+        let header = header_of_child(file, pid)?;
+        // SAFETY: a header of this file, whose process has ended; the words are only touched atomically.
+        unsafe {
+            file.family().left(header);
+            let ended = AtomicU32::from_ptr(&raw mut (*header).state).load(Ordering::Relaxed);
+            Some((ended, AtomicU32::from_ptr(&raw mut (*header).seen)))
+        }
+    });
+    let note = |seen: &AtomicU32| seen.store(SEEN | status & (SEEN - 1), Ordering::Relaxed);
+    // One that did not say that it ends may have run another program, which has a file of its own.
+    match joined {
+        Some((PROCESS_EXITED, seen)) => note(seen),
+        Some((_, seen)) if !elsewhere() => note(seen),
+        Some(_) => {}
+        None => _ = elsewhere(),
+    }
+}
+
+/// The header of this process's child of this number, if it writes to this process's file and its end
+/// is not noted yet: numbers are given again.
+fn header_of_child(file: &File, pid: u32) -> Option<*mut Header> {
+    let own = own_number();
+    // SAFETY: the first header is mapped, and its word is only touched atomically.
+    let newest = unsafe { AtomicU32::from_ptr(&raw mut (*file.first()).newest) };
+    // Acquire pairs with the Release of the link: the header is filled in.
+    let mut page = newest.load(Ordering::Acquire);
+    while page != 0 {
+        let header = file.at(u64::from(page) * HEADER_SIZE as u64).cast::<Header>();
+        // SAFETY: a header that is linked is mapped. Of these words only one changes, atomically.
+        let (is_it, before) = unsafe {
+            let seen = AtomicU32::from_ptr(&raw mut (*header).seen).load(Ordering::Relaxed);
+            (((*header).pid, (*header).parent, seen) == (pid, own, 0), (*header).before)
+        };
+        if is_it {
+            return Some(header);
+        }
+        page = before;
+    }
+    None
+}
+
+/// Notes a child's end in its own file. False if it has none.
+pub fn child_ended_elsewhere(folder: &Folder, pid: u32, status: u32) -> bool {
+    let Ok(file) = folder.last(pid, "syncline") else { return false };
+    let mut start = [0; START];
+    let is_whole = pread(&file, &mut start, 0) == Ok(START);
+    let word = |at: usize| {
+        let bytes = start[at..at + 4].try_into();
+        u32::from_ne_bytes(bytes.unwrap_or_default())
+    };
+    // Numbers are given again, and mean another process in another namespace.
+    let is_its = start.starts_with(&MAGIC)
+        && word(offset_of!(Header, version)) == VERSION
+        && word(offset_of!(Header, pid)) == pid
+        && word(offset_of!(Header, parent)) == own_number();
+    let is_its = is_whole && is_its;
+    if is_its {
+        let seen = (SEEN | status & (SEEN - 1)).to_ne_bytes();
+        let _ = pwrite(&file, &seen, offset_of!(Header, seen) as u64);
+    }
+    is_its
+}

@@ -1,0 +1,42 @@
+//! Counters of a thread's own, which its signal handlers count in as well.
+//!
+//! One instruction adds, so that a handler that counts in the same word between two instructions loses
+//! nothing. No other thread writes to it, so the instruction needs no lock prefix.
+
+/// Adds one.
+///
+/// # Safety
+/// The counter is this thread's own.
+#[inline(always)]
+pub unsafe fn add_one(counter: *mut u64) {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        core::arch::asm!("inc qword ptr [{0}]", in(reg) counter, options(nostack));
+    }
+}
+
+/// [`add_one`], for other numbers than one.
+///
+/// # Safety
+/// Same requirement as [`add_one`].
+#[inline]
+pub unsafe fn add(counter: *mut u64, number: u64) {
+    // SAFETY: by this function's own condition.
+    unsafe {
+        core::arch::asm!("add qword ptr [{0}], {1}", in(reg) counter, in(reg) number, options(nostack));
+    }
+}
+
+/// Adds one, and returns what was there.
+///
+/// # Safety
+/// Same requirement as [`add_one`].
+#[inline(always)]
+pub(super) unsafe fn claim(counter: *mut u64) -> u64 {
+    let mut one = 1u64;
+    // SAFETY: by this function's own condition.
+    unsafe {
+        core::arch::asm!("xadd qword ptr [{0}], {1}", in(reg) counter, inout(reg) one, options(nostack));
+    }
+    one
+}

@@ -1,0 +1,161 @@
+//! Processes that write to one file: one that made it, and children that it forked since.
+//!
+//! A forked child has its parent's file mapped. Most children live for a moment and take a few locks,
+//! and a file of their own would cost them more than all that: it is made, sized, mapped, made real in
+//! four places and filled with what the parent has in its own already. So a child *joins*: it claims
+//! a page of its parent's file for a header, and counts on in the same regions and the same arena,
+//! whose counters are claimed by atomic steps in the file. That takes no system call but those that
+//! tell who and when. What the parent knew when it forked, modules and stacks, stays known.
+//!
+//! A child makes a file of its own where that is better: if it is another user's by now, if all is to
+//! be logged, or if the file might be too small for all who write to it. For each process that lives,
+//! a file is kept as large as the smallest that one gets alone ([`SHARE`]).
+//!
+//! What is needed to write and is no part of the file lies in memory that all of them share.
+
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+use rustix::process::geteuid;
+
+use super::file::{File, Real};
+use super::stacks::StackIndex;
+use super::{own_number, parents_number};
+use crate::layout::{HEADER_SIZE, Header, PROCESS_RUNNING, UNIT};
+
+/// Bytes that a file has for each process that lives.
+const SHARE: u64 = 16 << 20;
+/// Threads, likewise.
+const THREADS: u32 = 256;
+
+/// What processes that write to one file share besides. All zero is the beginning.
+pub struct Family {
+    /// How far the file is real.
+    pub(super) real: Real,
+    /// Bytes that the threads' logs take.
+    pub(super) log_bytes: AtomicU64,
+    /// Processes that room is kept for.
+    live: AtomicU32,
+    /// The user who made the file.
+    user: AtomicU32,
+    /// The stacks that are in the file already.
+    pub(super) stack_index: StackIndex,
+}
+
+impl Family {
+    /// Memory that stays shared with children.
+    pub(super) fn begin() -> Result<&'static Family, Errno> {
+        let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
+        let flags = flags | MapFlags::NORESERVE;
+        // SAFETY: a new mapping at an address of the kernel's choice, which is never removed; all zero
+        // is a valid family.
+        let family: &Family = unsafe {
+            let mapped = mmap_anonymous(null_mut(), size_of::<Family>(), access, flags)?;
+            &*mapped.cast()
+        };
+        family.user.store(geteuid().as_raw(), Ordering::Relaxed);
+        family.live.store(1, Ordering::Relaxed);
+        Ok(family)
+    }
+
+    /// Keeps room for one more process; false if there is none.
+    fn make_room(&self, file: &File) -> bool {
+        let (threads, region) = file.threads();
+        let (used, capacity) = file.arena();
+        let fits = |live: u32| {
+            let room = (used * UNIT).saturating_add(SHARE * u64::from(live)) <= capacity * UNIT;
+            // Once a large table found no room, nobody is given a small one.
+            room && !file.is_full()
+                && threads.saturating_add(live.saturating_mul(THREADS)) <= region.capacity
+        };
+        let one_more = |live: u32| Some(live + 1).filter(|&live| fits(live));
+        self.live.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+    }
+
+    /// Notes that a process ended: once, whoever sees it.
+    ///
+    /// # Safety
+    /// The header is that of a process of this family.
+    pub(super) unsafe fn left(&self, header: *mut Header) {
+        // SAFETY: by this function's own condition; the word is only touched atomically.
+        let live = unsafe { AtomicU32::from_ptr(&raw mut (*header).live) };
+        if live.swap(0, Ordering::Relaxed) != 0 {
+            self.live.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What a forked child's own header says.
+#[derive(Clone, Copy, Debug)]
+pub struct Child {
+    /// [`Header::started`]
+    pub started: u64,
+    /// [`Header::started_realtime`]
+    pub started_realtime: u64,
+    /// [`Header::inherited`]
+    pub inherited: u32,
+}
+
+impl File {
+    /// Begins this process, a forked child, in its parent's file; none if it needs one of its own.
+    ///
+    /// `arguments` mends the parent's arguments where the child has others.
+    pub fn join(parent: &File, child: &Child, arguments: impl FnOnce(&mut [u8])) -> Option<File> {
+        let family = parent.family();
+        let is_same_user = family.user.load(Ordering::Relaxed) == geteuid().as_raw();
+        if !is_same_user || !family.make_room(parent) {
+            return None;
+        }
+        let Some(unit) = parent.new_pages(HEADER_SIZE as u64) else {
+            family.live.fetch_sub(1, Ordering::Relaxed);
+            return None;
+        };
+        let own = parent.unit(unit).cast::<Header>();
+        let file = File::new(parent.first(), own, family);
+        // SAFETY: the page was just claimed, is real, and known to nobody else; the first header is
+        // mapped, and its word is only touched atomically.
+        unsafe {
+            fill_header(own, parent, child, arguments);
+            let newest = AtomicU32::from_ptr(&raw mut (*parent.first()).newest);
+            // Release pairs with the Acquire in `header_of_child`, and with readers of the file: whoever
+            // finds the header finds it filled in, and what was there before behind it.
+            let link = |before: u32| {
+                (*own).before = before;
+                Some(file.page())
+            };
+            let _ = newest.fetch_update(Ordering::Release, Ordering::Relaxed, link);
+        }
+        Some(file)
+    }
+}
+
+/// # Safety
+/// `own` is a page of this process's alone.
+unsafe fn fill_header(
+    own: *mut Header,
+    parent: &File,
+    child: &Child,
+    arguments: impl FnOnce(&mut [u8]),
+) {
+    // SAFETY: by this function's own condition. What the parent's counters are meanwhile is not taken.
+    let h = unsafe {
+        own.copy_from_nonoverlapping(parent.header(), 1);
+        &mut *own
+    };
+    for region in [&mut h.modules, &mut h.threads, &mut h.stacks] {
+        (region.count, region.dropped) = (0, 0);
+    }
+    h.started = child.started;
+    h.started_realtime = child.started_realtime;
+    h.ended = 0;
+    h.state = PROCESS_RUNNING;
+    h.pid = own_number();
+    h.parent = parents_number();
+    (h.arena_used, h.dropped_operations, h.dropped_waits) = (0, 0, 0);
+    (h.interrupted_operations, h.disk_full, h.seen) = (0, 0, 0);
+    (h.newest, h.own_threads, h.latest_thread) = (0, 0, 0);
+    (h.parent_page, h.inherited, h.live) = (parent.page(), child.inherited, 1);
+    arguments(&mut h.arguments);
+}

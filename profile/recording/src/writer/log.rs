@@ -1,0 +1,244 @@
+//! A thread's log: its events in the file, as many as fit.
+//!
+//! It begins with a page, since most threads wait rarely, and grows by eight times until it has
+//! the size that the recording asks for. All logs together take no more than a share of the file,
+//! so that rows always find room; where that is used up, logs stay as large as they are.
+//!
+//! A full log is thinned: what lies between windows of time is forgotten ([`Windows`]), and from
+//! then on not logged. So a log tells of the whole run, however long that is, and at least a
+//! quarter of its slots stay in use.
+
+use core::cell::Cell;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, compiler_fence};
+
+use super::counter::claim;
+use super::file::File;
+use super::room::Room;
+use crate::Windows;
+use crate::layout::{EventRecord, ThreadRecord, UNIT};
+
+/// Slots of a new log, log 2: one page.
+const FIRST_LOG2: u32 = 7;
+/// By how much a log grows, log 2.
+const STEP_LOG2: u32 = 3;
+/// Slots of a full log, log 2: where it holds waits only, and where it holds all. The first is
+/// half a megabyte.
+const WAITS_LOG2: u32 = 14;
+const ALL_LOG2: u32 = 18;
+/// The share of the file that logs may take: where they hold waits only, and where they hold all.
+const WAITS_SHARE: u64 = 4;
+const ALL_SHARE: u64 = 2;
+
+/// Where a thread's log is, and which events it keeps. All zero is none yet, and [`Log::take_over`] is to
+/// be called before the first event.
+#[repr(C)]
+pub struct Log {
+    /// Its first event, in the file; null while the thread has no log.
+    first: Cell<*mut EventRecord>,
+    slots: Cell<u64>,
+    windows: Cell<Windows>,
+    /// Set while the log is in use: a signal handler that comes then may not exchange it.
+    busy: AtomicU32,
+}
+
+impl Log {
+    /// Goes on with the log that the record's earlier thread left, if there was one.
+    ///
+    /// # Safety
+    /// The log and the record are this thread's own.
+    pub unsafe fn take_over(&self, file: &File, record: *mut ThreadRecord) {
+        // SAFETY: by this function's own condition.
+        let (word, windows) = unsafe { ((*record).log, (*record).log_windows) };
+        self.busy.store(0, Ordering::Relaxed);
+        self.windows.set(Windows::from_word(windows).unwrap_or(Windows::ALL));
+        if word == 0 {
+            self.first.set(null_mut());
+            self.slots.set(0);
+        } else {
+            self.first.set(file.unit(word & 0xffff_ffff_ffff).cast());
+            self.slots.set(1 << (word >> 48));
+        }
+    }
+
+    /// Adds an event, if it belongs to a window. Without room the event is lost. Where room comes from
+    /// is only asked when the log is full.
+    ///
+    /// # Safety
+    /// The log and the record are this thread's own.
+    #[inline]
+    pub unsafe fn add<'a>(
+        &self,
+        record: *mut ThreadRecord,
+        event: EventRecord,
+        room: impl FnOnce() -> Option<Room<'a>>,
+    ) {
+        let interrupted = self.busy.load(Ordering::Relaxed) != 0;
+        self.busy.store(1, Ordering::Relaxed);
+        // The only other party is a signal handler on this thread.
+        compiler_fence(Ordering::SeqCst);
+        // SAFETY: by this function's own condition.
+        unsafe {
+            claim(&raw mut (*record).logged);
+            let kept = &raw mut (*record).log_kept;
+            // A handler may not exchange or move what the thread is about to write to.
+            if *kept >= self.slots.get() && !interrupted {
+                self.make_room(record, event.ended, room());
+            }
+            if self.windows.get().keep(event.began, event.ended) {
+                let slot = claim(kept);
+                if slot < self.slots.get() {
+                    self.write(slot, event);
+                }
+            }
+        }
+        if !interrupted {
+            compiler_fence(Ordering::SeqCst);
+            self.busy.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// A full log becomes larger or, if it can't, forgets.
+    ///
+    /// # Safety
+    /// Same requirements as [`Log::add`]; and the log is full.
+    #[cold]
+    unsafe fn make_room(&self, record: *mut ThreadRecord, now: u64, room: Option<Room<'_>>) {
+        let Some(room) = room else { return };
+        // SAFETY: by this function's own condition.
+        unsafe {
+            self.grow(record, room);
+            if (*record).log_kept >= self.slots.get() {
+                self.thin(record, room.file, now);
+            }
+        }
+    }
+
+    /// Fills a slot in. It holds no event from before that until all of it is there.
+    ///
+    /// # Safety
+    /// The slot is within the log, which is this thread's own.
+    unsafe fn write(&self, slot: u64, event: EventRecord) {
+        // SAFETY: by this function's own condition.
+        unsafe {
+            let to = self.first.get().add(slot as usize);
+            let kind = AtomicU8::from_ptr(&raw mut (*to).kind);
+            kind.store(0, Ordering::Relaxed);
+            compiler_fence(Ordering::SeqCst);
+            to.write(EventRecord { kind: 0, ..event });
+            // Readers of the file take events with a kind: Release.
+            kind.store(event.kind, Ordering::Release);
+        }
+    }
+
+    /// Forgets what lies between coarser windows, until half of the log is free. A handler that
+    /// comes meanwhile finds the log full, and loses its events.
+    ///
+    /// # Safety
+    /// Same requirements as [`Log::make_room`].
+    unsafe fn thin(&self, record: *mut ThreadRecord, file: &File, now: u64) {
+        let slots = self.slots.get();
+        if slots == 0 {
+            return;
+        }
+        // SAFETY: the header is mapped, and this field is not written any more. The record and the
+        // slots of the log are this thread's own.
+        unsafe {
+            let elapsed = now.saturating_sub((*file.header()).started);
+            let event = |slot: u64| self.first.get().add(slot as usize);
+            let stays = |windows: Windows, slot| {
+                let EventRecord { began, ended, kind, .. } = event(slot).read();
+                kind != 0 && windows.keep(began, ended)
+            };
+            let mut windows = self.windows.get();
+            loop {
+                let coarser = windows.coarser(elapsed);
+                let last = coarser == windows;
+                windows = coarser;
+                if last
+                    || (0..slots).filter(|&slot| stays(windows, slot)).count() as u64 <= slots / 2
+                {
+                    break;
+                }
+            }
+            let thinned = AtomicU64::from_ptr(&raw mut (*record).log_thinned);
+            // A reader that sees another number afterwards, or an odd one, reads again. Whoever
+            // comes after a kill finds the coarser windows in any case, and events in order.
+            thinned.store(thinned.load(Ordering::Relaxed) + 1, Ordering::Release);
+            AtomicU64::from_ptr(&raw mut (*record).log_windows)
+                .store(windows.word(), Ordering::Release);
+            self.windows.set(windows);
+            let mut kept = 0;
+            for slot in 0..slots {
+                if !stays(windows, slot) {
+                    continue;
+                }
+                if slot != kept {
+                    let moved = event(slot).read();
+                    AtomicU8::from_ptr(&raw mut (*event(slot)).kind).store(0, Ordering::Release);
+                    self.write(kept, moved);
+                }
+                kept += 1;
+            }
+            AtomicU64::from_ptr(&raw mut (*record).log_kept).store(kept, Ordering::Release);
+            thinned.store(thinned.load(Ordering::Relaxed) + 1, Ordering::Release);
+        }
+    }
+
+    /// Gives the thread its first log, or a larger one if it has less than a full one.
+    ///
+    /// # Safety
+    /// Same requirements as [`Log::make_room`].
+    unsafe fn grow(&self, record: *mut ThreadRecord, room: Room<'_>) {
+        let old = self.first.get();
+        let slots = self.slots.get();
+        let full = if has_all(room.file) { ALL_LOG2 } else { WAITS_LOG2 };
+        let log2 = if old.is_null() { FIRST_LOG2 } else { (slots.ilog2() + STEP_LOG2).min(full) };
+        if 1 << log2 == slots || room.file.is_full() {
+            return;
+        }
+        let Some(unit) = claim_room(room, log2, slots) else { return };
+        let new = room.file.unit(unit).cast::<EventRecord>();
+        // SAFETY: both logs are this thread's own, and the new one is larger, zeroed and real.
+        unsafe {
+            core::ptr::copy_nonoverlapping(old, new, slots as usize);
+            // Events that found no slot in the old log are not in the new one.
+            AtomicU64::from_ptr(&raw mut (*record).log_kept).store(slots, Ordering::Relaxed);
+            self.first.set(new);
+            self.slots.set(1 << log2);
+            let word = AtomicU64::from_ptr(&raw mut (*record).log);
+            // Readers of the file follow this word to the events copied above: Release.
+            word.store(u64::from(log2) << 48 | unit, Ordering::Release);
+            if slots > 0 {
+                room.give_back(old.cast(), rows_log2(slots.ilog2()));
+            }
+        }
+    }
+}
+
+/// Whether the file's logs hold every acquisition.
+fn has_all(file: &File) -> bool {
+    // SAFETY: the header is mapped, and this field is not written any more.
+    unsafe { (*file.header()).timeline != 0 }
+}
+
+/// Room for a log, by its first unit; none if logs have had their share, or there is no room.
+fn claim_room(room: Room<'_>, log2: u32, slots_before: u64) -> Option<u64> {
+    const EVENT: u64 = size_of::<EventRecord>() as u64;
+    let share = if has_all(room.file) { ALL_SHARE } else { WAITS_SHARE };
+    let limit = room.file.arena().1 * UNIT / share;
+    let more = (EVENT << log2) - EVENT * slots_before;
+    let claim = |used: u64| Some(used + more).filter(|&used| used <= limit);
+    let log_bytes = &room.file.family().log_bytes;
+    log_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, claim).ok()?;
+    let unit = room.new_table(rows_log2(log2));
+    if unit.is_none() {
+        log_bytes.fetch_sub(more, Ordering::Relaxed);
+    }
+    unit
+}
+
+/// The table of rows that takes as much room as a log: a row is two events.
+fn rows_log2(log2: u32) -> u32 {
+    log2 - 1
+}

@@ -1,0 +1,61 @@
+//! Writes a recording from inside the program that is recorded.
+//!
+//! ```text
+//! File       a process's file, mapped: its header, its regions, pages of the arena
+//!   Family   what forked children share with the process that made the file
+//!   Room     where tables and logs of threads get their room
+//! Table      a thread's rows, found by hash
+//! Log        a thread's events
+//! Tail       a thread's wait and nest records
+//! ```
+//!
+//! What is counted, and in which row, is up to the caller; here is only what the file looks like and how
+//! parts of it are claimed. Nothing here allocates, takes a lock, or waits, so all of it may be used
+//! inside a lock function, in a signal handler, and after a fork. A thread writes to its own record,
+//! tables and log only; what threads and processes share is claimed with one atomic step
+//! ([`crate::layout`] says which words).
+//!
+//! All zero bytes are an empty [`Shelf`], [`Table`], [`Log`] and [`Tail`], so that they can lie in memory
+//! that the kernel wipes in a forked child.
+
+mod children;
+mod counter;
+mod create;
+mod family;
+mod file;
+mod log;
+mod modules;
+mod room;
+mod shelf;
+mod stacks;
+mod table;
+mod tail;
+mod threads;
+mod watermark;
+
+pub use children::{child_ended, child_ended_elsewhere};
+pub use counter::{add, add_one};
+pub use create::Start;
+pub use family::Child;
+pub use file::File;
+pub use log::Log;
+pub use room::Room;
+pub use shelf::Shelf;
+pub use stacks::Stack;
+pub use table::{Kind, LOCKS, PLACES, Table, hash_of_lock, hash_of_place};
+pub use tail::Tail;
+pub use threads::{ThreadStart, end_thread};
+
+pub use syncline_interpose::Folder;
+
+use rustix::process::{getpid, getppid};
+
+/// The process's number.
+fn own_number() -> u32 {
+    getpid().as_raw_nonzero().get() as u32
+}
+
+/// The number of the process's parent; 0 if that is in another namespace.
+fn parents_number() -> u32 {
+    getppid().map_or(0, |parent| parent.as_raw_nonzero().get() as u32)
+}

@@ -1,0 +1,25 @@
+//! What code lies where in a process.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use super::file::File;
+use crate::layout::ModuleRecord;
+
+impl File {
+    /// Adds a module of this process; its index, or none if there is no room.
+    pub fn add_module(&self, module: &ModuleRecord) -> Option<u32> {
+        let (record, index) = self.new_module()?;
+        // SAFETY: the record was claimed for this module.
+        unsafe { record.write(ModuleRecord { process: self.page(), ..*module }) };
+        Some(index)
+    }
+
+    /// Notes that other code has come to where some was before.
+    pub fn modules_changed(&self) {
+        // SAFETY: the header is mapped, and the word is only stored to atomically.
+        unsafe {
+            let flag = AtomicU32::from_ptr(&raw mut (*self.header()).modules_changed);
+            flag.store(1, Ordering::Relaxed);
+        }
+    }
+}

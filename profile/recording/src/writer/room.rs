@@ -1,0 +1,44 @@
+//! Where a process's threads get room for tables and logs: on the shelf, or at the arena's end.
+
+use rustix::mm::{Advice, madvise};
+use syncline_interpose::populate;
+
+use super::file::File;
+use super::shelf::Shelf;
+use crate::layout::{Row, UNIT};
+
+/// A process's file, and the shelf of what its threads have given back.
+#[derive(Clone, Copy)]
+pub struct Room<'a> {
+    /// The file.
+    pub file: &'a File,
+    /// This process's own.
+    pub shelf: &'a Shelf,
+}
+
+impl Room<'_> {
+    /// Room for a table of two to the power of `log2` rows, zeroed and real, by its first unit; none if
+    /// there is none.
+    pub(super) fn new_table(self, log2: u32) -> Option<u64> {
+        let bytes = size_of::<Row>() << log2;
+        let used_before = self.shelf.take(log2).filter(|&unit| {
+            let start = self.file.unit(unit);
+            populate(start, start.wrapping_add(bytes))
+        });
+        used_before.or_else(|| self.file.new_pages(bytes as u64))
+    }
+
+    /// Returns a table's room to the file system and, if that worked, to the shelf.
+    ///
+    /// # Safety
+    /// Nobody writes to the table any more. Whoever still looks at a row in it reads zero.
+    pub(super) unsafe fn give_back(self, table: *mut Row, log2: u32) {
+        let arena = self.file.unit(0).addr();
+        // SAFETY: whole pages of the mapped file, which are not in use.
+        let removed =
+            unsafe { madvise(table.cast(), size_of::<Row>() << log2, Advice::LinuxRemove) };
+        if removed.is_ok() {
+            self.shelf.put(log2, (table.addr() - arena) as u64 / UNIT);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Call stacks, stored once per file.
+//!
+//! Where the return addresses of a stack lay, relative to the innermost one, may be kept with it: from one
+//! call to the next at the same place and depth they mostly still lie there, and then the stack is the
+//! same, frame by frame, without unwinding.
+
+use core::ops::Range;
+use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+use super::file::File;
+use crate::layout::{STACK_BROKEN, STACK_CUT, STACK_FRAMES, StackRecord};
+
+/// Numbers that the index has room for: twice the stacks that a file holds.
+const NUMBERS: usize = 131_072;
+/// Calls that the index by calls has room for.
+const CALLS: usize = 8192;
+/// How far from where its hash sends it a stack is looked for.
+const REACH: usize = 64;
+
+/// Finds the number of a stack by its frames. All zero is the empty index.
+pub struct StackIndex {
+    numbers: [AtomicU32; NUMBERS],
+    /// Where the frames of each stack lay when it was stored: words from the innermost return
+    /// address. The first, which is 0, has the number of the others instead; 0 if they are not
+    /// known.
+    slots: [[AtomicU32; STACK_FRAMES]; NUMBERS / 2],
+    /// The stack that a call was last made with, by its return address and where that lay. The
+    /// children of a server mostly make the same calls.
+    by_call: [AtomicU32; CALLS],
+}
+
+/// A stack to be stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Stack<'a> {
+    /// Return addresses, innermost first, at most [`STACK_FRAMES`].
+    pub frames: &'a [u64],
+    /// Where all but the first of them lay, in words from that, if that is known.
+    pub slots: Option<&'a [u32]>,
+    /// There were more frames.
+    pub cut: bool,
+    /// Unwinding ended before the stack did.
+    pub broken: bool,
+}
+
+/// Where the index by calls has a call.
+fn index_of_call(caller: *const usize, ret: usize) -> usize {
+    let mixed = (caller.addr() ^ ret.rotate_left(20)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed >> (usize::BITS - CALLS.ilog2())
+}
+
+impl File {
+    fn index(&self) -> &'static StackIndex {
+        &self.family().stack_index
+    }
+
+    /// The number of the stack that a call was made with, which is stored if it is new; 0 if it can't be.
+    /// `caller` is where the call's return address lies.
+    pub fn add_stack(&self, stack: &Stack<'_>, caller: *const usize, ret: usize) -> u32 {
+        let number = self.intern(stack);
+        // Release pairs with the Acquire in `stack_of_call`, also in another process: the frames are
+        // there.
+        self.index().by_call[index_of_call(caller, ret)].store(number, Ordering::Release);
+        number
+    }
+
+    /// The stack of a call, if it was stored before for one like it, perhaps in another process of the
+    /// file.
+    ///
+    /// # Safety
+    /// Same requirements as [`File::is_stack_of`].
+    pub unsafe fn stack_of_call(
+        &self,
+        caller: *const usize,
+        ret: usize,
+        within: Range<usize>,
+    ) -> Option<u32> {
+        let number = self.index().by_call[index_of_call(caller, ret)].load(Ordering::Acquire);
+        // SAFETY: by this function's own condition.
+        unsafe { self.is_stack_of(number, caller, within).then_some(number) }
+    }
+
+    /// Whether a stack is that of a call: its return addresses all lie where they did.
+    ///
+    /// # Safety
+    /// `caller` points to the return address of a call that the thread is in; from there to the end of
+    /// `within`, which are the bounds of the thread's stack, memory is mapped.
+    pub unsafe fn is_stack_of(
+        &self,
+        number: u32,
+        caller: *const usize,
+        within: Range<usize>,
+    ) -> bool {
+        let Some(slots) = self.index().slots.get(number as usize).filter(|_| number != 0) else {
+            return false;
+        };
+        // SAFETY: a number that a row has is that of a stored stack, which does not change.
+        let frames = unsafe { &(*self.stack(number)).frames };
+        let others = slots[0].load(Ordering::Relaxed) as usize;
+        let is_at = |(slot, &frame): (&AtomicU32, &u64)| {
+            let at = caller.wrapping_add(slot.load(Ordering::Relaxed) as usize);
+            // SAFETY: from a call's frame to its end, a thread's stack is mapped.
+            at.addr() < within.end && unsafe { *at } as u64 == frame
+        };
+        others > 0
+            && within.start <= caller.addr()
+            // SAFETY: by this function's own condition.
+            && unsafe { *caller } as u64 == frames[0]
+            && slots[1..].iter().zip(&frames[1..]).take(others).all(is_at)
+    }
+
+    /// Stores a stack, or finds it stored.
+    fn intern(&self, stack: &Stack<'_>) -> u32 {
+        let hash = hash(stack.frames);
+        let mut mine = None;
+        for step in 0..REACH {
+            let entry = &self.index().numbers[(hash as usize + step) % NUMBERS];
+            let mut number = entry.load(Ordering::Acquire);
+            if number == 0 {
+                let fresh = match mine {
+                    Some(number) => number,
+                    None => self.store(stack, hash),
+                };
+                if fresh == 0 {
+                    return 0;
+                }
+                mine = Some(fresh);
+                // Release pairs with the Acquire load above: whoever finds the number
+                // finds the frames.
+                match entry.compare_exchange(0, fresh, Ordering::Release, Ordering::Acquire) {
+                    Ok(_) => return fresh,
+                    Err(theirs) => number = theirs,
+                }
+            }
+            if self.is_stored(number, stack, hash) {
+                self.discard(mine);
+                return number;
+            }
+        }
+        mine.unwrap_or_else(|| self.store(stack, hash))
+    }
+
+    /// The record of a stack.
+    fn stack(&self, number: u32) -> *mut StackRecord {
+        // SAFETY: the header is mapped, and a region's offset does not change.
+        let offset = unsafe { (*self.header()).stacks.offset };
+        self.at(offset + u64::from(number) * size_of::<StackRecord>() as u64).cast()
+    }
+
+    /// Whether the record of this number has these frames.
+    fn is_stored(&self, number: u32, stack: &Stack<'_>, hash: u32) -> bool {
+        // SAFETY: a number in the index is that of a stored stack, which does not change.
+        let stored = unsafe { &*self.stack(number) };
+        stored.hash == hash
+            && usize::from(stored.depth) == stack.frames.len()
+            && stored.frames[..usize::from(stored.depth)] == *stack.frames
+    }
+
+    fn store(&self, stack: &Stack<'_>, hash: u32) -> u32 {
+        let Some((record, number)) = self.new_stack() else { return 0 };
+        let frames = &stack.frames[..stack.frames.len().min(STACK_FRAMES)];
+        if let Some(slots) = self.index().slots.get(number as usize)
+            && let Some(others) = stack.slots
+        {
+            // Relaxed: who has the number of a stack, has it through the index or made it.
+            slots[0].store(others.len() as u32, Ordering::Relaxed);
+            for (slot, &at) in slots[1..].iter().zip(others) {
+                slot.store(at, Ordering::Relaxed);
+            }
+        }
+        // SAFETY: the record was claimed by this thread and is real.
+        unsafe {
+            (*record).hash = hash;
+            (*record).flags =
+                (u8::from(stack.cut) * STACK_CUT) | (u8::from(stack.broken) * STACK_BROKEN);
+            (&mut (*record).frames)[..frames.len()].copy_from_slice(frames);
+            // Release: readers of the file take a stack whose depth is there.
+            AtomicU8::from_ptr(&raw mut (*record).depth)
+                .store(frames.len() as u8, Ordering::Release);
+        }
+        number
+    }
+
+    /// Two threads stored the same stack at once; one of the two records stays unused.
+    fn discard(&self, number: Option<u32>) {
+        if let Some(number) = number {
+            // SAFETY: the record was claimed by this thread, and its number is not known
+            // to anybody else.
+            unsafe {
+                AtomicU8::from_ptr(&raw mut (*self.stack(number)).depth)
+                    .store(0, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+fn hash(frames: &[u64]) -> u32 {
+    let mix = |h: u64, &f: &u64| (h.rotate_left(5) ^ f).wrapping_mul(0x517c_c1b7_2722_0a95);
+    (frames.iter().fold(0, mix) >> 32) as u32
+}

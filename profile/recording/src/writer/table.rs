@@ -1,0 +1,288 @@
+//! Tables of rows, in the recording's file.
+//!
+//! A thread has two. That of its *places* is nearly empty on purpose, so that the row of an
+//! operation mostly lies at the first slot looked at, and so small that it stays in the cache.
+//! That of its *locks* has the rows of single locks, where a place has more than one. Which row is in
+//! which is up to who counts.
+//!
+//! Open addressing, with the next slot tried where one is taken. Rows are never taken out; a
+//! table that becomes too full is exchanged for one of twice the size.
+
+use core::cell::Cell;
+use core::mem::offset_of;
+use core::ops::Range;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use syncline_interpose::with_signals_blocked;
+
+use super::counter::add;
+use super::room::Room;
+use crate::layout::{Row, ThreadRecord};
+
+/// What differs between the tables.
+pub struct Kind {
+    /// Where a row is looked for first, before the mask.
+    hash: fn(&Row) -> u64,
+    /// A table of so many slots becomes no fuller than this, if there is room for another.
+    fullest: fn(u64) -> u64,
+    /// Where a thread's record has the table's word.
+    word: usize,
+}
+
+/// Rows found by place.
+pub const PLACES: Kind = Kind {
+    hash: |row| hash_of_place(row.ret as usize, row.key),
+    fullest: |slots| slots / 4,
+    word: offset_of!(ThreadRecord, places),
+};
+
+/// Rows found by lock and place.
+pub const LOCKS: Kind = Kind {
+    hash: |row| hash_of_lock(row.lock as usize, row.ret as usize, row.key),
+    fullest: |slots| slots / 2,
+    word: offset_of!(ThreadRecord, table),
+};
+
+/// Odd numbers with no pattern.
+const SCATTER: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f];
+
+/// Where the row of a place is looked for first, before the mask.
+#[inline(always)]
+pub fn hash_of_place(ret: usize, key: u64) -> u64 {
+    folded(ret as u64 ^ key << 20, SCATTER[0])
+}
+
+/// Where the row of a lock at a place is looked for first, before the mask.
+#[inline(always)]
+pub fn hash_of_lock(lock: usize, ret: usize, key: u64) -> u64 {
+    let place = (ret as u64 ^ key << 20).wrapping_mul(SCATTER[0]);
+    folded(place.wrapping_add(lock as u64), SCATTER[1])
+}
+
+/// Both halves of a product in one: each bit depends on all of the input. With one half, locks at
+/// a fixed distance from each other may come to lie in runs.
+#[inline(always)]
+fn folded(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product >> 64) as u64 ^ product as u64
+}
+
+/// Rows of a new table, log 2: one page.
+const FIRST_LOG2: u32 = 6;
+/// Largest table, log 2: a gigabyte.
+const LAST_LOG2: u32 = 24;
+
+/// A table of a thread. All zero is none.
+#[repr(C)]
+pub struct Table {
+    first: Cell<*mut Row>,
+    /// Slots, less one.
+    mask: Cell<u64>,
+    used: Cell<u32>,
+    /// The one before, log 2 of its slots: it stays until the next exchange, for an operation that a
+    /// signal handler interrupted before it was counted, and in which the table was exchanged. Its
+    /// calls are zero again, so that what is counted there later is found, and added to the new one.
+    before_log2: Cell<u32>,
+    before: Cell<*mut Row>,
+}
+
+impl Table {
+    /// Whether there is one.
+    #[inline(always)]
+    pub fn is_there(&self) -> bool {
+        !self.first.get().is_null()
+    }
+
+    /// Forgets it. The one before is given back.
+    pub fn leave(&self, kind: &Kind, room: Option<Room<'_>>) {
+        self.give_back_before(kind, room);
+        self.first.set(null_mut());
+        self.mask.set(0);
+        self.used.set(0);
+    }
+
+    fn give_back_before(&self, kind: &Kind, room: Option<Room<'_>>) {
+        let before = self.before.replace(null_mut());
+        let Some(room) = room.filter(|_| !before.is_null()) else { return };
+        let log2 = self.before_log2.get();
+        for row in (0..1 << log2).map(|slot| before.wrapping_add(slot)) {
+            // SAFETY: rows of this thread's own tables.
+            unsafe {
+                let moved = if (*row).calls == 0 { None } else { self.same(kind, &*row) };
+                if let Some(moved) = moved {
+                    add(&raw mut (*moved).calls, (*row).calls);
+                }
+            }
+        }
+        // SAFETY: this thread's own, and no row of it counts any more.
+        unsafe { room.give_back(before, log2) };
+    }
+
+    /// The row of what another row counts, which comes from the table before.
+    unsafe fn same(&self, kind: &Kind, row: &Row) -> Option<*mut Row> {
+        let is = |new: &Row| (new.lock, new.ret, new.key) == (row.lock, row.ret, row.key);
+        // SAFETY: the table is the calling thread's own.
+        unsafe { self.find((kind.hash)(row), is) }
+    }
+
+    /// Where a row is looked for first. The table is there.
+    #[inline(always)]
+    pub fn home(&self, hash: u64) -> *mut Row {
+        // The mask keeps the index within the table.
+        self.first.get().wrapping_add((hash & self.mask.get()) as usize)
+    }
+
+    /// The slots where a row may be, in the order in which they are tried.
+    #[inline]
+    fn slots(&self, hash: u64) -> impl Iterator<Item = *mut Row> + Clone + use<> {
+        let (first, mask) = (self.first.get(), self.mask.get());
+        let slots = if first.is_null() { 0 } else { mask + 1 };
+        (0..slots).map(move |step| first.wrapping_add((hash.wrapping_add(step) & mask) as usize))
+    }
+
+    /// The row that fits, if it is there.
+    ///
+    /// # Safety
+    /// The table is the calling thread's own, as in all that follows.
+    #[inline]
+    pub unsafe fn find(&self, hash: u64, fits: impl Fn(&Row) -> bool) -> Option<*mut Row> {
+        // SAFETY: rows of one's own table. As none is ever taken out, a row is not there if an
+        // empty slot is met first.
+        let ends = |&row: &*mut Row| unsafe { (*row).key == 0 || fits(&*row) };
+        let row = self.slots(hash).find(ends)?;
+        // SAFETY: as above.
+        unsafe { ((*row).key != 0).then_some(row) }
+    }
+
+    /// Whether one more row fits without an exchange.
+    #[inline]
+    pub fn has_room(&self, kind: &Kind) -> bool {
+        self.is_there() && u64::from(self.used.get()) < (kind.fullest)(self.mask.get() + 1)
+    }
+
+    /// Puts a row into the table; none if there is no room for it. Larger tables are had for it,
+    /// so that rows may move: `relocate` is then called with a function from where a row was to where it
+    /// is, and has to mend the caller's own pointers to rows.
+    ///
+    /// # Safety
+    /// The table and the record are the calling thread's own, and no signal handler uses them meanwhile.
+    /// The row has a key, and is not there yet.
+    pub unsafe fn put(
+        &self,
+        kind: &Kind,
+        room: Room<'_>,
+        record: *mut ThreadRecord,
+        row: Row,
+        relocate: impl FnOnce(&dyn Fn(*mut Row) -> *mut Row),
+    ) -> Option<*mut Row> {
+        let slots = self.mask.get() + 1;
+        // SAFETY: by this function's own condition.
+        unsafe {
+            if !self.is_there() {
+                self.exchange(kind, room, record, FIRST_LOG2, relocate)?;
+            } else if !self.has_room(kind)
+                && (slots >> LAST_LOG2 != 0
+                    || self
+                        .exchange(kind, room, record, slots.trailing_zeros() + 1, relocate)
+                        .is_none())
+                && u64::from(self.used.get()) >= slots / 4 * 3
+            {
+                // Without room for a larger one, this one fills up, as far as looking into it
+                // stays quick.
+                return None;
+            }
+            let slot = self.slots((kind.hash)(&row)).find(|&slot| (*slot).key == 0)?;
+            slot.write(Row { key: 0, ..row });
+            // A row is complete once its key is there: Release, for readers of the file.
+            AtomicU64::from_ptr(&raw mut (*slot).key).store(row.key, Ordering::Release);
+            self.used.set(self.used.get() + 1);
+            (*record).rows += 1;
+            Some(slot)
+        }
+    }
+
+    /// Goes on with the table that a thread left, by the word of its record; without room, none.
+    ///
+    /// # Safety
+    /// The table is the calling thread's own from here on.
+    pub unsafe fn take_over(&self, kind: &Kind, room: Option<Room<'_>>, word: u64) {
+        let Some(room) = room.filter(|_| word != 0) else {
+            return self.leave(kind, room);
+        };
+        self.first.set(room.file.unit(word & 0xffff_ffff_ffff).cast());
+        self.mask.set((1 << (word >> 48)) - 1);
+        // SAFETY: by this function's own condition.
+        self.used.set(self.slots(0).filter(|&row| unsafe { (*row).key != 0 }).count() as u32);
+    }
+
+    /// Gives the thread its first table; none if there is no room.
+    ///
+    /// # Safety
+    /// The table and the record are the calling thread's own, and the table is not there yet.
+    pub unsafe fn begin(
+        &self,
+        kind: &Kind,
+        room: Room<'_>,
+        record: *mut ThreadRecord,
+    ) -> Option<()> {
+        // SAFETY: by this function's own condition.
+        unsafe { self.exchange(kind, room, record, FIRST_LOG2, |_| {}) }
+    }
+
+    /// Exchanges the table for one of this size, with the same rows; none if there is no room.
+    ///
+    /// Signals are blocked meanwhile: what a handler counts in a row that is already copied would be
+    /// lost.
+    unsafe fn exchange(
+        &self,
+        kind: &Kind,
+        room: Room<'_>,
+        record: *mut ThreadRecord,
+        log2: u32,
+        relocate: impl FnOnce(&dyn Fn(*mut Row) -> *mut Row),
+    ) -> Option<()> {
+        if room.file.is_full() {
+            return None;
+        }
+        let unit = room.new_table(log2)?;
+        let old = self.slots(0);
+        let is_used = |&row: &*mut Row| {
+            // SAFETY: rows of this thread's own tables.
+            unsafe { (*row).key != 0 }
+        };
+        with_signals_blocked(|| {
+            let (old_first, old_slots) = (self.first.get(), old.size_hint().0);
+            self.first.set(room.file.unit(unit).cast());
+            self.mask.set((1 << log2) - 1);
+            // SAFETY: both tables are this thread's own; the new one is zeroed and real, and larger.
+            unsafe {
+                for row in old.clone().filter(is_used) {
+                    let empty = |&slot: &*mut Row| (*slot).key == 0;
+                    if let Some(slot) = self.slots((kind.hash)(&*row)).find(empty) {
+                        slot.write(*row);
+                    }
+                }
+                (*record).exchanges = (*record).exchanges.wrapping_add(1);
+                // Readers of the file follow this word to the rows copied above: Release.
+                let word = record.byte_add(kind.word).cast::<u64>();
+                AtomicU64::from_ptr(word).store(u64::from(log2) << 48 | unit, Ordering::Release);
+                for row in old.filter(is_used) {
+                    // After the above, for readers that still look at this row: Release.
+                    AtomicU64::from_ptr(&raw mut (*row).calls).store(0, Ordering::Release);
+                }
+                if !old_first.is_null() {
+                    let moved: Range<*mut Row> = old_first..old_first.wrapping_add(old_slots);
+                    relocate(&|row| match moved.contains(&row) {
+                        true => self.same(kind, &*row).unwrap_or(row),
+                        false => row,
+                    });
+                    self.give_back_before(kind, Some(room));
+                    self.before.set(old_first);
+                    self.before_log2.set(old_slots.trailing_zeros());
+                }
+            }
+        });
+        Some(())
+    }
+}

@@ -1,0 +1,39 @@
+//! What hangs on a row: the records of its waits, and of the locks that were held already.
+//!
+//! Few rows have them, so a thread takes them from a page of its own, one after the other.
+
+use core::cell::Cell;
+
+use super::file::File;
+use crate::layout::UNIT;
+
+/// Where a thread's next record goes, in bytes of the arena, and where its page ends. All zero is no
+/// page yet.
+#[repr(C)]
+pub struct Tail {
+    next: Cell<u64>,
+    end: Cell<u64>,
+}
+
+const PAGE: u64 = 4096;
+
+impl Tail {
+    /// Forgets the page.
+    pub fn leave(&self) {
+        self.next.set(0);
+        self.end.set(0);
+    }
+
+    /// Room for a record of this type, zeroed and real, by its unit; none if there is no room.
+    pub fn next<T>(&self, file: &File) -> Option<u32> {
+        let size = size_of::<T>() as u64;
+        if self.next.get() + size > self.end.get() {
+            let unit = file.new_pages(PAGE)?;
+            self.next.set(unit * UNIT);
+            self.end.set(unit * UNIT + PAGE);
+        }
+        let unit = (self.next.get() / UNIT) as u32;
+        self.next.set(self.next.get() + size);
+        Some(unit)
+    }
+}

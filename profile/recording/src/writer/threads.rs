@@ -1,0 +1,138 @@
+//! The records of threads: claimed, filled in, taken over from threads that have ended.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use super::file::File;
+use crate::layout::{THREAD_EXITED, THREAD_RUNNING, ThreadRecord};
+
+/// Records that a process gets.
+const RECORDS: u32 = 4096;
+
+/// What is known of a thread when it begins.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadStart {
+    /// [`ThreadRecord::start_function`]
+    pub function: u64,
+    /// [`ThreadRecord::creator`]
+    pub creator: u32,
+    /// [`ThreadRecord::created_at`]
+    pub created_at: u32,
+    /// [`ThreadRecord::tid`]
+    pub tid: u32,
+    /// [`ThreadRecord::started`]
+    pub started: u64,
+    /// [`ThreadRecord::name`]
+    pub name: [u8; 24],
+}
+
+impl File {
+    /// Claims a record for a thread with this start function, with its index: a fresh one or, when none is
+    /// left, that of an ended thread with the same function. None if there is none; that is counted.
+    ///
+    /// It is to be filled in with [`File::begin_thread`].
+    pub fn claim_thread(&self, function: u64) -> Option<(*mut ThreadRecord, u32)> {
+        let header = self.header();
+        // SAFETY: the header is mapped, and the word is only touched atomically.
+        let own =
+            unsafe { AtomicU32::from_ptr(&raw mut (*header).own_threads).load(Ordering::Relaxed) };
+        let (count, region) = self.threads();
+        if count < region.capacity
+            && own < RECORDS
+            && let Some(fresh) = self.new_thread()
+        {
+            return Some(fresh);
+        }
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let page = self.page();
+        for _ in 0..count {
+            let index = NEXT.fetch_add(1, Ordering::Relaxed) % count;
+            let offset = region.offset + u64::from(index) * u64::from(region.record_size);
+            let record = self.at(offset).cast::<ThreadRecord>();
+            // SAFETY: within the region. Acquire pairs with the Release in `end_thread`: we go on
+            // with the tables of the thread that ended.
+            let taken = unsafe {
+                (*record).process == page
+                    && (*record).start_function == function
+                    && AtomicU32::from_ptr(&raw mut (*record).state)
+                        .compare_exchange(
+                            THREAD_EXITED,
+                            THREAD_RUNNING,
+                            Ordering::Acquire,
+                            Ordering::Relaxed,
+                        )
+                        .is_ok()
+            };
+            if taken {
+                return Some((record, index));
+            }
+        }
+        if count == region.capacity || own == RECORDS {
+            // SAFETY: as above; the word is only added to atomically. Where there was a record and no
+            // room for it, that was counted when it was asked for.
+            unsafe {
+                let dropped = AtomicU32::from_ptr(&raw mut (*header).threads.dropped);
+                dropped.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        None
+    }
+
+    /// Fills a record in; from then on readers see the thread.
+    ///
+    /// # Safety
+    /// The record, and its index, were claimed for this thread from this file.
+    pub unsafe fn begin_thread(&self, record: *mut ThreadRecord, index: u32, start: &ThreadStart) {
+        // SAFETY: by this function's own condition.
+        unsafe {
+            if (*record).lifetimes > 0 {
+                (*record).earlier_ticks += (*record).ended.saturating_sub((*record).started);
+                (*record).seen_cpu_at = 0;
+            } else {
+                (*record).start_function = start.function;
+                self.link(record, index);
+            }
+            (*record).lifetimes += 1;
+            (*record).creator = start.creator;
+            (*record).created_at = start.created_at;
+            (*record).tid = start.tid;
+            (*record).started = start.started;
+            (*record).last_seen = start.started;
+            (*record).ended = 0;
+            (*record).name = start.name;
+            // Release: readers of the file take a record whose state says that it is there.
+            AtomicU32::from_ptr(&raw mut (*record).state).store(THREAD_RUNNING, Ordering::Release);
+        }
+    }
+
+    /// Says whose a new record is, and leads to it from the process's header.
+    ///
+    /// # Safety
+    /// Same requirement as [`File::begin_thread`].
+    unsafe fn link(&self, record: *mut ThreadRecord, index: u32) {
+        let header = self.header();
+        // SAFETY: by this function's own condition; the header is mapped, and its words are only touched
+        // atomically.
+        unsafe {
+            (*record).process = self.page();
+            AtomicU32::from_ptr(&raw mut (*header).own_threads).fetch_add(1, Ordering::Relaxed);
+            let latest = AtomicU32::from_ptr(&raw mut (*header).latest_thread);
+            let after = |previous: u32| {
+                (*record).previous = previous;
+                Some(index + 1)
+            };
+            // Release: readers of the file who find this record find the one before it.
+            let _ = latest.fetch_update(Ordering::Release, Ordering::Relaxed, after);
+        }
+    }
+}
+
+/// Says that a thread has ended. Its record may be another thread's at once.
+///
+/// # Safety
+/// The record is this thread's own, and so was all that hangs on it.
+pub unsafe fn end_thread(record: *mut ThreadRecord) {
+    // SAFETY: by this function's own condition. Release pairs with the Acquire in `claim_thread`.
+    unsafe {
+        AtomicU32::from_ptr(&raw mut (*record).state).store(THREAD_EXITED, Ordering::Release);
+    }
+}
