@@ -1,0 +1,146 @@
+//! Blocks of a rank's part, of any size, taken and given back by any rank.
+//!
+//! ```text
+//!   top                 how far the heap was ever used
+//!   free[class]         a stack of free blocks of 64 << class bytes: tag | displacement / 64
+//!   blocks ...          a free block's first word is the next one of its stack, as in `free`
+//! ```
+//!
+//! A block is a power of two, at least a line, and on lines of its own. One is popped by looking at
+//! the top, at its successor, and exchanging. The tag counts exchanges: who was overtaken in between
+//! may have read anything as the successor, and fails by the tag. A tag has 24 bits, so that a rank
+//! would have to be overtaken sixteen million times between two accesses, to a place, to err.
+//!
+//! A rank that dies between taking a block and linking it to something leaves the block unused.
+//!
+//! Source: Treiber, "Systems Programming: Coping with Parallelism" (IBM, 1986), with the tag of
+//! Michael and Scott (PODC'96).
+
+use thiserror::Error;
+
+use crate::{Dead, Fabric, Place};
+
+/// The least block, and what displacements count.
+const LINE: usize = 64;
+/// Sizes of blocks: up to 64 << 31 bytes.
+const CLASSES: usize = 32;
+/// Bits of a displacement in lines, in a stack's word: 64 TiB.
+const BITS: u32 = 40;
+const DISPLACEMENT: u64 = (1 << BITS) - 1;
+/// The words before the first block, in bytes.
+const HEAD: usize = (8 * (1 + CLASSES)).next_multiple_of(LINE);
+
+/// A range of every rank's part, of which blocks are taken. It is described, not shared: ranks that
+/// name the same range use the same heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heap {
+    /// Where it begins in each part; a multiple of 64. The bytes there are zero at first.
+    pub at: usize,
+    /// Its size in bytes.
+    pub bytes: usize,
+}
+
+/// Why there is no block.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum Full {
+    /// The rank's part of the heap has no room for a block of this size.
+    #[error("rank {rank} has no room for {bytes} bytes")]
+    Full {
+        /// The rank.
+        rank: usize,
+        /// The bytes asked for.
+        bytes: usize,
+    },
+    /// The rank is dead.
+    #[error(transparent)]
+    Dead(#[from] Dead),
+}
+
+impl Heap {
+    /// The size of the block that one of so many bytes comes in.
+    pub fn block(bytes: usize) -> usize {
+        bytes.max(LINE).next_power_of_two()
+    }
+
+    fn class(bytes: usize) -> usize {
+        (Self::block(bytes) / LINE).trailing_zeros() as usize
+    }
+
+    fn top(&self, rank: usize) -> Place {
+        Place { rank, at: self.at }
+    }
+
+    fn free(&self, rank: usize, class: usize) -> Place {
+        Place { rank, at: self.at + 8 * (1 + class) }
+    }
+
+    /// A block in a rank's part, at a multiple of 64. What is in it is not said.
+    ///
+    /// # Errors
+    ///
+    /// If there is no room in that part, or the rank is dead.
+    pub fn take(&self, fabric: &impl Fabric, rank: usize, bytes: usize) -> Result<Place, Full> {
+        let full = Full::Full { rank, bytes };
+        if bytes > self.bytes {
+            return Err(full);
+        }
+        let free = self.free(rank, Self::class(bytes));
+        let mut seen = fabric.load(free)?;
+        while seen & DISPLACEMENT != 0 {
+            let block = Place { rank, at: (seen & DISPLACEMENT) as usize * LINE };
+            let next = fabric.load(block)?;
+            let now = fabric.compare_and_swap(free, seen, tagged(seen, next))?;
+            if now == seen {
+                return Ok(block);
+            }
+            seen = now;
+        }
+        self.fresh(fabric, rank, Self::block(bytes))?.ok_or(full)
+    }
+
+    /// A block that never was one; none if the heap's end is reached.
+    fn fresh(
+        &self,
+        fabric: &impl Fabric,
+        rank: usize,
+        block: usize,
+    ) -> Result<Option<Place>, Dead> {
+        let top = self.top(rank);
+        let mut seen = fabric.load(top)?;
+        loop {
+            let start = (seen as usize).max(HEAD);
+            if block > self.bytes.saturating_sub(start) {
+                return Ok(None);
+            }
+            let now = fabric.compare_and_swap(top, seen, (start + block) as u64)?;
+            if now == seen {
+                return Ok(Some(Place { rank, at: self.at + start }));
+            }
+            seen = now;
+        }
+    }
+
+    /// Gives a block back that was taken with this size.
+    ///
+    /// # Errors
+    ///
+    /// If the rank is dead, and the block gone with it.
+    pub fn give(&self, fabric: &impl Fabric, block: Place, bytes: usize) -> Result<(), Dead> {
+        let free = self.free(block.rank, Self::class(bytes));
+        let mut seen = fabric.load(free)?;
+        loop {
+            fabric.store(block, seen & DISPLACEMENT)?;
+            let now =
+                fabric.compare_and_swap(free, seen, tagged(seen, (block.at / LINE) as u64))?;
+            if now == seen {
+                return Ok(());
+            }
+            seen = now;
+        }
+    }
+}
+
+/// A stack's word with another displacement, and the next tag.
+fn tagged(old: u64, displacement: u64) -> u64 {
+    ((old >> BITS) + 1) << BITS | displacement & DISPLACEMENT
+}

@@ -1,0 +1,158 @@
+//! Ranks as processes that are started here, and as threads.
+//!
+//! A process is told its rank and where the segment is by its environment:
+//!
+//! ```text
+//!   SYNCLINE_FABRIC=/proc/4711/fd/5     the launcher's descriptor, or any file's name
+//!   SYNCLINE_RANK=3
+//! ```
+
+use std::env;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::{self, Child, Command, ExitStatus};
+use std::sync::Arc;
+use std::thread;
+
+use super::Host;
+use super::segment::{Error, Segment};
+
+/// Where the segment is.
+const FABRIC: &str = "SYNCLINE_FABRIC";
+/// Which rank a process is.
+const RANK: &str = "SYNCLINE_RANK";
+
+/// Ranks that were started as processes. Those that still run when this is dropped are killed.
+#[derive(Debug)]
+pub struct Job {
+    children: Vec<Child>,
+    /// By which the ranks open the segment.
+    file: File,
+}
+
+impl Job {
+    /// How each rank has ended, once all have.
+    ///
+    /// # Errors
+    ///
+    /// If the system can't say.
+    pub fn wait(&mut self) -> io::Result<Vec<ExitStatus>> {
+        self.children.iter_mut().map(Child::wait).collect()
+    }
+
+    /// Kills a rank (`SIGKILL`), and returns once it is dead.
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such rank.
+    pub fn kill(&mut self, rank: usize) -> io::Result<()> {
+        self.children[rank].kill()?;
+        self.children[rank].wait().map(|_| ())
+    }
+
+    /// The name by which ranks join that were not started here; it is good while this lives.
+    pub fn name(&self) -> PathBuf {
+        name(&self.file)
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            // It may have ended already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn name(file: &File) -> PathBuf {
+    format!("/proc/{}/fd/{}", process::id(), file.as_raw_fd()).into()
+}
+
+impl Host {
+    /// Starts processes as ranks, each with a part of so many bytes; `command` makes the command of
+    /// a rank. They join by [`from_environment`](Self::from_environment).
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for the parts, or a process does not start; those that did are killed.
+    ///
+    /// # Panics
+    ///
+    /// If there are no ranks.
+    pub fn launch(
+        ranks: usize,
+        bytes: usize,
+        mut command: impl FnMut(usize) -> Command,
+    ) -> Result<Job, Error> {
+        let (file, _) = Segment::make(ranks, bytes)?;
+        let mut job = Job { children: Vec::with_capacity(ranks), file };
+        for rank in 0..ranks {
+            let mut command = command(rank);
+            command.env(FABRIC, job.name()).env(RANK, rank.to_string());
+            job.children.push(command.spawn()?);
+        }
+        Ok(job)
+    }
+
+    /// The rank that this process was started as.
+    ///
+    /// # Errors
+    ///
+    /// If it was started as none, or can't join.
+    pub fn from_environment() -> Result<Host, Error> {
+        let path = env::var_os(FABRIC).ok_or(Error::Environment(FABRIC))?;
+        let rank = env::var(RANK).ok().and_then(|rank| rank.parse().ok());
+        Host::join(Path::new(&path), rank.ok_or(Error::Environment(RANK))?)
+    }
+
+    /// Joins ranks by the name of their segment, as one of them.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such segment, not so many ranks, or another process is this rank.
+    pub fn join(name: &Path, rank: usize) -> Result<Host, Error> {
+        let segment = Segment::open(name)?;
+        segment.join(rank)?;
+        Ok(Host { segment: Arc::new(segment), rank })
+    }
+
+    /// Runs a function in a thread for each rank, with parts of so many bytes, and returns what they
+    /// returned.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for the parts.
+    ///
+    /// # Panics
+    ///
+    /// If there are no ranks, or one panics.
+    pub fn threads<R: Send>(
+        ranks: usize,
+        bytes: usize,
+        body: impl Fn(Host) -> R + Sync,
+    ) -> Result<Vec<R>, Error> {
+        let (_, segment) = Segment::make(ranks, bytes)?;
+        let (segment, body) = (Arc::new(segment), &body);
+        thread::scope(|scope| {
+            let start = |rank| {
+                segment.join(rank)?;
+                let host = Host { segment: Arc::clone(&segment), rank };
+                Ok(scope.spawn(move || body(host)))
+            };
+            let threads: Vec<_> = (0..ranks).map(start).collect::<Result<_, Error>>()?;
+            let result = |thread: thread::ScopedJoinHandle<'_, R>| match thread.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            Ok(threads.into_iter().map(result).collect())
+        })
+    }
+}

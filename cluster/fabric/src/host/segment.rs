@@ -1,0 +1,219 @@
+//! The file that all ranks map.
+//!
+//! ```text
+//!   0      MAGIC, ranks, bytes of a part
+//!   24     for each rank the number of its process, 0 before it has joined, and when it was started
+//!   ...    the parts, each at a page
+//! ```
+//!
+//! It is a `memfd`, without a name of its own, which others open by its launcher's descriptor in
+//! `/proc`: a killed job leaves nothing behind. Any other file will do as well.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+use memmap2::{MmapOptions, MmapRaw};
+use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
+use thiserror::Error as ThisError;
+
+use super::process::Process;
+use crate::Place;
+
+/// "syncline" and the version of this layout.
+const MAGIC: u64 = u64::from_le_bytes(*b"synfab01");
+const PAGE: usize = 4096;
+/// The process is claimed, and not written yet.
+const CLAIMED: u64 = u64::MAX;
+/// Before the ranks' processes, in bytes.
+const FIXED: usize = 24;
+/// Of a rank's process.
+const RECORD: usize = 16;
+
+/// Why a rank could not join.
+#[derive(Debug, ThisError)]
+pub enum Error {
+    /// The segment could not be made, opened or mapped.
+    #[error("the ranks' segment: {0}")]
+    Io(#[from] io::Error),
+    /// The file is none of ours, or shorter than it says.
+    #[error("this file is no segment of ranks")]
+    NoSegment,
+    /// There are not so many ranks.
+    #[error("there is no rank {rank}: there are {ranks}")]
+    NoRank {
+        /// The rank asked for.
+        rank: usize,
+        /// How many there are.
+        ranks: usize,
+    },
+    /// Somebody is this rank already.
+    #[error("rank {0} has joined already")]
+    Taken(usize),
+    /// The environment does not say which rank to be, or not in a form that is known.
+    #[error("the environment does not say which rank this process is ({0})")]
+    Environment(&'static str),
+}
+
+/// A mapped segment.
+pub(super) struct Segment {
+    map: MmapRaw,
+    ranks: usize,
+    bytes: usize,
+    stride: usize,
+    first: usize,
+}
+
+/// Where the first part begins, and how far one is from the next.
+fn layout(ranks: usize, bytes: usize) -> Option<(usize, usize, usize)> {
+    let first = ranks.checked_mul(RECORD)?.checked_add(FIXED)?.checked_next_multiple_of(PAGE)?;
+    let stride = bytes.checked_next_multiple_of(PAGE)?;
+    Some((first, stride, stride.checked_mul(ranks)?.checked_add(first)?))
+}
+
+impl Segment {
+    /// A new segment, zero but for what describes it, and the file that others open.
+    pub(super) fn make(ranks: usize, bytes: usize) -> Result<(File, Segment), Error> {
+        assert!(ranks > 0, "a fabric has at least one rank");
+        let bytes = bytes.next_multiple_of(8);
+        let too_large = || io::Error::from(io::ErrorKind::FileTooLarge);
+        let (.., size) = layout(ranks, bytes).ok_or_else(too_large)?;
+        let file =
+            memfd_create(c"syncline-fabric", MemfdFlags::CLOEXEC).map_err(io::Error::from)?;
+        // Here, so that a lack of memory is found now, and not by a signal at the first touch.
+        fallocate(&file, FallocateFlags::empty(), 0, size as u64).map_err(io::Error::from)?;
+        let file = File::from(file);
+        let map = MmapOptions::new().len(size).map_raw(&file)?;
+        for (number, value) in [ranks as u64, bytes as u64].into_iter().enumerate() {
+            // Relaxed: written before the magic is.
+            word(&map, 8 * (1 + number)).store(value, Relaxed);
+        }
+        // Release: pairs with the Acquire in `map`.
+        word(&map, 0).store(MAGIC, Release);
+        Segment::of(map).map(|segment| (file, segment))
+    }
+
+    /// The segment in this file.
+    pub(super) fn open(path: &Path) -> Result<Segment, Error> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        if file.metadata()?.len() < PAGE as u64 {
+            return Err(Error::NoSegment);
+        }
+        Segment::of(MmapOptions::new().map_raw(&file)?)
+    }
+
+    fn of(map: MmapRaw) -> Result<Segment, Error> {
+        // Acquire: pairs with the Release in `make`.
+        if word(&map, 0).load(Acquire) != MAGIC {
+            return Err(Error::NoSegment);
+        }
+        // Relaxed: written before the magic was.
+        let number = |at| word(&map, at).load(Relaxed) as usize;
+        let (ranks, bytes) = (number(8), number(16));
+        match layout(ranks, bytes) {
+            Some((first, stride, size)) if ranks > 0 && size <= map.len() => {
+                Ok(Segment { map, ranks, bytes, stride, first })
+            }
+            _ => Err(Error::NoSegment),
+        }
+    }
+
+    pub(super) fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The address of so many bytes of a part.
+    #[inline]
+    pub(super) fn address(&self, at: Place, length: usize) -> *mut u8 {
+        let fits = at.at <= self.bytes && length <= self.bytes - at.at;
+        assert!(at.rank < self.ranks && fits, "{length} bytes at {at:?} are in no rank's part");
+        // SAFETY: it lies in the mapping, as `of` and the line above have checked.
+        unsafe { self.map.as_mut_ptr().add(self.first + at.rank * self.stride + at.at) }
+    }
+
+    /// Joins as a rank whose process is this one.
+    pub(super) fn join(&self, rank: usize) -> Result<(), Error> {
+        if rank >= self.ranks {
+            return Err(Error::NoRank { rank, ranks: self.ranks });
+        }
+        let number = self.record(rank, 0);
+        // Relaxed: nothing is read by it.
+        if number.compare_exchange(0, CLAIMED, Relaxed, Relaxed).is_err() {
+            return Err(Error::Taken(rank));
+        }
+        // A process that the kernel says nothing of can't be judged, and is taken to live.
+        if let Some(own) = Process::own() {
+            // Relaxed: published by the next line.
+            self.record(rank, 8).store(own.started, Relaxed);
+            // Release: pairs with the Acquire in `process`.
+            number.store(own.number, Release);
+        }
+        Ok(())
+    }
+
+    /// The process of a rank, if it has joined.
+    pub(super) fn process(&self, rank: usize) -> Option<Process> {
+        assert!(rank < self.ranks, "there is no rank {rank}");
+        // Acquire: pairs with the Release in `join`.
+        let number = self.record(rank, 0).load(Acquire);
+        // Relaxed: written before the number was.
+        let started = self.record(rank, 8).load(Relaxed);
+        (number != 0 && number != CLAIMED).then_some(Process { number, started })
+    }
+
+    fn record(&self, rank: usize, at: usize) -> &AtomicU64 {
+        word(&self.map, FIXED + rank * RECORD + at)
+    }
+}
+
+/// A word of what describes the segment.
+fn word(map: &MmapRaw, at: usize) -> &AtomicU64 {
+    assert!(at.is_multiple_of(8) && at + 8 <= map.len(), "beyond the segment");
+    // SAFETY: eight aligned bytes of the mapping, of which all accesses are atomic ones of words.
+    unsafe { AtomicU64::from_ptr(map.as_mut_ptr().add(at).cast()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_segment_is_refused() {
+        let open = |bytes: &[u8]| {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(bytes).unwrap();
+            Segment::open(file.path()).err().map(|error| error.to_string())
+        };
+        let refused = Some("this file is no segment of ranks".to_owned());
+        assert_eq!(open(b""), refused);
+        assert_eq!(open(&[7; 2 * PAGE]), refused);
+        let mut bytes = MAGIC.to_ne_bytes().to_vec();
+        bytes.extend([255; 16]);
+        bytes.resize(2 * PAGE, 0);
+        assert_eq!(open(&bytes), refused, "no such sizes");
+        bytes[8..24].copy_from_slice(&[3, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(open(&bytes), refused, "three parts are longer");
+        bytes[8] = 1;
+        assert_eq!(open(&bytes), None);
+    }
+
+    #[test]
+    fn a_rank_joins_once() {
+        let (_file, segment) = Segment::make(2, 100).unwrap();
+        assert_eq!(segment.bytes(), 104);
+        assert!(segment.process(1).is_none());
+        segment.join(1).unwrap();
+        assert!(segment.process(1).unwrap().lives());
+        assert!(matches!(segment.join(1), Err(Error::Taken(1))));
+        assert!(matches!(segment.join(2), Err(Error::NoRank { rank: 2, ranks: 2 })));
+        let other = Process { started: 1, ..segment.process(1).unwrap() };
+        assert!(!other.lives(), "its number is another process's now");
+    }
+}

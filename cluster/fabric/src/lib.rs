@@ -1,0 +1,40 @@
+//! One-sided memory between ranks: each has a part that all others read and change without its help.
+//!
+//! ```text
+//!   fabric      the trait: put, get, compare-and-swap, fetch-and-op, flush; what they promise
+//!   heap        blocks of a part, taken and given back by any rank
+//!   host        ranks of one machine, processes or threads, over a shared mapping
+//!   simulated   ranks as coroutines of one thread: delays, queues at ports, reordering, deaths
+//!   window      a memory of the lock library: the catalogue's locks over a fabric's words
+//! ```
+//!
+//! What stands on a fabric (the hash table, shared memory, locks) is written once over [`Fabric`],
+//! is checked on [`Simulated`], and runs on [`Host`]. There is no fabric over MPI or over a network
+//! of one's own yet.
+//!
+//! ```
+//! use syncline_fabric::{Fabric, Host, Place};
+//!
+//! // Four threads as ranks, each with a part of 4,096 bytes.
+//! let sums = Host::threads(4, 4096, |fabric| {
+//!     let counter = Place { rank: 0, at: 64 };
+//!     fabric.add(counter, 1 + fabric.rank() as u64).unwrap();
+//!     while fabric.load(counter).unwrap() != 10 {
+//!         fabric.pause(counter, 20);
+//!     }
+//!     fabric.load(counter).unwrap()
+//! });
+//! assert_eq!(sums.unwrap(), [10; 4]);
+//! ```
+
+mod fabric;
+mod heap;
+pub mod host;
+pub mod simulated;
+mod window;
+
+pub use fabric::{Change, Dead, Fabric, Here, Place};
+pub use heap::{Full, Heap};
+pub use host::Host;
+pub use simulated::Simulated;
+pub use window::{Distance, Region, Window, WindowData, WindowLink, WindowWord};

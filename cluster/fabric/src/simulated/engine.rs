@@ -1,0 +1,436 @@
+//! Events in the order of simulated time.
+//!
+//! ```text
+//!   issue --(port, way)--> Arrive --(port)--> Effect, for each piece --(way)--> Done --> the rank
+//! ```
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+use super::context::{self, Then};
+use super::{Kind, Network, Operation, Simulated, Simulation};
+use crate::{Dead, Heap};
+
+/// Bytes of a rank's stack.
+const STACK: usize = 128 * 1024;
+/// The first pause of a waiter in nanoseconds, and how often it doubles: at words of others, where
+/// each look takes the port, and at its own, where it is woken by a change.
+const PAUSE: u64 = 500;
+const DOUBLINGS: u32 = 6;
+const OWN_DOUBLINGS: u32 = 12;
+/// When others ask again whether all is decided that a dead rank had on the way.
+const AGAIN: u64 = 10_000;
+
+/// What came of a simulation.
+#[derive(Clone, Debug)]
+pub struct Outcome<R> {
+    /// What each rank has returned; none if it has died.
+    pub results: Vec<Option<R>>,
+    /// Until the last rank had returned.
+    pub time: Duration,
+    /// Operations that were begun.
+    pub operations: u64,
+}
+
+/// A simulation that runs.
+pub(super) struct Engine {
+    pub ranks: Vec<Rank>,
+    pub bytes: usize,
+    pub network: Network,
+    /// In nanoseconds.
+    pub now: u64,
+    /// The rank that runs.
+    pub current: usize,
+    limit: u64,
+    random: fastrand::Rng,
+    events: BinaryHeap<Reverse<Event>>,
+    /// Events so far: of those at one time, the first planned comes first.
+    planned: u64,
+    operations: Vec<Option<Operation>>,
+    vacant: Vec<usize>,
+    issued: u64,
+}
+
+/// A rank.
+pub(super) struct Rank {
+    /// Lets others run; null before it has begun.
+    yielder: *const Yielder<(), ()>,
+    part: Vec<u64>,
+    /// Where its locks' nodes come from.
+    pub nodes: Option<Heap>,
+    /// How often it was resumed: a plan to resume it is out of date when it was meanwhile.
+    resumed: u64,
+    /// When its port is free, for what leaves and for what comes.
+    leaves_at: u64,
+    comes_at: u64,
+    result: Option<Result<(u64, Vec<u8>), Dead>>,
+    /// How many puts are not complete, for each target that there are any to.
+    puts: Vec<(usize, usize)>,
+    /// It waits for its puts to this target, or to all.
+    flushes: Option<Option<usize>>,
+    /// Targets that puts were lost to.
+    lost: Vec<usize>,
+    /// A change of its part wakes it.
+    watches: bool,
+    /// Operations that it has begun, those not complete, and with how many it dies.
+    begun: u64,
+    on_the_way: usize,
+    dies_at: u64,
+    dead: bool,
+    /// The others know.
+    pub known_dead: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Event {
+    at: u64,
+    order: u64,
+    what: What,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    /// A rank is resumed that was resumed so many times before.
+    Resume(usize, u64),
+    /// An operation comes to its target.
+    Arrive(usize),
+    /// A piece of it takes effect.
+    Effect(usize, usize),
+    /// Its rank learns that it is complete.
+    Done(usize),
+    /// All learn of a rank's death.
+    Known(usize),
+}
+
+impl Rank {
+    fn new(words: usize, dies_at: u64) -> Rank {
+        Rank {
+            yielder: std::ptr::null(),
+            part: vec![0; words],
+            nodes: None,
+            resumed: 0,
+            leaves_at: 0,
+            comes_at: 0,
+            result: None,
+            puts: Vec::new(),
+            flushes: None,
+            lost: Vec::new(),
+            watches: false,
+            begun: 0,
+            on_the_way: 0,
+            dies_at,
+            dead: false,
+            known_dead: false,
+        }
+    }
+
+    /// What came of the operation that the rank has waited for.
+    pub(super) fn take_result(&mut self) -> Result<(u64, Vec<u8>), Dead> {
+        self.result.take().expect("an operation is over when its rank goes on")
+    }
+
+    /// What came of the puts to a target.
+    pub(super) fn flushed(&self, rank: usize) -> Result<(), Dead> {
+        if self.lost.contains(&rank) { Err(Dead { rank }) } else { Ok(()) }
+    }
+
+    fn waits_for_puts(&self) -> bool {
+        match self.flushes {
+            Some(Some(target)) => self.puts.iter().any(|(to, _)| *to == target),
+            Some(None) => !self.puts.is_empty(),
+            None => false,
+        }
+    }
+}
+
+impl Engine {
+    pub(super) fn new(simulation: &Simulation) -> Engine {
+        let dies_at = |rank| {
+            let of = simulation.deaths.iter().filter(|death| death.0 == rank);
+            of.map(|death| death.1.max(1)).min().unwrap_or(u64::MAX)
+        };
+        let rank = |rank| Rank::new(simulation.bytes / 8, dies_at(rank));
+        Engine {
+            ranks: (0..simulation.ranks).map(rank).collect(),
+            bytes: simulation.bytes,
+            network: simulation.network.clone(),
+            now: 0,
+            current: 0,
+            limit: simulation.limit.as_nanos() as u64,
+            random: fastrand::Rng::with_seed(simulation.seed),
+            events: BinaryHeap::new(),
+            planned: 0,
+            operations: Vec::new(),
+            vacant: Vec::new(),
+            issued: 0,
+        }
+    }
+
+    /// Runs all ranks until they have returned or died.
+    pub(super) fn run<R>(mut self, body: &impl Fn(Simulated) -> R) -> Outcome<R> {
+        let count = self.ranks.len();
+        let mut coroutines = Coroutines((0..count).map(|rank| Some(start(rank, body))).collect());
+        let mut results: Vec<Option<R>> = (0..count).map(|_| None).collect();
+        for rank in 0..count {
+            let at = self.random.u64(0..=self.network.delay);
+            self.plan(at, What::Resume(rank, 0));
+        }
+        let mut left = count;
+        let running = context::enter(&mut self);
+        while left > 0 {
+            let rank = context::with(Engine::next);
+            let coroutine = coroutines.0[rank].as_mut().expect("who is resumed lives");
+            if let CoroutineResult::Return(result) = coroutine.resume(()) {
+                results[rank] = Some(result);
+                left -= 1;
+            } else if context::with(|engine| engine.ranks[rank].dead) {
+                coroutines.end(rank);
+                left -= 1;
+            }
+        }
+        drop(running);
+        let time = Duration::from_nanos(self.now);
+        Outcome { results, time, operations: self.issued }
+    }
+
+    /// The rank that goes on next.
+    fn next(&mut self) -> usize {
+        loop {
+            let event = self.events.pop();
+            let Reverse(event) = event.expect("all ranks wait, and nothing is on its way");
+            self.now = event.at;
+            if self.now > self.limit {
+                panic!("ranks wait for what does not come: {} ns have passed", self.now);
+            }
+            match event.what {
+                What::Resume(rank, resumed) => {
+                    let state = &mut self.ranks[rank];
+                    if !state.dead && state.resumed == resumed {
+                        state.resumed += 1;
+                        (state.watches, state.flushes) = (false, None);
+                        self.current = rank;
+                        return rank;
+                    }
+                }
+                What::Arrive(operation) => self.arrive(operation),
+                What::Effect(operation, piece) => self.take_effect(operation, piece),
+                What::Done(operation) => self.complete(operation),
+                What::Known(rank) if self.ranks[rank].on_the_way == 0 => {
+                    self.ranks[rank].known_dead = true;
+                }
+                What::Known(rank) => self.plan(self.now + AGAIN, What::Known(rank)),
+            }
+        }
+    }
+
+    fn plan(&mut self, at: u64, what: What) {
+        self.planned += 1;
+        self.events.push(Reverse(Event { at, order: self.planned, what }));
+    }
+
+    fn resume(&mut self, rank: usize, at: u64) {
+        let resumed = self.ranks[rank].resumed;
+        self.plan(at, What::Resume(rank, resumed));
+    }
+
+    fn suspend(&self, rank: usize) -> Then {
+        Then::Suspend(self.ranks[rank].yielder)
+    }
+
+    /// A rank begins an operation: it waits, unless it puts.
+    pub(super) fn issue(&mut self, operation: Operation) -> Then {
+        let (origin, target) = (operation.origin, operation.at.rank);
+        let waits = !matches!(operation.kind, Kind::Put);
+        let transfer = self.network.transfer(operation.request());
+        self.issued += 1;
+        let rank = &mut self.ranks[origin];
+        rank.begun += 1;
+        rank.on_the_way += 1;
+        if !waits {
+            match rank.puts.iter_mut().find(|(to, _)| *to == target) {
+                Some((_, count)) => *count += 1,
+                None => rank.puts.push((target, 1)),
+            }
+        }
+        let arrives = if origin == target {
+            // Puts to the own part may be late as well.
+            let late = if waits { 0 } else { self.network.delay };
+            self.now + self.network.own + self.random.u64(0..=late)
+        } else {
+            rank.leaves_at = rank.leaves_at.max(self.now) + transfer;
+            rank.leaves_at + self.network.way(origin, target, &mut self.random)
+        };
+        let dies = rank_dies(&mut self.ranks[origin]);
+        let number = self.vacant.pop().unwrap_or_else(|| {
+            self.operations.push(None);
+            self.operations.len() - 1
+        });
+        self.operations[number] = Some(operation);
+        self.plan(arrives, What::Arrive(number));
+        if dies {
+            self.plan(self.now + AGAIN, What::Known(origin));
+        }
+        if waits || dies { self.suspend(origin) } else { Then::GoOn }
+    }
+
+    fn operation(&mut self, number: usize) -> &mut Operation {
+        self.operations[number].as_mut().expect("an operation stays until it is complete")
+    }
+
+    fn arrive(&mut self, number: usize) {
+        let operation = self.operation(number);
+        let (origin, target, request) = (operation.origin, operation.at.rank, operation.request());
+        if self.ranks[target].dead {
+            self.operation(number).failed = true;
+            return self.answer(number);
+        }
+        // What a dead rank had on the way may be lost.
+        if self.ranks[origin].dead && self.random.bool() {
+            return self.complete(number);
+        }
+        let mut served = self.now;
+        if origin != target {
+            served = served.max(self.ranks[target].comes_at) + self.network.transfer(request);
+            self.ranks[target].comes_at = served;
+        }
+        let mut random = self.random.fork();
+        let pieces = self.operation(number).break_up(&mut random);
+        for piece in 0..pieces {
+            let late = if pieces == 1 { 0 } else { random.u64(0..=self.network.tear) };
+            self.plan(served + late, What::Effect(number, piece));
+        }
+    }
+
+    fn take_effect(&mut self, number: usize, piece: usize) {
+        let mut operation = self.operations[number].take().expect("as in `operation`");
+        let target = &mut self.ranks[operation.at.rank];
+        if target.dead {
+            operation.failed = true;
+        } else if operation.take_effect(piece, &mut target.part) && target.watches {
+            target.watches = false;
+            self.resume(operation.at.rank, self.now);
+        }
+        operation.left -= 1;
+        let is_over = operation.left == 0;
+        self.operations[number] = Some(operation);
+        if is_over {
+            self.answer(number);
+        }
+    }
+
+    /// Its target has done with an operation.
+    fn answer(&mut self, number: usize) {
+        let operation = self.operation(number);
+        let (origin, target, answer) = (operation.origin, operation.at.rank, operation.answer());
+        let at = if origin == target {
+            self.now
+        } else {
+            let leaves = self.ranks[target].leaves_at.max(self.now) + self.network.transfer(answer);
+            self.ranks[target].leaves_at = leaves;
+            leaves + self.network.way(target, origin, &mut self.random)
+        };
+        self.plan(at, What::Done(number));
+    }
+
+    fn complete(&mut self, number: usize) {
+        let operation = self.operations[number].take().expect("as in `operation`");
+        self.vacant.push(number);
+        let target = operation.at.rank;
+        let rank = &mut self.ranks[operation.origin];
+        rank.on_the_way -= 1;
+        if rank.dead {
+            return;
+        }
+        if !matches!(operation.kind, Kind::Put) {
+            let dead = Err(Dead { rank: target });
+            rank.result =
+                Some(if operation.failed { dead } else { Ok((operation.was, operation.data)) });
+            return self.resume(operation.origin, self.now);
+        }
+        if operation.failed {
+            rank.lost.push(target);
+        }
+        let at = rank.puts.iter().position(|(to, _)| *to == target).expect("it was counted");
+        rank.puts[at].1 -= 1;
+        if rank.puts[at].1 == 0 {
+            rank.puts.swap_remove(at);
+        }
+        if rank.flushes.is_some() && !rank.waits_for_puts() {
+            self.resume(operation.origin, self.now);
+        }
+    }
+
+    /// A rank waits for its puts, to a target or to all.
+    pub(super) fn wait_for_puts(&mut self, rank: usize, target: Option<usize>) -> Then {
+        let state = &mut self.ranks[rank];
+        state.flushes = Some(target);
+        if state.waits_for_puts() {
+            return self.suspend(rank);
+        }
+        state.flushes = None;
+        Then::GoOn
+    }
+
+    /// A rank pauses between looks at a word of this target.
+    pub(super) fn pause(&mut self, rank: usize, target: usize, looks: u32) -> Then {
+        let own = rank == target;
+        let doublings = looks.min(if own { OWN_DOUBLINGS } else { DOUBLINGS });
+        self.ranks[rank].watches = own;
+        let most = PAUSE << doublings;
+        let pause = self.random.u64(most / 2..=most);
+        self.rest(rank, pause)
+    }
+
+    /// A rank does something else for so many nanoseconds.
+    pub(super) fn rest(&mut self, rank: usize, time: u64) -> Then {
+        self.resume(rank, self.now + time);
+        self.suspend(rank)
+    }
+}
+
+/// Whether a rank that has just begun an operation dies of it. It then does.
+fn rank_dies(rank: &mut Rank) -> bool {
+    let dies = rank.begun >= rank.dies_at && !rank.dead;
+    if dies {
+        rank.dead = true;
+        rank.part = Vec::new();
+    }
+    dies
+}
+
+/// The ranks' coroutines. Those that have begun and not returned are given up without their
+/// destructors, which would use a fabric that is gone.
+struct Coroutines<R>(Vec<Option<Coroutine<(), (), R>>>);
+
+impl<R> Coroutines<R> {
+    fn end(&mut self, rank: usize) {
+        if let Some(mut coroutine) = self.0[rank].take()
+            && coroutine.started()
+            && !coroutine.done()
+        {
+            // SAFETY: nothing refers to what is on its stack: other ranks reach parts only, and the
+            // engine has forgotten the yielder of one that is dead or is over itself.
+            unsafe { coroutine.force_reset() };
+        }
+    }
+}
+
+impl<R> Drop for Coroutines<R> {
+    fn drop(&mut self) {
+        (0..self.0.len()).for_each(|rank| self.end(rank));
+    }
+}
+
+fn start<R>(rank: usize, body: &impl Fn(Simulated) -> R) -> Coroutine<(), (), R> {
+    let stack = DefaultStack::new(STACK).expect("there is memory for a rank's stack");
+    let run = move |yielder: &Yielder<(), ()>, ()| {
+        context::with(|engine| engine.ranks[rank].yielder = yielder);
+        body(Simulated::new(rank))
+    };
+    // SAFETY: the coroutine is over, or given up, before `run` returns, which has borrowed the body.
+    unsafe { Coroutine::with_stack_unchecked(stack, run) }
+}

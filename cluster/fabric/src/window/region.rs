@@ -1,0 +1,129 @@
+//! Addresses that stand for places: a range that is reserved and never mapped.
+//!
+//! ```text
+//!   | rank 0           | rank 1           | ...     STRIDE bytes each
+//!       ^ displacement
+//! ```
+//!
+//! A word is where its address says only by calculation; whoever accesses the address itself faults.
+//! All fabrics of a process share the range, as an address means what the fabric makes of it.
+
+use std::any::type_name;
+use std::marker::PhantomData;
+use std::num::NonZeroU64;
+use std::ptr::{self, null_mut};
+use std::sync::OnceLock;
+
+use bytemuck::Zeroable;
+use syncline::lock::RawLock;
+
+use super::Window;
+use crate::{Here, Place};
+
+/// How far locks and nodes may lie in a part.
+const STRIDE: usize = 1 << 32;
+/// How many ranks there may be.
+const RANKS: usize = 1 << 14;
+
+/// The start of the reserved addresses.
+fn start() -> usize {
+    static START: OnceLock<usize> = OnceLock::new();
+    *START.get_or_init(|| {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: new addresses, where nothing was.
+        let at = unsafe { libc::mmap(null_mut(), RANKS * STRIDE, libc::PROT_NONE, flags, -1, 0) };
+        assert!(at != libc::MAP_FAILED, "the process may not have addresses for ranks' words");
+        at.expose_provenance()
+    })
+}
+
+/// The addresses by which locks in ranks' parts are known.
+#[derive(Clone, Copy, Debug)]
+pub struct Region;
+
+impl Region {
+    /// The place that an address stands for; none if it is outside of the region.
+    pub(super) fn place<T>(at: *const T) -> Option<Place> {
+        let offset = at.addr().checked_sub(start())?;
+        (offset < RANKS * STRIDE).then_some(Place { rank: offset / STRIDE, at: offset % STRIDE })
+    }
+
+    fn address<T>(place: Place) -> *mut T {
+        assert!(place.rank < RANKS && place.at < STRIDE, "{place:?} is too far for locks");
+        ptr::with_exposed_provenance_mut(start() + place.rank * STRIDE + place.at)
+    }
+
+    /// A lock at a place, free if the bytes there are zero. It needs `size_of::<L>()` bytes.
+    ///
+    /// # Safety
+    ///
+    /// The bytes there were zero before the lock's first use by any rank, and are for this lock alone
+    /// for as long as it is used; it is used by ranks that have entered a fabric `F` whose part has
+    /// them. Data in the lock and its nodes has no padding.
+    ///
+    /// # Panics
+    ///
+    /// If the displacement is not a multiple of the lock's alignment, or 4 GiB or more; if the rank
+    /// is 16,384 or more.
+    pub unsafe fn lock<'a, F: Here, L: RawLock<Memory = Window<F>> + Zeroable + 'a>(
+        place: Place,
+    ) -> &'a L {
+        let at = Region::address::<L>(place);
+        assert!(at.is_aligned(), "{place:?} is no place for a {}", type_name::<L>());
+        // SAFETY: all of it is words, links and data, which promise the compiler no bytes at this
+        // address, and are reached by functions alone.
+        unsafe { &*at }
+    }
+}
+
+/// Where a node is, as a link holds it.
+pub struct Distance<T>(NonZeroU64, PhantomData<fn() -> T>);
+
+impl<T> Distance<T> {
+    pub(super) fn of(node: *const T) -> Self {
+        let place = Region::place(node).expect("a node that others refer to lies in a part");
+        Distance::at(place)
+    }
+
+    pub(super) fn at(place: Place) -> Self {
+        let distance = (place.rank * STRIDE + place.at) as u64;
+        Distance::from_bits(distance).expect("a heap's first bytes are no node")
+    }
+
+    pub(super) fn place(self) -> Place {
+        let distance = self.0.get() as usize;
+        Place { rank: distance / STRIDE, at: distance % STRIDE }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Memory::follow`](syncline::memory::Memory::follow).
+    pub(super) unsafe fn follow<'a>(self) -> &'a T {
+        // SAFETY: our caller's promise; as in `Region::lock`.
+        unsafe { &*Region::address(self.place()) }
+    }
+
+    pub(super) fn bits(node: Option<Self>) -> u64 {
+        node.map_or(0, |node| node.0.get())
+    }
+
+    pub(super) fn from_bits(bits: u64) -> Option<Self> {
+        NonZeroU64::new(bits).map(|distance| Distance(distance, PhantomData))
+    }
+}
+
+impl<T> Clone for Distance<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Distance<T> {}
+
+impl<T> PartialEq for Distance<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<T> Eq for Distance<T> {}

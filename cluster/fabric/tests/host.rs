@@ -1,0 +1,145 @@
+//! Ranks of one machine, as processes and as threads: sums under locks are exact, and who dies leaves
+//! its part.
+//!
+//! A process that is a rank is this program again, told by its environment to be [`rank`].
+
+use std::env;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use bytemuck::Zeroable;
+use syncline::lock::{FairRw, Hmcs, Mcs, RawLock, Ticket};
+use syncline::memory::{Memory, Own};
+use syncline::wait::Spin;
+use syncline_fabric::host::Job;
+use syncline_fabric::{Fabric, Heap, Host, Place, Region, Window};
+
+const BYTES: usize = 1 << 20;
+const NODES: Heap = Heap { at: 64 * 1024, bytes: BYTES - 64 * 1024 };
+/// Sections of each rank under each lock.
+const TIMES: u64 = 2_000;
+const WORDS: usize = 4;
+const DONE: Place = Place { rank: 0, at: 64 };
+const LATE: Duration = Duration::from_secs(60);
+
+type Memories = Window<Host>;
+
+/// What a rank does is named here.
+const SCENE: &str = "SYNCLINE_TEST_SCENE";
+
+fn processes(ranks: usize, scene: &str) -> Job {
+    let program = env::current_exe().expect("this program");
+    let started = Host::launch(ranks, BYTES, |_| {
+        let mut command = Command::new(&program);
+        command.args(["--exact", "rank", "--nocapture", "--test-threads=1"]);
+        command.env(SCENE, scene).stdout(Stdio::null());
+        command
+    });
+    started.expect("processes start")
+}
+
+/// What a process that is a rank does; nothing elsewhere.
+#[test]
+fn rank() {
+    let Ok(scene) = env::var(SCENE) else { return };
+    let host = Host::from_environment().expect("a rank");
+    match scene.as_str() {
+        "sums" => all_sums(&host),
+        "death" => death(&host),
+        "wait" => loop {
+            host.rest(Duration::from_millis(10));
+        },
+        _ => panic!("there is no scene {scene}"),
+    }
+}
+
+/// Rank 1 writes into its own part, says so, and is killed; rank 0 reads what it has written.
+fn death(host: &Host) {
+    let (left, said) = (Place { rank: 1, at: 4096 }, Place { rank: 0, at: 128 });
+    if host.rank() == 1 {
+        host.put(left, b"what is left");
+        host.flush(1).unwrap();
+        host.store(said, 1).unwrap();
+        // SAFETY: ends this process.
+        unsafe { libc::raise(libc::SIGKILL) };
+    }
+    let start = Instant::now();
+    while host.load(said).unwrap() == 0 || host.is_alive(1) {
+        assert!(start.elapsed() < LATE, "said: {}, and it lives", host.load(said).unwrap());
+        host.rest(Duration::from_millis(1));
+    }
+    let mut read = [0; 12];
+    host.get(left, &mut read).unwrap();
+    assert_eq!(&read, b"what is left");
+    assert!(host.is_alive(0));
+}
+
+fn meet(host: &Host, round: u64) {
+    host.add(DONE, 1).unwrap();
+    let start = Instant::now();
+    let mut looks = 1;
+    while host.load(DONE).unwrap() < round * host.ranks() as u64 {
+        assert!(start.elapsed() < LATE, "the others do not come");
+        host.pause(DONE, looks);
+        looks += 1;
+    }
+}
+
+fn all_sums(host: &Host) {
+    host.enter(NODES);
+    sums::<Ticket<Spin, Memories>>(host, 1);
+    sums::<Mcs<Spin, Memories>>(host, 2);
+    sums::<Hmcs<Spin, Memories>>(host, 3);
+    sums::<FairRw<Spin, Memories>>(host, 4);
+}
+
+/// Adds to words of the last rank under a lock of the first.
+fn sums<L: RawLock<Memory = Memories> + Zeroable + 'static>(host: &Host, number: u64) {
+    let data = Place { rank: host.ranks() - 1, at: 1024 * number as usize };
+    let place = Place { rank: 0, at: 8192 * number as usize };
+    // SAFETY: the part is zero, and these bytes are for this lock alone.
+    let lock: &L = unsafe { Region::lock::<Host, L>(place) };
+    let mut sums = [0u64; WORDS];
+    for _ in 0..TIMES {
+        let node = Own::<L::Node, Memories>::default();
+        // SAFETY: the node is this call's, and released with below.
+        unsafe { lock.acquire(&node) };
+        host.get(data, bytemuck::cast_slice_mut(&mut sums)).unwrap();
+        sums = sums.map(|sum| sum + 1);
+        host.put(data, bytemuck::cast_slice(&sums));
+        Memories::releasing();
+        // SAFETY: acquired with this node.
+        unsafe { lock.release(&node) };
+    }
+    meet(host, number);
+    host.get(data, bytemuck::cast_slice_mut(&mut sums)).unwrap();
+    assert_eq!(sums, [TIMES * host.ranks() as u64; WORDS], "lock {number}");
+}
+
+#[test]
+fn processes_count_exactly() {
+    let statuses = processes(4, "sums").wait().expect("processes end");
+    assert!(statuses.iter().all(|status| status.success()), "{statuses:?}");
+}
+
+#[test]
+fn threads_count_exactly() {
+    Host::threads(3, BYTES, |host| all_sums(&host)).expect("parts");
+}
+
+#[test]
+fn who_is_killed_is_dead_and_leaves_its_part() {
+    let statuses = processes(2, "death").wait().expect("processes end");
+    assert!(statuses[0].success(), "{statuses:?}");
+    assert_eq!(statuses[1].signal(), Some(libc::SIGKILL));
+}
+
+#[test]
+fn a_job_that_is_dropped_leaves_no_process() {
+    let mut job = processes(2, "wait");
+    job.kill(1).expect("it is killed");
+    let name = job.name();
+    drop(job);
+    assert!(Host::join(&name, 0).is_err(), "the segment is still there");
+}

@@ -1,0 +1,150 @@
+//! The cases, written over any fabric: each says what is wrong, if anything is.
+
+use std::cell::Cell;
+
+use bytemuck::Zeroable;
+use syncline::lock::RawLock;
+use syncline::memory::{Memory, Own};
+use syncline_fabric::simulated::{Outcome, Simulated, Simulation};
+use syncline_fabric::{Fabric, Heap, Here, Place, Region, Window};
+
+/// Bytes of a rank's part.
+pub const BYTES: usize = 32 * 1024;
+/// Where locks take their nodes from, behind what the cases use.
+const NODES: Heap = Heap { at: 8192, bytes: BYTES - 8192 };
+/// Where a lock is, in the part of rank 0.
+const LOCK: Place = Place { rank: 0, at: 4096 };
+/// Words of rank 0: how many are done, a flag, and a sum.
+const DONE: Place = Place { rank: 0, at: 64 };
+const FLAG: Place = Place { rank: 0, at: 128 };
+const SUM: Place = Place { rank: 0, at: 192 };
+/// What is written and read as a whole, in another rank's part: several words, so that it may tear.
+const WORDS: usize = 6;
+
+/// A fabric that runs in a simulation.
+pub trait Tested: Here {
+    fn of(simulated: Simulated) -> Self;
+}
+
+impl Tested for Simulated {
+    fn of(simulated: Simulated) -> Self {
+        simulated
+    }
+}
+
+/// Waits until all ranks have come here.
+fn meet(fabric: &impl Fabric) {
+    fabric.add(DONE, 1).unwrap();
+    let mut looks = 1;
+    while fabric.load(DONE).unwrap() < fabric.ranks() as u64 {
+        fabric.pause(DONE, looks);
+        looks += 1;
+    }
+}
+
+/// All ranks add to one word: the sum, and what each addition found.
+pub fn sum<F: Tested>(ranks: usize, times: u64, seed: u64) -> Result<(), String> {
+    let simulation = Simulation::new(ranks, BYTES, seed);
+    let outcome = simulation.run(|simulated| {
+        let fabric = F::of(simulated);
+        let found: Vec<u64> = (0..times).map(|_| fabric.add(SUM, 1).unwrap()).collect();
+        meet(&fabric);
+        (found, fabric.load(SUM).unwrap())
+    });
+    let expected = ranks as u64 * times;
+    let mut all = Vec::new();
+    for (found, sum) in outcome.results.into_iter().flatten() {
+        if sum != expected {
+            return Err(format!("the sum is {sum}, and not {expected}"));
+        }
+        all.extend(found);
+    }
+    all.sort_unstable();
+    if all.into_iter().eq(0..expected) {
+        Ok(())
+    } else {
+        Err("two additions found the same".to_owned())
+    }
+}
+
+/// A number is put in many words, flushed and announced; who hears of it gets it whole.
+pub fn message<F: Tested>(ranks: usize, times: u64, seed: u64) -> Result<(), String> {
+    let outcome = Simulation::new(ranks, BYTES, seed).run(|simulated| {
+        let fabric = F::of(simulated);
+        let data = Place { rank: ranks - 1, at: 1024 };
+        for number in 1..=times {
+            if fabric.rank() == 0 {
+                fabric.put(data, bytemuck::cast_slice(&[number; WORDS]));
+                fabric.flush(data.rank).unwrap();
+                fabric.store(FLAG, number).unwrap();
+            } else {
+                let mut looks = 1;
+                while fabric.load(FLAG).unwrap() < number {
+                    fabric.pause(FLAG, looks);
+                    looks += 1;
+                }
+                let mut got = [0u64; WORDS];
+                fabric.get(data, bytemuck::cast_slice_mut(&mut got)).unwrap();
+                // The next number is not put before all have read this one.
+                if got != [number; WORDS] {
+                    return Err(format!("{got:?} was got where {number} was announced"));
+                }
+            }
+            let turn = Place { at: 256, ..DONE };
+            fabric.add(turn, 1).unwrap();
+            let mut looks = 1;
+            while fabric.load(turn).unwrap() < number * ranks as u64 {
+                fabric.pause(turn, looks);
+                looks += 1;
+            }
+        }
+        Ok(())
+    });
+    outcome.results.into_iter().flatten().collect()
+}
+
+/// All ranks add to words in the last rank's part, under a lock in the first one's, by get and put.
+pub fn section<F: Tested, L>(ranks: usize, times: u64, seed: u64) -> Result<(), String>
+where
+    L: RawLock<Memory = Window<F>> + Zeroable + 'static,
+{
+    /// The rank that is in the section: the ranks run in one thread, so this needs no fabric.
+    struct Inside(Cell<Option<usize>>);
+    let (inside, fault) = (Inside(Cell::new(None)), Cell::new(None));
+    let outcome: Outcome<[u64; WORDS]> = Simulation::new(ranks, BYTES, seed).run(|simulated| {
+        simulated.enter(NODES);
+        let fabric = F::of(simulated);
+        let data = Place { rank: ranks - 1, at: 1024 };
+        // SAFETY: the part is zero, and these bytes are for this lock alone.
+        let lock: &L = unsafe { Region::lock::<F, L>(LOCK) };
+        let mut sums = [0u64; WORDS];
+        for _ in 0..times {
+            let node = Own::<L::Node, Window<F>>::default();
+            // SAFETY: the node is this call's, and released with below.
+            unsafe { lock.acquire(&node) };
+            if let Some(other) = inside.0.replace(Some(fabric.rank())) {
+                fault.set(Some((other, fabric.rank())));
+            }
+            fabric.get(data, bytemuck::cast_slice_mut(&mut sums)).unwrap();
+            sums = sums.map(|sum| sum + 1);
+            fabric.put(data, bytemuck::cast_slice(&sums));
+            Window::<F>::releasing();
+            inside.0.set(None);
+            // SAFETY: acquired with this node.
+            unsafe { lock.release(&node) };
+        }
+        meet(&fabric);
+        fabric.get(data, bytemuck::cast_slice_mut(&mut sums)).unwrap();
+        sums
+    });
+    if let Some((first, second)) = fault.get() {
+        return Err(format!("ranks {first} and {second} were in the section at once"));
+    }
+    let expected = ranks as u64 * times;
+    for sums in outcome.results.into_iter().flatten() {
+        if sums != [expected; WORDS] {
+            return Err(format!("the sums are {sums:?}, and not {expected}"));
+        }
+    }
+    Ok(())
+}

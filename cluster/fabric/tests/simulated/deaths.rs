@@ -1,0 +1,68 @@
+//! Ranks that die: the others' parts are there, operations on the dead's say so, and once a death is
+//! known nothing that the dead rank had on the way takes effect.
+
+use syncline_fabric::simulated::Simulation;
+use syncline_fabric::{Fabric, Place};
+
+use crate::seeds;
+
+const VICTIM: usize = 1;
+
+#[test]
+fn a_dead_ranks_part_is_gone_and_the_others_go_on() {
+    for seed in 0..seeds(300) {
+        let ranks = 3 + seed as usize % 6;
+        let outcome = Simulation::new(ranks, 4096, seed).dies(VICTIM, 3 + seed % 9).run(|fabric| {
+            if fabric.rank() == VICTIM {
+                for number in 0.. {
+                    fabric.put(Place { rank: 0, at: 8 }, &(number as u64).to_ne_bytes());
+                    fabric.flush(0).unwrap();
+                    fabric.add(Place { rank: VICTIM, at: 16 }, 1).unwrap();
+                }
+            }
+            let mut looks = 1;
+            while fabric.is_alive(VICTIM) {
+                fabric.pause(Place { rank: fabric.rank(), at: 0 }, looks);
+                looks += 1;
+            }
+            let mut before = [0; 8];
+            fabric.get(Place { rank: 0, at: 8 }, &mut before).unwrap();
+            fabric.rest(std::time::Duration::from_millis(1));
+            let mut after = [0; 8];
+            fabric.get(Place { rank: 0, at: 8 }, &mut after).unwrap();
+            assert_eq!(before, after, "something of the dead came late");
+
+            let dead = fabric.load(Place { rank: VICTIM, at: 16 }).unwrap_err();
+            assert_eq!(dead.rank, VICTIM);
+            assert!(fabric.get(Place { rank: VICTIM, at: 0 }, &mut after).is_err());
+            fabric.put(Place { rank: VICTIM, at: 0 }, &after);
+            assert!(fabric.flush(VICTIM).is_err(), "a put to the dead was said to have arrived");
+            fabric.add(Place { rank: 2, at: 24 }, 1).unwrap();
+        });
+        let through = outcome.results.iter().filter(|result| result.is_some()).count();
+        assert_eq!(through, ranks - 1, "seed {seed}");
+        assert!(outcome.results[VICTIM].is_none());
+    }
+}
+
+#[test]
+#[should_panic(expected = "ranks wait for what does not come")]
+fn who_waits_for_the_dead_waits_too_long() {
+    Simulation::new(2, 4096, 1).dies(VICTIM, 1).run(|fabric| {
+        let flag = Place { rank: 0, at: 0 };
+        match fabric.rank() {
+            VICTIM => {
+                fabric.load(Place { rank: VICTIM, at: 8 }).and_then(|_| fabric.store(flag, 1))
+            }
+            _ => {
+                let mut looks = 1;
+                while fabric.load(flag).unwrap() == 0 {
+                    fabric.pause(flag, looks);
+                    looks += 1;
+                }
+                Ok(())
+            }
+        }
+        .unwrap();
+    });
+}

@@ -1,0 +1,243 @@
+//! Fabrics with one fault, and locks with one: each is found by the case beside its name.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use bytemuck::Zeroable;
+use syncline::lock::RawLock;
+use syncline::memory::{Memory, Word};
+use syncline::wait::Spin;
+use syncline_fabric::{Change, Dead, Fabric, Heap, Here, Place, Simulated, Window};
+
+use crate::cases::{Tested, message, section, sum};
+
+/// A fabric that does one thing wrong.
+#[derive(Clone, Debug)]
+struct Faulty<const FAULT: usize>(Simulated);
+
+/// A flush returns at once.
+const NO_FLUSH: usize = 0;
+/// Only the own rank's puts are waited for.
+const FLUSH_OF_ANOTHER: usize = 1;
+/// A word is changed by a get and a put.
+const PLAIN_CHANGE: usize = 2;
+/// A word is written by a put, and may be late.
+const PLAIN_STORE: usize = 3;
+/// A comparison and its exchange are two operations.
+const SPLIT_EXCHANGE: usize = 4;
+/// Words of other ranks are taken for the own.
+const OWN_PART: usize = 5;
+
+impl<const FAULT: usize> Tested for Faulty<FAULT> {
+    fn of(simulated: Simulated) -> Self {
+        Faulty(simulated)
+    }
+}
+
+impl<const FAULT: usize> Fabric for Faulty<FAULT> {
+    fn rank(&self) -> usize {
+        self.0.rank()
+    }
+    fn ranks(&self) -> usize {
+        self.0.ranks()
+    }
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+    fn put(&self, to: Place, bytes: &[u8]) {
+        self.0.put(to, bytes);
+    }
+    fn get(&self, from: Place, into: &mut [u8]) -> Result<(), Dead> {
+        self.0.get(from, into)
+    }
+    fn compare_and_swap(&self, at: Place, old: u64, new: u64) -> Result<u64, Dead> {
+        if FAULT != SPLIT_EXCHANGE {
+            return self.0.compare_and_swap(at, old, new);
+        }
+        let was = self.0.load(at)?;
+        if was == old {
+            self.0.store(at, new)?;
+        }
+        Ok(was)
+    }
+    fn fetch_and(&self, at: Place, change: Change, operand: u64) -> Result<u64, Dead> {
+        let at = if FAULT == OWN_PART { Place { rank: self.rank(), ..at } } else { at };
+        let plain = match change {
+            Change::Keep => false,
+            Change::Replace => FAULT == PLAIN_STORE,
+            _ => FAULT == PLAIN_CHANGE,
+        };
+        if !plain {
+            return self.0.fetch_and(at, change, operand);
+        }
+        let was = self.0.load(at)?;
+        self.0.put(at, &change.apply(was, operand).to_ne_bytes());
+        Ok(was)
+    }
+    fn flush(&self, rank: usize) -> Result<(), Dead> {
+        match FAULT {
+            NO_FLUSH => Ok(()),
+            FLUSH_OF_ANOTHER => self.0.flush(self.rank()),
+            _ => self.0.flush(rank),
+        }
+    }
+    fn flush_all(&self) {
+        match FAULT {
+            NO_FLUSH => {}
+            FLUSH_OF_ANOTHER => self.0.flush(self.rank()).expect("the own part lives"),
+            _ => self.0.flush_all(),
+        }
+    }
+    fn pause(&self, at: Place, looks: u32) {
+        self.0.pause(at, looks);
+    }
+    fn rest(&self, time: Duration) {
+        self.0.rest(time);
+    }
+    fn is_alive(&self, rank: usize) -> bool {
+        self.0.is_alive(rank)
+    }
+    fn machine(&self, rank: usize) -> usize {
+        self.0.machine(rank)
+    }
+    fn now(&self) -> Duration {
+        self.0.now()
+    }
+}
+
+impl<const FAULT: usize> Here for Faulty<FAULT> {
+    fn here<R>(then: impl FnOnce(&Self) -> R) -> R {
+        Simulated::here(|simulated| then(&Faulty(simulated.clone())))
+    }
+    fn nodes(&self) -> Heap {
+        self.0.nodes()
+    }
+}
+
+/// Asserts that a case finds a fault with one of some seeds: by what it says, or since ranks wait for
+/// what never comes.
+fn is_found(case: impl Fn(u64) -> Result<(), String>) {
+    let found = (0..200).any(|seed| match catch_unwind(AssertUnwindSafe(|| case(seed))) {
+        Ok(outcome) => outcome.is_err(),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+            assert!(text.starts_with("ranks wait for what does not come"), "{text}");
+            true
+        }
+    });
+    assert!(found, "not found with 200 seeds");
+}
+
+type Ticket<F> = syncline::lock::Ticket<Spin, Window<F>>;
+type Mcs<F> = syncline::lock::Mcs<Spin, Window<F>>;
+
+#[test]
+fn without_a_flush() {
+    is_found(|seed| message::<Faulty<NO_FLUSH>>(3, 4, seed));
+    is_found(|seed| section::<_, Ticket<Faulty<NO_FLUSH>>>(3, 4, seed));
+}
+
+#[test]
+fn a_flush_of_another_rank() {
+    is_found(|seed| message::<Faulty<FLUSH_OF_ANOTHER>>(3, 4, seed));
+    is_found(|seed| section::<_, Ticket<Faulty<FLUSH_OF_ANOTHER>>>(3, 4, seed));
+}
+
+#[test]
+fn a_plain_change_of_a_remote_word() {
+    is_found(|seed| sum::<Faulty<PLAIN_CHANGE>>(3, 4, seed));
+    is_found(|seed| section::<_, Ticket<Faulty<PLAIN_CHANGE>>>(3, 4, seed));
+}
+
+#[test]
+fn a_plain_store_to_a_remote_word() {
+    is_found(|seed| section::<_, Mcs<Faulty<PLAIN_STORE>>>(4, 4, seed));
+}
+
+#[test]
+fn an_exchange_in_two_steps() {
+    is_found(|seed| section::<_, Mcs<Faulty<SPLIT_EXCHANGE>>>(4, 4, seed));
+}
+
+#[test]
+fn a_word_in_the_wrong_part() {
+    is_found(|seed| sum::<Faulty<OWN_PART>>(3, 4, seed));
+    is_found(|seed| section::<_, Ticket<Faulty<OWN_PART>>>(3, 4, seed));
+}
+
+/// A lock in one word: the lower half counts those who are in or wait, the upper half who is next.
+/// Released as `FAULT` says.
+#[derive(Default)]
+#[repr(C)]
+struct Counted<const FAULT: usize> {
+    held: <Window<Simulated> as Memory>::Word,
+}
+
+/// Released by storing what is thought to be there: who has come in between is forgotten.
+const RELEASED_BY_A_STORE: usize = 0;
+/// Taken by a look and a store.
+const TAKEN_IN_TWO_STEPS: usize = 1;
+/// Right, so that what the others show is their fault.
+const RIGHT: usize = 2;
+
+// SAFETY: zero is the free lock.
+unsafe impl<const FAULT: usize> Zeroable for Counted<FAULT> {}
+
+// SAFETY: it is not, but for `RIGHT`; that is what has to be found.
+unsafe impl<const FAULT: usize> RawLock for Counted<FAULT> {
+    type Memory = Window<Simulated>;
+    type Node = ();
+
+    unsafe fn acquire(&self, (): &()) {
+        use std::sync::atomic::Ordering::SeqCst;
+        let mut looks = 1;
+        loop {
+            let first = match FAULT {
+                TAKEN_IN_TWO_STEPS => {
+                    let was = self.held.load(SeqCst);
+                    if was == 0 {
+                        self.held.store(1, SeqCst);
+                    }
+                    was == 0
+                }
+                _ => self.held.fetch_add(1, SeqCst) == 0,
+            };
+            if first {
+                return;
+            }
+            if FAULT != TAKEN_IN_TWO_STEPS {
+                self.held.fetch_sub(1, SeqCst);
+            }
+            Window::<Simulated>::pause_at(&self.held, looks);
+            looks += 1;
+        }
+    }
+
+    unsafe fn release(&self, (): &()) {
+        use std::sync::atomic::Ordering::SeqCst;
+        match FAULT {
+            RIGHT => _ = self.held.fetch_sub(1, SeqCst),
+            _ => self.held.store(0, SeqCst),
+        }
+    }
+}
+
+#[test]
+fn a_release_by_a_store() {
+    is_found(|seed| section::<_, Counted<RELEASED_BY_A_STORE>>(4, 4, seed));
+}
+
+#[test]
+fn a_lock_that_is_taken_in_two_steps() {
+    is_found(|seed| section::<_, Counted<TAKEN_IN_TWO_STEPS>>(4, 4, seed));
+}
+
+#[test]
+fn what_has_no_fault_has_none() {
+    for seed in 0..200 {
+        section::<_, Counted<RIGHT>>(4, 4, seed).unwrap();
+        message::<Faulty<{ usize::MAX }>>(3, 4, seed).unwrap();
+        section::<_, Mcs<Faulty<{ usize::MAX }>>>(4, 4, seed).unwrap();
+    }
+}
