@@ -152,7 +152,7 @@ mod tests {
         pending: [Option<(Vec<usize>, bool)>; NODES],
     }
 
-
+    /// What can happen next in a world.
     fn next(
         world: &World,
         scheme: Scheme,

@@ -1,7 +1,7 @@
 //! *Carina*, the coherence protocol, as pure functions and tables: what happens to a line at an
 //! access and at a fence, given what its node knows and what its directory entry says.
 //!
-//! Nothing here waits, sends or remembers. the node performs what these tables say, on memory
+//! Nothing here waits, sends or remembers. A node performs what these tables say, on memory
 //! and a fabric; the tests perform it on a simulated one, and with one rule changed.
 //!
 //! ```text

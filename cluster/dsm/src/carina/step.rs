@@ -1,4 +1,4 @@
-//! What a miss, a downgrade and each fence do, in order. the node performs these lists as they
+//! What a miss, a downgrade and each fence do, in order. A node performs these lists as they
 //! stand, so that the order of a protocol step is data, which a reader compares with the paper and a
 //! test changes.
 
@@ -69,8 +69,9 @@ pub fn fence(which: Fence) -> &'static [FenceStep] {
         Fence::Acquire => &[Synchronize, Notices, Invalidate],
         Fence::Release => &[Downgrade, Flush, Synchronize],
         Fence::Barrier => &[Downgrade, Flush, Synchronize, Notices, Invalidate],
-        // Nobody deposits or tells between the two meetings.
-        Fence::Reset => &[Downgrade, Flush, Synchronize, Forget, Synchronize],
+        // Nobody deposits or tells between the two meetings; what was told before the first is read,
+        // so that it is not taken for something newer.
+        Fence::Reset => &[Downgrade, Flush, Synchronize, Notices, Forget, Synchronize],
     }
 }
 
