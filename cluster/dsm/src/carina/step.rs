@@ -80,7 +80,7 @@ pub fn line(event: LineEvent) -> &'static [LineStep] {
     use LineStep::{Diff, Fetch, MakeRoom, Reader, Settle, Twin, Writer};
     match event {
         // Either order of deposit and fetch is sound (the node learns what the entry says before its
-        // next acquire); this one stays so when nodes can leave an entry.
+        // next acquire; `two_orders_do_not_matter`); this one stays so when nodes can leave an entry.
         LineEvent::Miss => &[MakeRoom, Reader, Settle, Fetch, Twin],
         // The writer is registered here and not at its first write: who has to see the write
         // acquires after this node's release, which waits for the notices.

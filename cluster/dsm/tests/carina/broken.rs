@@ -2,8 +2,8 @@
 //! [`Rules`]; the last ones are slips of the node that performs them, which `node.rs` asks for.
 
 use syncline_dsm::carina::{
-    Deposit, Entry, Fence, FenceStep, Known, LineEvent, LineStep, Others, Role, Rules, Scheme,
-    Tell, Writers, deposit, diff, fence, keeps, line,
+    Carina, Deposit, Entry, Fence, FenceStep, Known, LineEvent, LineStep, Others, Role, Rules,
+    Scheme, Tell, Writers,
 };
 
 /// What is changed.
@@ -21,7 +21,7 @@ pub enum Broken {
     ToldAtOnce,
     /// The first writer sets *told*.
     ToldByFirstWriter,
-    /// A line that another node writes is kept at an acquire.
+    /// Every line is kept at an acquire.
     StaleKept,
     /// P/S keeps lines that others use.
     SharedKept,
@@ -71,7 +71,7 @@ pub enum Broken {
 
 impl Rules for Broken {
     fn deposit(&self, scheme: Scheme, me: usize, role: Role, old: Entry) -> Deposit {
-        let answer = deposit(scheme, me, role, old);
+        let answer = Carina.deposit(scheme, me, role, old);
         let silent = Deposit { tell: Tell::Nobody, then_told: false, ..answer };
         match (self, role, old.writers()) {
             (Broken::PrivateOwnerNotTold, Role::Reader, _) => silent,
@@ -93,14 +93,14 @@ impl Rules for Broken {
 
     fn keeps(&self, scheme: Scheme, known: Known) -> bool {
         match self {
-            Broken::StaleKept => known.reads || keeps(scheme, known),
+            Broken::StaleKept => true,
             Broken::SharedKept => known.reads && known.others != Others::Write,
-            _ => keeps(scheme, known),
+            _ => Carina.keeps(scheme, known),
         }
     }
 
     fn told(&self, scheme: Scheme, known: Known) -> Known {
-        if *self == Broken::NoticeIgnored { known } else { known.told(scheme) }
+        if *self == Broken::NoticeIgnored { known } else { Carina.told(scheme, known) }
     }
 
     fn fence(&self, which: Fence) -> &'static [FenceStep] {
@@ -117,7 +117,7 @@ impl Rules for Broken {
                 &[Synchronize, Invalidate, Notices]
             }
             (Broken::ResetInUse, Fence::Reset) => &[Downgrade, Flush, Synchronize, Notices, Forget],
-            _ => fence(which),
+            _ => Carina.fence(which),
         }
     }
 
@@ -131,7 +131,7 @@ impl Rules for Broken {
                 &[MakeRoom, Settle, Fetch, Twin, Reader]
             }
             (Broken::DiffBeforeDeposit, LineEvent::Downgrade) => &[Diff, Twin, Writer],
-            _ => line(event),
+            _ => Carina.line(event),
         }
     }
 
@@ -140,15 +140,15 @@ impl Rules for Broken {
             Broken::WholePage => run(0, new),
             Broken::LostRun => {
                 let mut runs = 0;
-                diff(old, new, &mut |_, _| runs += 1);
-                diff(old, new, &mut |at, bytes| {
+                Carina.diff(old, new, &mut |_, _| runs += 1);
+                Carina.diff(old, new, &mut |at, bytes| {
                     runs -= 1;
                     if runs > 0 {
                         run(at, bytes);
                     }
                 });
             }
-            _ => diff(old, new, run),
+            _ => Carina.diff(old, new, run),
         }
     }
 }

@@ -10,8 +10,12 @@
 //!   broken    the protocol with one decision changed: each has to be caught by the same check
 //! ```
 //!
-//! `SYNCLINE_DSM_SCHEDULES` is how many schedules `the_protocol_is_coherent` runs for all schemes
-//! together. What is not in here: several threads of one node, deaths, other homes than interleaved.
+//! `SYNCLINE_DSM_SCHEDULES` is how many schedules the three tests of the sound protocol run together;
+//! with less than 10,000 they may not reach what they have to.
+//!
+//! Blind spots: a node has one thread, so what two threads of a node do to each other between a fetch
+//! and its twin, or a diff and its twin, is not seen; homes are interleaved, and a home's own lines
+//! are cached as others' are; at most six nodes, four lines and three locks; nobody dies.
 
 mod broken;
 mod network;
@@ -25,8 +29,8 @@ use broken::Broken;
 use syncline_dsm::carina::Scheme;
 use world::{Broke, Reached, run};
 
-const SCHEMES: [Scheme; 3] = [Scheme::Shared, Scheme::Private, Scheme::Writers];
-const SCHEDULES: u64 = 100_000;
+/// Schedules of the sound protocol, a third of them under each scheme.
+const SCHEDULES: u64 = 210_000;
 /// Within so many schedules a broken decision has to be caught.
 const PATIENCE: u64 = 100_000;
 
@@ -50,26 +54,38 @@ fn caught(rules: Broken, schemes: &[Scheme]) {
     }
 }
 
-#[test]
-fn the_protocol_is_coherent() {
+/// Runs the sound protocol's schedules, which have to reach what makes them worth running.
+fn sound(scheme: Scheme) {
     let wanted = env::var("SYNCLINE_DSM_SCHEDULES").ok();
     let wanted = wanted.map_or(SCHEDULES, |n| n.parse().expect("a number of schedules"));
-    for scheme in SCHEMES {
-        let reached = coherent(Broken::Sound, scheme, wanted.div_ceil(3));
-        println!("{scheme:?}: {reached:?}");
-        assert!(reached.accesses > 0 && reached.written_dropped > 0 && reached.resets > 0);
-        if scheme != Scheme::Shared {
-            let Reached { kept, notices, everybody, told, .. } = reached;
-            assert!([kept, notices, everybody, told].iter().all(|n| *n > 0), "{scheme:?}");
-        }
-    }
+    let reached = coherent(Broken::Sound, scheme, wanted.div_ceil(3));
+    println!("{scheme:?}: {reached:?}");
+    assert!(reached.accesses > 0 && reached.written_dropped > 0 && reached.resets > 0);
+    let Reached { kept, notices, everybody, told, .. } = reached;
+    let classified = [kept, notices, everybody, told].iter().all(|n| *n > 0);
+    assert_eq!(classified, scheme != Scheme::Shared, "{scheme:?}");
+}
+
+#[test]
+fn coherent_without_classes() {
+    sound(Scheme::Shared);
+}
+
+#[test]
+fn coherent_with_private_lines() {
+    sound(Scheme::Private);
+}
+
+#[test]
+fn coherent_with_private_lines_and_writers() {
+    sound(Scheme::Writers);
 }
 
 #[test]
 fn two_orders_do_not_matter() {
     for scheme in [Scheme::Private, Scheme::Writers] {
-        coherent(Broken::FetchBeforeDeposit, scheme, SCHEDULES / 20);
-        coherent(Broken::DiffBeforeDeposit, scheme, SCHEDULES / 20);
+        coherent(Broken::FetchBeforeDeposit, scheme, SCHEDULES / 10);
+        coherent(Broken::DiffBeforeDeposit, scheme, SCHEDULES / 10);
     }
 }
 
@@ -116,7 +132,7 @@ each_is_caught! {
     whole_page: WholePage under Shared Private Writers;
     notice_overwritten: NoticeOverwritten under Private Writers;
     notices_not_awaited: NoticesNotAwaited under Private Writers;
-    count_before_log: CountBeforeLog under Private Writers;
+    count_before_log: CountBeforeLog under Writers;
     private_line_not_downgraded: PrivateNotDowngraded under Private Writers;
     written_line_dropped: DirtyDropped under Shared Private Writers;
     twin_from_home: TwinFromHome under Shared Private Writers;

@@ -43,8 +43,10 @@ pub struct Network {
     under_way: Vec<Message>,
     sent: [usize; MOST_NODES],
     puts: [[usize; MOST_NODES]; MOST_NODES],
-    /// Pairs between which this schedule mostly delivers nothing.
+    /// Pairs between which this schedule delivers when nothing else can happen, and seldom else.
     slow: [[bool; MOST_NODES]; MOST_NODES],
+    /// Whether notices are as slow between all pairs.
+    slow_notices: bool,
 }
 
 impl Network {
@@ -57,7 +59,13 @@ impl Network {
             sent: [0; MOST_NODES],
             puts: [[0; MOST_NODES]; MOST_NODES],
             slow,
+            slow_notices: rng.u8(0..4) == 0,
         }
+    }
+
+    fn is_slow(&self, message: &Message) -> bool {
+        let notice = matches!(message.op, Op::Notice { .. });
+        self.slow[message.from][message.to] || self.slow_notices && notice
     }
 
     pub fn send(&mut self, from: usize, to: usize, op: Op) {
@@ -66,15 +74,18 @@ impl Network {
         self.under_way.push(Message { from, to, op });
     }
 
-    /// Takes out the operation that takes effect next.
-    pub fn next(&mut self, rng: &mut Rng) -> Option<Message> {
+    /// Takes out the operation that takes effect next; none if only slow ones are met, and something
+    /// else can happen.
+    pub fn next(&mut self, else_stuck: bool, rng: &mut Rng) -> Option<Message> {
         let mut at = rng.usize(0..self.under_way.len().max(1));
         for _ in 0..4 {
-            let message = self.under_way.get(at)?;
-            if !self.slow[message.from][message.to] {
+            if !self.is_slow(self.under_way.get(at)?) {
                 break;
             }
             at = rng.usize(0..self.under_way.len());
+        }
+        if !else_stuck && self.is_slow(self.under_way.get(at)?) && rng.u8(0..64) != 0 {
+            return None;
         }
         let chosen = *self.under_way.get(at)?;
         if matches!(chosen.op, Op::Put { .. }) {

@@ -120,7 +120,7 @@ impl World<'_> {
                 }
                 None if self.network.is_idle() => return self.ended(),
                 _ => {
-                    if let Some(message) = self.network.next(&mut self.rng) {
+                    if let Some(message) = self.network.next(next.is_none(), &mut self.rng) {
                         self.take_effect(message);
                     }
                 }
