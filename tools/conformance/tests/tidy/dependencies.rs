@@ -24,7 +24,7 @@ const LAST: [&str; 9] = [
 ];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 22] = [
+const LIMITED: [(&str, &[&str]); 23] = [
     ("syncline", &[]),
     ("syncline-interpose", &[]),
     ("syncline-present", &[]),
@@ -48,6 +48,7 @@ const LIMITED: [(&str, &[&str]); 22] = [
     ("syncline-replace", &["syncline-interpose", "syncline"]),
     ("syncline-delay", &["syncline-interpose"]),
     ("syncline-mpi", &["syncline-interpose", "syncline"]),
+    ("syncline-dsm", &[]),
     ("syncline-capi", &["syncline"]),
     ("syncline-checkers", &["syncline"]),
     ("syncline-sim", &["syncline"]),
