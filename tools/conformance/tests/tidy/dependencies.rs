@@ -24,7 +24,7 @@ const LAST: [&str; 9] = [
 ];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 23] = [
+const LIMITED: [(&str, &[&str]); 24] = [
     ("syncline", &[]),
     ("syncline-interpose", &[]),
     ("syncline-present", &[]),
@@ -49,6 +49,7 @@ const LIMITED: [(&str, &[&str]); 23] = [
     ("syncline-delay", &["syncline-interpose"]),
     ("syncline-fabric", &["syncline"]),
     ("syncline-mpi", &["syncline-interpose", "syncline"]),
+    ("syncline-dsm", &[]),
     ("syncline-capi", &["syncline"]),
     ("syncline-checkers", &["syncline"]),
     ("syncline-sim", &["syncline"]),

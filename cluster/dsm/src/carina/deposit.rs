@@ -1,0 +1,284 @@
+//! A node enters itself into a line's entry: what the entry becomes, what the node learns from it,
+//! and who has to be told (sections 3.4 and 3.5).
+//!
+//! A node has to be told when another's deposit ends its right to keep the line: under P/S the
+//! first deposit of another reader, under P/S3 the first of another writer. (Under P/S3 nobody is
+//! told of P -> S by a read: P, "S, NW" and one's own "S, SW" are all kept.)
+//!
+//! **Who tells.** The paper lets the second writer notify the first writer only, since the first
+//! one has notified the readers. But its notices may still be under way: second writer's release,
+//! a reader's acquire from it, and the reader keeps a line that it was to be told about. So every
+//! depositor tells all others of the entry, until an entry says *told*: set by a depositor whose
+//! notices have arrived, and only if they reached everybody who can be concerned. Under P/S3 the
+//! first writer can't set it, as nobody has told *it* of a second one.
+//!
+//! Invariant, held by an exhaustive test below over four nodes and all orders of delivery: once a
+//! deposit and its notices are complete, every other node of the entry knows of it.
+
+use super::classify::Scheme;
+use super::entry::{Entry, Nodes, Writers};
+
+/// What a node deposits itself as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// At its first miss.
+    Reader,
+    /// When its first write is found.
+    Writer,
+}
+
+/// What other nodes do with a line, as far as a node knows. It only grows, until a reset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Others {
+    /// Nobody else uses it.
+    #[default]
+    None,
+    /// Others read it.
+    Read,
+    /// Another one writes it.
+    Write,
+}
+
+/// What a node knows of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Known {
+    /// It has deposited itself as a reader.
+    pub reads: bool,
+    /// It has deposited itself as a writer.
+    pub writes: bool,
+    /// What the others do.
+    pub others: Others,
+}
+
+impl Known {
+    /// After a deposit with this answer.
+    #[must_use]
+    pub fn deposited(self, role: Role, answer: &Deposit) -> Known {
+        Known {
+            reads: true,
+            writes: self.writes || role == Role::Writer,
+            others: self.others.max(answer.others),
+        }
+    }
+
+    /// After a notice, which says what concerns a node under this scheme.
+    #[must_use]
+    pub fn told(self, scheme: Scheme) -> Known {
+        let others = if scheme == Scheme::Writers { Others::Write } else { Others::Read };
+        Known { others: self.others.max(others), ..self }
+    }
+}
+
+/// Whom a depositor tells before its next release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tell {
+    /// Nobody.
+    Nobody,
+    /// These nodes, by a notice at each.
+    Nodes(Nodes),
+    /// All nodes, by the log.
+    Everybody,
+}
+
+/// What a deposit does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deposit {
+    /// The new entry.
+    pub entry: Entry,
+    /// What the others do, as the old entry says.
+    pub others: Others,
+    /// Whom to tell.
+    pub tell: Tell,
+    /// Whether to set [`Entry::TOLD`] once they have been told.
+    pub then_told: bool,
+}
+
+/// Whether a node deposits itself in this role under this scheme.
+pub fn registers(scheme: Scheme, role: Role) -> bool {
+    match scheme {
+        Scheme::Shared => false,
+        Scheme::Private => role == Role::Reader,
+        Scheme::Writers => true,
+    }
+}
+
+/// `me` enters itself into an entry.
+pub fn deposit(scheme: Scheme, me: usize, role: Role, old: Entry) -> Deposit {
+    let entry = match role {
+        Role::Reader => old.with_reader(me),
+        Role::Writer => old.with_writer(me),
+    };
+    let others_read = old.readers().is_none_or(|readers| !readers.without(me).is_empty());
+    let others_write = match old.writers() {
+        Writers::None => false,
+        Writers::One(writer) => writer != me,
+        Writers::Many => true,
+    };
+    let others = match (others_read, others_write) {
+        (_, true) => Others::Write,
+        (true, false) => Others::Read,
+        (false, false) => Others::None,
+    };
+    let concerns = match role {
+        Role::Reader => scheme == Scheme::Private,
+        Role::Writer => scheme == Scheme::Writers,
+    };
+    if !concerns || !others_read || old.is_told() {
+        return Deposit { entry, others, tell: Tell::Nobody, then_told: false };
+    }
+    let tell = match old.readers() {
+        Some(readers) => Tell::Nodes(readers.without(me)),
+        None => Tell::Everybody,
+    };
+    // Under P/S3 a first writer is the one node that does not know of a second.
+    let then_told = role == Role::Reader || others_write;
+    Deposit { entry, others, tell, then_told }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    const NODES: usize = 4;
+
+    /// The directory, the nodes, and what is under way.
+    #[derive(Clone, PartialEq, Eq, Hash)]
+    struct World {
+        entry: Entry,
+        known: [Known; NODES],
+        /// A deposit whose notices are not all delivered: to whom, and whether *told* follows.
+        pending: [Option<(Vec<usize>, bool)>; NODES],
+    }
+
+    /// What can happen next in a world.
+    fn next(
+        world: &World,
+        scheme: Scheme,
+        rule: impl Fn(usize, Role, Entry) -> Deposit,
+    ) -> Vec<World> {
+        let mut all = Vec::new();
+        for me in 0..NODES {
+            let mut after = world.clone();
+            if let Some((to, then_told)) = &world.pending[me] {
+                for one in to {
+                    let mut after = world.clone();
+                    after.known[*one] = after.known[*one].told(scheme);
+                    let left = to.iter().copied().filter(|n| n != one).collect();
+                    after.pending[me] = Some((left, *then_told));
+                    all.push(after);
+                }
+                if to.is_empty() {
+                    if *then_told {
+                        after.entry = Entry::from_bits(after.entry.bits() | Entry::TOLD);
+                    }
+                    after.pending[me] = None;
+                    all.push(after);
+                }
+                continue;
+            }
+            let role = match world.known[me] {
+                Known { reads: false, .. } => Role::Reader,
+                Known { writes: false, .. } if registers(scheme, Role::Writer) => Role::Writer,
+                _ => continue,
+            };
+            let answer = rule(me, role, world.entry);
+            after.entry = answer.entry;
+            after.known[me] = after.known[me].deposited(role, &answer);
+            let to = match answer.tell {
+                Tell::Nobody => Vec::new(),
+                Tell::Nodes(nodes) => nodes.iter().collect(),
+                Tell::Everybody => (0..NODES).filter(|n| *n != me).collect(),
+            };
+            after.pending[me] = Some((to, answer.then_told));
+            all.push(after);
+        }
+        all
+    }
+
+    /// Whether a node has completed a deposit that another one of the entry does not know of.
+    fn unknown(world: &World, scheme: Scheme) -> bool {
+        let complete = |n: usize| {
+            let known = world.known[n];
+            world.pending[n].is_none()
+                && if scheme == Scheme::Writers { known.writes } else { known.reads }
+        };
+        let least = if scheme == Scheme::Writers { Others::Write } else { Others::Read };
+        let ignorant = |n: usize| world.known[n].reads && world.known[n].others < least;
+        (0..NODES).any(|n| complete(n) && (0..NODES).any(|m| m != n && ignorant(m)))
+    }
+
+    /// The number of reachable worlds, or an error at the first in which the invariant is broken.
+    fn explore(scheme: Scheme, rule: impl Fn(usize, Role, Entry) -> Deposit) -> Result<usize, ()> {
+        let start = World {
+            entry: Entry::EMPTY,
+            known: [Known::default(); NODES],
+            pending: [const { None }; NODES],
+        };
+        let mut seen = HashSet::from([start.clone()]);
+        let mut left = vec![start];
+        while let Some(world) = left.pop() {
+            if unknown(&world, scheme) {
+                return Err(());
+            }
+            for after in next(&world, scheme, &rule) {
+                if seen.insert(after.clone()) {
+                    left.push(after);
+                }
+            }
+        }
+        Ok(seen.len())
+    }
+
+    #[test]
+    fn a_complete_deposit_is_known_to_all_whatever_the_order_of_notices() {
+        for scheme in [Scheme::Private, Scheme::Writers] {
+            let worlds = explore(scheme, |me, role, old| deposit(scheme, me, role, old));
+            assert!(worlds.expect("the invariant holds") > 1000);
+        }
+    }
+
+    #[test]
+    fn the_papers_rule_for_the_second_writer_breaks_the_invariant() {
+        let papers = |me: usize, role: Role, old: Entry| {
+            let answer = deposit(Scheme::Writers, me, role, old);
+            let tell = match (role, old.writers()) {
+                (Role::Writer, Writers::One(writer)) => {
+                    Tell::Nodes(Entry::EMPTY.with_reader(writer).readers().expect("one"))
+                }
+                (Role::Writer, Writers::Many) => Tell::Nobody,
+                _ => answer.tell,
+            };
+            Deposit { tell, then_told: false, ..answer }
+        };
+        assert_eq!(explore(Scheme::Writers, papers), Err(()));
+    }
+
+    #[test]
+    fn each_case_of_section_3_5() {
+        let of = |role, me, old| deposit(Scheme::Writers, me, role, old);
+        let told = |answer: Deposit| match answer.tell {
+            Tell::Nobody => vec![],
+            Tell::Nodes(nodes) => nodes.iter().collect(),
+            Tell::Everybody => vec![usize::MAX],
+        };
+        let private = Entry::EMPTY.with_reader(0);
+        assert_eq!(told(of(Role::Writer, 0, private)), [], "private, written by its owner");
+        assert_eq!(told(of(Role::Writer, 1, private)), [0], "private, written by a new node");
+        let shared = private.with_reader(1).with_reader(2);
+        assert_eq!(told(of(Role::Writer, 1, shared)), [0, 2], "shared, no writer: all readers");
+        let many = shared.with_reader(3);
+        assert_eq!(told(of(Role::Writer, 1, many)), [usize::MAX], "too many to name");
+        let single = private.with_writer(1);
+        assert_eq!(told(of(Role::Writer, 0, single)), [1], "a second writer tells the first");
+        assert!(of(Role::Writer, 0, single).then_told);
+        let several = Entry::from_bits(single.with_writer(0).bits() | Entry::TOLD);
+        assert_eq!(told(of(Role::Writer, 2, several)), [], "many writers: nothing to do");
+        assert_eq!(of(Role::Reader, 2, single).others, Others::Write);
+        assert_eq!(of(Role::Reader, 2, private).others, Others::Read);
+        assert_eq!(of(Role::Reader, 2, Entry::EMPTY).others, Others::None);
+        let ps = deposit(Scheme::Private, 1, Role::Reader, private);
+        assert_eq!((told(ps), ps.then_told), (vec![0], true), "P -> S tells the owner");
+    }
+}

@@ -1,0 +1,180 @@
+//! A directory entry: who reads a line and who writes it, in 64 bits at the line's home.
+//!
+//! ```text
+//!   bits   0..13  13..26  26..39   39       40..53   53        54
+//!          reader reader  reader   more     writer   several   told
+//!                                  readers           writers
+//! ```
+//!
+//! The paper keeps a bit for each node. What the protocol asks is who the others are while they are
+//! few, so an entry has the numbers of up to three readers (as number + 1) and of one writer, beyond
+//! which it says "many": 4,096 nodes fit. A writer is a reader as well. *Told* is set once all nodes
+//! of the entry know what concerns them; `deposit.rs` says why it is needed.
+
+use std::fmt;
+
+/// The most nodes that entries can tell apart.
+pub const MAX_NODES: usize = 4096;
+
+const NAMED: usize = 3;
+const BITS: u32 = 13;
+const NUMBER: u64 = (1 << BITS) - 1;
+const MORE_READERS: u64 = 1 << 39;
+const WRITER: u32 = 40;
+const SEVERAL_WRITERS: u64 = 1 << 53;
+const TOLD: u64 = 1 << 54;
+
+/// Who reads and who writes a line.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Entry(u64);
+
+/// Up to three nodes.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Nodes([u16; NAMED]);
+
+/// The writers of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writers {
+    /// Nobody writes it.
+    None,
+    /// One node does.
+    One(usize),
+    /// Two and more do.
+    Many,
+}
+
+impl Nodes {
+    /// The nodes' numbers.
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        self.0.into_iter().filter(|n| *n != 0).map(|n| usize::from(n) - 1)
+    }
+
+    /// All but one.
+    #[must_use]
+    pub fn without(self, node: usize) -> Nodes {
+        Nodes(self.0.map(|n| if usize::from(n) == node + 1 { 0 } else { n }))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.0 == [0; NAMED]
+    }
+}
+
+impl Entry {
+    /// Nobody has used the line.
+    pub const EMPTY: Entry = Entry(0);
+    /// The bit that [`Entry::is_told`] looks at.
+    pub const TOLD: u64 = TOLD;
+
+    /// The entry as a word.
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The entry that a word holds.
+    pub fn from_bits(bits: u64) -> Entry {
+        Entry(bits)
+    }
+
+    /// The readers, or `None` if there are more than three.
+    pub fn readers(self) -> Option<Nodes> {
+        let number = |k: usize| (self.0 >> (k as u32 * BITS) & NUMBER) as u16;
+        (self.0 & MORE_READERS == 0).then(|| Nodes([number(0), number(1), number(2)]))
+    }
+
+    /// The writers.
+    pub fn writers(self) -> Writers {
+        match self.0 >> WRITER & NUMBER {
+            _ if self.0 & SEVERAL_WRITERS != 0 => Writers::Many,
+            0 => Writers::None,
+            n => Writers::One(n as usize - 1),
+        }
+    }
+
+    /// Whether every node of this entry knows what concerns it.
+    pub fn is_told(self) -> bool {
+        self.0 & TOLD != 0
+    }
+
+    /// The entry with one reader more. A fourth makes it "many", and the numbers go.
+    ///
+    /// # Panics
+    ///
+    /// If the node's number is not below [`MAX_NODES`].
+    #[must_use]
+    pub fn with_reader(self, node: usize) -> Entry {
+        assert!(node < MAX_NODES, "an entry has no room for node {node}");
+        let Some(readers) = self.readers() else { return self };
+        if readers.iter().any(|n| n == node) {
+            return self;
+        }
+        match readers.0.iter().position(|n| *n == 0) {
+            Some(free) => Entry(self.0 | (node as u64 + 1) << (free as u32 * BITS)),
+            None => Entry(self.0 & !((1 << (NAMED as u32 * BITS)) - 1) | MORE_READERS),
+        }
+    }
+
+    /// The entry with one writer more, which is a reader too.
+    ///
+    /// # Panics
+    ///
+    /// As [`with_reader`](Self::with_reader).
+    #[must_use]
+    pub fn with_writer(self, node: usize) -> Entry {
+        let read = self.with_reader(node).0;
+        match self.writers() {
+            Writers::None => Entry(read | (node as u64 + 1) << WRITER),
+            Writers::One(writer) if writer != node => {
+                Entry(read & !(NUMBER << WRITER) | SEVERAL_WRITERS)
+            }
+            _ => Entry(read),
+        }
+    }
+}
+
+impl fmt::Debug for Nodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.readers() {
+            Some(readers) => write!(f, "readers {readers:?}")?,
+            None => write!(f, "many readers")?,
+        }
+        write!(f, ", writers {:?}{}", self.writers(), if self.is_told() { ", told" } else { "" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_readers_have_names_and_a_fourth_has_not() {
+        let last = MAX_NODES - 1;
+        let three = Entry::EMPTY.with_reader(last).with_reader(0).with_reader(7).with_reader(0);
+        assert_eq!(three.readers().expect("few").iter().collect::<Vec<_>>(), [last, 0, 7]);
+        assert_eq!(three.readers().expect("few").without(0).iter().collect::<Vec<_>>(), [last, 7]);
+        let four = three.with_reader(8);
+        assert_eq!(four.readers(), None);
+        assert_eq!(four.with_reader(9), four, "many stays many");
+        assert_eq!(three.writers(), Writers::None, "readers don't reach into the writer's bits");
+        assert_eq!(Entry::from_bits(four.bits()), four);
+    }
+
+    #[test]
+    fn one_writer_has_a_name_and_two_have_not() {
+        let one = Entry::EMPTY.with_writer(MAX_NODES - 1);
+        assert_eq!(one.writers(), Writers::One(MAX_NODES - 1));
+        assert_eq!(one.readers().expect("few").iter().count(), 1, "a writer reads too");
+        assert_eq!(one.with_writer(MAX_NODES - 1), one);
+        let two = one.with_writer(0);
+        assert_eq!((two.writers(), two.is_told()), (Writers::Many, false));
+        assert_eq!(two.with_writer(5).writers(), Writers::Many);
+        assert!(Entry::from_bits(two.bits() | Entry::TOLD).is_told());
+    }
+}

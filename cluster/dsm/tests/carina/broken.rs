@@ -1,0 +1,154 @@
+//! The protocol with one decision changed. Most are rules or lists of steps, replaced through
+//! [`Rules`]; the last ones are slips of the node that performs them, which `node.rs` asks for.
+
+use syncline_dsm::carina::{
+    Carina, Deposit, Entry, Fence, FenceStep, Known, LineEvent, LineStep, Others, Role, Rules,
+    Scheme, Tell, Writers,
+};
+
+/// What is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// Nothing.
+    Sound,
+    /// P -> S: the private owner is not told.
+    PrivateOwnerNotTold,
+    /// The second writer tells only the first, later ones nobody (section 3.5 as it stands).
+    PapersNotice,
+    /// The first writer of a line that others read tells nobody.
+    FirstWriterTellsNobody,
+    /// *Told* is set together with the deposit, before the notices have arrived.
+    ToldAtOnce,
+    /// The first writer sets *told*.
+    ToldByFirstWriter,
+    /// Every line is kept at an acquire.
+    StaleKept,
+    /// P/S keeps lines that others use.
+    SharedKept,
+    /// A notice changes nothing.
+    NoticeIgnored,
+    /// The barrier's downgrade comes after its meeting.
+    DowngradeAfterMeeting,
+    /// A release does not downgrade.
+    ReleaseWithoutDowngrade,
+    /// A release does not wait for what it put.
+    ReleaseWithoutFlush,
+    /// A release waits, and downgrades then.
+    FlushBeforeDowngrade,
+    /// Notices are taken in before the lock.
+    NoticesBeforeLock,
+    /// Lines are dropped before notices are taken in.
+    NoticesAfterInvalidation,
+    /// After a reset a node goes on while others still empty their directories.
+    ResetInUse,
+    /// A writer does not enter itself.
+    WriterNotRegistered,
+    /// What was put is not awaited before the same home is read.
+    FetchUnsettled,
+    /// The twin is not renewed at a downgrade.
+    OldTwin,
+    /// The last run of a diff is lost.
+    LostRun,
+    /// A page is written whole.
+    WholePage,
+    /// Slip: a notice is stored, not or-ed, into the target's word.
+    NoticeOverwritten,
+    /// Slip: a flush waits for puts, but not for notices.
+    NoticesNotAwaited,
+    /// Slip: the logs' count grows while the log's entry is still under way.
+    CountBeforeLog,
+    /// Slip: a private line is not downgraded at a release.
+    PrivateNotDowngraded,
+    /// Slip: a line that was written is dropped without a downgrade.
+    DirtyDropped,
+    /// Slip: the twin is read from home a second time.
+    TwinFromHome,
+    /// Not broken: a node fetches first, and enters itself then.
+    FetchBeforeDeposit,
+    /// Not broken: a writer puts first, and enters itself then.
+    DiffBeforeDeposit,
+}
+
+impl Rules for Broken {
+    fn deposit(&self, scheme: Scheme, me: usize, role: Role, old: Entry) -> Deposit {
+        let answer = Carina.deposit(scheme, me, role, old);
+        let silent = Deposit { tell: Tell::Nobody, then_told: false, ..answer };
+        match (self, role, old.writers()) {
+            (Broken::PrivateOwnerNotTold, Role::Reader, _) => silent,
+            (Broken::FirstWriterTellsNobody, Role::Writer, Writers::None) => silent,
+            (Broken::PapersNotice, Role::Writer, Writers::One(first)) if first != me => {
+                let first = Entry::EMPTY.with_reader(first).readers().expect("one reader");
+                Deposit { tell: Tell::Nodes(first), then_told: false, ..answer }
+            }
+            (Broken::PapersNotice, Role::Writer, Writers::Many) => silent,
+            (Broken::ToldAtOnce, ..) if answer.then_told => {
+                Deposit { entry: Entry::from_bits(answer.entry.bits() | Entry::TOLD), ..answer }
+            }
+            (Broken::ToldByFirstWriter, ..) => {
+                Deposit { then_told: answer.tell != Tell::Nobody, ..answer }
+            }
+            _ => answer,
+        }
+    }
+
+    fn keeps(&self, scheme: Scheme, known: Known) -> bool {
+        match self {
+            Broken::StaleKept => true,
+            Broken::SharedKept => known.reads && known.others != Others::Write,
+            _ => Carina.keeps(scheme, known),
+        }
+    }
+
+    fn told(&self, scheme: Scheme, known: Known) -> Known {
+        if *self == Broken::NoticeIgnored { known } else { Carina.told(scheme, known) }
+    }
+
+    fn fence(&self, which: Fence) -> &'static [FenceStep] {
+        use FenceStep::{Downgrade, Flush, Forget, Invalidate, Notices, Synchronize};
+        match (self, which) {
+            (Broken::DowngradeAfterMeeting, Fence::Barrier) => {
+                &[Synchronize, Downgrade, Flush, Notices, Invalidate]
+            }
+            (Broken::ReleaseWithoutDowngrade, Fence::Release) => &[Flush, Synchronize],
+            (Broken::ReleaseWithoutFlush, Fence::Release) => &[Downgrade, Synchronize],
+            (Broken::FlushBeforeDowngrade, Fence::Release) => &[Flush, Downgrade, Synchronize],
+            (Broken::NoticesBeforeLock, Fence::Acquire) => &[Notices, Synchronize, Invalidate],
+            (Broken::NoticesAfterInvalidation, Fence::Acquire) => {
+                &[Synchronize, Invalidate, Notices]
+            }
+            (Broken::ResetInUse, Fence::Reset) => &[Downgrade, Flush, Synchronize, Notices, Forget],
+            _ => Carina.fence(which),
+        }
+    }
+
+    fn line(&self, event: LineEvent) -> &'static [LineStep] {
+        use LineStep::{Diff, Fetch, MakeRoom, Reader, Settle, Twin, Writer};
+        match (self, event) {
+            (Broken::WriterNotRegistered, LineEvent::Downgrade) => &[Diff, Twin],
+            (Broken::OldTwin, LineEvent::Downgrade) => &[Writer, Diff],
+            (Broken::FetchUnsettled, LineEvent::Miss) => &[MakeRoom, Reader, Fetch, Twin],
+            (Broken::FetchBeforeDeposit, LineEvent::Miss) => {
+                &[MakeRoom, Settle, Fetch, Twin, Reader]
+            }
+            (Broken::DiffBeforeDeposit, LineEvent::Downgrade) => &[Diff, Twin, Writer],
+            _ => Carina.line(event),
+        }
+    }
+
+    fn diff(&self, old: &[u8], new: &[u8], run: &mut dyn FnMut(usize, &[u8])) {
+        match self {
+            Broken::WholePage => run(0, new),
+            Broken::LostRun => {
+                let mut runs = 0;
+                Carina.diff(old, new, &mut |_, _| runs += 1);
+                Carina.diff(old, new, &mut |at, bytes| {
+                    runs -= 1;
+                    if runs > 0 {
+                        run(at, bytes);
+                    }
+                });
+            }
+            _ => Carina.diff(old, new, run),
+        }
+    }
+}
