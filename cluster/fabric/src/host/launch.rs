@@ -133,7 +133,8 @@ impl Host {
     ///
     /// # Panics
     ///
-    /// If there are no ranks, or one panics.
+    /// If there are no ranks, or one panics, once the others have returned: those that wait for it
+    /// wait forever.
     pub fn threads<R: Send>(
         ranks: usize,
         bytes: usize,
