@@ -74,7 +74,7 @@ mod tests {
         };
         let script = write("lab/bench/recorder.sh", include_str!("../recorder.sh"));
         let recording = "profile/recording/src";
-        for name in ["layout/wait.rs", "layout.rs", "op.rs", "windows.rs"] {
+        for name in ["layout/wait.rs", "layout.rs", "op.rs", "windows.rs", "writer/mod.rs"] {
             write(&format!("{recording}/{name}"), "struct Row;\n");
         }
         write("base/interpose/src/lib.rs", "fn around() {}\n");
