@@ -32,14 +32,19 @@ impl Tested for Simulated {
     }
 }
 
-/// Waits until all ranks have come here.
-fn meet(fabric: &impl Fabric) {
-    fabric.add(DONE, 1).unwrap();
+/// Waits until a word is at least so much.
+fn wait_for(fabric: &impl Fabric, word: Place, least: u64) {
     let mut looks = 1;
-    while fabric.load(DONE).unwrap() < fabric.ranks() as u64 {
-        fabric.pause(DONE, looks);
+    while fabric.load(word).unwrap() < least {
+        fabric.pause(word, looks);
         looks += 1;
     }
+}
+
+/// Waits until all ranks have come here, for this time.
+fn meet(fabric: &impl Fabric, time: u64) {
+    fabric.add(DONE, 1).unwrap();
+    wait_for(fabric, DONE, time * fabric.ranks() as u64);
 }
 
 /// All ranks add to one word: the sum, and what each addition found.
@@ -48,7 +53,7 @@ pub fn sum<F: Tested>(ranks: usize, times: u64, seed: u64) -> Result<(), String>
     let outcome = simulation.run(|simulated| {
         let fabric = F::of(simulated);
         let found: Vec<u64> = (0..times).map(|_| fabric.add(SUM, 1).unwrap()).collect();
-        meet(&fabric);
+        meet(&fabric, 1);
         (found, fabric.load(SUM).unwrap())
     });
     let expected = ranks as u64 * times;
@@ -78,25 +83,15 @@ pub fn message<F: Tested>(ranks: usize, times: u64, seed: u64) -> Result<(), Str
                 fabric.flush(data.rank).unwrap();
                 fabric.store(FLAG, number).unwrap();
             } else {
-                let mut looks = 1;
-                while fabric.load(FLAG).unwrap() < number {
-                    fabric.pause(FLAG, looks);
-                    looks += 1;
-                }
+                wait_for(&fabric, FLAG, number);
                 let mut got = [0u64; WORDS];
                 fabric.get(data, bytemuck::cast_slice_mut(&mut got)).unwrap();
-                // The next number is not put before all have read this one.
                 if got != [number; WORDS] {
                     return Err(format!("{got:?} was got where {number} was announced"));
                 }
             }
-            let turn = Place { at: 256, ..DONE };
-            fabric.add(turn, 1).unwrap();
-            let mut looks = 1;
-            while fabric.load(turn).unwrap() < number * ranks as u64 {
-                fabric.pause(turn, looks);
-                looks += 1;
-            }
+            // The next number is not put before all have read this one.
+            meet(&fabric, number);
         }
         Ok(())
     });
@@ -108,9 +103,9 @@ pub fn section<F: Tested, L>(ranks: usize, times: u64, seed: u64) -> Result<(), 
 where
     L: RawLock<Memory = Window<F>> + Zeroable + 'static,
 {
-    /// The rank that is in the section: the ranks run in one thread, so this needs no fabric.
-    struct Inside(Cell<Option<usize>>);
-    let (inside, fault) = (Inside(Cell::new(None)), Cell::new(None));
+    // The rank that is in the section: the ranks run in one thread, so this needs no fabric.
+    let inside = Cell::new(None);
+    let fault = Cell::new(None);
     let outcome: Outcome<[u64; WORDS]> = Simulation::new(ranks, BYTES, seed).run(|simulated| {
         simulated.enter(NODES);
         let fabric = F::of(simulated);
@@ -122,18 +117,18 @@ where
             let node = Own::<L::Node, Window<F>>::default();
             // SAFETY: the node is this call's, and released with below.
             unsafe { lock.acquire(&node) };
-            if let Some(other) = inside.0.replace(Some(fabric.rank())) {
+            if let Some(other) = inside.replace(Some(fabric.rank())) {
                 fault.set(Some((other, fabric.rank())));
             }
             fabric.get(data, bytemuck::cast_slice_mut(&mut sums)).unwrap();
             sums = sums.map(|sum| sum + 1);
             fabric.put(data, bytemuck::cast_slice(&sums));
             Window::<F>::releasing();
-            inside.0.set(None);
+            inside.set(None);
             // SAFETY: acquired with this node.
             unsafe { lock.release(&node) };
         }
-        meet(&fabric);
+        meet(&fabric, 1);
         fabric.get(data, bytemuck::cast_slice_mut(&mut sums)).unwrap();
         sums
     });

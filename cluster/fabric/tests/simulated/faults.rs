@@ -1,6 +1,7 @@
 //! Fabrics with one fault, and locks with one: each is found by the case beside its name.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use bytemuck::Zeroable;
@@ -166,8 +167,8 @@ fn a_word_in_the_wrong_part() {
     is_found(|seed| section::<_, Ticket<Faulty<OWN_PART>>>(3, 4, seed));
 }
 
-/// A lock in one word: the lower half counts those who are in or wait, the upper half who is next.
-/// Released as `FAULT` says.
+/// A lock in one word, which counts who holds it and who tries to; it is taken and released as `FAULT`
+/// says.
 #[derive(Default)]
 #[repr(C)]
 struct Counted<const FAULT: usize> {
@@ -190,7 +191,6 @@ unsafe impl<const FAULT: usize> RawLock for Counted<FAULT> {
     type Node = ();
 
     unsafe fn acquire(&self, (): &()) {
-        use std::sync::atomic::Ordering::SeqCst;
         let mut looks = 1;
         loop {
             let first = match FAULT {
@@ -215,7 +215,6 @@ unsafe impl<const FAULT: usize> RawLock for Counted<FAULT> {
     }
 
     unsafe fn release(&self, (): &()) {
-        use std::sync::atomic::Ordering::SeqCst;
         match FAULT {
             RIGHT => _ = self.held.fetch_sub(1, SeqCst),
             _ => self.held.store(0, SeqCst),

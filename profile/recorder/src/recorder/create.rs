@@ -68,9 +68,10 @@ fn describe_arguments(field: &mut [u8]) {
 /// or the file can't be had. A child that logs everything has a file of its own.
 pub fn create() -> Option<File> {
     let options = options::get()?;
+    let started = clock::process_started();
     if let Some(parent) = inherited().filter(|_| !options.timeline) {
         let child = Child {
-            started: clock::process_started(),
+            started,
             started_realtime: clock::nanoseconds(ClockId::Realtime),
             inherited: known_modules(),
         };
@@ -79,7 +80,6 @@ pub fn create() -> Option<File> {
             return joined;
         }
     }
-    let started = clock::process_started();
     let age = clock::to_nanoseconds(clock::now() - started);
     let start = Start {
         folder: &options.folder,

@@ -7,7 +7,7 @@ use syncline_recording::{Class, Primitive};
 use super::{FEWEST_SWITCHES, OFF_CPU, TIME_SLICE, behind, draft};
 use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::{FEWEST_TAKEN, WAITED_FLOOR, mean_held, share_of_run};
-use crate::model::{Evidence, Finding, Process, Remedy, Rule};
+use crate::model::{Evidence, Figures, Finding, Process, Remedy, Rule};
 
 /// The least share of a mutex's acquisitions that wait when its holder's being preempted is
 /// worth a word: who waits for it sleeps, and takes nothing from anybody.
@@ -54,7 +54,8 @@ fn slept_on(process: &Process, site: usize) -> Option<Finding> {
 }
 
 fn spun_on(process: &Process, site: usize) -> Option<Finding> {
-    let spins = Spins::of(process, site);
+    let figures = &process.sites[site].figures;
+    let spins = Spins::of(figures);
     let applies = spins.long >= fewest_spins(process)
         && spins.are_mostly_long()
         && share_of_run(process, spins.seconds) >= WAITED_FLOOR;
@@ -63,8 +64,8 @@ fn spun_on(process: &Process, site: usize) -> Option<Finding> {
         evidence: vec![
             count("spins of a time slice and more", spins.long),
             seconds("their mean", spins.seconds / spins.long as f64),
-            seconds("mean time held", spins.held),
-            count("spins", process.sites[site].figures.waits),
+            seconds("mean time held", mean_held(figures.held, figures.calls)),
+            count("spins", figures.waits),
             seconds("time spun, all threads", spins.of_all),
         ]
         .into_iter()
@@ -93,12 +94,13 @@ pub fn explains_waits_at(process: &Process, sites: &[usize]) -> bool {
         let op = process.sites[site].op;
         op.primitive() == Primitive::Spinlock && op.class() == Class::Acquire
     });
-    let all = spinlocks.map(|&site| Spins::of(process, site));
-    let sum = all.fold(Spins::default(), |sum, spins| Spins {
-        long: sum.long + spins.long,
-        seconds: sum.seconds + spins.seconds,
-        of_all: sum.of_all + spins.of_all,
-        held: 0.0,
+    let sum = spinlocks.fold(Spins::default(), |sum, &site| {
+        let spins = Spins::of(&process.sites[site].figures);
+        Spins {
+            long: sum.long + spins.long,
+            seconds: sum.seconds + spins.seconds,
+            of_all: sum.of_all + spins.of_all,
+        }
     });
     sum.long >= fewest_spins(process) && sum.are_mostly_long()
 }
@@ -113,15 +115,11 @@ struct Spins {
     seconds: f64,
     /// The same of all spins.
     of_all: f64,
-    /// The mean time that the lock is held, in seconds.
-    held: f64,
 }
 
 impl Spins {
-    fn of(process: &Process, site: usize) -> Spins {
-        let figures = &process.sites[site].figures;
-        let held = mean_held(figures.held, figures.calls);
-        let least = TIME_SLICE.max(SPIN_TIMES * held);
+    fn of(figures: &Figures) -> Spins {
+        let least = TIME_SLICE.max(SPIN_TIMES * mean_held(figures.held, figures.calls));
         let shorter = figures.histogram.buckets.iter().filter(|bucket| bucket.from < least);
         // All buckets but the last have an end; a spin below it took the middle of its bucket, about.
         let in_shorter: f64 = shorter
@@ -134,7 +132,6 @@ impl Spins {
             long: long.map(|bucket| bucket.waits).sum(),
             seconds: (figures.waited - in_shorter).max(0.0),
             of_all: figures.waited,
-            held,
         }
     }
 
