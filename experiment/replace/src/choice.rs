@@ -8,9 +8,8 @@ use core::sync::atomic::{
     Ordering::Release,
 };
 
-use syncline::lock::{Gate, RwGate, TimedLock, TimedSharedLock, TryLock, TrySharedLock};
+use syncline::lock::{TimedLock, TimedSharedLock, TryLock, TrySharedLock};
 use syncline::memory::Memory;
-use syncline::wait::{Park, Spin, Yield};
 use syncline_interpose::fail;
 
 use crate::memory::{self, Own};
@@ -205,54 +204,34 @@ fn find(name: &[u8]) -> Option<Chosen> {
     let mut found = None;
     let mut near = false;
     macro_rules! form {
-        ($form:expr, $lock:ident, $use:ident, $type:ty) => {
+        ($form:expr, $waiting:ident, $type:ty, $lock:ident, exclusive $($feature:ident)*) => {
+            form! { @ $form, Only<$type>, $lock, $($feature)* }
+        };
+        ($form:expr, $waiting:ident, $type:ty, $lock:ident, shared $($feature:ident)*) => {
+            form! { @ $form, Both<$type>, $lock, $($feature)* }
+        };
+        (@ $form:expr, $use:ty, $lock:ident, $($feature:ident)*) => {
             if name == $form.as_bytes() || name == stringify!($lock).as_bytes() {
-                found = (&&&Probe::<$use<$type>>(PhantomData)).chosen();
+                found = (&&&Probe::<$use>(PhantomData)).chosen();
+                near = false $(|| is_near!($feature))*;
             }
         };
     }
-    macro_rules! forms {
-        ($name:ident, $type:ident, exclusive $($feature:ident)*) => {
-            forms!($name, $type, Only, Gate: $($feature)*)
-        };
-        ($name:ident, $type:ident, shared $($feature:ident)*) => {
-            forms!($name, $type, Both, RwGate: $($feature)*)
-        };
-        ($name:ident, $type:ident, $use:ident, $gate:ident: parks) => {
-            form!(stringify!($name), $name, $use, syncline::lock::$type<Park, Own>);
-        };
-        ($name:ident, $type:ident, $use:ident, $gate:ident: spins) => {
-            forms!($name, $type, $use);
-        };
-        ($name:ident, $type:ident, $use:ident, $gate:ident: fifo $($feature:ident)*) => {
-            forms!($name, $type, $use, $gate<syncline::lock::$type<Park, Own>>);
-        };
-        ($name:ident, $type:ident, $use:ident, $gate:ident: near) => {
-            near |= name.starts_with(stringify!($name).as_bytes());
-            forms!($name, $type, $use, $gate: fifo)
-        };
-        ($name:ident, $type:ident, $use:ident, $gate:ident: queued) => {
-            forms!($name, $type, $use, $gate: fifo)
-        };
-        ($name:ident, $type:ident, $use:ident, $gate:ident:) => {
-            forms!($name, $type, $use, syncline::lock::$type<Park, Own>);
-        };
-        ($name:ident, $type:ident, $use:ident, $gate:ident: $one:ident $($feature:ident)*) => {
-            forms!($name, $type, $use, $gate: $($feature)*)
-        };
-        ($name:ident, $type:ident, $use:ident) => {
-            form!(concat!(stringify!($name), "-spin"), $name, $use, syncline::lock::$type<Spin, Own>);
-            form!(concat!(stringify!($name), "-yield"), $name, $use, syncline::lock::$type<Yield, Own>);
-        };
-        ($name:ident, $type:ident, $use:ident, $park:ty) => {
-            forms!($name, $type, $use);
-            form!(concat!(stringify!($name), "-park"), $name, $use, $park);
-        };
-    }
-    syncline::for_each_lock!(forms);
+    syncline::for_each_form!(form in Own);
     if near && found.is_some() {
         // Relaxed: it is read at the program's start.
         NEAR.store(true, Relaxed);
     }
     found
 }
+
+/// Whether a feature of the catalogue says that the lock asks which processors are near.
+macro_rules! is_near {
+    (near) => {
+        true
+    };
+    ($other:ident) => {
+        false
+    };
+}
+use is_near;

@@ -142,17 +142,20 @@ macro_rules! count_forms {
 }
 
 macro_rules! count {
-    ({ any $count:ident } $name:expr, $type:ty, $lock:ident, $($feature:ident)*) => {
+    ({ any $count:ident } $name:expr, $waiting:ident, $type:ty, $($about:tt)*) => {
         $count += 1;
     };
-    ({ shared $count:ident } $name:expr, $type:ty, $lock:ident, shared $($feature:ident)*) => {
+    ({ shared $count:ident } $name:expr, $waiting:ident, $type:ty, $lock:ident,
+        shared $($feature:ident)*) => {
         $count += 1;
     };
-    ({ shared $count:ident } $name:expr, $type:ty, $lock:ident, exclusive $($feature:ident)*) => {};
+    ({ shared $count:ident } $name:expr, $waiting:ident, $type:ty, $lock:ident,
+        exclusive $($feature:ident)*) => {};
 }
 
 macro_rules! add_lock {
-    ({ $list:ident $count:ident } $name:expr, $lock:ty, $lock_name:ident, $kind:ident $($feature:ident)*) => {
+    ({ $list:ident $count:ident } $name:expr, $waiting:ident, $lock:ty, $lock_name:ident,
+        $kind:ident $forms:ident $($feature:ident)*) => {
         $list[$count] = {
             type Type = type_of!($lock, exclusive $($feature)*);
             form!(concat!($name, "\0"), stringify!($lock_name), Type, $($feature)*)
@@ -162,8 +165,10 @@ macro_rules! add_lock {
 }
 
 macro_rules! add_rwlock {
-    ({ $list:ident $count:ident } $name:expr, $lock:ty, $lock_name:ident, exclusive $($feature:ident)*) => {};
-    ({ $list:ident $count:ident } $name:expr, $lock:ty, $lock_name:ident, shared $($feature:ident)*) => {
+    ({ $list:ident $count:ident } $name:expr, $waiting:ident, $lock:ty, $lock_name:ident,
+        exclusive $($feature:ident)*) => {};
+    ({ $list:ident $count:ident } $name:expr, $waiting:ident, $lock:ty, $lock_name:ident,
+        shared $forms:ident $($feature:ident)*) => {
         $list[$count] = {
             type Type = type_of!($lock, shared $($feature)*);
             let form = form!(concat!($name, "\0"), stringify!($lock_name), Type, $($feature)*);

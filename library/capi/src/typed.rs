@@ -22,36 +22,32 @@ macro_rules! for_each_type {
 #[cfg(test)]
 pub(crate) use for_each_type;
 
-/// Picks the forms by the ends of their names, as `for_each_form` spells them.
+/// Picks a lock's parking form, or the yielding one of a lock that only spins.
 macro_rules! parking {
-    ($to:tt concat!(stringify!($lock:ident), "-spin"), $($form:tt)*) => {};
-    ({ $each:ident $what:tt } concat!(stringify!($lock:ident), "-yield"), $type:ty, $name:ident,
-        shared try timed spins) => {
-        $each! { $what $type, $name, shared try timed spins }
+    ({ $each:ident $what:tt } $form:expr, Parks, $type:ty, $($about:tt)*) => {
+        $each! { $what $type, $($about)* }
     };
-    ($to:tt concat!(stringify!($lock:ident), "-yield"), $($form:tt)*) => {};
-    ({ $each:ident $what:tt } concat!(stringify!($lock:ident), "-park"), $($form:tt)*) => {
-        $each! { $what $($form)* }
+    ({ $each:ident $what:tt } $form:expr, Yields, $type:ty, $name:ident,
+        $use:ident spins $($feature:ident)*) => {
+        $each! { $what $type, $name, $use spins $($feature)* }
     };
-    ({ $each:ident $what:tt } stringify!($lock:ident), $($form:tt)*) => {
-        $each! { $what $($form)* }
-    };
+    ($to:tt $form:expr, $waiting:ident, $type:ty, $($about:tt)*) => {};
 }
 #[cfg(test)]
 pub(crate) use parking;
 
 /// The type of C for a lock with these features. One that can't be tried counts its users.
 macro_rules! type_of {
-    ($lock:ty, exclusive try $($feature:ident)*) => { $crate::exclusive::Exclusive<$lock, false> };
-    ($lock:ty, exclusive $($feature:ident)*) => { $crate::exclusive::Exclusive<$lock, true> };
-    ($lock:ty, shared try $($feature:ident)*) => { $crate::shared::Shared<$lock, false> };
-    ($lock:ty, shared $($feature:ident)*) => { $crate::shared::Shared<$lock, true> };
+    ($lock:ty, exclusive try $($more:ident)*) => { $crate::exclusive::Exclusive<$lock, false> };
+    ($lock:ty, exclusive $($more:ident)*) => { $crate::exclusive::Exclusive<$lock, true> };
+    ($lock:ty, shared try $($more:ident)*) => { $crate::shared::Shared<$lock, false> };
+    ($lock:ty, shared $($more:ident)*) => { $crate::shared::Shared<$lock, true> };
 }
 pub(crate) use type_of;
 
 /// The functions of a lock, by its features.
 macro_rules! export {
-    ({} $lock:ty, $name:ident, $kind:ident $($feature:ident)*) => {
+    ({} $lock:ty, $name:ident, $kind:ident $forms:ident $($feature:ident)*) => {
         mod $name {
             use super::*;
 

@@ -77,13 +77,15 @@ fn shared<L: TimedSharedLock>(name: &str) {
 #[test]
 fn who_gives_up_again_and_again_needs_no_memory_with_any_lock() {
     macro_rules! form {
-        ($name:expr, $type:ty, $lock:ident, exclusive try timed $($feature:ident)*) => {
+        ($name:expr, $waiting:ident, $type:ty, $lock:ident,
+            exclusive $forms:ident try timed $($feature:ident)*) => {
             exclusive::<$type>($name);
         };
-        ($name:expr, $type:ty, $lock:ident, shared try timed $($feature:ident)*) => {
+        ($name:expr, $waiting:ident, $type:ty, $lock:ident,
+            shared $forms:ident try timed $($feature:ident)*) => {
             shared::<$type>($name);
         };
-        ($name:expr, $type:ty, $lock:ident, $($feature:ident)*) => {};
+        ($name:expr, $waiting:ident, $type:ty, $lock:ident, $($feature:ident)*) => {};
     }
     for_each_form!(form);
 }

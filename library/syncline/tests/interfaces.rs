@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use syncline::lock::{Gate, Mcs, RawLock, Tas, TimedClh, TimedMcs};
+use syncline::lock::{Gate, Mcs, RawLock, Tas, TimedClh, TimedMcs, Waiting};
 use syncline::wait::Spin;
 use syncline::{Condvar, Mutex, for_each_form};
 
@@ -77,7 +77,7 @@ fn a_forgotten_guard_leaks_and_nothing_more() {
         assert_eq!(moved.into_inner(), "kept");
     }
     macro_rules! form {
-        ($name:expr, $type:ty, $lock:ident, $($feature:ident)*) => {
+        ($name:expr, $waiting:ident, $type:ty, $lock:ident, $($feature:ident)*) => {
             check::<$type>();
         };
     }
@@ -130,13 +130,12 @@ fn slot<L: RawLock<Memory = syncline::memory::Native>>(pairs: u64) {
 #[test]
 fn a_condition_variable_works_with_every_lock() {
     macro_rules! form {
-        ($name:expr, $type:ty, $lock:ident, $($feature:ident)*) => {
+        ($name:expr, $waiting:ident, $type:ty, $lock:ident, $($feature:ident)*) => {
             println!("{}", $name);
-            // Spinners need a processor each.
-            slot::<$type>(if $name.ends_with("-spin") || $name.ends_with("-yield") {
-                1
-            } else {
-                4
+            // Who doesn't sleep needs a processor.
+            slot::<$type>(match Waiting::$waiting {
+                Waiting::Parks => 4,
+                Waiting::Spins | Waiting::Yields => 1,
             });
         };
     }

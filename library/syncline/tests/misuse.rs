@@ -104,11 +104,11 @@ fn shared_timed<L: lock::TimedSharedLock>(name: &str) {
 #[test]
 fn locking_again_what_one_holds_is_told_with_every_lock() {
     macro_rules! form {
-        ($name:expr, $type:ty, $lock:ident, exclusive $($feature:ident)*) => {
+        ($name:expr, $waiting:ident, $type:ty, $lock:ident, exclusive $($feature:ident)*) => {
             exclusive::<$type>($name);
             $(form! { = $feature, exclusive_try, exclusive_timed, $type, $name })*
         };
-        ($name:expr, $type:ty, $lock:ident, shared $($feature:ident)*) => {
+        ($name:expr, $waiting:ident, $type:ty, $lock:ident, shared $($feature:ident)*) => {
             exclusive::<$type>($name);
             shared::<$type>($name);
             $(form! { = $feature, exclusive_try, exclusive_timed, $type, $name })*

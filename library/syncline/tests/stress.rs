@@ -302,11 +302,9 @@ macro_rules! lock {
     (= $Lock:ident, $n:ident, try exclusive) => { tries::<$Lock>($n); };
     (= $Lock:ident, $n:ident, timed exclusive) => { timed::<$Lock>($n); };
     (= $Lock:ident, $n:ident, fifo exclusive) => { fifo::<$Lock>($n); };
-    (= $Lock:ident, $n:ident, fifo shared) => {
-        fifo::<$Lock>($n);
-        lock!(= $Lock, $n, queued shared);
-    };
-    (= $Lock:ident, $n:ident, queued shared) => {{
+    (= $Lock:ident, $n:ident, fifo shared) => { fifo::<$Lock>($n); };
+    (= $Lock:ident, $n:ident, queues exclusive) => {};
+    (= $Lock:ident, $n:ident, queues shared) => {{
         type Gated = syncline::lock::RwGate<$Lock>;
         let name = format!("{} behind a gate", $n);
         shared::<Gated>(&name);
@@ -316,6 +314,7 @@ macro_rules! lock {
     (= $Lock:ident, $n:ident, near $kind:ident) => {};
     (= $Lock:ident, $n:ident, parks $kind:ident) => {};
     (= $Lock:ident, $n:ident, spins $kind:ident) => {};
+    (= $Lock:ident, $n:ident, waits $kind:ident) => {};
     (= $Lock:ident, $n:ident, shared) => {
         exclusive::<$Lock>($n);
         shared::<$Lock>($n);

@@ -7,9 +7,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use anyhow::Context;
+use syncline::lock::Waiting;
 
 use super::arena::{Arena, Foreign};
-use super::contender::{Contender, Kind, Side, Waiting};
+use super::contender::{Contender, Kind, Side};
 use super::work::Work;
 use crate::lab::Lab;
 

@@ -1,5 +1,7 @@
 //! Who takes part: a lock of the catalogue in one of its forms, a peer, or a hand-written lock.
 
+use syncline::lock::Waiting;
+
 use super::arena::{self, Arena, Lock};
 
 /// Locks that are compared with each other: of one kind, with the same purpose.
@@ -75,14 +77,6 @@ impl Kind {
         use Kind::{BlockingShared, QueuedShared, SpinningShared, TurnsShared};
         matches!(self, SpinningShared | BlockingShared | TurnsShared | QueuedShared)
     }
-}
-
-/// How a waiter waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
-    Spins,
-    Yields,
-    Parks,
 }
 
 /// Whose lock it is.

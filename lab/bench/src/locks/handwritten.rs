@@ -21,8 +21,10 @@ use std::ptr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicPtr, AtomicU32};
 
+use syncline::lock::Waiting;
+
 use super::arena::Lock;
-use super::contender::{Contender, Kind, Side, Waiting};
+use super::contender::{Contender, Kind, Side};
 
 /// With the forms of the library's that do the same.
 pub fn contenders() -> Vec<(Contender, &'static str)> {

@@ -25,39 +25,69 @@ use super::arena::{Lock, barrier};
 use super::handwritten::{self as by_hand, near, preferences, queues, shared, trees};
 use super::ours::{Exclusive, Shared};
 
-#[test]
-fn native_forms_run_the_instructions_of_handwritten_locks() {
-    same::<Exclusive<lock::Tas<Spin>>, by_hand::Tas>("tas");
-    same::<Exclusive<lock::Ttas<Spin>>, by_hand::Ttas>("ttas");
-    same::<Exclusive<lock::Ticket<Spin>>, by_hand::Ticket>("ticket");
-    same::<Exclusive<lock::PrefetchingTicket<Spin>>, queues::PrefetchingTicket>("ticket_prefetch");
-    same::<Exclusive<lock::Anderson<Spin>>, queues::Anderson>("anderson");
-    same::<Exclusive<lock::Mcs<Spin>>, by_hand::Mcs>("mcs");
-    same::<Exclusive<lock::TimedMcs<Spin>>, queues::TimedMcs>("mcs_timed");
-    same::<Exclusive<lock::Clh<Spin>>, queues::Clh>("clh");
-    same::<Exclusive<lock::TimedClh<Spin>>, queues::TimedClh>("clh_timed");
-    same::<Exclusive<lock::Futex>, by_hand::Futex>("futex");
-    same::<Exclusive<lock::GatedClh>, queues::Gate>("gate");
+/// The same lock, written plainly.
+///
+/// A lock of the catalogue without a twin does not compile here.
+trait HasTwin {
+    type Twin: Lock;
 }
 
-#[test]
-fn native_forms_of_locks_of_locks_do_so_too() {
-    same::<Exclusive<lock::HierarchicalTicket<Spin>>, near::HierarchicalTicket>("hticket");
-    same::<Exclusive<lock::CohortMcs<Spin>>, near::CohortMcs>("cohort_mcs");
-    same::<Exclusive<lock::CohortTtasMcs<Spin>>, near::CohortTtasMcs>("cohort_ttas_mcs");
-    same::<Exclusive<lock::TimedCohort<Spin>>, near::TimedCohort>("cohort_timed");
-    same::<Exclusive<lock::Hmcs<Spin>>, trees::Hmcs>("hmcs");
-    same::<Exclusive<lock::TimedHmcs<Spin>>, trees::TimedHmcs>("hmcs_timed");
-    same::<Exclusive<lock::Hclh<Spin>>, trees::Hclh>("hclh");
+macro_rules! twins {
+    ($($ours:ident: $by_hand:ty,)*) => {
+        $(impl HasTwin for lock::$ours<Spin> {
+            type Twin = $by_hand;
+        })*
+    };
 }
 
-#[test]
-fn native_forms_that_readers_share_do_so_too() {
-    same_shared::<lock::FairRw<Spin>, shared::FairRw>("rw_fair");
-    same_shared::<lock::ReadersFirst<Spin>, preferences::ReadersFirst>("rw_readers");
-    same_shared::<lock::WritersFirst<Spin>, preferences::WritersFirst>("rw_writers");
-    same_shared::<lock::FlagRw<Spin>, by_hand::FlagRw>("rw_flag");
-    same_shared::<lock::CompactRw, shared::CompactRw>("rw_compact");
+twins! {
+    Tas: by_hand::Tas,
+    Ttas: by_hand::Ttas,
+    Ticket: by_hand::Ticket,
+    PrefetchingTicket: queues::PrefetchingTicket,
+    Anderson: queues::Anderson,
+    Mcs: by_hand::Mcs,
+    TimedMcs: queues::TimedMcs,
+    Clh: queues::Clh,
+    TimedClh: queues::TimedClh,
+    Futex: by_hand::Futex,
+    GatedClh: queues::Gate,
+    HierarchicalTicket: near::HierarchicalTicket,
+    CohortMcs: near::CohortMcs,
+    CohortTtasMcs: near::CohortTtasMcs,
+    TimedCohort: near::TimedCohort,
+    Hmcs: trees::Hmcs,
+    TimedHmcs: trees::TimedHmcs,
+    Hclh: trees::Hclh,
+    FairRw: shared::FairRw,
+    ReadersFirst: preferences::ReadersFirst,
+    WritersFirst: preferences::WritersFirst,
+    FlagRw: by_hand::FlagRw,
+    CompactRw: shared::CompactRw,
+}
+
+/// One test for each lock of the catalogue.
+macro_rules! lock {
+    ($name:ident, $Lock:ident, exclusive $($feature:ident)*) => {
+        #[test]
+        fn $name() {
+            type Ours = lock::$Lock<Spin>;
+            same::<Exclusive<Ours>, <Ours as HasTwin>::Twin>(stringify!($name));
+        }
+    };
+    ($name:ident, $Lock:ident, shared $($feature:ident)*) => {
+        #[test]
+        fn $name() {
+            type Ours = lock::$Lock<Spin>;
+            same_shared::<Ours, <Ours as HasTwin>::Twin>(stringify!($name));
+        }
+    };
+}
+
+mod twins {
+    use super::*;
+
+    syncline::for_each_lock!(lock);
 }
 
 fn same_shared<Ours: RawSharedLock, ByHand: Lock>(name: &str) {
@@ -75,14 +105,6 @@ impl<L: Lock> Lock for Reader<L> {
     #[inline(always)]
     fn with<R: Send>(&self, thread: &mut L::Thread, section: impl FnOnce() -> R + Send) -> R {
         self.0.share(thread, section)
-    }
-}
-
-#[test]
-fn every_lock_of_the_catalogue_is_compared() {
-    for entry in lock::catalogue() {
-        let compared = format!(">(\"{}\")", entry.name);
-        assert!(include_str!("instructions.rs").contains(&compared), "{} is not", entry.name);
     }
 }
 

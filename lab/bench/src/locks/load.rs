@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use super::contender::{Contender, Waiting};
+use syncline::lock::Waiting;
+
+use super::contender::Contender;
 use super::{ours, peers, processors};
 use crate::Size;
 

@@ -26,11 +26,12 @@ mod work;
 
 use indicatif::ProgressBar;
 use serde::Serialize;
+use syncline::lock::Waiting;
 
 use crate::lab::Lab;
 use crate::rounds::{self, Once};
 use crate::{Size, table};
-use contender::{Contender, Waiting};
+use contender::Contender;
 use load::{Load, Threads};
 use memory::Footprint;
 

@@ -1,11 +1,11 @@
 //! The locks of the catalogue, in all their forms.
 
 use syncline::delegation::{self, Delegated, RawDelegation};
-use syncline::lock::{Order, RawLock, RawSharedLock, catalogue};
+use syncline::lock::{Algorithm, Order, RawLock, RawSharedLock, Waiting, catalogue};
 use syncline::wait::{Park, Spin, Yield};
 
 use super::arena::Lock;
-use super::contender::{Contender, Kind, Side, Waiting};
+use super::contender::{Contender, Kind, Side};
 
 /// What the catalogue's advice names as the choice for contended locks and for more threads than
 /// processors; the figures of the last line are theirs.
@@ -62,17 +62,20 @@ impl<L: RawSharedLock> Lock for Shared<L> {
 }
 
 macro_rules! form {
-    ($list:ident $form:expr, $type:ty, $name:ident, $($feature:ident)*) => {
-        form! { @ $list $form, $type, $name, $($feature)* }
-    };
-    (@ $list:ident $form:expr, $type:ty, $name:ident, shared $($rest:ident)*) => {
+    ($list:ident $form:expr, $waiting:ident, $type:ty, $name:ident, shared $($rest:ident)*) => {
         $list.push(contender::<Shared<$type>>(
-            $form, stringify!($name), size_of::<<$type as RawLock>::Node>(),
+            $form,
+            Waiting::$waiting,
+            stringify!($name),
+            size_of::<<$type as RawLock>::Node>(),
         ));
     };
-    (@ $list:ident $form:expr, $type:ty, $name:ident, exclusive $($rest:ident)*) => {
+    ($list:ident $form:expr, $waiting:ident, $type:ty, $name:ident, exclusive $($rest:ident)*) => {
         $list.push(contender::<Exclusive<$type>>(
-            $form, stringify!($name), size_of::<<$type as RawLock>::Node>(),
+            $form,
+            Waiting::$waiting,
+            stringify!($name),
+            size_of::<<$type as RawLock>::Node>(),
         ));
     };
 }
@@ -92,15 +95,15 @@ impl<D: RawDelegation> Lock for Delegating<D> {
 
 macro_rules! delegation {
     ($list:ident $name:ident, $type:ident, $($feature:ident)*) => {
-        $list.push(delegating::<delegation::$type<Spin>>(stringify!($name), "spin"));
-        $list.push(delegating::<delegation::$type<Yield>>(stringify!($name), "yield"));
-        $list.push(delegating::<delegation::$type<Park>>(stringify!($name), "park"));
+        let name = stringify!($name);
+        $list.push(delegating::<delegation::$type<Spin>>(name, "spin", Waiting::Spins));
+        $list.push(delegating::<delegation::$type<Yield>>(name, "yield", Waiting::Yields));
+        $list.push(delegating::<delegation::$type<Park>>(name, "park", Waiting::Parks));
     };
 }
 
-fn delegating<D: RawDelegation + 'static>(lock: &str, policy: &str) -> Contender {
+fn delegating<D: RawDelegation + 'static>(lock: &str, policy: &str, waiting: Waiting) -> Contender {
     let form = format!("{lock}-{policy}");
-    let waiting = waiting(&form, lock);
     Contender {
         lock: lock.to_owned(),
         // Whoever waits is served in order, or nearly so.
@@ -117,8 +120,12 @@ pub fn contenders() -> Vec<Contender> {
     list
 }
 
-fn contender<L: Lock + 'static>(form: &str, lock: &str, node_bytes: usize) -> Contender {
-    let waiting = waiting(form, lock);
+fn contender<L: Lock + 'static>(
+    form: &str,
+    waiting: Waiting,
+    lock: &str,
+    node_bytes: usize,
+) -> Contender {
     let entry = catalogue().into_iter().find(|entry| entry.name == lock).expect("it is from there");
     let kind = match waiting {
         _ if L::SHARED && node_bytes > 0 => Kind::QueuedShared,
@@ -127,7 +134,18 @@ fn contender<L: Lock + 'static>(form: &str, lock: &str, node_bytes: usize) -> Co
         // The others stand behind a gate.
         Waiting::Parks => Kind::Blocking,
         _ if entry.timed && node_bytes > 0 && !entry.about.numa => Kind::TimedQueue,
-        _ => kind(lock, node_bytes),
+        _ => match entry.about.algorithm {
+            Algorithm::Ticket => Kind::Ticket,
+            Algorithm::Array => Kind::Array,
+            Algorithm::Mcs => Kind::Mcs,
+            Algorithm::Clh => Kind::Clh,
+            Algorithm::Hclh => Kind::Hclh,
+            Algorithm::Cohort => Kind::Cohort,
+            Algorithm::Flag | Algorithm::Gate => Kind::Spin,
+            Algorithm::ReaderWriter | Algorithm::Delegation => {
+                unreachable!("{lock} is held by one at a time")
+            }
+        },
     };
     let has_turns = matches!(entry.about.order, Order::Fifo | Order::FifoInGroup);
     Contender {
@@ -135,28 +153,6 @@ fn contender<L: Lock + 'static>(form: &str, lock: &str, node_bytes: usize) -> Co
         fifo: waiting != Waiting::Parks && (has_turns || kind == Kind::QueuedShared),
         timed: entry.timed,
         ..Contender::new::<L>(form, Side::Ours, kind, waiting).node_bytes(node_bytes)
-    }
-}
-
-fn waiting(form: &str, lock: &str) -> Waiting {
-    match form.strip_prefix(lock) {
-        Some("-spin") => Waiting::Spins,
-        Some("-yield") => Waiting::Yields,
-        _ => Waiting::Parks,
-    }
-}
-
-/// A new lock is compared with those that it resembles most by its name, else by its node.
-fn kind(lock: &str, node_bytes: usize) -> Kind {
-    let named = |words: &[&str]| words.iter().any(|word| lock.contains(word));
-    match () {
-        () if named(&["hclh"]) => Kind::Hclh,
-        () if named(&["hticket", "hmcs", "cohort"]) => Kind::Cohort,
-        () if named(&["ticket"]) => Kind::Ticket,
-        () if named(&["anderson", "array"]) => Kind::Array,
-        () if named(&["clh"]) => Kind::Clh,
-        () if named(&["mcs"]) || node_bytes > 0 => Kind::Mcs,
-        () => Kind::Spin,
     }
 }
 

@@ -4,9 +4,10 @@ use std::cell::UnsafeCell;
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use mcslock::raw;
+use syncline::lock::Waiting;
 
 use super::arena::Lock;
-use super::contender::{Contender, Kind, Side, Waiting};
+use super::contender::{Contender, Kind, Side};
 
 pub fn contenders() -> Vec<Contender> {
     use Kind::{Blocking, BlockingShared, Mcs, Spin, SpinningShared, Ticket};

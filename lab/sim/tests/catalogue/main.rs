@@ -54,6 +54,7 @@ macro_rules! capability {
     };
     (parks $kind:ident) => {};
     (spins $kind:ident) => {};
+    (waits $kind:ident) => {};
     (shared) => {
         capability! { exclusive }
         crate::shared::sharing::<Lock>();
@@ -69,9 +70,9 @@ macro_rules! capability {
     };
     (fifo shared) => {
         capability! { fifo exclusive }
-        capability! { queued shared }
     };
-    (queued shared) => {{
+    (queues exclusive) => {};
+    (queues shared) => {{
         type Queue = Lock;
         {
             type Lock = syncline::lock::RwGate<Queue>;

@@ -105,9 +105,9 @@ macro_rules! capability {
     };
     (fifo shared) => {
         capability! { fifo exclusive }
-        capability! { queued shared }
     };
-    (queued shared) => {
+    (queues exclusive) => {};
+    (queues shared) => {
         capability! { preference }
         mod gated {
             type Lock = syncline::lock::RwGate<super::Lock>;
@@ -131,6 +131,7 @@ macro_rules! capability {
         capability! { preference }
     };
     (spins $kind:ident) => {};
+    (waits $kind:ident) => {};
 }
 
 locks!(lock);

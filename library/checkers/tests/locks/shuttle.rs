@@ -61,9 +61,9 @@ macro_rules! capability {
     };
     (fifo shared) => {
         capability! { fifo exclusive }
-        capability! { queued shared }
     };
-    (queued shared) => {{
+    (queues exclusive) => {};
+    (queues shared) => {{
         cases! { after_a_writer(); }
         type Queue = Lock;
         {
@@ -78,6 +78,7 @@ macro_rules! capability {
         cases! { after_a_writer(); }
     };
     (spins $kind:ident) => {};
+    (waits $kind:ident) => {};
     (near $kind:ident) => {};
 }
 

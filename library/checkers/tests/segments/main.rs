@@ -5,16 +5,16 @@
 /// The five families of queue locks and what they are made of, as in the catalogue.
 macro_rules! locks {
     ($each:ident) => {
-        $each! { ticket, Ticket, exclusive try fifo }
-        $each! { ticket_prefetch, PrefetchingTicket, exclusive try fifo }
-        $each! { mcs, Mcs, exclusive try fifo }
-        $each! { hticket, HierarchicalTicket, exclusive try near }
-        $each! { cohort_mcs, CohortMcs, exclusive try near }
-        $each! { cohort_ttas_mcs, CohortTtasMcs, exclusive try near }
-        $each! { hmcs, Hmcs, exclusive try near }
-        $each! { rw_fair, FairRw, shared fifo }
-        $each! { rw_readers, ReadersFirst, shared try queued }
-        $each! { rw_writers, WritersFirst, shared try queued }
+        $each! { ticket, Ticket, exclusive queues try fifo }
+        $each! { ticket_prefetch, PrefetchingTicket, exclusive queues try fifo }
+        $each! { mcs, Mcs, exclusive queues try fifo }
+        $each! { hticket, HierarchicalTicket, exclusive queues try near }
+        $each! { cohort_mcs, CohortMcs, exclusive queues try near }
+        $each! { cohort_ttas_mcs, CohortTtasMcs, exclusive queues try near }
+        $each! { hmcs, Hmcs, exclusive queues try near }
+        $each! { rw_fair, FairRw, shared queues fifo }
+        $each! { rw_readers, ReadersFirst, shared queues try }
+        $each! { rw_writers, WritersFirst, shared queues try }
     };
 }
 

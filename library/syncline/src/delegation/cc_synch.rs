@@ -28,7 +28,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use bytemuck::Zeroable;
 
 use super::{RawDelegation, Request};
-use crate::lock::{About, Described, Order};
+use crate::lock::{About, Algorithm, Described, Order};
 use crate::memory::{Data, Link, Memory, Native, Word};
 use crate::wait::{PARKED, Park, Wait};
 
@@ -221,6 +221,7 @@ impl<W: Wait, M: Memory> Drop for CcSynch<W, M> {
 impl<W: Wait, M: Memory> Described for CcSynch<W, M> {
     const ABOUT: About = About {
         idea: "waiters form a queue; the first runs the sections of those behind it",
+        algorithm: Algorithm::Delegation,
         order: Order::Fifo,
         numa: false,
         advice: "a baseline to compare with; strict order of arrival among sections",

@@ -27,7 +27,7 @@ use bytemuck::Zeroable;
 use super::line::Line;
 use super::qd::Qd;
 use super::{RawDelegation, Request};
-use crate::lock::{About, Described, Order, RawLock};
+use crate::lock::{About, Algorithm, Described, Order, RawLock};
 use crate::memory::{Memory, Native, Own, Padded};
 use crate::wait::Park;
 
@@ -112,6 +112,7 @@ impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOT
 {
     const ABOUT: About = About {
         idea: "a queue delegation lock for each group of near processors, under a global lock",
+        algorithm: Algorithm::Delegation,
         order: Order::Bounded,
         numa: true,
         advice: "short sections on contended data, from several sockets or machines",

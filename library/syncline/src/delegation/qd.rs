@@ -25,7 +25,7 @@ use bytemuck::Zeroable;
 use super::line::{Line, NodeOf};
 use super::queue::Queue;
 use super::{RawDelegation, Request};
-use crate::lock::{About, Described, Order, RawLock, TryLock};
+use crate::lock::{About, Algorithm, Described, Order, RawLock, TryLock};
 use crate::memory::{Memory, Native, Own};
 use crate::wait::Park;
 
@@ -146,6 +146,7 @@ unsafe impl<W: Line, M: Memory, const SLOTS: usize> RawDelegation for Qd<W, M, S
 impl<W: Line, M: Memory, const SLOTS: usize> Described for Qd<W, M, SLOTS> {
     const ABOUT: About = About {
         idea: "who gets the lock also runs the sections that others put in its queue",
+        algorithm: Algorithm::Delegation,
         order: Order::Bounded,
         numa: false,
         advice: "short sections on contended data, above all those that nobody waits for",

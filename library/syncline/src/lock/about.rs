@@ -5,6 +5,8 @@
 pub struct About {
     /// What it is, in one line.
     pub idea: &'static str,
+    /// What it is made of.
+    pub algorithm: Algorithm,
     /// Who is served next.
     pub order: Order,
     /// Whether it keeps the lock among near processors.
@@ -13,6 +15,31 @@ pub struct About {
     pub advice: &'static str,
     /// Where the algorithm comes from.
     pub source: &'static str,
+}
+
+/// The algorithms that locks of the catalogue are variants of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// A word that whoever sees it free may set.
+    Flag,
+    /// Waiters draw a number, and watch one word that says whose turn it is.
+    Ticket,
+    /// Waiters draw a slot of an array, and watch it.
+    Array,
+    /// A queue whose waiters watch their own node (Mellor-Crummey and Scott).
+    Mcs,
+    /// A queue whose waiters watch the node before their own (Craig; Landin and Hagersten).
+    Clh,
+    /// A flag before a queue: runners may take the flag, sleepers stand in the queue.
+    Gate,
+    /// A CLH queue for each group of near processors, spliced into one.
+    Hclh,
+    /// A lock for each group of near processors, and one among the groups, at one or more levels.
+    Cohort,
+    /// Readers share the lock.
+    ReaderWriter,
+    /// The section is handed to the holder, who runs it.
+    Delegation,
 }
 
 /// Who gets a contended lock next.

@@ -18,7 +18,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use bytemuck::Zeroable;
 
-use super::{About, Contended, Described, Order, RawLock, TryLock};
+use super::{About, Algorithm, Contended, Described, Order, RawLock, TryLock};
 use crate::memory::{Data, Memory, Native, Padded, Word};
 use crate::wait::{PARKED, Park, Wait};
 
@@ -124,6 +124,7 @@ unsafe impl<W: Wait, M: Memory, const N: usize> Contended for Anderson<W, M, N> 
 impl<W: Wait, M: Memory, const N: usize> Described for Anderson<W, M, N> {
     const ABOUT: About = About {
         idea: "waiters draw a number, each watching a slot of its own",
+        algorithm: Algorithm::Array,
         order: Order::Fifo,
         numa: false,
         advice: "a few hot locks with many waiters; takes two kilobytes",

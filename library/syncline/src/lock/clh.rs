@@ -23,7 +23,7 @@ use core::sync::atomic::Ordering::{AcqRel, Relaxed};
 use bytemuck::Zeroable;
 
 use super::handle::Handle;
-use super::{About, Contended, Described, Order, RawLock};
+use super::{About, Algorithm, Contended, Described, Order, RawLock};
 use crate::memory::{Link, Memory, Native, Word};
 use crate::wait::{Park, Wait};
 
@@ -109,6 +109,7 @@ impl<W: Wait, M: Memory> Drop for Clh<W, M> {
 impl<W: Wait, M: Memory> Described for Clh<W, M> {
     const ABOUT: About = About {
         idea: "waiters form a queue, each watching the node before its own",
+        algorithm: Algorithm::Clh,
         order: Order::Fifo,
         numa: false,
         advice: "many waiters for one lock; the quickest release of the queue locks",

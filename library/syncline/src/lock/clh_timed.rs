@@ -28,7 +28,7 @@ use core::time::Duration;
 use bytemuck::Zeroable;
 
 use super::handle::Handle;
-use super::{About, Described, Order, RawLock, TimedLock, TryLock};
+use super::{About, Algorithm, Described, Order, RawLock, TimedLock, TryLock};
 use crate::memory::{Link, Memory, Native, Word};
 use crate::wait::{PARKED, Park, Wait};
 
@@ -188,6 +188,7 @@ impl<W: Wait, M: Memory> Drop for TimedClh<W, M> {
 impl<W: Wait, M: Memory> Described for TimedClh<W, M> {
     const ABOUT: About = About {
         idea: "as CLH; who gives up leaves a link to the node before its own",
+        algorithm: Algorithm::Clh,
         order: Order::Fifo,
         numa: false,
         advice: "many waiters for one lock, some of which give up",

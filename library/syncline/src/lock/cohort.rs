@@ -29,7 +29,7 @@ use bytemuck::Zeroable;
 
 use super::private::Private;
 use super::ticket::Approach;
-use super::{About, Clh, Contended, Described, Mcs, Order, RawLock, Tas, Ticket};
+use super::{About, Algorithm, Clh, Contended, Described, Mcs, Order, RawLock, Tas, Ticket};
 use super::{TimedLock, TimedMcs, TryLock, Ttas};
 use crate::memory::{Lazy, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
@@ -340,6 +340,7 @@ where
 impl<W: Wait, M: Memory> Described for HierarchicalTicket<W, M> {
     const ABOUT: About = About {
         idea: "a ticket lock for each socket, and one among the sockets",
+        algorithm: Algorithm::Cohort,
         order: Order::FifoInGroup,
         numa: true,
         advice: "many waiters on several sockets; small for its kind",
@@ -350,6 +351,7 @@ impl<W: Wait, M: Memory> Described for HierarchicalTicket<W, M> {
 impl<W: Wait, M: Memory> Described for CohortMcs<W, M> {
     const ABOUT: About = About {
         idea: "an MCS lock for each socket, and one among the sockets",
+        algorithm: Algorithm::Cohort,
         order: Order::FifoInGroup,
         numa: true,
         advice: "very many waiters on several sockets",
@@ -360,6 +362,7 @@ impl<W: Wait, M: Memory> Described for CohortMcs<W, M> {
 impl<W: Wait, M: Memory> Described for CohortTtasMcs<W, M> {
     const ABOUT: About = About {
         idea: "an MCS lock for each socket, and a spinlock among the sockets",
+        algorithm: Algorithm::Cohort,
         order: Order::Any,
         numa: true,
         advice: "very many waiters on few sockets, when those need not take turns",
@@ -370,6 +373,7 @@ impl<W: Wait, M: Memory> Described for CohortTtasMcs<W, M> {
 impl<W: Wait, M: Memory> Described for TimedCohort<W, M> {
     const ABOUT: About = About {
         idea: "as cohort_ttas_mcs; who gives up marks its node, and the holder skips it",
+        algorithm: Algorithm::Cohort,
         order: Order::Any,
         numa: true,
         advice: "very many waiters on few sockets, some of which give up",

@@ -4,7 +4,8 @@
 //! the parking policy a lock whose waiters queue stands behind a [`Gate`](super::Gate), or an
 //! [`RwGate`](super::RwGate) if it can be shared: `mcs-park` is `Gate<Mcs<Park>>`. Otherwise each
 //! hand-over would wait until a sleeper is back on a processor. A lock that always parks has one
-//! form, without a suffix; one that never sleeps has no parking form.
+//! form, without a suffix; one that never sleeps has no parking form. The second word of a lock's
+//! line in the catalogue decides which forms it has ([`for_each_lock`](crate::for_each_lock)).
 
 use super::{About, Described, Order};
 
@@ -37,6 +38,17 @@ impl Entry {
     }
 }
 
+/// How a waiter of a form waits: the policies of [`wait`](crate::wait).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// It never leaves its processor.
+    Spins,
+    /// It offers its processor to others.
+    Yields,
+    /// It sleeps after a while.
+    Parks,
+}
+
 /// A lock under a waiting policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
@@ -44,6 +56,8 @@ pub struct Form {
     pub name: &'static str,
     /// The lock's name.
     pub lock: &'static str,
+    /// How a waiter waits.
+    pub waiting: Waiting,
     /// The size of this form, in bytes.
     pub bytes: usize,
 }
@@ -53,18 +67,17 @@ impl Form {
     /// can every lock behind a gate, where parking forms stand. And their objects have no room for
     /// a node of each reader.
     pub fn replaces_posix(&self, entry: &Entry) -> bool {
-        let parks = self.name == self.lock || self.name.ends_with("-park");
-        parks || entry.can_try && !(entry.shared && entry.node_bytes != 0)
+        self.waiting == Waiting::Parks || entry.can_try && !(entry.shared && entry.node_bytes != 0)
     }
 }
 
 macro_rules! entry {
-    ($list:ident $name:ident, $type:ident, $($feature:ident)*) => {
+    ($list:ident $name:ident, $type:ident, $use:ident $forms:ident $($feature:ident)*) => {
         $list.push(Entry {
             name: stringify!($name),
-            shared: false $(|| has!($feature shared))*,
-            can_try: false $(|| has!($feature try))*,
-            timed: false $(|| has!($feature timed))*,
+            shared: is!($use shared),
+            can_try: false $(|| is!($feature try))*,
+            timed: false $(|| is!($feature timed))*,
             bytes: size_of::<super::$type>(),
             node_bytes: size_of::<<super::$type as super::RawLock>::Node>(),
             about: <super::$type as Described>::ABOUT,
@@ -72,7 +85,7 @@ macro_rules! entry {
     };
 }
 
-macro_rules! has {
+macro_rules! is {
     (shared shared) => {
         true
     };
@@ -82,14 +95,19 @@ macro_rules! has {
     (timed timed) => {
         true
     };
-    ($feature:tt $wanted:tt) => {
+    ($word:tt $wanted:tt) => {
         false
     };
 }
 
 macro_rules! form {
-    ($list:ident $form:expr, $type:ty, $name:ident, $($feature:ident)*) => {
-        $list.push(Form { name: $form, lock: stringify!($name), bytes: size_of::<$type>() });
+    ($list:ident $form:expr, $waiting:ident, $type:ty, $name:ident, $($feature:ident)*) => {
+        $list.push(Form {
+            name: $form,
+            lock: stringify!($name),
+            waiting: Waiting::$waiting,
+            bytes: size_of::<$type>(),
+        });
     };
 }
 
@@ -109,77 +127,72 @@ pub fn forms() -> alloc::vec::Vec<Form> {
     list
 }
 
-/// Calls a macro with each form of each lock: `$each! { form_name, Type, lock_name, features }`,
-/// where the form's name is an expression, the type is complete, and the features are those of
-/// [`for_each_lock`](crate::for_each_lock), which also says what `$what` is for.
+/// Calls a macro with each form of each lock:
+/// `$each! { form_name, Waiting, Type, lock_name, features }`.
+///
+/// The form's name is an expression, `Waiting` a variant of [`Waiting`], and the type is complete:
+/// a lock in the native memory, or in the one that is named, `for_each_form!(each in Memory)`. The
+/// features are those of [`for_each_lock`](crate::for_each_lock), which also says what `$what` is
+/// for.
 #[macro_export]
 macro_rules! for_each_form {
+    ($each:ident in $memory:ty $(, $what:tt)?) => {
+        $crate::for_each_lock!($crate::__forms_of, { $each $memory, $($what)? });
+    };
     ($each:ident $(, $what:tt)?) => {
-        $crate::for_each_lock!($crate::__forms_of, { $each $($what)? });
+        $crate::for_each_form!($each in $crate::memory::Native $(, $what)?);
     };
 }
 
-/// The forms of one lock.
+/// The forms of one lock, by the second word of its line.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __forms_of {
-    ($to:tt $name:ident, $type:ident, exclusive $($feature:ident)*) => {
-        $crate::__forms_by_feature! {
-            $to Gate, $name, $type, [exclusive $($feature)*] $($feature)*
+    ({ $each:ident $memory:ty, $($what:tt)? } $name:ident, $type:ident,
+        $use:ident parks $($feature:ident)*) => {
+        $each! {
+            $($what)? stringify!($name), Parks,
+            $crate::lock::$type<$crate::wait::Park, $memory>, $name, $use parks $($feature)*
         }
     };
-    ($to:tt $name:ident, $type:ident, shared $($feature:ident)*) => {
-        $crate::__forms_by_feature! {
-            $to RwGate, $name, $type, [shared $($feature)*] $($feature)*
+    ({ $each:ident $memory:ty, $($what:tt)? } $name:ident, $type:ident,
+        $use:ident $forms:ident $($feature:ident)*) => {
+        $each! {
+            $($what)? concat!(stringify!($name), "-spin"), Spins,
+            $crate::lock::$type<$crate::wait::Spin, $memory>, $name, $use $forms $($feature)*
+        }
+        $each! {
+            $($what)? concat!(stringify!($name), "-yield"), Yields,
+            $crate::lock::$type<$crate::wait::Yield, $memory>, $name, $use $forms $($feature)*
+        }
+        $crate::__parking_form_of! {
+            { $each $($what)? } [$crate::lock::$type<$crate::wait::Park, $memory>]
+            $name, $use $forms $($feature)*
         }
     };
 }
 
-/// Looks through a lock's features for the one that decides about its forms.
+/// The parking form of a lock that has others as well: the lock itself, or a gate before it.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __forms_by_feature {
-    ({ $each:ident $($what:tt)? } $gate:ident, $name:ident, $type:ident, [$($all:ident)*] parks) => {
-        $each! { $($what)? stringify!($name), $crate::lock::$type, $name, $($all)* }
-    };
-    ($to:tt $gate:ident, $name:ident, $type:ident, $all:tt spins) => {
-        $crate::__waking_forms! { $to $name, $type, $all }
-    };
-    ($to:tt $gate:ident, $name:ident, $type:ident, $all:tt fifo $($rest:ident)*) => {
-        $crate::__three_forms! {
-            $to $name, $type, $crate::lock::$gate<$crate::lock::$type<$crate::wait::Park>>, $all
+macro_rules! __parking_form_of {
+    ($to:tt $parking:tt $name:ident, $use:ident spins $($feature:ident)*) => {};
+    ({ $each:ident $($what:tt)? } [$parking:ty] $name:ident, $use:ident waits $($feature:ident)*) => {
+        $each! {
+            $($what)? concat!(stringify!($name), "-park"), Parks,
+            $parking, $name, $use waits $($feature)*
         }
     };
-    ($to:tt $gate:ident, $name:ident, $type:ident, $all:tt near) => {
-        $crate::__forms_by_feature! { $to $gate, $name, $type, $all fifo }
+    ({ $each:ident $($what:tt)? } [$parking:ty] $name:ident, exclusive queues $($feature:ident)*) => {
+        $each! {
+            $($what)? concat!(stringify!($name), "-park"), Parks,
+            $crate::lock::Gate<$parking>, $name, exclusive queues $($feature)*
+        }
     };
-    ($to:tt $gate:ident, $name:ident, $type:ident, $all:tt queued) => {
-        $crate::__forms_by_feature! { $to $gate, $name, $type, $all fifo }
-    };
-    ($to:tt $gate:ident, $name:ident, $type:ident, $all:tt) => {
-        $crate::__three_forms! { $to $name, $type, $crate::lock::$type<$crate::wait::Park>, $all }
-    };
-    ($to:tt $gate:ident, $name:ident, $type:ident, $all:tt $feature:ident $($rest:ident)*) => {
-        $crate::__forms_by_feature! { $to $gate, $name, $type, $all $($rest)* }
-    };
-}
-
-/// A lock's forms under each policy, of which the parking one is given.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __three_forms {
-    ({ $each:ident $($what:tt)? } $name:ident, $type:ident, $park:ty, [$($all:ident)*]) => {
-        $crate::__waking_forms! { { $each $($what)? } $name, $type, [$($all)*] }
-        $each! { $($what)? concat!(stringify!($name), "-park"), $park, $name, $($all)* }
-    };
-}
-
-/// A lock's forms under the policies that never sleep.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __waking_forms {
-    ({ $each:ident $($what:tt)? } $name:ident, $type:ident, [$($all:ident)*]) => {
-        $each! { $($what)? concat!(stringify!($name), "-spin"), $crate::lock::$type<$crate::wait::Spin>, $name, $($all)* }
-        $each! { $($what)? concat!(stringify!($name), "-yield"), $crate::lock::$type<$crate::wait::Yield>, $name, $($all)* }
+    ({ $each:ident $($what:tt)? } [$parking:ty] $name:ident, shared queues $($feature:ident)*) => {
+        $each! {
+            $($what)? concat!(stringify!($name), "-park"), Parks,
+            $crate::lock::RwGate<$parking>, $name, shared queues $($feature)*
+        }
     };
 }

@@ -25,7 +25,7 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
-use super::{About, Described, Order, RawLock, TimedLock, TryLock};
+use super::{About, Algorithm, Described, Order, RawLock, TimedLock, TryLock};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{Park, Wait};
 
@@ -124,6 +124,7 @@ unsafe impl<W: Wait, M: Memory> TimedLock for Futex<W, M> {
 impl<W: Wait, M: Memory> Described for Futex<W, M> {
     const ABOUT: About = About {
         idea: "one word of three states; waiters sleep in the kernel",
+        algorithm: Algorithm::Flag,
         order: Order::Any,
         numa: false,
         advice: "the blocking baseline; rarely contended locks of any length",

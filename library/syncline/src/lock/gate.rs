@@ -32,7 +32,7 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
-use super::{About, Described, Order, RawLock, TimedClh, TimedLock, TryLock};
+use super::{About, Algorithm, Described, Order, RawLock, TimedClh, TimedLock, TryLock};
 use crate::memory::{Address, Memory, Native, Own, Word};
 use crate::wait::{PARKED, Park};
 
@@ -209,6 +209,7 @@ fn wake<M: Memory>(gate: Address) {
 impl<Q: RawLock> Described for Gate<Q> {
     const ABOUT: About = About {
         idea: "a word that whoever runs may take, before a queue that orders who waits",
+        algorithm: Algorithm::Gate,
         order: Order::Bounded,
         numa: false,
         advice: "the default; the choice when threads may outnumber processors",

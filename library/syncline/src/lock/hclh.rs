@@ -31,7 +31,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use bytemuck::Zeroable;
 
 use super::handle::Handle;
-use super::{About, Described, Order, RawLock};
+use super::{About, Algorithm, Described, Order, RawLock};
 use crate::memory::{Link, Memory, Native, Padded, Word};
 use crate::wait::{PARKED, Park, Wait};
 
@@ -222,6 +222,7 @@ where
 impl<W: Wait, M: Memory> Described for Hclh<W, M> {
     const ABOUT: About = About {
         idea: "near waiters queue together, and are spliced into one queue",
+        algorithm: Algorithm::Hclh,
         order: Order::FifoInGroup,
         numa: true,
         advice: "very many waiters on several sockets, for one lock",

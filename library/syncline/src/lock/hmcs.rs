@@ -26,7 +26,7 @@ use bytemuck::Zeroable;
 
 use super::private::Private;
 use super::tree::{above, smallest_group};
-use super::{About, Described, Order, RawLock, TryLock};
+use super::{About, Algorithm, Described, Order, RawLock, TryLock};
 use crate::memory::{Lazy, Link, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
@@ -241,6 +241,7 @@ fn linked<W: Wait, M: Memory>(entry: &Entry<M>) -> M::Ref<Entry<M>> {
 impl<W: Wait, M: Memory> Described for Hmcs<W, M> {
     const ABOUT: About = About {
         idea: "a tree of MCS queues; the lock goes to the nearest waiter",
+        algorithm: Algorithm::Cohort,
         order: Order::FifoInGroup,
         numa: true,
         advice: "very many waiters on a machine of several levels",

@@ -40,7 +40,7 @@ use super::handle::Handle;
 use super::private::Private;
 use super::timed_queue::{FIRST, Place, Queue};
 use super::tree::{above, smallest_group};
-use super::{About, Described, Order, RawLock, TimedLock, TryLock};
+use super::{About, Algorithm, Described, Order, RawLock, TimedLock, TryLock};
 use crate::memory::{Lazy, Memory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
@@ -253,6 +253,7 @@ unsafe impl<W: Wait, M: Memory, const QUEUES: usize> TimedLock for TimedHmcs<W, 
 impl<W: Wait, M: Memory> Described for TimedHmcs<W, M> {
     const ABOUT: About = About {
         idea: "as HMCS; who gives up marks its node, and the next one climbs in its place",
+        algorithm: Algorithm::Cohort,
         order: Order::FifoInGroup,
         numa: true,
         advice: "as hmcs, when some waiters give up",

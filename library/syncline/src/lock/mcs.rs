@@ -12,7 +12,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
-use super::{About, Contended, Described, Order, RawLock, TryLock};
+use super::{About, Algorithm, Contended, Described, Order, RawLock, TryLock};
 use crate::memory::{Link, Memory, Native, Word};
 use crate::wait::{Park, Wait};
 
@@ -116,6 +116,7 @@ unsafe impl<W: Wait, M: Memory> Contended for Mcs<W, M> {
 impl<W: Wait, M: Memory> Described for Mcs<W, M> {
     const ABOUT: About = About {
         idea: "waiters form a queue, each watching its own node",
+        algorithm: Algorithm::Mcs,
         order: Order::Fifo,
         numa: false,
         advice: "many waiters for one lock; a hand-over moves one line",

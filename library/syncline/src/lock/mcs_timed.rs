@@ -24,7 +24,7 @@ use bytemuck::Zeroable;
 
 use super::handle::Handle;
 use super::timed_queue::{FIRST, Place, Queue};
-use super::{About, Contended, Described, Order, RawLock, TimedLock, TryLock};
+use super::{About, Algorithm, Contended, Described, Order, RawLock, TimedLock, TryLock};
 use crate::memory::{Memory, Native};
 use crate::wait::{Park, Wait};
 
@@ -95,6 +95,7 @@ unsafe impl<W: Wait, M: Memory> Contended for TimedMcs<W, M> {
 impl<W: Wait, M: Memory> Described for TimedMcs<W, M> {
     const ABOUT: About = About {
         idea: "as MCS; who gives up marks its node, and the holder skips it",
+        algorithm: Algorithm::Mcs,
         order: Order::Fifo,
         numa: false,
         advice: "many waiters for one lock, few of which give up",

@@ -44,12 +44,12 @@ pub mod tree;
 pub mod ttas;
 pub mod upgradable;
 
-pub use about::{About, Described, Order};
+pub use about::{About, Algorithm, Described, Order};
 pub use anderson::Anderson;
 pub use clh::Clh;
 pub use clh_timed::TimedClh;
 pub use cohort::{Cohort, CohortMcs, CohortTtasMcs, HierarchicalTicket, TimedCohort};
-pub use forms::{Entry, Form, catalogue, forms};
+pub use forms::{Entry, Form, Waiting, catalogue, forms};
 pub use futex::Futex;
 pub use gate::{Gate, GatedClh};
 pub use hclh::Hclh;
@@ -342,39 +342,45 @@ pub unsafe trait TimedUpgrade: Upgrade + TimedSharedLock {
 
 /// Calls a macro with each lock of the catalogue: `$each! { name, Type, features }`.
 ///
-/// The features are bare words in this order, each standing for a trait or a claim:
-/// `exclusive` or `shared` ([`RawLock`] or [`RawSharedLock`]); `try`; `timed`; `fifo`, if waiters
-/// are served in the order in which they came; `near`, if they are within a group of near
-/// processors; `queued`, if they stand in queues, but not in that order. A lock with the feature
-/// `parks` always waits in its own way, whatever its policy; one that `spins` never sleeps.
+/// The features are bare words in this order:
+///
+/// 1. Who can hold it: one at a time, `exclusive` ([`RawLock`]), or several, `shared`
+///    ([`RawSharedLock`]).
+/// 2. How its waiters wait, which decides in which [forms](crate::for_each_form) it comes. It
+///    `waits` as its policy says, or it `queues`: waiters follow each other in a queue, so that
+///    the parking form has a gate before it. It `parks` always, in a way of its own, or it only
+///    `spins`, or yields.
+/// 3. What else it can do or promises: `try` ([`TryLock`]), `timed` ([`TimedLock`]), `fifo` if
+///    waiters are served in the order in which they came, `near` if they are so within a group of
+///    near processors.
 ///
 /// What follows the macro's name, if anything, is passed on before the name: with
 /// `for_each_lock!(each, what)` the calls are `each! { what name, Type, features }`.
 #[macro_export]
 macro_rules! for_each_lock {
     ($each:path $(, $what:tt)?) => {
-        $each! { $($what)? tas, Tas, exclusive try timed }
-        $each! { $($what)? ttas, Ttas, exclusive try timed }
-        $each! { $($what)? ticket, Ticket, exclusive try fifo }
-        $each! { $($what)? ticket_prefetch, PrefetchingTicket, exclusive try fifo }
-        $each! { $($what)? anderson, Anderson, exclusive try fifo }
-        $each! { $($what)? mcs, Mcs, exclusive try fifo }
-        $each! { $($what)? mcs_timed, TimedMcs, exclusive try timed fifo }
-        $each! { $($what)? clh, Clh, exclusive fifo }
-        $each! { $($what)? clh_timed, TimedClh, exclusive try timed fifo }
-        $each! { $($what)? futex, Futex, exclusive try timed parks }
-        $each! { $($what)? gate, GatedClh, exclusive try timed parks }
-        $each! { $($what)? hticket, HierarchicalTicket, exclusive try near }
-        $each! { $($what)? cohort_mcs, CohortMcs, exclusive try near }
-        $each! { $($what)? cohort_ttas_mcs, CohortTtasMcs, exclusive try near }
-        $each! { $($what)? cohort_timed, TimedCohort, exclusive try timed near }
-        $each! { $($what)? hmcs, Hmcs, exclusive try near }
-        $each! { $($what)? hmcs_timed, TimedHmcs, exclusive try timed near }
-        $each! { $($what)? hclh, Hclh, exclusive near }
-        $each! { $($what)? rw_fair, FairRw, shared fifo }
-        $each! { $($what)? rw_readers, ReadersFirst, shared try queued }
-        $each! { $($what)? rw_writers, WritersFirst, shared try queued }
-        $each! { $($what)? rw_flag, FlagRw, shared try timed spins }
-        $each! { $($what)? rw_compact, CompactRw, shared try timed parks }
+        $each! { $($what)? tas, Tas, exclusive waits try timed }
+        $each! { $($what)? ttas, Ttas, exclusive waits try timed }
+        $each! { $($what)? ticket, Ticket, exclusive queues try fifo }
+        $each! { $($what)? ticket_prefetch, PrefetchingTicket, exclusive queues try fifo }
+        $each! { $($what)? anderson, Anderson, exclusive queues try fifo }
+        $each! { $($what)? mcs, Mcs, exclusive queues try fifo }
+        $each! { $($what)? mcs_timed, TimedMcs, exclusive queues try timed fifo }
+        $each! { $($what)? clh, Clh, exclusive queues fifo }
+        $each! { $($what)? clh_timed, TimedClh, exclusive queues try timed fifo }
+        $each! { $($what)? futex, Futex, exclusive parks try timed }
+        $each! { $($what)? gate, GatedClh, exclusive parks try timed }
+        $each! { $($what)? hticket, HierarchicalTicket, exclusive queues try near }
+        $each! { $($what)? cohort_mcs, CohortMcs, exclusive queues try near }
+        $each! { $($what)? cohort_ttas_mcs, CohortTtasMcs, exclusive queues try near }
+        $each! { $($what)? cohort_timed, TimedCohort, exclusive queues try timed near }
+        $each! { $($what)? hmcs, Hmcs, exclusive queues try near }
+        $each! { $($what)? hmcs_timed, TimedHmcs, exclusive queues try timed near }
+        $each! { $($what)? hclh, Hclh, exclusive queues near }
+        $each! { $($what)? rw_fair, FairRw, shared queues fifo }
+        $each! { $($what)? rw_readers, ReadersFirst, shared queues try }
+        $each! { $($what)? rw_writers, WritersFirst, shared queues try }
+        $each! { $($what)? rw_flag, FlagRw, shared spins try timed }
+        $each! { $($what)? rw_compact, CompactRw, shared parks try timed }
     };
 }

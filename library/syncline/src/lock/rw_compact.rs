@@ -40,7 +40,7 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
-use super::{About, Described, Downgrade, Order, RawLock, RawSharedLock};
+use super::{About, Algorithm, Described, Downgrade, Order, RawLock, RawSharedLock};
 use super::{TimedLock, TimedSharedLock, TryLock, TrySharedLock};
 use crate::memory::{Address, Memory, Native, Word};
 use crate::wait::{PARKED, Park, Wait};
@@ -377,6 +377,7 @@ unsafe impl<W: Wait, M: Memory> Downgrade for CompactRw<W, M> {
 impl<W: Wait, M: Memory> Described for CompactRw<W, M> {
     const ABOUT: About = About {
         idea: "one word counts the readers inside and the writers that wait",
+        algorithm: Algorithm::ReaderWriter,
         order: Order::WritersFirst,
         numa: false,
         advice: "the default for sharing; a word, and sleepers cost nothing",

@@ -29,7 +29,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
-use super::{About, Described, Order, RawLock, RawSharedLock};
+use super::{About, Algorithm, Described, Order, RawLock, RawSharedLock};
 use crate::memory::{Link, Memory, Native, Word};
 use crate::wait::{Park, Wait};
 
@@ -257,6 +257,7 @@ impl<W: Wait, M: Memory> FairRw<W, M> {
 impl<W: Wait, M: Memory> Described for FairRw<W, M> {
     const ABOUT: About = About {
         idea: "readers and writers in one queue; neighbouring readers share",
+        algorithm: Algorithm::ReaderWriter,
         order: Order::Fifo,
         numa: false,
         advice: "long sections, when neither readers nor writers may starve",

@@ -33,7 +33,7 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
-use super::{About, Described, Order, RawLock, RawSharedLock};
+use super::{About, Algorithm, Described, Order, RawLock, RawSharedLock};
 use super::{TimedLock, TimedSharedLock, TryLock, TrySharedLock};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{Spin, Wait, Yield};
@@ -225,6 +225,7 @@ unsafe impl<W: Wait, M: Memory> TimedSharedLock for FlagRw<W, M> {
 impl<W: Wait, M: Memory> Described for FlagRw<W, M> {
     const ABOUT: About = About {
         idea: "a writer's flag and a count of readers; each side looks at the other's word",
+        algorithm: Algorithm::ReaderWriter,
         order: Order::NewReadersLast,
         numa: false,
         advice: "sharing by threads that each have a processor; never sleeps",

@@ -20,7 +20,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use bytemuck::Zeroable;
 
 use super::rw_queues::{ACTIVE, FULL, READER, ReaderNode, Readers, WriterNode, Writers};
-use super::{About, Contended, Described, Order};
+use super::{About, Algorithm, Contended, Described, Order};
 use super::{RawLock, RawSharedLock, TryLock, TrySharedLock};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{Park, Wait};
@@ -143,6 +143,7 @@ unsafe impl<W: Wait, M: Memory> Contended for ReadersFirst<W, M> {
 impl<W: Wait, M: Memory> Described for ReadersFirst<W, M> {
     const ABOUT: About = About {
         idea: "a count of readers, a list of those that wait, and a queue of writers",
+        algorithm: Algorithm::ReaderWriter,
         order: Order::ReadersFirst,
         numa: false,
         advice: "many readers that must not wait for writers that do",

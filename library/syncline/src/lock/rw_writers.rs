@@ -23,7 +23,7 @@ use bytemuck::Zeroable;
 use super::rw_queues::{
     ACTIVE, FULL, LISTED, READER, ReaderNode, Readers, WANTED, WriterNode, Writers,
 };
-use super::{About, Contended, Described, Order};
+use super::{About, Algorithm, Contended, Described, Order};
 use super::{RawLock, RawSharedLock, TryLock, TrySharedLock};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{Park, Wait};
@@ -148,6 +148,7 @@ unsafe impl<W: Wait, M: Memory> Contended for WritersFirst<W, M> {
 impl<W: Wait, M: Memory> Described for WritersFirst<W, M> {
     const ABOUT: About = About {
         idea: "a count of readers, a list of those that wait, and a queue of writers, who go first",
+        algorithm: Algorithm::ReaderWriter,
         order: Order::WritersFirst,
         numa: false,
         advice: "many readers and rare writers whose updates should be seen soon",

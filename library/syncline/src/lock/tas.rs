@@ -13,7 +13,7 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
-use super::{About, Described, Order, RawLock, TimedLock, TryLock};
+use super::{About, Algorithm, Described, Order, RawLock, TimedLock, TryLock};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{PARKED, Park, Wait};
 
@@ -105,6 +105,7 @@ unsafe impl<W: Wait, M: Memory> TimedLock for Tas<W, M> {
 impl<W: Wait, M: Memory> Described for Tas<W, M> {
     const ABOUT: About = About {
         idea: "one word, which every waiter tries to set again and again",
+        algorithm: Algorithm::Flag,
         order: Order::Any,
         numa: false,
         advice: "rarely contended; otherwise a baseline to compare with",

@@ -15,7 +15,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use bytemuck::Zeroable;
 
-use super::{About, Contended, Described, Order, RawLock, TryLock};
+use super::{About, Algorithm, Contended, Described, Order, RawLock, TryLock};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{PARKED, Park, Wait};
 
@@ -148,6 +148,7 @@ unsafe impl<W: Wait, M: Memory, A: Approach> Contended for Ticket<W, M, A> {
 impl<W: Wait, M: Memory, A: Approach> Described for Ticket<W, M, A> {
     const ABOUT: About = About {
         idea: A::IDEA,
+        algorithm: Algorithm::Ticket,
         order: Order::Fifo,
         numa: false,
         advice: "fair, small, and quick while few wait for one lock",

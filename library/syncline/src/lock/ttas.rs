@@ -15,7 +15,7 @@ use core::time::Duration;
 
 use bytemuck::Zeroable;
 
-use super::{About, Described, Order, RawLock, TimedLock, TryLock};
+use super::{About, Algorithm, Described, Order, RawLock, TimedLock, TryLock};
 use crate::memory::{Memory, Native, Word};
 use crate::wait::{PARKED, Park, Wait};
 
@@ -106,6 +106,7 @@ unsafe impl<W: Wait, M: Memory> TimedLock for Ttas<W, M> {
 impl<W: Wait, M: Memory> Described for Ttas<W, M> {
     const ABOUT: About = About {
         idea: "one word; waiters read it until it is free, losers back off",
+        algorithm: Algorithm::Flag,
         order: Order::Any,
         numa: false,
         advice: "short sections with few waiters; the smallest lock",

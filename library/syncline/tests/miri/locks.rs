@@ -117,10 +117,11 @@ macro_rules! lock {
         }
     };
     // Those whose waiters queue stand behind a gate where they park.
-    (= fifo exclusive $Lock:ident) => { lock! { @ Gate $Lock } };
-    (= fifo shared $Lock:ident) => { lock! { @ RwGate $Lock } };
-    (= near $kind:ident $Lock:ident) => { lock! { = fifo $kind $Lock } };
-    (= queued $kind:ident $Lock:ident) => { lock! { = fifo $kind $Lock } };
+    (= queues exclusive $Lock:ident) => { lock! { @ Gate $Lock } };
+    (= queues shared $Lock:ident) => { lock! { @ RwGate $Lock } };
+    (= fifo $kind:ident $Lock:ident) => {};
+    (= near $kind:ident $Lock:ident) => {};
+    (= waits $kind:ident $Lock:ident) => {};
     (= parks $kind:ident $Lock:ident) => {};
     (= spins $kind:ident $Lock:ident) => {};
     (@ $Gate:ident $Lock:ident) => {

@@ -117,14 +117,15 @@ macro_rules! lock {
             super::timed::<$Lock<Park>>();
         }
     };
-    (= fifo $Lock:ident) => {
+    (= queues $Lock:ident) => {
         #[test]
         fn behind_a_gate() {
             super::shared::<RwGate<$Lock<Park>>>();
             super::tries::<RwGate<$Lock<Park>>>();
         }
     };
-    (= queued $Lock:ident) => { lock! { = fifo $Lock } };
+    (= fifo $Lock:ident) => {};
+    (= waits $Lock:ident) => {};
     (= parks $Lock:ident) => {};
     (= spins $Lock:ident) => {};
 }
