@@ -14,8 +14,6 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Acquire, Ordering::Rel
 
 use syncline_interpose::{definition, preserving_errno};
 
-use crate::choice;
-
 /// Not 0, which means that nobody holds the lock.
 const FIRST: u32 = 1;
 static NOW: AtomicU32 = AtomicU32::new(FIRST);
@@ -41,9 +39,11 @@ fn is_other(noted: &AtomicU32, now: u32) -> bool {
     noted != 0 && noted != now
 }
 
-type Handler = Option<unsafe extern "C" fn()>;
+/// What runs before or after a fork.
+pub type Handler = Option<unsafe extern "C" fn()>;
 
-mod real {
+/// The C library's own.
+pub mod real {
     use super::*;
 
     syncline_interpose::real! {
@@ -57,24 +57,6 @@ pub fn prepare() {
     preserving_errno(|| unsafe {
         real::__register_atfork(Some(forks), None, Some(forked), null_mut())
     });
-}
-
-/// What `pthread_atfork` calls. Handlers of the child run in the order in which they were
-/// registered, and they release locks: so ours, which counts the fork, has to be before those of
-/// any constructor.
-///
-/// # Safety
-/// As of the C library's function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __register_atfork(
-    prepare: Handler,
-    parent: Handler,
-    child: Handler,
-    library: *mut c_void,
-) -> c_int {
-    choice::choose();
-    // SAFETY: the program's own call.
-    unsafe { real::__register_atfork(prepare, parent, child, library) }
 }
 
 unsafe extern "C" fn forks() {

@@ -4,13 +4,16 @@
 //! variables, and puts locks of the catalogue in their place:
 //!
 //! ```text
-//! program --> mutex, rwlock, spin   the POSIX rules: kinds, owners, error numbers
-//!               |    choice         which lock, as a table of functions for its type
-//!               |    policy         which lock each object has, if they differ
-//!               v
+//! program --> entries               what the program calls, and cond: condition variables
+//!               |
+//!             choice                which lock, as a table of functions; chosen at the first use
+//!             catalogue             the tables by their locks' names
+//!             numbered, policy      which lock each object has, if they differ
+//!               |
+//!             mutex, rwlock, spin   what POSIX says of an object, over any lock
+//!               |
 //!             slot                  where the lock is: in the program's own object
 //!             memory                the library's memory: nodes, large locks, sleeping
-//! program --> cond                  condition variables for replaced mutexes
 //! ```
 //!
 //! **A replaced lock is inside the program's object**, in bytes that the C library has no use for
@@ -32,13 +35,15 @@ compile_error!("this library is written for x86-64 Linux with glibc");
 
 syncline_interpose::go_around!();
 
-mod c11;
+mod catalogue;
 mod choice;
 mod cond;
 mod deadline;
+mod entries;
 mod generation;
 mod memory;
 mod mutex;
+mod numbered;
 mod options;
 mod placement;
 mod policy;
@@ -47,4 +52,5 @@ mod rwlock;
 mod slot;
 mod spin;
 mod start;
+mod table;
 mod tls;

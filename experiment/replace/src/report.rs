@@ -5,7 +5,6 @@ use core::ffi::c_int;
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::mutex::Kind;
 use crate::options;
 
 struct Counts {
@@ -48,14 +47,17 @@ fn count(what: &AtomicU64) {
     what.fetch_add(1, Relaxed);
 }
 
-/// A mutex was initialised, of this kind by the C library's number; a lock may take its place.
-pub fn mutex_made(kind: c_int, named: bool) {
-    count(match Kind::of(kind) {
-        Kind::Left if kind & ROBUST != 0 => &COUNTS.robust,
-        Kind::Left if kind & PRIORITY != 0 => &COUNTS.priority,
-        Kind::Left => &COUNTS.shared,
-        _ if named => &COUNTS.mutexes,
-        _ => &COUNTS.unnamed,
+/// A mutex was initialised that can be replaced; a lock may take its place.
+pub fn mutex_made(named: bool) {
+    count(if named { &COUNTS.mutexes } else { &COUNTS.unnamed });
+}
+
+/// A mutex was initialised that can't be replaced, of this kind by the C library's number.
+pub fn mutex_left(kind: c_int) {
+    count(match kind {
+        _ if kind & ROBUST != 0 => &COUNTS.robust,
+        _ if kind & PRIORITY != 0 => &COUNTS.priority,
+        _ => &COUNTS.shared,
     });
 }
 

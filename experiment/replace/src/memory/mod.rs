@@ -24,14 +24,24 @@ use syncline_interpose::preserving_errno;
 pub struct Own;
 
 /// Whether the groups of near processors are known.
+static GROUPS_NEEDED: AtomicBool = AtomicBool::new(false);
 static GROUPS_KNOWN: AtomicBool = AtomicBool::new(false);
 
-/// Finds out which processors are near each other. That reads files and allocates, so it is done
-/// at the program's start, and until then all processors are one group.
-pub fn learn_groups() {
-    Native::group(0);
-    // Relaxed: the groups have their own order, and a late look is harmless.
-    GROUPS_KNOWN.store(true, Relaxed);
+/// Says that a lock was chosen that asks which processors are near each other.
+pub fn need_groups() {
+    // Relaxed: it is read at the program's start.
+    GROUPS_NEEDED.store(true, Relaxed);
+}
+
+/// Finds out which processors are near each other, if a lock will ask. That reads files and
+/// allocates, so it is done at the program's start, and until then all processors are one group.
+pub fn learn_groups_if_needed() {
+    // Relaxed: this thread has seen the choice.
+    if GROUPS_NEEDED.load(Relaxed) {
+        Native::group(0);
+        // Relaxed: the groups have their own order, and a late look is harmless.
+        GROUPS_KNOWN.store(true, Relaxed);
+    }
 }
 
 /// Sets address space aside, and notices the ends of threads, if it can.
@@ -107,7 +117,7 @@ unsafe impl Memory for Own {
     }
 
     fn group(level: usize) -> usize {
-        // Relaxed: see `learn_groups`.
+        // Relaxed: see `learn_groups_if_needed`.
         if GROUPS_KNOWN.load(Relaxed) { Native::group(level) } else { 0 }
     }
 

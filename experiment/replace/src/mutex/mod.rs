@@ -1,14 +1,8 @@
-//! `pthread_mutex_*`.
-//!
-//! Each entry looks at nothing but goes on in the function of the lock that was chosen
-//! ([`choice`](crate::choice)); until one is, that is [`first`], which chooses. Before the choice
-//! and without one, all mutexes are the C library's.
+//! Mutexes: where a replaced one has its lock, and what POSIX says of each kind, over any lock.
 
-mod by_policy;
-mod first;
 mod layout;
 mod ops;
-mod plain;
+pub mod plain;
 mod spinning;
 mod until;
 
@@ -18,10 +12,7 @@ pub use until::{NEVER, Polled, Timed, Until, poll};
 
 use core::ffi::{c_int, c_void};
 
-use libc::{CLOCK_REALTIME, clockid_t, timespec};
-
-use crate::choice::MUTEXES;
-use crate::report;
+use libc::{clockid_t, timespec};
 
 /// The C library's own.
 pub mod real {
@@ -35,79 +26,4 @@ pub mod real {
         fn pthread_mutex_init(mutex: *const Mutex, attributes: *const c_void) -> c_int;
         fn pthread_mutex_destroy(mutex: *const Mutex) -> c_int;
     }
-}
-
-// SAFETY, of all blocks in these functions: the program calls with a mutex.
-
-/// # Safety
-/// As of POSIX' function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *const Mutex) -> c_int {
-    // SAFETY: see above.
-    unsafe { (MUTEXES.get().lock)(mutex) }
-}
-
-/// # Safety
-/// As of POSIX' function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *const Mutex) -> c_int {
-    // SAFETY: see above.
-    unsafe { (MUTEXES.get().try_lock)(mutex) }
-}
-
-/// # Safety
-/// As of POSIX' function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_mutex_timedlock(
-    mutex: *const Mutex,
-    until: *const timespec,
-) -> c_int {
-    // SAFETY: see above.
-    unsafe { (MUTEXES.get().lock_until)(mutex, CLOCK_REALTIME, until) }
-}
-
-/// # Safety
-/// As of POSIX' function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
-    mutex: *const Mutex,
-    clock: clockid_t,
-    until: *const timespec,
-) -> c_int {
-    // SAFETY: see above.
-    unsafe { (MUTEXES.get().lock_until)(mutex, clock, until) }
-}
-
-/// # Safety
-/// As of POSIX' function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *const Mutex) -> c_int {
-    // SAFETY: see above.
-    unsafe { (MUTEXES.get().unlock)(mutex) }
-}
-
-/// # Safety
-/// As of POSIX' function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_mutex_init(
-    mutex: *const Mutex,
-    attributes: *const c_void,
-) -> c_int {
-    // SAFETY: see above. It leaves zeros but for the kind, so a free lock.
-    unsafe {
-        let result = real::pthread_mutex_init(mutex, attributes);
-        if result == 0 {
-            (MUTEXES.get().made)(mutex);
-            report::mutex_made((*mutex).raw_kind(), MUTEXES.get().replaces);
-        }
-        result
-    }
-}
-
-/// # Safety
-/// As of POSIX' function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_mutex_destroy(mutex: *const Mutex) -> c_int {
-    // SAFETY: see above.
-    unsafe { (MUTEXES.get().destroy)(mutex) }
 }

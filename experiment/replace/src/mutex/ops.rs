@@ -13,7 +13,7 @@ use syncline::lock::TryLock;
 
 use super::layout::{Kind, Mutex};
 use super::until::{NEVER, Until, poll};
-use super::{by_policy, plain, real};
+use super::{plain, real};
 use crate::memory::Own;
 use crate::slot::{Large, Slot};
 use crate::tls::this_thread;
@@ -36,8 +36,6 @@ pub struct Ops {
     pub made: unsafe fn(*const Mutex),
     /// Whether a lock takes the place of mutexes at all.
     pub replaces: bool,
-    /// `lock` and `unlock` where this lock is the first of a policy, and others are possible.
-    pub if_first: (Call, Call),
 }
 
 impl Ops {
@@ -52,7 +50,6 @@ impl Ops {
             is_ours: is_ours::<L>,
             made: |_| (),
             replaces: true,
-            if_first: (plain::lock_if_first::<L>, plain::unlock_if_first::<L>),
         }
     }
 
@@ -66,7 +63,6 @@ impl Ops {
         is_ours: never,
         made: |_| (),
         replaces: false,
-        if_first: (by_policy::lock, by_policy::unlock),
     };
 }
 

@@ -10,10 +10,10 @@ use libc::PTHREAD_MUTEX_NORMAL;
 use syncline::lock::TryLock;
 
 use super::layout::Mutex;
-use super::{by_policy, ops};
+use super::ops;
+use crate::generation;
 use crate::memory::Own;
 use crate::slot::Slot;
-use crate::{generation, policy};
 
 /// Acquires it.
 ///
@@ -59,37 +59,4 @@ pub unsafe fn unlock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
         Slot::<2>::done::<L>(node);
     }
     0
-}
-
-/// Acquires one that may have any lock of a policy, of which `L` is the first. That one, which is
-/// the only one where a single place was tuned, is found without a second jump.
-///
-/// # Safety
-///
-/// As of POSIX' function.
-pub unsafe fn lock_if_first<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
-    // SAFETY: our caller's promise.
-    unsafe {
-        if (*mutex).choice.load(Relaxed) == policy::first() {
-            lock::<L>(mutex)
-        } else {
-            by_policy::lock(mutex)
-        }
-    }
-}
-
-/// Releases such a one.
-///
-/// # Safety
-///
-/// As of POSIX' function.
-pub unsafe fn unlock_if_first<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
-    // SAFETY: our caller's promise.
-    unsafe {
-        if (*mutex).choice.load(Relaxed) == policy::first() {
-            unlock::<L>(mutex)
-        } else {
-            by_policy::unlock(mutex)
-        }
-    }
 }

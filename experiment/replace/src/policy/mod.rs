@@ -13,40 +13,19 @@
 mod place;
 mod rules;
 
-use core::sync::atomic::{AtomicPtr, AtomicU16, Ordering::Relaxed};
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use syncline_interpose::{Position, learn_program, position};
 
+pub use rules::keep;
 use rules::{Rule, What};
 
-use crate::choice::{self, Table};
 use crate::tls::{deciding, set_deciding};
-use crate::{mutex, rwlock, spin};
 
 /// Numbers of locks that objects note; 0 is an object that has none yet.
 pub const NUMBERS: usize = 32;
 /// The number of those left to the C library.
 pub const LEFT: u16 = NUMBERS as u16 - 1;
-
-/// The locks of mutexes, by their numbers.
-pub static MUTEXES: [Table<mutex::Ops>; NUMBERS] =
-    [const { Table::new(&mutex::Ops::LEFT) }; NUMBERS];
-/// The locks of spinlocks.
-pub static SPINLOCKS: [Table<spin::Ops>; NUMBERS] =
-    [const { Table::new(&spin::Ops::LEFT) }; NUMBERS];
-/// The locks of reader-writer locks.
-pub static RWLOCKS: [Table<rwlock::Ops>; NUMBERS] =
-    [const { Table::new(&rwlock::Ops::LEFT) }; NUMBERS];
-
-/// The number of the first lock that takes the place of mutexes; 0 if there is none.
-static FIRST: AtomicU16 = AtomicU16::new(0);
-
-/// See [`FIRST`].
-#[inline(always)]
-pub fn first() -> u16 {
-    // Relaxed: it is set before the functions that ask.
-    FIRST.load(Relaxed)
-}
 
 /// The policy; null before [`start`].
 static POLICY: AtomicPtr<Policy> = AtomicPtr::new(core::ptr::null_mut());
@@ -73,9 +52,15 @@ struct Policy {
     suits: [u8; NUMBERS],
 }
 
-/// Reads the policy, and returns the functions for mutexes under it. The entries of the catalogue
-/// stay as they are until it returns.
-pub fn start(text: &'static [u8]) -> &'static mutex::Ops {
+/// A lock of the policy: its number and its names.
+pub struct Lock {
+    pub number: u16,
+    pub names: &'static [u8],
+}
+
+/// Reads a policy. `have` gives each of its locks its number, and says for which kinds of objects it
+/// is one. The entries of the catalogue stay as they are until this returns.
+pub fn start(text: &'static [u8], mut have: impl FnMut(Lock) -> u8) {
     let mut policy = Policy { rules: &[], suits: [0; NUMBERS] };
     policy.suits[usize::from(LEFT)] = MUTEX | SPINLOCK | RWLOCK;
     for (at, names) in rules::locks(text).enumerate() {
@@ -83,31 +68,12 @@ pub fn start(text: &'static [u8]) -> &'static mutex::Ops {
         if number >= usize::from(LEFT) {
             rules::wrong(names);
         }
-        let set = choice::set(names);
-        let kinds = &mut policy.suits[number];
-        if let Some(ops) = set.mutexes {
-            MUTEXES[number].set(ops);
-            *kinds |= MUTEX;
-            if first() == 0 && names != choice::LIBC {
-                FIRST.store(number as u16, Relaxed);
-            }
-        }
-        if let Some(ops) = set.spinlocks {
-            SPINLOCKS[number].set(ops);
-            *kinds |= SPINLOCK;
-        }
-        if let Some(ops) = set.rwlocks {
-            RWLOCKS[number].set(ops);
-            *kinds |= RWLOCK;
-        }
+        policy.suits[number] = have(Lock { number: number as u16, names });
     }
     policy.rules = rules::read(text);
     // SAFETY: the one thread that starts does this, before the policy is there to be asked for.
     unsafe { learn_program() };
-    POLICY.store(rules::keep(policy), Relaxed);
-    let first = MUTEXES[usize::from(first())].get();
-    // SAFETY: it is kept for ever.
-    unsafe { &*rules::keep(mutex::Ops::by_policy(first)) }
+    POLICY.store(keep(policy), Relaxed);
 }
 
 /// The number of an object's lock; 0 if that can't be said before it is acquired.

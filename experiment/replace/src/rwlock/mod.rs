@@ -1,4 +1,4 @@
-//! `pthread_rwlock_*`.
+//! Reader-writer locks.
 //!
 //! Only locks whose acquisitions carry nothing are put in place of these, since a thread may share
 //! many at once, and POSIX' objects have no room for a node of each reader. Whether a release is
@@ -8,7 +8,6 @@
 //! question those can do that whose writers wait in the lock itself, also until a deadline; where
 //! another was chosen, such an object gets [`CompactRw`](syncline::lock::CompactRw) in its stead.
 
-mod by_policy;
 mod ops;
 mod until;
 
@@ -18,10 +17,8 @@ pub use until::{Polled, Timed};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU16, AtomicU32};
 
-use libc::{CLOCK_REALTIME, clockid_t, timespec};
+use libc::{clockid_t, timespec};
 
-use crate::choice::RWLOCKS;
-use crate::report;
 use crate::slot::Slot;
 
 /// What the C library calls `pthread_rwlock_t`, and what a replaced one makes of it.
@@ -44,7 +41,7 @@ pub struct Rwlock {
     elision: AtomicU32,
     generation: AtomicU32,
     /// The number of its lock under a policy; 0 if it has none yet.
-    choice: AtomicU16,
+    pub choice: AtomicU16,
     unused: AtomicU16,
     padding: AtomicU32,
     preference: AtomicU32,
@@ -67,50 +64,5 @@ pub mod real {
         fn pthread_rwlock_trywrlock(lock: *const Rwlock) -> c_int;
         fn pthread_rwlock_clockwrlock(lock: *const Rwlock, clock: clockid_t, until: *const timespec) -> c_int;
         fn pthread_rwlock_unlock(lock: *const Rwlock) -> c_int;
-    }
-}
-
-macro_rules! entries {
-    ($($name:ident($($argument:ident: $type:ty),*) = $call:ident($($passed:expr),*);)*) => {
-        $(
-            /// # Safety
-            /// As of POSIX' function.
-            #[unsafe(no_mangle)]
-            pub unsafe extern "C-unwind" fn $name(lock: *const Rwlock $(, $argument: $type)*) -> c_int {
-                // SAFETY: the program's own call.
-                unsafe { (RWLOCKS.get().suited_to(&*lock).$call)(lock $(, $passed)*) }
-            }
-        )*
-    };
-}
-
-entries! {
-    pthread_rwlock_rdlock() = share();
-    pthread_rwlock_tryrdlock() = try_share();
-    pthread_rwlock_timedrdlock(until: *const timespec) = share_until(CLOCK_REALTIME, until);
-    pthread_rwlock_clockrdlock(clock: clockid_t, until: *const timespec) = share_until(clock, until);
-    pthread_rwlock_wrlock() = lock();
-    pthread_rwlock_trywrlock() = try_lock();
-    pthread_rwlock_timedwrlock(until: *const timespec) = lock_until(CLOCK_REALTIME, until);
-    pthread_rwlock_clockwrlock(clock: clockid_t, until: *const timespec) = lock_until(clock, until);
-    pthread_rwlock_unlock() = unlock();
-    pthread_rwlock_destroy() = destroy();
-}
-
-/// # Safety
-/// As of POSIX' function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_rwlock_init(
-    lock: *const Rwlock,
-    attributes: *const c_void,
-) -> c_int {
-    // SAFETY: the program's own call. It leaves zeros but for what is told apart, so a free lock.
-    unsafe {
-        let result = real::pthread_rwlock_init(lock, attributes);
-        if result == 0 {
-            (RWLOCKS.get().made)(lock);
-            report::rwlock_made((*lock).is_shared(), RWLOCKS.get().replaces);
-        }
-        result
     }
 }

@@ -10,7 +10,6 @@ use syncline::wait::Park;
 
 use super::until::{ShareUntil, Timed};
 use super::{Rwlock, real};
-use crate::choice::{RWLOCKS, choose};
 use crate::memory::Own;
 use crate::mutex::{self, NEVER, Until, poll};
 use crate::slot::Large;
@@ -81,36 +80,6 @@ impl Ops {
         replaces: false,
         for_writers: None,
     };
-
-    /// Those that choose.
-    pub const FIRST: Ops = Ops {
-        // SAFETY: the program's own call.
-        share: |lock| unsafe { (chosen(lock).share)(lock) },
-        // SAFETY: as above.
-        try_share: |lock| unsafe { (chosen(lock).try_share)(lock) },
-        // SAFETY: as above.
-        share_until: |lock, clock, time| unsafe { (chosen(lock).share_until)(lock, clock, time) },
-        // SAFETY: as above.
-        lock: |lock| unsafe { (chosen(lock).lock)(lock) },
-        // SAFETY: as above.
-        try_lock: |lock| unsafe { (chosen(lock).try_lock)(lock) },
-        // SAFETY: as above.
-        lock_until: |lock, clock, time| unsafe { (chosen(lock).lock_until)(lock, clock, time) },
-        // SAFETY: as above.
-        unlock: |lock| unsafe { (chosen(lock).unlock)(lock) },
-        // SAFETY: as above.
-        destroy: |lock| unsafe { (chosen(lock).destroy)(lock) },
-        // SAFETY: as above.
-        made: |lock| unsafe { (chosen(lock).made)(lock) },
-        replaces: false,
-        for_writers: None,
-    };
-}
-
-fn chosen(lock: *const Rwlock) -> &'static Ops {
-    choose();
-    // SAFETY: the program's own call.
-    RWLOCKS.get().suited_to(unsafe { &*lock })
 }
 
 /// `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`. The other two kinds are one to the C library.

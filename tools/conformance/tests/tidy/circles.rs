@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use crate::crates;
 
-/// Crates in which circles are left: a recorder is made by the thread that counts in it, tracing is
-/// begun and ended by what it traces, and a kind of lock is chosen where it is first used.
-const LEFT: [&str; 3] = ["recorder", "tracer", "replace"];
+/// Crates in which circles are left: a recorder is made by the thread that counts in it, and tracing is
+/// begun and ended by what it traces.
+const LEFT: [&str; 2] = ["recorder", "tracer"];
 
 /// A module's path: `["findings", "order"]`.
 type Module = Vec<String>;

@@ -1,29 +1,60 @@
 //! The functions under a policy: each mutex goes to those of the lock whose number it notes.
 
 use core::ffi::c_int;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
 use libc::{clockid_t, timespec};
 
-use super::{Kind, Mutex, Ops};
-use crate::policy::{LEFT, MUTEX, MUTEXES, Moment, decide};
+use syncline::lock::TryLock;
+
+use crate::memory::Own;
+use crate::mutex::{Kind, Mutex, Ops, plain};
+use crate::policy::{LEFT, MUTEX, Moment, NUMBERS, decide};
 use crate::report;
+use crate::table::Table;
+
+/// The locks of mutexes, by their numbers.
+pub static MUTEXES: [Table<Ops>; NUMBERS] = [const { Table::new(&Ops::LEFT) }; NUMBERS];
+
+/// The number of the first lock that takes the place of mutexes; 0 if there is none.
+static FIRST: AtomicU16 = AtomicU16::new(0);
+
+/// Says that this is the first lock's number.
+pub fn be_first(number: u16) {
+    FIRST.store(number, Relaxed);
+}
+
+/// See [`FIRST`].
+#[inline(always)]
+pub fn first() -> u16 {
+    // Relaxed: it is set before the functions that ask.
+    FIRST.load(Relaxed)
+}
+
+type Call = unsafe fn(*const Mutex) -> c_int;
+
+/// Locks and unlocks mutexes that may have any lock of a policy, of which one is the first.
+#[derive(Clone, Copy)]
+pub struct IfFirst {
+    lock: Call,
+    unlock: Call,
+}
+
+impl IfFirst {
+    /// The first is this lock.
+    pub const fn of<L: TryLock<Memory = Own>>() -> IfFirst {
+        IfFirst { lock: lock_if_first::<L>, unlock: unlock_if_first::<L> }
+    }
+
+    /// The first is the C library's.
+    pub const LEFT: IfFirst = IfFirst { lock, unlock };
+}
 
 impl Ops {
     /// Those that look at the mutex's number; it is most often the one of these.
-    pub const fn by_policy(first: &Ops) -> Ops {
-        let (lock, unlock) = first.if_first;
-        Ops {
-            lock,
-            try_lock,
-            lock_until,
-            unlock,
-            destroy,
-            is_ours,
-            made,
-            replaces: true,
-            ..Ops::LEFT
-        }
+    pub const fn numbered(first: IfFirst) -> Ops {
+        let IfFirst { lock, unlock } = first;
+        Ops { lock, try_lock, lock_until, unlock, destroy, is_ours, made, replaces: true }
     }
 }
 
@@ -78,7 +109,7 @@ fn choose(mutex: &Mutex, moment: Moment) -> &'static Ops {
 
 /// # Safety
 /// As of POSIX' function.
-pub unsafe fn lock(mutex: *const Mutex) -> c_int {
+unsafe fn lock(mutex: *const Mutex) -> c_int {
     // SAFETY: see above. Nearly all calls come with a number, and have nothing to keep meanwhile.
     unsafe {
         match (*mutex).choice.load(Relaxed) {
@@ -106,9 +137,38 @@ unsafe fn lock_until(mutex: *const Mutex, clock: clockid_t, time: *const timespe
 
 /// # Safety
 /// As of POSIX' function.
-pub unsafe fn unlock(mutex: *const Mutex) -> c_int {
+unsafe fn unlock(mutex: *const Mutex) -> c_int {
     // SAFETY: see above.
     unsafe { (of_used(mutex).unlock)(mutex) }
+}
+
+/// Acquires one that may have any lock of a policy, of which `L` is the first. That one, which is
+/// the only one where a single place was tuned, is found without a second jump.
+///
+/// # Safety
+///
+/// As of POSIX' function.
+unsafe fn lock_if_first<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
+    // SAFETY: our caller's promise.
+    unsafe {
+        if (*mutex).choice.load(Relaxed) == first() { plain::lock::<L>(mutex) } else { lock(mutex) }
+    }
+}
+
+/// Releases such a one.
+///
+/// # Safety
+///
+/// As of POSIX' function.
+unsafe fn unlock_if_first<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
+    // SAFETY: our caller's promise.
+    unsafe {
+        if (*mutex).choice.load(Relaxed) == first() {
+            plain::unlock::<L>(mutex)
+        } else {
+            unlock(mutex)
+        }
+    }
 }
 
 unsafe fn destroy(mutex: *const Mutex) -> c_int {

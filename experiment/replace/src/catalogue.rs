@@ -1,116 +1,42 @@
-//! Which locks are put in place of the program's: chosen by name, once, at the first use of any;
-//! or for each object by a [`policy`].
+//! The locks of the catalogue by their names, as functions for each kind of object.
 
 use core::marker::PhantomData;
-use core::ptr;
-use core::sync::atomic::{
-    AtomicBool, AtomicPtr, AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
-    Ordering::Release,
-};
 
 use syncline::lock::{TimedLock, TimedSharedLock, TryLock, TrySharedLock};
-use syncline::memory::Memory;
 use syncline_interpose::fail;
 
 use crate::memory::{self, Own};
-use crate::{generation, mutex, options, policy, rwlock, spin};
-
-/// A table of functions that is exchanged once.
-pub struct Table<T: 'static>(AtomicPtr<T>);
-
-impl<T> Table<T> {
-    /// A table of these functions.
-    pub const fn new(first: &'static T) -> Table<T> {
-        Table(AtomicPtr::new(ptr::from_ref(first).cast_mut()))
-    }
-
-    /// The functions.
-    #[inline(always)]
-    pub fn get(&self) -> &'static T {
-        // Relaxed: the tables are constants.
-        // SAFETY: it comes from a reference for ever.
-        unsafe { &*self.0.load(Relaxed) }
-    }
-
-    /// Exchanges the functions.
-    pub fn set(&self, table: &'static T) {
-        // Relaxed: as in `get`.
-        self.0.store(ptr::from_ref(table).cast_mut(), Relaxed);
-    }
-}
-
-/// In place of mutexes.
-pub static MUTEXES: Table<mutex::Ops> = Table::new(&mutex::Ops::FIRST);
-/// In place of spinlocks.
-pub static SPINLOCKS: Table<spin::Ops> = Table::new(&spin::Ops::FIRST);
-/// In place of reader-writer locks.
-pub static RWLOCKS: Table<rwlock::Ops> = Table::new(&rwlock::Ops::FIRST);
-
-/// Whether a lock was chosen that asks which processors are near each other.
-static NEAR: AtomicBool = AtomicBool::new(false);
-
-/// Chooses if nobody has, and readies what the chosen locks need of a started program.
-pub fn start() {
-    choose();
-    // Relaxed: this thread has seen the choice.
-    if NEAR.load(Relaxed) {
-        memory::learn_groups();
-    }
-}
+use crate::numbered::mutex::IfFirst;
+use crate::{mutex, rwlock, spin};
 
 /// A lock for one of these purposes.
 #[derive(Clone, Copy)]
 enum Chosen {
-    Exclusive(&'static mutex::Ops, &'static spin::Ops),
+    Exclusive(Mutexes, &'static spin::Ops),
     Shared(&'static rwlock::Ops),
-}
-
-/// Chooses, or waits until another thread has.
-#[cold]
-pub fn choose() {
-    const UNDONE: u32 = 0;
-    const DOING: u32 = 1;
-    const DONE: u32 = 2;
-    static STAGE: AtomicU32 = AtomicU32::new(UNDONE);
-    // Acquire: pairs with the Release below.
-    match STAGE.compare_exchange(UNDONE, DOING, AcqRel, Acquire) {
-        Ok(_) => {
-            choose_once();
-            STAGE.store(DONE, Release);
-        }
-        Err(_) => {
-            while STAGE.load(Acquire) != DONE {
-                Own::yield_now();
-            }
-        }
-    }
-}
-
-fn choose_once() {
-    let (names, policy) = (options::locks(), options::policy());
-    if !names.is_empty() || !policy.is_empty() {
-        memory::prepare();
-        generation::prepare();
-    }
-    if !policy.is_empty() {
-        MUTEXES.set(policy::start(policy));
-        SPINLOCKS.set(&spin::Ops::BY_POLICY);
-        RWLOCKS.set(&rwlock::Ops::BY_POLICY);
-        return;
-    }
-    let set = set(names);
-    MUTEXES.set(set.mutexes.unwrap_or(&mutex::Ops::LEFT));
-    SPINLOCKS.set(set.spinlocks.unwrap_or(&spin::Ops::LEFT));
-    RWLOCKS.set(set.rwlocks.unwrap_or(&rwlock::Ops::LEFT));
 }
 
 /// The name that leaves all to the C library.
 pub const LIBC: &[u8] = b"libc";
 
+/// A lock in place of mutexes.
+#[derive(Clone, Copy)]
+pub struct Mutexes {
+    pub ops: &'static mutex::Ops,
+    /// What locks and unlocks where it is the first of a policy, and others are possible.
+    pub if_first: IfFirst,
+}
+
+impl Mutexes {
+    const fn of_libc(ops: &'static mutex::Ops) -> Mutexes {
+        Mutexes { ops, if_first: IfFirst::LEFT }
+    }
+}
+
 /// Locks for each kind of object, as far as they were named.
 #[derive(Default)]
 pub struct Set {
-    pub mutexes: Option<&'static mutex::Ops>,
+    pub mutexes: Option<Mutexes>,
     pub spinlocks: Option<&'static spin::Ops>,
     pub rwlocks: Option<&'static rwlock::Ops>,
 }
@@ -120,14 +46,14 @@ pub struct Set {
 pub fn set(names: &[u8]) -> Set {
     let mut set = Set::default();
     if names == LIBC {
-        set.mutexes = Some(&mutex::Ops::LEFT);
+        set.mutexes = Some(Mutexes::of_libc(&mutex::Ops::LEFT));
         set.spinlocks = Some(&spin::Ops::LEFT);
         set.rwlocks = Some(&rwlock::Ops::LEFT);
         return set;
     }
     for name in names.split(|&b| b == b'+').filter(|name| !name.is_empty()) {
         if name == b"libc-spin" {
-            set.mutexes = Some(&mutex::Ops::SPINNING);
+            set.mutexes = Some(Mutexes::of_libc(&mutex::Ops::SPINNING));
             continue;
         }
         match find(name) {
@@ -139,6 +65,13 @@ pub fn set(names: &[u8]) -> Set {
         }
     }
     set
+}
+
+fn exclusive<L: TryLock<Memory = Own> + 'static>(ops: &'static mutex::Ops) -> Chosen {
+    Chosen::Exclusive(
+        Mutexes { ops, if_first: IfFirst::of::<L>() },
+        const { &spin::Ops::of::<L>() },
+    )
 }
 
 /// Asks what a lock can be used for; the most that it can do wins. Method calls on values find
@@ -159,8 +92,8 @@ trait SuitedIfTried {
 
 impl<L: TryLock<Memory = Own> + 'static> SuitedIfTried for &Probe<Only<L>> {
     fn chosen(&self) -> Option<Chosen> {
-        let spin = const { &spin::Ops::of::<L>() };
-        Some(Chosen::Exclusive(const { &mutex::Ops::of::<L, mutex::Polled>() }, spin))
+        let ops = const { &mutex::Ops::of::<L, mutex::Polled>() };
+        Some(exclusive::<L>(ops))
     }
 }
 
@@ -180,8 +113,8 @@ trait Suited {
 
 impl<L: TimedLock<Memory = Own> + 'static> Suited for &&Probe<Only<L>> {
     fn chosen(&self) -> Option<Chosen> {
-        let spin = const { &spin::Ops::of::<L>() };
-        Some(Chosen::Exclusive(const { &mutex::Ops::of::<L, mutex::Timed>() }, spin))
+        let ops = const { &mutex::Ops::of::<L, mutex::Timed>() };
+        Some(exclusive::<L>(ops))
     }
 }
 
@@ -219,8 +152,7 @@ fn find(name: &[u8]) -> Option<Chosen> {
     }
     syncline::for_each_form!(form in Own);
     if near && found.is_some() {
-        // Relaxed: it is read at the program's start.
-        NEAR.store(true, Relaxed);
+        memory::need_groups();
     }
     found
 }

@@ -3,13 +3,17 @@
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::{CHOICE, OURS, Ops, Word, real};
-use crate::policy::{LEFT, Moment, SPINLOCK, SPINLOCKS, decide};
+use crate::policy::{LEFT, Moment, NUMBERS, SPINLOCK, decide};
 use crate::report;
+use crate::spin::{CHOICE, FREE, OURS, Ops, Word, real};
+use crate::table::Table;
+
+/// The locks of spinlocks, by their numbers.
+pub static SPINLOCKS: [Table<Ops>; NUMBERS] = [const { Table::new(&Ops::LEFT) }; NUMBERS];
 
 impl Ops {
     /// Those that look at the word.
-    pub const BY_POLICY: Ops = Ops {
+    pub const NUMBERED: Ops = Ops {
         init,
         // SAFETY: the program's own call.
         destroy: |word| unsafe {
@@ -79,7 +83,7 @@ unsafe fn choose(word: *const Word, moment: Moment) -> &'static Ops {
     unsafe {
         let made = number != LEFT && (by(number).make)(word, number);
         if !made {
-            let _ = (*word).compare_exchange(OURS, super::FREE, Relaxed, Relaxed);
+            let _ = (*word).compare_exchange(OURS, FREE, Relaxed, Relaxed);
         }
         // Whoever was first.
         self::number(word).map_or(&Ops::LEFT, by)

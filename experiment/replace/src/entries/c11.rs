@@ -6,9 +6,10 @@ use core::ffi::c_int;
 
 use libc::{CLOCK_REALTIME, EBUSY, ENOMEM, ETIMEDOUT, timespec};
 
+use super::mutex::pthread_mutex_destroy;
 use crate::choice::MUTEXES;
 use crate::cond::{self, Cond};
-use crate::mutex::{Mutex, pthread_mutex_destroy};
+use crate::mutex::Mutex;
 
 const THRD_SUCCESS: c_int = 0;
 const THRD_BUSY: c_int = 1;

@@ -1,12 +1,9 @@
-//! `pthread_spin_*`.
+//! Spinlocks.
 //!
 //! A spinlock is a word, too small for most locks. Every one is initialised by a call, and so gets
 //! a lock in the library's memory; the word says which. The C library's own words are 1 for a free
 //! lock, 0 and below for a held one, so they can be told apart. Those beyond the limit, and those
 //! shared between processes, are left to the C library.
-
-mod by_policy;
-mod first;
 
 use core::ffi::c_int;
 use core::ptr::NonNull;
@@ -17,26 +14,25 @@ use core::sync::atomic::{
 use libc::EBUSY;
 use syncline::lock::TryLock;
 
-use crate::choice::SPINLOCKS;
 use crate::memory::{Cells, Own};
 use crate::mutex::{NEVER, poll};
 use crate::slot::{Large, Slot};
 use crate::{generation, report};
 
 /// What the C library calls `pthread_spinlock_t`.
-type Word = AtomicI32;
+pub type Word = AtomicI32;
 
 /// Says that the word is ours: below it are the number of the kind of lock, if a policy chose it,
 /// and where the lock is.
-const OURS: c_int = 1 << 30;
+pub const OURS: c_int = 1 << 30;
 /// From this bit on there is the kind's number.
-const CHOICE: u32 = 25;
+pub const CHOICE: u32 = 25;
 /// Where the lock is.
 const PLACE: c_int = (1 << CHOICE) - 1;
 /// A free lock of the C library.
-const FREE: c_int = 1;
+pub const FREE: c_int = 1;
 
-mod real {
+pub mod real {
     use super::*;
 
     syncline_interpose::real! {
@@ -53,14 +49,14 @@ type Call = unsafe fn(*const Word) -> c_int;
 /// What can be done with a spinlock.
 #[derive(Clone, Copy)]
 pub struct Ops {
-    init: unsafe fn(*const Word, c_int) -> c_int,
-    destroy: Call,
-    lock: Call,
-    try_lock: Call,
-    unlock: Call,
+    pub init: unsafe fn(*const Word, c_int) -> c_int,
+    pub destroy: Call,
+    pub lock: Call,
+    pub try_lock: Call,
+    pub unlock: Call,
     /// Makes a lock for a word that is ours and has none, unless another thread is first; says
     /// whether there was room for it.
-    make: unsafe fn(*const Word, u16) -> bool,
+    pub make: unsafe fn(*const Word, u16) -> bool,
 }
 
 impl Ops {
@@ -92,7 +88,7 @@ impl Ops {
 }
 
 /// A lock in the library's memory.
-struct Place<L> {
+struct Home<L> {
     lock: L,
     /// Only for the holder's node.
     holder: Slot<1>,
@@ -100,13 +96,13 @@ struct Place<L> {
     generation: AtomicU32,
 }
 
-impl<L: Default> Default for Place<L> {
+impl<L: Default> Default for Home<L> {
     fn default() -> Self {
-        Place { lock: L::default(), holder: Slot::default(), generation: AtomicU32::new(0) }
+        Home { lock: L::default(), holder: Slot::default(), generation: AtomicU32::new(0) }
     }
 }
 
-impl<L: TryLock<Memory = Own>> Place<L> {
+impl<L: TryLock<Memory = Own>> Home<L> {
     /// Whether it is held since before a fork, and its queue is that of another process.
     #[inline(always)]
     fn is_stranded(&self) -> bool {
@@ -131,7 +127,7 @@ static LARGE: Large = Large::new();
 ///
 /// The program's spinlock.
 #[inline(always)]
-unsafe fn place<'a, L>(word: *const Word) -> Option<&'a Place<L>> {
+unsafe fn place<'a, L>(word: *const Word) -> Option<&'a Home<L>> {
     // SAFETY: our caller's promise. Acquire: pairs with the Release in `make`, so that the lock is
     // seen; one from `init` is known from elsewhere.
     let value = unsafe { (*word).load(Acquire) };
@@ -144,7 +140,7 @@ unsafe fn place<'a, L>(word: *const Word) -> Option<&'a Place<L>> {
 
 unsafe fn init<L: TryLock<Memory = Own>>(word: *const Word, shared: c_int) -> c_int {
     let private = shared == libc::PTHREAD_PROCESS_PRIVATE;
-    let place = if private { LARGE.create::<Place<L>>() } else { None };
+    let place = if private { LARGE.create::<Home<L>>() } else { None };
     report::spinlock_made(place.is_some());
     match place {
         Some(place) => {
@@ -159,7 +155,7 @@ unsafe fn init<L: TryLock<Memory = Own>>(word: *const Word, shared: c_int) -> c_
 }
 
 unsafe fn make<L: TryLock<Memory = Own>>(word: *const Word, number: u16) -> bool {
-    let place = LARGE.create::<Place<L>>();
+    let place = LARGE.create::<Home<L>>();
     report::spinlock_made(place.is_some());
     let Some(place) = place else { return false };
     let value = OURS | c_int::from(number) << CHOICE | Cells::number(place.cast()) as c_int;
@@ -224,7 +220,7 @@ unsafe fn unlock<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
             // The queue is that of another process, and those that came since look only at the
             // generation: a fresh lock.
             let value = (*word).load(Relaxed);
-            let stale = Cells::at((value & PLACE) as u32).cast::<Place<L>>();
+            let stale = Cells::at((value & PLACE) as u32).cast::<Home<L>>();
             (&raw mut (*stale.as_ptr()).lock).write(L::default());
             // Release: pairs with the Acquire in `is_past`: who comes next finds a fresh lock.
             place.generation.store(0, Release);
@@ -236,33 +232,4 @@ unsafe fn unlock<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
         Slot::<1>::done::<L>(node);
     }
     0
-}
-
-macro_rules! entries {
-    ($($name:ident = $call:ident;)*) => {
-        $(
-            /// # Safety
-            /// As of POSIX' function.
-            #[unsafe(no_mangle)]
-            pub unsafe extern "C-unwind" fn $name(word: *const Word) -> c_int {
-                // SAFETY: the program's own call.
-                unsafe { (SPINLOCKS.get().$call)(word) }
-            }
-        )*
-    };
-}
-
-entries! {
-    pthread_spin_destroy = destroy;
-    pthread_spin_lock = lock;
-    pthread_spin_trylock = try_lock;
-    pthread_spin_unlock = unlock;
-}
-
-/// # Safety
-/// As of POSIX' function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_spin_init(word: *const Word, shared: c_int) -> c_int {
-    // SAFETY: the program's own call.
-    unsafe { (SPINLOCKS.get().init)(word, shared) }
 }

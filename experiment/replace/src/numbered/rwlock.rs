@@ -2,13 +2,17 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::{Ops, Rwlock};
-use crate::policy::{Moment, RWLOCK, RWLOCKS, decide};
+use crate::policy::{Moment, NUMBERS, RWLOCK, decide};
 use crate::report;
+use crate::rwlock::{Ops, Rwlock};
+use crate::table::Table;
+
+/// The locks of reader-writer locks, by their numbers.
+pub static RWLOCKS: [Table<Ops>; NUMBERS] = [const { Table::new(&Ops::LEFT) }; NUMBERS];
 
 impl Ops {
     /// Those that look at the lock's number.
-    pub const BY_POLICY: Ops = Ops {
+    pub const NUMBERED: Ops = Ops {
         // SAFETY: the program's own call.
         share: |lock| unsafe { (of(lock).share)(lock) },
         // SAFETY: as above.

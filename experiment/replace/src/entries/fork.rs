@@ -1,0 +1,24 @@
+//! `__register_atfork`, so that forks are counted before any handler of the program's runs.
+
+use core::ffi::{c_int, c_void};
+
+use crate::choice;
+use crate::generation::{Handler, real};
+
+/// What `pthread_atfork` calls. Handlers of the child run in the order in which they were
+/// registered, and they release locks: so ours, which counts the fork, has to be before those of
+/// any constructor.
+///
+/// # Safety
+/// As of the C library's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __register_atfork(
+    prepare: Handler,
+    parent: Handler,
+    child: Handler,
+    library: *mut c_void,
+) -> c_int {
+    choice::choose();
+    // SAFETY: the program's own call.
+    unsafe { real::__register_atfork(prepare, parent, child, library) }
+}

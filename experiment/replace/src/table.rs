@@ -1,0 +1,28 @@
+//! A table of functions that is exchanged at run time: which lock is called is one load away.
+
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+/// A table of functions that is exchanged once.
+pub struct Table<T: 'static>(AtomicPtr<T>);
+
+impl<T> Table<T> {
+    /// A table of these functions.
+    pub const fn new(first: &'static T) -> Table<T> {
+        Table(AtomicPtr::new(ptr::from_ref(first).cast_mut()))
+    }
+
+    /// The functions.
+    #[inline(always)]
+    pub fn get(&self) -> &'static T {
+        // Relaxed: the tables are constants.
+        // SAFETY: it comes from a reference for ever.
+        unsafe { &*self.0.load(Relaxed) }
+    }
+
+    /// Exchanges the functions.
+    pub fn set(&self, table: &'static T) {
+        // Relaxed: as in `get`.
+        self.0.store(ptr::from_ref(table).cast_mut(), Relaxed);
+    }
+}
