@@ -1,0 +1,54 @@
+//! The loads.
+
+mod small;
+
+use std::fs;
+use std::process::Command;
+
+use crate::marker;
+use crate::options::Options;
+
+/// Runs the load between two markers.
+///
+/// # Errors
+/// In words, if it can't be run or fails.
+pub fn run(options: &Options) -> Result<(), String> {
+    trace_contention();
+    match options.load.as_str() {
+        "small" => {
+            marker::start();
+            let outcome = small::run(options.scale);
+            marker::stop();
+            outcome
+        }
+        "script" => script(),
+        other => Err(format!("there is no load called {other}")),
+    }?;
+    export_contention();
+    Ok(())
+}
+
+/// A script that the user wrote.
+fn script() -> Result<(), String> {
+    let mut command = Command::new("/bin/sh");
+    command.arg("/load.sh").env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
+    marker::start();
+    let status = command.status();
+    marker::stop();
+    let status = status.map_err(|error| format!("/bin/sh: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("the load ended with {status}")) }
+}
+
+const CONTENTION: &str = "/sys/kernel/tracing/events/lock/contention_begin";
+
+/// Has the kernel count, by the lock's address, when it begins to wait.
+fn trace_contention() {
+    let _ = fs::write(format!("{CONTENTION}/trigger"), "hist:keys=lock_addr.hex,flags:size=16384");
+}
+
+/// Hands over what the kernel has counted.
+fn export_contention() {
+    if let Ok(counts) = fs::read(format!("{CONTENTION}/hist")) {
+        marker::export("contention", &counts);
+    }
+}
