@@ -236,7 +236,8 @@ impl Code {
                     && insn.memory_size().size() == 1
                     && insn.memory_base() != Register::RSP;
                 let plain = matches!(role.kind, Kind::Spin | Kind::Rwlock) && !role.shared;
-                if locked || plain && byte {
+                // What lies behind the word is not the lock, such as a semaphore's owner.
+                if (locked || plain && byte) && insn.memory_displacement64() == 0 {
                     meaning.mem = Some(Mem::Release(role));
                 }
             }

@@ -83,6 +83,13 @@ pub struct Held {
     cut_off: bool,
 }
 
+impl Held {
+    /// Whether a function of this role gives it back.
+    fn is(&self, role: Role, lock: u64) -> bool {
+        self.lock == lock && self.role.kind == role.kind && self.role.shared == role.shared
+    }
+}
+
 /// A section that has ended.
 #[derive(Clone, Debug)]
 pub struct Finished {
@@ -366,13 +373,15 @@ impl Task {
         self.level().held.iter_mut().for_each(|held| held.io = true);
     }
 
+    /// Whether it holds this lock, taken as this role would give it back.
+    pub fn has(&self, role: Role, lock: u64) -> bool {
+        self.all_held().any(|held| held.is(role, lock))
+    }
+
     /// A lock is given back. None if it was not taken.
     pub fn release(&mut self, role: Role, lock: u64, now: u64) -> Option<Finished> {
-        let matches = |held: &Held| {
-            held.lock == lock && held.role.kind == role.kind && held.role.shared == role.shared
-        };
         let found = self.levels.iter().enumerate().rev().find_map(|(level, of)| {
-            Some((level, of.held.iter().rposition(matches)?))
+            Some((level, of.held.iter().rposition(|held| held.is(role, lock))?))
         });
         let Some((at, place)) = found else {
             self.broken.unknown_releases += 1;

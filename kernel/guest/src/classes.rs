@@ -34,6 +34,16 @@ const TYPES: [(&str, &str); 14] = [
     ("mnt_cache", "mount"),
 ];
 
+/// How the first word of a lock is called inside of it, from the inside out.
+const INSIDE: [&str; 6] = [
+    ".raw_lock.val.counter",
+    ".raw_lock.cnts.counter",
+    ".rlock",
+    ".lock_count",
+    ".count.counter",
+    ".owner.counter",
+];
+
 /// What is known of a kernel that has run.
 #[derive(Debug)]
 pub struct Classes {
@@ -77,6 +87,17 @@ impl Classes {
     /// The kernel's symbols.
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
+    }
+
+    /// What a lock is: as [`Classes::class`], without what lies in the lock itself.
+    pub fn lock(&self, address: u64, object: Option<&ObjectRecord>) -> Option<String> {
+        let mut name = self.class(address, object)?;
+        for inside in INSIDE {
+            if let Some(outside) = name.strip_suffix(inside) {
+                name.truncate(outside.len());
+            }
+        }
+        Some(name)
     }
 
     /// What an address is, of all instances: of a lock or of a field. None if it is nothing known.

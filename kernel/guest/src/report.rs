@@ -126,7 +126,7 @@ fn names(trace: &Trace, classes: &Classes) -> HashMap<u64, String> {
                 let function = function.split('+').next().unwrap_or_default();
                 format!("a lock taken in {function}")
             };
-            let name = classes.class(record.lock, object).unwrap_or_else(unknown);
+            let name = classes.lock(record.lock, object).unwrap_or_else(unknown);
             match object.filter(|_| name.starts_with("kmalloc")) {
                 // Objects of all kinds lie in these caches.
                 Some(_) => format!("{name}, taken in {}", taken_in(classes, record.site)),

@@ -283,7 +283,9 @@ impl Cpu {
     fn release(&mut self, role: Role, lock: u64) {
         self.current.catch_up();
         self.executed = ledger::released(lock, self.executed);
-        if let Some(at) = self.current.before.iter().position(|&before| before == lock) {
+        if !self.current.task.has(role, lock)
+            && let Some(at) = self.current.before.iter().position(|&before| before == lock)
+        {
             self.current.before.swap_remove(at);
             return;
         }
