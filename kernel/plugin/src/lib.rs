@@ -6,7 +6,7 @@
 //!    writer    a thread that writes the trace
 //! ```
 //!
-//! Arguments: `out=FOLDER` for what is written, `plan=FILE` for what is known of the kernel; without a
+//! Arguments: `out=FOLDER` for what is written, `trace=FOLDER` if the trace goes elsewhere, `plan=FILE` for what is known of the kernel; without a
 //! plan only files are handed over. `quantum=N` holds the processors within so many instructions,
 //! `size=N` bounds the trace, in bytes.
 
@@ -85,7 +85,8 @@ fn install(id: Id, system: bool, words: &[String]) -> Result<(), String> {
         if !cpu::prepare(&plan) {
             return Err("the plan lacks a part".to_owned());
         }
-        writer::start(folder, number("size").unwrap_or(LARGEST), memory)?;
+        let trace = value("trace").map_or(folder, Path::new);
+        writer::start(trace, folder, number("size").unwrap_or(LARGEST), memory)?;
         translate::follow(Code::new(&plan));
         together::set_quantum(number("quantum").unwrap_or(0));
     }

@@ -50,10 +50,10 @@ pub struct Summary {
     pub dropped: u64,
 }
 
-/// Begins to write to a folder.
-pub fn start(folder: &Path, largest: u64, memory: Memory) -> Result<(), String> {
+/// Begins to write a trace to one folder, and names to another.
+pub fn start(trace: &Path, folder: &Path, largest: u64, memory: Memory) -> Result<(), String> {
     let (to, from) = sync_channel(AHEAD);
-    let path = folder.as_os_str().as_encoded_bytes();
+    let path = trace.as_os_str().as_encoded_bytes();
     let trace = Folder::new(path).ok_or("the folder's path is too long")?;
     let file = File::create(&Start {
         folder: &trace,

@@ -5,6 +5,8 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
 
+use super::processes;
+
 const PROCESSES: usize = 8;
 
 /// Runs it.
@@ -13,27 +15,7 @@ const PROCESSES: usize = 8;
 /// In words.
 pub fn run(scale: u32) -> Result<(), String> {
     fs::create_dir_all("/tmp/shared").map_err(|error| error.to_string())?;
-    let mut children = Vec::new();
-    for number in 0..PROCESSES {
-        // SAFETY: this process has one thread, so its child may do what it likes.
-        match unsafe { libc::fork() } {
-            -1 => return Err(format!("fork: {}", io::Error::last_os_error())),
-            0 => {
-                let failed = work(number, scale).is_err();
-                // SAFETY: ends this process and nothing else.
-                unsafe { libc::_exit(failed.into()) };
-            }
-            child => children.push(child),
-        }
-    }
-    let mut failed = 0;
-    for child in children {
-        let mut status = 0;
-        // SAFETY: the status is this function's own.
-        unsafe { libc::waitpid(child, &mut status, 0) };
-        failed += u32::from(status != 0);
-    }
-    if failed == 0 { Ok(()) } else { Err(format!("{failed} processes failed")) }
+    processes(PROCESSES, &|number| work(number, scale))
 }
 
 fn work(number: usize, scale: u32) -> io::Result<()> {
