@@ -160,6 +160,17 @@ pub fn facts_with(
     options: &Options,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Facts {
+    facts_by(trace, options, &|_| None, progress)
+}
+
+/// As [`facts_with`], of which locks belong together being known: `family` gives the same number for
+/// these. Locks without a number are told by the call site that acquires them most.
+pub fn facts_by(
+    trace: &Trace,
+    options: &Options,
+    family: &dyn Fn(u64) -> Option<u64>,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Facts {
     let (mut done, all) = (0, 2 * trace.sections.len());
     let sets = Sets::of(trace, || {
         done += 1;
@@ -168,7 +179,8 @@ pub fn facts_with(
     let totals = Totals::of(trace);
     let mut families: BTreeMap<u64, Vec<&LockSections>> = BTreeMap::new();
     for lock in &sets.locks {
-        families.entry(main_site(trace, lock)).or_default().push(lock);
+        let family = family(lock.lock).unwrap_or_else(|| main_site(trace, lock));
+        families.entry(family).or_default().push(lock);
     }
     let shared = SharedPlaces::of(&sets);
     let all_of = All { trace, sets: &sets, totals: &totals, shared: &shared };

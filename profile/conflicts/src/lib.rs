@@ -44,7 +44,7 @@ mod touched;
 pub use advice::{Advice, Proposal, advise};
 pub use conflict::{Cause, Comparison, Field};
 pub use enough::{ENOUGH, Run, Scarce};
-pub use facts::{Facts, LockFacts, Options, Overall, Untraced, busy, facts, facts_with};
+pub use facts::{Facts, LockFacts, Options, Overall, Untraced, busy, facts, facts_by, facts_with};
 pub use groups::Groups;
 pub use index::{Conflict, Window};
 pub use model::{Data, Line, Lock, NamedCause, Names, Pairs, Report, SCHEMA, Site, TooFew};

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use syncline_trace::layout::{STOP_LIMIT, STOP_NONE};
+use syncline_trace::layout::{IO, STOP_LIMIT, STOP_NONE};
 use syncline_trace::{Section, Trace};
 
 use crate::conflict::ratio;
@@ -186,7 +186,8 @@ fn one(
             *facts.system_calls.entry(call.number).or_default() += 1;
         }
         facts.calling += u64::from(!section.system_calls.is_empty());
-        facts.doing_io += u64::from(section.system_calls.iter().any(|c| is_io(c.number)));
+        let by_call = section.system_calls.iter().any(|c| is_io(c.number));
+        facts.doing_io += u64::from(by_call || record.flags & IO != 0);
         add_steps(section, (shared, loader), &mut steps, &mut facts);
         if record.stopped == STOP_NONE {
             lengths.push(instructions);

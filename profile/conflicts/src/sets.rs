@@ -212,8 +212,12 @@ fn lock_words(trace: &Trace) -> FxHashMap<u64, u8> {
     words
 }
 
-/// Bytes that a lock takes, in glibc on x86-64; for GCC's OpenMP those of its own types.
+/// Bytes that a lock takes: as the trace says, or else in glibc on x86-64; for GCC's OpenMP those of its
+/// own types.
 fn size_of_lock(op: u32) -> u64 {
+    if op >> 8 != 0 {
+        return u64::from(op >> 8);
+    }
     let op = u8::try_from(op).ok().and_then(Op::from_code);
     match op.map(Op::primitive) {
         Some(Primitive::Mutex) => 40,

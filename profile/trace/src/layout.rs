@@ -22,6 +22,7 @@
 //! there. A chunk that was claimed and never used is zero, and is passed over.
 
 use bytemuck::{Pod, Zeroable};
+use syncline_recording::Op;
 use syncline_recording::layout::Region;
 
 /// The first eight bytes of a file.
@@ -173,6 +174,14 @@ pub const RELEASED_BY_OTHER: u32 = 1 << 5;
 /// [`SectionRecord::flags`]: traced as one of the first of its call site, which is not as likely as that
 /// others are.
 pub const EARLY: u32 = 1 << 6;
+/// [`SectionRecord::flags`]: a device was accessed in it: by an instruction for ports, or in memory.
+pub const IO: u32 = 1 << 7;
+
+/// An operation on a lock that is not the C library's and has so many bytes: its code is the lowest
+/// byte, and the size stands above it. Of the C library's locks the size is 0, since it is known.
+pub fn lock_op(op: Op, bytes: u32) -> u32 {
+    op as u32 | bytes << 8
+}
 
 /// [`SectionRecord::stopped`]: traced to its end.
 pub const STOP_NONE: u32 = 0;
@@ -219,7 +228,7 @@ pub struct SectionRecord {
     pub flags: u32,
     /// [`STOP_NONE`] and its like. After a stop the rest ran untraced.
     pub stopped: u32,
-    /// Code of the acquiring [`syncline_recording::Op`].
+    /// Code of the acquiring [`syncline_recording::Op`], and the lock's size, as [`lock_op`] has them.
     pub op: u32,
     /// Instructions executed.
     pub instructions: u64,
@@ -328,7 +337,7 @@ pub struct CountRecord {
     pub held_ticks: u64,
     /// How many were timed and not traced.
     pub held_samples: u64,
-    /// Code of the acquiring [`syncline_recording::Op`].
+    /// Code of the acquiring [`syncline_recording::Op`], and the lock's size, as [`lock_op`] has them.
     pub op: u32,
     /// Not used.
     pub reserved: u32,

@@ -1,0 +1,173 @@
+//! Which lock a lock is: `dentry.d_lockref.lock`, `zone.lock`, `tasklist_lock`.
+//!
+//! An address is looked for, in this order, among the kernel's variables, among its per-processor
+//! variables, in the allocator's objects, in the structures of memory's nodes and pages. What is none of
+//! these is named by the function that takes it.
+
+use std::collections::HashMap;
+
+use syncline_trace::layout::ObjectRecord;
+
+use crate::btf::Btf;
+use crate::symbols::Symbols;
+
+/// Bytes that the per-processor variables of one processor take at most.
+const PER_CPU: u64 = 0x10_0000;
+/// An array of `struct page`.
+const PAGES: std::ops::Range<u64> = 0xffff_ea00_0000_0000..0xffff_eb00_0000_0000;
+
+/// Caches whose objects have a type of another name.
+const TYPES: [(&str, &str); 14] = [
+    ("inode_cache", "inode"),
+    ("filp", "file"),
+    ("sighand_cache", "sighand_struct"),
+    ("signal_cache", "signal_struct"),
+    ("files_cache", "files_struct"),
+    ("fs_cache", "fs_struct"),
+    ("sock_inode_cache", "socket_alloc"),
+    ("shmem_inode_cache", "shmem_inode_info"),
+    ("proc_inode_cache", "proc_inode"),
+    ("ext4_inode_cache", "ext4_inode_info"),
+    ("radix_tree_node", "xa_node"),
+    ("kernfs_node_cache", "kernfs_node"),
+    ("request_queue", "request_queue"),
+    ("mnt_cache", "mount"),
+];
+
+/// How the first word of a lock is called inside of it, from the inside out.
+const INSIDE: [&str; 6] = [
+    ".raw_lock.val.counter",
+    ".raw_lock.cnts.counter",
+    ".rlock",
+    ".lock_count",
+    ".count.counter",
+    ".owner.counter",
+];
+
+/// What is known of a kernel that has run.
+#[derive(Debug)]
+pub struct Classes {
+    symbols: Symbols,
+    types: Btf,
+    /// Names of the allocator's caches, by their addresses.
+    caches: HashMap<u64, String>,
+    /// Where the per-processor variables of each processor lie.
+    processors: Vec<u64>,
+    nodes: Vec<u64>,
+}
+
+impl Classes {
+    /// From what the guest and the plugin have left.
+    pub fn new(symbols: Symbols, types: Btf, caches: &str, places: &str) -> Classes {
+        let mut classes = Classes {
+            symbols,
+            types,
+            caches: HashMap::new(),
+            processors: Vec::new(),
+            nodes: Vec::new(),
+        };
+        for line in caches.lines() {
+            let mut words = line.splitn(3, ' ');
+            let cache = words.next().and_then(hex);
+            if let (Some(cache), Some(name)) = (cache, words.nth(1)) {
+                classes.caches.insert(cache, name.to_owned());
+            }
+        }
+        for line in places.lines() {
+            let mut words = line.split(' ');
+            match (words.next(), words.nth(1).and_then(hex)) {
+                (Some("cpu"), Some(address)) => classes.processors.push(address),
+                (Some("node"), Some(address)) => classes.nodes.push(address),
+                _ => {}
+            }
+        }
+        classes
+    }
+
+    /// The kernel's symbols.
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// What a lock is: as [`Classes::class`], without what lies in the lock itself.
+    pub fn lock(&self, address: u64, object: Option<&ObjectRecord>) -> Option<String> {
+        let mut name = self.class(address, object)?;
+        for inside in INSIDE {
+            if let Some(outside) = name.strip_suffix(inside) {
+                name.truncate(outside.len());
+            }
+        }
+        Some(name)
+    }
+
+    /// What an address is, of all instances: of a lock or of a field. None if it is nothing known.
+    pub fn class(&self, address: u64, object: Option<&ObjectRecord>) -> Option<String> {
+        if let Some((symbol, distance)) = self.symbols.find(address) {
+            return Some(with_distance(&symbol.name, distance));
+        }
+        if let Some(object) = object {
+            return Some(self.field(object.site, address.wrapping_sub(object.start)));
+        }
+        for area in &self.processors {
+            let offset = address.wrapping_sub(*area);
+            if offset < PER_CPU
+                && let Some((symbol, distance)) = self.symbols.find_per_cpu(offset)
+            {
+                let field = self.types.field_of_variable(&symbol.name, distance);
+                return Some(field.unwrap_or_else(|| with_distance(&symbol.name, distance)));
+            }
+        }
+        if PAGES.contains(&address) {
+            let size = self.types.size("page")?;
+            let field = self.types.field("page", (address - PAGES.start) % size)?;
+            return Some(format!("page.{field}"));
+        }
+        for node in &self.nodes {
+            let offset = address.wrapping_sub(*node);
+            if offset < self.types.size("pglist_data")? {
+                let field = self.types.field("pglist_data", offset)?;
+                return Some(match field.strip_prefix("node_zones[].") {
+                    Some(field) => format!("zone.{field}"),
+                    None => format!("pglist_data.{field}"),
+                });
+            }
+        }
+        None
+    }
+
+    /// The field at an offset of a cache's objects.
+    pub fn field(&self, cache: u64, offset: u64) -> String {
+        let Some(name) = self.caches.get(&cache) else { return format!("{cache:#x}+{offset:#x}") };
+        let known = TYPES.iter().find(|(cache, _)| cache == name).map(|&(_, of)| of);
+        let plain = name.strip_suffix("_cache").unwrap_or(name);
+        let candidates = known.into_iter().chain([name.as_str(), plain]);
+        for structure in candidates {
+            if let Some(field) = self.types.field(structure, offset) {
+                return format!("{structure}.{field}");
+            }
+        }
+        format!("{name}+{offset:#x}")
+    }
+
+    /// The function of an address of code, and the distance from its start.
+    pub fn function(&self, address: u64) -> String {
+        match self.symbols.find(address) {
+            Some((symbol, distance)) => match &symbol.module {
+                Some(module) => format!("{}+{distance:#x} [{module}]", symbol.name),
+                None => format!("{}+{distance:#x}", symbol.name),
+            },
+            None => format!("{address:#x}"),
+        }
+    }
+}
+
+fn with_distance(name: &str, distance: u64) -> String {
+    match distance {
+        0 => name.to_owned(),
+        _ => format!("{name}+{distance:#x}"),
+    }
+}
+
+fn hex(word: &str) -> Option<u64> {
+    u64::from_str_radix(word, 16).ok()
+}

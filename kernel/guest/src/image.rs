@@ -1,0 +1,106 @@
+//! The guest's first file system: our first process, what it needs, and what the user adds.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+use crate::cpio::Archive;
+use crate::needed::libraries;
+
+/// Folders that the first process mounts something on.
+const FOLDERS: [&str; 5] = ["/proc", "/sys", "/dev", "/tmp", "/root"];
+
+/// An image that is being made.
+#[derive(Debug)]
+pub struct Image {
+    archive: Archive,
+    /// What is in it already.
+    paths: BTreeSet<PathBuf>,
+}
+
+impl Image {
+    /// An image that begins with this program.
+    ///
+    /// # Errors
+    /// [`Error::Image`], if the program or a library of it can't be read.
+    pub fn new(init: &Path) -> Result<Image, Error> {
+        let mut image = Image { archive: Archive::default(), paths: BTreeSet::new() };
+        FOLDERS.iter().for_each(|folder| image.archive.folder(folder));
+        image.add_as(init, "/init")?;
+        image.libraries_of(init)?;
+        Ok(image)
+    }
+
+    /// Adds a program of this machine under its own path, with the libraries that it needs.
+    ///
+    /// # Errors
+    /// As [`Image::new`].
+    pub fn program(&mut self, path: &Path) -> Result<(), Error> {
+        self.file(path)?;
+        self.libraries_of(path)
+    }
+
+    /// Adds a file of this machine under its own path.
+    ///
+    /// # Errors
+    /// [`Error::Image`], if it can't be read.
+    pub fn file(&mut self, path: &Path) -> Result<(), Error> {
+        if !self.paths.insert(path.to_owned()) {
+            return Ok(());
+        }
+        self.add_as(path, &path.to_string_lossy())
+    }
+
+    /// Adds a file of this machine under another path.
+    ///
+    /// # Errors
+    /// As [`Image::file`].
+    pub fn add_as(&mut self, path: &Path, name: &str) -> Result<(), Error> {
+        let failed = |error| Error::Image(format!("can't read {}: {error}", path.display()));
+        let bytes = fs::read(path).map_err(failed)?;
+        let mode = fs::metadata(path).map_err(failed)?.permissions().mode() & 0o777;
+        self.archive.file(name, mode, &bytes);
+        Ok(())
+    }
+
+    /// Adds all files below a folder of this machine, under another path.
+    ///
+    /// # Errors
+    /// As [`Image::file`].
+    pub fn tree(&mut self, folder: &Path, name: &str) -> Result<(), Error> {
+        let failed = |error| Error::Image(format!("can't read {}: {error}", folder.display()));
+        self.archive.folder(name);
+        let entries = fs::read_dir(folder).map_err(failed)?;
+        let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        entries.sort();
+        for path in entries {
+            let last = path.file_name().unwrap_or_default().to_string_lossy();
+            let name = format!("{}/{last}", name.trim_end_matches('/'));
+            if path.is_dir() {
+                self.tree(&path, &name)?;
+            } else {
+                self.add_as(&path, &name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a text.
+    pub fn text(&mut self, path: &str, mode: u32, text: &str) {
+        self.archive.file(path, mode, text.as_bytes());
+    }
+
+    /// The image's bytes.
+    pub fn finish(self) -> Vec<u8> {
+        self.archive.finish()
+    }
+
+    fn libraries_of(&mut self, program: &Path) -> Result<(), Error> {
+        for path in libraries(program).map_err(Error::Image)? {
+            self.file(&path)?;
+        }
+        Ok(())
+    }
+}

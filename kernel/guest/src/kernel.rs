@@ -1,0 +1,122 @@
+//! Which kernel is booted: an image, a package that has one, or the newest of this machine.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::hash::{DefaultHasher, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Error;
+
+/// Where a system keeps its kernels.
+const BOOT: &str = "/boot";
+/// How an image is called.
+const IMAGE: &str = "vmlinuz-";
+/// What to do without one.
+const HINT: &str = "install one, such as linux-image-cloud-amd64 (`./x setup --kernel` does), or name an \
+                    image or a package of Debian's with --kernel";
+
+/// A kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// Its image.
+    pub image: PathBuf,
+    /// Its release: `6.1.0-56-cloud-amd64`.
+    pub release: String,
+    /// A number that differs for other contents.
+    pub hash: u64,
+}
+
+/// Finds the kernel that was named: an image or a `.deb`, which is unpacked into the cache. Without a
+/// name, that of this machine's with "cloud" in its name that is newest, or else the newest.
+///
+/// # Errors
+/// [`Error::Kernel`] in a sentence that says what to do.
+pub fn find(named: Option<&Path>, cache: &Path) -> Result<Kernel, Error> {
+    let image = match named {
+        Some(path) if path.extension() == Some(OsStr::new("deb")) => unpack(path, cache)?,
+        Some(path) => path.to_owned(),
+        None => newest(Path::new(BOOT))
+            .ok_or_else(|| Error::Kernel(format!("there is no kernel in {BOOT}: {HINT}")))?,
+    };
+    let bytes = fs::read(&image).map_err(|error| {
+        Error::Kernel(format!("can't read the kernel {}: {error}", image.display()))
+    })?;
+    // The boot protocol: a signature, and behind it the kernel's version.
+    if bytes.get(0x202..0x206) != Some(b"HdrS") {
+        let path = image.display();
+        return Err(Error::Kernel(format!("{path} is no image of a Linux kernel for x86-64")));
+    }
+    let at = bytes.get(0x20e..0x210).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]) as usize);
+    let text = bytes.get(at + 0x200..).unwrap_or_default();
+    let end = text.iter().position(|&b| b == b' ' || b == 0).unwrap_or(0);
+    let release = String::from_utf8_lossy(&text[..end]).into_owned();
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&bytes);
+    Ok(Kernel { image, release, hash: hasher.finish() })
+}
+
+fn newest(folder: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder).ok()?.flatten();
+    let name = |path: &PathBuf| path.file_name()?.to_str().map(str::to_owned);
+    let images = entries.map(|entry| entry.path());
+    let mut images: Vec<(String, PathBuf)> =
+        images.filter_map(|path| Some((name(&path)?, path))).collect();
+    images.retain(|(name, _)| name.starts_with(IMAGE));
+    images.sort_by_key(|(name, _)| (name.contains("cloud"), numbers(name)));
+    images.pop().map(|(_, path)| path)
+}
+
+/// The numbers of a name, by which versions are in order.
+fn numbers(name: &str) -> Vec<u64> {
+    let parts = name.split(|c: char| !c.is_ascii_digit());
+    parts.filter_map(|part| part.parse().ok()).collect()
+}
+
+/// Unpacks a package, if that was not done before; its kernel's path.
+fn unpack(package: &Path, cache: &Path) -> Result<PathBuf, Error> {
+    let name = package.file_stem().unwrap_or_default();
+    let folder = cache.join("packages").join(name);
+    let boot = folder.join("boot");
+    if newest(&boot).is_none() {
+        fs::create_dir_all(&folder)?;
+        let output = Command::new("dpkg-deb").arg("-x").arg(package).arg(&folder).output();
+        let output = output.map_err(|error| Error::Kernel(format!("can't run dpkg-deb: {error}")))?;
+        if !output.status.success() {
+            let why = String::from_utf8_lossy(&output.stderr);
+            return Err(Error::Kernel(format!(
+                "can't unpack {}: {}",
+                package.display(),
+                why.trim()
+            )));
+        }
+    }
+    newest(&boot)
+        .ok_or_else(|| Error::Kernel(format!("there is no kernel in {}", package.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_cloud_kernel_is_taken() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["vmlinuz-6.1.0-9-cloud-amd64", "vmlinuz-6.1.0-56-cloud-amd64", "config-7"] {
+            fs::write(folder.path().join(name), "").expect("a file");
+        }
+        let found = newest(folder.path()).expect("a kernel");
+        assert!(found.ends_with("vmlinuz-6.1.0-56-cloud-amd64"));
+        fs::write(folder.path().join("vmlinuz-6.12.1-amd64"), "").expect("a file");
+        assert_eq!(newest(folder.path()), Some(found));
+    }
+
+    #[test]
+    fn what_is_no_kernel_is_refused() {
+        let cache = Path::new("/nowhere");
+        let error = find(Some(Path::new("/etc/passwd")), cache).expect_err("a text");
+        assert!(error.to_string().contains("no image of a Linux kernel"), "{error}");
+        let error = find(Some(Path::new("/nowhere/vmlinuz")), cache).expect_err("nothing");
+        assert!(error.to_string().contains("can't read the kernel"), "{error}");
+    }
+}

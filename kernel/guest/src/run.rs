@@ -1,0 +1,225 @@
+//! A whole run: what is known of the kernel is learned once and kept; then it runs the load, followed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use syncline_trace::Trace;
+
+use crate::Error;
+use crate::btf::Btf;
+use crate::classes::Classes;
+use crate::image::Image;
+use crate::kernel::Kernel;
+use crate::load::Load;
+use crate::machine::{Ended, Machine};
+use crate::planning::plan;
+use crate::symbols::Symbols;
+
+/// The folder, in a recording's, of what belongs to a kernel.
+pub const FOLDER: &str = "kernel";
+/// The files in it.
+pub const FILES: [&str; 11] = [
+    "kallsyms", "btf", "modules", "plan", "image", "disk", "caches", "places", "counts", "breaches",
+    "contention",
+];
+/// Changes when what is learned does.
+const LEARNED: u32 = 1;
+/// A boot takes seconds; on a busy machine it may take longer.
+const LEARNING: Duration = Duration::from_secs(300);
+
+/// What the run is made with.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The guest's first process.
+    pub init: PathBuf,
+    /// The plugin.
+    pub plugin: PathBuf,
+    /// The load.
+    pub load: Load,
+    /// How much longer than the shortest it is, where it has a length.
+    pub scale: u32,
+    /// A folder whose files the guest has in its root.
+    pub files: Option<PathBuf>,
+    /// Virtual processors.
+    pub processors: u32,
+    /// Memory, in mebibytes.
+    pub memory: u32,
+    /// Instructions that one processor may be ahead of another; 0 for no limit.
+    pub quantum: u64,
+    /// Whether the kernel goes without its mitigations.
+    pub no_mitigations: bool,
+    /// Bytes of the largest trace.
+    pub largest: u64,
+    /// After this the run is ended.
+    pub timeout: Duration,
+    /// Further words for the first process.
+    pub words: Vec<String>,
+}
+
+/// What the plugin has counted, by name.
+pub type Counts = BTreeMap<String, u64>;
+
+/// The names of the counts that have to be zero.
+pub const INVARIANTS: [&str; 5] =
+    ["unknown_releases", "other_levels", "held_by_user", "contradictions", "lost"];
+
+/// Learns what is known of the kernel, or finds it in the cache; the folder that has it.
+///
+/// # Errors
+/// As [`Machine::boot`], and [`Error::Lacks`] of a kernel that can't be followed.
+pub fn learn(
+    settings: &Settings,
+    cache: &Path,
+    each_line: &mut dyn FnMut(&str),
+    told_to_end: &AtomicBool,
+) -> Result<PathBuf, Error> {
+    let name = format!("{}-{:016x}-{LEARNED}", settings.kernel.release, settings.kernel.hash);
+    let folder = cache.join("kernels").join(name);
+    if folder.join("plan").exists() {
+        return Ok(folder);
+    }
+    fs::create_dir_all(cache.join("kernels"))?;
+    let work = tempfile::tempdir_in(cache)?;
+    let image = work.path().join("image");
+    fs::write(&image, Image::new(&settings.init)?.finish())?;
+    let machine = Machine {
+        image: &image,
+        arguments: vec![format!("out={}", work.path().display())],
+        words: vec!["syncline.learn".to_owned()],
+        timeout: LEARNING,
+        ..machine(settings, &image)
+    };
+    machine.boot(each_line, told_to_end)?;
+    let (symbols, types) = known(work.path())?;
+    let plan = plan(&symbols, &types)?;
+    fs::remove_file(&image)?;
+    fs::write(work.path().join("plan"), plan.write())?;
+    // In one step, so that nobody finds a part of it; somebody may have been faster.
+    if let Err(error) = fs::rename(work.path(), &folder)
+        && !folder.join("plan").exists()
+    {
+        return Err(error.into());
+    }
+    Ok(folder)
+}
+
+/// Runs the load. `folder` is a new recording's; the trace goes there, and all else into [`FOLDER`].
+///
+/// # Errors
+/// As [`Machine::boot`]. What was recorded stays.
+pub fn run(
+    settings: &Settings,
+    learned: &Path,
+    folder: &Path,
+    each_line: &mut dyn FnMut(&str),
+    told_to_end: &AtomicBool,
+) -> Result<Ended, Error> {
+    let own = folder.join(FOLDER);
+    fs::create_dir_all(&own)?;
+    for name in ["kallsyms", "btf", "plan"] {
+        fs::copy(learned.join(name), own.join(name))?;
+    }
+    let image = own.join("image");
+    let mut contents = Image::new(&settings.init)?;
+    settings.load.add_to(&mut contents)?;
+    if let Some(files) = &settings.files {
+        contents.tree(files, "/")?;
+    }
+    fs::write(&image, contents.finish())?;
+    let disk = own.join("disk");
+    if settings.load == Load::Files {
+        crate::disk::make(&disk)?;
+    }
+    let mut words = vec![
+        format!("syncline.load={}", settings.load.word()),
+        format!("syncline.scale={}", settings.scale),
+    ];
+    words.extend(settings.words.iter().cloned());
+    let machine = Machine {
+        disk: (settings.load == Load::Files).then_some(disk.as_path()),
+        arguments: vec![
+            format!("out={}", own.display()),
+            format!("trace={}", folder.display()),
+            format!("plan={}", own.join("plan").display()),
+            format!("quantum={}", settings.quantum),
+            format!("size={}", settings.largest),
+        ],
+        words,
+        timeout: settings.timeout,
+        ..machine(settings, &image)
+    };
+    let ended = machine.boot(each_line, told_to_end);
+    // They can be made again.
+    let _ = fs::remove_file(&image);
+    let _ = fs::remove_file(&disk);
+    ended
+}
+
+fn machine<'a>(settings: &'a Settings, image: &'a Path) -> Machine<'a> {
+    Machine {
+        kernel: &settings.kernel.image,
+        image,
+        disk: None,
+        plugin: &settings.plugin,
+        arguments: Vec::new(),
+        processors: settings.processors,
+        memory: settings.memory,
+        words: Vec::new(),
+        no_mitigations: settings.no_mitigations,
+        timeout: settings.timeout,
+    }
+}
+
+fn known(folder: &Path) -> Result<(Symbols, Btf), Error> {
+    let symbols = fs::read_to_string(folder.join("kallsyms")).unwrap_or_default();
+    let symbols = Symbols::parse(&symbols);
+    if symbols.is_empty() {
+        return Err(Error::Lacks { what: "symbols", option: "CONFIG_KALLSYMS" });
+    }
+    let types = fs::read(folder.join("btf")).ok().and_then(|bytes| Btf::parse(&bytes));
+    let types = types.ok_or(Error::Lacks { what: "types", option: "CONFIG_DEBUG_INFO_BTF" })?;
+    Ok((symbols, types))
+}
+
+/// What a recording's folder says of names.
+///
+/// # Errors
+/// [`Error::Lacks`], if symbols or types are not there.
+pub fn classes(folder: &Path) -> Result<Classes, Error> {
+    let own = folder.join(FOLDER);
+    let (symbols, types) = known(&own)?;
+    let text = |name: &str| fs::read_to_string(own.join(name)).unwrap_or_default();
+    Ok(Classes::new(symbols, types, &text("caches"), &text("places")))
+}
+
+/// What the plugin has counted; nothing if it was killed.
+pub fn counts(folder: &Path) -> Counts {
+    let text = fs::read_to_string(folder.join(FOLDER).join("counts")).unwrap_or_default();
+    let line = |line: &str| {
+        let (name, number) = line.split_once(' ')?;
+        Some((name.to_owned(), number.parse().ok()?))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+/// The trace of a recording's folder.
+///
+/// # Errors
+/// [`Error::Run`], if there is none or it can't be read.
+pub fn trace(
+    folder: &Path,
+    memory: u64,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Trace, Error> {
+    let unreadable = |error: syncline_trace::Error| Error::Run(error.to_string());
+    let files = syncline_trace::trace_files(folder).map_err(unreadable)?;
+    let Some(path) = files.first() else {
+        return Err(Error::Run(format!("there is no trace in {}", folder.display())));
+    };
+    Trace::open_within(path, memory, progress).map_err(unreadable)
+}

@@ -1,0 +1,88 @@
+//! The loads.
+
+mod files;
+mod small;
+
+use std::fs;
+use std::io;
+use std::process::Command;
+
+use crate::marker;
+use crate::options::Options;
+
+/// Runs the load between two markers.
+///
+/// # Errors
+/// In words, if it can't be run or fails.
+pub fn run(options: &Options) -> Result<(), String> {
+    trace_contention();
+    match options.load.as_str() {
+        "small" => {
+            marker::start();
+            let outcome = small::run(options.scale);
+            marker::stop();
+            outcome
+        }
+        "fs" => {
+            files::prepare()?;
+            marker::start();
+            let outcome = files::run(options.scale);
+            marker::stop();
+            outcome
+        }
+        "script" => script(),
+        other => Err(format!("there is no load called {other}")),
+    }?;
+    export_contention();
+    Ok(())
+}
+
+/// Runs so many processes, and waits for all of them.
+fn processes(count: usize, work: &dyn Fn(usize) -> io::Result<()>) -> Result<(), String> {
+    let mut children = Vec::new();
+    for number in 0..count {
+        // SAFETY: this process has one thread, so its child may do what it likes.
+        match unsafe { libc::fork() } {
+            -1 => return Err(format!("fork: {}", io::Error::last_os_error())),
+            0 => {
+                let failed = work(number).is_err();
+                // SAFETY: ends this process and nothing else.
+                unsafe { libc::_exit(failed.into()) };
+            }
+            child => children.push(child),
+        }
+    }
+    let mut failed = 0;
+    for child in children {
+        let mut status = 0;
+        // SAFETY: the status is this function's own.
+        unsafe { libc::waitpid(child, &mut status, 0) };
+        failed += u32::from(status != 0);
+    }
+    if failed == 0 { Ok(()) } else { Err(format!("{failed} processes failed")) }
+}
+
+/// A script that the user wrote.
+fn script() -> Result<(), String> {
+    let mut command = Command::new("/bin/sh");
+    command.arg("/load.sh").env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
+    marker::start();
+    let status = command.status();
+    marker::stop();
+    let status = status.map_err(|error| format!("/bin/sh: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("the load ended with {status}")) }
+}
+
+const CONTENTION: &str = "/sys/kernel/tracing/events/lock/contention_begin";
+
+/// Has the kernel count, by the lock's address, when it begins to wait.
+fn trace_contention() {
+    let _ = fs::write(format!("{CONTENTION}/trigger"), "hist:keys=lock_addr.hex,flags:size=16384");
+}
+
+/// Hands over what the kernel has counted.
+fn export_contention() {
+    if let Ok(counts) = fs::read(format!("{CONTENTION}/hist")) {
+        marker::export("contention", &counts);
+    }
+}

@@ -1,0 +1,36 @@
+//! The first process of the guest.
+//!
+//! It makes the usual file systems, does what the kernel's command line asks for, and switches the
+//! machine off:
+//!
+//! - `syncline.learn`: hands the kernel's symbols and types to the plugin;
+//! - `syncline.load=WORD`: runs a load between two markers: `small`, `fs`, or `script`, which is
+//!   `/load.sh`. `syncline.scale=N` makes the first two so much longer;
+//! - `syncline.module=1`: loads `/truth.ko` first, the module of the tests.
+
+mod load;
+mod machine;
+mod marker;
+mod options;
+mod outcome;
+
+use options::Options;
+
+fn main() {
+    machine::mount_all();
+    let options = Options::of_kernel();
+    let outcome = if options.learn { learn() } else { load::run(&options) };
+    outcome::tell(&outcome);
+    machine::switch_off();
+}
+
+/// Hands over what the host has to know of this kernel.
+fn learn() -> Result<(), String> {
+    for (name, path) in [("kallsyms", "/proc/kallsyms"), ("btf", "/sys/kernel/btf/vmlinux")] {
+        let bytes = std::fs::read(path).map_err(|error| format!("{path}: {error}"))?;
+        marker::export(name, &bytes);
+    }
+    let modules = std::fs::read("/proc/modules").unwrap_or_default();
+    marker::export("modules", &modules);
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! What the kernel's command line asks of this process.
+
+use std::fs;
+
+/// The words that begin with `syncline.`.
+#[derive(Debug)]
+pub struct Options {
+    /// Whether only symbols and types are handed over.
+    pub learn: bool,
+    /// The load.
+    pub load: String,
+    /// How long `small` and `fs` are; 1 is the shortest.
+    pub scale: u32,
+    /// Whether the tests' module is loaded.
+    pub module: bool,
+}
+
+impl Options {
+    /// Those of this boot.
+    pub fn of_kernel() -> Options {
+        let line = fs::read_to_string("/proc/cmdline").unwrap_or_default();
+        let value = |name: &str| {
+            let mut words = line.split_whitespace();
+            words.find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+        };
+        Options {
+            learn: line.split_whitespace().any(|word| word == "syncline.learn"),
+            load: value("syncline.load").unwrap_or("small").to_owned(),
+            scale: value("syncline.scale").and_then(|n| n.parse().ok()).unwrap_or(1),
+            module: value("syncline.module").is_some(),
+        }
+    }
+}

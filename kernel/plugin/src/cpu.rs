@@ -1,0 +1,504 @@
+//! A virtual processor: the task that runs on it, and what QEMU calls when it executes.
+//!
+//! Each is one thread of QEMU, which alone touches its state. A task's state moves with it from one
+//! processor to another, through a table, at the kernel's switch.
+
+use std::cell::UnsafeCell;
+use std::ffi::{c_uint, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use rustc_hash::FxHashMap;
+use syncline_kernel_follow::code::Source;
+use syncline_kernel_follow::context::{Access, Breach, Broken, Held, LevelKind, Task};
+use syncline_kernel_follow::plan::Plan;
+use syncline_kernel_follow::role::{Action, Kind, ROLES, Role};
+
+use crate::ledger;
+use crate::memory::{ENTRY_AREA, MAPPED, Memory};
+use crate::qemu::{self, MemInfo};
+use crate::ram::ram;
+use crate::together;
+use crate::writer::{self, Message};
+
+/// The kernel's half of the address space.
+const KERNEL: u64 = 0xffff_8000_0000_0000;
+/// Bytes of a stack; a task's is aligned to as many.
+const STACK: u64 = 16 << 10;
+
+static ON: AtomicBool = AtomicBool::new(false);
+/// How often recording has begun.
+static EPOCH: AtomicU32 = AtomicU32::new(0);
+static ORDER: AtomicU64 = AtomicU64::new(1);
+static THREADS: AtomicU32 = AtomicU32::new(0);
+static LATEST: AtomicU64 = AtomicU64::new(0);
+static BROKEN: Mutex<Broken> = Mutex::new(Broken {
+    unknown_releases: 0,
+    other_levels: 0,
+    held_by_user: 0,
+    contradictions: 0,
+    lost: 0,
+});
+static BREACHES: Mutex<Vec<Breach>> = Mutex::new(Vec::new());
+static TASKS: Mutex<Option<FxHashMap<u64, Box<Known>>>> = Mutex::new(None);
+static KERNEL_MEMORY: OnceLock<Memory> = OnceLock::new();
+static OFFSETS: OnceLock<Offsets> = OnceLock::new();
+static CPUS: [Cell; together::MOST] = [const { Cell(UnsafeCell::new(None)) }; together::MOST];
+
+struct Cell(UnsafeCell<Option<Box<Cpu>>>);
+
+// SAFETY: each is touched by the one thread that emulates its processor, and by nobody else.
+unsafe impl Sync for Cell {}
+
+struct Offsets {
+    stack_pointer: u64,
+    pid: u64,
+    comm: u64,
+}
+
+/// A task, and who it is.
+struct Known {
+    address: u64,
+    pid: u32,
+    thread: u32,
+    name: u64,
+    epoch: u32,
+    task: Task,
+    /// What it held when recording began.
+    before: Vec<u64>,
+}
+
+struct Cpu {
+    number: usize,
+    current: Box<Known>,
+    /// Locks that go on from the task before.
+    between: Vec<Held>,
+    in_user: bool,
+    /// Whether accesses count.
+    active: bool,
+    stack: u64,
+    returns: u64,
+    executed: u64,
+    ask_at: u64,
+    /// The thread that interrupts of this processor count for; none so far.
+    interrupts: Option<u32>,
+}
+
+/// What has to be known of the kernel. False if the plan lacks a part.
+pub fn prepare(plan: &Plan) -> bool {
+    let Some(ram) = ram() else { return false };
+    let Some(memory) = Memory::new(plan, ram) else { return false };
+    let offset = |name: &str| plan.value(&format!("offset.task_struct.{name}"));
+    let (Some(stack_pointer), Some(pid), Some(comm)) =
+        (offset("thread.sp"), offset("pid"), offset("comm"))
+    else {
+        return false;
+    };
+    KERNEL_MEMORY.set(memory).is_ok() && OFFSETS.set(Offsets { stack_pointer, pid, comm }).is_ok()
+}
+
+fn offsets() -> &'static Offsets {
+    OFFSETS.get().expect("callbacks come after the start")
+}
+
+fn memory() -> &'static Memory {
+    KERNEL_MEMORY.get().expect("callbacks come after the start")
+}
+
+/// Recording begins with what is acquired from now on.
+pub fn start() {
+    *BROKEN.lock().expect("nothing panics with it") = Broken::default();
+    EPOCH.fetch_add(1, Ordering::Relaxed);
+    ON.store(true, Ordering::Relaxed);
+}
+
+/// Recording ends.
+pub fn stop() {
+    ON.store(false, Ordering::Relaxed);
+}
+
+/// The latest tick of any processor, and what was broken while it was recorded.
+pub fn outcome() -> (u64, Broken) {
+    (LATEST.load(Ordering::Relaxed), *BROKEN.lock().expect("nothing panics with it"))
+}
+
+/// The first breaches, one a line.
+pub fn breaches() -> String {
+    let told = BREACHES.lock().expect("nothing panics with it");
+    let line = |breach: &Breach| {
+        let Breach { what, lock, role, site } = *breach;
+        format!("{what}: lock {lock:x} {role:?} taken at {site:x}\n")
+    };
+    told.iter().map(line).collect()
+}
+
+fn cpu(number: c_uint) -> &'static mut Cpu {
+    // SAFETY: QEMU calls from the thread of this processor, never in the middle of another call of it,
+    // and the reference ends with the callback.
+    let cell = unsafe { &mut *CPUS[number as usize % together::MOST].0.get() };
+    cell.get_or_insert_with(|| Box::new(Cpu::new(number as usize)))
+}
+
+impl Known {
+    fn new(address: u64, pid: u32) -> Box<Known> {
+        let thread = THREADS.fetch_add(1, Ordering::Relaxed);
+        writer::send(Message::Thread(thread, pid, 0));
+        let (task, before) = (Task::default(), Vec::new());
+        let epoch = EPOCH.load(Ordering::Relaxed);
+        Box::new(Known { address, pid, thread, name: 0, epoch, task, before })
+    }
+
+    /// Forgets what was acquired before recording began, but for what it still has to release.
+    fn catch_up(&mut self) {
+        let epoch = EPOCH.load(Ordering::Relaxed);
+        if self.epoch != epoch {
+            self.epoch = epoch;
+            self.before = self.task.forget().iter().map(|held| held.lock).collect();
+        }
+    }
+
+    fn name(&mut self) {
+        let at = self.address + offsets().comm;
+        let Some(first) = memory().u64(at) else { return };
+        let name = first ^ memory().u64(at + 8).unwrap_or(0).rotate_left(1);
+        if name != self.name
+            && let Some(text) = memory().text(at)
+        {
+            self.name = name;
+            let mut bytes = [0; 16];
+            let n = text.len().min(15);
+            bytes[..n].copy_from_slice(&text.as_bytes()[..n]);
+            writer::send(Message::Name(self.thread, bytes));
+        }
+    }
+}
+
+impl Cpu {
+    fn new(number: usize) -> Cpu {
+        Cpu {
+            number,
+            current: Known::new(0, 0),
+            between: Vec::new(),
+            in_user: false,
+            active: false,
+            stack: 0,
+            returns: 0,
+            executed: 0,
+            ask_at: 0,
+            interrupts: None,
+        }
+    }
+
+    fn refresh(&mut self) {
+        self.active = self.current.task.holds() && ON.load(Ordering::Relaxed);
+    }
+
+    fn add_broken(&mut self) {
+        let broken = std::mem::take(&mut self.current.task.broken);
+        if broken != Broken::default() && ON.load(Ordering::Relaxed) {
+            let mut all = BROKEN.lock().expect("nothing panics with it");
+            *all = all.plus(broken);
+            let mut told = BREACHES.lock().expect("nothing panics with it");
+            told.append(&mut self.current.task.breaches);
+        }
+    }
+
+    /// Whom a section of this level counts for.
+    fn thread(&mut self, level: LevelKind) -> u32 {
+        if level == LevelKind::Task {
+            return self.current.thread;
+        }
+        let number = self.number;
+        *self.interrupts.get_or_insert_with(|| {
+            let thread = THREADS.fetch_add(1, Ordering::Relaxed);
+            let mut name = [0; 16];
+            let text = format!("interrupts/{number}");
+            name[..text.len()].copy_from_slice(text.as_bytes());
+            writer::send(Message::Thread(thread, 1 << 22 | number as u32, 0));
+            writer::send(Message::Name(thread, name));
+            thread
+        })
+    }
+
+    fn execute(&mut self, instructions: u64) {
+        self.executed += instructions;
+        if self.executed >= self.ask_at {
+            self.ask_at = together::advance(self.number, self.executed);
+            LATEST.fetch_max(self.executed, Ordering::Relaxed);
+        }
+    }
+
+    fn enter(&mut self, source: Source) {
+        let interrupt = source == Source::Interrupt;
+        let from_user = std::mem::take(&mut self.in_user);
+        if from_user {
+            self.current.task.to_user();
+        }
+        if interrupt || !from_user {
+            self.current.task.enter(interrupt);
+        }
+        self.refresh();
+    }
+
+    fn to_user(&mut self) {
+        self.current.catch_up();
+        self.current.task.to_user();
+        self.add_broken();
+        self.in_user = true;
+        self.active = false;
+    }
+
+    fn done(&mut self, role: Role) {
+        self.current.catch_up();
+        let level = self.current.task.kind();
+        let thread = self.thread(level);
+        let (now, address) = (self.executed, self.current.address);
+        let mut contradicts = false;
+        let owned = |role: Role, physical: u64| {
+            let ram = ram()?;
+            match role.kind {
+                Kind::Mutex => Some(ram.u64(physical)? & !7 == address),
+                // A reader leaves its name as well, though others may put theirs over it; so only
+                // a try, which may have failed, is asked.
+                Kind::Rwsem if !role.shared || role.action == Action::Try => {
+                    Some(ram.u64(physical + 8)? & !7 == address)
+                }
+                _ => None,
+            }
+        };
+        let order = || ORDER.fetch_add(1, Ordering::Relaxed);
+        if let Some(held) = self.current.task.done(role, now, order, owned) {
+            self.executed = ledger::acquired(held.lock, thread, now);
+            if held.role.kind == Kind::Spin
+                && let Some(word) = memory().u32(held.lock)
+            {
+                contradicts = word & 0xff == 0;
+            }
+        }
+        self.current.task.broken.contradictions += u64::from(contradicts);
+        self.add_broken();
+        self.refresh();
+    }
+
+    fn release(&mut self, role: Role, lock: u64) {
+        self.current.catch_up();
+        self.executed = ledger::released(lock, self.executed);
+        if !self.current.task.has(role, lock)
+            && let Some(at) = self.current.before.iter().position(|&before| before == lock)
+        {
+            self.current.before.swap_remove(at);
+            return;
+        }
+        if let Some(finished) = self.current.task.release(role, lock, self.executed)
+            && ON.load(Ordering::Relaxed)
+        {
+            let thread = self.thread(finished.level);
+            writer::send(Message::Section(thread, Box::new(finished)));
+        }
+        self.add_broken();
+        self.refresh();
+    }
+
+    fn switch_out(&mut self, address: u64) {
+        let address = address.wrapping_sub(offsets().stack_pointer);
+        self.current.catch_up();
+        if self.current.address == 0 {
+            self.current.address = address;
+            self.current.pid = memory().u32(address + offsets().pid).unwrap_or(0);
+        }
+        self.between = self.current.task.switch_out();
+        self.current.name();
+    }
+
+    fn switch_in(&mut self, address: u64) {
+        let address = address.wrapping_sub(offsets().stack_pointer);
+        let pid = memory().u32(address + offsets().pid).unwrap_or(0);
+        let mut tasks = TASKS.lock().expect("nothing panics with it");
+        let tasks = tasks.get_or_insert_default();
+        let known = tasks.remove(&address).filter(|known| known.pid == pid);
+        let next = known.unwrap_or_else(|| Known::new(address, pid));
+        let last = std::mem::replace(&mut self.current, next);
+        tasks.insert(last.address, last);
+        self.current.catch_up();
+        self.current.task.switch_in(std::mem::take(&mut self.between));
+        self.refresh();
+    }
+
+    fn access(&mut self, insn: u64, info: MemInfo, address: u64) {
+        if address < KERNEL || self.is_stack(address) || ENTRY_AREA.contains(&address) {
+            return;
+        }
+        // SAFETY: called from a callback for this access.
+        let (store, shift) = unsafe {
+            (qemu::qemu_plugin_mem_is_store(info), qemu::qemu_plugin_mem_size_shift(info))
+        };
+        if MAPPED.contains(&address) {
+            // SAFETY: as above.
+            let device = unsafe {
+                let place = qemu::qemu_plugin_get_hwaddr(info, address);
+                !place.is_null() && qemu::qemu_plugin_hwaddr_is_io(place)
+            };
+            if device {
+                self.current.task.io();
+                return;
+            }
+        }
+        let size = 1_u8 << shift.min(6);
+        let (insn, atomic) = (insn as u32, insn >> 32 != 0);
+        self.current.task.access(Access { address, insn, size, store, atomic });
+    }
+
+    /// Whether an address lies on the stack. A task's is aligned to its size; an interrupt's is not.
+    fn is_stack(&self, address: u64) -> bool {
+        (address ^ self.stack) < STACK
+            || self.current.task.depth() > 0 && address.abs_diff(self.stack) < STACK
+    }
+}
+
+/// A role as a pointer, and back.
+pub fn pack(role: Role) -> *mut c_void {
+    let at = ROLES.iter().position(|(_, known)| *known == role).unwrap_or(0);
+    std::ptr::without_provenance_mut(at)
+}
+
+fn unpack(data: *mut c_void) -> Role {
+    ROLES[data.addr() % ROLES.len()].1
+}
+
+pub extern "C" fn on_kernel_block(number: c_uint, data: *mut c_void) {
+    cpu(number).execute(data.addr() as u64);
+}
+
+pub extern "C" fn on_user_block(number: c_uint, data: *mut c_void) {
+    let cpu = cpu(number);
+    if !cpu.in_user {
+        cpu.to_user();
+    }
+    cpu.execute(data.addr() as u64);
+}
+
+pub extern "C" fn on_call(number: c_uint, info: MemInfo, address: u64, data: *mut c_void) {
+    // SAFETY: called from a callback for this access.
+    if unsafe { qemu::qemu_plugin_mem_is_store(info) } {
+        let cpu = cpu(number);
+        cpu.stack = address;
+        cpu.returns = data.addr() as u64;
+    }
+}
+
+pub extern "C" fn on_push(number: c_uint, info: MemInfo, address: u64, _: *mut c_void) {
+    // SAFETY: called from a callback for this access.
+    if unsafe { qemu::qemu_plugin_mem_is_store(info) } {
+        cpu(number).stack = address;
+    }
+}
+
+pub extern "C" fn on_data(number: c_uint, info: MemInfo, address: u64, data: *mut c_void) {
+    let cpu = cpu(number);
+    if cpu.active {
+        cpu.access(data.addr() as u64, info, address);
+    }
+}
+
+pub extern "C" fn on_word(number: c_uint, info: MemInfo, address: u64, data: *mut c_void) {
+    if let Some(physical) = physical(info, address) {
+        cpu(number).current.task.word(unpack(data), address, physical);
+    }
+}
+
+pub extern "C" fn on_release(number: c_uint, info: MemInfo, address: u64, data: *mut c_void) {
+    // SAFETY: called from a callback for this access.
+    if unsafe { qemu::qemu_plugin_mem_is_store(info) } {
+        cpu(number).release(unpack(data), address);
+    }
+}
+
+pub extern "C" fn on_switch_out(number: c_uint, _: MemInfo, address: u64, _: *mut c_void) {
+    cpu(number).switch_out(address);
+}
+
+pub extern "C" fn on_switch_in(number: c_uint, _: MemInfo, address: u64, _: *mut c_void) {
+    cpu(number).switch_in(address);
+}
+
+pub extern "C" fn on_begin(number: c_uint, data: *mut c_void) {
+    let cpu = cpu(number);
+    let returns = cpu.returns;
+    cpu.current.catch_up();
+    cpu.current.task.begin(unpack(data), returns);
+}
+
+pub extern "C" fn on_done(number: c_uint, data: *mut c_void) {
+    cpu(number).done(unpack(data));
+}
+
+pub extern "C" fn on_proved(number: c_uint, data: *mut c_void) {
+    cpu(number).current.task.proved(unpack(data));
+}
+
+pub extern "C" fn on_slow(number: c_uint, data: *mut c_void) {
+    let (cpu, role) = (cpu(number), unpack(data));
+    if let Some(lock) = cpu.current.task.pending_lock(role) {
+        let holder = ledger::waits(lock, cpu.executed);
+        cpu.current.task.slow(role, cpu.executed, holder);
+    }
+}
+
+pub extern "C" fn on_exception(number: c_uint, _: *mut c_void) {
+    cpu(number).enter(Source::Exception);
+}
+
+pub extern "C" fn on_interrupt(number: c_uint, _: *mut c_void) {
+    cpu(number).enter(Source::Interrupt);
+}
+
+pub extern "C" fn on_leave(number: c_uint, _: *mut c_void) {
+    let cpu = cpu(number);
+    cpu.current.task.leave();
+    cpu.refresh();
+}
+
+pub extern "C" fn on_system_call(number: c_uint, _: *mut c_void) {
+    let cpu = cpu(number);
+    cpu.to_user();
+    cpu.in_user = false;
+}
+
+pub extern "C" fn on_to_user(number: c_uint, _: *mut c_void) {
+    cpu(number).to_user();
+}
+
+pub extern "C" fn on_softirq_begin(number: c_uint, _: *mut c_void) {
+    let cpu = cpu(number);
+    cpu.current.task.enter(true);
+    cpu.refresh();
+}
+
+pub extern "C" fn on_port(number: c_uint, _: *mut c_void) {
+    let cpu = cpu(number);
+    if cpu.active {
+        cpu.current.task.io();
+    }
+}
+
+pub extern "C" fn on_idle(_: qemu::Id, number: c_uint) {
+    together::idle(number as usize % together::MOST);
+}
+
+pub extern "C" fn on_resume(_: qemu::Id, number: c_uint) {
+    let cpu = cpu(number);
+    if let Some(others) = together::resume(cpu.number) {
+        cpu.executed = cpu.executed.max(others);
+    }
+}
+
+fn physical(info: MemInfo, address: u64) -> Option<u64> {
+    // SAFETY: called from a callback for this access.
+    unsafe {
+        let place = qemu::qemu_plugin_get_hwaddr(info, address);
+        if place.is_null() || qemu::qemu_plugin_hwaddr_is_io(place) {
+            return None;
+        }
+        Some(qemu::qemu_plugin_hwaddr_phys_addr(place))
+    }
+}

@@ -1,0 +1,70 @@
+//! Who holds which lock, over all processors, as far as waiting needs it: a table that forgets.
+//!
+//! Each lock has one place, by its address; two locks with the same place push each other out. What is
+//! lost is who was waited for, never an acquisition.
+//!
+//! It also keeps the processors' clocks in order. Each counts its own instructions, and two of them may
+//! be apart; who acquires a lock is later than who released it, and a release that somebody waited for is
+//! later than the beginning of the wait (Lamport 1978).
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+const PLACES: usize = 1 << 16;
+/// Nobody, or not known.
+pub const NOBODY: u32 = u32::MAX;
+
+struct Place {
+    lock: AtomicU64,
+    holder: AtomicU32,
+    released: AtomicU64,
+    waited: AtomicU64,
+}
+
+static TABLE: [Place; PLACES] = [const {
+    Place {
+        lock: AtomicU64::new(0),
+        holder: AtomicU32::new(NOBODY),
+        released: AtomicU64::new(0),
+        waited: AtomicU64::new(0),
+    }
+}; PLACES];
+
+fn place(lock: u64) -> &'static Place {
+    let mixed = (lock >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    &TABLE[(mixed >> 48) as usize]
+}
+
+/// A thread has acquired a lock; when, at least.
+pub fn acquired(lock: u64, thread: u32, now: u64) -> u64 {
+    let place = place(lock);
+    let known = place.lock.swap(lock, Ordering::Relaxed) == lock;
+    place.holder.store(thread, Ordering::Relaxed);
+    if !known {
+        place.released.store(0, Ordering::Relaxed);
+        place.waited.store(0, Ordering::Relaxed);
+        return now;
+    }
+    now.max(place.released.load(Ordering::Relaxed) + 1)
+}
+
+/// It is about to be released; when, at least.
+pub fn released(lock: u64, now: u64) -> u64 {
+    let place = place(lock);
+    if place.lock.load(Ordering::Relaxed) != lock {
+        return now;
+    }
+    place.holder.store(NOBODY, Ordering::Relaxed);
+    let now = now.max(place.waited.load(Ordering::Relaxed) + 1);
+    place.released.store(now, Ordering::Relaxed);
+    now
+}
+
+/// Somebody begins to wait for it; for whom.
+pub fn waits(lock: u64, now: u64) -> u32 {
+    let place = place(lock);
+    if place.lock.load(Ordering::Relaxed) != lock {
+        return NOBODY;
+    }
+    place.waited.fetch_max(now, Ordering::Relaxed);
+    place.holder.load(Ordering::Relaxed)
+}

@@ -1,0 +1,75 @@
+//! Holds the virtual processors together, by the instructions that they have executed.
+//!
+//! Under emulation each is a thread of the host, and waits for a lock because the host has put its holder
+//! aside. So one that is more than a quantum ahead of the slowest that is not idle waits. It waits a
+//! millisecond at most: QEMU sometimes needs all of them to stop, and the slowest may be waiting for that.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Most virtual processors that are held together.
+pub const MOST: usize = 64;
+const NAP: Duration = Duration::from_micros(50);
+const NAPS: u32 = 20;
+
+struct One {
+    executed: AtomicU64,
+    /// Whether it executes at all: not before it was started, and not while it is idle.
+    busy: AtomicBool,
+}
+
+static ALL: [One; MOST] =
+    [const { One { executed: AtomicU64::new(0), busy: AtomicBool::new(false) } }; MOST];
+static QUANTUM: AtomicU64 = AtomicU64::new(0);
+static WAITS: AtomicU64 = AtomicU64::new(0);
+static GIVEN_UP: AtomicU64 = AtomicU64::new(0);
+
+/// How far one may be ahead, in instructions; 0 for no limit.
+pub fn set_quantum(instructions: u64) {
+    QUANTUM.store(instructions, Ordering::Relaxed);
+}
+
+/// How often one waited, and how often it gave up.
+pub fn waits() -> (u64, u64) {
+    (WAITS.load(Ordering::Relaxed), GIVEN_UP.load(Ordering::Relaxed))
+}
+
+/// A processor has executed so many instructions in all. Returns at how many it is to ask again.
+pub fn advance(processor: usize, executed: u64) -> u64 {
+    let quantum = QUANTUM.load(Ordering::Relaxed);
+    let own = &ALL[processor];
+    own.executed.store(executed, Ordering::Relaxed);
+    own.busy.store(true, Ordering::Relaxed);
+    if quantum == 0 {
+        return executed + 1_000_000;
+    }
+    for nap in 0.. {
+        let others = ALL.iter().enumerate();
+        let busy = others.filter(|(n, one)| *n != processor && one.busy.load(Ordering::Relaxed));
+        let slowest = busy.map(|(_, one)| one.executed.load(Ordering::Relaxed)).min();
+        if slowest.is_none_or(|slowest| executed <= slowest + quantum) {
+            break;
+        }
+        if nap == 0 {
+            WAITS.fetch_add(1, Ordering::Relaxed);
+        }
+        if nap == NAPS {
+            GIVEN_UP.fetch_add(1, Ordering::Relaxed);
+            break;
+        }
+        std::thread::sleep(NAP);
+    }
+    executed + (quantum / 4).max(1)
+}
+
+/// A processor has nothing to do.
+pub fn idle(processor: usize) {
+    ALL[processor].busy.store(false, Ordering::Relaxed);
+}
+
+/// It goes on: where the others are by now. None if all are idle.
+pub fn resume(processor: usize) -> Option<u64> {
+    let others = ALL.iter().enumerate();
+    let busy = others.filter(|(n, one)| *n != processor && one.busy.load(Ordering::Relaxed));
+    busy.map(|(_, one)| one.executed.load(Ordering::Relaxed)).max()
+}
