@@ -1,15 +1,19 @@
 //! A bucket that this rank holds, and the repair of one whose holder has died.
 //!
 //! What a dead rank leaves of a change of one slot is the bucket before it or after it: nothing is to
-//! be mended. A split has more steps, in this order (`split`):
+//! be mended. A split has more steps, in this order (`split`); both buckets are marked as split:
 //!
 //! 1. the new bucket's slots,
 //! 2. its depth: from here on it is in use,
 //! 3. the old bucket's depth,
-//! 4. the old bucket's slots, those vacated that have moved.
+//! 4. the old bucket's slots, those vacated that have moved,
+//! 5. the old bucket is let go,
+//! 6. the new bucket is let go.
 //!
 //! If the new bucket is in use, the split is finished from 3; otherwise it has not begun, and the next
-//! one begins at 1. Readers of the old bucket wait from before 1 until after 4.
+//! one begins at 1. The new bucket stays as it is until 5 is done: entries that have moved would else be
+//! given back while the old bucket's slots still refer to them, and step 4 would read another's hash. So
+//! who finds the new one left by the dead sees to the old one first.
 
 use syncline_fabric::{Dead, Fabric, Place};
 
@@ -28,7 +32,12 @@ pub(crate) struct Held<'t, F: Fabric, M: Mode<F>> {
     changed: bool,
 }
 
-impl<F: Fabric, M: Mode<F>> Held<'_, F, M> {
+impl<'t, F: Fabric, M: Mode<F>> Held<'t, F, M> {
+    /// A bucket that this rank has taken, and will leave with another version.
+    pub fn new(table: &'t Table<F, M>, place: Place, held: Version) -> Self {
+        Held { table, place, held, changed: true }
+    }
+
     /// Writes a word of the bucket.
     pub fn store(&mut self, at: Place, word: u64) -> Result<(), Dead> {
         self.changed = true;
@@ -77,7 +86,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(())
     }
 
-    /// Frees a bucket whose holder is dead, unless somebody else has.
+    /// Frees a bucket whose holder is dead, unless somebody else has, or another one comes first.
     #[cold]
     fn take_over(&self, bucket: &Bucket) -> Result<(), Dead> {
         let Bucket { number, place, seen, .. } = *bucket;
@@ -87,14 +96,35 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
             self.fabric.compare_and_swap(place, seen.0, seen.next().0)?;
             return Ok(());
         };
+        if !self.came_from_is_mended(bucket)? {
+            return Ok(());
+        }
         let mine = seen.split(self.fabric.rank());
         if self.fabric.compare_and_swap(place, seen.0, mine.0)? != seen.0 {
             return Ok(());
         }
-        // The drop frees it, changed whether anything was mended or not.
-        let mut held = Held { table: self, place, held: mine, changed: true };
+        let mut held = Held::new(self, place, mine);
         let depth = self.finish_split(&mut held, bucket, link, depth)?;
         self.vacate_moved(&mut held, bucket, depth)
+    }
+
+    /// Whether the bucket that this one's keys have come from is not being split; sees to it if the rank
+    /// that splits it is dead.
+    fn came_from_is_mended(&self, bucket: &Bucket) -> Result<bool, Dead> {
+        let Bucket { number, place, .. } = *bucket;
+        if number >> self.layout.bits == 0 {
+            return Ok(true);
+        }
+        let number = number ^ 1 << number.ilog2();
+        let place = self.rows.bucket(&self.fabric, place.rank, number)?;
+        let seen = Version(self.fabric.load(place)?);
+        if !seen.is_split() {
+            return Ok(true);
+        }
+        if seen.holder().is_some_and(|holder| !self.fabric.is_alive(holder)) {
+            self.take_over(&Bucket { number, place, seen, ..*bucket })?;
+        }
+        Ok(false)
     }
 
     /// Step 3, if step 2 was done. Returns the depth.

@@ -7,6 +7,7 @@
 use syncline_fabric::{Dead, Fabric, Full, Place};
 
 use crate::entry;
+use crate::held::Held;
 use crate::layout::{HEAD, LINE, Link, SLOTS, Slot, Version, WORDS};
 use crate::look::{Bucket, Look};
 use crate::mode::Mode;
@@ -19,7 +20,7 @@ const MOST: u64 = 8;
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
     /// Splits a bucket, unless it was changed since it was seen. Whether there was room.
     pub(crate) fn split(&self, bucket: &Bucket) -> Result<bool, Dead> {
-        let Some(mut held) = self.hold_to_split(bucket)? else { return Ok(true) };
+        let Some(held) = self.hold_to_split(bucket)? else { return Ok(true) };
         let rank = bucket.place.rank;
         let mut moving = Vec::new();
         for (_, slot) in self.slots(bucket.place)? {
@@ -29,42 +30,45 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         }
         let there = bucket.number | 1 << bucket.depth;
         let there = self.rows.bucket(&self.fabric, rank, there)?;
-        if !self.fill(there, bucket.depth + 1, &moving)? {
-            return Ok(false);
-        }
+        // Let go after `held`, since it is dropped later.
+        let Some(_sibling) = self.fill(there, bucket.depth + 1, &moving)? else { return Ok(false) };
+        let mut held = held;
         let link = Link(self.fabric.load(bucket.place.plus(8))?);
         held.store(bucket.place.plus(8), link.deepened(link.depth() + 1).0)?;
         self.vacate_moved(&mut held, bucket, bucket.depth + 1)?;
         Ok(true)
     }
 
-    /// Makes a bucket of slots that was never used. Nobody else holds it but a rank that died here.
-    fn fill(&self, there: Place, depth: u32, slots: &[u64]) -> Result<bool, Dead> {
+    /// Makes a bucket of slots that was never used, and holds it; `None` if there is no room. Nobody else
+    /// has it, but for a rank that has died here.
+    fn fill(
+        &self,
+        there: Place,
+        depth: u32,
+        slots: &[u64],
+    ) -> Result<Option<Held<'_, F, M>>, Dead> {
         let (first, rest) = slots.split_at(slots.len().min(SLOTS));
-        let Some(behind) = self.lines(there.rank, rest)? else { return Ok(false) };
-        let mut held = Version(self.fabric.load(there)?);
-        if M::FINE {
-            // A reader that looks at it meanwhile finds another version afterwards.
-            loop {
-                let mine = held.next().split(self.fabric.rank());
-                let was = self.fabric.compare_and_swap(there, held.0, mine.0)?;
-                if was == held.0 {
-                    held = mine;
-                    break;
-                }
-                held = Version(was);
+        let Some(behind) = self.lines(there.rank, rest)? else { return Ok(None) };
+        let mut seen = Version(self.fabric.load(there)?);
+        let held = loop {
+            let mine = seen.next().split(self.fabric.rank());
+            if !M::FINE {
+                break mine;
             }
-        }
+            let was = self.fabric.compare_and_swap(there, seen.0, mine.0)?;
+            if was == seen.0 {
+                break mine;
+            }
+            seen = Version(was);
+        };
+        let held = Held::new(self, there, held);
         let mut words = [0; SLOTS];
         words[..first.len()].copy_from_slice(first);
         self.fabric.put(there.plus(8 * HEAD), bytemuck::cast_slice(&words));
         self.fabric.flush(there.rank)?;
         let link = Link(0).deepened(depth - self.layout.bits).to(behind);
         self.fabric.store(there.plus(8), link.0)?;
-        if M::FINE {
-            self.fabric.store(there, held.next().0)?;
-        }
-        Ok(true)
+        Ok(Some(held))
     }
 
     /// Lines with these slots, linked; `None` if there is no room, `Some(None)` if there are no slots.

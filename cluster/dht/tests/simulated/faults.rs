@@ -109,6 +109,7 @@ impl Fabric for Faulty {
                 return self.fabric.fetch_and(at, change, operand - ONE);
             }
             Fault::VersionAfterData if Faulty::lets_go(at, change, operand) => {
+                self.be_late()?;
                 self.late.set(Some((at, operand)));
                 return Ok(0);
             }

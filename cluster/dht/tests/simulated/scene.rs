@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use syncline_dht::{Error, Mode, Options, Table};
-use syncline_fabric::simulated::Simulation;
+use syncline_fabric::simulated::{Network, Simulation};
 use syncline_fabric::{Fabric, Simulated};
 
 use crate::history::{Answer, MOST, Operation, What, is_linearizable};
@@ -43,6 +43,10 @@ impl Scene {
         let mut random = Rng::with_seed(self.seed ^ 0xdead);
         let bytes = if self.ranks <= 64 { 256 * 1024 } else { 32 * 1024 };
         let mut simulation = Simulation::new(self.ranks, bytes, self.seed);
+        if random.u8(..4) == 0 {
+            // What is read and written word by word takes longer than a split.
+            simulation = simulation.on(Network { tear: 40_000, ..Network::default() });
+        }
         for _ in 0..self.deaths {
             simulation = simulation.dies(random.usize(1..self.ranks), random.u64(1..160));
         }
@@ -129,7 +133,7 @@ pub fn run<F: Fabric, M: Mode<F>>(
         let rank = table.fabric().rank();
         let keys = notes.keys.get_or_init(|| scene.keys(&table));
         let mut random = Rng::with_seed(scene.seed * 1000 + rank as u64);
-        let (mine, mut found) = (rank / SHARERS, Vec::new());
+        let (mine, mut others) = (rank / SHARERS, Vec::new());
         for step in 0..scene.steps {
             let began = table.fabric().now();
             operate(&table, &notes, (mine, &keys[mine]), step, &mut random);
@@ -137,23 +141,17 @@ pub fn run<F: Fabric, M: Mode<F>>(
             let other = format!("other {rank} {step}");
             match table.put(other.as_bytes(), &value(step as u64, &mut random)) {
                 Ok(was) if was => notes.say(format!("{other} was there before it was put")),
-                Ok(_) => found.push(other),
+                Ok(_) => others.push(other),
                 Err(Error::Full { .. }) => {}
                 Err(Error::Lost { .. }) if scene.deaths > 0 => {}
                 Err(error) => notes.say(error.to_string()),
             }
+            look_at(&table, &notes, &others, scene.deaths > 0);
             let took = table.fabric().now() - began;
             if took > LONGEST {
                 notes.say(format!("rank {rank} took {took:?} for step {step}"));
             }
             table.fabric().rest(Duration::from_nanos(random.u64(..4000)));
-        }
-        for other in found {
-            match table.contains(other.as_bytes()) {
-                Ok(false) => notes.say(format!("{other} is gone")),
-                Err(Error::Lost { .. }) if scene.deaths > 0 => {}
-                answer => drop(answer.map_err(|error| notes.say(error.to_string()))),
-            }
         }
         notes.done.set(notes.done.get() + 1);
         if rank == 0 {
@@ -231,6 +229,23 @@ fn operate<F: Fabric, M: Mode<F>>(
         }
         Err(Error::Lost { rank }) if table.fabric().load(at_start(rank)).is_err() => {}
         Err(error) => notes.say(error.to_string()),
+    }
+}
+
+/// What was put and not removed is there.
+fn look_at<F: Fabric, M: Mode<F>>(
+    table: &Table<F, M>,
+    notes: &Notes,
+    others: &[String],
+    may_be_lost: bool,
+) {
+    for other in others {
+        match table.contains(other.as_bytes()) {
+            Ok(true) => {}
+            Ok(false) => notes.say(format!("{other} is gone")),
+            Err(Error::Lost { .. }) if may_be_lost => {}
+            Err(error) => notes.say(error.to_string()),
+        }
     }
 }
 
