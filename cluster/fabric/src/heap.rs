@@ -8,7 +8,9 @@
 //!
 //! A block is a power of two, at least a line, and on lines of its own. One is popped by looking at
 //! the top, at its successor, and exchanging. The tag counts exchanges: who was overtaken in between
-//! may have read anything as the successor, and fails by the tag. A tag has 24 bits, so that a rank
+//! may have read anything as the successor, and fails by the tag. The successor is read by a get, which
+//! may meet a put of the block's new owner as well as a change of who gives it back. An owner has
+//! flushed its puts before it gives a block back. A tag has 24 bits, so that a rank
 //! would have to be overtaken sixteen million times between two accesses, to a place, to err.
 //!
 //! A rank that dies between taking a block and linking it to something leaves the block unused.
@@ -88,7 +90,10 @@ impl Heap {
         let mut seen = fabric.load(free)?;
         while seen & DISPLACEMENT != 0 {
             let block = Place { rank, at: (seen & DISPLACEMENT) as usize * LINE };
-            let next = fabric.load(block)?;
+            // A get, as its new owner may put to the block by now: that may be seen in part.
+            let mut next = [0; 8];
+            fabric.get(block, &mut next)?;
+            let next = u64::from_ne_bytes(next);
             let now = fabric.compare_and_swap(free, seen, tagged(seen, next))?;
             if now == seen {
                 return Ok(block);
@@ -120,7 +125,7 @@ impl Heap {
         }
     }
 
-    /// Gives a block back that was taken with this size.
+    /// Gives a block back that was taken with this size. Whatever was put to it is flushed.
     ///
     /// # Errors
     ///

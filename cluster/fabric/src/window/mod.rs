@@ -79,7 +79,7 @@ unsafe impl<F: Here> Memory for Window<F> {
         unsafe { node.follow() }
     }
 
-    /// A node in this rank's part, zero: as every default of the library's nodes is.
+    /// A node in this rank's part, zero: as every default is that is made of words, links and data.
     ///
     /// # Panics
     ///

@@ -68,8 +68,22 @@ impl Region {
     pub unsafe fn lock<'a, F: Here, L: RawLock<Memory = Window<F>> + Zeroable + 'a>(
         place: Place,
     ) -> &'a L {
-        let at = Region::address::<L>(place);
-        assert!(at.is_aligned(), "{place:?} is no place for a {}", type_name::<L>());
+        // SAFETY: our caller's promise.
+        unsafe { Region::value(place) }
+    }
+
+    /// Anything else that is made of words, links and data of [`Window`], at a place.
+    ///
+    /// # Safety
+    ///
+    /// As for [`lock`](Self::lock), and it is made of nothing else.
+    ///
+    /// # Panics
+    ///
+    /// As for [`lock`](Self::lock).
+    pub unsafe fn value<'a, T: Zeroable + 'a>(place: Place) -> &'a T {
+        let at = Region::address::<T>(place);
+        assert!(at.is_aligned(), "{place:?} is no place for a {}", type_name::<T>());
         // SAFETY: all of it is words, links and data, which promise the compiler no bytes at this
         // address, and are reached by functions alone.
         unsafe { &*at }

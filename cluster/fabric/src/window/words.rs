@@ -183,8 +183,15 @@ impl<F: Here, T> WindowData<F, T> {
 }
 
 impl<F: Here, T> Data<T> for WindowData<F, T> {
+    /// # Panics
+    ///
+    /// If the value is not zero: in a part everything is, at first.
     fn new(value: T) -> Self {
         const { assert!(!std::mem::needs_drop::<T>(), "data in a part owns nothing") };
+        // SAFETY: so many bytes, none of which is padding: who places a lock promises it.
+        let bytes: &[u8] =
+            unsafe { slice::from_raw_parts((&raw const value).cast(), size_of::<T>()) };
+        assert!(bytes.iter().all(|byte| *byte == 0), "data in a part is zero at first");
         WindowData(Elsewhere::new(value), PhantomData)
     }
     unsafe fn with<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {

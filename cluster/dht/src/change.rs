@@ -1,0 +1,252 @@
+//! Changing what a key has: look, make the new entry, take the bucket, store its slot, let go, give the
+//! old entry's block back.
+
+use syncline_fabric::{Dead, Fabric, Place};
+
+use crate::Error;
+use crate::entry::{self, Buffer};
+use crate::held::Held;
+use crate::layout::Slot;
+use crate::look::{Key, Look};
+use crate::mode::Mode;
+use crate::table::Table;
+use crate::wait::Wait;
+
+/// After so many looks in vain a bucket is held while it is looked at.
+const PATIENCE: u32 = 16;
+
+/// What is to become of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// It has the draft's value.
+    Draft,
+    /// It has nothing.
+    Nothing,
+}
+
+/// A new entry in a block of its own, which is given back if nothing comes to refer to it.
+pub(crate) struct Draft<'t, F: Fabric, M: Mode<F>> {
+    table: &'t Table<F, M>,
+    key: Key<'t>,
+    block: Option<(Place, usize)>,
+    bytes: Vec<u8>,
+}
+
+impl<'t, F: Fabric, M: Mode<F>> Draft<'t, F, M> {
+    pub fn new(table: &'t Table<F, M>, key: Key<'t>) -> Self {
+        Draft { table, key, block: None, bytes: Vec::new() }
+    }
+
+    /// Writes the entry with this value.
+    pub fn fill(&mut self, value: &[u8]) -> Result<(), Error> {
+        if u32::try_from(value.len()).is_err() {
+            return Err(Error::TooLong(value.len()));
+        }
+        let (table, home) = (self.table, self.key.home);
+        let heap = table.layout.heap();
+        entry::write(&mut self.bytes, self.key.hash, self.key.bytes, value);
+        let bytes = self.bytes.len();
+        if let Some((block, size)) = self.block
+            && syncline_fabric::Heap::block(size) != syncline_fabric::Heap::block(bytes)
+        {
+            self.block = None;
+            heap.give(&table.fabric, block, size)?;
+        }
+        let block = match self.block {
+            Some((block, _)) => block,
+            None => heap.take(&table.fabric, home, bytes)?,
+        };
+        self.block = Some((block, bytes));
+        table.fabric.put(block, &self.bytes);
+        table.fabric.flush(home)?;
+        Ok(())
+    }
+
+    /// What a slot is to hold.
+    fn slot(&self) -> Slot {
+        let (block, bytes) = self.block.expect("a draft that is used was filled");
+        Slot::new(block, bytes / 8, self.key.hash.tag())
+    }
+}
+
+impl<F: Fabric, M: Mode<F>> Drop for Draft<'_, F, M> {
+    fn drop(&mut self) {
+        if let Some((block, bytes)) = self.block {
+            // If its rank is dead there is nothing to be given back.
+            let _ = self.table.layout.heap().give(&self.table.fabric, block, bytes);
+        }
+    }
+}
+
+impl<F: Fabric, M: Mode<F>> Table<F, M> {
+    /// Looks a key up until what was seen was so, and gives it to a function: the value, if the key has
+    /// one.
+    #[inline]
+    pub(crate) fn read<R>(
+        &self,
+        key: Key<'_>,
+        then: impl FnOnce(Option<&[u8]>) -> R,
+    ) -> Result<R, Error> {
+        self.mode.sharing(key.home, || {
+            let mut buffer = Buffer::new();
+            let look = self.look(key, &mut buffer)?;
+            let is_found = if self.unchanged(&look.bucket)? {
+                look.found.is_some()
+            } else {
+                self.look_again(key, look, &mut buffer)?
+            };
+            let value = if is_found { buffer.value_of(key.hash, key.bytes) } else { None };
+            Ok(then(value))
+        })
+    }
+
+    /// The same after a look in vain.
+    #[cold]
+    fn look_again(&self, key: Key<'_>, first: Look, buffer: &mut Buffer) -> Result<bool, Dead> {
+        let (mut look, mut wait, mut looks) = (first, Wait::new(), 1);
+        loop {
+            if look.bucket.seen.is_split() {
+                self.wait(&mut wait, &look.bucket)?;
+            }
+            if looks > PATIENCE {
+                return self.look_held(key, buffer).map(|(look, _)| look.found.is_some());
+            }
+            look = self.look(key, buffer)?;
+            if self.unchanged(&look.bucket)? {
+                return Ok(look.found.is_some());
+            }
+            looks += 1;
+        }
+    }
+
+    /// Takes the bucket first, and then looks: others keep no rank from it for good.
+    #[cold]
+    fn look_held(
+        &self,
+        key: Key<'_>,
+        buffer: &mut Buffer,
+    ) -> Result<(Look, Held<'_, F, M>), Dead> {
+        let mut wait = Wait::new();
+        loop {
+            let (mut bucket, _) = self.bucket(key.home, key.hash)?;
+            if bucket.seen.holder().is_some() {
+                self.wait(&mut wait, &bucket)?;
+                continue;
+            }
+            let Some(held) = self.hold(&bucket)? else { continue };
+            bucket.seen = bucket.seen.free();
+            let words = crate::look::line(&self.fabric, bucket.place)?;
+            let look = self.search(key, bucket, words, buffer)?;
+            return Ok((look, held));
+        }
+    }
+
+    /// Changes what a key has, at one moment, as a function says that is given its value. It may be
+    /// called again, if others were faster. Whether the key had a value.
+    pub(crate) fn change(
+        &self,
+        draft: &mut Draft<'_, F, M>,
+        mut decide: impl FnMut(Option<&[u8]>, &mut Draft<'_, F, M>) -> Result<Next, Error>,
+    ) -> Result<bool, Error> {
+        let key = draft.key;
+        self.mode.alone(key.home, || {
+            let mut old = Buffer::new();
+            let (mut wait, mut tries, mut has_room) = (Wait::new(), 0, true);
+            loop {
+                let (look, held) = if tries < PATIENCE {
+                    (self.look(key, &mut old)?, None)
+                } else {
+                    let (look, held) = self.look_held(key, &mut old)?;
+                    (look, Some(held))
+                };
+                if look.bucket.seen.holder().is_some() {
+                    self.wait(&mut wait, &look.bucket)?;
+                    continue;
+                }
+                tries += 1;
+                let value = look.found.and_then(|_| old.value_of(key.hash, key.bytes));
+                let next = decide(value, draft)?;
+                let (place, word) = match (next, look.found) {
+                    (Next::Nothing, None) => {
+                        if held.is_some() || self.unchanged(&look.bucket)? {
+                            return Ok(false);
+                        }
+                        continue;
+                    }
+                    (Next::Nothing, Some((place, _))) => (place, 0),
+                    (Next::Draft, Some((place, _))) => (place, draft.slot().0),
+                    (Next::Draft, None) => match self.vacancy(&look, has_room)? {
+                        Vacancy::At(place) => (place, draft.slot().0),
+                        // Both take the bucket by what was seen.
+                        Vacancy::Split => {
+                            drop(held);
+                            has_room = self.split(&look.bucket)?;
+                            continue;
+                        }
+                        Vacancy::None => {
+                            drop(held);
+                            match self.link(&look, draft.slot())? {
+                                Some(true) => {
+                                    draft.block = None;
+                                    return Ok(false);
+                                }
+                                Some(false) => continue,
+                                None => {
+                                    let (rank, bytes) = (key.home, crate::layout::LINE);
+                                    return Err(Error::Full { rank, bytes });
+                                }
+                            }
+                        }
+                    },
+                };
+                let held = match held {
+                    Some(held) => Some(held),
+                    None => self.hold(&look.bucket)?,
+                };
+                let Some(mut held) = held else { continue };
+                held.store(place, word)?;
+                // The version changes here, before the old entry is given back.
+                drop(held);
+                if next == Next::Draft {
+                    draft.block = None;
+                }
+                if let Some((_, slot)) = look.found {
+                    self.give_back(key, slot, &old)?;
+                }
+                return Ok(look.found.is_some());
+            }
+        })
+    }
+
+    /// Gives an entry's block back: what is in the buffer was read from it.
+    fn give_back(&self, key: Key<'_>, slot: Slot, old: &Buffer) -> Result<(), Dead> {
+        if let Some((key_bytes, value)) = old.entry() {
+            let bytes = entry::bytes(key_bytes, value);
+            self.layout.heap().give(&self.fabric, slot.entry(key.home), bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Where a key comes that a bucket does not have.
+    fn vacancy(&self, look: &Look, has_room: bool) -> Result<Vacancy, Dead> {
+        if let Some((place, true)) = look.vacancy {
+            return Ok(Vacancy::At(place));
+        }
+        let (rank, depth) = (look.bucket.place.rank, look.bucket.depth);
+        let mut bits = self.rows.bits(rank);
+        if bits <= depth {
+            bits = self.rows.learn(&self.fabric, rank)?;
+        }
+        Ok(match look.vacancy {
+            _ if bits > depth && has_room => Vacancy::Split,
+            Some((place, _)) => Vacancy::At(place),
+            None => Vacancy::None,
+        })
+    }
+}
+
+enum Vacancy {
+    At(Place),
+    Split,
+    None,
+}

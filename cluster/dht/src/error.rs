@@ -1,0 +1,62 @@
+//! What can go wrong.
+
+use syncline_fabric::{Dead, Full};
+use thiserror::Error as ThisError;
+
+/// Why an operation on a table was not done.
+#[derive(Clone, Copy, Debug, ThisError, PartialEq, Eq)]
+pub enum Error {
+    /// The key's rank is dead, and its memory with it: the key and its value are lost.
+    #[error("the keys of rank {rank} are lost: it is dead, and so is its memory")]
+    Lost {
+        /// The rank.
+        rank: usize,
+    },
+    /// The part that the key belongs in has no room. The table is as it was before.
+    #[error("rank {rank} has no room for {bytes} more bytes: give the ranks larger parts")]
+    Full {
+        /// The rank.
+        rank: usize,
+        /// The bytes asked for.
+        bytes: usize,
+    },
+    /// A key or a value has 4 GiB or more.
+    #[error("a key or a value has {0} bytes, and the most is 4294967295")]
+    TooLong(usize),
+    /// The parts of the ranks are too small or too large, or not where a table can be.
+    #[error("a table can't have {bytes} bytes at {at} of each part: at least {least}, at most {most}, at a multiple of 64")]
+    Size {
+        /// Where the table was to begin.
+        at: usize,
+        /// How many bytes of each part it was to have.
+        bytes: usize,
+        /// The least that it needs.
+        least: usize,
+        /// The most that it can use.
+        most: usize,
+    },
+    /// Ranks have opened the table with different options, modes or versions of this library.
+    #[error("the table in rank {rank}'s part was opened with other options, in another mode, or by another version")]
+    Different {
+        /// The rank.
+        rank: usize,
+    },
+    /// The table has been given a lock that does not fit.
+    #[error("a lock of {0} bytes is too large for a table's parts")]
+    Lock(usize),
+}
+
+impl From<Dead> for Error {
+    fn from(dead: Dead) -> Error {
+        Error::Lost { rank: dead.rank }
+    }
+}
+
+impl From<Full> for Error {
+    fn from(full: Full) -> Error {
+        match full {
+            Full::Full { rank, bytes } => Error::Full { rank, bytes },
+            Full::Dead(dead) => dead.into(),
+        }
+    }
+}

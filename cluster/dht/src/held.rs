@@ -1,0 +1,183 @@
+//! A bucket that this rank holds, and the repair of one whose holder has died.
+//!
+//! What a dead rank leaves of a change of one slot is the bucket before it or after it: nothing is to
+//! be mended. A split has more steps, in this order (`split`); both buckets are marked as split:
+//!
+//! 1. the new bucket's slots,
+//! 2. its depth: from here on it is in use,
+//! 3. the old bucket's depth,
+//! 4. the old bucket's slots, those vacated that have moved,
+//! 5. the old bucket is let go,
+//! 6. the new bucket is let go.
+//!
+//! If the new bucket is in use, the split is finished from 3; otherwise it has not begun, and the next
+//! one begins at 1. The new bucket stays as it is until 5 is done: entries that have moved would else be
+//! given back while the old bucket's slots still refer to them, and step 4 would read another's hash. So
+//! who finds the new one left by the dead sees to the old one first.
+
+use syncline_fabric::{Dead, Fabric, Place};
+
+use crate::entry;
+use crate::layout::{HEAD, Link, SLOTS, Slot, Version};
+use crate::look::{Bucket, line, slot_place};
+use crate::mode::Mode;
+use crate::table::Table;
+use crate::wait::Wait;
+
+/// A bucket that is held. Dropped it is let go, and was not changed.
+pub(crate) struct Held<'t, F: Fabric, M: Mode<F>> {
+    table: &'t Table<F, M>,
+    place: Place,
+    held: Version,
+    changed: bool,
+}
+
+impl<'t, F: Fabric, M: Mode<F>> Held<'t, F, M> {
+    /// A bucket that this rank has taken, and will leave with another version.
+    pub fn new(table: &'t Table<F, M>, place: Place, held: Version) -> Self {
+        Held { table, place, held, changed: true }
+    }
+
+    /// Writes a word of the bucket.
+    pub fn store(&mut self, at: Place, word: u64) -> Result<(), Dead> {
+        self.changed = true;
+        self.table.fabric.store(at, word)
+    }
+}
+
+impl<F: Fabric, M: Mode<F>> Drop for Held<'_, F, M> {
+    #[inline]
+    fn drop(&mut self) {
+        if M::FINE {
+            let free = if self.changed { self.held.next() } else { self.held.free() };
+            // If its rank is dead so is the bucket, and the next operation says so.
+            let _ = self.table.fabric.store(self.place, free.0);
+        }
+    }
+}
+
+impl<F: Fabric, M: Mode<F>> Table<F, M> {
+    /// Takes a bucket that is as it was seen; `None` if it is not.
+    #[inline]
+    pub(crate) fn hold(&self, bucket: &Bucket) -> Result<Option<Held<'_, F, M>>, Dead> {
+        self.exchange(bucket, bucket.seen.held(self.fabric.rank()))
+    }
+
+    /// The same, to change more than one word.
+    pub(crate) fn hold_to_split(&self, bucket: &Bucket) -> Result<Option<Held<'_, F, M>>, Dead> {
+        self.exchange(bucket, bucket.seen.split(self.fabric.rank()))
+    }
+
+    #[inline]
+    fn exchange(&self, bucket: &Bucket, held: Version) -> Result<Option<Held<'_, F, M>>, Dead> {
+        let free = bucket.seen.free().0;
+        if M::FINE && self.fabric.compare_and_swap(bucket.place, free, held.0)? != free {
+            return Ok(None);
+        }
+        Ok(Some(Held { table: self, place: bucket.place, held, changed: false }))
+    }
+
+    /// Pauses because a bucket is held; takes over from its holder if that has died.
+    #[cold]
+    pub(crate) fn wait(&self, wait: &mut Wait, bucket: &Bucket) -> Result<(), Dead> {
+        if wait.pause(&self.fabric, bucket.place, bucket.seen) {
+            self.take_over(bucket)?;
+        }
+        Ok(())
+    }
+
+    /// Frees a bucket whose holder is dead, unless somebody else has, or another one comes first.
+    #[cold]
+    fn take_over(&self, bucket: &Bucket) -> Result<(), Dead> {
+        let Bucket { number, place, seen, .. } = *bucket;
+        let link = Link(self.fabric.load(place.plus(8))?);
+        let depth = self.layout.depth(number, link);
+        let Some(depth) = depth.filter(|_| seen.is_split()) else {
+            self.fabric.compare_and_swap(place, seen.0, seen.next().0)?;
+            return Ok(());
+        };
+        if !self.came_from_is_mended(bucket)? {
+            return Ok(());
+        }
+        let mine = seen.split(self.fabric.rank());
+        if self.fabric.compare_and_swap(place, seen.0, mine.0)? != seen.0 {
+            return Ok(());
+        }
+        let mut held = Held::new(self, place, mine);
+        let depth = self.finish_split(&mut held, bucket, link, depth)?;
+        self.vacate_moved(&mut held, bucket, depth)
+    }
+
+    /// Whether the bucket that this one's keys have come from is not being split; sees to it if the rank
+    /// that splits it is dead.
+    fn came_from_is_mended(&self, bucket: &Bucket) -> Result<bool, Dead> {
+        let Bucket { number, place, .. } = *bucket;
+        if number >> self.layout.bits == 0 {
+            return Ok(true);
+        }
+        let number = number ^ 1 << number.ilog2();
+        let place = self.rows.bucket(&self.fabric, place.rank, number)?;
+        let seen = Version(self.fabric.load(place)?);
+        if !seen.is_split() {
+            return Ok(true);
+        }
+        if seen.holder().is_some_and(|holder| !self.fabric.is_alive(holder)) {
+            self.take_over(&Bucket { number, place, seen, ..*bucket })?;
+        }
+        Ok(false)
+    }
+
+    /// Step 3, if step 2 was done. Returns the depth.
+    fn finish_split(
+        &self,
+        held: &mut Held<'_, F, M>,
+        bucket: &Bucket,
+        link: Link,
+        depth: u32,
+    ) -> Result<u32, Dead> {
+        let rank = bucket.place.rank;
+        if self.rows.learn(&self.fabric, rank)? <= depth {
+            return Ok(depth);
+        }
+        let sibling = bucket.number | 1 << depth;
+        let there = self.rows.bucket(&self.fabric, rank, sibling)?;
+        let its_link = Link(self.fabric.load(there.plus(8))?);
+        if self.layout.depth(sibling, its_link).is_none() {
+            return Ok(depth);
+        }
+        held.store(bucket.place.plus(8), link.deepened(link.depth() + 1).0)?;
+        Ok(depth + 1)
+    }
+
+    /// Step 4: vacates slots whose keys are in another bucket.
+    pub(crate) fn vacate_moved(
+        &self,
+        held: &mut Held<'_, F, M>,
+        bucket: &Bucket,
+        depth: u32,
+    ) -> Result<(), Dead> {
+        for (at, slot) in self.slots(bucket.place)? {
+            let hash = entry::hash(&self.fabric, at.rank, slot)?;
+            if hash.bucket(depth) != bucket.number {
+                held.store(at, 0)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The slots of a bucket that are taken.
+    pub(crate) fn slots(&self, bucket: Place) -> Result<Vec<(Place, Slot)>, Dead> {
+        let mut all = Vec::with_capacity(SLOTS);
+        let mut next = Some(bucket);
+        while let Some(at) = next {
+            let words = line(&self.fabric, at)?;
+            for (number, &word) in words[HEAD..].iter().enumerate() {
+                if word != 0 {
+                    all.push((slot_place(at, number), Slot(word)));
+                }
+            }
+            next = Link(words[1]).behind(at.rank);
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,62 @@
+//! Where a key belongs: in which rank's part, in which bucket, and what its slot is marked with.
+
+use std::hash::BuildHasher;
+
+use foldhash::quality::FixedState;
+
+use crate::layout::mask;
+
+/// Any constant: all ranks of a table must agree, and `probe` says whether they do.
+const SEED: u64 = 0x5ca1_ab1e_0dd5_eed5;
+
+/// A key's hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hash(pub u64);
+
+impl Hash {
+    #[inline]
+    pub fn of(key: &[u8]) -> Hash {
+        Hash(FixedState::with_seed(SEED).hash_one(key))
+    }
+
+    /// The rank whose part the key is in, by the highest bits.
+    #[inline]
+    pub fn home(self, ranks: usize) -> usize {
+        ((u128::from(self.0) * ranks as u128) >> 64) as usize
+    }
+
+    /// The bucket among two to the power of so many, by the lowest bits.
+    #[inline]
+    pub fn bucket(self, bits: u32) -> u64 {
+        self.0 & mask(bits)
+    }
+
+    /// By bits in the middle.
+    #[inline]
+    pub fn tag(self) -> u64 {
+        self.0 >> 36 & mask(20)
+    }
+}
+
+/// What the hash makes of a known key: different if two programs hash differently.
+pub(crate) fn probe() -> u64 {
+    Hash::of(b"syncline-dht").0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_spread_over_ranks_and_buckets() {
+        let mut ranks = [0; 7];
+        let mut buckets = [0; 16];
+        for number in 0..16_000u64 {
+            let hash = Hash::of(&number.to_le_bytes());
+            ranks[hash.home(7)] += 1;
+            buckets[hash.bucket(4) as usize] += 1;
+        }
+        assert!(ranks.iter().all(|&count| (2000..2600).contains(&count)), "{ranks:?}");
+        assert!(buckets.iter().all(|&count| (850..1150).contains(&count)), "{buckets:?}");
+    }
+}

@@ -1,0 +1,55 @@
+//! A hash table over the memories of many ranks.
+//!
+//! ```text
+//!   table     the table as each rank opens it, and its operations
+//!   layout    what the words of a rank's part mean
+//!   key       a key's rank, bucket and tag
+//!   entry     a key and its value in a block
+//!   look      looking a key up between two looks at a version
+//!   change    changing what a key has
+//!   held      holding a bucket, and taking one over from the dead
+//!   split     how buckets come to be more; rows: where they are
+//!   local     going through one rank's part; lost: which keys are lost
+//!   mode      the table's own mode, and the paper's under window locks
+//!   capi      the C interface
+//! ```
+//!
+//! It is written once over [`Fabric`](syncline_fabric::Fabric), is checked on simulated ranks that die,
+//! and runs on ranks of one machine.
+//!
+//! ```
+//! use syncline_dht::{Options, Table};
+//! use syncline_fabric::Host;
+//!
+//! // Four threads as ranks; `Host::launch` starts processes.
+//! let found = Host::threads(4, 1 << 20, |host| {
+//!     let table = Table::open(host, Options::default())?;
+//!     table.put(b"answer", b"42")?;
+//!     table.get(b"answer")
+//! });
+//! for answer in found.unwrap() {
+//!     assert_eq!(answer?.as_deref(), Some(&b"42"[..]));
+//! }
+//! # Ok::<(), syncline_dht::Error>(())
+//! ```
+
+mod change;
+mod entry;
+mod error;
+mod held;
+mod key;
+mod layout;
+mod local;
+mod look;
+mod lost;
+mod mode;
+mod rows;
+mod split;
+mod table;
+mod wait;
+
+pub use error::Error;
+pub use local::{Entries, Entry};
+pub use lost::Lost;
+pub use mode::{Coarse, Fine, Mode};
+pub use table::{Options, Table};

@@ -1,0 +1,135 @@
+//! Going through the entries of one rank's part, while others change it.
+//!
+//! Buckets are split meanwhile, and never merged. So the part is gone through by endings of hashes:
+//! those of as many bits as there are at first. Whichever bucket has an ending's keys at its turn is
+//! copied as a whole, between two looks at its version; if it is shallower only the entries with that
+//! ending are taken, and if the ending was split meanwhile its halves are gone through in its place.
+
+use std::collections::VecDeque;
+
+use syncline_fabric::{Dead, Fabric};
+
+use crate::Error;
+use crate::entry::Buffer;
+use crate::key::Hash;
+use crate::layout::mask;
+use crate::look::Bucket;
+use crate::mode::Mode;
+use crate::table::Table;
+use crate::wait::Wait;
+
+/// A key and its value.
+pub type Entry = (Vec<u8>, Vec<u8>);
+
+/// The entries of a rank's part: see [`Table::local`].
+pub struct Entries<'t, F, M> {
+    table: &'t Table<F, M>,
+    rank: usize,
+    /// The next ending of so many bits, and halves that come before it.
+    next: u64,
+    bits: u32,
+    halves: Vec<(u64, u32)>,
+    ready: VecDeque<Entry>,
+    is_lost: bool,
+}
+
+impl<F: Fabric, M: Mode<F>> Table<F, M> {
+    /// The entries that this rank's part has.
+    ///
+    /// A key that has a value all the while comes once, with a value that it has had meanwhile; one that
+    /// is put or removed meanwhile comes once or not at all. Each bucket is copied at one moment.
+    pub fn local(&self) -> Entries<'_, F, M> {
+        self.entries_of(self.fabric.rank())
+    }
+
+    /// The entries that a rank's part has; as [`local`](Self::local).
+    ///
+    /// # Panics
+    ///
+    /// If there is no such rank.
+    pub fn entries_of(&self, rank: usize) -> Entries<'_, F, M> {
+        assert!(rank < self.fabric.ranks(), "there is no rank {rank}");
+        let bits = self.rows.bits(rank);
+        let (halves, ready) = (Vec::new(), VecDeque::new());
+        Entries { table: self, rank, next: 0, bits, halves, ready, is_lost: false }
+    }
+
+    /// Copies the entries whose hashes have an ending of so many bits; `None` if they are in several
+    /// buckets.
+    fn copy(&self, rank: usize, ending: u64, bits: u32) -> Result<Option<Vec<Entry>>, Dead> {
+        let mut wait = Wait::new();
+        let mut buffer = Buffer::new();
+        loop {
+            let (bucket, _) = self.bucket(rank, Hash(ending))?;
+            if bucket.seen.is_split() {
+                self.wait(&mut wait, &bucket)?;
+                continue;
+            }
+            if bucket.depth > bits {
+                return Ok(None);
+            }
+            if let Some(all) = self.copy_bucket(&bucket, ending, bits, &mut buffer)? {
+                return Ok(Some(all));
+            }
+        }
+    }
+
+    /// `None` if a writer was there.
+    fn copy_bucket(
+        &self,
+        bucket: &Bucket,
+        ending: u64,
+        bits: u32,
+        buffer: &mut Buffer,
+    ) -> Result<Option<Vec<Entry>>, Dead> {
+        let mut all = Vec::new();
+        for (place, slot) in self.slots(bucket.place)? {
+            buffer.read(&self.fabric, place.rank, slot)?;
+            if let Some((key, value)) = buffer.entry()
+                && Hash::of(key).0 & mask(bits) == ending
+            {
+                all.push((key.to_vec(), value.to_vec()));
+            }
+        }
+        Ok(self.unchanged(bucket)?.then_some(all))
+    }
+}
+
+impl<F: Fabric, M: Mode<F>> Iterator for Entries<'_, F, M> {
+    type Item = Result<Entry, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(entry) = self.ready.pop_front() {
+                return Some(Ok(entry));
+            }
+            if self.is_lost {
+                return None;
+            }
+            let (ending, bits) = match self.halves.pop() {
+                Some(half) => half,
+                None if self.next >> self.bits != 0 => return None,
+                None => {
+                    self.next += 1;
+                    (self.next - 1, self.bits)
+                }
+            };
+            let copied =
+                self.table.mode.sharing(self.rank, || self.table.copy(self.rank, ending, bits));
+            match copied {
+                Ok(Some(entries)) => self.ready.extend(entries),
+                Ok(None) => self.halves.extend([(ending | 1 << bits, bits + 1), (ending, bits + 1)]),
+                Err(dead) => {
+                    self.is_lost = true;
+                    return Some(Err(dead.into()));
+                }
+            }
+        }
+    }
+}
+
+impl<F, M> std::fmt::Debug for Entries<'_, F, M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Entries").field("rank", &self.rank).finish_non_exhaustive()
+    }
+}

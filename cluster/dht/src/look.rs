@@ -1,0 +1,133 @@
+//! Looking a key up: the bucket that it belongs in, its slot there, and the version of both.
+//!
+//! 1. A writer holds a bucket while it changes one slot, or one link, by one atomic store. So a reader
+//!    that comes meanwhile sees the bucket before that store or after it, and does not wait.
+//! 2. A writer that changes several slots marks the version as split, and readers wait.
+//! 3. An entry's block is given back after the version has changed. So what a reader has copied was
+//!    the slot's entry all the time, if the version is the same behind it.
+//! 4. A writer looks without holding the bucket. It takes the bucket by an exchange of the version
+//!    that it has seen: what it has seen is then still so, and it holds the bucket for two stores.
+
+use syncline_fabric::{Dead, Fabric, Place};
+
+use crate::entry::Buffer;
+use crate::key::Hash;
+use crate::layout::{HEAD, Link, SLOTS, Slot, Version, WORDS};
+use crate::mode::Mode;
+use crate::table::Table;
+
+/// A key that is looked up.
+#[derive(Clone, Copy)]
+pub(crate) struct Key<'k> {
+    pub bytes: &'k [u8],
+    pub hash: Hash,
+    pub home: usize,
+}
+
+/// A bucket, and its version.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bucket {
+    pub number: u64,
+    pub place: Place,
+    pub depth: u32,
+    pub seen: Version,
+}
+
+/// What was seen.
+#[derive(Debug)]
+pub(crate) struct Look {
+    pub bucket: Bucket,
+    /// The key's slot. The entry is in the buffer.
+    pub found: Option<(Place, Slot)>,
+    /// A vacant slot, and whether it is in the bucket's first line.
+    pub vacancy: Option<(Place, bool)>,
+    /// The last line and its link; only if the key was not found.
+    pub last: (Place, Link),
+}
+
+/// Reads a line but for its version.
+#[inline]
+pub(crate) fn line(fabric: &impl Fabric, at: Place) -> Result<[u64; WORDS], Dead> {
+    let mut words = [0; WORDS];
+    fabric.get(at.plus(8), bytemuck::cast_slice_mut(&mut words[1..]))?;
+    Ok(words)
+}
+
+/// The place of a slot of a line.
+pub(crate) fn slot_place(line: Place, slot: usize) -> Place {
+    line.plus(8 * (HEAD + slot))
+}
+
+impl<F: Fabric, M: Mode<F>> Table<F, M> {
+    /// The bucket that keys with this hash belong in, and its first line. If its version says that it
+    /// is split nothing of the rest is to be believed.
+    #[inline]
+    pub(crate) fn bucket(&self, home: usize, hash: Hash) -> Result<(Bucket, [u64; WORDS]), Dead> {
+        let mut number = hash.bucket(self.rows.bits(home));
+        loop {
+            let place = self.rows.bucket(&self.fabric, home, number)?;
+            let seen = Version(if M::FINE { self.fabric.load(place)? } else { 0 });
+            let words = line(&self.fabric, place)?;
+            match self.layout.depth(number, Link(words[1])) {
+                Some(depth) if hash.bucket(depth) == number => {
+                    return Ok((Bucket { number, place, depth, seen }, words));
+                }
+                Some(depth) => number = hash.bucket(depth),
+                // It was never used: its keys are where the last bit is not told apart.
+                None => number ^= 1 << number.ilog2(),
+            }
+        }
+    }
+
+    /// Looks a key up. What is returned was so if the bucket's version is the same afterwards.
+    #[inline]
+    pub(crate) fn look(&self, key: Key<'_>, buffer: &mut Buffer) -> Result<Look, Dead> {
+        let (bucket, words) = self.bucket(key.home, key.hash)?;
+        self.search(key, bucket, words, buffer)
+    }
+
+    #[inline]
+    pub(crate) fn search(
+        &self,
+        key: Key<'_>,
+        bucket: Bucket,
+        mut words: [u64; WORDS],
+        buffer: &mut Buffer,
+    ) -> Result<Look, Dead> {
+        let mut look = Look { bucket, found: None, vacancy: None, last: (bucket.place, Link(0)) };
+        if bucket.seen.is_split() {
+            return Ok(look);
+        }
+        let (tag, mut at) = (key.hash.tag(), bucket.place);
+        loop {
+            for number in 0..SLOTS {
+                let slot = Slot(words[HEAD + number]);
+                if slot.0 == 0 {
+                    let is_first = at == bucket.place;
+                    look.vacancy.get_or_insert((slot_place(at, number), is_first));
+                } else if slot.tag() == tag {
+                    buffer.read(&self.fabric, key.home, slot)?;
+                    if buffer.value_of(key.hash, key.bytes).is_some() {
+                        look.found = Some((slot_place(at, number), slot));
+                        return Ok(look);
+                    }
+                }
+            }
+            look.last = (at, Link(words[1]));
+            let Some(behind) = Link(words[1]).behind(key.home) else { return Ok(look) };
+            at = behind;
+            words = line(&self.fabric, at)?;
+        }
+    }
+
+    /// Whether what was seen of a bucket was so: no writer has changed it since.
+    #[inline]
+    pub(crate) fn unchanged(&self, bucket: &Bucket) -> Result<bool, Dead> {
+        if !M::FINE {
+            return Ok(true);
+        }
+        let now = Version(self.fabric.load(bucket.place)?);
+        // Who holds it does not matter (1): nothing is given back before the version changes (3).
+        Ok(now.free() == bucket.seen.free() && !now.is_split() && !bucket.seen.is_split())
+    }
+}

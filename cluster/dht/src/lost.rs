@@ -1,0 +1,45 @@
+//! Which keys were lost with ranks that have died.
+
+use syncline_fabric::Fabric;
+
+use crate::key::Hash;
+use crate::mode::Mode;
+use crate::table::Table;
+
+/// The part of the keys that is lost: those whose hashes fall to ranks whose memory is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    lost: Vec<usize>,
+    ranks: usize,
+}
+
+impl Lost {
+    /// The ranks whose parts are gone, in order.
+    pub fn ranks(&self) -> &[usize] {
+        &self.lost
+    }
+
+    /// Whether a key is lost, if it was there.
+    pub fn has(&self, key: &[u8]) -> bool {
+        self.lost.binary_search(&Hash::of(key).home(self.ranks)).is_ok()
+    }
+
+    /// The share of all keys that are lost, from 0 to 1, if keys are many.
+    pub fn share(&self) -> f64 {
+        self.lost.len() as f64 / self.ranks as f64
+    }
+
+    /// Whether nothing is lost.
+    pub fn is_empty(&self) -> bool {
+        self.lost.is_empty()
+    }
+}
+
+impl<F: Fabric, M: Mode<F>> Table<F, M> {
+    /// Which part of the keys is lost. It asks each rank's part once.
+    pub fn lost(&self) -> Lost {
+        let ranks = self.fabric.ranks();
+        let is_lost = |rank: &usize| self.fabric.load(self.layout.format(*rank)).is_err();
+        Lost { lost: (0..ranks).filter(is_lost).collect(), ranks }
+    }
+}

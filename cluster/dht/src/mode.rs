@@ -1,0 +1,139 @@
+//! How operations of several ranks on one part are kept apart: the modes of a table.
+
+use std::marker::PhantomData;
+
+use bytemuck::Zeroable;
+use syncline::lock::RawSharedLock;
+use syncline::memory::{Memory, Own};
+use syncline::wait::{Wait, Yield};
+use syncline::window::{Global, Part};
+use syncline_fabric::{Fabric, Here, Place, Region, Window};
+
+/// A mode of a table: [`Fine`], unless a program asks for [`Coarse`].
+pub trait Mode<F: Fabric>: private::Sealed {
+    /// Whether buckets are locked, and looked at twice.
+    #[doc(hidden)]
+    const FINE: bool;
+
+    /// Does something that only reads a rank's part.
+    #[doc(hidden)]
+    fn sharing<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R;
+
+    /// Does something that changes a rank's part.
+    #[doc(hidden)]
+    fn alone<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R;
+}
+
+/// Readers copy between two looks at a bucket's version and write nothing; writers lock a bucket for
+/// the moment of one change.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fine;
+
+impl private::Sealed for Fine {}
+
+impl<F: Fabric> Mode<F> for Fine {
+    const FINE: bool = true;
+
+    #[inline]
+    fn sharing<R>(&self, _: usize, act: impl FnOnce() -> R) -> R {
+        act()
+    }
+
+    #[inline]
+    fn alone<R>(&self, _: usize, act: impl FnOnce() -> R) -> R {
+        act()
+    }
+}
+
+/// The paper's way (Figure 2): a reader shares the whole part of the key's rank, a writer has it
+/// alone, under a window's lock `L`.
+///
+/// It is there to be compared with. A rank that dies while it holds a part keeps all others from it.
+///
+/// Source: Christgau and Schnor, "Design of MPI Passive Target Synchronization for a
+/// Non-Cache-Coherent Many-Core Processor" (2019), section 2.2.
+pub struct Coarse<F, L, W = Yield> {
+    global: Place,
+    part: usize,
+    kinds: PhantomData<fn() -> (F, L, W)>,
+}
+
+impl<F, L, W> Coarse<F, L, W> {
+    /// The window's word is at a place; parts' locks are so far into each part.
+    pub(crate) fn new(global: Place, part: usize) -> Self {
+        Coarse { global, part, kinds: PhantomData }
+    }
+}
+
+impl<F, L, W> std::fmt::Debug for Coarse<F, L, W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Coarse")
+    }
+}
+
+impl<F, L, W> private::Sealed for Coarse<F, L, W> {}
+
+impl<F, L, W> Coarse<F, L, W>
+where
+    F: Here,
+    L: RawSharedLock<Memory = Window<F>> + Zeroable + 'static,
+    W: Wait,
+{
+    fn with<R>(&self, rank: usize, act: impl FnOnce(&Part<'_, W, L>) -> R) -> R {
+        // SAFETY: the table has these bytes for the locks alone, as `Layout` says, and all are zero at
+        // first; who opens the table has entered the fabric.
+        let lock: &L = unsafe { Region::lock::<F, L>(Place { rank, at: self.part }) };
+        // SAFETY: as above. `Global` is a word.
+        let global = unsafe { Region::value::<Global<W, Window<F>>>(self.global) };
+        act(&Part { global, lock })
+    }
+}
+
+impl<F, L, W> Mode<F> for Coarse<F, L, W>
+where
+    F: Here,
+    L: RawSharedLock<Memory = Window<F>> + Zeroable + 'static,
+    W: Wait,
+{
+    const FINE: bool = false;
+
+    fn sharing<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R {
+        self.with(rank, |part| {
+            let node = Own::<L::SharedNode, Window<F>>::default();
+            // SAFETY: the node is this call's, and released with below.
+            unsafe { part.acquire_shared(&node) };
+            let _release = OnDrop(|| {
+                // SAFETY: acquired with this node.
+                unsafe { part.release_shared(&node) };
+            });
+            act()
+        })
+    }
+
+    fn alone<R>(&self, rank: usize, act: impl FnOnce() -> R) -> R {
+        self.with(rank, |part| {
+            let node = Own::<L::Node, Window<F>>::default();
+            // SAFETY: the node is this call's, and released with below.
+            unsafe { part.acquire(&node) };
+            let _release = OnDrop(|| {
+                Window::<F>::releasing();
+                // SAFETY: acquired with this node.
+                unsafe { part.release(&node) };
+            });
+            act()
+        })
+    }
+}
+
+/// Also where a caller's function panics.
+struct OnDrop<A: FnMut()>(A);
+
+impl<A: FnMut()> Drop for OnDrop<A> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+mod private {
+    pub trait Sealed {}
+}

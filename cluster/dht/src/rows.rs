@@ -1,0 +1,116 @@
+//! Rows of buckets: where a bucket is, and how there come to be more.
+//!
+//! The first row is at the same place in every part. Each later row has as many buckets as there were
+//! before, and never moves, so a rank keeps in mind where rows are. How many bits number the buckets of
+//! a part follows from how many rows it has; a rank that knows too few finds it out by the depth of the
+//! bucket that it comes to.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+use syncline_fabric::{Dead, Fabric, Full, Place};
+
+use crate::layout::{LINE, Layout, ROWS};
+
+/// Zeros are written in pieces of so many bytes.
+const ZEROS: [u8; 4096] = [0; 4096];
+
+/// What a rank knows of all parts' rows.
+pub(crate) struct Rows {
+    layout: Layout,
+    /// Of parts that have more than the first row.
+    parts: Vec<OnceLock<Box<Known>>>,
+}
+
+#[derive(Default)]
+struct Known {
+    rows: AtomicU32,
+    at: [AtomicU64; ROWS],
+}
+
+impl Rows {
+    pub fn new(layout: Layout, ranks: usize) -> Rows {
+        Rows { layout, parts: (0..ranks).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// How many bits number the buckets of a part, as far as this rank knows.
+    #[inline]
+    pub fn bits(&self, rank: usize) -> u32 {
+        // Acquire: pairs with the Release in `learn`: so many rows are known.
+        let rows = self.parts[rank].get().map_or(0, |known| known.rows.load(Acquire));
+        self.layout.bits + rows
+    }
+
+    /// Asks the part for rows that this rank does not know, and returns the bits.
+    pub fn learn(&self, fabric: &impl Fabric, rank: usize) -> Result<u32, Dead> {
+        let known = self.parts[rank].get_or_init(Box::default);
+        // Relaxed: several threads of this rank may learn, and write the same.
+        let mut row = known.rows.load(Relaxed) as usize;
+        while row < ROWS {
+            let at = fabric.load(self.layout.row(rank, row))?;
+            if at == 0 {
+                break;
+            }
+            // Relaxed: published by the next line.
+            known.at[row].store(at, Relaxed);
+            row += 1;
+            // Release: pairs with the Acquire in `bits` and `later`.
+            known.rows.fetch_max(row as u32, Release);
+        }
+        Ok(self.bits(rank))
+    }
+
+    /// Where a bucket is. Its row is there: a bucket's depth has told of it.
+    #[inline]
+    pub fn bucket(
+        &self,
+        fabric: &impl Fabric,
+        rank: usize,
+        number: u64,
+    ) -> Result<Place, Dead> {
+        if number < 1 << self.layout.bits {
+            return Ok(self.layout.first(rank, number));
+        }
+        self.later(fabric, rank, number)
+    }
+
+    fn later(&self, fabric: &impl Fabric, rank: usize, number: u64) -> Result<Place, Dead> {
+        let row = number.ilog2() - self.layout.bits;
+        if self.bits(rank) - self.layout.bits <= row {
+            let bits = self.learn(fabric, rank)?;
+            assert!(bits - self.layout.bits > row, "a bucket is deeper than there are rows");
+        }
+        let known = self.parts[rank].get().expect("a later row is known");
+        // Relaxed: written before `rows` was.
+        let start = known.at[row as usize].load(Relaxed) as usize;
+        let within = (number - (1 << number.ilog2())) as usize;
+        Ok(Place { rank, at: start + within * LINE })
+    }
+
+    /// Adds a row to a part that has so many bits, if none was added meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// If the part has no room for it, or is lost.
+    pub fn grow(&self, fabric: &impl Fabric, rank: usize, bits: u32) -> Result<(), Full> {
+        let row = (bits - self.layout.bits) as usize;
+        if row == ROWS {
+            return Ok(());
+        }
+        let (heap, bytes) = (self.layout.heap(), LINE << bits);
+        let block = heap.take(fabric, rank, bytes)?;
+        let mut done = 0;
+        while done < bytes {
+            let piece = ZEROS.len().min(bytes - done);
+            fabric.put(block.plus(done), &ZEROS[..piece]);
+            done += piece;
+        }
+        fabric.flush(rank)?;
+        let was = fabric.compare_and_swap(self.layout.row(rank, row), 0, block.at as u64)?;
+        if was != 0 {
+            heap.give(fabric, block, bytes)?;
+        }
+        self.learn(fabric, rank)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,289 @@
+//! The table: opened by each rank, and its operations.
+
+use std::fmt;
+
+use bytemuck::Zeroable;
+use syncline::lock::RawSharedLock;
+use syncline::wait::Yield;
+use syncline_fabric::{Fabric, Heap, Here, Window};
+
+use crate::Error;
+use crate::change::{Draft, Next};
+use crate::key::{Hash, probe};
+use crate::layout::{LINE, LOCK, Layout, REACH};
+use crate::look::Key;
+use crate::mode::{Coarse, Fine, Mode};
+use crate::rows::Rows;
+
+/// The version of the layout.
+const VERSION: u64 = 1;
+/// Entries for each bucket that a part is made for.
+const FILL: u64 = 4;
+
+/// Where a table is in the ranks' parts. All ranks must say the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Where in each part it begins, in bytes: a multiple of 64. Zero unless this is set.
+    pub at: usize,
+    /// How many bytes of each part it has, which are zero before the first rank opens it. All from
+    /// `at` on unless this is set.
+    pub bytes: Option<usize>,
+    /// How many buckets each part has at first, rounded up to a power of two: 64 unless this is set.
+    /// There come to be more by themselves.
+    pub buckets: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { at: 0, bytes: None, buckets: 64 }
+    }
+}
+
+impl Options {
+    fn layout(self, fabric: &impl Fabric) -> Result<Layout, Error> {
+        let (at, part) = (self.at, fabric.bytes());
+        let bits = self.buckets.clamp(1, 1 << 31).next_power_of_two().ilog2();
+        let (least, most) = (Layout::fixed(bits) + 4096, REACH);
+        let bytes = self.bytes.unwrap_or(part.saturating_sub(at)) / LINE * LINE;
+        let fits = at.checked_add(bytes).is_some_and(|end| end <= part.min(most));
+        if at.is_multiple_of(LINE) && bytes >= least && fits {
+            Ok(Layout { at, bytes, bits })
+        } else {
+            Err(Error::Size { at, bytes, least, most })
+        }
+    }
+}
+
+/// A hash table whose parts lie in the memories of all ranks of a fabric: from bytes to bytes.
+///
+/// A key belongs to one rank, whose part has it and its value; any rank reads and changes it without
+/// that rank's help. Each rank [opens](Table::open) the table with the same [`Options`].
+///
+/// Each operation on a key takes effect at one moment while it runs (it is linearizable), and what the
+/// caller did before a put is visible to whoever finds what was put, as far as the fabric shows it.
+///
+/// **Deaths.** When a rank dies the keys of others are there as before. If its part is gone with it,
+/// operations on its keys return [`Error::Lost`], and [`lost`](Table::lost) says which those are; on a
+/// fabric whose parts outlive their ranks, as [`Host`](syncline_fabric::Host)'s, nothing is lost. An
+/// operation that a rank died in has taken effect or has not. If it held a bucket, others wait until
+/// the fabric knows of the death, and take the bucket over: 100 ms after that at the latest. A block of
+/// memory that it had taken may stay unused.
+///
+/// **Threads.** A table may be used by several threads of a rank if the fabric may.
+///
+/// **Memory.** A new value is written beside the old one, whose memory is then used again. Buckets are
+/// never given back.
+pub struct Table<F, M = Fine> {
+    pub(crate) fabric: F,
+    pub(crate) layout: Layout,
+    pub(crate) rows: Rows,
+    pub(crate) mode: M,
+}
+
+impl<F: Fabric> Table<F> {
+    /// Opens the table as this rank. The first one to do so need not wait for the others: zeros are an
+    /// empty table.
+    ///
+    /// # Errors
+    ///
+    /// If the parts are too small, or another rank has opened it otherwise.
+    ///
+    /// # Panics
+    ///
+    /// If there are 65,535 ranks or more.
+    pub fn open(fabric: F, options: Options) -> Result<Self, Error> {
+        let layout = options.layout(&fabric)?;
+        Table { rows: Rows::new(layout, fabric.ranks()), fabric, layout, mode: Fine }.agree(0)
+    }
+}
+
+impl<F, L> Table<F, Coarse<F, L>>
+where
+    F: Here,
+    L: RawSharedLock<Memory = Window<F>> + Zeroable + 'static,
+{
+    /// Opens the table in the [coarse mode](Coarse), under locks `L`. The calling thread must have
+    /// entered the fabric ([`Host::enter`](syncline_fabric::Host::enter)) with the heap that
+    /// [`nodes`](Self::nodes) names, as must all threads that use the table.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Table::open), and if the lock is too large.
+    pub fn open_coarse(fabric: F, options: Options) -> Result<Self, Error> {
+        let layout = options.layout(&fabric)?;
+        if size_of::<L>() > LOCK {
+            return Err(Error::Lock(size_of::<L>()));
+        }
+        let mode = Coarse::<F, L, Yield>::new(layout.global(), layout.part(0).at);
+        let lock = std::any::type_name::<L>().bytes().fold(1, |sum: u64, byte| {
+            sum.wrapping_mul(31).wrapping_add(byte.into())
+        });
+        Table { rows: Rows::new(layout, fabric.ranks()), fabric, layout, mode }.agree(lock)
+    }
+
+    /// The heap that nodes of a table's locks come from.
+    ///
+    /// # Errors
+    ///
+    /// If the parts are too small.
+    pub fn nodes(fabric: &F, options: Options) -> Result<Heap, Error> {
+        options.layout(fabric).map(Layout::heap)
+    }
+}
+
+impl<F: Fabric, M: Mode<F>> Table<F, M> {
+    /// Holds what this rank has opened against what others have; `lock` stands for the mode.
+    fn agree(self, lock: u64) -> Result<Self, Error> {
+        assert!(self.fabric.ranks() < usize::from(u16::MAX), "a table is for 65,534 ranks");
+        let Layout { at, bytes, bits } = self.layout;
+        let format = [VERSION, at as u64, bytes as u64, bits.into(), lock, probe()]
+            .into_iter()
+            .fold(0, |sum: u64, word| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+            | 1;
+        for rank in [0, self.fabric.rank()] {
+            // A dead rank's part says nothing, and nothing is put there either.
+            let was = self.fabric.compare_and_swap(self.layout.format(rank), 0, format);
+            if was.is_ok_and(|was| was != 0 && was != format) {
+                return Err(Error::Different { rank });
+            }
+        }
+        Ok(self)
+    }
+
+    /// The fabric.
+    pub fn fabric(&self) -> &F {
+        &self.fabric
+    }
+
+    /// The rank that a key belongs to.
+    pub fn home(&self, key: &[u8]) -> usize {
+        Hash::of(key).home(self.fabric.ranks())
+    }
+
+    #[inline]
+    fn key<'k>(&self, bytes: &'k [u8]) -> Key<'k> {
+        let hash = Hash::of(bytes);
+        Key { bytes, hash, home: hash.home(self.fabric.ranks()) }
+    }
+
+    /// A copy of the value of a key, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Lost`] if the key's rank is dead and its part gone.
+    #[inline]
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        self.read(self.key(key), |value| value.map(<[u8]>::to_vec))
+    }
+
+    /// Gives a copy of the value of a key, if it has one, to a function, and returns what that returns:
+    /// [`get`](Self::get) without an allocation. In the coarse mode the function runs while the key's
+    /// part is locked, and must not use the table.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    #[inline]
+    pub fn with<R>(&self, key: &[u8], then: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Error> {
+        self.read(self.key(key), then)
+    }
+
+    /// Whether a key has a value.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    #[inline]
+    pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
+        self.read(self.key(key), |value| value.is_some())
+    }
+
+    /// Gives a key a value. Whether it had one before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Lost`] as for [`get`](Self::get); [`Error::Full`] and [`Error::TooLong`], and the table
+    /// is then as it was.
+    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<bool, Error> {
+        let mut draft = self.draft(key)?;
+        draft.fill(value)?;
+        self.change(&mut draft, |_, _| Ok(Next::Draft))
+    }
+
+    /// Takes a key's value away. Whether it had one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get`](Self::get).
+    pub fn remove(&self, key: &[u8]) -> Result<bool, Error> {
+        let mut draft = self.draft(key)?;
+        self.change(&mut draft, |_, _| Ok(Next::Nothing))
+    }
+
+    /// Gives a key the value that a function makes of the one that it has, at one moment: `None` takes
+    /// it away, or leaves a key without a value as it is. Whether it had a value before.
+    ///
+    /// The function may be called several times, if others change the key meanwhile; what counts is what
+    /// the last call was given and has returned. It must not use the table in the coarse mode.
+    ///
+    /// # Errors
+    ///
+    /// As for [`put`](Self::put).
+    pub fn update(
+        &self,
+        key: &[u8],
+        mut next: impl FnMut(Option<&[u8]>) -> Option<Vec<u8>>,
+    ) -> Result<bool, Error> {
+        let mut draft = self.draft(key)?;
+        self.change(&mut draft, |value, draft| match next(value) {
+            Some(new) => draft.fill(&new).map(|()| Next::Draft),
+            None => Ok(Next::Nothing),
+        })
+    }
+
+    fn draft<'t>(&'t self, key: &'t [u8]) -> Result<Draft<'t, F, M>, Error> {
+        if u32::try_from(key.len()).is_err() {
+            return Err(Error::TooLong(key.len()));
+        }
+        Ok(Draft::new(self, self.key(key)))
+    }
+
+    /// Makes room for so many entries in all, spread over the ranks: their buckets then need not come
+    /// to be one row after the other. Any rank may call it, at any time; nothing becomes smaller. Dead
+    /// ranks are left out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`] if a part has no room for its buckets.
+    pub fn resize(&self, entries: u64) -> Result<(), Error> {
+        let ranks = self.fabric.ranks();
+        let buckets = (entries / ranks as u64).div_ceil(FILL);
+        for rank in 0..ranks {
+            match self.grow_to(rank, buckets) {
+                Ok(()) | Err(Error::Lost { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn grow_to(&self, rank: usize, buckets: u64) -> Result<(), Error> {
+        let mut bits = self.rows.learn(&self.fabric, rank)?;
+        while 1 << bits < buckets {
+            self.rows.grow(&self.fabric, rank, bits)?;
+            let now = self.rows.bits(rank);
+            if now == bits {
+                break;
+            }
+            bits = now;
+        }
+        Ok(())
+    }
+}
+
+impl<F: Fabric, M> fmt::Debug for Table<F, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rank, ranks) = (self.fabric.rank(), self.fabric.ranks());
+        f.debug_struct("Table").field("rank", &rank).field("ranks", &ranks).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,48 @@
+//! Waiting for a rank that holds a bucket, and what is done if it has died.
+
+use std::time::Duration;
+
+use syncline_fabric::{Fabric, Place};
+
+use crate::layout::Version;
+
+/// After so long a wait a waiter asks whether the holder lives; then after twice as long, and so on
+/// up to `RARELY`. A holder has few operations to do, so it is asked only about those that lost their
+/// processor, or died.
+const ASK: Duration = Duration::from_millis(1);
+const RARELY: Duration = Duration::from_millis(100);
+/// The clock is read once in so many looks.
+const LOOKS: u32 = 16;
+
+/// A wait, so far.
+pub(crate) struct Wait {
+    looks: u32,
+    /// When to ask next, and how long after that.
+    ask_at: Option<Duration>,
+    again: Duration,
+}
+
+impl Wait {
+    pub fn new() -> Wait {
+        Wait { looks: 0, ask_at: None, again: ASK }
+    }
+
+    /// Pauses before the next look at a bucket's version. Whether the rank that holds it, as the
+    /// version says, is known to be dead.
+    #[cold]
+    pub fn pause(&mut self, fabric: &impl Fabric, at: Place, version: Version) -> bool {
+        self.looks += 1;
+        fabric.pause(at, self.looks);
+        if !self.looks.is_multiple_of(LOOKS) {
+            return false;
+        }
+        let now = fabric.now();
+        let ask_at = *self.ask_at.get_or_insert(now + self.again);
+        if now < ask_at {
+            return false;
+        }
+        self.again = (self.again * 2).min(RARELY);
+        self.ask_at = Some(now + self.again);
+        version.holder().is_some_and(|holder| !fabric.is_alive(holder))
+    }
+}

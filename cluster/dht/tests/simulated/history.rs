@@ -1,0 +1,122 @@
+//! Whether a recorded history of one key has an explanation, if some of its ranks have died.
+//!
+//! An operation takes effect at one moment between its call and its return. One that has not returned,
+//! as its rank or the key's died, takes effect at some moment after its call, or never.
+//!
+//! The search is Wing and Gong's ("Testing and Verifying Concurrent Objects", 1993) with Lowe's memory
+//! of what was tried ("Testing for Linearizability", 2017).
+
+use std::collections::HashSet;
+
+/// What was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    Get,
+    Contains,
+    Put(u64),
+    Remove,
+    /// Adds to the value, or puts one.
+    Update(u64),
+}
+
+/// What it answered: the value that was found, or whether there was one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Value(Option<u64>),
+    Was(bool),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    pub called: u64,
+    /// `u64::MAX` if it has not returned.
+    pub returned: u64,
+    pub what: What,
+    pub answer: Option<Answer>,
+}
+
+impl Operation {
+    /// The value after it, if it could have answered what it did.
+    fn apply(&self, value: Option<u64>) -> Option<Option<u64>> {
+        let (after, answer) = match self.what {
+            What::Get => (value, Answer::Value(value)),
+            What::Contains => (value, Answer::Was(value.is_some())),
+            What::Put(new) => (Some(new), Answer::Was(value.is_some())),
+            What::Remove => (None, Answer::Was(value.is_some())),
+            What::Update(by) => (Some(value.unwrap_or(0) + by), Answer::Value(value)),
+        };
+        self.answer.is_none_or(|given| given == answer).then_some(after)
+    }
+}
+
+/// Most operations on a key, so that a set of them is a word.
+pub const MOST: usize = 128;
+
+/// Whether the operations on one key, which was absent, have an explanation.
+pub fn is_linearizable(operations: &[Operation]) -> bool {
+    assert!(operations.len() <= MOST, "{} operations", operations.len());
+    explains(operations, 0, None, &mut HashSet::new())
+}
+
+fn explains(
+    operations: &[Operation],
+    done: u128,
+    value: Option<u64>,
+    tried: &mut HashSet<(u128, Option<u64>)>,
+) -> bool {
+    let left = || (0..operations.len()).filter(move |at| done & 1 << at == 0);
+    let first_return = left().map(|at| operations[at].returned).min().unwrap_or(u64::MAX);
+    // Those that have not returned may never have taken effect.
+    if first_return == u64::MAX {
+        return true;
+    }
+    if !tried.insert((done, value)) {
+        return false;
+    }
+    left().filter(|&at| operations[at].called <= first_return).any(|at| {
+        let after = operations[at].apply(value);
+        after.is_some_and(|after| explains(operations, done | 1 << at, after, tried))
+    })
+}
+
+#[test]
+fn known_histories() {
+    use Answer::{Value, Was};
+    use What::{Get, Put, Remove, Update};
+    let drawn = |all: &[(u64, u64, What, Option<Answer>)]| {
+        let operation = |&(called, returned, what, answer): &_| Operation { called, returned, what, answer };
+        all.iter().map(operation).collect::<Vec<_>>()
+    };
+    const NEVER: u64 = u64::MAX;
+    let right = [
+        // A put that never returned may be seen, at once or later, or never.
+        drawn(&[(0, NEVER, Put(7), None), (2, 3, Get, Some(Value(Some(7))))]),
+        drawn(&[(0, NEVER, Put(7), None), (2, 3, Get, Some(Value(None)))]),
+        drawn(&[
+            (0, NEVER, Put(7), None),
+            (2, 3, Get, Some(Value(None))),
+            (4, 5, Get, Some(Value(Some(7)))),
+        ]),
+        drawn(&[(0, 9, Update(1), Some(Value(Some(2)))), (1, 8, Put(2), Some(Was(false)))]),
+    ];
+    let wrong = [
+        drawn(&[(0, 1, Put(7), Some(Was(false))), (2, 3, Get, Some(Value(None)))]),
+        // Seen, and then gone although nobody removed it.
+        drawn(&[
+            (0, NEVER, Put(7), None),
+            (2, 3, Get, Some(Value(Some(7)))),
+            (4, 5, Get, Some(Value(None))),
+        ]),
+        // Both found the same value to add to.
+        drawn(&[
+            (0, 1, Put(2), Some(Was(false))),
+            (2, 5, Update(1), Some(Value(Some(2)))),
+            (3, 6, Update(1), Some(Value(Some(2)))),
+        ]),
+        drawn(&[(0, 1, Remove, Some(Was(true)))]),
+        // Before it was called.
+        drawn(&[(0, 1, Get, Some(Value(Some(7)))), (2, NEVER, Put(7), None)]),
+    ];
+    assert!(right.iter().all(|history| is_linearizable(history)));
+    assert!(!wrong.iter().any(|history| is_linearizable(history)));
+}

@@ -1,0 +1,45 @@
+//! The table on simulated ranks, some of which die: every answer must have an explanation, over many
+//! seeds. Each seed is another order of what is on its way. Then the same on tables that do one thing
+//! wrong, which must be found.
+//!
+//! `SYNCLINE_SEEDS=100000` runs as many as that says.
+
+mod faults;
+mod history;
+mod scene;
+
+use std::env;
+
+use scene::Scene;
+use syncline_dht::Table;
+
+/// How many seeds a case is run with.
+fn seeds(few: u64) -> u64 {
+    env::var("SYNCLINE_SEEDS").map_or(few, |seeds| seeds.parse().expect("a number of seeds"))
+}
+
+fn check(scene: Scene) {
+    let opened = scene::run(scene, |fabric, options| Table::open(fabric, options).expect("a table"));
+    opened.unwrap_or_else(|fault| panic!("{scene:?}: {fault}"));
+}
+
+#[test]
+fn every_answer_has_an_explanation() {
+    for seed in 0..seeds(1000) {
+        check(Scene::of(seed, false));
+    }
+}
+
+#[test]
+fn every_answer_has_an_explanation_though_ranks_die() {
+    for seed in 0..seeds(2000) {
+        check(Scene::of(seed, true));
+    }
+}
+
+#[test]
+fn thousands_of_ranks_share_a_table() {
+    for seed in 0..seeds(1).min(100) {
+        check(Scene { seed, ranks: 4096, deaths: 3, steps: 1 });
+    }
+}
