@@ -34,6 +34,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
             }
             FenceStep::Flush => {
                 self.fabric.flush_all();
+                self.flushes += 1;
                 Ok(())
             }
             FenceStep::Synchronize => Ok(()),

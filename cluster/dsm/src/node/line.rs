@@ -19,7 +19,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
                 LineStep::Writer => self.enter(line, home, Role::Writer)?,
                 LineStep::Settle => self.fabric.flush(home.rank)?,
                 LineStep::Fetch => self.fetch(line, home)?,
-                LineStep::Diff => self.diff(page, home),
+                LineStep::Diff => self.diff(page, home)?,
                 LineStep::Twin => self.renew_twin(event, page),
             }
         }
@@ -87,8 +87,13 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Puts home what differs from the twin in one state of the page.
-    fn diff(&mut self, page: usize, home: Home) {
+    /// Puts home what differs from the twin in one state of the page. On a fabric a put may overtake an
+    /// earlier one of the same rank, so the line's last ones have to be there before.
+    fn diff(&mut self, page: usize, home: Home) -> Result<(), Dead> {
+        let line = page / self.shape.line_pages;
+        if std::mem::replace(&mut self.put[line], self.flushes + 1) == self.flushes + 1 {
+            self.fabric.flush(home.rank)?;
+        }
         self.pages.read(page, &mut self.snapshot);
         let twin = self.twins.at(self.twin(page));
         let first = page % self.shape.line_pages * self.shape.page;
@@ -99,6 +104,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
             fabric.put(to.plus(at), bytes);
         });
         self.counts.downgrades += 1;
+        Ok(())
     }
 
     /// That state is the twin from now on. A line that was fetched has its twin, or gets it when it is

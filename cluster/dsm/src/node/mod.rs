@@ -59,6 +59,10 @@ pub struct Node<F, P, R = Carina> {
     cache: Cache,
     /// For each place of the cache, what its line was when this node and its home last agreed.
     twins: Mapping,
+    /// How often this node has waited for all that it put.
+    flushes: u32,
+    /// For each line that number plus 1 when it was put last, or 0.
+    put: Vec<u32>,
     /// A line that arrives, where that is not its twin.
     arriving: Vec<u8>,
     /// A page as it was at one moment.
@@ -102,6 +106,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
             known: vec![Known::default(); shape.lines],
             twins: Mapping::new(cache.places() * shape.line())?,
             cache,
+            flushes: 0,
+            put: vec![0; shape.lines],
             arriving: vec![0; shape.line()],
             snapshot: vec![0; shape.page],
             found: Vec::with_capacity(BATCH),
