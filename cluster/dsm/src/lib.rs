@@ -12,4 +12,12 @@
 //! Source: Kaxiras et al., "Turning Centralized Coherence and Distributed Critical-Section Execution
 //! on their Head" (HPDC'15), sections 3 and 4.
 
+mod c;
 pub mod carina;
+pub mod homes;
+pub mod node;
+pub mod pages;
+pub mod program;
+pub mod pyxis;
+pub mod shape;
+pub mod vela;

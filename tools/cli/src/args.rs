@@ -25,6 +25,7 @@ pub enum Command {
     Record(crate::record::args::Record),
     Exec(crate::exec::args::Exec),
     Mpi(crate::mpi::Mpi),
+    Cluster(crate::cluster::args::Cluster),
     Try(crate::attempt::args::Try),
     Tune(crate::tune::args::Tune),
     Whatif(crate::whatif::args::WhatIf),

@@ -4,6 +4,7 @@
 mod args;
 mod arguments;
 mod attempt;
+mod cluster;
 mod diff;
 mod exec;
 mod export;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Record(args) => record::run(&args),
         Command::Exec(args) => exec::run(&args),
         Command::Mpi(args) => mpi::run(&args),
+        Command::Cluster(args) => cluster::run(&args),
         Command::Try(args) => attempt::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Whatif(args) => whatif::run(&args),

@@ -35,6 +35,15 @@ macro_rules! wrong {
 
 /// Of a command that runs the program once.
 pub const RUNNING: &str = concat!("Exit status:\n", running!(), wrong!());
+/// Of `cluster`, which runs several at once.
+pub const CLUSTER: &str = concat!(
+    "Exit status:\n",
+    "  that of the program: of the ranks that failed, the first's\n  3    a rank died, or ended before \
+     the others, or could not join them\n",
+    "  125  Syncline failed, or there was not so much memory\n  126  the program can't be run\n  127  \
+     the program was not found\n",
+    wrong!()
+);
 /// Of `inspect`, which also reads.
 pub const INSPECTING: &str = concat!(
     "Exit status:\n",
@@ -52,6 +61,7 @@ pub const ALL: &str = concat!(
     running!(),
     "Exit status of `try`, `tune` and `whatif`:\n",
     comparing!(),
+    "Exit status of `cluster`: see `syncline cluster --help`\n",
     "Exit status of the other commands:\n",
     reading!(),
     "Exit status of all:\n",

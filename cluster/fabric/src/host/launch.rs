@@ -14,10 +14,12 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{self, Child, Command, ExitStatus};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
 use super::Host;
 use super::segment::{Error, Segment};
+use crate::Place;
 
 /// Where the segment is.
 const FABRIC: &str = "SYNCLINE_FABRIC";
@@ -30,6 +32,7 @@ pub struct Job {
     children: Vec<Child>,
     /// By which the ranks open the segment.
     file: File,
+    segment: Segment,
 }
 
 impl Job {
@@ -54,6 +57,29 @@ impl Job {
     pub fn kill(&mut self, rank: usize) -> io::Result<()> {
         self.children[rank].kill()?;
         self.children[rank].wait().map(|_| ())
+    }
+
+    /// How a rank has ended; none if it still runs.
+    ///
+    /// # Errors
+    ///
+    /// If the system can't say.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such rank.
+    pub fn ended(&mut self, rank: usize) -> io::Result<Option<ExitStatus>> {
+        self.children[rank].try_wait()
+    }
+
+    /// Looks at a word of a rank's part, whether the rank lives or not.
+    ///
+    /// # Panics
+    ///
+    /// If the place is no word of a part.
+    pub fn load(&self, at: Place) -> u64 {
+        // SeqCst: as every look at a word of a fabric.
+        self.segment.word(at).load(SeqCst)
     }
 
     /// The name by which ranks join that were not started here; it is good while this lives.
@@ -92,14 +118,30 @@ impl Host {
         bytes: usize,
         mut command: impl FnMut(usize) -> Command,
     ) -> Result<Job, Error> {
-        let (file, _) = Segment::make(ranks, bytes)?;
-        let mut job = Job { children: Vec::with_capacity(ranks), file };
+        let (file, segment) = Segment::make(ranks, bytes)?;
+        let mut job = Job { children: Vec::with_capacity(ranks), file, segment };
         for rank in 0..ranks {
             let mut command = command(rank);
             command.env(FABRIC, job.name()).env(RANK, rank.to_string());
             job.children.push(command.spawn()?);
         }
         Ok(job)
+    }
+
+    /// The only rank there is, with a part of so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for the part.
+    pub fn alone(bytes: usize) -> Result<Host, Error> {
+        let (_, segment) = Segment::make(1, bytes)?;
+        segment.join(0)?;
+        Ok(Host { segment: Arc::new(segment), rank: 0 })
+    }
+
+    /// Whether this process was started as a rank.
+    pub fn is_launched() -> bool {
+        env::var_os(FABRIC).is_some()
     }
 
     /// The rank that this process was started as.

@@ -51,14 +51,9 @@ impl Host {
         HERE.set(Some((self.clone(), nodes)));
     }
 
-    /// The word at a place.
     #[inline]
     fn word(&self, at: Place) -> &AtomicU64 {
-        assert!(at.at.is_multiple_of(8), "{at:?} is no word's");
-        let address = self.segment.address(at, 8);
-        // SAFETY: eight aligned bytes of the mapping, which lives as long as this, and of which all
-        // accesses are of aligned words, atomically.
-        unsafe { AtomicU64::from_ptr(address.cast()) }
+        self.segment.word(at)
     }
 }
 

@@ -9,6 +9,7 @@
 //! It is a `memfd`, without a name of its own, which others open by its launcher's descriptor in
 //! `/proc`: a killed job leaves nothing behind. Any other file will do as well.
 
+use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
@@ -63,6 +64,12 @@ pub(super) struct Segment {
     bytes: usize,
     stride: usize,
     first: usize,
+}
+
+impl fmt::Debug for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Segment").field("ranks", &self.ranks).field("bytes", &self.bytes).finish()
+    }
 }
 
 /// Where the first part begins, and how far one is from the next.
@@ -134,6 +141,16 @@ impl Segment {
         assert!(at.rank < self.ranks && fits, "{length} bytes at {at:?} are in no rank's part");
         // SAFETY: it lies in the mapping, as `of` and the line above have checked.
         unsafe { self.map.as_mut_ptr().add(self.first + at.rank * self.stride + at.at) }
+    }
+
+    /// A word of a part.
+    #[inline]
+    pub(super) fn word(&self, at: Place) -> &AtomicU64 {
+        assert!(at.at.is_multiple_of(8), "{at:?} is no word's");
+        let address = self.address(at, 8);
+        // SAFETY: eight aligned bytes of the mapping, which lives as long as this, and of which all
+        // accesses are of aligned words, atomically.
+        unsafe { AtomicU64::from_ptr(address.cast()) }
     }
 
     /// Joins as a rank whose process is this one.

@@ -49,6 +49,11 @@ impl<T: Default, D: RawDelegation> Default for Delegated<T, D> {
 }
 
 impl<T, D: RawDelegation> Delegated<T, D> {
+    /// This lock with a value under it.
+    pub fn from_raw(lock: D, value: T) -> Self {
+        Self { lock, value: Data::new(value) }
+    }
+
     /// Has a section run, here or by a helper, waits for it, and returns what it returns.
     ///
     /// The section may borrow from the caller. It needs no allocation.

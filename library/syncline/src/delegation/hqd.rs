@@ -64,6 +64,11 @@ where
 impl<W: Line, M: Memory, G: RawLock<Memory = M>, const GROUPS: usize, const SLOTS: usize>
     Hqd<W, M, G, GROUPS, SLOTS>
 {
+    /// Under this global lock, which may stand for one that others share.
+    pub fn under(global: G) -> Self {
+        Self { global: Padded(global), groups: array::from_fn(|_| Padded::default()) }
+    }
+
     /// As [`Qd::enter`], at this thread's group; the turn is served under the global lock.
     #[inline]
     unsafe fn enter(&self, request: &Request<M>) -> bool {

@@ -161,6 +161,11 @@ where
     G: ThreadOblivious,
     L: RawLock,
 {
+    /// Under this global lock, which may stand for one that others share.
+    pub fn under(global: G) -> Self {
+        Self { global: Padded(global), ..Self::default() }
+    }
+
     #[inline]
     fn group(&self, node: &Node<G, L>) -> &Group<G, L> {
         &self.groups[node.group.get()]

@@ -14,7 +14,7 @@ mod folder;
 mod inherited;
 mod library;
 mod privilege;
-mod program;
+pub mod program;
 mod runs;
 mod sanitizer;
 mod session;

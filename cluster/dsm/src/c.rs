@@ -1,0 +1,283 @@
+//! The interface for C, as `include/syncline_dsm.h` describes it.
+//!
+//! A panic ends the process with its message: it must not unwind into C.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::io::{self, Write as _};
+use std::ptr::{NonNull, null_mut};
+
+use crate::node::Counts;
+use crate::pages::Side;
+use crate::program::{self, Error, OutOfMemory, Program, Section};
+
+type Function = unsafe extern "C" fn(*mut c_void);
+
+/// A function of C and its argument, which go to another thread.
+#[derive(Clone, Copy)]
+struct Call(Function, *mut c_void);
+
+// SAFETY: that it may run in another thread is in the interface's contract.
+unsafe impl Send for Call {}
+// SAFETY: as above.
+unsafe impl Sync for Call {}
+
+impl Call {
+    fn run(self) {
+        // SAFETY: C's caller gives a function that takes this argument.
+        unsafe { (self.0)(self.1) }
+    }
+}
+
+fn program() -> &'static Program {
+    Program::get().unwrap_or_else(|| {
+        let _ = writeln!(io::stderr(), "syncline: syncline_dsm_init comes first");
+        std::process::abort()
+    })
+}
+
+fn number_of(error: &Error) -> c_int {
+    match error {
+        Error::Twice => libc::EALREADY,
+        Error::TooSmall { .. } => libc::ENOMEM,
+        Error::Options(_) | Error::Size { .. } | Error::Different { .. } => libc::EINVAL,
+        Error::Ranks(_) | Error::PageSize(_) | Error::Faults(_) | Error::System(_) => libc::EIO,
+    }
+}
+
+fn pointer(block: Result<NonNull<u8>, OutOfMemory>) -> *mut c_void {
+    match block {
+        Ok(block) => block.as_ptr().cast(),
+        Err(_) => {
+            // SAFETY: this thread's `errno`.
+            unsafe { *libc::__errno_location() = libc::ENOMEM };
+            null_mut()
+        }
+    }
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_init(bytes: usize) -> c_int {
+    match program::start(bytes) {
+        Ok(_) => 0,
+        Err(error) => {
+            // Standard error may be closed.
+            let _ = writeln!(io::stderr(), "syncline: no shared memory: {error}");
+            number_of(&error)
+        }
+    }
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_finish() {
+    program().finish();
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_rank() -> c_int {
+    program().rank() as c_int
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_ranks() -> c_int {
+    program().ranks() as c_int
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_run(threads: c_int, body: Function, argument: *mut c_void) {
+    let call = Call(body, argument);
+    program().run(usize::try_from(threads).unwrap_or(0), || call.run());
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_thread() -> c_int {
+    program::thread() as c_int
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_threads() -> c_int {
+    program().threads() as c_int
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_alloc_all(bytes: usize) -> *mut c_void {
+    pointer(program().allocate_together(bytes))
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_alloc(bytes: usize) -> *mut c_void {
+    pointer(program().allocate(bytes))
+}
+
+/// See the header.
+///
+/// # Safety
+///
+/// As for [`Program::free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syncline_dsm_free(block: *mut c_void, bytes: usize) {
+    if let Some(block) = NonNull::new(block.cast()) {
+        // SAFETY: our caller's promise.
+        unsafe { program().free(block, bytes) };
+    }
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_place(from: *const c_void, bytes: usize, rank: c_int) -> usize {
+    program().place(from.cast(), bytes, usize::try_from(rank).unwrap_or(usize::MAX))
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_barrier() {
+    program().barrier();
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_reset() {
+    program().reset();
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_new_lock() -> u32 {
+    program().new_lock() as u32
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_lock(lock: u32) {
+    program().lock(lock as usize);
+}
+
+/// See the header.
+///
+/// # Safety
+///
+/// This thread holds the lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syncline_dsm_unlock(lock: u32) {
+    // SAFETY: our caller's promise.
+    unsafe { program().unlock(lock as usize) };
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_with(lock: u32, section: Function, argument: *mut c_void) {
+    let call = Call(section, argument);
+    program().with(lock as usize, move || call.run());
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_delegate(
+    lock: u32,
+    section: Function,
+    argument: *mut c_void,
+) -> *mut Section {
+    let call = Call(section, argument);
+    Box::into_raw(Box::new(program().delegate(lock as usize, move || call.run())))
+}
+
+/// See the header.
+///
+/// # Safety
+///
+/// The section is one that was delegated, and was neither waited for nor let go.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syncline_dsm_wait_section(section: *mut Section) {
+    // SAFETY: our caller's promise.
+    unsafe { Box::from_raw(section) }.wait();
+}
+
+/// See the header.
+///
+/// # Safety
+///
+/// As for [`syncline_dsm_wait_section`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syncline_dsm_let_go(section: *mut Section) {
+    // SAFETY: our caller's promise.
+    drop(unsafe { Box::from_raw(section) });
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_count(counter: u32, add: u64) -> u64 {
+    program().count(counter as usize, add)
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_signal(counter: u32, add: u64) {
+    program().signal(counter as usize, add);
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_wait(counter: u32, least: u64) {
+    program().wait(counter as usize, least);
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_acquire() {
+    program().acquire();
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_release() {
+    program().release();
+}
+
+/// See the header.
+///
+/// # Safety
+///
+/// As for [`Program::touch`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syncline_dsm_touch(from: *mut c_void, bytes: usize, write: c_int) {
+    // SAFETY: our caller's promise.
+    unsafe { program().touch(from.cast(), bytes, write != 0) };
+}
+
+/// See the header.
+///
+/// # Safety
+///
+/// `counts` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syncline_dsm_counts(counts: *mut CountsOfC) {
+    let named = program().counts().named();
+    // SAFETY: our caller's promise.
+    unsafe { counts.write(CountsOfC(named.map(|(_, count)| count))) };
+}
+
+/// `syncline_dsm_counts_t`: the counts in the order of their table.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CountsOfC([u64; COUNTS]);
+
+const COUNTS: usize = size_of::<Counts>() / size_of::<u64>();
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_dsm_faults() -> *const c_char {
+    match program().side() {
+        Side::Tracked => c"uffd",
+        Side::Guarded => c"uffd-handler",
+        Side::Mapped => c"sigsegv",
+    }
+    .as_ptr()
+}

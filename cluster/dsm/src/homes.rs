@@ -1,0 +1,167 @@
+//! Where lines live: which rank's memory has a line's bytes and its directory entry.
+//!
+//! A line has no home until somebody touches it. Then the one who does claims its word in the table
+//! of homes, by compare-and-swap from `NONE` to `CLAIMED`, takes a number at the rank that the
+//! placement wants, and writes both into the word; the others wait for that. So placements are one
+//! mechanism: interleaved and in blocks are functions of the line, first touch is the rank that
+//! claims, and by hand is to claim before anybody touches. A rank that is full passes the line to
+//! the next one. Every node keeps what it has learnt, as a home never moves.
+
+use syncline_fabric::{Dead, Fabric, Place};
+
+use crate::shape::{Control, Layout, Shape};
+
+/// Which rank a line lives at, unless it is placed by hand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Placement {
+    /// Line after line at rank after rank.
+    #[default]
+    Interleaved,
+    /// As many consecutive lines at each rank.
+    Blocks,
+    /// Where it is touched first.
+    FirstTouch,
+}
+
+impl Placement {
+    /// All placements.
+    pub const ALL: [Placement; 3] =
+        [Placement::Interleaved, Placement::Blocks, Placement::FirstTouch];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Placement::Interleaved => "interleaved",
+            Placement::Blocks => "blocks",
+            Placement::FirstTouch => "first-touch",
+        }
+    }
+}
+
+/// A line's home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// The rank.
+    pub rank: usize,
+    /// Which of its lines.
+    pub slot: usize,
+}
+
+const NONE: u64 = 0;
+const CLAIMED: u64 = u64::MAX;
+const SLOT: u32 = 40;
+
+impl Home {
+    fn bits(self) -> u64 {
+        (self.slot as u64 + 1) | (self.rank as u64) << SLOT
+    }
+
+    fn from_bits(bits: u64) -> Home {
+        let slot = (bits & ((1 << SLOT) - 1)) as usize - 1;
+        Home { rank: (bits >> SLOT) as usize, slot }
+    }
+}
+
+/// What a node knows of homes.
+#[derive(Debug)]
+pub struct Homes {
+    placement: Placement,
+    /// For each line its word of the table, or `NONE`.
+    known: Vec<u64>,
+}
+
+impl Homes {
+    /// Nothing is known yet.
+    pub fn new(shape: &Shape, placement: Placement) -> Homes {
+        Homes { placement, known: vec![NONE; shape.lines] }
+    }
+
+    /// A line's home; it gets one if it has none.
+    ///
+    /// # Errors
+    ///
+    /// If a rank that is needed is dead.
+    pub fn of(
+        &mut self,
+        fabric: &impl Fabric,
+        shape: &Shape,
+        layout: &Layout,
+        line: usize,
+    ) -> Result<Home, Dead> {
+        if self.known[line] == NONE {
+            let wanted = match self.placement {
+                Placement::Interleaved => line % shape.ranks,
+                Placement::Blocks => line / shape.lines.div_ceil(shape.ranks),
+                Placement::FirstTouch => fabric.rank(),
+            };
+            self.known[line] = claim(fabric, shape, layout, line, wanted)?;
+        }
+        Ok(Home::from_bits(self.known[line]))
+    }
+
+    /// Gives a line a home at this rank, and says where it lives: elsewhere if it had a home already,
+    /// or if the rank is full.
+    ///
+    /// # Errors
+    ///
+    /// If a rank that is needed is dead.
+    pub fn place(
+        &mut self,
+        fabric: &impl Fabric,
+        shape: &Shape,
+        layout: &Layout,
+        line: usize,
+        rank: usize,
+    ) -> Result<Home, Dead> {
+        self.known[line] = claim(fabric, shape, layout, line, rank)?;
+        Ok(Home::from_bits(self.known[line]))
+    }
+}
+
+/// The line's word of the table, which is written if it was not.
+fn claim(
+    fabric: &impl Fabric,
+    shape: &Shape,
+    layout: &Layout,
+    line: usize,
+    wanted: usize,
+) -> Result<u64, Dead> {
+    let word = layout.home(shape, line);
+    let mut looks = 1;
+    let mut seen = fabric.load(word)?;
+    loop {
+        match seen {
+            NONE => {
+                seen = fabric.compare_and_swap(word, NONE, CLAIMED)?;
+                if seen == NONE {
+                    let home = take(fabric, shape, layout, wanted)?;
+                    fabric.store(word, home.bits())?;
+                    return Ok(home.bits());
+                }
+            }
+            CLAIMED => {
+                fabric.pause(word, looks);
+                looks += 1;
+                seen = fabric.load(word)?;
+            }
+            home => return Ok(home),
+        }
+    }
+}
+
+/// Takes the next line of the rank that is wanted, or of the first after it that is not full. All
+/// ranks together have room for all lines.
+fn take(fabric: &impl Fabric, shape: &Shape, layout: &Layout, wanted: usize) -> Result<Home, Dead> {
+    let mut rank = wanted;
+    loop {
+        let count: Place = layout.control(rank, Control::Lines);
+        // Looked at first, so that a full rank's counter does not grow.
+        if (fabric.load(count)? as usize) < shape.capacity() {
+            let slot = fabric.add(count, 1)? as usize;
+            if slot < shape.capacity() {
+                return Ok(Home { rank, slot });
+            }
+        }
+        rank = (rank + 1) % shape.ranks;
+    }
+}

@@ -1,0 +1,47 @@
+//! How often a node has done what.
+
+/// Counts since the node was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Lines that an access found absent.
+    pub misses: u64,
+    /// Bytes that came for them.
+    pub fetched: u64,
+    /// Clean pages that were written, where the handler is told of it.
+    pub first_writes: u64,
+    /// Pages whose changes went home.
+    pub downgrades: u64,
+    /// Of these, those that the write buffer sent.
+    pub drained: u64,
+    /// Bytes that were put.
+    pub put: u64,
+    /// Lines that had to go for another one.
+    pub evicted: u64,
+    /// Lines that fences have dropped.
+    pub invalidated: u64,
+    /// Lines that fences have looked at and kept.
+    pub kept: u64,
+    /// Times that this node entered itself into the directory.
+    pub deposits: u64,
+    /// Lines of which others told it.
+    pub notices: u64,
+}
+
+impl Counts {
+    /// Each with its name, in the order of a table.
+    pub fn named(&self) -> [(&'static str, u64); 11] {
+        [
+            ("misses", self.misses),
+            ("bytes fetched", self.fetched),
+            ("first writes", self.first_writes),
+            ("pages downgraded", self.downgrades),
+            ("by the write buffer", self.drained),
+            ("bytes put", self.put),
+            ("lines evicted", self.evicted),
+            ("lines invalidated", self.invalidated),
+            ("lines kept", self.kept),
+            ("deposits", self.deposits),
+            ("notices", self.notices),
+        ]
+    }
+}

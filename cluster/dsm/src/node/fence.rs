@@ -1,0 +1,111 @@
+//! What a node does at a fence: the steps of [`Rules::fence`], as they stand.
+//!
+//! Between the steps other threads of the node may be inside, so each step is a call of its own;
+//! [`Quiet`] says whether other threads may access pages during it.
+
+use std::ops::Range;
+
+use syncline_fabric::{Dead, Fabric, Place};
+
+use super::Node;
+use crate::carina::{FenceStep, Known, Rules, Scheme};
+use crate::pages::Pages;
+
+/// Whether other threads of the node run during a fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quiet {
+    /// All of them wait for the fence, as at a barrier, and nothing was written since its downgrade.
+    Yes,
+    /// They may access pages.
+    No,
+}
+
+impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
+    /// Performs a step of a fence. [`FenceStep::Synchronize`] is the caller's: it is nothing here.
+    ///
+    /// # Errors
+    ///
+    /// If a rank that is needed is dead.
+    pub fn step(&mut self, step: FenceStep, quiet: Quiet) -> Result<(), Dead> {
+        match step {
+            FenceStep::Downgrade => {
+                self.buffered = 0;
+                self.downgrade(0..self.shape.pages(), usize::MAX).map(|_| ())
+            }
+            FenceStep::Flush => {
+                self.fabric.flush_all();
+                self.flushes += 1;
+                Ok(())
+            }
+            FenceStep::Synchronize => Ok(()),
+            FenceStep::Notices => self.take_in(),
+            FenceStep::Invalidate => self.invalidate(quiet),
+            FenceStep::Forget => self.forget(),
+        }
+    }
+
+    /// The rules that it follows.
+    pub fn rules(&self) -> &R {
+        &self.rules
+    }
+
+    fn take_in(&mut self) -> Result<(), Dead> {
+        let scheme = self.policy.scheme;
+        if scheme == Scheme::Shared {
+            return Ok(());
+        }
+        let (known, rules, counts) = (&mut self.known, &self.rules, &mut self.counts);
+        self.pyxis.take_in(&self.fabric, &self.shape, &self.layout, &mut |line| {
+            counts.notices += 1;
+            let lines = line.map_or(0..known.len(), |line| line..line + 1);
+            known[lines].iter_mut().for_each(|known| *known = rules.told(scheme, *known));
+        })
+    }
+
+    /// Drops the lines that can't be kept, neighbours at once.
+    fn invalidate(&mut self, quiet: Quiet) -> Result<(), Dead> {
+        let mut from = 0;
+        while let Some(run) = self.next_dropped(from) {
+            from = run.end;
+            self.counts.invalidated += run.len() as u64;
+            self.drop_lines(run, quiet == Quiet::No)?;
+        }
+        Ok(())
+    }
+
+    /// The next lines that are here and can't be kept, all neighbours of each other.
+    fn next_dropped(&mut self, from: usize) -> Option<Range<usize>> {
+        let mut line = self.cache.next(from)?;
+        while self.rules.keeps(self.policy.scheme, self.known[line]) {
+            self.counts.kept += 1;
+            line = self.cache.next(line + 1)?;
+        }
+        let mut end = line + 1;
+        while end < self.shape.lines
+            && self.cache.has(end)
+            && !self.rules.keeps(self.policy.scheme, self.known[end])
+        {
+            end += 1;
+        }
+        Some(line..end)
+    }
+
+    /// Drops all lines, forgets what is known of them, and empties this home's part of the directory.
+    fn forget(&mut self) -> Result<(), Dead> {
+        while let Some(line) = self.cache.next(0) {
+            let mut end = line + 1;
+            while end < self.shape.lines && self.cache.has(end) {
+                end += 1;
+            }
+            self.drop_lines(line..end, false)?;
+        }
+        self.known.fill(Known::default());
+        let me = self.fabric.rank();
+        let lines = self.fabric.load(self.layout.control(me, crate::shape::Control::Lines))?;
+        for slot in 0..(lines as usize).min(self.shape.capacity()) {
+            let entry: Place = self.layout.entry(me, slot);
+            self.fabric.store(entry, 0)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! What a node does at a miss and at a downgrade: the steps of [`Rules::line`], as they stand.
+
+use syncline_fabric::{Dead, Fabric};
+
+use super::Node;
+use crate::carina::{LineEvent, LineStep, Role, Rules, registers};
+use crate::homes::Home;
+use crate::pages::{Pages, Twins};
+
+impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
+    /// Performs what happens at a page, or to its line.
+    pub(super) fn event(&mut self, event: LineEvent, page: usize) -> Result<(), Dead> {
+        let line = page / self.shape.line_pages;
+        let home = self.homes.of(&self.fabric, &self.shape, &self.layout, line)?;
+        for step in self.rules.line(event) {
+            match step {
+                LineStep::MakeRoom => self.make_room(line)?,
+                LineStep::Reader => self.enter(line, home, Role::Reader)?,
+                LineStep::Writer => self.enter(line, home, Role::Writer)?,
+                LineStep::Settle => self.fabric.flush(home.rank)?,
+                LineStep::Fetch => self.fetch(line, home)?,
+                LineStep::Diff => self.diff(page, home)?,
+                LineStep::Twin => self.renew_twin(event, page),
+            }
+        }
+        Ok(())
+    }
+
+    fn make_room(&mut self, line: usize) -> Result<(), Dead> {
+        if let Some(other) = self.cache.in_the_way_of(line) {
+            self.counts.evicted += 1;
+            self.drop_lines(other..other + 1, true)?;
+        }
+        Ok(())
+    }
+
+    /// Drops lines; what was written is downgraded first if it can have been.
+    pub(super) fn drop_lines(
+        &mut self,
+        lines: std::ops::Range<usize>,
+        written: bool,
+    ) -> Result<(), Dead> {
+        let pages = self.pages_of(lines.start).start..self.pages_of(lines.end).start;
+        let freeze = written && self.threads > 1;
+        if freeze {
+            self.pages.freeze(pages.clone());
+        }
+        if written {
+            self.downgrade(pages.clone(), usize::MAX)?;
+        }
+        self.pages.drop(pages.clone());
+        self.cache.remove(lines);
+        if freeze {
+            self.pages.thaw(pages);
+        }
+        Ok(())
+    }
+
+    /// Deposits this node in a line's entry, unless it has.
+    fn enter(&mut self, line: usize, home: Home, role: Role) -> Result<(), Dead> {
+        let known = self.known[line];
+        let done = if role == Role::Reader { known.reads } else { known.writes };
+        if done || !registers(self.policy.scheme, role) {
+            return Ok(());
+        }
+        self.counts.deposits += 1;
+        let (scheme, at) = (self.policy.scheme, (&self.shape, &self.layout));
+        let (fabric, rules) = (&self.fabric, &self.rules);
+        self.known[line] =
+            self.pyxis.deposit(fabric, rules, scheme, at, (line, home), role, known)?;
+        Ok(())
+    }
+
+    /// The line comes from its home, and is put in its place from the same bytes as its twin.
+    fn fetch(&mut self, line: usize, home: Home) -> Result<(), Dead> {
+        let from = self.layout.data(&self.shape, home.rank, home.slot);
+        let first = self.pages_of(line).start;
+        let start = self.cache.place(line) * self.shape.line();
+        let arriving = match self.pages.twins() {
+            Twins::AtFetch => self.twins.at_mut(start..start + self.shape.line()),
+            Twins::AtWrite => &mut self.arriving[..],
+        };
+        self.fabric.get(from, arriving)?;
+        self.pages.install(first, arriving);
+        self.cache.insert(line);
+        self.counts.fetched += self.shape.line() as u64;
+        Ok(())
+    }
+
+    /// Puts home what differs from the twin in one state of the page. On a fabric a put may overtake an
+    /// earlier one of the same rank, so the line's last ones have to be there before.
+    fn diff(&mut self, page: usize, home: Home) -> Result<(), Dead> {
+        let line = page / self.shape.line_pages;
+        if std::mem::replace(&mut self.put[line], self.flushes + 1) == self.flushes + 1 {
+            self.fabric.flush(home.rank)?;
+        }
+        self.pages.read(page, &mut self.snapshot);
+        let twin = self.twins.at(self.twin(page));
+        let first = page % self.shape.line_pages * self.shape.page;
+        let to = self.layout.data(&self.shape, home.rank, home.slot).plus(first);
+        let (fabric, counts) = (&self.fabric, &mut self.counts);
+        self.rules.diff(twin, &self.snapshot, &mut |at, bytes| {
+            counts.put += bytes.len() as u64;
+            fabric.put(to.plus(at), bytes);
+        });
+        self.counts.downgrades += 1;
+        Ok(())
+    }
+
+    /// That state is the twin from now on. A line that was fetched has its twin, or gets it when it is
+    /// first written.
+    fn renew_twin(&mut self, event: LineEvent, page: usize) {
+        if event == LineEvent::Downgrade && self.pages.twins() == Twins::AtFetch {
+            let twin = self.twin(page);
+            self.twins.at_mut(twin).copy_from_slice(&self.snapshot);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! A node: it performs what Carina says, on copies of pages and over a fabric.
+//!
+//! ```text
+//!   cache    which lines are here: direct-mapped
+//!   line     the steps of a miss and of a downgrade
+//!   fence    the steps of fences
+//!   counts   how often what was done
+//! ```
+//!
+//! One text for all fabrics and all fault sides: simulated nodes run it under random programs
+//! (`tests/nodes`), processes run it in signal handlers. One thread of a node at a time is inside;
+//! other threads access pages meanwhile, which is what `freeze` is for. Nothing here allocates once
+//! the node is made.
+
+mod cache;
+mod counts;
+mod fence;
+mod line;
+
+use std::io;
+
+use syncline_fabric::{Dead, Fabric};
+
+use crate::carina::{Carina, Known, LineEvent, Rules, Scheme};
+use crate::homes::{Homes, Placement};
+use crate::pages::{Access, Mapping, Pages, Twins};
+use crate::pyxis::Pyxis;
+use crate::shape::{Control, Layout, Shape};
+use cache::Cache;
+pub use counts::Counts;
+pub use fence::Quiet;
+
+/// How a node treats what it caches.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    /// How finely lines are classified.
+    pub scheme: Scheme,
+    /// Where lines live that nobody has placed.
+    pub placement: Placement,
+    /// How many lines are cached at most.
+    pub cache_lines: usize,
+    /// How many pages may be written before the first of them go home.
+    pub write_buffer: usize,
+}
+
+/// A rank's cache of the shared memory.
+#[derive(Debug)]
+pub struct Node<F, P, R = Carina> {
+    fabric: F,
+    pages: P,
+    rules: R,
+    policy: Policy,
+    shape: Shape,
+    layout: Layout,
+    homes: Homes,
+    pyxis: Pyxis,
+    /// What it knows of each line.
+    known: Vec<Known>,
+    cache: Cache,
+    /// For each place of the cache, what its line was when this node and its home last agreed.
+    twins: Mapping,
+    /// How often this node has waited for all that it put.
+    flushes: u32,
+    /// For each line that number plus 1 when it was put last, or 0.
+    put: Vec<u32>,
+    /// A line that arrives, where that is not its twin.
+    arriving: Vec<u8>,
+    /// A page as it was at one moment.
+    snapshot: Vec<u8>,
+    /// Written pages that are about to be downgraded.
+    found: Vec<usize>,
+    /// Pages that were written, or may have been, since the write buffer was looked at.
+    buffered: usize,
+    /// Where the write buffer is looked at next.
+    drains: usize,
+    /// How many threads access pages.
+    threads: usize,
+    counts: Counts,
+}
+
+/// How many written pages are found at a time.
+const BATCH: usize = 512;
+
+impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
+    /// A node that has cached nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the system gives no memory for twins.
+    pub fn new(
+        fabric: F,
+        pages: P,
+        rules: R,
+        shape: Shape,
+        policy: Policy,
+    ) -> io::Result<Node<F, P, R>> {
+        let cache = Cache::new(shape.lines, policy.cache_lines);
+        Ok(Node {
+            fabric,
+            pages,
+            rules,
+            policy,
+            layout: shape.layout(),
+            homes: Homes::new(&shape, policy.placement),
+            pyxis: Pyxis::new(&shape),
+            known: vec![Known::default(); shape.lines],
+            twins: Mapping::new(cache.places() * shape.line())?,
+            cache,
+            flushes: 0,
+            put: vec![0; shape.lines],
+            arriving: vec![0; shape.line()],
+            snapshot: vec![0; shape.page],
+            found: Vec::with_capacity(BATCH),
+            buffered: 0,
+            drains: 0,
+            threads: 1,
+            shape,
+            counts: Counts::default(),
+        })
+    }
+
+    /// The copies.
+    pub fn pages(&mut self) -> &mut P {
+        &mut self.pages
+    }
+
+    /// What was done so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Says how many threads access pages; 1 at first.
+    pub fn set_threads(&mut self, threads: usize) {
+        self.threads = threads;
+    }
+
+    /// Whether a page is here.
+    pub fn has(&self, page: usize) -> bool {
+        self.cache.has(page / self.shape.line_pages)
+    }
+
+    /// An access has found a page absent, or clean and wanted to write to it. Afterwards the access
+    /// can be tried again.
+    ///
+    /// # Errors
+    ///
+    /// If a rank that is needed is dead.
+    pub fn fault(&mut self, page: usize, access: Access) -> Result<(), Dead> {
+        let was_here = self.has(page);
+        if !was_here {
+            self.fabric.store(
+                self.layout.control(self.fabric.rank(), Control::Asked),
+                (page * self.shape.page) as u64,
+            )?;
+            self.counts.misses += 1;
+            self.event(LineEvent::Miss, page)?;
+            if self.pages.twins() == Twins::AtFetch {
+                self.buffer(self.shape.line_pages)?;
+            }
+        }
+        let writes = access == Access::Write && self.pages.twins() == Twins::AtWrite;
+        if writes && !self.pages.is_written(page) {
+            self.counts.first_writes += 1;
+            self.buffer(1)?;
+            let twin = self.twin(page);
+            self.pages.read(page, self.twins.at_mut(twin));
+            self.pages.write(page);
+        }
+        Ok(())
+    }
+
+    /// Gives lines homes at a rank, before anybody has touched them; returns how many live there.
+    ///
+    /// # Errors
+    ///
+    /// If a rank that is needed is dead.
+    pub fn place(&mut self, lines: std::ops::Range<usize>, rank: usize) -> Result<usize, Dead> {
+        let mut there = 0;
+        for line in lines {
+            let home = self.homes.place(&self.fabric, &self.shape, &self.layout, line, rank)?;
+            there += usize::from(home.rank == rank);
+        }
+        Ok(there)
+    }
+
+    /// So many pages more may be written; if the buffer is full, that many go home.
+    fn buffer(&mut self, pages: usize) -> Result<(), Dead> {
+        if self.buffered < self.policy.write_buffer {
+            self.buffered += pages;
+            return Ok(());
+        }
+        let most = if self.pages.twins() == Twins::AtWrite { pages } else { self.buffered };
+        let (from, end) = (self.drains, self.shape.pages());
+        let mut done = self.downgrade(from..end, most)?;
+        if done < most {
+            done += self.downgrade(0..from, most - done)?;
+        }
+        self.counts.drained += done as u64;
+        self.buffered = (self.buffered + pages).saturating_sub(most);
+        Ok(())
+    }
+
+    /// Downgrades written pages of a range, at most so many, and returns how many.
+    fn downgrade(&mut self, pages: std::ops::Range<usize>, most: usize) -> Result<usize, Dead> {
+        let (mut from, mut done) = (pages.start, 0);
+        while from < pages.end && done < most {
+            let (found, limit) = (&mut self.found, BATCH.min(most - done));
+            found.clear();
+            self.pages.take_written(from..pages.end, limit, &mut |page| found.push(page));
+            for number in 0..self.found.len() {
+                self.event(LineEvent::Downgrade, self.found[number])?;
+            }
+            done += self.found.len();
+            match self.found.last() {
+                Some(last) if self.found.len() == limit => from = last + 1,
+                _ => break,
+            }
+        }
+        self.drains = from;
+        Ok(done)
+    }
+
+    /// Where a page's twin is.
+    fn twin(&self, page: usize) -> std::ops::Range<usize> {
+        let (line, number) = (page / self.shape.line_pages, page % self.shape.line_pages);
+        let start = self.cache.place(line) * self.shape.line() + number * self.shape.page;
+        start..start + self.shape.page
+    }
+
+    /// The pages of a line.
+    fn pages_of(&self, line: usize) -> std::ops::Range<usize> {
+        line * self.shape.line_pages..(line + 1) * self.shape.line_pages
+    }
+}

@@ -1,0 +1,103 @@
+//! Which fault side this process can have: the quickest, unless one is asked for.
+
+use std::io;
+
+use thiserror::Error;
+
+use super::Pages;
+use super::guarded::Guarded;
+use super::mapped::Mapped;
+use super::memory::Reserved;
+use super::tracked::Tracked;
+
+/// A fault side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// userfaultfd; the kernel notes what is written.
+    Tracked,
+    /// userfaultfd; first writes come to the handler.
+    Guarded,
+    /// SIGSEGV and `mprotect`.
+    Mapped,
+}
+
+impl Side {
+    /// All sides, the quickest first.
+    pub const ALL: [Side; 3] = [Side::Tracked, Side::Guarded, Side::Mapped];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::Tracked => "uffd",
+            Side::Guarded => "uffd-handler",
+            Side::Mapped => "sigsegv",
+        }
+    }
+
+    /// What it is, in a sentence.
+    pub fn idea(self) -> &'static str {
+        match self {
+            Side::Tracked => "userfaultfd; the kernel notes what is written (Linux 6.7)",
+            Side::Guarded => "userfaultfd; first writes come to the handler (Linux 5.11)",
+            Side::Mapped => "SIGSEGV and mprotect, which every system has",
+        }
+    }
+
+    fn make(self, bytes: usize) -> io::Result<(Box<dyn Pages + Send>, Reserved)> {
+        Ok(match self {
+            Side::Tracked => {
+                let (pages, reserved) = Tracked::new(bytes)?;
+                (Box::new(pages), reserved)
+            }
+            Side::Guarded => {
+                let (pages, reserved) = Guarded::new(bytes)?;
+                (Box::new(pages), reserved)
+            }
+            Side::Mapped => {
+                let (pages, reserved) = Mapped::new(bytes)?;
+                (Box::new(pages), reserved)
+            }
+        })
+    }
+}
+
+/// Why there is no side.
+#[derive(Debug, Error)]
+#[error("no pages with the fault side {}: {reason}", side.name())]
+pub struct Unavailable {
+    /// The last one that was tried.
+    pub side: Side,
+    /// What the system said.
+    pub reason: io::Error,
+}
+
+/// Pages, and how they came to be.
+pub struct Chosen {
+    /// The pages.
+    pub pages: Box<dyn Pages + Send>,
+    /// Where they are.
+    pub reserved: Reserved,
+    /// The side.
+    pub side: Side,
+    /// Why not a quicker one: each with the reason.
+    pub passed: Vec<(Side, io::Error)>,
+}
+
+/// Reserves the global addresses under the side that is asked for, or under the quickest that the
+/// system allows.
+///
+/// # Errors
+///
+/// If the side that is asked for is not to be had, or none is.
+pub fn choose(bytes: usize, wanted: Option<Side>) -> Result<Chosen, Unavailable> {
+    let mut passed = Vec::new();
+    let sides = Side::ALL.into_iter().filter(|side| wanted.is_none_or(|wanted| wanted == *side));
+    for side in sides {
+        match side.make(bytes) {
+            Ok((pages, reserved)) => return Ok(Chosen { pages, reserved, side, passed }),
+            Err(reason) => passed.push((side, reason)),
+        }
+    }
+    let (side, reason) = passed.pop().expect("there is a side");
+    Err(Unavailable { side, reason })
+}

@@ -1,0 +1,68 @@
+//! Copies under userfaultfd with asynchronous write protection: an access to an absent page raises
+//! SIGBUS, a first write is noted by the kernel and nobody is told, and one call finds what was
+//! written and protects it again. Needs Linux 6.7.
+//!
+//! Twins are made when a page is fetched, which takes as much memory as the copies.
+
+use std::io;
+use std::ops::Range;
+
+use super::memory::Reserved;
+use super::uffd::{ASYNCHRONOUS, SIGBUS, Scanner, Userfault, WRITE_PROTECT};
+use super::{Pages, Twins};
+
+pub struct Tracked {
+    uffd: Userfault,
+    scanner: Scanner,
+}
+
+impl Tracked {
+    pub fn new(bytes: usize) -> io::Result<(Tracked, Reserved)> {
+        let file = Userfault::open(SIGBUS | WRITE_PROTECT | ASYNCHRONOUS)?;
+        let pages = Reserved::private(bytes)?;
+        let made = Userfault::register(file, pages)
+            .and_then(|uffd| Ok(Tracked { uffd, scanner: Scanner::new(&pages)? }));
+        if made.is_err() {
+            pages.release();
+        }
+        Ok((made?, pages))
+    }
+}
+
+impl Pages for Tracked {
+    fn twins(&self) -> Twins {
+        Twins::AtFetch
+    }
+
+    fn install(&mut self, first: usize, bytes: &[u8]) {
+        self.uffd.copy(first, bytes);
+    }
+
+    fn write(&mut self, _: usize) {}
+
+    fn is_written(&self, _: usize) -> bool {
+        false
+    }
+
+    fn take_written(&mut self, pages: Range<usize>, most: usize, found: &mut dyn FnMut(usize)) {
+        self.scanner.take_written(&self.uffd.pages, pages, most, found);
+    }
+
+    fn read(&self, page: usize, into: &mut [u8]) {
+        self.uffd.pages.read(page, into);
+    }
+
+    fn drop(&mut self, pages: Range<usize>) {
+        self.uffd.pages.discard(pages);
+    }
+
+    /// By `mprotect`: the kernel would resolve a write to a page that userfaultfd protects. Who
+    /// writes gets SIGSEGV, and waits in the handler.
+    fn freeze(&mut self, pages: Range<usize>) {
+        self.uffd.pages.protect(pages, libc::PROT_READ);
+    }
+
+    fn thaw(&mut self, pages: Range<usize>) {
+        self.uffd.pages.protect(pages, libc::PROT_READ | libc::PROT_WRITE);
+    }
+}

@@ -1,0 +1,159 @@
+//! How a program is started: what `syncline cluster` passes on in the environment.
+
+use std::env;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use crate::carina::Scheme;
+use crate::homes::Placement;
+use crate::pages::Side;
+use crate::shape::{MOST_LINE_PAGES, PAGE, Shape};
+
+/// How the shared memory is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Bytes of the whole memory.
+    pub memory: usize,
+    /// Pages of a line.
+    pub line: usize,
+    /// Bytes that each rank caches at most; none for as much as the memory.
+    pub cache: Option<usize>,
+    /// Pages that may be written before some go home; none for no limit.
+    pub write_buffer: Option<usize>,
+    /// How finely lines are classified.
+    pub scheme: Scheme,
+    /// Where lines live.
+    pub placement: Placement,
+    /// The fault side; none for the quickest that is to be had.
+    pub side: Option<Side>,
+    /// Whether each rank prints its counts when it ends.
+    pub counts: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            memory: 256 << 20,
+            line: 1,
+            cache: None,
+            write_buffer: None,
+            scheme: Scheme::Writers,
+            placement: Placement::Interleaved,
+            side: None,
+            counts: false,
+        }
+    }
+}
+
+/// A variable that says nothing that is known.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("{variable}={value} is not understood: {wanted}")]
+pub struct Misunderstood {
+    /// The variable.
+    pub variable: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What it may be.
+    pub wanted: String,
+}
+
+/// The schemes by their names.
+pub const SCHEMES: [(&str, Scheme); 3] =
+    [("s", Scheme::Shared), ("ps", Scheme::Private), ("ps3", Scheme::Writers)];
+
+/// What a scheme is called.
+pub fn scheme_name(scheme: Scheme) -> &'static str {
+    SCHEMES.iter().find(|named| named.1 == scheme).map_or("?", |named| named.0)
+}
+
+const MEMORY: &str = "SYNCLINE_DSM_MEMORY";
+const LINE: &str = "SYNCLINE_DSM_LINE";
+const CACHE: &str = "SYNCLINE_DSM_CACHE";
+const WRITE_BUFFER: &str = "SYNCLINE_DSM_WRITE_BUFFER";
+const SCHEME: &str = "SYNCLINE_DSM_SCHEME";
+const PLACEMENT: &str = "SYNCLINE_DSM_HOMES";
+const SIDE: &str = "SYNCLINE_DSM_FAULTS";
+const COUNTS: &str = "SYNCLINE_DSM_COUNTS";
+
+impl Options {
+    /// What the environment says; what it says nothing of is as in [`Options::default`].
+    ///
+    /// # Errors
+    ///
+    /// If a variable's value is not understood.
+    pub fn from_environment() -> Result<Options, Misunderstood> {
+        let default = Options::default();
+        let sides = Side::ALL.map(|side| (side.name(), side));
+        let placements = Placement::ALL.map(|placement| (placement.name(), placement));
+        let options = Options {
+            memory: number(MEMORY)?.unwrap_or(default.memory),
+            line: number(LINE)?.unwrap_or(default.line),
+            cache: number(CACHE)?,
+            write_buffer: number(WRITE_BUFFER)?,
+            scheme: named(SCHEME, &SCHEMES)?.unwrap_or(default.scheme),
+            placement: named(PLACEMENT, &placements)?.unwrap_or(default.placement),
+            side: named(SIDE, &sides)?,
+            counts: env::var_os(COUNTS).is_some_and(|value| value != "0"),
+        };
+        let wrong = |variable, value: usize, wanted: &str| {
+            Err(Misunderstood { variable, value: value.to_string(), wanted: wanted.into() })
+        };
+        if !(1..=MOST_LINE_PAGES).contains(&options.line) {
+            return wrong(LINE, options.line, "1 to 64 pages");
+        }
+        if options.memory == 0 || options.memory > 1 << 42 {
+            return wrong(MEMORY, options.memory, "1 byte to 4 TiB");
+        }
+        if options.write_buffer == Some(0) {
+            return wrong(WRITE_BUFFER, 0, "1 page or more");
+        }
+        Ok(options)
+    }
+
+    /// The variables by which another process has the same options.
+    pub fn variables(&self) -> Vec<(&'static str, String)> {
+        let mut all = vec![
+            (MEMORY, self.memory.to_string()),
+            (LINE, self.line.to_string()),
+            (SCHEME, scheme_name(self.scheme).to_owned()),
+            (PLACEMENT, self.placement.name().to_owned()),
+            (COUNTS, u8::from(self.counts).to_string()),
+        ];
+        all.extend(self.cache.map(|bytes| (CACHE, bytes.to_string())));
+        all.extend(self.write_buffer.map(|pages| (WRITE_BUFFER, pages.to_string())));
+        all.extend(self.side.map(|side| (SIDE, side.name().to_owned())));
+        all
+    }
+
+    /// The shape of the memory for so many ranks.
+    pub fn shape(&self, ranks: usize) -> Shape {
+        Shape::real(ranks, self.memory, self.line)
+    }
+
+    /// How many lines a rank caches at most.
+    pub fn cache_lines(&self, shape: &Shape) -> usize {
+        self.cache.map_or(shape.lines, |bytes| (bytes / (self.line * PAGE)).max(1))
+    }
+}
+
+fn number(variable: &'static str) -> Result<Option<usize>, Misunderstood> {
+    let Some(value) = env::var_os(variable) else { return Ok(None) };
+    let value = value.to_string_lossy().into_owned();
+    match usize::from_str(&value) {
+        Ok(number) => Ok(Some(number)),
+        Err(_) => Err(Misunderstood { variable, value, wanted: "a number".into() }),
+    }
+}
+
+fn named<T: Copy>(variable: &'static str, names: &[(&str, T)]) -> Result<Option<T>, Misunderstood> {
+    let Some(value) = env::var_os(variable) else { return Ok(None) };
+    let value = value.to_string_lossy().into_owned();
+    match names.iter().find(|name| name.0 == value) {
+        Some(name) => Ok(Some(name.1)),
+        None => {
+            let known: Vec<&str> = names.iter().map(|name| name.0).collect();
+            Err(Misunderstood { variable, value, wanted: known.join(", ") })
+        }
+    }
+}

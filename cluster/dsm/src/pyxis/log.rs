@@ -1,0 +1,92 @@
+//! The log at a home: lines of it that concern everybody, where telling each node would cost a
+//! message each.
+//!
+//! An entry has a number, which `LogTail` counts, and stands in a ring, as `number + 1` in its upper
+//! half and `line + 1` in its lower one. After it is written one global word counts it. A node whose
+//! fence finds that word grown reads all logs from where it was.
+//!
+//! 1. An entry that is not written yet may have later ones behind it that are. So a reader goes on, and
+//!    begins there again the next time, which comes: the entry is still to be counted.
+//! 2. The ring may have gone round, and entries be lost. A reader finds that by the tail or by the
+//!    numbers, and takes it that it was told of every line: that costs misses, and is sound.
+//! 3. A writer that was overtaken by a whole round does not write over the newer entry. Whoever has
+//!    yet to read its own is in case 2.
+
+use syncline_fabric::{Dead, Fabric};
+
+use super::Pyxis;
+use crate::shape::{Control, Layout, Shape};
+
+/// Logs a line at its home, and counts it.
+pub fn append(
+    fabric: &impl Fabric,
+    shape: &Shape,
+    layout: &Layout,
+    home: usize,
+    line: usize,
+) -> Result<(), Dead> {
+    let number = fabric.add(layout.control(home, Control::LogTail), 1)?;
+    let (place, entry) = (layout.log(shape, home, number), word(number, line));
+    let mut seen = fabric.load(place)?;
+    while number_of(seen).is_none_or(|other| newer(number, other)) {
+        let found = fabric.compare_and_swap(place, seen, entry)?;
+        if found == seen {
+            break;
+        }
+        seen = found;
+    }
+    fabric.add(layout.control(0, Control::LogCount), 1).map(|_| ())
+}
+
+/// Calls `told` with each line that was logged since; with none if that can't be said any more.
+pub fn read(
+    pyxis: &mut Pyxis,
+    fabric: &impl Fabric,
+    shape: &Shape,
+    layout: &Layout,
+    told: &mut dyn FnMut(Option<usize>),
+) -> Result<(), Dead> {
+    let count = fabric.load(layout.control(0, Control::LogCount))?;
+    if count == pyxis.counted {
+        return Ok(());
+    }
+    pyxis.counted = count;
+    for home in 0..shape.ranks {
+        let tail = fabric.load(layout.control(home, Control::LogTail))?;
+        let mut incomplete = None;
+        let mut lapped = tail - pyxis.read[home] > shape.log as u64;
+        for number in pyxis.read[home]..if lapped { 0 } else { tail } {
+            let entry = fabric.load(layout.log(shape, home, number))?;
+            match number_of(entry) {
+                Some(other) if other == number as u32 => {
+                    told(Some((entry & LINE) as usize - 1));
+                }
+                Some(other) if newer(u64::from(other), number as u32) => lapped = true,
+                _ => incomplete = incomplete.or(Some(number)),
+            }
+        }
+        if lapped {
+            told(None);
+            pyxis.read[home] = tail;
+        } else {
+            pyxis.read[home] = incomplete.unwrap_or(tail);
+        }
+    }
+    Ok(())
+}
+
+const LINE: u64 = u32::MAX as u64;
+
+/// Numbers count modulo 2^32 in entries, and 0 in the lower half is none.
+fn word(number: u64, line: usize) -> u64 {
+    number << 32 | (line as u64 + 1)
+}
+
+fn number_of(entry: u64) -> Option<u32> {
+    (entry & LINE != 0).then_some((entry >> 32) as u32)
+}
+
+/// Whether one number is after another.
+fn newer(one: u64, other: u32) -> bool {
+    (one as u32).wrapping_sub(other) as i32 > 0
+}

@@ -1,0 +1,98 @@
+//! *Pyxis*, the directory: passive words at the homes, which nodes change by themselves with
+//! one-sided operations.
+//!
+//! ```text
+//!   deposit   a node enters itself into an entry, and tells whom it concerns
+//!   notices   what a node was told by others: a bit for each line in its own part
+//!   log       what concerns everybody: at the line's home, and counted in one global word
+//! ```
+//!
+//! Every operation is complete when its call returns, so a deposit's notices have arrived, and *told*
+//! is set after them, before the deposit returns; a release that has deposited has told.
+//!
+//! Source: Argo, section 3.3; docs/internals/dsm.md says what differs.
+
+mod log;
+mod notices;
+
+use syncline_fabric::{Change, Dead, Fabric};
+
+use crate::carina::{Entry, Known, Role, Rules, Scheme, Tell};
+use crate::homes::Home;
+use crate::shape::{Layout, Shape};
+
+/// A node's side of the directory.
+#[derive(Debug)]
+pub struct Pyxis {
+    /// How many notices were taken in.
+    notices: u64,
+    /// How many entries all logs had when they were read last.
+    counted: u64,
+    /// How much of each home's log was read.
+    read: Vec<u64>,
+}
+
+impl Pyxis {
+    /// Of a node that has not deposited anything.
+    pub fn new(shape: &Shape) -> Pyxis {
+        Pyxis { notices: 0, counted: 0, read: vec![0; shape.ranks] }
+    }
+
+    /// Enters this node into a line's entry, and tells the others. Returns what it knows then.
+    ///
+    /// # Errors
+    ///
+    /// If a rank that is needed is dead.
+    #[allow(clippy::too_many_arguments, reason = "what a deposit is made of")]
+    pub fn deposit(
+        &self,
+        fabric: &impl Fabric,
+        rules: &impl Rules,
+        scheme: Scheme,
+        (shape, layout): (&Shape, &Layout),
+        (line, home): (usize, Home),
+        role: Role,
+        known: Known,
+    ) -> Result<Known, Dead> {
+        let (me, word) = (fabric.rank(), layout.entry(home.rank, home.slot));
+        let mut old = Entry::EMPTY;
+        let answer = loop {
+            let answer = rules.deposit(scheme, me, role, old);
+            let found = fabric.compare_and_swap(word, old.bits(), answer.entry.bits())?;
+            if found == old.bits() {
+                break answer;
+            }
+            old = Entry::from_bits(found);
+        };
+        match answer.tell {
+            Tell::Nobody => {}
+            Tell::Nodes(nodes) => {
+                for node in nodes.iter() {
+                    notices::tell(fabric, layout, node, line)?;
+                }
+            }
+            Tell::Everybody => log::append(fabric, shape, layout, home.rank, line)?,
+        }
+        if answer.then_told {
+            fabric.fetch_and(word, Change::Or, Entry::TOLD)?;
+        }
+        Ok(known.deposited(role, &answer))
+    }
+
+    /// Calls `told` with each line of which others have told this node since the last call; with none,
+    /// if so much was logged that this node must take it that it was told of every line.
+    ///
+    /// # Errors
+    ///
+    /// If a rank that is needed is dead.
+    pub fn take_in(
+        &mut self,
+        fabric: &impl Fabric,
+        shape: &Shape,
+        layout: &Layout,
+        told: &mut dyn FnMut(Option<usize>),
+    ) -> Result<(), Dead> {
+        log::read(self, fabric, shape, layout, told)?;
+        notices::take_in(&mut self.notices, fabric, layout, told)
+    }
+}

@@ -1,0 +1,185 @@
+//! How large a shared memory is, and where in each rank's part what lies.
+//!
+//! ```text
+//!   control     words of this rank: who it is, barriers, counters     CONTROL bytes
+//!   locks       a global lock each                                    LOCK bytes each
+//!   nodes       the heap from which waiters at those take their nodes
+//!   summary     a bit for each word of notices that is not zero
+//!   notices     a bit for each line of which this rank was told
+//!   homes       for each line that this rank keeps the books of, where it lives
+//!   log         lines of this home that concern everybody
+//!   entries     the directory: a word for each line that lives here
+//!   data        the lines that live here
+//! ```
+//!
+//! All ranks compute the same layout from the same [`Shape`].
+
+use syncline_fabric::{Heap, Place};
+
+/// The size of a page in bytes, on real memory.
+pub const PAGE: usize = 4096;
+/// Bytes of a global lock.
+pub const LOCK: usize = 256;
+/// The most pages that a line has.
+pub const MOST_LINE_PAGES: usize = 64;
+
+/// What all ranks agree upon before they start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// How many ranks there are.
+    pub ranks: usize,
+    /// Bytes of a page: [`PAGE`], but for simulations.
+    pub page: usize,
+    /// Pages of a line, which is what is fetched at a miss: 1 to [`MOST_LINE_PAGES`].
+    pub line_pages: usize,
+    /// Lines of the whole memory, below 2^31.
+    pub lines: usize,
+    /// Entries of each home's log, a power of two.
+    pub log: usize,
+    /// How many locks there may be.
+    pub locks: usize,
+    /// Bytes of each rank's heap of lock nodes.
+    pub nodes: usize,
+}
+
+impl Shape {
+    /// The shape of a real memory of at least so many bytes.
+    pub fn real(ranks: usize, bytes: usize, line_pages: usize) -> Shape {
+        let lines = bytes.div_ceil(line_pages * PAGE).max(1);
+        Shape { ranks, page: PAGE, line_pages, lines, log: 4096, locks: 4096, nodes: 1 << 20 }
+    }
+
+    /// Bytes of a line.
+    pub fn line(&self) -> usize {
+        self.line_pages * self.page
+    }
+
+    /// Bytes of the whole memory.
+    pub fn bytes(&self) -> usize {
+        self.lines * self.line()
+    }
+
+    /// Pages of the whole memory.
+    pub fn pages(&self) -> usize {
+        self.lines * self.line_pages
+    }
+
+    /// How many lines can live at one rank: twice its share, so that placements may be uneven.
+    pub fn capacity(&self) -> usize {
+        (2 * self.lines.div_ceil(self.ranks)).min(self.lines)
+    }
+
+    /// Where what lies.
+    pub fn layout(&self) -> Layout {
+        let mut end = 0;
+        let mut take = |bytes: usize, align: usize| {
+            let at = usize::next_multiple_of(end, align);
+            end = at + bytes;
+            at
+        };
+        let words = self.lines.div_ceil(64);
+        let control = take(CONTROL, 64);
+        let locks = take(self.locks.div_ceil(self.ranks) * LOCK, LOCK);
+        let nodes = take(self.nodes, 64);
+        let summary = take(words.div_ceil(64) * 8, 64);
+        let notices = take(words * 8, 64);
+        let homes = take(self.lines.div_ceil(self.ranks) * 8, 64);
+        let log = take(self.log * 8, 64);
+        let entries = take(self.capacity() * 8, 64);
+        let data = take(self.capacity() * self.line(), self.page.next_multiple_of(8));
+        let nodes = Heap { at: nodes, bytes: self.nodes };
+        let bytes = usize::next_multiple_of(end, 8);
+        Layout { control, locks, nodes, summary, notices, homes, log, entries, data, bytes }
+    }
+}
+
+/// Displacements in each rank's part.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    control: usize,
+    locks: usize,
+    /// The heap of lock nodes.
+    pub nodes: Heap,
+    /// Words of the summary of notices.
+    pub summary: usize,
+    /// Words of notices.
+    pub notices: usize,
+    homes: usize,
+    log: usize,
+    entries: usize,
+    data: usize,
+    /// Bytes of a part.
+    pub bytes: usize,
+}
+
+/// Words of a rank's control block. Those that many ranks change are on lines of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// What the rank runs: its program and how it was started.
+    Identity = 0,
+    /// 1 once it has joined, 2 once it has left.
+    State = 8,
+    /// What it has asked for last: a page's displacement, or a lock's number and [`ASKED_LOCK`].
+    Asked = 16,
+    /// How many notices it was given.
+    Notices = 64,
+    /// How many entries its home's log ever had.
+    LogTail = 128,
+    /// How many of its lines have a place.
+    Lines = 192,
+    /// Rank 0: how many entries all logs ever had.
+    LogCount = 256,
+    /// Rank 0: how much memory is allocated, from below and from above.
+    Allocated = 320,
+    /// A machine's first rank: how many of its ranks have come to a barrier.
+    Arrived = 384,
+    /// A machine's first rank: how many barriers are over.
+    Over = 448,
+    /// Rank 0: how many machines have come to a barrier.
+    Machines = 512,
+    /// Rank 0: how many barriers are over for machines.
+    MachinesOver = 576,
+    /// Rank 0: how many locks were given out.
+    Locks = 640,
+}
+
+const CONTROL: usize = 704;
+/// In [`Control::Asked`]: the rest is the number of a lock.
+pub const ASKED_LOCK: u64 = 1 << 63;
+
+impl Layout {
+    /// A word of a rank's control block.
+    pub fn control(&self, rank: usize, word: Control) -> Place {
+        Place { rank, at: self.control + word as usize }
+    }
+
+    /// A lock, by its number.
+    pub fn lock(&self, shape: &Shape, number: usize) -> Place {
+        Place { rank: number % shape.ranks, at: self.locks + number / shape.ranks * LOCK }
+    }
+
+    /// The counter that goes with a lock.
+    pub fn counter(&self, shape: &Shape, number: usize) -> Place {
+        self.lock(shape, number).plus(LOCK / 2)
+    }
+
+    /// The word that says where a line lives.
+    pub fn home(&self, shape: &Shape, line: usize) -> Place {
+        Place { rank: line % shape.ranks, at: self.homes + line / shape.ranks * 8 }
+    }
+
+    /// An entry of a home's log.
+    pub fn log(&self, shape: &Shape, rank: usize, number: u64) -> Place {
+        Place { rank, at: self.log + (number as usize & (shape.log - 1)) * 8 }
+    }
+
+    /// The directory entry of a line with this number at its home.
+    pub fn entry(&self, rank: usize, slot: usize) -> Place {
+        Place { rank, at: self.entries + slot * 8 }
+    }
+
+    /// The bytes of a line with this number at its home.
+    pub fn data(&self, shape: &Shape, rank: usize, slot: usize) -> Place {
+        Place { rank, at: self.data + slot * shape.line() }
+    }
+}

@@ -1,0 +1,106 @@
+//! A lock of all ranks, as a lock of this process: it acquires and releases with Carina's fences.
+//!
+//! The lock itself is the library's MCS lock in the parts of the fabric. To the process it is a lock in
+//! native memory, which a cohort lock or a delegation lock of the process has as its global one.
+
+use std::cell::UnsafeCell;
+use std::fmt;
+
+use syncline::lock::cohort::ThreadOblivious;
+use syncline::lock::{Mcs, RawLock};
+use syncline::memory::{Native, Own};
+use syncline::wait::Spin;
+use syncline_fabric::{Here, Place, Region, Window};
+
+/// The lock that all ranks share.
+type Shared<F> = Mcs<Spin, Window<F>>;
+type SharedNode<F> = Own<<Shared<F> as RawLock>::Node, Window<F>>;
+
+/// What a rank does around the time that it holds a global lock.
+pub trait Fences: Send + Sync + 'static {
+    /// The fabric that the lock lies in.
+    type Fabric: Here;
+    /// Called before anything else, by any thread: has it find its rank.
+    fn enter(number: usize);
+    /// Called when the lock is taken.
+    fn acquired();
+    /// Called before it is given back.
+    fn releasing();
+}
+
+/// A global lock of the ranks.
+pub struct Global<X: Fences> {
+    /// Where it is; none before it has a place, and then it can't be used.
+    place: Option<(usize, Place)>,
+    fences: std::marker::PhantomData<X>,
+}
+
+impl<X: Fences> Global<X> {
+    /// The lock with this number, at this place.
+    ///
+    /// # Safety
+    ///
+    /// The place is one for a lock: at least as many bytes as it has, zero before its first use by
+    /// any rank, and for it alone.
+    pub unsafe fn at(number: usize, place: Place) -> Global<X> {
+        Global { place: Some((number, place)), fences: std::marker::PhantomData }
+    }
+
+    fn enter(&self) -> &'static Shared<X::Fabric> {
+        const { assert!(size_of::<Shared<X::Fabric>>() <= crate::shape::LOCK / 2) };
+        let (number, place) = self.place.expect("a global lock that is used has a place");
+        X::enter(number);
+        // SAFETY: `at` was promised it.
+        unsafe { Region::lock::<X::Fabric, Shared<X::Fabric>>(place) }
+    }
+}
+
+impl<X: Fences> Default for Global<X> {
+    fn default() -> Self {
+        Global { place: None, fences: std::marker::PhantomData }
+    }
+}
+
+impl<X: Fences> fmt::Debug for Global<X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Global").field(&self.place).finish()
+    }
+}
+
+/// An acquisition: its node of the fabric's memory, once it has needed one.
+pub struct Node<X: Fences>(UnsafeCell<Option<SharedNode<X::Fabric>>>);
+
+impl<X: Fences> Default for Node<X> {
+    fn default() -> Self {
+        Node(UnsafeCell::new(None))
+    }
+}
+
+impl<X: Fences> fmt::Debug for Node<X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node").finish_non_exhaustive()
+    }
+}
+
+// SAFETY: the lock below excludes; the fences add to what it orders.
+unsafe impl<X: Fences> RawLock for Global<X> {
+    type Memory = Native;
+    type Node = Node<X>;
+
+    unsafe fn acquire(&self, node: &Node<X>) {
+        let lock = self.enter();
+        // SAFETY: the node is our caller's alone, and stays until the release.
+        unsafe { lock.acquire((*node.0.get()).get_or_insert_default()) };
+        X::acquired();
+    }
+
+    unsafe fn release(&self, node: &Node<X>) {
+        let lock = self.enter();
+        X::releasing();
+        // SAFETY: acquired with this node.
+        unsafe { lock.release((*node.0.get()).get_or_insert_default()) };
+    }
+}
+
+// SAFETY: a node is the place of one in the rank's part, which any of its threads may use and free.
+unsafe impl<X: Fences> ThreadOblivious for Global<X> {}

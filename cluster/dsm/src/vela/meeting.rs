@@ -1,0 +1,68 @@
+//! A barrier of all ranks: the ranks of a machine count themselves at its first one, and the last to
+//! come counts its machine at rank 0.
+//!
+//! Counters only grow, and barrier `n` is over when so many times everybody has come; so nobody sets
+//! anything back. Threads of a rank meet before, by the library's barrier.
+//!
+//! Source: Argo, section 4.1; the counters with rounds are those of Mellor-Crummey and Scott (TOCS
+//! 1991), section 3.1.
+
+use syncline_fabric::{Dead, Fabric, Place};
+
+use crate::shape::{Control, Layout};
+
+/// A rank's side of the barrier.
+#[derive(Debug, Default)]
+pub struct Meeting {
+    rounds: u64,
+}
+
+impl Meeting {
+    /// Waits until every rank has called this as often as this one.
+    ///
+    /// # Errors
+    ///
+    /// If a rank that is needed is dead.
+    pub fn meet(&mut self, fabric: &impl Fabric, layout: &Layout) -> Result<(), Dead> {
+        self.rounds += 1;
+        let round = self.rounds;
+        let mine = fabric.machine(fabric.rank());
+        let (mut near, mut machines, mut first) = (0, 0, None);
+        let mut last = None;
+        for rank in 0..fabric.ranks() {
+            let machine = fabric.machine(rank);
+            if machine == mine {
+                near += 1;
+                first = first.or(Some(rank));
+            }
+            if last != Some(machine) {
+                machines += 1;
+                last = Some(machine);
+            }
+        }
+        let first = first.unwrap_or(fabric.rank());
+        let over = layout.control(first, Control::Over);
+        if fabric.add(layout.control(first, Control::Arrived), 1)? + 1 < round * near {
+            return wait(fabric, over, round);
+        }
+        if machines > 1 {
+            let all = layout.control(0, Control::MachinesOver);
+            if fabric.add(layout.control(0, Control::Machines), 1)? + 1 == round * machines {
+                fabric.store(all, round)?;
+            } else {
+                wait(fabric, all, round)?;
+            }
+        }
+        fabric.store(over, round)
+    }
+}
+
+/// Waits until a word is at least so much.
+pub fn wait(fabric: &impl Fabric, word: Place, least: u64) -> Result<(), Dead> {
+    let mut looks = 1;
+    while fabric.load(word)? < least {
+        fabric.pause(word, looks);
+        looks = looks.saturating_add(1);
+    }
+    Ok(())
+}

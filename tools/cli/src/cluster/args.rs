@@ -1,0 +1,138 @@
+//! What `syncline cluster` takes.
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use syncline_dsm::homes::Placement;
+use syncline_dsm::pages::Side;
+use syncline_dsm::program::{Options, SCHEMES};
+
+use crate::arguments::{Program, parse_size};
+use crate::statuses;
+
+/// Run a program on several ranks with shared memory
+///
+/// Starts the program so many times on this machine. The processes have memory in common by page
+/// faults, which they allocate and synchronize by the functions of `syncline_dsm.h` or of the crate
+/// `syncline-dsm`; docs/dsm.md says how such a program is written, and what makes it fast. Each rank
+/// has a cache of its own, as if it were on a machine of its own. Standard input is rank 0's.
+///
+/// If a rank dies, the others are ended, and a message says which, and what it has asked for last.
+#[derive(clap::Args)]
+#[command(
+    override_usage = "syncline cluster -n RANKS [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
+    after_long_help = statuses::CLUSTER
+)]
+pub struct Cluster {
+    /// How many ranks to start
+    #[arg(short = 'n', long, value_name = "RANKS", value_parser = ranks)]
+    pub ranks: usize,
+
+    /// How much memory they share, such as 512M or 4G
+    #[arg(short, long, value_name = "SIZE", default_value = "256M", value_parser = memory)]
+    pub memory: usize,
+
+    /// How many pages of 4 KiB come at a miss
+    #[arg(long, value_name = "PAGES", default_value_t = 1, value_parser = line)]
+    pub line: usize,
+
+    /// How much of it each rank caches at most; as much as there is, unless this is given
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub cache: Option<usize>,
+
+    /// How many pages a rank may write before some go home, between synchronizations; no limit,
+    /// unless this is given
+    #[arg(long, value_name = "PAGES", value_parser = pages)]
+    pub write_buffer: Option<usize>,
+
+    /// How finely pages are classified
+    #[arg(long, value_name = "SCHEME", default_value = "ps3", value_parser = schemes())]
+    pub scheme: String,
+
+    /// Where pages live that the program has not placed
+    #[arg(long, value_name = "WHERE", default_value = "interleaved", value_parser = homes())]
+    pub homes: Placement,
+
+    /// How accesses are noticed; the quickest way that the system allows, unless this is given
+    #[arg(long, value_name = "SIDE", value_parser = sides())]
+    pub faults: Option<Side>,
+
+    /// Print for each rank what its memory has done, when it ends
+    #[arg(long)]
+    pub counts: bool,
+
+    #[command(flatten)]
+    pub program: Program,
+}
+
+impl Cluster {
+    /// What the ranks are told.
+    pub fn options(&self) -> Options {
+        let named = SCHEMES.iter().find(|scheme| scheme.0 == self.scheme);
+        Options {
+            memory: self.memory,
+            line: self.line,
+            cache: self.cache,
+            write_buffer: self.write_buffer,
+            scheme: named.expect("the parser knows the same names").1,
+            placement: self.homes,
+            side: self.faults,
+            counts: self.counts,
+        }
+    }
+}
+
+fn within(text: &str, most: usize, what: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if (1..=most).contains(&number) => Ok(number),
+        _ => Err(format!("expected a number of {what} from 1 to {most}")),
+    }
+}
+
+fn ranks(text: &str) -> Result<usize, String> {
+    within(text, 1024, "ranks")
+}
+
+fn line(text: &str) -> Result<usize, String> {
+    within(text, 64, "pages")
+}
+
+fn pages(text: &str) -> Result<usize, String> {
+    within(text, 1 << 30, "pages")
+}
+
+fn memory(text: &str) -> Result<usize, String> {
+    match parse_size(text)? {
+        0 => Err("expected more than nothing".to_owned()),
+        bytes if bytes > 1 << 42 => Err("expected at most 4096G".to_owned()),
+        bytes => Ok(bytes as usize),
+    }
+}
+
+fn schemes() -> PossibleValuesParser {
+    let ideas = [
+        "none: all is dropped at every acquire",
+        "private pages are kept",
+        "private pages are kept, and shared ones that nobody else writes",
+    ];
+    let named = SCHEMES.iter().zip(ideas);
+    PossibleValuesParser::new(named.map(|(scheme, idea)| PossibleValue::new(scheme.0).help(idea)))
+}
+
+fn homes() -> impl TypedValueParser<Value = Placement> {
+    let values = [
+        PossibleValue::new("interleaved").help("page after page at rank after rank"),
+        PossibleValue::new("blocks").help("as many consecutive pages at each rank"),
+        PossibleValue::new("first-touch").help("where they are touched first"),
+    ];
+    PossibleValuesParser::new(values).map(|name| {
+        let named = Placement::ALL.into_iter().find(|placement| placement.name() == name);
+        named.expect("the parser knows the same names")
+    })
+}
+
+fn sides() -> impl TypedValueParser<Value = Side> {
+    let values = Side::ALL.map(|side| PossibleValue::new(side.name()).help(side.idea()));
+    PossibleValuesParser::new(values).map(|name| {
+        let named = Side::ALL.into_iter().find(|side| side.name() == name);
+        named.expect("the parser knows the same names")
+    })
+}

@@ -1,0 +1,128 @@
+//! `syncline cluster`: starts a program as ranks with shared memory, and watches over them.
+//!
+//! The ranks find each other by the memory that this process has made, and take no part in watching:
+//! who dies is seen here, from outside, and so it does not matter what the others wait for.
+
+pub mod args;
+
+use std::io::{Write as _, stderr};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use syncline_dsm::program::{JOINED, LOST};
+use syncline_dsm::shape::{ASKED_LOCK, Control, Layout};
+use syncline_fabric::Host;
+use syncline_fabric::host::Job;
+
+use crate::failure::{Failure, RECORD_FAILED};
+use crate::record::program::find;
+
+/// How often the ranks are looked after: a death is answered well within a second.
+const EVERY: Duration = Duration::from_millis(10);
+/// Once one has failed, the others may say so for themselves for this long.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Runs the ranks, and gives the program's own exit status: of the ranks that failed, the first's.
+pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
+    let program = find(&args.program.command[0])?;
+    let options = args.options();
+    let layout = options.shape(args.ranks).layout();
+    let parent = std::process::id();
+    let command = |rank: usize| {
+        let mut command = Command::new(&program);
+        command.arg0(&args.program.command[0]).args(&args.program.command[1..]);
+        command.envs(options.variables());
+        if rank > 0 {
+            command.stdin(Stdio::null());
+        }
+        // SAFETY: two system calls.
+        unsafe { command.pre_exec(move || end_with(parent)) };
+        command
+    };
+    let job = Host::launch(args.ranks, layout.bytes, command).map_err(|error| {
+        let failure = Failure::new(RECORD_FAILED, error);
+        let needed = (layout.bytes * args.ranks) >> 20;
+        failure.hint(format!("the ranks together need {needed} MiB of memory for --memory"))
+    })?;
+    watch(job, args.ranks, &layout)
+}
+
+/// The process ends when Syncline does.
+fn end_with(parent: u32) -> std::io::Result<()> {
+    use nix::sys::{prctl, signal::Signal};
+    prctl::set_pdeathsig(Signal::SIGKILL)?;
+    // It may have ended before that was said.
+    if nix::unistd::getppid().as_raw() as u32 != parent {
+        return Err(std::io::ErrorKind::BrokenPipe.into());
+    }
+    Ok(())
+}
+
+/// Waits for all ranks. One that ends while it is part of the shared memory takes the others along.
+fn watch(mut job: Job, ranks: usize, layout: &Layout) -> Result<ExitCode, Failure> {
+    let mut ended: Vec<Option<ExitStatus>> = vec![None; ranks];
+    let mut first_failed = None;
+    while ended.iter().any(Option::is_none) {
+        sleep(EVERY);
+        for rank in 0..ranks {
+            if ended[rank].is_some() {
+                continue;
+            }
+            let status = job.ended(rank).map_err(|e| Failure::new(RECORD_FAILED, e))?;
+            let Some(status) = status else { continue };
+            ended[rank] = Some(status);
+            if !status.success() {
+                first_failed = first_failed.or(Some(status));
+            }
+            let in_part = job.load(layout.control(rank, Control::State)) == JOINED;
+            // One that could not join says why by itself; the others wait for it.
+            let refused = status.code() == Some(LOST) || (!status.success() && !in_part);
+            if in_part || refused {
+                return Ok(end(job, rank, status, layout, in_part && status.code() != Some(LOST)));
+            }
+        }
+    }
+    Ok(first_failed.map_or(ExitCode::SUCCESS, |status| ExitCode::from(code(status))))
+}
+
+/// Ends all ranks because of one.
+fn end(job: Job, rank: usize, status: ExitStatus, layout: &Layout, tell: bool) -> ExitCode {
+    if tell {
+        let asked = job.load(layout.control(rank, Control::Asked));
+        let last = match asked & ASKED_LOCK {
+            0 if asked == 0 => "it had asked for nothing yet".to_owned(),
+            0 => format!("the last page it asked for is at {asked:#x} of the shared memory"),
+            _ => format!("the last it asked for is lock {}", asked & !ASKED_LOCK),
+        };
+        let how = match status.signal() {
+            Some(signal) => match nix::sys::signal::Signal::try_from(signal) {
+                Ok(signal) => format!("was ended by {signal}"),
+                Err(_) => format!("was ended by signal {signal}"),
+            },
+            None => format!(
+                "ended with status {} before syncline_dsm_finish",
+                status.code().unwrap_or_default()
+            ),
+        };
+        // Standard error may be closed.
+        let _ =
+            writeln!(stderr(), "syncline: rank {rank} {how}; {last}; all other ranks were ended");
+    } else {
+        sleep(PATIENCE);
+    }
+    drop(job);
+    match status.code() {
+        // It never was a part of the shared memory: what it says is its own.
+        Some(code) if !tell && code != 0 => ExitCode::from(code as u8),
+        _ => ExitCode::from(LOST as u8),
+    }
+}
+
+fn code(status: ExitStatus) -> u8 {
+    match status.signal() {
+        Some(signal) => 128 + signal as u8,
+        None => status.code().unwrap_or_default() as u8,
+    }
+}
