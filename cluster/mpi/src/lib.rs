@@ -11,7 +11,7 @@
 //!               host       windows whose memory all ranks have mapped: puts and gets as copies
 //!               kinds      the datatypes that can be copied
 //!               scheme     the locks, by name: the library's own text over a segment
-//!               robust     those that outlive a rank's death; process: whether a rank lives
+//!               robust     those that outlive a rank's death
 //!               segment    a memory whose references mean the same to all ranks of a host
 //!               library    which MPI is loaded, its constants, its functions behind ours
 //! ```
@@ -42,7 +42,6 @@ mod errors;
 mod host;
 mod kinds;
 mod library;
-mod process;
 mod registry;
 mod robust;
 mod say;

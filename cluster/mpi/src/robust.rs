@@ -14,8 +14,8 @@ use std::time::Duration;
 use syncline::memory::Memory;
 use syncline::wait::Yield;
 use syncline::window::{BestEffort, Global, Robust, Table};
+use syncline_fabric::Process;
 
-use crate::process::Process;
 use crate::scheme::{GLOBAL, LINE, LOCKS, Locks};
 use crate::segment::{Area, Segment};
 
