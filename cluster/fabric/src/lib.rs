@@ -5,6 +5,7 @@
 //!   heap        blocks of a part, taken and given back by any rank
 //!   process     whether a rank's process lives
 //!   host        ranks of one machine, processes or threads, over a shared mapping
+//!   server      messages between processes, and a thread that answers them
 //!   simulated   ranks as coroutines of one thread: delays, queues at ports, reordering, deaths
 //!   window      a memory of the lock library: the catalogue's locks over a fabric's words
 //! ```
@@ -32,6 +33,7 @@ mod fabric;
 mod heap;
 pub mod host;
 mod process;
+pub mod server;
 pub mod simulated;
 mod window;
 
