@@ -4,9 +4,15 @@ use std::ffi::c_int;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
-use super::{BUSY, EXCLUSIVE, FREE, SHARED, UNCHECKED, Window};
-use crate::errors::owner_died;
+use syncline::memory::Memory;
+
+use super::{
+    BUSY, EXCLUSIVE, EXCLUSIVE_LATER, FREE, SHARED, SHARED_LATER, Target, UNCHECKED, Window,
+};
+use crate::errors::{owner_died, rank_gone};
 use crate::library::SUCCESS;
+use crate::scheme::Refusal;
+use crate::segment::Segment;
 
 impl Window {
     /// `MPI_Win_lock`.
@@ -47,13 +53,14 @@ impl Window {
         }
         let state = if assert & self.made.mpi.mode_nocheck != 0 {
             UNCHECKED
+        } else if self.made.deferred && number != self.rank && deadline.is_none() {
+            if exclusive { EXCLUSIVE_LATER } else { SHARED_LATER }
         } else {
             // SAFETY: the target's state says that this rank has no other use for it.
             let acquired = unsafe { self.acquire(number, exclusive, deadline) };
-            if acquired != Some(true) {
+            if acquired != Ok(true) {
                 target.state.store(FREE, Release);
-                let unsupported = self.made.mpi.err_unsupported_operation;
-                return acquired.map_or_else(|| self.error(unsupported), |_| SUCCESS);
+                return acquired.map_or_else(|why| self.refused(why), |_| SUCCESS);
             }
             if exclusive { EXCLUSIVE } else { SHARED }
         };
@@ -62,7 +69,44 @@ impl Window {
         self.locked(number, state)
     }
 
-    /// Acquires a part. Whether it did before the deadline; `None` if the scheme knows none.
+    /// Acquires what was put off, now that something is sent; the error if that can't be.
+    #[cold]
+    pub(super) fn acquire_now(&self, number: usize, target: &Target) -> c_int {
+        loop {
+            let state = target.state.load(Acquire);
+            let exclusive = state == EXCLUSIVE_LATER;
+            match state {
+                SHARED_LATER | EXCLUSIVE_LATER => {}
+                // Another thread of this rank acquires it.
+                BUSY => {
+                    Segment::yield_now();
+                    continue;
+                }
+                _ => return SUCCESS,
+            }
+            if !self.step(&target.state, state, BUSY) {
+                continue;
+            }
+            // SAFETY: as in `lock_until`.
+            if let Err(why) = unsafe { self.acquire(number, exclusive, None) } {
+                target.state.store(state, Release);
+                return self.refused(why);
+            }
+            let state = if exclusive { EXCLUSIVE } else { SHARED };
+            target.state.store(state, Release);
+            return self.locked(number, state);
+        }
+    }
+
+    #[cold]
+    fn refused(&self, why: Refusal) -> c_int {
+        self.error(match why {
+            Refusal::Unsupported => self.made.mpi.err_unsupported_operation,
+            Refusal::Gone => rank_gone().code,
+        })
+    }
+
+    /// Acquires a part. Whether it did before the deadline.
     ///
     /// # Safety
     ///
@@ -73,15 +117,15 @@ impl Window {
         number: usize,
         exclusive: bool,
         deadline: Option<Duration>,
-    ) -> Option<bool> {
+    ) -> Result<bool, Refusal> {
         // SAFETY: our caller's promise.
         unsafe {
             if let Some(deadline) = deadline {
                 return self.made.locks.acquire_until(number, exclusive, deadline);
             }
-            self.made.locks.acquire(number, exclusive);
+            self.made.locks.acquire(number, exclusive)?;
         }
-        Some(true)
+        Ok(true)
     }
 
     /// `SL_Win_consistent`.
@@ -117,6 +161,11 @@ impl Window {
         let state = target.state.load(Acquire);
         if state <= BUSY || !self.step(&target.state, state, BUSY) {
             return self.error(self.made.mpi.err_rma_sync);
+        }
+        if state >= SHARED_LATER {
+            // Nothing was sent, so it was not acquired.
+            target.state.store(FREE, Release);
+            return SUCCESS;
         }
         // What can't be flushed is told, and the lock released all the same: others wait for it.
         let flushed = self.flush_sent(rank, target);

@@ -8,11 +8,13 @@
 //!   epoch   the epoch of the library below
 //!
 //!   target   FREE -> BUSY -> SHARED | EXCLUSIVE | UNCHECKED -> BUSY -> FREE
+//!                  FREE -> .._LATER -> BUSY -> SHARED | EXCLUSIVE, or back to FREE
 //! ```
 //!
 //! `BUSY` is a target that a thread of the rank is acquiring or releasing; a second thread that comes
 //! for it misuses the window. `UNCHECKED` is held by `MPI_MODE_NOCHECK`, with which the program says
-//! that nobody is in the way, and so without a lock. All targets at once have a state of their own.
+//! that nobody is in the way, and so without a lock. `SHARED_LATER` and `EXCLUSIVE_LATER` are not
+//! acquired before something is sent (`message-deferred`). All targets at once have a state of their own.
 
 mod epoch;
 mod flush;
@@ -20,9 +22,9 @@ mod lock;
 mod send;
 
 use std::ffi::c_int;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32};
+use std::sync::{Arc, Mutex};
 
 use syncline::window::Scheme;
 
@@ -35,6 +37,9 @@ const BUSY: u8 = 1;
 const SHARED: u8 = 2;
 const EXCLUSIVE: u8 = 3;
 const UNCHECKED: u8 = 4;
+/// To be acquired when something is sent.
+const SHARED_LATER: u8 = 5;
+const EXCLUSIVE_LATER: u8 = 6;
 
 /// What a window is, once it is made.
 pub struct Made {
@@ -45,9 +50,13 @@ pub struct Made {
     /// The scheme that its locks are of.
     pub scheme: Scheme,
     /// The locks, as this rank uses them.
-    pub locks: Box<dyn Locks>,
+    pub locks: Arc<dyn Locks>,
     /// All ranks' memory, where it is mapped here.
     pub parts: Option<Parts>,
+    /// Its number at this process's server, if other ranks ask that for locks.
+    pub served: Option<u64>,
+    /// A lock of another rank's part is not acquired before something is sent there.
+    pub deferred: bool,
     /// Made by `MPI_Win_allocate`, and shared below.
     pub shared_below: bool,
     /// A rank's own loads and stores and what others send to it are of one memory.

@@ -3,9 +3,10 @@
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{BUSY, Target, Window};
+use super::{BUSY, FREE, SHARED_LATER, Target, Window};
 use crate::host::Transfer;
 use crate::kinds;
+use crate::library::SUCCESS;
 
 impl Window {
     /// Notes that something is about to be sent to a rank; the error if it is not locked. Other
@@ -59,6 +60,14 @@ impl Window {
         let Some((number, target)) = self.target(rank) else {
             return Err(self.error(self.made.mpi.err_rank));
         };
+        if self.made.deferred && target.state.load(Relaxed) != FREE {
+            match self.acquire_now(number, target) {
+                SUCCESS => {}
+                // Told of a dead owner, it holds the part all the same.
+                code if target.state.load(Relaxed) >= SHARED_LATER => return Err(code),
+                _ => {}
+            }
+        }
         if !self.reaches(number) {
             return Err(self.error(self.made.mpi.err_rma_sync));
         }
