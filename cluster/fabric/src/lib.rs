@@ -3,7 +3,9 @@
 //! ```text
 //!   fabric      the trait: put, get, compare-and-swap, fetch-and-op, flush; what they promise
 //!   heap        blocks of a part, taken and given back by any rank
+//!   process     whether a rank's process lives
 //!   host        ranks of one machine, processes or threads, over a shared mapping
+//!   server      messages between processes, and a thread that answers them
 //!   simulated   ranks as coroutines of one thread: delays, queues at ports, reordering, deaths
 //!   window      a memory of the lock library: the catalogue's locks over a fabric's words
 //! ```
@@ -30,11 +32,14 @@
 mod fabric;
 mod heap;
 pub mod host;
+mod process;
+pub mod server;
 pub mod simulated;
 mod window;
 
 pub use fabric::{Change, Dead, Fabric, Here, Place};
 pub use heap::{Full, Heap};
 pub use host::Host;
+pub use process::Process;
 pub use simulated::Simulated;
 pub use window::{Distance, Region, Window, WindowData, WindowLink, WindowWord};

@@ -32,6 +32,10 @@ __attribute__((weak)) int SL_Win_lock_until(int lock_type, int rank, int assert,
  * done. Each next owner is told, until one says SL_Win_consistent. */
 __attribute__((weak)) int SL_Err_owner_died(void);
 
+/* The error class of MPI_Win_lock, and of whatever acquires a lock, where the part belongs to a rank on
+ * another host that has died, or can't be reached any more. The lock is not held. */
+__attribute__((weak)) int SL_Err_rank_gone(void);
+
 /* Says that what the lock protects is as it should be. The exclusive lock is held: else it is
  * MPI_ERR_RMA_SYNC. */
 __attribute__((weak)) int SL_Win_consistent(int rank, MPI_Win win);

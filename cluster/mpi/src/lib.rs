@@ -4,14 +4,16 @@
 //! ```text
 //!   program --> entries    one function for each of MPI's that a window's locks concern
 //!                 |
-//!               create     which scheme the ranks want; the segment that they share
+//!               create     a window under the scheme that its ranks want
+//!               ranks      which one that is
 //!               registry   from MPI's handle to the window
 //!               window     who holds what; which targets must be flushed; the errors
 //!                 |
+//!               hosts      who shares a segment; locks between hosts, by messages
 //!               host       windows whose memory all ranks have mapped: puts and gets as copies
 //!               kinds      the datatypes that can be copied
 //!               scheme     the locks, by name: the library's own text over a segment
-//!               robust     those that outlive a rank's death; process: whether a rank lives
+//!               robust     those that outlive a rank's death
 //!               segment    a memory whose references mean the same to all ranks of a host
 //!               library    which MPI is loaded, its constants, its functions behind ours
 //! ```
@@ -40,9 +42,10 @@ mod create;
 mod entries;
 mod errors;
 mod host;
+mod hosts;
 mod kinds;
 mod library;
-mod process;
+mod ranks;
 mod registry;
 mod robust;
 mod say;

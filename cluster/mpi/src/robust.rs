@@ -8,20 +8,19 @@
 //!   ...   a row for each rank: its process, and what it has added to the words
 //! ```
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use syncline::memory::Memory;
 use syncline::wait::Yield;
 use syncline::window::{BestEffort, Global, Robust, Table};
+use syncline_fabric::Process;
 
-use crate::process::Process;
-use crate::scheme::{GLOBAL, LINE, LOCKS, Locks};
+use crate::scheme::{GLOBAL, LINE, LOCKS, Locks, ORPHANED, Refusal};
 use crate::segment::{Area, Segment};
 
 const REPAIRER: usize = 64;
-/// In a part's line, behind its lock.
-const ORPHANED: usize = 64;
 /// Milliseconds between two questions of tries in vain.
 const ASK_AFTER: u64 = 100;
 /// In a rank's row, behind its process.
@@ -41,7 +40,7 @@ fn row(ranks: usize) -> usize {
 }
 
 struct Words<const BACK_OFF: bool> {
-    area: Area,
+    area: Arc<Area>,
     own: Process,
     rank: usize,
     ranks: usize,
@@ -49,14 +48,19 @@ struct Words<const BACK_OFF: bool> {
     asked: AtomicU64,
 }
 
-/// The locks in a segment of that size, as this rank uses them.
-pub fn table<const BACK_OFF: bool>(area: Area, rank: usize, ranks: usize) -> Box<dyn Locks> {
+/// The locks in a segment of that size, as this rank uses them, or a stand-in; `process` is the rank's.
+pub fn table<const BACK_OFF: bool>(
+    area: Arc<Area>,
+    rank: usize,
+    ranks: usize,
+    process: Process,
+) -> Arc<dyn Locks> {
     let words =
         Words::<BACK_OFF> { area, own: Process::own(), rank, ranks, asked: AtomicU64::new(0) };
     // SAFETY: the row's beginning is this rank's, and nobody reads it before this rank has added
     // something to the words; what is read half could only be taken to live.
-    unsafe { words.process(rank).write_volatile(words.own) };
-    Box::new(words)
+    unsafe { words.process(rank).write_volatile(process) };
+    Arc::new(words)
 }
 
 impl<const BACK_OFF: bool> Words<BACK_OFF> {
@@ -136,9 +140,10 @@ impl<const BACK_OFF: bool> Table<BACK_OFF, Yield, Segment> for Words<BACK_OFF> {
 }
 
 impl<const BACK_OFF: bool> Locks for Words<BACK_OFF> {
-    unsafe fn acquire(&self, target: usize, exclusive: bool) {
+    unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal> {
         // SAFETY: our caller's promise.
         unsafe { self.take(target, exclusive, None) };
+        Ok(())
     }
 
     unsafe fn acquire_until(
@@ -146,7 +151,7 @@ impl<const BACK_OFF: bool> Locks for Words<BACK_OFF> {
         target: usize,
         exclusive: bool,
         deadline: Duration,
-    ) -> Option<bool> {
+    ) -> Result<bool, Refusal> {
         // SAFETY: our caller's promise.
         let mut taken = unsafe { self.take(target, exclusive, Some(deadline)) };
         // Who only ever tries has to ask as well, now and then.
@@ -154,7 +159,7 @@ impl<const BACK_OFF: bool> Locks for Words<BACK_OFF> {
             // SAFETY: our caller's promise, since nothing was taken.
             taken = unsafe { self.take(target, exclusive, Some(Segment::now())) };
         }
-        Some(taken)
+        Ok(taken)
     }
 
     unsafe fn release(&self, target: usize, exclusive: bool) {
@@ -172,12 +177,21 @@ impl<const BACK_OFF: bool> Locks for Words<BACK_OFF> {
         self.locks().acquire_all();
     }
 
+    fn try_acquire_all(&self) -> Result<bool, Refusal> {
+        Ok(self.locks().try_acquire_all())
+    }
+
     fn release_all(&self) {
         self.locks().release_all();
     }
 
     fn is_orphaned(&self, target: usize) -> bool {
         self.locks().is_orphaned(target)
+    }
+
+    fn orphan(&self, target: usize) {
+        // Relaxed: the release of the part carries it on.
+        self.orphaned(target).store(1, Relaxed);
     }
 
     fn make_consistent(&self, target: usize) {

@@ -15,11 +15,14 @@
 //! one node for each target is enough, however many targets it holds at once.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use syncline::lock::{FairRw, RawLock, RawSharedLock, ReadersFirst, WritersFirst};
 use syncline::wait::Yield;
 use syncline::window::{Global, Part, Scheme};
+use syncline_fabric::Process;
 
 use crate::robust;
 use crate::segment::{Area, Segment};
@@ -36,6 +39,8 @@ pub const LINE: usize = 128;
 pub const GLOBAL: usize = LINE;
 /// Where the parts' locks begin.
 pub const LOCKS: usize = 2 * LINE;
+/// In a part's line, behind its lock: whether an owner of it has died.
+pub const ORPHANED: usize = 64;
 /// The room for a queue node.
 const NODE: usize = 64;
 
@@ -49,14 +54,28 @@ fn outlives_deaths(scheme: Scheme) -> bool {
     matches!(scheme, Scheme::FullSupport | Scheme::BestEffort)
 }
 
-/// The locks in a segment of that size, as this rank uses them.
-pub fn locks(scheme: Scheme, area: Area, rank: usize, ranks: usize) -> Box<dyn Locks> {
+/// Whether all requests go to the part's own rank by messages, those of its host as well.
+pub fn goes_by_messages(scheme: Scheme) -> bool {
+    matches!(scheme, Scheme::MessageDeferred | Scheme::MessageImmediate)
+}
+
+/// The locks in a segment of that size, as this rank uses them, or a stand-in for it; `process` is the
+/// rank's, or none that can be judged.
+pub fn locks(
+    scheme: Scheme,
+    area: Arc<Area>,
+    rank: usize,
+    ranks: usize,
+    process: Process,
+) -> Arc<dyn Locks> {
     let make = match scheme {
-        Scheme::FullSupport => robust::table::<true>,
-        Scheme::BestEffort => robust::table::<false>,
+        Scheme::FullSupport => return robust::table::<true>(area, rank, ranks, process),
+        Scheme::BestEffort => return robust::table::<false>(area, rank, ranks, process),
         Scheme::WriterPrecedence => table::<WritersFirst<Yield, Segment>>,
         Scheme::ReaderPrecedence => table::<ReadersFirst<Yield, Segment>>,
-        Scheme::Fair => table::<FairRw<Yield, Segment>>,
+        Scheme::Fair | Scheme::MessageDeferred | Scheme::MessageImmediate => {
+            table::<FairRw<Yield, Segment>>
+        }
     };
     make(area, rank, ranks)
 }
@@ -66,6 +85,15 @@ fn nodes(ranks: usize) -> usize {
     LOCKS + ranks * LINE
 }
 
+/// Why a part was not acquired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The scheme knows no deadlines.
+    Unsupported,
+    /// The part's rank has died, or can't be reached any more.
+    Gone,
+}
+
 /// The locks of a window, as one rank uses them.
 pub trait Locks: Send + Sync {
     /// Waits for a rank's part, and takes or shares it. Has Acquire ordering.
@@ -73,10 +101,10 @@ pub trait Locks: Send + Sync {
     /// # Safety
     ///
     /// The rank neither holds nor waits for this part, and there is a rank of this number.
-    unsafe fn acquire(&self, target: usize, exclusive: bool);
+    unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal>;
 
     /// As [`acquire`](Self::acquire), at most until the deadline on the segment's clock. Whether it
-    /// was taken; `None` if the scheme knows no such thing.
+    /// was taken.
     ///
     /// # Safety
     ///
@@ -86,8 +114,8 @@ pub trait Locks: Send + Sync {
         _target: usize,
         _exclusive: bool,
         _deadline: Duration,
-    ) -> Option<bool> {
-        None
+    ) -> Result<bool, Refusal> {
+        Err(Refusal::Unsupported)
     }
 
     /// Gives a rank's part back. Has Release ordering.
@@ -100,37 +128,41 @@ pub trait Locks: Send + Sync {
     /// Waits until nobody holds a part alone, and shares all. Has Acquire ordering.
     fn acquire_all(&self);
 
+    /// [`acquire_all`](Self::acquire_all) if that is possible at once. Whether it was.
+    fn try_acquire_all(&self) -> Result<bool, Refusal>;
+
     /// Gives up the share of all parts. Has Release ordering. If it is not held, the locks keep
     /// nobody apart any more.
     fn release_all(&self);
 
     /// Whether an owner of the part has died, and nobody has made it consistent since.
-    fn is_orphaned(&self, _target: usize) -> bool {
-        false
-    }
+    fn is_orphaned(&self, target: usize) -> bool;
+
+    /// Notes that an owner of the part has died. The part is held in its name.
+    fn orphan(&self, target: usize);
 
     /// Says that what the part protects is as it should be. The rank holds the part.
-    fn make_consistent(&self, _target: usize) {}
+    fn make_consistent(&self, target: usize);
 }
 
 struct Table<L> {
-    area: Area,
+    area: Arc<Area>,
     rank: usize,
     ranks: usize,
     lock: PhantomData<fn() -> L>,
 }
 
 fn table<L: RawSharedLock<Memory = Segment> + 'static>(
-    area: Area,
+    area: Arc<Area>,
     rank: usize,
     ranks: usize,
-) -> Box<dyn Locks> {
+) -> Arc<dyn Locks> {
     const {
-        assert!(size_of::<L>() <= LINE && align_of::<L>() <= LINE);
+        assert!(size_of::<L>() <= ORPHANED && align_of::<L>() <= LINE);
         assert!(size_of::<L::Node>() <= NODE && align_of::<L::Node>() <= NODE);
         assert!(size_of::<L::SharedNode>() <= NODE && align_of::<L::SharedNode>() <= NODE);
     };
-    Box::new(Table::<L> { area, rank, ranks, lock: PhantomData })
+    Arc::new(Table::<L> { area, rank, ranks, lock: PhantomData })
 }
 
 impl<L: RawSharedLock<Memory = Segment>> Table<L> {
@@ -147,6 +179,12 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
         Part { global: self.global(), lock }
     }
 
+    fn orphaned(&self, target: usize) -> &AtomicU32 {
+        assert!(target < self.ranks);
+        // SAFETY: the segment has a word there, made of zeros, changed by atomics only.
+        unsafe { &*self.area.at(LOCKS + target * LINE + ORPHANED) }
+    }
+
     /// This rank's node for a target.
     fn node<T>(&self, target: usize) -> *mut T {
         if size_of::<T>() == 0 {
@@ -157,7 +195,7 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
 }
 
 impl<L: RawSharedLock<Memory = Segment>> Locks for Table<L> {
-    unsafe fn acquire(&self, target: usize, exclusive: bool) {
+    unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal> {
         let part = self.part(target);
         // SAFETY: the rank has no other use for its node of this target, so it may be written; it
         // stays in the segment until the release, and longer.
@@ -172,6 +210,7 @@ impl<L: RawSharedLock<Memory = Segment>> Locks for Table<L> {
                 part.acquire_shared(&*node);
             }
         }
+        Ok(())
     }
 
     unsafe fn release(&self, target: usize, exclusive: bool) {
@@ -190,7 +229,26 @@ impl<L: RawSharedLock<Memory = Segment>> Locks for Table<L> {
         self.global().acquire_all();
     }
 
+    fn try_acquire_all(&self) -> Result<bool, Refusal> {
+        Ok(self.global().try_acquire_all())
+    }
+
     fn release_all(&self) {
         self.global().release_all();
+    }
+
+    fn is_orphaned(&self, target: usize) -> bool {
+        // Relaxed: marked before the lock was released that let this rank in.
+        self.orphaned(target).load(Relaxed) != 0
+    }
+
+    fn orphan(&self, target: usize) {
+        // Relaxed: the release of the part carries it on.
+        self.orphaned(target).store(1, Relaxed);
+    }
+
+    fn make_consistent(&self, target: usize) {
+        // Relaxed: as above.
+        self.orphaned(target).store(0, Relaxed);
     }
 }

@@ -19,7 +19,7 @@ use std::thread;
 
 use super::Host;
 use super::segment::{Error, Segment};
-use crate::Place;
+use crate::{Place, Process};
 
 /// Where the segment is.
 const FABRIC: &str = "SYNCLINE_FABRIC";
@@ -163,7 +163,7 @@ impl Host {
     pub fn join(name: &Path, rank: usize) -> Result<Host, Error> {
         let segment = Segment::open(name)?;
         segment.join(rank)?;
-        Ok(Host { segment: Arc::new(segment), rank })
+        Ok(Host { segment: Arc::new(segment), rank, own: Process::own() })
     }
 
     /// Runs a function in a thread for each rank, with parts of so many bytes, and returns what they
@@ -187,7 +187,7 @@ impl Host {
         thread::scope(|scope| {
             let start = |rank| {
                 segment.join(rank)?;
-                let host = Host { segment: Arc::clone(&segment), rank };
+                let host = Host { segment: Arc::clone(&segment), rank, own: Process::own() };
                 Ok(scope.spawn(move || body(host)))
             };
             let threads: Vec<_> = (0..ranks).map(start).collect::<Result<_, Error>>()?;

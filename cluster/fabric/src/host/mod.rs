@@ -3,7 +3,6 @@
 //! ```text
 //!   segment   the file that all ranks map: who they are, then a part for each
 //!   copy      bytes of shared memory, word by word
-//!   process   whether a rank's process lives
 //!   launch    ranks as processes, and as threads
 //! ```
 //!
@@ -12,7 +11,6 @@
 
 mod copy;
 mod launch;
-mod process;
 mod segment;
 
 use std::cell::RefCell;
@@ -28,7 +26,7 @@ pub use launch::Job;
 pub use segment::Error;
 use segment::Segment;
 
-use crate::{Change, Dead, Fabric, Heap, Here, Place};
+use crate::{Change, Dead, Fabric, Heap, Here, Place, Process};
 
 /// After so many looks a waiter lets others run.
 const SPINS: u32 = 24;
@@ -38,6 +36,8 @@ const SPINS: u32 = 24;
 pub struct Host {
     segment: Arc<Segment>,
     rank: usize,
+    /// This process.
+    own: Process,
 }
 
 thread_local! {
@@ -142,7 +142,7 @@ impl Fabric for Host {
 
     /// Asks the kernel, which takes some microseconds. A rank that has not joined yet lives.
     fn is_alive(&self, rank: usize) -> bool {
-        self.segment.process(rank).is_none_or(|process| process.lives())
+        self.segment.process(rank).is_none_or(|process| process.lives(&self.own))
     }
 
     fn machine(&self, _: usize) -> usize {

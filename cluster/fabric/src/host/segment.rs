@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   0      MAGIC, ranks, bytes of a part
-//!   24     for each rank the number of its process, 0 before it has joined, and when it was started
+//!   24     for each rank its process: the number, 0 before it has joined, when it was
+//!          started, and where both are counted
 //!   ...    the parts, each at a page
 //! ```
 //!
@@ -19,18 +20,17 @@ use memmap2::{MmapOptions, MmapRaw};
 use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
 use thiserror::Error as ThisError;
 
-use super::process::Process;
-use crate::Place;
+use crate::{Place, Process};
 
 /// "syncline" and the version of this layout.
-const MAGIC: u64 = u64::from_le_bytes(*b"synfab01");
+const MAGIC: u64 = u64::from_le_bytes(*b"synfab02");
 const PAGE: usize = 4096;
 /// The process is claimed, and not written yet.
 const CLAIMED: u64 = u64::MAX;
 /// Before the ranks' processes, in bytes.
 const FIXED: usize = 24;
 /// Of a rank's process.
-const RECORD: usize = 16;
+const RECORD: usize = 24;
 
 /// Why a rank could not join.
 #[derive(Debug, ThisError)]
@@ -164,9 +164,11 @@ impl Segment {
             return Err(Error::Taken(rank));
         }
         // A process that the kernel says nothing of can't be judged, and is taken to live.
-        if let Some(own) = Process::own() {
-            // Relaxed: published by the next line.
+        let own = Process::own();
+        if own != Process::default() {
+            // Relaxed: published by the last line.
             self.record(rank, 8).store(own.started, Relaxed);
+            self.record(rank, 16).store(own.space, Relaxed);
             // Release: pairs with the Acquire in `process`.
             number.store(own.number, Release);
         }
@@ -179,8 +181,8 @@ impl Segment {
         // Acquire: pairs with the Release in `join`.
         let number = self.record(rank, 0).load(Acquire);
         // Relaxed: written before the number was.
-        let started = self.record(rank, 8).load(Relaxed);
-        (number != 0 && number != CLAIMED).then_some(Process { number, started })
+        let [started, space] = [8, 16].map(|at| self.record(rank, at).load(Relaxed));
+        (number != 0 && number != CLAIMED).then_some(Process { number, started, space })
     }
 
     fn record(&self, rank: usize, at: usize) -> &AtomicU64 {
@@ -227,10 +229,11 @@ mod tests {
         assert_eq!(segment.bytes(), 104);
         assert!(segment.process(1).is_none());
         segment.join(1).unwrap();
-        assert!(segment.process(1).unwrap().lives());
+        let own = Process::own();
+        assert!(segment.process(1).unwrap().lives(&own));
         assert!(matches!(segment.join(1), Err(Error::Taken(1))));
         assert!(matches!(segment.join(2), Err(Error::NoRank { rank: 2, ranks: 2 })));
         let other = Process { started: 1, ..segment.process(1).unwrap() };
-        assert!(!other.lives(), "its number is another process's now");
+        assert!(!other.lives(&own), "its number is another process's now");
     }
 }

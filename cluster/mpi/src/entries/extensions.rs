@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use syncline::memory::Memory;
 
-use crate::errors::owner_died;
+use crate::errors::{owner_died, rank_gone};
 use crate::library::{SUCCESS, Word, below, constants};
 use crate::registry::with;
 use crate::segment::Segment;
@@ -60,6 +60,12 @@ extern "C" fn SL_Win_consistent(rank: c_int, win: Word) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn SL_Err_owner_died() -> c_int {
     owner_died().class
+}
+
+/// The error class of a part whose rank, on another host, has died.
+#[unsafe(no_mangle)]
+extern "C" fn SL_Err_rank_gone() -> c_int {
+    rank_gone().class
 }
 
 unsafe fn lock_within(

@@ -4,8 +4,10 @@ use std::ffi::{CString, c_int};
 
 use syncline::window::Scheme;
 
-use crate::create::{KEY, Kind, create, value};
+use crate::create::{Kind, create};
+use crate::hosts::forget;
 use crate::library::{SUCCESS, Word, below, constants};
+use crate::ranks::{KEY, value};
 use crate::registry::{add, remove, with};
 use crate::scheme::LIBRARY;
 
@@ -69,8 +71,10 @@ extern "C" fn MPI_Win_free(win: Word) -> c_int {
         let window = remove(handle);
         // SAFETY: the program's own call, passed on as it is.
         let code = unsafe { below::PMPI_Win_free(win) };
-        if let Some(window) = window.filter(|_| code != SUCCESS) {
-            add(handle, window);
+        match window {
+            Some(window) if code != SUCCESS => add(handle, window),
+            Some(window) => window.made.served.into_iter().for_each(forget),
+            None => {}
         }
         return code;
     }

@@ -15,6 +15,7 @@ use syncline::memory::{Address, Link, Memory, Native, Pooled};
 
 use super::barrier;
 use super::region::base;
+use super::turn::give_way;
 use crate::library::drive;
 
 /// The longest pause without progress, in units of [`Memory::delay`]: a microsecond. The holder may
@@ -118,8 +119,10 @@ unsafe impl Memory for Segment {
     }
 
     fn yield_now() {
-        drive();
-        Native::yield_now();
+        if !give_way() {
+            drive();
+            Native::yield_now();
+        }
     }
 
     fn park(_: &AtomicU32, _: u32, _: u32, _: Option<Duration>) {

@@ -25,7 +25,7 @@ pub struct Ticket {
 }
 
 /// The size of a ticket in bytes.
-const TICKET: usize = size_of::<Ticket>();
+pub const TICKET: usize = size_of::<Ticket>();
 
 impl Ticket {
     /// As bytes, to be sent.

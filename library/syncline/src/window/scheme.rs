@@ -13,16 +13,22 @@ pub enum Scheme {
     ReaderPrecedence,
     /// [`FairRw`](crate::lock::FairRw).
     Fair,
+    /// The requests of all ranks go by messages to the part's own, at the first operation.
+    MessageDeferred,
+    /// The same, at once.
+    MessageImmediate,
 }
 
 impl Scheme {
     /// All of them.
-    pub const ALL: [Scheme; 5] = [
+    pub const ALL: [Scheme; 7] = [
         Scheme::FullSupport,
         Scheme::BestEffort,
         Scheme::WriterPrecedence,
         Scheme::ReaderPrecedence,
         Scheme::Fair,
+        Scheme::MessageDeferred,
+        Scheme::MessageImmediate,
     ];
 
     /// Its name, the value of the Info key `passive_sync_mode`.
@@ -33,6 +39,8 @@ impl Scheme {
             Scheme::WriterPrecedence => "writer-precedence",
             Scheme::ReaderPrecedence => "reader-precedence",
             Scheme::Fair => "fair",
+            Scheme::MessageDeferred => "message-deferred",
+            Scheme::MessageImmediate => "message-immediate",
         }
     }
 
@@ -44,6 +52,8 @@ impl Scheme {
             Scheme::WriterPrecedence => "queues; writers go before readers that come later",
             Scheme::ReaderPrecedence => "queues; readers go before writers that wait",
             Scheme::Fair => "one queue, in the order of arrival",
+            Scheme::MessageDeferred => "messages to the target, which wait for the first operation",
+            Scheme::MessageImmediate => "messages to the target, for comparison",
         }
     }
 

@@ -48,7 +48,7 @@ const LIMITED: [(&str, &[&str]); 24] = [
     ("syncline-replace", &["syncline-interpose", "syncline"]),
     ("syncline-delay", &["syncline-interpose"]),
     ("syncline-fabric", &["syncline"]),
-    ("syncline-mpi", &["syncline-interpose", "syncline"]),
+    ("syncline-mpi", &["syncline-interpose", "syncline", "syncline-fabric"]),
     ("syncline-dsm", &[]),
     ("syncline-capi", &["syncline"]),
     ("syncline-checkers", &["syncline"]),

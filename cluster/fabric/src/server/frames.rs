@@ -1,0 +1,166 @@
+//! Messages in a stream of bytes: the length and a number before each.
+//!
+//! ```text
+//!   u32 length of the rest | u64 number | bytes       little-endian
+//! ```
+//!
+//! Streams do not block: what can't be read or written now is tried again later.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+
+/// The longest message; who announces more is none of ours.
+pub(super) const LONGEST: usize = 1 << 30;
+/// The longest message of a caller that has not said the token.
+pub(super) const HELLO: usize = 32;
+const HEAD: usize = 12;
+/// So much is read at once.
+const CHUNK: usize = 16 * 1024;
+
+/// What has come in, and is not taken yet.
+#[derive(Debug, Default)]
+pub(super) struct Inbox {
+    bytes: Vec<u8>,
+    /// What has been taken.
+    taken: usize,
+}
+
+impl Inbox {
+    /// Reads what is there. Whether the other end is still there; an error says that it is not.
+    pub(super) fn fill(&mut self, mut stream: &TcpStream) -> io::Result<bool> {
+        self.bytes.drain(..self.taken);
+        self.taken = 0;
+        loop {
+            let end = self.bytes.len();
+            self.bytes.resize(end + CHUNK, 0);
+            let read = stream.read(&mut self.bytes[end..]);
+            self.bytes.truncate(end + *read.as_ref().unwrap_or(&0));
+            match read {
+                Ok(0) => return Ok(false),
+                Ok(CHUNK) => {}
+                Ok(_) => return Ok(true),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(true),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The next whole message: its number and its bytes.
+    ///
+    /// # Errors
+    ///
+    /// If what came is no message, or is longer than this.
+    pub(super) fn next(&mut self, longest: usize) -> io::Result<Option<(u64, &[u8])>> {
+        let left = &self.bytes[self.taken..];
+        let Some((length, rest)) = left.split_first_chunk() else { return Ok(None) };
+        let length = u32::from_le_bytes(*length) as usize;
+        if !(8..longest).contains(&length) {
+            return Err(ErrorKind::InvalidData.into());
+        }
+        let Some(message) = rest.get(..length) else { return Ok(None) };
+        let Some((number, bytes)) = message.split_first_chunk() else { return Ok(None) };
+        self.taken += 4 + length;
+        Ok(Some((u64::from_le_bytes(*number), bytes)))
+    }
+}
+
+/// What is to go out, and has not gone yet.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    bytes: Vec<u8>,
+    gone: usize,
+}
+
+impl Outbox {
+    pub(super) fn push(&mut self, number: u64, bytes: &[u8]) {
+        self.bytes.reserve(HEAD + bytes.len());
+        self.bytes.extend(((8 + bytes.len()) as u32).to_le_bytes());
+        self.bytes.extend(number.to_le_bytes());
+        self.bytes.extend(bytes);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.gone == self.bytes.len()
+    }
+
+    /// Writes what goes now. An error says that the other end is not there.
+    pub(super) fn drain(&mut self, mut stream: &TcpStream) -> io::Result<()> {
+        while !self.is_empty() {
+            match stream.write(&self.bytes[self.gone..]) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => self.gone += written,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        self.bytes.clear();
+        self.gone = 0;
+        Ok(())
+    }
+}
+
+/// Has a stream send at once, not block, and tell within seconds that the other machine is gone.
+pub(super) fn prepare(stream: &TcpStream) -> io::Result<()> {
+    use rustix::net::sockopt;
+    use std::time::Duration;
+
+    stream.set_nodelay(true)?;
+    stream.set_nonblocking(true)?;
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, Duration::from_secs(5))?;
+    sockopt::set_tcp_keepintvl(stream, Duration::from_secs(5))?;
+    sockopt::set_tcp_keepcnt(stream, 3)?;
+    // Milliseconds.
+    sockopt::set_tcp_user_timeout(stream, 20_000)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let there = TcpStream::connect(listener.local_addr().expect("an address")).expect("there");
+        let here = listener.accept().expect("here").0;
+        here.set_nonblocking(true).expect("no blocking");
+        there.set_nonblocking(true).expect("no blocking");
+        (here, there)
+    }
+
+    /// More than the kernel takes at once, so that both ends have to go on later.
+    #[test]
+    fn long_messages_come_whole_and_in_order() {
+        let (here, there) = pair();
+        let (mut out, mut into) = (Outbox::default(), Inbox::default());
+        let long: Vec<u8> = (0..8_000_000u32).map(|at| (at % 251) as u8).collect();
+        out.push(7, b"");
+        out.push(8, &long);
+        out.push(9, b"end");
+        let mut came = Vec::new();
+        while came.len() < 3 {
+            out.drain(&here).expect("there");
+            assert!(into.fill(&there).expect("here"));
+            while let Some((number, bytes)) = into.next(LONGEST).expect("a message") {
+                came.push((number, bytes.to_vec()));
+            }
+        }
+        assert!(out.is_empty());
+        assert_eq!(came, [(7, vec![]), (8, long), (9, b"end".to_vec())]);
+        drop(here);
+        while into.fill(&there).expect("nothing") {}
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused() {
+        for length in [0u32, 7, 1 << 31] {
+            let mut into = Inbox { bytes: length.to_le_bytes().to_vec(), taken: 0 };
+            into.bytes.extend([0; 64]);
+            assert!(into.next(LONGEST).is_err(), "{length}");
+        }
+    }
+}

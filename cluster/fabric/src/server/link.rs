@@ -1,0 +1,169 @@
+//! The calling side: one connection to another process's server, for all threads of this one.
+
+use std::collections::HashMap;
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+use super::card::Card;
+use super::frames::{Inbox, LONGEST, Outbox, prepare};
+
+/// How long a connection may take to come about, at each address.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The process at the other end has ended, or can't be reached any more.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("the process at the other end has ended, or can't be reached any more")]
+pub struct Gone;
+
+/// A connection to a server.
+#[derive(Debug)]
+pub struct Link(Mutex<Ends>);
+
+#[derive(Debug)]
+struct Ends {
+    stream: TcpStream,
+    inbox: Inbox,
+    outbox: Outbox,
+    /// Answers that came while another thread looked for its own.
+    answers: HashMap<u64, Vec<u8>>,
+    asked: u64,
+    gone: bool,
+}
+
+impl Link {
+    /// Connects to the server of this card.
+    ///
+    /// # Errors
+    ///
+    /// If none of its addresses leads there.
+    pub fn connect(card: &Card) -> io::Result<Link> {
+        let mut last = io::Error::new(ErrorKind::AddrNotAvailable, "the server has no address");
+        for place in card.places() {
+            match Link::connect_at(place, card) {
+                Ok(link) => return Ok(link),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    fn connect_at(place: SocketAddr, card: &Card) -> io::Result<Link> {
+        let stream = TcpStream::connect_timeout(&place, PATIENCE)?;
+        prepare(&stream)?;
+        let (inbox, outbox) = Default::default();
+        let ends = Ends { stream, inbox, outbox, answers: HashMap::new(), asked: 0, gone: false };
+        let link = Link(Mutex::new(ends));
+        // The server answers to nobody who does not say this first.
+        let hello = link.ask(&card.token.to_le_bytes()).map_err(|_| ErrorKind::ConnectionReset)?;
+        let start = Instant::now();
+        loop {
+            match link.answer(hello) {
+                Ok(Some(_)) => return Ok(link),
+                Ok(None) if start.elapsed() < PATIENCE => thread::sleep(Duration::from_micros(50)),
+                Ok(None) => return Err(ErrorKind::TimedOut.into()),
+                Err(Gone) => return Err(ErrorKind::ConnectionReset.into()),
+            }
+        }
+    }
+
+    /// Sends a message that is not answered.
+    ///
+    /// # Errors
+    ///
+    /// If the other end is known to be gone. That a message was sent does not say that it came.
+    pub fn tell(&self, bytes: &[u8]) -> Result<(), Gone> {
+        self.ends().send(0, bytes)
+    }
+
+    /// Sends a request; the number is for [`answer`](Self::answer).
+    ///
+    /// # Errors
+    ///
+    /// If the other end is known to be gone.
+    pub fn ask(&self, bytes: &[u8]) -> Result<u64, Gone> {
+        let mut ends = self.ends();
+        ends.asked += 1;
+        let number = ends.asked;
+        ends.send(number, bytes)?;
+        Ok(number)
+    }
+
+    /// Looks for the answer to a request. It is given once.
+    ///
+    /// # Errors
+    ///
+    /// If the other end is gone, and the answer had not come before.
+    pub fn answer(&self, number: u64) -> Result<Option<Vec<u8>>, Gone> {
+        let mut ends = self.ends();
+        let found = ends.answers.remove(&number);
+        if found.is_some() {
+            return Ok(found);
+        }
+        ends.receive();
+        match ends.answers.remove(&number) {
+            None if ends.gone => Err(Gone),
+            found => Ok(found),
+        }
+    }
+
+    /// Asks, and calls `pause` between looks for the answer, with how many there were.
+    ///
+    /// # Errors
+    ///
+    /// If the other end is gone.
+    pub fn call(&self, bytes: &[u8], mut pause: impl FnMut(u32)) -> Result<Vec<u8>, Gone> {
+        let number = self.ask(bytes)?;
+        let mut looks = 0u32;
+        loop {
+            if let Some(answer) = self.answer(number)? {
+                return Ok(answer);
+            }
+            looks = looks.saturating_add(1);
+            pause(looks);
+        }
+    }
+
+    fn ends(&self) -> MutexGuard<'_, Ends> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ends {
+    fn send(&mut self, number: u64, bytes: &[u8]) -> Result<(), Gone> {
+        self.outbox.push(number, bytes);
+        // What does not go now is longer than the kernel's buffer: the server takes it in time.
+        while !self.gone && !self.outbox.is_empty() {
+            self.gone = self.outbox.drain(&self.stream).is_err();
+            if !self.outbox.is_empty() {
+                self.receive();
+                thread::yield_now();
+            }
+        }
+        if self.gone { Err(Gone) } else { Ok(()) }
+    }
+
+    fn receive(&mut self) {
+        if self.gone {
+            return;
+        }
+        let open = self.inbox.fill(&self.stream).unwrap_or(false);
+        loop {
+            match self.inbox.next(LONGEST) {
+                Ok(Some((number, bytes))) => {
+                    self.answers.insert(number, bytes.to_vec());
+                }
+                Ok(None) => break,
+                Err(_) => {
+                    self.gone = true;
+                    return;
+                }
+            }
+        }
+        self.gone = !open;
+    }
+}

@@ -1,0 +1,237 @@
+//! The serving side: a thread that takes all requests of all connections, one after the other.
+//!
+//! It sleeps until something comes. While a request waits for memory to change, which nobody can tell
+//! the thread of, it looks again and again: at first it only lets others run, then it sleeps for
+//! [`NAP`] in between.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::mem::MaybeUninit;
+use std::net::{Ipv6Addr, TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+
+use super::card::Card;
+use super::frames::{HELLO, Inbox, LONGEST, Outbox, prepare};
+
+/// So many looks in vain before the thread sleeps between them.
+const LOOKS: u32 = 64;
+/// How long it sleeps then.
+const NAP: Duration = Duration::from_micros(50);
+/// The stack of the thread.
+const STACK: usize = 512 * 1024;
+
+/// What a server does with what it is sent. All is called by the server's thread.
+pub trait Service {
+    /// A message has come, and is to be answered under this number sometime; never, if it is 0.
+    fn asked(&mut self, from: Peer, number: u64, bytes: &[u8], answers: &mut Answers);
+
+    /// A caller has gone, or can't be reached any more: nothing more comes from it.
+    fn left(&mut self, peer: Peer);
+
+    /// Goes on with requests that wait for memory to change. Whether any still do.
+    fn go_on(&mut self, answers: &mut Answers) -> bool;
+}
+
+/// A connection, by its number. It is never given twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Peer(u64);
+
+/// Answers that are to be sent.
+#[derive(Debug, Default)]
+pub struct Answers(Vec<(Peer, u64, Vec<u8>)>);
+
+impl Answers {
+    /// Answers the message of this number; nobody, if it is 0 or the caller has gone.
+    pub fn give(&mut self, to: Peer, number: u64, bytes: &[u8]) {
+        if number != 0 {
+            self.0.push((to, number, bytes.to_vec()));
+        }
+    }
+}
+
+/// Starts a server in a thread of its own, for as long as the process lives. `make` makes what it
+/// does, in that thread. The card says how to reach it, from this machine and from others.
+///
+/// # Errors
+///
+/// If there is no port or no thread.
+pub fn serve<S: Service>(make: impl FnOnce() -> S + Send + 'static) -> io::Result<Card> {
+    // Both kinds of addresses; where a machine has no IPv6, the other one.
+    let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0))
+        .or_else(|_| TcpListener::bind("0.0.0.0:0"))?;
+    listener.set_nonblocking(true)?;
+    let card = Card::new(listener.local_addr()?.port())?;
+    let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+    epoll::add(&epoll, &listener, EventData::new_u64(0), EventFlags::IN)?;
+    let server =
+        Server { epoll, listener, token: card.token, peers: BTreeMap::new(), next: 1, full: false };
+    let spawn = || {
+        let builder = thread::Builder::new().name("syncline-server".to_owned());
+        builder.stack_size(STACK).spawn(move || server.run(make()))
+    };
+    without_signals(spawn)?;
+    Ok(card)
+}
+
+/// Calls `f` with all signals blocked, as a thread that is started there keeps them: the program's
+/// handlers run in the program's threads.
+fn without_signals<R>(f: impl FnOnce() -> R) -> R {
+    let mut before = MaybeUninit::uninit();
+    // SAFETY: both sets are written to before they are read.
+    unsafe {
+        let mut all = MaybeUninit::uninit();
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+    }
+    let result = f();
+    // SAFETY: the set that was there before.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
+    result
+}
+
+struct Server {
+    epoll: OwnedFd,
+    listener: TcpListener,
+    token: u128,
+    peers: BTreeMap<u64, Connection>,
+    next: u64,
+    /// Some answer could not be written yet.
+    full: bool,
+}
+
+struct Connection {
+    stream: TcpStream,
+    inbox: Inbox,
+    outbox: Outbox,
+    /// It has said the token.
+    known: bool,
+}
+
+impl Server {
+    fn run(mut self, mut service: impl Service) {
+        let mut answers = Answers::default();
+        let (mut waits, mut looks) = (false, 0);
+        loop {
+            let came = self.wait(waits, looks);
+            for number in &came {
+                if *number == 0 {
+                    self.accept();
+                } else {
+                    self.hear(*number, &mut service, &mut answers);
+                }
+            }
+            looks = if came.is_empty() { looks.saturating_add(1) } else { 0 };
+            waits = service.go_on(&mut answers);
+            if !answers.0.is_empty() {
+                looks = 0;
+            }
+            self.send(&mut answers);
+        }
+    }
+
+    /// The connections that something has come from; 0 is a new one.
+    fn wait(&self, waits: bool, looks: u32) -> Vec<u64> {
+        let now = Some(&Timespec { tv_sec: 0, tv_nsec: 0 });
+        let nap = Timespec { tv_sec: 0, tv_nsec: NAP.as_nanos() as _ };
+        if waits && looks < LOOKS {
+            thread::yield_now();
+        } else if waits || self.full {
+            // What goes wrong here goes wrong below as well.
+            let _ = poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&nap));
+        }
+        let mut events = [const { MaybeUninit::uninit() }; 64];
+        let limit = if waits || self.full { now } else { None };
+        match epoll::wait(&self.epoll, &mut events, limit) {
+            Ok((events, _)) => events.iter().map(|event| event.data.u64()).collect(),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    fn accept(&mut self) {
+        loop {
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    let number = self.next;
+                    let data = EventData::new_u64(number);
+                    if prepare(&stream).is_ok()
+                        && epoll::add(&self.epoll, &stream, data, EventFlags::IN).is_ok()
+                    {
+                        self.next += 1;
+                        let (inbox, outbox) = Default::default();
+                        let connection = Connection { stream, inbox, outbox, known: false };
+                        self.peers.insert(number, connection);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => {
+                    // No descriptor is free, it may be: callers wait until one is.
+                    thread::sleep(Duration::from_millis(1));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Takes what has come from a caller.
+    fn hear(&mut self, number: u64, service: &mut impl Service, answers: &mut Answers) {
+        let Some(connection) = self.peers.get_mut(&number) else { return };
+        let peer = Peer(number);
+        let open = connection.inbox.fill(&connection.stream).unwrap_or(false);
+        let mut is_sound = true;
+        loop {
+            let longest = if connection.known { LONGEST } else { HELLO };
+            match connection.inbox.next(longest) {
+                Ok(Some((message, bytes))) if connection.known => {
+                    service.asked(peer, message, bytes, answers);
+                }
+                Ok(Some((message, bytes))) => {
+                    connection.known = bytes == self.token.to_le_bytes();
+                    if !connection.known {
+                        is_sound = false;
+                        break;
+                    }
+                    answers.give(peer, message, &[]);
+                }
+                Ok(None) => break,
+                Err(_) => {
+                    is_sound = false;
+                    break;
+                }
+            }
+        }
+        if !open || !is_sound {
+            self.close(number, service);
+        }
+    }
+
+    fn close(&mut self, number: u64, service: &mut impl Service) {
+        if let Some(connection) = self.peers.remove(&number)
+            && connection.known
+        {
+            service.left(Peer(number));
+        }
+    }
+
+    fn send(&mut self, answers: &mut Answers) {
+        for (peer, number, bytes) in answers.0.drain(..) {
+            if let Some(connection) = self.peers.get_mut(&peer.0) {
+                connection.outbox.push(number, &bytes);
+                self.full = true;
+            }
+        }
+        if self.full {
+            self.full = false;
+            for connection in self.peers.values_mut() {
+                // Who is not there any more is heard to be gone.
+                let _ = connection.outbox.drain(&connection.stream);
+                self.full |= !connection.outbox.is_empty();
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Windows whose ranks are on several hosts.
+//!
+//! ```text
+//!   rank A (host 1)                     rank T (host 2)
+//!     spread    the part's host is       server   a thread of its own: takes requests
+//!               another: asks there  -->   stand_in  plays A in the locks of T's segment
+//!   meet      which ranks are on one host, and their segment
+//!   request   what is asked, as bytes
+//!   peers     this process's server, and its connections to others
+//! ```
+//!
+//! A part's lock lies in the segment of the host that its rank is on. The ranks of that host use it
+//! by the processor's atomics. For a rank of another host the part's own rank has a stand-in: its
+//! server's thread runs the same text of the same lock, with the asking rank's row of the segment, and
+//! answers when the lock is taken. So each word is changed by one host's processors only, a scheme is
+//! between hosts what it is within one, and who is next in a queue is told by a message.
+//!
+//! A request is one message there and one back; a release is one message, which nobody waits for. The
+//! thread does not depend on what its process does, nor on MPI, of which it calls nothing.
+//!
+//! When a rank dies, the kernel closes its connections, and the stand-ins release what it held and
+//! wait for nothing any more. When the rank of a part has died, the part can't be locked from other
+//! hosts: that is an error.
+
+mod meet;
+mod peers;
+mod request;
+mod spread;
+mod stand_in;
+
+pub use meet::{Meeting, place};
+pub use peers::Peers;
+pub use spread::Spread;
+pub use stand_in::forget;

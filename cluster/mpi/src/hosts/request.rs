@@ -1,0 +1,105 @@
+//! What a rank asks of another rank's server, as bytes.
+//!
+//! ```text
+//!   u8 kind | u8 exclusive | u16 0 | u32 rank | u64 window | u64 left | u32 target     little-endian
+//! ```
+//!
+//! All ranks of a job have the same library, so that the form needs no version.
+
+use std::time::Duration;
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Acquire the target's part; the answer says how it went.
+    Acquire,
+    /// Release it.
+    Release,
+    /// Share all parts of this host, if that is possible at once.
+    TryAll,
+    /// Give up the share of all parts of this host.
+    ReleaseAll,
+    /// What the target's part protects is as it should be.
+    Consistent,
+}
+
+const KINDS: [What; 5] =
+    [What::Acquire, What::Release, What::TryAll, What::ReleaseAll, What::Consistent];
+
+/// How an acquisition went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It was not taken before the deadline.
+    No = 0,
+    /// It is held.
+    Yes = 1,
+    /// It is held, and an owner of it has died.
+    Orphaned = 2,
+    /// The scheme knows no deadlines.
+    Unsupported = 3,
+}
+
+impl Answer {
+    /// From the bytes that were sent.
+    pub fn from_bytes(bytes: &[u8]) -> Answer {
+        match bytes {
+            [1] => Answer::Yes,
+            [2] => Answer::Orphaned,
+            [3] => Answer::Unsupported,
+            _ => Answer::No,
+        }
+    }
+}
+
+/// A request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// What is to be done.
+    pub what: What,
+    /// Alone, and not shared.
+    pub exclusive: bool,
+    /// For which rank.
+    pub rank: u32,
+    /// In which window.
+    pub window: u64,
+    /// With which rank's part, if it is one's.
+    pub target: u32,
+    /// How much time there is for it, if that is limited.
+    pub left: Option<Duration>,
+}
+
+/// Its size.
+pub const REQUEST: usize = 28;
+
+impl Request {
+    /// As bytes, to be sent.
+    pub fn to_bytes(self) -> [u8; REQUEST] {
+        let kind = KINDS.iter().position(|kind| *kind == self.what).unwrap_or_default();
+        let left = self.left.map_or(u64::MAX, |left| left.as_nanos().min(1 << 62) as u64);
+        let mut bytes = [0; REQUEST];
+        bytes[0] = kind as u8;
+        bytes[1] = self.exclusive.into();
+        bytes[4..8].copy_from_slice(&self.rank.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.window.to_le_bytes());
+        bytes[16..24].copy_from_slice(&left.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.target.to_le_bytes());
+        bytes
+    }
+
+    /// From the bytes that were sent.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Request> {
+        let bytes: &[u8; REQUEST] = bytes.try_into().ok()?;
+        let short =
+            |at: usize| u32::from_le_bytes([at, at + 1, at + 2, at + 3].map(|at| bytes[at]));
+        let long = |at: usize| u64::from(short(at + 4)) << 32 | u64::from(short(at));
+        let left = long(16);
+        Some(Request {
+            what: *KINDS.get(usize::from(bytes[0]))?,
+            exclusive: bytes[1] != 0,
+            rank: short(4),
+            window: long(8),
+            target: short(24),
+            left: (left != u64::MAX).then(|| Duration::from_nanos(left)),
+        })
+    }
+}

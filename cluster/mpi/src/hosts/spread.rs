@@ -1,0 +1,222 @@
+//! The locks of a window over several hosts, as one rank uses them: those of its own host's parts in
+//! the segment, others by asking the part's rank.
+//!
+//! All parts at once are shared host by host, each if that is possible at once; where it is not, the
+//! others are given back, so that a rank that waits for all keeps nobody out meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+use syncline::memory::Memory;
+use syncline_fabric::server::Gone;
+
+use super::Peers;
+use super::request::{Answer, Request, What};
+use crate::scheme::{Locks, Refusal};
+use crate::segment::{Area, Segment};
+
+/// Between two looks for an answer a rank drives MPI's progress; after so many it sleeps as well.
+const LOOKS: u32 = 2_000;
+/// For how long.
+const NAP: Duration = Duration::from_micros(50);
+/// No rank.
+const NONE: usize = usize::MAX;
+
+/// The locks of a window over several hosts.
+pub struct Spread {
+    window: u64,
+    rank: usize,
+    /// The locks in this host's segment.
+    own: Arc<dyn Locks>,
+    /// The first rank of each rank's host.
+    firsts: Box<[usize]>,
+    /// All go by messages, those of this host as well.
+    by_messages: bool,
+    peers: Peers,
+    /// What was said of each part when it was taken.
+    orphaned: Box<[AtomicBool]>,
+    /// Of each host, by its first rank: who has shared all of its parts for this rank.
+    sharers: Box<[AtomicUsize]>,
+    /// The segment stays as long as this.
+    _area: Arc<Area>,
+}
+
+impl Spread {
+    /// The locks of the window of this number, as this rank uses them; `firsts` says of each rank
+    /// which one is the first of its host.
+    pub fn new(
+        window: u64,
+        rank: usize,
+        own: Arc<dyn Locks>,
+        firsts: Box<[usize]>,
+        by_messages: bool,
+        peers: Peers,
+        area: Arc<Area>,
+    ) -> Spread {
+        let orphaned = firsts.iter().map(|_| AtomicBool::new(false)).collect();
+        let sharers = firsts.iter().map(|_| AtomicUsize::new(NONE)).collect();
+        Spread { window, rank, own, firsts, by_messages, peers, orphaned, sharers, _area: area }
+    }
+
+    fn is_here(&self, target: usize) -> bool {
+        !self.by_messages && self.firsts[target] == self.firsts[self.rank]
+    }
+
+    fn request(&self, what: What, target: usize, exclusive: bool) -> Request {
+        let (rank, target) = (self.rank as u32, target as u32);
+        Request { what, exclusive, rank, window: self.window, target, left: None }
+    }
+
+    /// Asks a rank's server, and waits for its answer.
+    fn call(&self, rank: usize, request: Request) -> Result<Answer, Gone> {
+        let answer = self.peers.link(rank)?.call(&request.to_bytes(), pause)?;
+        Ok(Answer::from_bytes(&answer))
+    }
+
+    /// Tells a rank's server. That it has gone is of no interest: what it served has gone with it.
+    fn tell(&self, rank: usize, request: Request) {
+        if let Ok(link) = self.peers.link(rank) {
+            let _ = link.tell(&request.to_bytes());
+        }
+    }
+
+    fn take(
+        &self,
+        target: usize,
+        exclusive: bool,
+        left: Option<Duration>,
+    ) -> Result<bool, Refusal> {
+        let request = Request { left, ..self.request(What::Acquire, target, exclusive) };
+        let answer = self.call(target, request).map_err(|Gone| Refusal::Gone)?;
+        // Relaxed: for this rank's own question, behind this.
+        self.orphaned[target].store(answer == Answer::Orphaned, Relaxed);
+        match answer {
+            Answer::No => Ok(false),
+            Answer::Yes | Answer::Orphaned => Ok(true),
+            Answer::Unsupported => Err(Refusal::Unsupported),
+        }
+    }
+
+    /// Shares all parts of a host if that is possible at once.
+    fn try_host(&self, first: usize) -> bool {
+        if !self.by_messages && first == self.firsts[self.rank] {
+            return self.own.try_acquire_all().unwrap_or(false);
+        }
+        // Any rank of the host will do. Where all have died, nobody is to be kept out.
+        let here = |rank: &usize| self.firsts[*rank] == first;
+        for rank in (0..self.firsts.len()).filter(here) {
+            if let Ok(answer) = self.call(rank, self.request(What::TryAll, rank, false)) {
+                if answer == Answer::Yes {
+                    self.sharers[first].store(rank, Relaxed);
+                }
+                return answer == Answer::Yes;
+            }
+        }
+        true
+    }
+
+    fn release_host(&self, first: usize) {
+        if !self.by_messages && first == self.firsts[self.rank] {
+            self.own.release_all();
+            return;
+        }
+        // Relaxed: this rank's own.
+        let sharer = self.sharers[first].swap(NONE, Relaxed);
+        if sharer != NONE {
+            self.tell(sharer, self.request(What::ReleaseAll, sharer, false));
+        }
+    }
+
+    fn hosts(&self) -> impl DoubleEndedIterator<Item = usize> {
+        (0..self.firsts.len()).filter(|rank| self.firsts[*rank] == *rank)
+    }
+}
+
+/// Between two looks for an answer.
+fn pause(looks: u32) {
+    Segment::yield_now();
+    if looks > LOOKS {
+        std::thread::sleep(NAP);
+    }
+}
+
+impl Locks for Spread {
+    unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal> {
+        if self.is_here(target) {
+            // SAFETY: our caller's promise.
+            return unsafe { self.own.acquire(target, exclusive) };
+        }
+        // What there is no room for at the server is tried again.
+        while !self.take(target, exclusive, None)? {
+            pause(LOOKS + 1);
+        }
+        Ok(())
+    }
+
+    unsafe fn acquire_until(
+        &self,
+        target: usize,
+        exclusive: bool,
+        deadline: Duration,
+    ) -> Result<bool, Refusal> {
+        if self.is_here(target) {
+            // SAFETY: our caller's promise.
+            return unsafe { self.own.acquire_until(target, exclusive, deadline) };
+        }
+        self.take(target, exclusive, Some(deadline.saturating_sub(Segment::now())))
+    }
+
+    unsafe fn release(&self, target: usize, exclusive: bool) {
+        if self.is_here(target) {
+            // SAFETY: our caller's promise.
+            unsafe { self.own.release(target, exclusive) };
+        } else {
+            self.tell(target, self.request(What::Release, target, exclusive));
+        }
+    }
+
+    fn acquire_all(&self) {
+        let mut looks = 0;
+        while !self.try_acquire_all().unwrap_or(false) {
+            looks += 1;
+            pause(looks);
+        }
+    }
+
+    fn try_acquire_all(&self) -> Result<bool, Refusal> {
+        let refusing = self.hosts().find(|host| !self.try_host(*host));
+        if let Some(refusing) = refusing {
+            self.hosts().take_while(|host| *host != refusing).for_each(|host| {
+                self.release_host(host);
+            });
+        }
+        Ok(refusing.is_none())
+    }
+
+    fn release_all(&self) {
+        self.hosts().for_each(|host| self.release_host(host));
+    }
+
+    fn is_orphaned(&self, target: usize) -> bool {
+        if self.is_here(target) {
+            return self.own.is_orphaned(target);
+        }
+        // Relaxed: as in `take`.
+        self.orphaned[target].load(Relaxed)
+    }
+
+    fn orphan(&self, target: usize) {
+        self.own.orphan(target);
+    }
+
+    fn make_consistent(&self, target: usize) {
+        if self.is_here(target) {
+            self.own.make_consistent(target);
+            return;
+        }
+        // Relaxed: as in `take`.
+        self.orphaned[target].store(false, Relaxed);
+        self.tell(target, self.request(What::Consistent, target, true));
+    }
+}

@@ -1,0 +1,245 @@
+//! Ranks of other hosts, as this process plays them in the locks of its host's segment.
+//!
+//! A request that has to wait is a coroutine: it runs the lock's own text, and wherever that would
+//! yield the processor, the server goes on with something else. A release runs at once: it waits at
+//! most for what another rank is about to write.
+//!
+//! What each caller holds is written down, so that it can be released when the caller has gone. One
+//! that was still waiting then gets what it waits for, in its turn, and gives it back at once: so a
+//! queue never has a hole.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult};
+use syncline::memory::Memory;
+use syncline::window::Scheme;
+use syncline_fabric::Process;
+use syncline_fabric::server::{Answers, Peer, Service};
+
+use super::request::{Answer, Request, What};
+use crate::scheme::{Locks, Refusal, locks};
+use crate::segment::{Area, Segment, as_server, in_coroutine};
+
+/// The stack of a coroutine.
+const STACK: usize = 64 * 1024;
+
+/// The windows that this process serves, by their numbers.
+static WINDOWS: Mutex<Option<HashMap<u64, Arc<Served>>>> = Mutex::new(None);
+
+/// A window's segment, and each rank's locks in it, as a stand-in uses them.
+pub struct Served {
+    area: Arc<Area>,
+    scheme: Scheme,
+    ranks: Box<[OnceLock<Arc<dyn Locks>>]>,
+}
+
+impl Served {
+    /// A window of so many ranks, whose locks are in this segment.
+    pub fn new(area: Arc<Area>, scheme: Scheme, ranks: usize) -> Served {
+        Served { area, scheme, ranks: (0..ranks).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// A rank's locks; `None` if there is no such rank.
+    fn of(&self, rank: u32) -> Option<&Arc<dyn Locks>> {
+        let ranks = self.ranks.len();
+        let make = || {
+            // The process of a rank of another host can't be judged here; its connection tells.
+            let nobody = Process::default();
+            locks(self.scheme, Arc::clone(&self.area), rank as usize, ranks, nobody)
+        };
+        self.ranks.get(rank as usize).map(|place| place.get_or_init(make))
+    }
+}
+
+/// Lets others lock parts of a window of this number.
+pub fn serve_window(number: u64, window: Served) {
+    let mut windows = WINDOWS.lock().unwrap_or_else(PoisonError::into_inner);
+    windows.get_or_insert_default().insert(number, Arc::new(window));
+}
+
+/// Serves a window no more: it is being freed, and nobody holds anything of it.
+pub fn forget(number: u64) {
+    let mut windows = WINDOWS.lock().unwrap_or_else(PoisonError::into_inner);
+    windows.as_mut().and_then(|windows| windows.remove(&number));
+}
+
+fn window(number: u64) -> Option<Arc<Served>> {
+    let windows = WINDOWS.lock().unwrap_or_else(PoisonError::into_inner);
+    windows.as_ref()?.get(&number).cloned()
+}
+
+/// What a caller holds: of which window, as which rank, which part; all parts if that is `None`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Held {
+    peer: Peer,
+    window: u64,
+    rank: u32,
+    target: Option<u32>,
+}
+
+/// The server's stand-ins.
+#[derive(Default)]
+pub struct StandIns {
+    /// What is held, and whether alone.
+    held: HashMap<Held, bool>,
+    waiting: Vec<Waiting>,
+    /// Stacks to spare.
+    stacks: Vec<DefaultStack>,
+}
+
+struct Waiting {
+    peer: Peer,
+    number: u64,
+    request: Request,
+    locks: Arc<dyn Locks>,
+    /// Whether it was taken.
+    acquisition: Coroutine<(), (), Result<bool, Refusal>, DefaultStack>,
+    /// The caller has gone.
+    abandoned: bool,
+}
+
+impl Service for StandIns {
+    fn asked(&mut self, peer: Peer, number: u64, bytes: &[u8], answers: &mut Answers) {
+        let Some(request) = Request::from_bytes(bytes) else { return };
+        let Some(window) = window(request.window) else { return };
+        let Some(locks) = window.of(request.rank) else { return };
+        if request.target as usize >= window.ranks.len() {
+            return;
+        }
+        let held = |target| Held { peer, window: request.window, rank: request.rank, target };
+        let part = held(Some(request.target));
+        match request.what {
+            What::Acquire => self.begin(peer, number, request, locks, answers),
+            What::Release => {
+                if let Some(exclusive) = self.held.remove(&part) {
+                    // SAFETY: it is held so, by this rank.
+                    as_server(|| unsafe { locks.release(part.part(), exclusive) });
+                }
+            }
+            What::TryAll => {
+                let taken = as_server(|| locks.try_acquire_all()).unwrap_or(false);
+                if taken {
+                    self.held.insert(held(None), false);
+                }
+                answers.give(peer, number, &[taken.into()]);
+            }
+            What::ReleaseAll => {
+                if self.held.remove(&held(None)).is_some() {
+                    as_server(|| locks.release_all());
+                }
+            }
+            What::Consistent => {
+                if self.held.get(&part) == Some(&true) {
+                    locks.make_consistent(part.part());
+                }
+            }
+        }
+    }
+
+    fn left(&mut self, peer: Peer) {
+        for waiting in &mut self.waiting {
+            waiting.abandoned |= waiting.peer == peer;
+        }
+        let gone: Vec<Held> = self.held.keys().filter(|held| held.peer == peer).copied().collect();
+        for held in gone {
+            let exclusive = self.held.remove(&held).unwrap_or_default();
+            let Some(window) = window(held.window) else { continue };
+            if let Some(locks) = window.of(held.rank) {
+                give_back(locks, held, exclusive);
+            }
+        }
+    }
+
+    fn go_on(&mut self, answers: &mut Answers) -> bool {
+        let mut at = 0;
+        while at < self.waiting.len() {
+            match self.waiting[at].acquisition.resume(()) {
+                CoroutineResult::Yield(()) => at += 1,
+                CoroutineResult::Return(taken) => {
+                    // In the order of their coming, which queues have as well.
+                    let waiting = self.waiting.remove(at);
+                    self.finish(waiting, taken, answers);
+                }
+            }
+        }
+        !self.waiting.is_empty()
+    }
+}
+
+impl StandIns {
+    fn begin(
+        &mut self,
+        peer: Peer,
+        number: u64,
+        request: Request,
+        locks: &Arc<dyn Locks>,
+        answers: &mut Answers,
+    ) {
+        let stack = self.stacks.pop().map_or_else(|| DefaultStack::new(STACK), Ok);
+        let Ok(stack) = stack else {
+            answers.give(peer, number, &[Answer::No as u8]);
+            return;
+        };
+        let (locks, its) = (Arc::clone(locks), Arc::clone(locks));
+        let acquisition = Coroutine::with_stack(stack, move |yielder, ()| {
+            in_coroutine(yielder, || {
+                let target = request.target as usize;
+                // SAFETY: one rank asks for a part once at a time, and there is such a rank.
+                unsafe {
+                    match request.left {
+                        Some(left) => {
+                            its.acquire_until(target, request.exclusive, Segment::now() + left)
+                        }
+                        None => its.acquire(target, request.exclusive).map(|()| true),
+                    }
+                }
+            })
+        });
+        self.waiting.push(Waiting { peer, number, request, locks, acquisition, abandoned: false });
+    }
+
+    fn finish(&mut self, waiting: Waiting, taken: Result<bool, Refusal>, answers: &mut Answers) {
+        let Waiting { peer, number, request, locks, acquisition, abandoned } = waiting;
+        self.stacks.push(acquisition.into_stack());
+        let target = Some(request.target);
+        let held = Held { peer, window: request.window, rank: request.rank, target };
+        let answer = match taken {
+            Ok(true) if abandoned => {
+                // It has held nothing, so nothing is half done.
+                // SAFETY: it was taken so.
+                as_server(|| unsafe { locks.release(held.part(), request.exclusive) });
+                return;
+            }
+            Ok(true) => {
+                self.held.insert(held, request.exclusive);
+                let orphaned = locks.is_orphaned(held.part());
+                if orphaned { Answer::Orphaned } else { Answer::Yes }
+            }
+            Ok(false) | Err(Refusal::Gone) => Answer::No,
+            Err(Refusal::Unsupported) => Answer::Unsupported,
+        };
+        answers.give(peer, number, &[answer as u8]);
+    }
+}
+
+impl Held {
+    fn part(&self) -> usize {
+        self.target.unwrap_or_default() as usize
+    }
+}
+
+/// Gives back what a caller held that has gone.
+fn give_back(locks: &Arc<dyn Locks>, held: Held, exclusive: bool) {
+    as_server(|| match held.target {
+        None => locks.release_all(),
+        Some(_) => {
+            if exclusive {
+                locks.orphan(held.part());
+            }
+            // SAFETY: it is held so.
+            unsafe { locks.release(held.part(), exclusive) };
+        }
+    });
+}

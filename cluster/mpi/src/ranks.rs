@@ -1,0 +1,178 @@
+//! The ranks that make a window, and what they want.
+//!
+//! Making a window is collective, so the ranks can talk. Each says which scheme it was told, by the
+//! Info key or else by the environment. All see what all have said, and so come to the same
+//! conclusion, also where it is an error.
+
+use std::env;
+use std::ffi::{CStr, c_char, c_int};
+use std::sync::Once;
+
+use syncline::window::Scheme;
+
+use crate::hosts::place;
+use crate::library::{Constants, SUCCESS, Word, below};
+use crate::say::say;
+use crate::scheme::{LIBRARY, MOST_RANKS};
+use crate::segment::{can_interrupt, position, use_fences};
+
+/// The Info key.
+pub const KEY: &CStr = c"passive_sync_mode";
+/// The Info key that says whether `MPI_Win_allocate` may make shared memory: `false` forbids it.
+const HOST_MEMORY: &CStr = c"syncline_host_memory";
+/// The variable that says the same for windows without the key.
+const VARIABLE: &str = "SYNCLINE_PASSIVE_SYNC_MODE";
+
+/// The room for a scheme's name, and what is told of a longer one.
+const NAME: usize = 56;
+
+/// What a rank was told: the value of the key, or the variable, or nothing.
+pub fn told(mpi: &Constants, info: Word) -> String {
+    let by_key = value(mpi, info, KEY).filter(|value| !value.is_empty());
+    let by_variable = || env::var_os(VARIABLE).map(|value| value.to_string_lossy().into_owned());
+    by_key.or_else(by_variable).filter(|name| !name.is_empty()).unwrap_or_else(|| LIBRARY.into())
+}
+
+/// The value of a key.
+pub fn value(mpi: &Constants, info: Word, key: &CStr) -> Option<String> {
+    if mpi.handle(info) == mpi.info_null {
+        return None;
+    }
+    let mut value = [0u8; NAME];
+    let mut found = 0;
+    // SAFETY: the key is a string, and the value has room for its length and a zero.
+    let code = unsafe {
+        let value: *mut c_char = value.as_mut_ptr().cast();
+        below::PMPI_Info_get(info, key.as_ptr(), NAME as c_int - 1, value, &raw mut found)
+    };
+    (code == SUCCESS && found != 0).then(|| text(&value))
+}
+
+/// The text before the first zero.
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).trim().into()
+}
+
+/// The ranks that make a window.
+pub struct Ranks {
+    /// The library's constants.
+    pub mpi: &'static Constants,
+    /// Their communicator.
+    pub comm: Word,
+    /// This one.
+    pub rank: c_int,
+    /// How many there are.
+    pub count: c_int,
+}
+
+/// What each rank says first: the scheme's name, where it can map a segment, what its host is known by,
+/// whether its memory may be shared, and whether it can interrupt others for a barrier.
+const OFFER: usize = NAME + 18;
+
+/// What all ranks want.
+pub struct Agreed {
+    /// The scheme.
+    pub scheme: Scheme,
+    /// Where to map the segment; no other window of any of these ranks has this number.
+    pub position: usize,
+    /// Their memory may be shared.
+    pub host_memory: bool,
+    /// What their hosts are known by.
+    pub places: Vec<u64>,
+}
+
+impl Ranks {
+    /// What all ranks want; `None` for the library's own locks.
+    pub fn agree(&self, info: Word) -> Result<Option<Agreed>, c_int> {
+        let name = told(self.mpi, info);
+        let mut offer = [0; OFFER];
+        let length = name.len().min(NAME - 1);
+        offer[..length].copy_from_slice(&name.as_bytes()[..length]);
+        offer[NAME..NAME + 8].copy_from_slice(&(position() as u64).to_ne_bytes());
+        offer[NAME + 8..NAME + 16].copy_from_slice(&place().to_ne_bytes());
+        offer[NAME + 16] = (value(self.mpi, info, HOST_MEMORY).as_deref() != Some("false")).into();
+        offer[NAME + 17] = can_interrupt().into();
+        let offers = self.gather(&offer)?;
+        let names: Vec<String> = offers.chunks(OFFER).map(|offer| text(&offer[..NAME])).collect();
+        let Some(first) = names.first() else { return Ok(None) };
+        let scheme = Scheme::named(first);
+        let other = names.iter().position(|name| name != first);
+        if other.is_some() || scheme.is_none() && first != LIBRARY {
+            return Err(self.refuse(&names, other.unwrap_or(names.len() - 1)));
+        }
+        let Some(scheme) = scheme else { return Ok(None) };
+        let numbers = |from| {
+            offers.chunks(OFFER).map(move |offer| {
+                let mut bytes = [0; 8];
+                bytes.copy_from_slice(&offer[from..from + 8]);
+                u64::from_ne_bytes(bytes)
+            })
+        };
+        let (lowest, highest) =
+            numbers(NAME).fold((u64::MAX, 0), |(low, high), at| (at.min(low), at.max(high)));
+        let places = numbers(NAME + 8).collect();
+        if lowest == 0 {
+            self.keep("a process has no room for a terabyte of addresses");
+            return Ok(None);
+        }
+        if names.len() > MOST_RANKS {
+            self.keep(&format!("the locks are made for at most {MOST_RANKS} ranks"));
+            return Ok(None);
+        }
+        if offers.chunks(OFFER).any(|offer| offer[NAME + 17] == 0) {
+            use_fences();
+        }
+        let host_memory = offers.chunks(OFFER).all(|offer| offer[NAME + 16] == 1);
+        Ok(Some(Agreed { scheme, position: highest as usize, host_memory, places }))
+    }
+
+    /// Whether all ranks say yes.
+    pub fn all(&self, own: bool) -> bool {
+        self.gather(&[own.into()]).is_ok_and(|answers| answers.iter().all(|answer| *answer == 1))
+    }
+
+    /// What all ranks say, in their order.
+    pub fn gather(&self, own: &[u8]) -> Result<Vec<u8>, c_int> {
+        let each = own.len() as c_int;
+        let mut all = vec![0; own.len() * self.count as usize];
+        // SAFETY: each rank sends so many bytes, and there is room for those of all.
+        let code = unsafe {
+            below::PMPI_Allgather(
+                own.as_ptr(),
+                each,
+                self.mpi.byte,
+                all.as_mut_ptr(),
+                each,
+                self.mpi.byte,
+                self.comm,
+            )
+        };
+        if code == SUCCESS { Ok(all) } else { Err(code) }
+    }
+
+    /// Says what the first rank and another one were told, and that it can't be.
+    fn refuse(&self, names: &[String], other: usize) -> c_int {
+        if self.rank == 0 {
+            let known = Scheme::ALL.map(Scheme::name);
+            say(&format!(
+                "passive_sync_mode is `{}` at rank 0 and `{}` at rank {other}: all ranks of a window \
+                 must give the same, which is one of {}, {LIBRARY}",
+                names[0],
+                names[other],
+                known.join(", ")
+            ));
+        }
+        // SAFETY: a live communicator.
+        unsafe { below::PMPI_Comm_call_errhandler(self.comm, self.mpi.err_info_value) };
+        self.mpi.err_info_value
+    }
+
+    /// Says once why windows keep the library's own locks.
+    pub fn keep(&self, why: &str) {
+        static SAID: Once = Once::new();
+        if self.rank == 0 {
+            SAID.call_once(|| say(&format!("windows keep the MPI library's own locks: {why}")));
+        }
+    }
+}
