@@ -85,7 +85,8 @@ impl Program {
             return Ok(self.address(at));
         }
         if size > SMALL {
-            return self.from_above(size).map(|at| self.address(at));
+            let at = self.from_above(size).map_err(|error| OutOfMemory { bytes, ..error })?;
+            return Ok(self.address(at));
         }
         if arena.small.len() < size {
             let line = self.shape.line();
