@@ -75,8 +75,11 @@ fn run(program: &Path, (ranks, threads): (usize, usize), options: Options, argum
     }
 }
 
+/// Ranks with their threads, and the rest.
+type Setting = ((usize, usize), Options);
+
 /// All settings, or those of the short run.
-fn settings(runs: usize) -> Vec<((usize, usize), Options)> {
+fn settings(runs: usize) -> Vec<Setting> {
     let mut all = Vec::new();
     for side in Side::ALL {
         for scheme in SCHEMES {
@@ -125,7 +128,7 @@ fn verified(name: &str, runs: usize, arguments: &[&str]) {
 #[test]
 fn the_short_run_has_every_value_of_every_setting() {
     let all = settings(12);
-    let has = |test: &dyn Fn(&((usize, usize), Options)) -> bool| all.iter().any(test);
+    let has = |test: &dyn Fn(&Setting) -> bool| all.iter().any(test);
     assert!(Side::ALL.iter().all(|side| has(&|one| one.1.side == Some(*side))));
     assert!(SCHEMES.iter().all(|scheme| has(&|one| one.1.scheme == *scheme)));
     assert!(BUFFERS.iter().all(|buffer| has(&|one| one.1.write_buffer == *buffer)));
