@@ -8,6 +8,7 @@
 mod accuracy;
 mod channels;
 mod compare;
+mod dsm;
 mod exec_overhead;
 mod heap;
 mod inspect_overhead;
@@ -117,6 +118,12 @@ const BENCHMARKS: &[Benchmark] = &[
         about: "the hash tables, beside other libraries' tables",
         fields: tables::FIELDS,
         run: tables::run,
+    },
+    Benchmark {
+        name: "dsm",
+        about: "shared memory over ranks, beside one of SIGSEGV and MPI, and beside threads",
+        fields: dsm::FIELDS,
+        run: dsm::run,
     },
     Benchmark {
         name: "windows",

@@ -39,6 +39,18 @@ const BENCHMARKS: &[(&str, &[&str])] = &[
     ("simulator", &["accesses_per_second"]),
     ("table", &["paper_mix_ratio", "standard_worst_ratio"]),
     (
+        "dsm",
+        &[
+            "miss_ratio",
+            "upgrade_ratio",
+            "barrier_ratio",
+            "clean_barrier_us_per_page",
+            "line_bandwidth_ratio",
+            "delegation_ratio",
+            "programs_worst_ratio",
+        ],
+    ),
+    (
         "windows",
         &["empty_worst_ratio", "allocated_worst_ratio", "created_worst_ratio", "sm_worst_ratio"],
     ),

@@ -160,6 +160,9 @@ impl Mapping {
         let flags = flags | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: new addresses.
         let base = mapped(unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, -1, 0) })?;
+        // SAFETY: says how pages that are ours are made: many at once, as a fault for each takes longer
+        // than to copy it. Where it is not known nothing is lost.
+        unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
         Ok(Mapping { base, bytes })
     }
 

@@ -85,11 +85,12 @@ impl Program {
             return Ok(self.address(at));
         }
         if size > SMALL {
-            return self.from_above(size).map(|at| self.address(at));
+            let at = self.take_above(size).map_err(|error| OutOfMemory { bytes, ..error })?;
+            return Ok(self.address(at));
         }
         if arena.small.len() < size {
             let line = self.shape.line();
-            let at = self.from_above(line)?;
+            let at = self.take_above(line)?;
             arena.small = at..at + line;
         }
         let at = arena.small.start;
@@ -126,7 +127,7 @@ impl Program {
         reached(self.inside(|node| node.place(lines, rank)))
     }
 
-    fn from_above(&self, bytes: usize) -> Result<usize, OutOfMemory> {
+    fn take_above(&self, bytes: usize) -> Result<usize, OutOfMemory> {
         let pages = bytes.div_ceil(PAGE);
         let (_, above) = self.take(bytes, |(below, above)| (below, above + pages))?;
         Ok((self.shape.pages() - above) * PAGE)

@@ -67,8 +67,11 @@ extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *
         by_kernel && Program::get().is_some_and(|program| program.fault(address, access(context)));
     // SAFETY: as above.
     unsafe { *errno = kept };
-    if !ours {
-        pass_on(signal, info, context);
+    match Program::get() {
+        _ if ours => {}
+        // Outside of all allocations: as an address where nothing is mapped, on every fault side.
+        Some(program) if signal == libc::SIGBUS && by_kernel && program.forbid(address) => {}
+        _ => pass_on(signal, info, context),
     }
 }
 

@@ -74,6 +74,7 @@ impl fmt::Debug for Local {
 /// Nodes to be used again. They are the process's and not a thread's, as they lie in the rank's part,
 /// and a thread that ends can't give them back any more.
 #[derive(Default)]
+#[allow(clippy::vec_box, reason = "a node stays at its address while it is in use")]
 pub(super) struct Spare(Mutex<Vec<Box<HeldNode>>>);
 
 // SAFETY: a node that nobody uses may go to any thread: all its parts' locks are thread-oblivious.

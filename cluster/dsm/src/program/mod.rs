@@ -25,7 +25,7 @@ use std::fmt;
 use std::io::Write as _;
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use syncline::lock::Futex;
 use syncline::{Barrier, Mutex};
@@ -139,6 +139,15 @@ impl Program {
         })
     }
 
+    /// Has accesses to a page of ours raise SIGSEGV; false if the address is not ours.
+    fn forbid(&self, address: usize) -> bool {
+        let page = self.reserved.offset(address).map(|offset| offset / PAGE);
+        page.is_some_and(|page| {
+            self.reserved.protect(page..page + 1, libc::PROT_NONE);
+            true
+        })
+    }
+
     fn is_allocated(&self, page: usize) -> bool {
         let within = |word| {
             let (below, above) = allocation::halves(word);
@@ -197,16 +206,14 @@ impl Program {
         let pages = from.addr() / PAGE..=(from.addr() + bytes - 1) / PAGE;
         for page in pages {
             let byte = from.with_addr((page * PAGE).max(from.addr()));
-            // SAFETY: a byte of the range. An addition of nothing writes, and changes nothing.
-            unsafe {
-                match write {
-                    true => {
-                        std::sync::atomic::AtomicU8::from_ptr(byte).fetch_add(0, Relaxed);
-                    }
-                    false => {
-                        byte.read_volatile();
-                    }
-                }
+            // SAFETY: a byte of the range.
+            let value = unsafe { byte.read_volatile() };
+            if write {
+                // SAFETY: as above. An exchange for the same value writes, and changes nothing; an
+                // addition of nothing may be compiled to a read. Relaxed: nothing is ordered by it. If
+                // it fails, another thread has written, and the page is a written one.
+                let byte = unsafe { AtomicU8::from_ptr(byte) };
+                let _ = byte.compare_exchange(value, value, Relaxed, Relaxed);
             }
         }
     }

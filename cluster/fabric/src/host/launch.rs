@@ -136,7 +136,7 @@ impl Host {
     pub fn alone(bytes: usize) -> Result<Host, Error> {
         let (_, segment) = Segment::make(1, bytes)?;
         segment.join(0)?;
-        Ok(Host { segment: Arc::new(segment), rank: 0 })
+        Ok(Host { segment: Arc::new(segment), rank: 0, own: Process::own() })
     }
 
     /// Whether this process was started as a rank.

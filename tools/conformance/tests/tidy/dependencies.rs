@@ -49,7 +49,7 @@ const LIMITED: [(&str, &[&str]); 24] = [
     ("syncline-delay", &["syncline-interpose"]),
     ("syncline-fabric", &["syncline"]),
     ("syncline-mpi", &["syncline-interpose", "syncline", "syncline-fabric"]),
-    ("syncline-dsm", &[]),
+    ("syncline-dsm", &["syncline", "syncline-fabric"]),
     ("syncline-capi", &["syncline"]),
     ("syncline-checkers", &["syncline"]),
     ("syncline-sim", &["syncline"]),

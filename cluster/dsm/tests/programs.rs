@@ -1,0 +1,179 @@
+//! The programs of workloads/dsm, in C, on ranks that are processes: each verifies what it computes,
+//! under every scheme, fault side, size of the write buffer and number of ranks.
+//!
+//! By default each program runs in a dozen settings, in which every value of every setting occurs.
+//! `SYNCLINE_DSM_PROGRAMS=all` runs all combinations, which takes about half an hour.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use syncline_dsm::carina::Scheme;
+use syncline_dsm::homes::Placement;
+use syncline_dsm::pages::Side;
+use syncline_dsm::program::Options;
+use syncline_fabric::Host;
+
+const SCHEMES: [Scheme; 3] = [Scheme::Shared, Scheme::Private, Scheme::Writers];
+const BUFFERS: [Option<usize>; 4] = [None, Some(1), Some(7), Some(64)];
+/// Ranks, and threads of each.
+const RANKS: [(usize, usize); 6] = [(1, 2), (2, 1), (2, 2), (3, 1), (4, 2), (8, 1)];
+const LINES: [usize; 3] = [1, 4, 16];
+/// Pages that a rank caches.
+const CACHES: [Option<usize>; 3] = [None, None, Some(48)];
+
+/// After so long a program is stuck.
+const LATE: Duration = Duration::from_secs(120);
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/dsm")
+}
+
+/// Where the libraries are that were built with this test.
+fn libraries() -> PathBuf {
+    env::current_exe().expect("this program").parent().expect("its folder").to_owned()
+}
+
+fn compile(name: &str, into: &Path, plain: bool) -> PathBuf {
+    let program = into.join(name);
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program);
+    compiler.arg(folder().join(name).with_extension("c"));
+    if plain {
+        compiler.args(["-DPLAIN", "-lpthread"]);
+    } else {
+        let libraries = libraries();
+        compiler.arg("-I").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("include"));
+        compiler.arg("-L").arg(&libraries).arg("-lsyncline_dsm");
+        compiler.arg(format!("-Wl,-rpath,{}", libraries.display()));
+    }
+    let output = compiler.arg("-lm").output().expect("a C compiler");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    program
+}
+
+/// Runs a program on ranks; all of them have to end well.
+fn run(program: &Path, (ranks, threads): (usize, usize), options: Options, arguments: &[&str]) {
+    let bytes = options.shape(ranks).layout().bytes;
+    let started = Host::launch(ranks, bytes, |_| {
+        let mut command = Command::new(program);
+        command.arg(threads.to_string()).args(arguments).envs(options.variables());
+        command.stdout(std::process::Stdio::null());
+        command
+    });
+    let (mut job, start) = (started.expect("ranks start"), Instant::now());
+    loop {
+        let all: Vec<_> = (0..ranks).map(|rank| job.ended(rank).expect("they end")).collect();
+        let wrong = all.iter().flatten().any(|status| !status.success());
+        let what = format!("{program:?} {arguments:?}, {ranks} x {threads}, {options:?}: {all:?}");
+        assert!(!wrong && start.elapsed() < LATE, "{what}");
+        if all.iter().all(Option::is_some) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Ranks with their threads, and the rest.
+type Setting = ((usize, usize), Options);
+
+/// All settings, or those of the short run.
+fn settings(runs: usize) -> Vec<Setting> {
+    let mut all = Vec::new();
+    for side in Side::ALL {
+        for scheme in SCHEMES {
+            for write_buffer in BUFFERS {
+                for ranks in RANKS {
+                    let number = all.len();
+                    let placement = Placement::ALL[number % 3];
+                    let line = LINES[number / 2 % LINES.len()];
+                    let cache = CACHES[number / 5 % CACHES.len()].map(|pages| pages * 4096);
+                    let (memory, side) = (8 << 20, Some(side));
+                    let options = Options {
+                        memory,
+                        line,
+                        cache,
+                        write_buffer,
+                        scheme,
+                        placement,
+                        side,
+                        counts: false,
+                    };
+                    all.push((ranks, options));
+                }
+            }
+        }
+    }
+    if env::var("SYNCLINE_DSM_PROGRAMS").is_ok_and(|value| value == "all") {
+        return all;
+    }
+    // With this step every value of every setting occurs within twelve runs; a test holds that.
+    (0..runs).map(|run| all[run * 179 % all.len()]).collect()
+}
+
+fn verified(name: &str, runs: usize, arguments: &[&str]) {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let program = compile(name, scratch.path(), false);
+    let all = settings(runs);
+    for (ranks, options) in all {
+        run(&program, ranks, options, arguments);
+    }
+    let beside = tempfile::tempdir_in(scratch.path()).expect("a folder");
+    let plain = compile(name, beside.path(), true);
+    let output = Command::new(plain).arg("2").args(arguments).output().expect("it runs");
+    assert!(output.status.success(), "{name} on pthreads: {output:?}");
+}
+
+#[test]
+fn the_short_run_has_every_value_of_every_setting() {
+    let all = settings(12);
+    let has = |test: &dyn Fn(&Setting) -> bool| all.iter().any(test);
+    assert!(Side::ALL.iter().all(|side| has(&|one| one.1.side == Some(*side))));
+    assert!(SCHEMES.iter().all(|scheme| has(&|one| one.1.scheme == *scheme)));
+    assert!(BUFFERS.iter().all(|buffer| has(&|one| one.1.write_buffer == *buffer)));
+    assert!(RANKS.iter().all(|ranks| has(&|one| one.0 == *ranks)));
+    assert!(LINES.iter().all(|line| has(&|one| one.1.line == *line)));
+    assert!(Placement::ALL.iter().all(|placement| has(&|one| one.1.placement == *placement)));
+    assert!(has(&|one| one.1.cache.is_some()));
+}
+
+#[test]
+fn matrix_multiplication() {
+    verified("matmul", 12, &["96"]);
+}
+
+#[test]
+fn lu() {
+    verified("lu", 12, &["128"]);
+}
+
+#[test]
+fn n_body() {
+    verified("nbody", 12, &["256", "3"]);
+}
+
+#[test]
+fn blackscholes() {
+    verified("blackscholes", 12, &["3000", "2"]);
+}
+
+#[test]
+fn nas_ep() {
+    verified("ep", 3, &["S"]);
+}
+
+#[test]
+fn nas_cg() {
+    verified("cg", 4, &["S"]);
+}
+
+#[test]
+fn a_priority_queue_under_the_cohort_lock() {
+    verified("queue", 12, &["60", "lock"]);
+}
+
+#[test]
+fn a_priority_queue_under_delegation() {
+    verified("queue", 12, &["60", "with"]);
+}

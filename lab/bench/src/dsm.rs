@@ -1,0 +1,226 @@
+//! Shared memory over ranks: what a page costs, beside the same by SIGSEGV, `mprotect` and an MPI
+//! window for each page, as the public ArgoDSM does it; and programs on two ranks, beside the same
+//! programs on two threads.
+//!
+//! Pages are measured in processor time, as a rank that waits takes its processor as well.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+use serde::Serialize;
+
+use crate::Size;
+use crate::compare::{self, Case, Change, Measure, Row, Side};
+use crate::lab::{Lab, built};
+use crate::process;
+use crate::record_overhead::figures;
+use crate::table;
+
+/// The last line of output.
+#[derive(Serialize)]
+struct Summary {
+    miss_ratio: f64,
+    upgrade_ratio: f64,
+    barrier_ratio: f64,
+    clean_barrier_us_per_page: f64,
+    line_bandwidth_ratio: f64,
+    delegation_ratio: f64,
+    programs_worst_ratio: f64,
+}
+
+/// The same for `--help`.
+pub const FIELDS: &str = "
+  miss_ratio                processor time of a page's miss over that of the peer
+  upgrade_ratio             the same of the first write to a page that is here
+  barrier_ratio             the same of a barrier, with 2,000 of 8,192 pages written
+  clean_barrier_us_per_page what a barrier takes for each page that is here and was not written
+  line_bandwidth_ratio      bandwidth of misses in lines of 16 pages over that of memcpy
+  delegation_ratio          a priority queue's throughput by delegation over the cohort lock's
+  programs_worst_ratio      time of EP, Blackscholes and n-body on 2 ranks over 2 threads; the worst
+";
+
+const PAGES: &str = "Pages";
+const LINES: &str = "Lines of 16 pages";
+const QUEUE: &str = "Priority queue, 2 ranks x 2 threads";
+const PROGRAMS: &str = "Programs, 2 ranks";
+
+/// Programs, their arguments after the number of threads, and whether the worst of them counts.
+const WORKLOADS: [(&str, [&str; 2], bool); 6] = [
+    ("ep", ["W", ""], true),
+    ("blackscholes", ["20000", "100"], true),
+    ("nbody", ["2048", "10"], true),
+    ("lu", ["512", ""], false),
+    ("matmul", ["512", ""], false),
+    ("cg", ["W", ""], false),
+];
+
+struct Made<'a> {
+    lab: &'a Lab,
+    /// Where the command and the library are.
+    folder: PathBuf,
+    /// The source tree.
+    root: PathBuf,
+}
+
+pub fn run(size: Size) -> anyhow::Result<String> {
+    let lab = Lab::new(size)?;
+    let folder = built(&["syncline", "libsyncline_dsm.so"], "-p syncline-cli -p syncline-dsm")?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let made = Made { lab: &lab, folder, root };
+    let cost = made.root.join("lab/bench/programs/dsm.c");
+    let ours = made.compile("cc", &cost, "ours", &[])?;
+    let peer = made.compile("mpicc.openmpi", &cost, "peer", &["-DPEER"])?;
+    let queue = made.workload("queue", false)?;
+    let pairs = size.pick(1, 3, 15);
+    let ratio = |label| Measure { label, change: Change::Ratio, aim: None };
+    let mut cases = vec![Case {
+        section: PAGES,
+        name: "processor time".into(),
+        pairs,
+        measures: ["miss us", "first write us", "barrier us", "clean us"].map(ratio).into(),
+        once: Box::new(|side| {
+            let command = match side {
+                Side::Baseline => made.by_mpi(&peer),
+                Side::Subject => made.on_ranks(&[], &ours, &[]),
+            };
+            Ok(made.figures(command)?[..4].to_vec())
+        }),
+    }];
+    cases.push(Case {
+        section: LINES,
+        name: "memcpy, and misses".into(),
+        pairs,
+        measures: vec![ratio("page us")],
+        once: Box::new(|side| {
+            let all = made.figures(made.on_ranks(&["--line", "16"], &ours, &["16"]))?;
+            Ok(vec![all[if matches!(side, Side::Baseline) { 4 } else { 0 }]])
+        }),
+    });
+    let operations = size.pick("20", "400", "1000");
+    cases.push(Case {
+        section: QUEUE,
+        name: "cohort lock, and delegation".into(),
+        pairs,
+        measures: vec![ratio("seconds")],
+        once: Box::new(|side| {
+            let how = if matches!(side, Side::Baseline) { "lock" } else { "with" };
+            made.seconds(made.on_ranks(&[], &queue, &["2", operations, how]))
+        }),
+    });
+    for (name, arguments, _) in WORKLOADS {
+        let (plain, shared) = (made.workload(name, true)?, made.workload(name, false)?);
+        let small = if name == "ep" || name == "cg" { "S" } else { "128" };
+        let arguments = match size {
+            Size::Smoke => [small, ""],
+            _ => arguments,
+        };
+        let made = &made;
+        cases.push(Case {
+            section: PROGRAMS,
+            name: name.into(),
+            pairs: pairs.min(5),
+            measures: vec![ratio("seconds")],
+            once: Box::new(move |side| {
+                let given = arguments.into_iter().filter(|one| !one.is_empty());
+                made.seconds(match side {
+                    Side::Baseline => {
+                        let mut command = Command::new(&plain);
+                        command.arg("2").args(given);
+                        command
+                    }
+                    Side::Subject => {
+                        let all: Vec<&str> = std::iter::once("1").chain(given).collect();
+                        made.on_ranks(&[], &shared, &all)
+                    }
+                })
+            }),
+        });
+    }
+    let rows = compare::run(cases)?;
+    println!("Shared memory over ranks: SIGSEGV and MPI, memcpy, cohort lock or threads; and ours");
+    table::print("the other", "ours", &rows);
+    println!();
+    summary(&rows)
+}
+
+fn summary(rows: &[Row]) -> anyhow::Result<String> {
+    let rounded = |value: f64| (value * 1e4).round() / 1e4;
+    let of = |section: &'static str| rows.iter().filter(move |row| row.section == section);
+    let number = |section, at: usize| {
+        let row = of(section).nth(at).context("a row for each measure")?;
+        anyhow::Ok(rounded(row.change().median))
+    };
+    let counts = |name: &str| WORKLOADS.iter().any(|known| known.0 == name && known.2);
+    let programs = of(PROGRAMS).filter(|row| counts(&row.case));
+    let clean = of(PAGES).nth(3).context("a row for each measure")?.subject();
+    Ok(serde_json::to_string(&Summary {
+        miss_ratio: number(PAGES, 0)?,
+        upgrade_ratio: number(PAGES, 1)?,
+        barrier_ratio: number(PAGES, 2)?,
+        clean_barrier_us_per_page: rounded(clean),
+        line_bandwidth_ratio: rounded(1.0 / number(LINES, 0)?),
+        delegation_ratio: rounded(1.0 / number(QUEUE, 0)?),
+        programs_worst_ratio: rounded(programs.map(|row| row.change().median).fold(0.0, f64::max)),
+    })?)
+}
+
+impl Made<'_> {
+    fn compile(
+        &self,
+        compiler: &str,
+        source: &Path,
+        name: &str,
+        flags: &[&str],
+    ) -> anyhow::Result<PathBuf> {
+        let program = self.lab.path(name);
+        let mut command = Command::new(compiler);
+        command.args(["-std=gnu11", "-O2", "-o"]).arg(&program).arg(source).args(flags);
+        if flags.is_empty() {
+            command.arg("-I").arg(self.root.join("cluster/dsm/include"));
+            command.arg("-L").arg(&self.folder).arg("-lsyncline_dsm");
+            command.arg(format!("-Wl,-rpath,{}", self.folder.display()));
+        }
+        command.args(["-lpthread", "-lm"]);
+        process::run(command, self.lab.folder(), "compiler")
+            .with_context(|| format!("{compiler}; `./x setup` installs what it takes"))?;
+        Ok(program)
+    }
+
+    fn workload(&self, name: &str, plain: bool) -> anyhow::Result<PathBuf> {
+        let source = self.root.join("workloads/dsm").join(name).with_extension("c");
+        match plain {
+            true => self.compile("cc", &source, &format!("plain-{name}"), &["-DPLAIN"]),
+            false => self.compile("cc", &source, name, &[]),
+        }
+    }
+
+    fn on_ranks(&self, options: &[&str], program: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.folder.join("syncline"));
+        command.args(["cluster", "-n", "2", "--memory", "64M"]).args(options);
+        command.arg("--").arg(program).args(arguments);
+        command
+    }
+
+    fn by_mpi(&self, program: &Path) -> Command {
+        let mut command = Command::new("mpirun.openmpi");
+        command.args(["--oversubscribe", "--bind-to", "none", "-n", "2"]).arg(program);
+        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        command
+    }
+
+    fn figures(&self, command: Command) -> anyhow::Result<Vec<f64>> {
+        let all = figures(&process::run(command, self.lab.folder(), "dsm")?.stdout)?;
+        anyhow::ensure!(all.len() == 5, "five figures were expected: {all:?}");
+        Ok(all)
+    }
+
+    /// What a workload says that it took: `name: verified, 0.5 s`.
+    fn seconds(&self, command: Command) -> anyhow::Result<Vec<f64>> {
+        let finished = process::run(command, self.lab.folder(), "dsm")?;
+        let said = std::fs::read_to_string(&finished.stdout)?;
+        let time = said.split_once(": verified, ").and_then(|said| said.1.strip_suffix(" s\n"));
+        let time = time.with_context(|| format!("not verified: {said}"))?;
+        Ok(vec![time.parse()?])
+    }
+}
