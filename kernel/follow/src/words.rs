@@ -85,8 +85,10 @@ mod tests {
 
     #[test]
     fn an_access_may_reach_into_the_next_words() {
-        let mut accesses = [access(0x1006, 4, true), access(0x1008, 1, false), access(0x1000, 8, false)];
-        let told: Vec<_> = words(&mut accesses).iter().map(|w| (w.address, w.read, w.written)).collect();
+        let mut accesses =
+            [access(0x1006, 4, true), access(0x1008, 1, false), access(0x1000, 8, false)];
+        let told: Vec<_> =
+            words(&mut accesses).iter().map(|w| (w.address, w.read, w.written)).collect();
         assert_eq!(told, [(0x1000, 0xff, 0b1100_0000), (0x1008, 1, 0b11)]);
         let mut wide = [access(0x2000, 32, true)];
         let told: Vec<_> = words(&mut wide).iter().map(|w| (w.address, w.written)).collect();

@@ -243,9 +243,7 @@ impl Btf {
         }
         match self.types.get(at as usize)? {
             Type::Plain(size) | Type::Struct(_, size, _) => Some(u64::from(*size)),
-            Type::Array(of, count) => {
-                self.size_of(*of, depth + 1)?.checked_mul(u64::from(*count))
-            }
+            Type::Array(of, count) => self.size_of(*of, depth + 1)?.checked_mul(u64::from(*count)),
             Type::Alias(of) => self.size_of(*of, depth + 1),
             Type::Other => None,
         }

@@ -48,19 +48,19 @@ impl Archive {
     fn entry(&mut self, path: &str, mode: u32, contents: &[u8]) {
         self.entries += 1;
         let fields = [
-            self.entries,           // inode
-            mode,                   // mode
-            0,                      // user
-            0,                      // group
-            1,                      // links
-            0,                      // time
-            contents.len() as u32,  // size
-            0,                      // device
-            0,                      // device
-            0,                      // device
-            0,                      // device
-            path.len() as u32 + 1,  // name's size
-            0,                      // checksum
+            self.entries,          // inode
+            mode,                  // mode
+            0,                     // user
+            0,                     // group
+            1,                     // links
+            0,                     // time
+            contents.len() as u32, // size
+            0,                     // device
+            0,                     // device
+            0,                     // device
+            0,                     // device
+            path.len() as u32 + 1, // name's size
+            0,                     // checksum
         ];
         self.bytes.extend_from_slice(b"070701");
         for field in fields {

@@ -81,7 +81,8 @@ fn unpack(package: &Path, cache: &Path) -> Result<PathBuf, Error> {
     if newest(&boot).is_none() {
         fs::create_dir_all(&folder)?;
         let output = Command::new("dpkg-deb").arg("-x").arg(package).arg(&folder).output();
-        let output = output.map_err(|error| Error::Kernel(format!("can't run dpkg-deb: {error}")))?;
+        let output =
+            output.map_err(|error| Error::Kernel(format!("can't run dpkg-deb: {error}")))?;
         if !output.status.success() {
             let why = String::from_utf8_lossy(&output.stderr);
             return Err(Error::Kernel(format!(

@@ -210,8 +210,9 @@ fn outcome(console: &[String], errors: &str) -> Result<(), Error> {
     let errors = errors.trim();
     Err(Error::Run(match (errors.is_empty(), console.is_empty()) {
         (false, _) => format!("QEMU failed: {errors}"),
-        (true, true) => "QEMU ended before the kernel said anything: is this a kernel for x86-64?"
-            .to_owned(),
+        (true, true) => {
+            "QEMU ended before the kernel said anything: is this a kernel for x86-64?".to_owned()
+        }
         (true, false) => format!("the guest ended early:\n{}", last_lines(console)),
     }))
 }

@@ -22,7 +22,16 @@ use crate::symbols::Symbols;
 pub const FOLDER: &str = "kernel";
 /// The files in it.
 pub const FILES: [&str; 11] = [
-    "kallsyms", "btf", "modules", "plan", "image", "disk", "caches", "places", "counts", "breaches",
+    "kallsyms",
+    "btf",
+    "modules",
+    "plan",
+    "image",
+    "disk",
+    "caches",
+    "places",
+    "counts",
+    "breaches",
     "contention",
 ];
 /// Changes when what is learned does.

@@ -52,7 +52,10 @@ impl Symbols {
     }
 
     /// All symbols whose name this accepts.
-    pub fn with_name(&self, accept: impl Fn(&str) -> bool) -> impl Iterator<Item = (u64, u64, &str)> {
+    pub fn with_name(
+        &self,
+        accept: impl Fn(&str) -> bool,
+    ) -> impl Iterator<Item = (u64, u64, &str)> {
         let matching = self.all.iter().enumerate().filter(move |(_, symbol)| accept(&symbol.name));
         matching.map(|(at, symbol)| (symbol.address, self.end(at), symbol.name.as_str()))
     }

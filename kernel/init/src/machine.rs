@@ -33,9 +33,8 @@ pub fn mount_all() {
 pub fn mount(source: &str, kind: &str, on: &str) -> std::io::Result<()> {
     let [source, kind, on] = [source, kind, on].map(|text| CString::new(text).expect("no zero"));
     // SAFETY: three strings that end in a zero byte, and no data.
-    let failed = unsafe {
-        libc::mount(source.as_ptr(), on.as_ptr(), kind.as_ptr(), 0, std::ptr::null())
-    };
+    let failed =
+        unsafe { libc::mount(source.as_ptr(), on.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
     if failed == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 

@@ -5,8 +5,7 @@
 //!
 //! - `syncline.learn`: hands the kernel's symbols and types to the plugin;
 //! - `syncline.load=WORD`: runs a load between two markers: `small`, `fs`, or `script`, which is
-//!   `/load.sh`. `syncline.scale=N` makes the first two so much longer;
-//! - `syncline.module=1`: loads `/truth.ko` first, the module of the tests.
+//!   `/load.sh`. `syncline.scale=N` makes the first two so much longer.
 
 mod load;
 mod machine;

@@ -8,13 +8,17 @@ use std::arch::asm;
 /// Recording begins.
 pub fn start() {
     // SAFETY: the instruction does nothing.
-    unsafe { asm!(".byte 0x0f, 0x1f, 0x80", ".long 0x53594e01", options(nostack, preserves_flags)) };
+    unsafe {
+        asm!(".byte 0x0f, 0x1f, 0x80", ".long 0x53594e01", options(nostack, preserves_flags))
+    };
 }
 
 /// Recording ends.
 pub fn stop() {
     // SAFETY: the instruction does nothing.
-    unsafe { asm!(".byte 0x0f, 0x1f, 0x80", ".long 0x53594e02", options(nostack, preserves_flags)) };
+    unsafe {
+        asm!(".byte 0x0f, 0x1f, 0x80", ".long 0x53594e02", options(nostack, preserves_flags))
+    };
 }
 
 const PAGE: usize = 4096;

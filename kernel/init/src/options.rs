@@ -11,8 +11,6 @@ pub struct Options {
     pub load: String,
     /// How long `small` and `fs` are; 1 is the shortest.
     pub scale: u32,
-    /// Whether the tests' module is loaded.
-    pub module: bool,
 }
 
 impl Options {
@@ -27,7 +25,6 @@ impl Options {
             learn: line.split_whitespace().any(|word| word == "syncline.learn"),
             load: value("syncline.load").unwrap_or("small").to_owned(),
             scale: value("syncline.scale").and_then(|n| n.parse().ok()).unwrap_or(1),
-            module: value("syncline.module").is_some(),
         }
     }
 }

@@ -240,7 +240,7 @@ impl Cpu {
         self.refresh();
     }
 
-    fn to_user(&mut self) {
+    fn user_space(&mut self) {
         self.current.catch_up();
         self.current.task.to_user();
         self.add_broken();
@@ -372,7 +372,7 @@ pub extern "C" fn on_kernel_block(number: c_uint, data: *mut c_void) {
 pub extern "C" fn on_user_block(number: c_uint, data: *mut c_void) {
     let cpu = cpu(number);
     if !cpu.in_user {
-        cpu.to_user();
+        cpu.user_space();
     }
     cpu.execute(data.addr() as u64);
 }
@@ -439,7 +439,8 @@ pub extern "C" fn on_proved(number: c_uint, data: *mut c_void) {
 pub extern "C" fn on_slow(number: c_uint, data: *mut c_void) {
     let (cpu, role) = (cpu(number), unpack(data));
     if let Some(lock) = cpu.current.task.pending_lock(role) {
-        let holder = ledger::waits(lock, cpu.executed);
+        let (holder, now) = ledger::waits(lock, cpu.executed);
+        cpu.executed = now;
         cpu.current.task.slow(role, cpu.executed, holder);
     }
 }
@@ -460,12 +461,12 @@ pub extern "C" fn on_leave(number: c_uint, _: *mut c_void) {
 
 pub extern "C" fn on_system_call(number: c_uint, _: *mut c_void) {
     let cpu = cpu(number);
-    cpu.to_user();
+    cpu.user_space();
     cpu.in_user = false;
 }
 
 pub extern "C" fn on_to_user(number: c_uint, _: *mut c_void) {
-    cpu(number).to_user();
+    cpu(number).user_space();
 }
 
 pub extern "C" fn on_softirq_begin(number: c_uint, _: *mut c_void) {

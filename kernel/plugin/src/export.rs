@@ -58,7 +58,8 @@ impl Export {
                 self.open = (written && left > part as u64).then(|| (file, left - part as u64));
             }
             None if page.starts_with(MAGIC) => {
-                let length = u64::from_le_bytes(*page[8..].first_chunk().expect("a page is longer"));
+                let length =
+                    u64::from_le_bytes(*page[8..].first_chunk().expect("a page is longer"));
                 let name = &page[16..16 + LONGEST_NAME];
                 let end = name.iter().position(|&b| b == 0).unwrap_or(LONGEST_NAME);
                 let name = String::from_utf8_lossy(&name[..end]);

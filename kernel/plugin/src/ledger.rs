@@ -59,12 +59,13 @@ pub fn released(lock: u64, now: u64) -> u64 {
     now
 }
 
-/// Somebody begins to wait for it; for whom.
-pub fn waits(lock: u64, now: u64) -> u32 {
+/// Somebody begins to wait for it: for whom, and since when at least.
+pub fn waits(lock: u64, now: u64) -> (u32, u64) {
     let place = place(lock);
     if place.lock.load(Ordering::Relaxed) != lock {
-        return NOBODY;
+        return (NOBODY, now);
     }
+    let now = now.max(place.released.load(Ordering::Relaxed));
     place.waited.fetch_max(now, Ordering::Relaxed);
-    place.holder.load(Ordering::Relaxed)
+    (place.holder.load(Ordering::Relaxed), now)
 }

@@ -144,7 +144,9 @@ impl Memory {
             let Some(array) = array else { continue };
             let elements = (0..together::MOST as u64).map_while(|at| self.u64(array + 8 * at));
             // The first processor's area is put in place before there is a second one.
-            for (at, address) in elements.take_while(|&address| DIRECT.contains(&address)).enumerate() {
+            for (at, address) in
+                elements.take_while(|&address| DIRECT.contains(&address)).enumerate()
+            {
                 text.push_str(&format!("{what} {at} {address:x}\n"));
             }
         }

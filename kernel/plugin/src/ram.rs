@@ -70,8 +70,10 @@ impl Ram {
             return None;
         }
         // SAFETY: inside of the mapping, aligned; only read, atomically.
-        Some(unsafe { AtomicU64::from_ptr(self.base.add(at as usize).cast_mut().cast()) }
-            .load(Ordering::Relaxed))
+        Some(
+            unsafe { AtomicU64::from_ptr(self.base.add(at as usize).cast_mut().cast()) }
+                .load(Ordering::Relaxed),
+        )
     }
 
     /// Four bytes at a physical address, which is a multiple of 4.
@@ -80,7 +82,9 @@ impl Ram {
             return None;
         }
         // SAFETY: as above.
-        Some(unsafe { AtomicU32::from_ptr(self.base.add(at as usize).cast_mut().cast()) }
-            .load(Ordering::Relaxed))
+        Some(
+            unsafe { AtomicU32::from_ptr(self.base.add(at as usize).cast_mut().cast()) }
+                .load(Ordering::Relaxed),
+        )
     }
 }

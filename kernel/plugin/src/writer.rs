@@ -237,9 +237,8 @@ impl Sink {
 
     /// The names of the caches, one a line: address, bytes of an object, name.
     fn caches(&self) -> String {
-        let line = |(cache, (size, name)): (&u64, &(u64, String))| {
-            format!("{cache:x} {size} {name}\n")
-        };
+        let line =
+            |(cache, (size, name)): (&u64, &(u64, String))| format!("{cache:x} {size} {name}\n");
         self.caches.iter().map(line).collect()
     }
 }

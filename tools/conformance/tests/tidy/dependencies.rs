@@ -11,7 +11,7 @@ use toml::{Table, Value};
 use crate::crates;
 
 /// Nothing depends on these.
-const LAST: [&str; 9] = [
+const LAST: [&str; 11] = [
     "syncline-cli",
     "syncline-capi",
     "syncline-recorder",
@@ -19,6 +19,8 @@ const LAST: [&str; 9] = [
     "syncline-tracer",
     "syncline-delay",
     "syncline-mpi",
+    "syncline-kernel-init",
+    "syncline-kernel-plugin",
     "syncline-checkers",
     "syncline-conformance",
 ];
@@ -61,14 +63,15 @@ const LIMITED: [(&str, &[&str]); 24] = [
 ];
 
 /// The rooms, and those below each, of which its crates may use others.
-const ROOMS: [(&str, &[&str]); 7] = [
+const ROOMS: [(&str, &[&str]); 8] = [
     ("base", &[]),
     ("library", &[]),
     ("profile", &["base", "library"]),
     ("cluster", &["base", "library"]),
+    ("kernel", &["base", "library", "profile"]),
     ("experiment", &["base", "library", "profile"]),
     ("lab", &["base", "library", "profile"]),
-    ("tools", &["base", "library", "profile", "cluster", "experiment", "lab"]),
+    ("tools", &["base", "library", "profile", "cluster", "kernel", "experiment", "lab"]),
 ];
 
 /// Which crates use one of a room above theirs, or beside it; `rooms` says where each one is.
