@@ -39,7 +39,7 @@ pub use wait::{BLOCKERS, BUCKETS, Blocker, FIRST_BUCKET_LOG2, WaitRecord, bucket
 /// The first eight bytes of a file.
 pub const MAGIC: [u8; 8] = *b"SYNCLINE";
 /// The version of this layout. A reader takes no other.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// [`Header::byte_order`] as the writer's machine stores it.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 /// Bytes from the start of the file to the first region, and of a page.
@@ -296,8 +296,11 @@ pub struct ThreadRecord {
     pub previous: u32,
     /// Not used.
     pub reserved: u32,
-    /// Not used.
-    pub reserved3: [u64; 2],
+    /// Processor time of the latest thread when its process ended, in nanoseconds, if the thread still
+    /// lived then; 0 if it did not, or nobody could look. The thread that ends the process writes it.
+    pub left_cpu_ns: u64,
+    /// Nanoseconds that it was ready to run and had no processor, by then.
+    pub left_ready_ns: u64,
 }
 
 /// How many frames a stack keeps.

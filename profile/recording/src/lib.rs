@@ -25,6 +25,7 @@ pub mod op;
 mod reader;
 mod rows;
 mod running;
+pub mod schedstat;
 mod session;
 mod shell;
 pub mod source;

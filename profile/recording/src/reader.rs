@@ -135,6 +135,9 @@ impl ProcessFile {
         }
         let stacks = source.stacks(&first, &threads)?;
         let now = running::now(&header, source.meta());
+        if now.is_some() {
+            threads.iter_mut().for_each(|thread| running::look_at(header.pid, &mut thread.record));
+        }
         Ok(ProcessFile { path: path.to_owned(), header, now, modules, threads, stacks })
     }
 

@@ -7,7 +7,8 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::layout::{Header, PROCESS_RUNNING};
+use crate::layout::{Header, PROCESS_RUNNING, THREAD_RUNNING, ThreadRecord};
+use crate::schedstat;
 
 /// The present in the ticks of a file, if its process still maps it. A process number alone would not
 /// tell: it may have been given away again. None as well for a process that this one may not look at,
@@ -22,6 +23,18 @@ pub fn now(header: &Header, meta: &Metadata) -> Option<u64> {
     let nanoseconds = now.saturating_sub(header.started_realtime) as f64;
     let ticks = nanoseconds / 1e9 * header.ticks_per_second as f64;
     Some(header.started.saturating_add(ticks as u64))
+}
+
+/// Fills in what a thread of a running process has used of a processor by now, as the process does itself
+/// for those that live when it ends.
+pub fn look_at(pid: u32, record: &mut ThreadRecord) {
+    if record.state != THREAD_RUNNING {
+        return;
+    }
+    let text = fs::read(format!("/proc/{pid}/task/{}/schedstat", record.tid));
+    if let Some(times) = text.ok().and_then(|text| schedstat::parse(&text)) {
+        (record.left_cpu_ns, record.left_ready_ns) = (times.cpu_ns, times.ready_ns);
+    }
 }
 
 /// Whether a line of a process's maps is of a recording's file with this number.

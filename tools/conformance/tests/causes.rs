@@ -106,7 +106,7 @@ fn whether_a_holder_is_on_a_processor() {
     let (off, held, looked_at) = off_processor(&both.recording, &sleeper);
     assert!(looked_at * 2 > rounds, "{looked_at} of {rounds} holds were looked at");
     assert!(off >= value("sleep_us") && off <= held && off > held * 0.9, "{off} of {held} us");
-    assert!(sum(&sleeper, |w| w.held_slept) >= looked_at, "it slept in each");
+    assert!(sum(&sleeper, |w| u64::from(w.held_slept)) >= looked_at, "it slept in each");
 
     // By the program's own clock it was off its processor for this long, of all the time. The
     // first holds are not looked at, so it is not quite the same.
@@ -114,8 +114,8 @@ fn whether_a_holder_is_on_a_processor() {
     let (off, held, looked_at) = off_processor(&both.recording, &computer);
     let own = value("off_processor_us") / (value("off_processor_us") + value("on_processor_us"));
     assert!((off / held - own).abs() < 0.25, "{off} of {held} us, and {own} by its own clock");
-    assert!(sum(&computer, |w| w.held_slept) * 10 < looked_at, "it never sleeps");
-    let preempted = sum(&computer, |w| w.held_preempted);
+    assert!(sum(&computer, |w| u64::from(w.held_slept)) * 10 < looked_at, "it never sleeps");
+    let preempted = sum(&computer, |w| u64::from(w.held_preempted));
     assert!(preempted > 0 || off < held * 0.05, "off its processor, and never preempted");
 
     // The wait on the condition variable belongs neither to the hold nor to its sleep.
@@ -124,5 +124,8 @@ fn whether_a_holder_is_on_a_processor() {
     let around = value("off_around_wait_us") / looked_at as f64;
     assert!(off < around + value("wait_us") / 4.0, "{off} us off the processor, {around} around");
     assert!(held < 2200.0 + around + value("wait_us") / 4.0, "held for {held} us");
-    assert!(sum(&waiter, |w| w.held_slept) * 10 < looked_at, "it slept only in the wait");
+    assert!(
+        sum(&waiter, |w| u64::from(w.held_slept)) * 10 < looked_at,
+        "it slept only in the wait"
+    );
 }

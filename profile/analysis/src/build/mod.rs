@@ -20,7 +20,7 @@ use syncline_recording::layout::{PROCESS_EXITED, SEEN};
 use syncline_recording::{Class, Ending, Op, ProcessFile, Session, Thread};
 
 use crate::findings;
-use crate::model::{Kind, Process, State, Waiting};
+use crate::model::{Kind, Process, State, Times, Waiting};
 use crate::options::Options;
 use blocking::Pairs;
 use locks::Locks;
@@ -100,6 +100,7 @@ impl Context<'_> {
             state: state(file, session),
             thread_seconds,
             waiting,
+            times: Times::sum(threads.iter().map(|thread| thread.times)),
             lock_share: if thread_seconds > 0.0 { waiting.locks / thread_seconds } else { 0.0 },
             lock_quadrants: locks.iter().filter_map(|lock| lock.quadrant).collect(),
             site_quadrants: sites.iter().filter_map(|site| site.quadrant).collect(),

@@ -66,6 +66,8 @@ pub struct Tally {
     pub wanted: u64,
     /// Those of them that found it taken.
     pub found_taken: u64,
+    /// Ticks that the recorder took in its sections.
+    pub own: u64,
     /// Ticks waited.
     pub waited: u64,
     /// The longest wait.
@@ -99,6 +101,7 @@ impl Tally {
             tally.timeouts = waits.timeouts;
             tally.refused = waits.refused;
             tally.spun = waits.spun_ticks;
+            tally.own = waits.own_ticks;
             tally.waited = waits.ticks;
             tally.waited_max = waits.max;
             tally.held_max = waits.held_max;
@@ -107,8 +110,8 @@ impl Tally {
                 waits.held_looked_at,
                 waits.held_looked_at_ticks,
                 waits.held_off_cpu_ticks,
-                waits.held_slept,
-                waits.held_preempted,
+                u64::from(waits.held_slept),
+                u64::from(waits.held_preempted),
             ];
             tally.histogram = waits.histogram.map(u64::from);
             timed_after_waiting = waits.held_samples;
@@ -147,6 +150,7 @@ impl Tally {
             (&mut self.timeouts, other.timeouts),
             (&mut self.refused, other.refused),
             (&mut self.spun, other.spun),
+            (&mut self.own, other.own),
             (&mut self.unfinished, other.unfinished),
             (&mut self.wanted, other.wanted),
             (&mut self.found_taken, other.found_taken),
@@ -182,6 +186,7 @@ impl Tally {
             timeouts: self.timeouts,
             refused: self.refused,
             spun: clock.seconds(self.spun),
+            recorder: clock.seconds(self.own),
             unfinished: self.unfinished,
             contention: share(self.found_taken, self.wanted),
             calls_per_second: if run > 0.0 { self.calls as f64 / run } else { 0.0 },

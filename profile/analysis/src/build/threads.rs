@@ -8,7 +8,7 @@ use syncline_recording::layout::{THREAD_EXITED, ThreadRecord};
 use super::stacks::Stacks;
 use super::takes_lock;
 use super::tally::{Clock, Tally, waiting_op};
-use crate::model::{Kind, Lock, Thread, Waiting, WaitingNow};
+use crate::model::{Kind, Lock, Thread, Times, Waiting, WaitingNow};
 
 /// The threads of a process.
 pub fn threads(
@@ -29,10 +29,12 @@ pub fn threads(
         let record = &thread.record;
         let mut waited_ticks = BTreeMap::new();
         let mut acquisitions = 0u64;
+        let mut spun = 0u64;
         let rows = thread.rows.iter().map(|row| (row.op, Tally::of_row(row)));
         for (op, tally) in rows.chain(Tally::of_wait(record, clock)) {
             let sum: &mut u64 = waited_ticks.entry(op.primitive()).or_default();
             *sum = sum.saturating_add(tally.waited);
+            spun = spun.saturating_add(tally.spun);
             if takes_lock(op) {
                 acquisitions = acquisitions.saturating_add(tally.calls);
             }
@@ -43,7 +45,7 @@ pub fn threads(
         }
         waited_ticks.retain(|_, ticks| *ticks > 0);
         let ended = record.state == THREAD_EXITED;
-        threads.push(Thread {
+        let mut known = Thread {
             index: thread.index,
             tid: record.tid,
             name: record.name(),
@@ -55,8 +57,10 @@ pub fn threads(
             started: clock.since_start(record.started),
             seconds: clock.seconds(lifetime(record, clock)),
             ended,
-            cpu: if ended { Some(record.cpu_ns as f64 / 1e9) } else { living_cpu(record, clock) },
-            ready: ended.then_some(record.ready_ns as f64 / 1e9),
+            cpu: cpu(record, clock),
+            ready: ready(record),
+            spun: clock.seconds(spun),
+            times: Times::default(),
             acquisitions,
             waiting,
             waited_for: waited_ticks
@@ -73,9 +77,30 @@ pub fn threads(
                 holder_stack: Some(stacks.checked(record.waiting_holder_stack))
                     .filter(|&stack| stack != 0),
             }),
-        });
+        };
+        known.times = known.divided();
+        threads.push(known);
     }
     threads
+}
+
+/// Whether somebody looked at the latest thread when its process ended, or was read.
+fn looked_at(record: &ThreadRecord) -> bool {
+    record.state != THREAD_EXITED && record.left_cpu_ns != 0
+}
+
+fn cpu(record: &ThreadRecord, clock: &Clock) -> Option<f64> {
+    match record.state {
+        THREAD_EXITED => Some(record.cpu_ns as f64 / 1e9),
+        _ if looked_at(record) => Some((record.cpu_ns as f64 + record.left_cpu_ns as f64) / 1e9),
+        _ => living_cpu(record, clock),
+    }
+}
+
+fn ready(record: &ThreadRecord) -> Option<f64> {
+    let left = if looked_at(record) { record.left_ready_ns } else { 0 };
+    let known = record.state == THREAD_EXITED || looked_at(record);
+    known.then_some((record.ready_ns as f64 + left as f64) / 1e9)
 }
 
 /// Processor time of a thread that was not seen to end, as if it had gone on as until it was last

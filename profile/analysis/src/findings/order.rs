@@ -5,7 +5,7 @@
 use std::cmp::{Ordering, Reverse};
 
 use super::family::{PAIR, descending};
-use crate::model::{Finding, Kind, Process, Rule};
+use crate::model::{Finding, Kind, Process, Rule, Site};
 
 /// Gains that differ by less are about the same: half of the predictions are off by no less
 /// (`docs/accuracy.md`).
@@ -23,10 +23,15 @@ pub fn compare(process: &Process, a: &Finding, b: &Finding) -> Ordering {
 }
 
 /// Seconds of all threads that go to the locks of a finding's places: waits, refused tries, and the
-/// calls themselves. Threads that wait for an event may have nothing to do, but for where the event is that a lock of the
-/// program's own is given back.
+/// calls themselves. Threads that wait for an event may have nothing to do, but for where the event is
+/// that a lock of the program's own is given back, or that a queue has room again.
 fn at_stake(process: &Process, finding: &Finding) -> f64 {
+    let of_events = matches!(finding.rule, Rule::OwnLock | Rule::ShortQueue);
     let sites = finding.sites.iter().map(|&site| &process.sites[site]);
-    let locks = sites.filter(|site| site.kind == Kind::Lock || finding.rule == Rule::OwnLock);
-    locks.map(|site| site.figures.lost() + site.figures.calls as f64 * PAIR).sum()
+    let counted = sites.filter(|site| site.kind != Kind::Event || of_events);
+    let calls = |site: &Site| match site.kind {
+        Kind::Lock => site.figures.calls as f64 * PAIR,
+        Kind::Futex | Kind::Event => 0.0,
+    };
+    counted.map(|site| site.figures.lost() + calls(site)).sum()
 }

@@ -19,7 +19,8 @@ use syncline_recording::{Class, Op, Primitive};
 
 use crate::model::{
     Blocker, Figures, Finding, Frame, Inspected, Kind, Lock, Nesting, Outer, Process, Quadrant,
-    QuadrantCounts, Remedy, Rule, Section, Site, SiteUse, Stack, State, Thread, Timeline, Waiting,
+    QuadrantCounts, Remedy, Rule, Section, Site, SiteUse, Stack, State, Thread, Timeline, Times,
+    Waiting,
 };
 use crate::options::Thresholds;
 pub use sections::one_word;
@@ -59,6 +60,7 @@ pub fn process(seconds: f64, processors: usize) -> Drawn {
         state: State::Exited { status: Some(0) },
         thread_seconds: 0.0,
         waiting: Waiting::default(),
+        times: Times::default(),
         lock_share: 0.0,
         lock_quadrants: QuadrantCounts::default(),
         site_quadrants: QuadrantCounts::default(),
@@ -125,6 +127,8 @@ impl Drawn {
             ended: true,
             cpu: Some(seconds),
             ready: Some(0.0),
+            spun: 0.0,
+            times: Times::default(),
             acquisitions: 0,
             waiting: Waiting::default(),
             waited_for: Default::default(),

@@ -106,7 +106,7 @@ impl Earlier {
 /// Takes the cost of calls, and of sleeping, off the threads' work, evenly over all that a
 /// thread does. Each thread is taken to make its share of the calls as it does of all
 /// acquisitions.
-fn cheapen(
+pub fn cheapen(
     tracks: &mut [Track],
     process: &Process,
     sites: &[usize],

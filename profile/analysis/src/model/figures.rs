@@ -64,6 +64,9 @@ pub struct Figures {
     /// Seconds that threads did little but try, and were refused: between refused tries of a thread
     /// that came within 5 microseconds. It is not part of `waited`.
     pub spun: f64,
+    /// Seconds that the recorder itself took while a lock was held that had been waited for: part of no
+    /// time held, but of what others waited.
+    pub recorder: f64,
     /// Waits that had not ended when the recording did.
     pub unfinished: u64,
     /// Of all calls that wanted a lock, the share that found it taken: they had to wait or

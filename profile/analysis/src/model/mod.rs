@@ -25,6 +25,7 @@ mod site;
 mod stuck;
 mod thread;
 mod timeline;
+mod times;
 mod whatif;
 
 pub use blocking::{Blocker, Blocking};
@@ -46,4 +47,5 @@ pub use stuck::{Stuck, Trap};
 pub use syncline_code::model::{Frame, Module, Section, Stack, SymbolSource};
 pub use thread::{Thread, WaitingNow};
 pub use timeline::{Activity, Span, Timeline};
+pub use times::Times;
 pub use whatif::{Delay, Delayed, Follows, Range, Shape, WhatIf};

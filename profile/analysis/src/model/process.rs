@@ -6,7 +6,7 @@ use syncline_code::symbols::place::wraps_locks;
 
 use super::{
     Blocking, Finding, Frame, Lock, Module, Nesting, Note, QuadrantCounts, Remaining, Runs, Seen,
-    Site, Stack, Stuck, Thread, Timeline, Waiting, WhatIf,
+    Site, Stack, Stuck, Thread, Timeline, Times, Waiting, WhatIf,
 };
 
 /// How a process ended.
@@ -51,6 +51,8 @@ pub struct Process {
     pub thread_seconds: f64,
     /// Seconds that its threads waited, all together.
     pub waiting: Waiting,
+    /// Where the lives of its threads went, all together.
+    pub times: Times,
     /// The share of the threads' time that was lost waiting for locks.
     pub lock_share: f64,
     /// How many locks stand in which quadrant.
@@ -115,7 +117,7 @@ impl Process {
             .skip(self.findings.len())
     }
 
-    /// Seconds that threads were ready to run and had no processor, of those that ended.
+    /// Seconds that threads were ready to run and had no processor, as far as that is known.
     pub fn ready(&self) -> f64 {
         self.threads.iter().filter_map(|thread| thread.ready).sum()
     }

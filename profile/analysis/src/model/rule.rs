@@ -57,7 +57,7 @@ pub enum Rule {
     PollingTry,
     /// A queue that is full and empty by turns.
     ShortQueue,
-    /// A lock that the program made of a mutex and a condition, and that threads wait for.
+    /// A lock that the program made of a mutex and a condition, or of a semaphore, and that threads wait for.
     OwnLock,
     /// Wake-ups that find nothing to do.
     FutileWakeUps,

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use syncline_recording::{Op, Primitive};
 
-use super::Waiting;
+use super::times::Known;
+use super::{Times, Waiting};
 
 /// A thread, or several with the same start function one after the other, where there were
 /// more threads than a recording keeps apart.
@@ -35,8 +36,12 @@ pub struct Thread {
     /// its life, as if it had gone on so; none if it was not.
     pub cpu: Option<f64>,
     /// Seconds that it was ready to run and had no processor, also at the end of a wait; none if
-    /// it did not end.
+    /// it lived on, and nobody could look when the process ended.
     pub ready: Option<f64>,
+    /// Seconds in refused tries, as [`super::Figures::spun`].
+    pub spun: f64,
+    /// Where its life went.
+    pub times: Times,
     /// Acquisitions of locks.
     pub acquisitions: u64,
     /// Time waited.
@@ -52,6 +57,20 @@ impl Thread {
     pub fn active(&self) -> f64 {
         let waiting = self.waiting.locks + self.waiting.futexes + self.waiting.events;
         (self.seconds - waiting).max(0.0)
+    }
+
+    /// Divides its life by what else is known of it.
+    pub fn divided(&self) -> Times {
+        Times::of(&Known {
+            life: self.seconds,
+            locks: self.waiting.locks,
+            spinlocks: self.waited_for.get(&Primitive::Spinlock).copied().unwrap_or(0.0),
+            futexes: self.waiting.futexes,
+            events: self.waiting.events,
+            spun: self.spun,
+            cpu: self.cpu,
+            ready: self.ready,
+        })
     }
 
     /// Seconds that it did not wait, for a processor neither, as far as that is known: it ran, or

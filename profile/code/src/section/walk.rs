@@ -22,6 +22,8 @@ const POINTS: usize = 1024;
 const POINTS_BEFORE: usize = 4096;
 /// Locks taken on one way beyond the first.
 const NESTED: u8 = 8;
+/// What is called where only its instructions are known.
+const UNNAMED: &str = "a function without a name";
 /// What is called where that is not known.
 pub const UNKNOWN: &str = "an unknown function";
 
@@ -195,7 +197,7 @@ impl<'a, 'b> Walker<'a, 'b> {
         ways: &mut Ways,
     ) {
         let Some(acquisition) = acquisition else { return };
-        let Some(name) = name else {
+        let Some(name) = name.or_else(|| self.unnamed(i)) else {
             ways.lost = true;
             return;
         };
@@ -221,7 +223,7 @@ impl<'a, 'b> Walker<'a, 'b> {
         acquisition: Option<&Acquisition>,
         ways: &mut Ways,
     ) -> Option<Point> {
-        let name = name.unwrap_or_else(|| UNKNOWN.to_owned());
+        let name = name.or_else(|| self.unnamed(i)).unwrap_or_else(|| UNKNOWN.to_owned());
         let argument = state.register(RDI);
         let mut depth = nested;
         match (self.effect(i, &name), acquisition) {
@@ -246,6 +248,15 @@ impl<'a, 'b> Walker<'a, 'b> {
         // A function that doesn't come back may be called last.
         let inside = self.function.contains(&i.next_ip()) || !self.function.contains(&at);
         inside.then_some((i.next_ip(), depth))
+    }
+
+    /// A function of a stripped file has no name. What it does to locks can be read all the same, unlike
+    /// that of one that is called through a pointer.
+    fn unnamed(&self, i: &Instruction) -> Option<String> {
+        let target = i.near_branch_target();
+        let is_direct =
+            matches!(i.flow_control(), FlowControl::Call | FlowControl::UnconditionalBranch);
+        (is_direct && self.code.function(target).is_some()).then(|| UNNAMED.to_owned())
     }
 
     /// What the function of this name does to locks, that is called or jumped to.

@@ -11,7 +11,7 @@ use crate::count::nest;
 use crate::thread::held::Hold;
 use crate::thread::usage::Usage;
 use crate::thread::{ThreadState, records};
-use crate::{clock, options};
+use crate::{clock, options, tls};
 
 /// A wait from which on the hold that follows is always looked at, in microseconds: the two
 /// looks take less than a hundredth of it.
@@ -64,6 +64,41 @@ pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, e
     }
 }
 
+/// What takes this long, in microseconds, was no counting: the thread lost its processor meanwhile.
+const COUNTING: u64 = 50;
+
+/// The counting of a wait that ended with a lock is done, and the program goes on: the lock counts as
+/// held from now on, and what went before was the recorder's own time.
+///
+/// # Safety
+/// The row is this thread's own, or null.
+pub unsafe fn counted(row: *mut Row, ended: u64) {
+    let Some(state) = tls::state().filter(|_| !row.is_null()) else { return };
+    let now = clock::now();
+    // SAFETY: by this function's own condition; a row comes with its thread's state.
+    unsafe {
+        let lock = (*row).lock as usize;
+        state.held.count_newest_from(lock, now);
+        add_own(state, row, now.saturating_sub(ended));
+    }
+}
+
+/// Adds to the recorder's own time in the sections of a row.
+///
+/// # Safety
+/// The state and the row are this thread's own.
+unsafe fn add_own(state: &ThreadState, row: *mut Row, ticks: u64) {
+    if ticks >= clock::microseconds(COUNTING) {
+        return;
+    }
+    // SAFETY: by this function's own condition; a wait record has one writer.
+    unsafe {
+        if let Some(waits) = records::waits_of(state, row) {
+            (*waits).own_ticks += ticks;
+        }
+    }
+}
+
 /// Whether the holds of a row take long. The longest is left out: it may be longer than the
 /// others only because its holder was preempted.
 fn are_long(row: &Row) -> bool {
@@ -97,12 +132,18 @@ pub fn end(state: &ThreadState, hold: &Hold) {
             (*waits).held_looked_at += 1;
             (*waits).held_looked_at_ticks += used.at;
             (*waits).held_off_cpu_ticks += used.off_cpu();
-            (*waits).held_slept += used.slept;
-            (*waits).held_preempted += used.preempted;
+            let add = |sum: &mut u32, more: u64| {
+                *sum = sum.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
+            };
+            add(&mut (*waits).held_slept, used.slept);
+            add(&mut (*waits).held_preempted, used.preempted);
         }
         (*state.record.get()).last_seen = now;
+        log_end(state, hold, now);
+        if hold.waited {
+            add_own(state, row, clock::now().saturating_sub(now));
+        }
     }
-    log_end(state, hold, now);
 }
 
 /// Logs that a lock was held until now, where holds are logged.

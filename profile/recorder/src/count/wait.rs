@@ -81,7 +81,11 @@ pub unsafe fn lock_untried(
     unsafe {
         if clock::to_nanoseconds(ended - began) > UNCONTENDED_AT_MOST {
             let row = rows::of(op, lock, caller);
+            let got = matches!(outcome, Outcome::Got);
             add_call(op, row, began, ended, || last_holder_of(lock), outcome);
+            if got {
+                hold::counted(row, ended);
+            }
         } else if matches!(outcome, Outcome::Got) {
             acquired(spot(op, lock, caller), op, lock, caller);
         }
@@ -111,8 +115,13 @@ unsafe fn measured(
         let result = block();
         let ended = clock::now();
         let row = if row.is_null() { row } else { rows::of(op, lock, caller) };
-        add_call(op, row, began, ended, || holder(lock), outcome(result));
+        let outcome = outcome(result);
+        let got = matches!(outcome, Outcome::Got) && has_holder(op);
+        add_call(op, row, began, ended, || holder(lock), outcome);
         waiting_no_more(ended);
+        if got {
+            hold::counted(row, ended);
+        }
         result
     }
 }

@@ -25,6 +25,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use rustix::mm::{Advice, madvise, munmap};
+use syncline_interpose::preserving_errno;
 use syncline_recording::layout::Header;
 use syncline_recording::writer::{File, Room, Shelf};
 
@@ -33,7 +34,7 @@ use alloc::boxed::Box;
 
 use crate::alloc::{has_room, map_anonymous};
 use crate::clock;
-use crate::thread::Threads;
+use crate::thread::{Threads, usage};
 use crate::unwind;
 
 const FRESH: u32 = 0;
@@ -160,9 +161,12 @@ pub fn count(counter: usize) {
     }
 }
 
-/// Notes that the process ends.
+/// Notes that the process ends, and what the threads have used that live on until then.
 pub fn process_ends() {
-    if let Some(recorder) = existing() {
-        recorder.file().end(clock::now());
+    let Some(recorder) = existing() else { return };
+    let file = recorder.file();
+    if file.is_of_this_process() && !usage::is_sandboxed() {
+        preserving_errno(|| file.note_living(usage::of_thread));
     }
+    file.end(clock::now());
 }

@@ -145,6 +145,17 @@ impl Held {
         }
     }
 
+    /// The newest hold, if it is of this lock and timed, counts as held from this moment on.
+    pub fn count_newest_from(&self, lock: usize, now: u64) {
+        let count = self.count.load(Relaxed) as usize;
+        if let Some(newest) = count.checked_sub(1).filter(|&newest| newest < PLACES) {
+            let (held, _, tags) = self.holds[newest].get();
+            if held == lock as u64 && tags & TIMED != 0 {
+                self.notes[newest].since.set(now);
+            }
+        }
+    }
+
     /// Takes out the newest hold, if it is of this lock and not timed. If not, [`pop`] tells.
     ///
     /// [`pop`]: Held::pop

@@ -5,8 +5,11 @@
 //! went off its processor, but its times are only as fine as the scheduler's tick; the thread's
 //! clock is exact.
 
+use core::ffi::CStr;
+
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::time::ClockId;
+use syncline_recording::schedstat::{self, Times};
 
 use crate::clock;
 
@@ -81,13 +84,37 @@ pub fn ready() -> u64 {
     if is_sandboxed() {
         return 0;
     }
+    read(c"/proc/thread-self/schedstat").map_or(0, |times| times.ready_ns)
+}
+
+/// How long a thread of this process was on a processor, and ready for one, by its number; none where
+/// that can't be read. The calling thread must not be in a sandbox.
+pub fn of_thread(tid: u32) -> Option<Times> {
+    const FOLDER: &[u8] = b"/proc/self/task/";
+    const FILE: &[u8] = b"/schedstat\0";
+    const DIGITS: usize = 10;
+    let mut digits = [b'0'; DIGITS];
+    let mut left = tid;
+    for digit in digits.iter_mut().rev() {
+        *digit += (left % 10) as u8;
+        left /= 10;
+    }
+    let first = digits.iter().position(|&digit| digit != b'0')?;
+    let mut path = [0; FOLDER.len() + DIGITS + FILE.len()];
+    let mut end = 0;
+    for part in [FOLDER, &digits[first..], FILE] {
+        path[end..end + part.len()].copy_from_slice(part);
+        end += part.len();
+    }
+    read(CStr::from_bytes_with_nul(&path[..end]).ok()?)
+}
+
+fn read(path: &CStr) -> Option<Times> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let Ok(file) = openat(CWD, c"/proc/thread-self/schedstat", flags, Mode::empty()) else {
-        return 0;
-    };
+    let file = openat(CWD, path, flags, Mode::empty()).ok()?;
     let mut text = [0; 64];
-    let length = rustix::io::read(&file, &mut text).unwrap_or(0);
-    second_number(&text[..length])
+    let length = rustix::io::read(&file, &mut text).ok()?;
+    schedstat::parse(&text[..length])
 }
 
 /// Whether the calling thread is in a sandbox (seccomp), or was started in one, such as a container's:
@@ -95,11 +122,4 @@ pub fn ready() -> u64 {
 pub fn is_sandboxed() -> bool {
     // SAFETY: the call takes no more arguments, and changes nothing.
     unsafe { libc::prctl(libc::PR_GET_SECCOMP) != 0 }
-}
-
-/// Of numbers with blanks between them: time on a processor, time without one, and how often.
-fn second_number(text: &[u8]) -> u64 {
-    let word = text.split(|&byte| byte == b' ').nth(1).unwrap_or_default();
-    let digits = word.iter().map(|byte| u64::from(byte.wrapping_sub(b'0')));
-    digits.fold(0, |number, digit| number.wrapping_mul(10).wrapping_add(digit))
 }

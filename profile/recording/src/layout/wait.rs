@@ -64,9 +64,13 @@ pub struct WaitRecord {
     pub held_off_cpu_ticks: u64,
     /// How often it gave its processor up in those holds: it slept, or waited for a device or for
     /// another lock.
-    pub held_slept: u64,
+    pub held_slept: u32,
     /// How often its processor was taken from it in those holds.
-    pub held_preempted: u64,
+    pub held_preempted: u32,
+    /// Ticks that the recorder itself took in the sections after waits: it counts between the end of the
+    /// wait and the return into the program, and again before the release. They are in no time held,
+    /// but others waited for them.
+    pub own_ticks: u64,
     /// Ticks between refused tries of the thread that followed each other within 5 microseconds:
     /// it did nothing but try.
     pub spun_ticks: u64,

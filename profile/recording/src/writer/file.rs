@@ -179,16 +179,22 @@ impl File {
         }
     }
 
+    /// Whether this process's header is that of the calling process: a child of `vfork` runs in its
+    /// parent's memory.
+    pub fn is_of_this_process(&self) -> bool {
+        // SAFETY: the header is mapped, and its process does not change.
+        unsafe { (*self.header()).pid == own_number() }
+    }
+
     /// Says that the process ends, at this tick. A child of `vfork` runs in its parent's memory, and its
     /// end is not the parent's: for a process that this header is not of, nothing happens.
     pub fn end(&self, ticks: u64) {
+        if !self.is_of_this_process() {
+            return;
+        }
         let header = self.header();
-        // SAFETY: the header is mapped, and its process does not change; readers take both words as they
-        // find them.
+        // SAFETY: the header is mapped; readers take both words as they find them.
         unsafe {
-            if (*header).pid != own_number() {
-                return;
-            }
             AtomicU64::from_ptr(&raw mut (*header).ended).store(ticks, Ordering::Relaxed);
             AtomicU32::from_ptr(&raw mut (*header).state).store(PROCESS_EXITED, Ordering::Release);
             self.family.left(header);

@@ -1,9 +1,10 @@
 //! The records of threads: claimed, filled in, taken over from threads that have ended.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::file::File;
 use crate::layout::{THREAD_EXITED, THREAD_RUNNING, ThreadRecord};
+use crate::schedstat::Times;
 
 /// Records that a process gets.
 const RECORDS: u32 = 4096;
@@ -87,6 +88,7 @@ impl File {
             if (*record).lifetimes > 0 {
                 (*record).earlier_ticks += (*record).ended.saturating_sub((*record).started);
                 (*record).seen_cpu_at = 0;
+                (*record).left_cpu_ns = 0;
             } else {
                 (*record).start_function = start.function;
                 self.link(record, index);
@@ -101,6 +103,32 @@ impl File {
             (*record).name = start.name;
             // Release: readers of the file take a record whose state says that it is there.
             AtomicU32::from_ptr(&raw mut (*record).state).store(THREAD_RUNNING, Ordering::Release);
+        }
+    }
+
+    /// Notes how long the threads that live were on a processor and ready for one: the process ends, and
+    /// they will not say so themselves. `times` is asked by the kernel's number of a thread.
+    pub fn note_living(&self, times: impl Fn(u32) -> Option<Times>) {
+        let (count, region) = self.threads();
+        let page = self.page();
+        for index in 0..count {
+            let offset = region.offset + u64::from(index) * u64::from(region.record_size);
+            let record = self.at(offset).cast::<ThreadRecord>();
+            // SAFETY: within the region. Acquire pairs with the Release in `begin_thread`: the number
+            // is there. The two words are this function's own, but for a thread that begins just now.
+            unsafe {
+                let state = AtomicU32::from_ptr(&raw mut (*record).state).load(Ordering::Acquire);
+                if state != THREAD_RUNNING || (*record).process != page {
+                    continue;
+                }
+                let tid = AtomicU32::from_ptr(&raw mut (*record).tid).load(Ordering::Relaxed);
+                let Some(times) = times(tid) else { continue };
+                let store = |word: *mut u64, ns: u64| {
+                    AtomicU64::from_ptr(word).store(ns, Ordering::Relaxed);
+                };
+                store(&raw mut (*record).left_ready_ns, times.ready_ns);
+                store(&raw mut (*record).left_cpu_ns, times.cpu_ns);
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use syncline_analysis::model::{Group, Process, Remedy, Thread};
+use syncline_analysis::model::{Group, Process, Remedy, Thread, Times};
 use syncline_analysis::name;
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{counted, duration, percent};
@@ -32,9 +32,7 @@ pub fn section(process: &Process) -> String {
     groups.sort_by(|a, b| lived(&b.1).total_cmp(&lived(&a.1)));
     let longest = process.threads.iter().map(|t| t.seconds).fold(f64::MIN_POSITIVE, f64::max);
     let mut html = assignment(process);
-    html += "<p class=\"legend\"><span class=\"key run\"></span> running, ready to, or asleep in \
-             what is not recorded <span class=\"key wait\"></span> waiting for locks <span class=\"key futex\">\
-             </span> in futexes <span class=\"key event\"></span> waiting for events</p>\n";
+    html += &legend();
     for (start, threads) in groups.iter().take(GROUPS) {
         html += &bars(start, threads, longest);
     }
@@ -48,57 +46,36 @@ fn lived(threads: &[&Thread]) -> f64 {
     threads.iter().map(|thread| thread.seconds).sum()
 }
 
-/// What a thread did with its time, in seconds.
-#[derive(Clone, Copy, Default)]
-struct Parts {
-    work: f64,
-    locks: f64,
-    futexes: f64,
-    events: f64,
+/// The colours of the kinds of time, in the order of [`Times::kinds`].
+const COLOURS: [&str; 8] = ["run", "ready", "wait", "spin", "futex", "event", "kernel", "unknown"];
+
+fn legend() -> String {
+    let kinds = Times::default().kinds();
+    let key = |(class, (_, words)): (&str, (f64, &str))| {
+        format!("<span class=\"key {class}\"></span> {words} ")
+    };
+    let keys: String = COLOURS.into_iter().zip(kinds).map(key).collect();
+    format!("<p class=\"legend\">{keys}</p>\n")
 }
 
-impl Parts {
-    fn of(thread: &Thread) -> Parts {
-        let waiting = thread.waiting;
-        let waited = waiting.locks + waiting.futexes + waiting.events;
-        Parts {
-            work: (thread.seconds - waited).max(0.0),
-            locks: waiting.locks,
-            futexes: waiting.futexes,
-            events: waiting.events,
-        }
-    }
-
-    fn mean(parts: &[Parts]) -> Parts {
-        let mean = |part: fn(&Parts) -> f64| {
-            parts.iter().map(part).sum::<f64>() / parts.len().max(1) as f64
-        };
-        Parts {
-            work: mean(|p| p.work),
-            locks: mean(|p| p.locks),
-            futexes: mean(|p| p.futexes),
-            events: mean(|p| p.events),
-        }
-    }
-
-    fn each(&self) -> [(&'static str, f64); 4] {
-        [("run", self.work), ("wait", self.locks), ("futex", self.futexes), ("event", self.events)]
-    }
+fn mean<'a>(threads: impl ExactSizeIterator<Item = &'a Times>) -> Times {
+    let count = threads.len().max(1) as f64;
+    Times::sum(threads.copied()).over(count)
 }
 
 /// A bar for each thread of a group, the busiest first.
 fn bars(start: &str, threads: &[&Thread], longest: f64) -> String {
-    let mut lines: Vec<(String, Parts)> = threads
+    let mut lines: Vec<(String, Times)> = threads
         .iter()
-        .map(|thread| (format!("{} {}", thread.name, thread.tid), Parts::of(thread)))
+        .map(|thread| (format!("{} {}", thread.name, thread.tid), thread.times))
         .collect();
-    lines.sort_by(|a, b| b.1.work.total_cmp(&a.1.work));
+    lines.sort_by(|a, b| b.1.running.total_cmp(&a.1.running));
     if lines.len() > BARS {
-        let rest: Vec<Parts> = lines.split_off(BARS - 1).into_iter().map(|(_, p)| p).collect();
-        lines.push((format!("{} others, their mean", rest.len()), Parts::mean(&rest)));
+        let rest = lines.split_off(BARS - 1);
+        let times = mean(rest.iter().map(|(_, times)| times));
+        lines.push((format!("{} others, their mean", rest.len()), times));
     }
-    let parts: Vec<Parts> = threads.iter().map(|thread| Parts::of(thread)).collect();
-    let mean = Parts::mean(&parts);
+    let mean = mean(threads.iter().map(|thread| &thread.times));
     let title = match start {
         "" => "main thread".to_owned(),
         function => name::function(function),
@@ -106,27 +83,27 @@ fn bars(start: &str, threads: &[&Thread], longest: f64) -> String {
     let each = if threads.len() == 1 { "" } else { "each on average " };
     let (width, height) = (WIDTH + NAME, lines.len() as f64 * STEP);
     let mut html = format!(
-        "<figure class=\"group\"><figcaption><b>{}</b> {}, {each}{} of work and {} of waiting for \
-         locks</figcaption>\n<svg class=\"bars\" role=\"img\" aria-label=\"Work and waiting of each \
-         thread; the table of threads has the numbers\" width=\"{width}\" \
+        "<figure class=\"group\"><figcaption><b>{}</b> {}, {each}{} on a processor and {} waiting for \
+         locks</figcaption>\n<svg class=\"bars\" role=\"img\" aria-label=\"What each thread did with its \
+         time; the table of threads has the numbers\" width=\"{width}\" \
          height=\"{height:.0}\" viewBox=\"0 0 {width} {height:.0}\">",
         Escaped(&title),
         counted(threads.len(), "thread"),
-        duration(mean.work),
+        duration(mean.running),
         duration(mean.locks)
     );
-    for (line, (name, parts)) in lines.iter().enumerate() {
+    for (line, (name, times)) in lines.iter().enumerate() {
         let y = line as f64 * STEP;
         let _ =
             write!(html, "<text x=\"0\" y=\"{:.1}\">{}</text>", y + 12.0, Escaped(&short(name)));
         let mut x = NAME;
-        for (class, seconds) in parts.each() {
+        for (class, (seconds, words)) in COLOURS.into_iter().zip(times.kinds()) {
             let width = (seconds / longest * WIDTH).min(width - x).max(0.0);
             if width > 0.05 {
                 let _ = write!(
                     html,
                     "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" \
-                     height=\"{BAR}\"><title>{}</title></rect>",
+                     height=\"{BAR}\"><title>{words} {}</title></rect>",
                     duration(seconds)
                 );
                 x += width;

@@ -20,6 +20,9 @@ pub fn heading(process: &Process) -> String {
     )
 }
 
+/// From this share of the threads' time on a kind of time has a card.
+const LEAST: f64 = 0.001;
+
 /// The figures that matter most.
 pub fn cards(process: &Process) -> String {
     let share = process.lock_share.clamp(0.0, 1.0) * 100.0;
@@ -34,12 +37,21 @@ pub fn cards(process: &Process) -> String {
     let mut card = |value: String, what: &str| {
         let _ = write!(html, "<div class=\"card\"><b>{value}</b><span>{what}</span></div>");
     };
-    if process.waiting.futexes > 0.0 {
-        card(duration(process.waiting.futexes), "waiting in futexes, which may be locks");
+    let times = &process.times;
+    if times.spinning >= LEAST * process.thread_seconds && times.spinning > 0.0 {
+        card(duration(times.spinning), "lost in refused tries");
     }
-    card(duration(process.waiting.events), "waiting for events, which may be idle");
+    card(duration(times.running), "on a processor");
     if let Some(text) = process::short_of_processors(process) {
-        card(duration(process.ready()), &format!("ready without a processor: {text}"));
+        let what = format!("ready, no processor, also at the ends of waits: {text}");
+        card(duration(process.ready()), &what);
+    }
+    if times.futexes > 0.0 {
+        card(duration(times.futexes), "waiting in futexes, which may be locks");
+    }
+    card(duration(times.events), "waiting for events, which may be idle");
+    if times.kernel >= LEAST * process.thread_seconds && times.kernel > 0.0 {
+        card(duration(times.kernel), "in the kernel otherwise: asleep, or input and output");
     }
     let quadrants = &process.lock_quadrants;
     card(count((quadrants.q1 + quadrants.q2) as u64), "contended locks (Q1, Q2)");

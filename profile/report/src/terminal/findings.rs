@@ -43,11 +43,11 @@ pub fn findings(process: &Process, out: &mut impl Write, style: &Style) -> io::R
         None => "most to gain first; gains are predicted",
     };
     heading("FINDINGS", remark, out, style)?;
-    for &(number, finding) in large.iter().take(FINDINGS) {
+    for (number, &(place, finding)) in large.iter().take(FINDINGS).enumerate() {
         if number > 0 {
             writeln!(out)?;
         }
-        one(number + 1, process, finding, out, style)?;
+        one(number + 1, process, (place, finding), out, style)?;
     }
     more(large.len().saturating_sub(FINDINGS), "finding", out, style)?;
     let rule = |finding: &Finding| {
@@ -133,7 +133,7 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
 fn one(
     number: usize,
     process: &Process,
-    finding: &Finding,
+    (place_in_list, finding): (usize, &Finding),
     out: &mut impl Write,
     style: &Style,
 ) -> io::Result<()> {
@@ -150,7 +150,7 @@ fn one(
     if !evidence.is_empty() {
         paragraph("     ", &printable(&evidence.join(", ")), out, style)?;
     }
-    if let Some(seen) = process::seen(process, number - 1) {
+    if let Some(seen) = process::seen(process, place_in_list) {
         writeln!(out, "     {seen}")?;
     }
     paragraph("     -> ", &printable(&finding.advice), out, style)?;

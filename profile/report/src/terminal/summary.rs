@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::{heading, more, paragraph};
 use crate::process;
-use syncline_analysis::model::{Kind, Process};
+use syncline_analysis::model::{Kind, Process, Times};
 use syncline_analysis::name;
 use syncline_analysis::name::primitive;
 use syncline_present::number::{duration, percent};
@@ -14,8 +14,8 @@ use syncline_present::terminal::{Style, table};
 
 /// A share of the threads' time from which on waiting for locks is shown as a problem.
 const COSTLY: f64 = 0.05;
-/// From this share of the threads' time on, refused tries are worth a line.
-const LEAST_SPUN: f64 = 0.001;
+/// From this share of the threads' time on, what they do besides waiting is worth a line.
+const LEAST_SHOWN: f64 = 0.001;
 /// Threads that are shown as waiting.
 const WAITING: usize = 6;
 
@@ -44,26 +44,53 @@ pub fn summary(process: &Process, out: &mut impl Write, style: &Style) -> io::Re
         paint.on(&percent(process.lock_share), style),
         duration(process.thread_seconds)
     )?;
-    let spun = process.spun();
-    if spun >= LEAST_SPUN * process.thread_seconds {
-        let share = percent(spun / process.thread_seconds);
-        let text = format!("{share} of their time, on processors that others may need");
-        writeln!(out, "  {:<22}  {:>10}   {text}", "lost in refused tries", duration(spun))?;
-    }
-    let shares = [
-        ("waiting in futexes", process.waiting.futexes, Kind::Futex, "locks or events"),
-        ("waiting for events", process.waiting.events, Kind::Event, "may be idle"),
+    let times = &process.times;
+    let share = |seconds: f64| percent(seconds / process.thread_seconds);
+    let dim = |remark: &str| Paint::Dim.on(remark, style);
+    let ready = process::short_of_processors(process);
+    let least = if ready.is_some() { 0.0 } else { LEAST_SHOWN };
+    let lines = [
+        (
+            "lost in refused tries",
+            (times.spinning, LEAST_SHOWN),
+            format!("{} of their time, on processors that others may need", share(times.spinning)),
+        ),
+        ("on a processor", (times.running, LEAST_SHOWN), share(times.running)),
+        ("ready, no processor", (times.ready, least), in_full(times, ready.as_deref())),
+        ("waiting in futexes", (times.futexes, 0.0), waits(process, Kind::Futex, style)),
+        ("waiting for events", (times.events, 0.0), waits(process, Kind::Event, style)),
+        (
+            "in the kernel otherwise",
+            (times.kernel, LEAST_SHOWN),
+            format!("{} {}", share(times.kernel), dim("(asleep, or input and output)")),
+        ),
+        (
+            "not known",
+            (times.unknown, LEAST_SHOWN),
+            format!("{} {}", share(times.unknown), dim("(their end was not seen)")),
+        ),
     ];
-    for (title, seconds, kind, remark) in shares.into_iter().filter(|share| share.1 > 0.0) {
-        let parts = shorten(&parts(process, kind), style.width() - 58);
-        let remark = Paint::Dim.on(&format!("({remark})"), style);
-        writeln!(out, "  {title:<22}  {:>10}   {parts} {remark}", duration(seconds))?;
-    }
-    if let Some(text) = process::short_of_processors(process) {
-        let seconds = format!("{:>10}", duration(process.ready()));
-        writeln!(out, "  {:<22}  {}   {text}", "ready, no processor", seconds)?;
+    for (title, (seconds, least), text) in lines {
+        if seconds > least * process.thread_seconds {
+            writeln!(out, "  {title:<22}  {:>10}   {text}", duration(seconds))?;
+        }
     }
     Ok(())
+}
+
+/// How long threads were ready without a processor, also at the ends of waits, and why.
+fn in_full(times: &Times, why: Option<&str>) -> String {
+    let in_waits = (times.ready_in_waits >= 0.01 * times.ready)
+        .then(|| format!("and {} at the ends of waits", duration(times.ready_in_waits)));
+    let parts = [in_waits.as_deref(), why];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// What was waited for of one kind, and what that means.
+fn waits(process: &Process, kind: Kind, style: &Style) -> String {
+    let remark = if kind == Kind::Futex { "(locks or events)" } else { "(may be idle)" };
+    let parts = shorten(&parts(process, kind), style.width() - 58);
+    format!("{parts} {}", Paint::Dim.on(remark, style))
 }
 
 /// Time waited for the primitives of one kind, most first.

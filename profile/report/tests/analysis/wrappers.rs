@@ -59,6 +59,11 @@ OUT void uses_take_if(void) { if (take_if(&doors[0])) { x++; leave(&doors[0]); }
 OUT void hidden(void (*release)(void)) { pthread_mutex_lock(&m); release(); }
 OUT void uses_hidden(void (*release)(void)) { hidden(release); x++; }
 
+void (*hook)(void);
+OUT void tell(void) { if (hook) hook(); }
+OUT void hooked(struct door *door) { pthread_mutex_lock(&door->lock); tell(); }
+OUT void uses_hooked(void) { hooked(&doors[0]); x++; leave(&doors[0]); }
+
 OUT void wait_for_x(void) { while (!x) pthread_cond_wait(&c, &m); }
 OUT void waiter(void) { pthread_mutex_lock(&m); wait_for_x(); y++; pthread_mutex_unlock(&m); }
 OUT void owner(void) {
@@ -71,7 +76,7 @@ OUT void calls_owner(void) { owner(); x++; }
 OUT void release(void) { drop(&m); }
 int main(void) {
     visit(); visit_first(); inlined(); over_two(); uses_push(); uses_add(); uses_take_if();
-    uses_hidden(release); waiter(); calls_owner();
+    uses_hidden(release); uses_hooked(); waiter(); calls_owner();
     return 0;
 }
 ";
@@ -107,6 +112,10 @@ const CASES: &[(&[(&str, &str)], &str)] = &[
     (
         &[("hidden", "pthread_mutex_lock"), ("uses_hidden", "hidden"), ("main", "uses_hidden")],
         "hidden",
+    ),
+    (
+        &[("hooked", "pthread_mutex_lock"), ("uses_hooked", "hooked"), ("main", "uses_hooked")],
+        "uses_hooked",
     ),
     (
         &[("wait_for_x", "pthread_cond_wait"), ("waiter", "wait_for_x"), ("main", "waiter")],
@@ -177,6 +186,7 @@ fn names_stand_for_the_calls_that_a_report_gives_them() {
             ("enter", "pthread_mutex_lock"),
             ("enter_first", "enter"),
             ("grab_for_caller", "pthread_mutex_trylock"),
+            ("hooked", "pthread_mutex_lock"),
         ] {
             assert!(wraps(&(function, callee)), "{function} {options}");
         }

@@ -66,6 +66,9 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         .collect()
 }
 
+/// From this share of the threads' working time on, what they do besides a section hardly counts.
+const NEARLY_ALL: f64 = 0.8;
+
 /// Seconds that a lock's threads lived, all together.
 fn seconds_of_threads(process: &Process, lock: &Lock) -> f64 {
     let all: u64 = lock.threads.iter().map(|(_, calls)| calls).sum();
@@ -212,6 +215,14 @@ impl<'a> Hot<'a> {
                 ),
                 LEFT_WITHOUT_CALLS,
             )
+        };
+        let advice = match self.of_work >= NEARLY_ALL {
+            true => format!(
+                "Threads do nearly all of their work in it, so that one is about as quick as all of \
+                 them: what counts is that the work itself leaves the section, or is done under \
+                 several locks. {advice}"
+            ),
+            false => advice,
         };
         let mut sites = self.sites.clone();
         sites.retain(|&site| site != longest);

@@ -17,6 +17,8 @@
 //! mutex once, as OCaml's `yield` does. It signals the condition and waits for it as often as it locks
 //! the mutex. (At a barrier it does either.)
 
+mod semaphore;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use syncline_recording::{Class, Primitive};
@@ -41,7 +43,10 @@ pub fn find(process: &Process) -> Vec<Finding> {
             && figures.waits >= FEWEST_TAKEN
             && figures.waited >= FLOOR * process.thread_seconds
     });
-    conditions.filter_map(|(number, condition)| finding(process, number, condition)).collect()
+    let mut findings: Vec<Finding> =
+        conditions.filter_map(|(number, condition)| finding(process, number, condition)).collect();
+    findings.extend(semaphore::find(process));
+    findings
 }
 
 fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding> {
@@ -103,6 +108,14 @@ struct Side {
 }
 
 impl Side {
+    /// What was done to one object, of a class, at the places that are nearly all its own.
+    fn of_object(process: &Process, object: &Lock, class: Class) -> Side {
+        let own = object.uses(class).filter(|used| {
+            used.calls as f64 >= (1.0 - UNEVEN) * process.sites[used.site].figures.calls as f64
+        });
+        Side::of(process, own.map(|used| used.site).collect())
+    }
+
     fn of(process: &Process, sites: Vec<usize>) -> Side {
         let mut by_thread = BTreeMap::new();
         for &(thread, calls) in sites.iter().flat_map(|&site| &process.sites[site].by_thread) {

@@ -7,6 +7,11 @@
 //! some nanoseconds.
 //!
 //! A question and its answer have the same two conditions, but there each side waits every time.
+//!
+//! Conditions that a program or a library makes itself of futexes, as GLib's are, look the same: a futex
+//! for each. These are mostly told only where somebody waits, so how many elements there were is not
+//! known, and a queue of one can't be told from a question and its answer. But of both it is true that
+//! each element costs a sleep and a wake-up, and that several at a time would cost one.
 
 use std::ops::Range;
 
@@ -42,12 +47,14 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     // Of thousands of conditions, those with fewer waits than a queue would need to be found.
     let fewest = SLEEPS.start * thresholds.acquisitions_per_second * process.seconds;
     let conditions = conditions.filter(|(_, lock)| {
-        lock.primitive == Primitive::Condvar && lock.figures.waits as f64 >= fewest
+        matches!(lock.primitive, Primitive::Condvar | Primitive::Futex)
+            && lock.figures.waits as f64 >= fewest
     });
     let conditions: Vec<(usize, &Lock)> = conditions.collect();
     let mut findings = Vec::new();
     for (place, &full) in conditions.iter().enumerate() {
-        for &empty in &conditions[place + 1..] {
+        let same = conditions[place + 1..].iter();
+        for &empty in same.filter(|(_, lock)| lock.primitive == full.1.primitive) {
             let sides = side(process, full, empty).zip(side(process, empty, full));
             findings.extend(sides.and_then(|(a, b)| finding(process, thresholds, a, b)));
         }
@@ -81,20 +88,28 @@ fn finding(process: &Process, thresholds: &Thresholds, a: Side, b: Side) -> Opti
     let (more, less) = if a.sleeps >= b.sleeps { (a, b) } else { (b, a) };
     let of_elements = |side: &Side| side.sleeps / elements.max(1.0);
     let sleeps = more.sleeps + less.sleeps;
+    let told_if_waited_for = process.locks[more.condition].primitive == Primitive::Futex;
+    let sleeps_enough = |side: &Side| match told_if_waited_for {
+        true => of_elements(side) >= SLEEPS.start,
+        false => SLEEPS.contains(&of_elements(side)),
+    };
     let applies = elements / process.seconds >= thresholds.acquisitions_per_second
-        && SLEEPS.contains(&of_elements(&more))
-        && SLEEPS.contains(&of_elements(&less))
+        && sleeps_enough(&more)
+        && sleeps_enough(&less)
         && sleeps * WAKE_UP >= FLOOR * process.seconds;
     let wakers = |side: &Side| process.locks[side.condition].uses(Class::Notify);
     applies.then(|| Finding {
         rule: Rule::ShortQueue,
-        title: "A queue is full and empty by turns".to_owned(),
+        title: match told_if_waited_for {
+            true => "Threads pass on one element at a time, and sleep for each".to_owned(),
+            false => "A queue is full and empty by turns".to_owned(),
+        },
         place: process.sites[more.site].place.clone(),
         locks: vec![more.condition, less.condition],
         evidence: vec![
-            rate("elements", elements / process.seconds),
-            share("of them one side slept for", of_elements(&more)),
-            share("of them the other side slept for", of_elements(&less)),
+            rate("elements that the other side was told of", elements / process.seconds),
+            share("of them one side slept for", of_elements(&more).min(1.0)),
+            share("of them the other side slept for", of_elements(&less).min(1.0)),
             count("threads of the one", more.threads as u64),
             count("threads of the other", less.threads as u64),
         ],
@@ -122,16 +137,25 @@ mod tests {
 
     /// A queue in ten seconds: for so many elements, of a million, each side slept.
     fn queue(puts: u64, takes: u64, taken_in: &str) -> usize {
+        made_of((Primitive::Condvar, Op::CondWait, Op::CondSignal), puts, takes, taken_in)
+    }
+
+    fn made_of(
+        (primitive, waits_in, wakes_in): (Primitive, Op, Op),
+        puts: u64,
+        takes: u64,
+        taken_in: &str,
+    ) -> usize {
         let mut drawn = process(10.0, 2);
         drawn.threads("work", 4, 10.0);
-        let full = drawn.lock(Primitive::Condvar, "not_full");
-        let empty = drawn.lock(Primitive::Condvar, "not_empty");
+        let full = drawn.lock(primitive, "not_full");
+        let empty = drawn.lock(primitive, "not_empty");
         for (waits, signals, sleeps, name) in
             [(full, empty, puts, "put"), (empty, full, takes, taken_in)]
         {
-            let wait = drawn.site(Op::CondWait, &format!("{name} at queue.c:{}", 10 + waits));
+            let wait = drawn.site(waits_in, &format!("{name} at queue.c:{}", 10 + waits));
             drawn.uses(waits, wait, Use { calls: sleeps, waits: sleeps, ..Use::default() });
-            let signal = drawn.site(Op::CondSignal, &format!("{name} at queue.c:{}", 20 + waits));
+            let signal = drawn.site(wakes_in, &format!("{name} at queue.c:{}", 20 + waits));
             drawn.uses(signals, signal, Use { calls: 1_000_000, ..Use::default() });
         }
         find(&drawn, &Thresholds::default()).len()
@@ -141,6 +165,15 @@ mod tests {
     fn a_queue_both_of_whose_sides_sleep_is_too_short() {
         assert_eq!(queue(200_000, 130_000, "take"), 1);
         assert_eq!(queue(130_000, 200_000, "take"), 1);
+    }
+
+    #[test]
+    fn conditions_that_are_futexes_are_told_only_where_somebody_waits() {
+        let futex = (Primitive::Futex, Op::FutexWait, Op::FutexWake);
+        assert_eq!(made_of(futex, 200_000, 130_000, "take"), 1);
+        assert_eq!(made_of(futex, 990_000, 990_000, "take"), 1);
+        assert_eq!(made_of(futex, 200_000, 100, "take"), 0, "those who take are slower");
+        assert_eq!(made_of(futex, 990_000, 990_000, "put"), 0, "a lock: one function");
     }
 
     #[test]

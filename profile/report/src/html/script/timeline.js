@@ -7,8 +7,8 @@ const LANE = 26;
 const AXIS = 26;
 
 class Lane {
-  constructor({ name, began, ended, pieces }) {
-    Object.assign(this, { name, began, ended });
+  constructor({ name, began, ended, between, pieces }) {
+    Object.assign(this, { name, began, ended, between });
     const count = pieces.length / 8;
     this.from = new Float64Array(count);
     this.to = new Float64Array(count);
@@ -178,8 +178,14 @@ class Timeline {
       const [a, b] = [clamp(this.x(from)), clamp(this.x(to))];
       if (b > a || (from >= this.from && from <= this.to)) context.fillRect(a, y, Math.max(b - a, 1), height);
     };
-    context.fillStyle = color("run");
-    if (lane.ended >= this.from && lane.began <= this.to) bar(lane.began, lane.ended, top + 7, 7);
+    // Between waits: a band each for what the thread did then, as high as its share of that time.
+    if (lane.ended >= this.from && lane.began <= this.to) {
+      const [running, ready] = lane.between.map((share) => 7 * share / 1000);
+      for (const [kind, y, height] of [["kernel", 0, 7], ["ready", 7 - running - ready, ready], ["run", 7 - running, running]]) {
+        context.fillStyle = color(kind);
+        if (height > 0) bar(lane.began, lane.ended, top + 7 + y, height);
+      }
+    }
     // What is narrower than a point is added up point by point.
     const columns = Math.max(1, Math.ceil(right - this.left));
     const sums = KINDS.map(() => null);

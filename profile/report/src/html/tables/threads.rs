@@ -5,14 +5,17 @@ use syncline_analysis::model::{Process, Thread};
 use syncline_analysis::name;
 use syncline_present::page::number::duration;
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 12] = [
     ("thread", "its name and number", Format::Text),
     ("started in", "its start function", Format::Text),
     ("lived", "from its start to its end", Format::Duration),
-    ("on cpu", "processor time, if it ended", Format::Duration),
+    ("on cpu", "on a processor, if that is known", Format::Duration),
+    ("ready", "ready to run without a processor, outside of waits", Format::Duration),
     ("for locks", "time waited for locks", Format::Duration),
     ("in futexes", "time waited in futexes", Format::Duration),
     ("for events", "time waited for events", Format::Duration),
+    ("in tries", "in tries for locks that were refused", Format::Duration),
+    ("kernel", "in the kernel otherwise: asleep, or input and output", Format::Duration),
     ("acquired", "acquisitions of locks", Format::Count),
     ("waiting", "what it was waiting for at the end", Format::Text),
 ];
@@ -21,7 +24,7 @@ const COLUMNS: [Column; 9] = [
 pub fn threads(process: &Process, id: String) -> String {
     let mut threads: Vec<&Thread> = process.threads.iter().collect();
     threads.sort_by(|a, b| b.waiting.locks.total_cmp(&a.waiting.locks));
-    let table = Table { caption: "Threads", one: "thread", id, columns: &COLUMNS, sorted: Some(4) };
+    let table = Table { caption: "Threads", one: "thread", id, columns: &COLUMNS, sorted: Some(5) };
     table.html(threads.len(), |place, _| {
         let thread = threads[place];
         let now = thread.waiting_now.as_ref();
@@ -30,9 +33,12 @@ pub fn threads(process: &Process, id: String) -> String {
             text(start(process, thread)),
             Cell::Number(thread.seconds),
             thread.cpu.map_or(Cell::Unknown, Cell::Number),
+            thread.ready.map_or(Cell::Unknown, |_| Cell::Number(thread.times.ready)),
             Cell::Number(thread.waiting.locks),
             Cell::Number(thread.waiting.futexes),
             Cell::Number(thread.waiting.events),
+            Cell::Number(thread.times.spinning),
+            thread.ready.map_or(Cell::Unknown, |_| Cell::Number(thread.times.kernel)),
             Cell::Number(thread.acquisitions as f64),
             text(now.map_or_else(String::new, |now| {
                 format!("{}, {}", now.op.label(), duration(now.seconds))

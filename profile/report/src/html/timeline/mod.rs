@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use reduce::{MOST, Piece, What, reduce};
-use syncline_analysis::model::{Kind, Process, Span, Thread};
+use syncline_analysis::model::{Kind, Process, Span, Thread, Times};
 use syncline_analysis::name;
 use syncline_present::page::Json;
 use syncline_present::page::number::{compact, counted, duration};
@@ -84,7 +84,9 @@ fn remarks(process: &Process, lanes: usize, cell: f64) -> String {
             counted(process.threads.len(), "thread")
         ));
     }
-    let legend = "<p class=\"legend\"><span class=\"key run\"></span> running, or ready to <span class=\"key \
+    let legend = "<p class=\"legend\">outside of waits, in all: <span class=\"key run\"></span> on a processor \
+                  <span class=\"key ready\"></span> ready, no processor <span class=\"key kernel\"></span> in \
+                  the kernel otherwise or not known; <span class=\"key \
                   wait\"></span> waiting for a lock <span class=\"key futex\"></span> in a futex <span \
                   class=\"key event\"></span> waiting for an event <span class=\"key hold\"></span> holding \
                   a lock</p>\n";
@@ -107,7 +109,7 @@ fn lanes(process: &Process, pieces: &[Vec<Piece>]) -> Vec<usize> {
     lanes
 }
 
-/// The data for the script: for each thread its name, its life, and eight numbers for each
+/// The data for the script: for each thread its name, its life, what it did between waits, and eight numbers for each
 /// piece: nanoseconds since the piece before began, nanoseconds that it took, what it was,
 /// how many it stands for, the share of its time in thousandths, and the places of the
 /// lock's, the site's and the other thread's name in the list of texts, 0 for none.
@@ -136,10 +138,11 @@ fn data(process: &Process, pieces: &[Vec<Piece>], lanes: &[usize], cell: f64) ->
             last = began;
         }
         threads.push(format!(
-            "{{\"name\":{},\"began\":{},\"ended\":{},\"pieces\":[{numbers}]}}",
+            "{{\"name\":{},\"began\":{},\"ended\":{},\"between\":[{}],\"pieces\":[{numbers}]}}",
             Json(&title(thread)),
             nanoseconds(thread.started),
-            nanoseconds(thread.started + thread.seconds)
+            nanoseconds(thread.started + thread.seconds),
+            between(&thread.times)
         ));
     }
     let timeline = &process.timeline;
@@ -154,6 +157,15 @@ fn data(process: &Process, pieces: &[Vec<Piece>], lanes: &[usize], cell: f64) ->
         texts.list,
         threads.join(",\n")
     )
+}
+
+/// What a thread did between its waits, in thousandths of that time: on a processor, and ready for one.
+/// When it did which of these is not recorded.
+fn between(times: &Times) -> String {
+    let running = times.running + times.spinning;
+    let all = running + times.ready + times.kernel + times.unknown;
+    let share = |seconds: f64| if all > 0.0 { (1000.0 * seconds / all).round() } else { 0.0 };
+    format!("{},{}", share(running), share(times.ready))
 }
 
 /// Texts, each of them once.

@@ -1,0 +1,101 @@
+//! Semaphores that are locks: each thread posts what it waited for, as often as it did.
+//!
+//! One that counts elements or room for them is waited for by one side and posted by the other. One that
+//! starts with several, so that several threads may be between the two calls, is balanced as well: it
+//! limits how many threads work, and who waits for it is held up all the same.
+
+use syncline_recording::{Class, Primitive};
+
+use super::{FLOOR, Side, balanced};
+use crate::findings::evidence::{count, rate, seconds, share};
+use crate::findings::family::FEWEST_TAKEN;
+use crate::model::{Finding, Lock, Process, Remedy, Rule};
+
+/// Semaphores that threads wait for as for locks.
+pub fn find(process: &Process) -> Vec<Finding> {
+    let semaphores = process.locks.iter().enumerate().filter(|(_, lock)| {
+        let figures = &lock.figures;
+        lock.primitive == Primitive::Semaphore
+            && figures.waits >= FEWEST_TAKEN
+            && figures.waited >= FLOOR * process.thread_seconds
+    });
+    semaphores.filter_map(|(number, lock)| finding(process, number, lock)).collect()
+}
+
+fn finding(process: &Process, number: usize, semaphore: &Lock) -> Option<Finding> {
+    let sides =
+        [Class::Acquire, Class::Notify].map(|class| Side::of_object(process, semaphore, class));
+    if !balanced(&sides) {
+        return None;
+    }
+    let [takes, gives] = sides;
+    let figures = &semaphore.figures;
+    let wait = semaphore.uses(Class::Acquire).max_by(|a, b| a.waited.total_cmp(&b.waited))?;
+    let threads = takes.by_thread.keys().map(|&thread| &process.threads[thread]);
+    let alive: f64 = threads.map(|thread| thread.seconds).sum();
+    let given = &process.sites[*gives.sites.first()?].place;
+    Some(Finding {
+        rule: Rule::OwnLock,
+        title: "Threads wait for a semaphore that each of them gives back: a lock".to_owned(),
+        place: process.sites[wait.site].place.clone(),
+        locks: vec![number],
+        evidence: vec![
+            share("of its threads' time waited for it", figures.waited / alive.max(1e-9)),
+            rate("times taken", takes.by_thread.values().sum::<u64>() as f64 / process.seconds),
+            count("waits", figures.waits),
+            seconds("mean wait", figures.waited / figures.waits.max(1) as f64),
+            count("threads that take it and give it back", takes.by_thread.len() as u64),
+        ],
+        advice: format!(
+            "Who has taken it keeps the others out until it is given back, at {given}. Do less \
+             between the two, or less often, or have several. (If it starts with more than one, it \
+             limits how many threads work at a time: let more.)"
+        ),
+        open_question: None,
+        remedy: Remedy::Unknown,
+        sites: takes.sites.into_iter().chain(gives.sites).collect(),
+        gain: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_recording::Op;
+
+    use super::*;
+    use crate::findings::testing::{Use, process};
+
+    /// Threads that waited for a semaphore and posted it so often each, in 20 thread-seconds.
+    fn found(calls: &[(u64, u64)], waited: f64) -> usize {
+        let mut drawn = process(10.0, 2);
+        let first = drawn.threads("plan", calls.len(), 10.0);
+        let semaphore = drawn.lock(Primitive::Semaphore, "planner");
+        let [waits, posts] = [|c: &(u64, u64)| c.0, |c: &(u64, u64)| c.1]
+            .map(|of| (first..).zip(calls.iter().map(of)).collect::<Vec<_>>());
+        for (op, place, by_thread, waited) in [
+            (Op::SemWait, "lock_planner at threads.c:10", waits, waited),
+            (Op::SemPost, "unlock_planner at threads.c:20", posts, 0.0),
+        ] {
+            let site = drawn.site(op, place);
+            let calls = by_thread.iter().map(|&(_, calls)| calls).sum();
+            let waits = if waited > 0.0 { calls / 2 } else { 0 };
+            drawn.uses(semaphore, site, Use { calls, waits, waited, ..Use::default() });
+            drawn.sites[site].by_thread = by_thread;
+        }
+        find(&drawn).len()
+    }
+
+    #[test]
+    fn what_each_thread_waits_for_and_posts_is_a_lock() {
+        assert_eq!(found(&[(600, 600), (400, 400)], 5.0), 1);
+        assert_eq!(found(&[(600, 600), (400, 399)], 5.0), 1, "it ended with it");
+        assert_eq!(found(&[(600, 600), (400, 400)], 1.0), 0, "3 % of the time");
+    }
+
+    #[test]
+    fn what_one_side_waits_for_and_the_other_posts_is_none() {
+        assert_eq!(found(&[(0, 1000), (1000, 0)], 5.0), 0, "a queue");
+        assert_eq!(found(&[(600, 400), (400, 600)], 5.0), 0);
+        assert_eq!(found(&[(1000, 1000), (2, 2)], 5.0), 0, "hardly shared");
+    }
+}

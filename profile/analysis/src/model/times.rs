@@ -1,0 +1,189 @@
+//! Where a thread's time went, in kinds that add up to its life.
+//!
+//! Three things are known of a thread: how long each of its waits took, how long it was on a processor,
+//! and how long it was ready for one and had none; the latter two are the kernel's, over its whole life.
+//! What it did outside of its waits is what they leave:
+//!
+//! ```text
+//! life   |---- waits (locks, futexes, events) ----|-- refused tries --|-------- outside --------|
+//! kernel |   asleep, ready at their ends, spins   |    processor      | processor, ready, asleep |
+//! ```
+//!
+//! Neither the kernel nor the recorder says which part of the ready time was at the ends of waits, when a
+//! thread had been woken and had no processor yet. As much as there is room for is taken to be outside of
+//! them; the rest must have been within. So `kernel` is the least that it can have been. Where the
+//! processor time is not known, the time outside of waits is `unknown`.
+
+use serde::Serialize;
+
+/// Seconds of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Times {
+    /// On a processor, without what is `spinning`, and outside of waits.
+    pub running: f64,
+    /// Ready to run without a processor, outside of waits.
+    pub ready: f64,
+    /// Waiting for locks. Of a spinlock that is mostly processor time.
+    pub locks: f64,
+    /// In tries for locks that were refused, one after the other.
+    pub spinning: f64,
+    /// Waiting in futexes of the program's own.
+    pub futexes: f64,
+    /// Waiting for events.
+    pub events: f64,
+    /// In the kernel otherwise, outside of waits: asleep, or waiting for a device, a network or a poll.
+    pub kernel: f64,
+    /// Outside of waits, where it is not known what the thread did.
+    pub unknown: f64,
+    /// Of `locks`, `futexes` and `events`: ready to run without a processor, as far as that must have
+    /// been within them.
+    pub ready_in_waits: f64,
+}
+
+/// What is known of a thread, in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known {
+    /// How long it lived.
+    pub life: f64,
+    /// Waits for locks.
+    pub locks: f64,
+    /// Of these, for spinlocks.
+    pub spinlocks: f64,
+    /// Waits in futexes.
+    pub futexes: f64,
+    /// Waits for events.
+    pub events: f64,
+    /// Refused tries.
+    pub spun: f64,
+    /// On a processor.
+    pub cpu: Option<f64>,
+    /// Ready without one.
+    pub ready: Option<f64>,
+}
+
+impl Times {
+    /// Divides a thread's life.
+    pub fn of(known: &Known) -> Times {
+        let waits = known.locks + known.futexes + known.events;
+        let active = (known.life - waits).max(0.0);
+        let spinning = known.spun.min(active);
+        let outside = active - spinning;
+        let kinds = Times {
+            spinning,
+            locks: known.locks,
+            futexes: known.futexes,
+            events: known.events,
+            ..Times::default()
+        };
+        let Some(cpu) = known.cpu else { return Times { unknown: outside, ..kinds } };
+        let running = (cpu - spinning - known.spinlocks).clamp(0.0, outside);
+        let rest = outside - running;
+        let Some(all_ready) = known.ready else { return Times { running, unknown: rest, ..kinds } };
+        let ready = all_ready.min(rest);
+        let ready_in_waits = (all_ready - ready).min(waits);
+        Times { running, ready, kernel: rest - ready, ready_in_waits, ..kinds }
+    }
+
+    /// The kinds that add up to a life, each with the word for it, in the order of the reports.
+    pub fn kinds(&self) -> [(f64, &'static str); 8] {
+        [
+            (self.running, "on a processor"),
+            (self.ready, "ready, no processor"),
+            (self.locks, "waiting for locks"),
+            (self.spinning, "in refused tries"),
+            (self.futexes, "waiting in futexes"),
+            (self.events, "waiting for events"),
+            (self.kernel, "in the kernel otherwise"),
+            (self.unknown, "not known"),
+        ]
+    }
+
+    /// The part of each of so many.
+    #[must_use]
+    pub fn over(&self, count: f64) -> Times {
+        Times {
+            running: self.running / count,
+            ready: self.ready / count,
+            locks: self.locks / count,
+            spinning: self.spinning / count,
+            futexes: self.futexes / count,
+            events: self.events / count,
+            kernel: self.kernel / count,
+            unknown: self.unknown / count,
+            ready_in_waits: self.ready_in_waits / count,
+        }
+    }
+
+    /// The sum over threads.
+    pub fn sum(all: impl Iterator<Item = Times>) -> Times {
+        all.fold(Times::default(), |a, b| Times {
+            running: a.running + b.running,
+            ready: a.ready + b.ready,
+            locks: a.locks + b.locks,
+            spinning: a.spinning + b.spinning,
+            futexes: a.futexes + b.futexes,
+            events: a.events + b.events,
+            kernel: a.kernel + b.kernel,
+            unknown: a.unknown + b.unknown,
+            ready_in_waits: a.ready_in_waits + b.ready_in_waits,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kinds of a thread that lived ten seconds, which they must add up to.
+    #[track_caller]
+    fn ten(known: Known) -> Times {
+        let times = Times::of(&Known { life: 10.0, ..known });
+        let sum: f64 = times.kinds().iter().map(|(seconds, _)| seconds).sum();
+        assert!((sum - 10.0).abs() < 1e-9, "{times:?}");
+        assert!(times.kinds().iter().all(|&(seconds, _)| seconds >= 0.0), "{times:?}");
+        times
+    }
+
+    #[test]
+    fn what_a_server_sleeps_in_is_the_kernel() {
+        let times =
+            ten(Known { cpu: Some(1.0), ready: Some(0.5), events: 2.0, ..Known::default() });
+        assert_eq!((times.running, times.ready, times.kernel), (1.0, 0.5, 6.5));
+        assert_eq!(times.ready_in_waits, 0.0);
+    }
+
+    #[test]
+    fn ready_time_that_has_no_other_place_was_at_the_ends_of_waits() {
+        let times = ten(Known { cpu: Some(1.0), ready: Some(5.0), locks: 8.0, ..Known::default() });
+        assert_eq!((times.running, times.ready, times.kernel), (1.0, 1.0, 0.0));
+        assert_eq!((times.locks, times.ready_in_waits), (8.0, 4.0));
+    }
+
+    #[test]
+    fn tries_and_spinlocks_take_processor_time_and_are_no_work() {
+        let known = Known { cpu: Some(9.0), ready: Some(1.0), spun: 4.0, ..Known::default() };
+        let times = ten(Known { locks: 3.0, spinlocks: 3.0, ..known });
+        assert_eq!((times.running, times.spinning, times.locks), (2.0, 4.0, 3.0));
+        assert_eq!((times.ready, times.kernel), (1.0, 0.0));
+    }
+
+    #[test]
+    fn what_is_not_known_is_said() {
+        let times = ten(Known { futexes: 4.0, ..Known::default() });
+        assert_eq!((times.unknown, times.futexes), (6.0, 4.0));
+        let times = ten(Known { cpu: Some(2.0), futexes: 4.0, ..Known::default() });
+        assert_eq!((times.running, times.unknown, times.kernel), (2.0, 4.0, 0.0));
+    }
+
+    #[test]
+    fn figures_that_contradict_each_other_still_add_up() {
+        ten(Known {
+            cpu: Some(30.0),
+            ready: Some(30.0),
+            locks: 4.0,
+            spun: 9.0,
+            ..Known::default()
+        });
+        ten(Known { cpu: Some(0.0), ready: Some(0.0), spun: 30.0, ..Known::default() });
+    }
+}

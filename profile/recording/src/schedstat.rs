@@ -1,0 +1,33 @@
+//! What Linux says of a thread in `/proc/PID/task/TID/schedstat`: how long it was on a processor, how
+//! long it was ready for one and had none, and how many time slices that were. Any user may read it
+//! of his own threads; a kernel without scheduler statistics has zeros there, or no file.
+
+/// How long a thread was on a processor, and ready for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// Nanoseconds on a processor.
+    pub cpu_ns: u64,
+    /// Nanoseconds ready to run without one.
+    pub ready_ns: u64,
+}
+
+/// Reads the file's text; none if it is not two numbers at least.
+pub fn parse(text: &[u8]) -> Option<Times> {
+    let mut words = text.split(|&byte| byte == b' ');
+    let mut number = || -> Option<u64> { str::from_utf8(words.next()?).ok()?.trim().parse().ok() };
+    Some(Times { cpu_ns: number()?, ready_ns: number()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_two_numbers_count() {
+        assert_eq!(parse(b"17 4 2\n"), Some(Times { cpu_ns: 17, ready_ns: 4 }));
+        assert_eq!(parse(b"17 4\n"), Some(Times { cpu_ns: 17, ready_ns: 4 }));
+        assert_eq!(parse(b""), None);
+        assert_eq!(parse(b"17"), None);
+        assert_eq!(parse(b"-1 4 2"), None);
+    }
+}
