@@ -115,9 +115,9 @@ where
             return Err(Error::Lock(size_of::<L>()));
         }
         let mode = Coarse::<F, L, Yield>::new(layout.global(), layout.part(0).at);
-        let lock = std::any::type_name::<L>().bytes().fold(1, |sum: u64, byte| {
-            sum.wrapping_mul(31).wrapping_add(byte.into())
-        });
+        let lock = std::any::type_name::<L>()
+            .bytes()
+            .fold(1, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
         Table { rows: Rows::new(layout, fabric.ranks()), fabric, layout, mode }.agree(lock)
     }
 

@@ -66,13 +66,11 @@ fn watch(mut job: Job, ranks: usize, layout: &Layout) -> Result<ExitCode, Failur
     let mut first_failed = None;
     while ended.iter().any(Option::is_none) {
         sleep(EVERY);
-        for rank in 0..ranks {
-            if ended[rank].is_some() {
-                continue;
-            }
+        let running = |(_, ended): &(usize, &mut Option<_>)| ended.is_none();
+        for (rank, ended) in ended.iter_mut().enumerate().filter(running) {
             let status = job.ended(rank).map_err(|e| Failure::new(RECORD_FAILED, e))?;
             let Some(status) = status else { continue };
-            ended[rank] = Some(status);
+            *ended = Some(status);
             if !status.success() {
                 first_failed = first_failed.or(Some(status));
             }
