@@ -93,7 +93,7 @@ impl Times {
             (self.spinning, "in refused tries"),
             (self.futexes, "waiting in futexes"),
             (self.events, "waiting for events"),
-            (self.kernel, "in the kernel otherwise"),
+            (self.kernel, "in the kernel besides"),
             (self.unknown, "not known"),
         ]
     }

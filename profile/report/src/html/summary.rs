@@ -51,7 +51,7 @@ pub fn cards(process: &Process) -> String {
     }
     card(duration(times.events), "waiting for events, which may be idle");
     if times.kernel >= LEAST * process.thread_seconds && times.kernel > 0.0 {
-        card(duration(times.kernel), "in the kernel otherwise: asleep, or input and output");
+        card(duration(times.kernel), "in the kernel besides: asleep, or input and output");
     }
     let quadrants = &process.lock_quadrants;
     card(count((quadrants.q1 + quadrants.q2) as u64), "contended locks (Q1, Q2)");

@@ -56,11 +56,11 @@ pub fn summary(process: &Process, out: &mut impl Write, style: &Style) -> io::Re
             format!("{} of their time, on processors that others may need", share(times.spinning)),
         ),
         ("on a processor", (times.running, LEAST_SHOWN), share(times.running)),
-        ("ready, no processor", (times.ready, least), in_full(times, ready.as_deref())),
+        ("ready, no processor", (times.ready, least), at_ends_of_waits(times)),
         ("waiting in futexes", (times.futexes, 0.0), waits(process, Kind::Futex, style)),
         ("waiting for events", (times.events, 0.0), waits(process, Kind::Event, style)),
         (
-            "in the kernel otherwise",
+            "in the kernel besides",
             (times.kernel, LEAST_SHOWN),
             format!("{} {}", share(times.kernel), dim("(asleep, or input and output)")),
         ),
@@ -72,18 +72,24 @@ pub fn summary(process: &Process, out: &mut impl Write, style: &Style) -> io::Re
     ];
     for (title, (seconds, least), text) in lines {
         if seconds > least * process.thread_seconds {
-            writeln!(out, "  {title:<22}  {:>10}   {text}", duration(seconds))?;
+            let line = format!("  {title:<22}  {:>10}   {text}", duration(seconds));
+            writeln!(out, "{}", line.trim_end())?;
         }
+    }
+    if let Some(why) = ready {
+        writeln!(out, "  {:<22}  {:>10}   {why}", "", "")?;
     }
     Ok(())
 }
 
-/// How long threads were ready without a processor, also at the ends of waits, and why.
-fn in_full(times: &Times, why: Option<&str>) -> String {
-    let in_waits = (times.ready_in_waits >= 0.01 * times.ready)
-        .then(|| format!("and {} at the ends of waits", duration(times.ready_in_waits)));
-    let parts = [in_waits.as_deref(), why];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+/// How long threads were ready without a processor when a wait of theirs had ended.
+fn at_ends_of_waits(times: &Times) -> String {
+    match times.ready_in_waits >= 0.01 * times.ready {
+        true if times.ready_in_waits > 0.0 => {
+            format!("and {} at the ends of waits", duration(times.ready_in_waits))
+        }
+        _ => String::new(),
+    }
 }
 
 /// What was waited for of one kind, and what that means.
