@@ -121,11 +121,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
 
     /// Takes the bucket first, and then looks: others keep no rank from it for good.
     #[cold]
-    fn look_held(
-        &self,
-        key: Key<'_>,
-        buffer: &mut Buffer,
-    ) -> Result<(Look, Held<'_, F, M>), Dead> {
+    fn look_held(&self, key: Key<'_>, buffer: &mut Buffer) -> Result<(Look, Held<'_, F, M>), Dead> {
         let mut wait = Wait::new();
         loop {
             let (mut bucket, _) = self.bucket(key.home, key.hash)?;

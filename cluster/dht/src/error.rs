@@ -24,7 +24,9 @@ pub enum Error {
     #[error("a key or a value has {0} bytes, and the most is 4294967295")]
     TooLong(usize),
     /// The parts of the ranks are too small or too large, or not where a table can be.
-    #[error("a table can't have {bytes} bytes at {at} of each part: at least {least}, at most {most}, at a multiple of 64")]
+    #[error(
+        "a table can't have {bytes} bytes at {at} of each part: at least {least}, at most {most}, at a multiple of 64"
+    )]
     Size {
         /// Where the table was to begin.
         at: usize,
@@ -36,7 +38,9 @@ pub enum Error {
         most: usize,
     },
     /// Ranks have opened the table with different options, modes or versions of this library.
-    #[error("the table in rank {rank}'s part was opened with other options, in another mode, or by another version")]
+    #[error(
+        "the table in rank {rank}'s part was opened with other options, in another mode, or by another version"
+    )]
     Different {
         /// The rank.
         rank: usize,

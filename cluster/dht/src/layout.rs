@@ -228,6 +228,6 @@ mod tests {
         assert_eq!(layout.depth(15, Link(0)), Some(4));
         assert_eq!(layout.depth(16, Link(0)), None);
         assert_eq!(layout.depth(16, Link(0).deepened(1)), Some(5));
-        assert!(Layout::fixed(4) <= layout.heap().at && layout.heap().at % LINE == 0);
+        assert!(Layout::fixed(4) <= layout.heap().at && layout.heap().at.is_multiple_of(LINE));
     }
 }

@@ -118,7 +118,9 @@ impl<F: Fabric, M: Mode<F>> Iterator for Entries<'_, F, M> {
                 self.table.mode.sharing(self.rank, || self.table.copy(self.rank, ending, bits));
             match copied {
                 Ok(Some(entries)) => self.ready.extend(entries),
-                Ok(None) => self.halves.extend([(ending | 1 << bits, bits + 1), (ending, bits + 1)]),
+                Ok(None) => {
+                    self.halves.extend([(ending | 1 << bits, bits + 1), (ending, bits + 1)])
+                }
                 Err(dead) => {
                     self.is_lost = true;
                     return Some(Err(dead.into()));

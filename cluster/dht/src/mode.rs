@@ -55,13 +55,15 @@ impl<F: Fabric> Mode<F> for Fine {
 pub struct Coarse<F, L, W = Yield> {
     global: Place,
     part: usize,
-    kinds: PhantomData<fn() -> (F, L, W)>,
+    fabric: PhantomData<fn() -> F>,
+    lock: PhantomData<fn() -> L>,
+    wait: PhantomData<fn() -> W>,
 }
 
 impl<F, L, W> Coarse<F, L, W> {
     /// The window's word is at a place; parts' locks are so far into each part.
     pub(crate) fn new(global: Place, part: usize) -> Self {
-        Coarse { global, part, kinds: PhantomData }
+        Coarse { global, part, fabric: PhantomData, lock: PhantomData, wait: PhantomData }
     }
 }
 

@@ -6,7 +6,9 @@
 //! bucket that it comes to.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::atomic::{
+    AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
 
 use syncline_fabric::{Dead, Fabric, Full, Place};
 
@@ -62,12 +64,7 @@ impl Rows {
 
     /// Where a bucket is. Its row is there: a bucket's depth has told of it.
     #[inline]
-    pub fn bucket(
-        &self,
-        fabric: &impl Fabric,
-        rank: usize,
-        number: u64,
-    ) -> Result<Place, Dead> {
+    pub fn bucket(&self, fabric: &impl Fabric, rank: usize, number: u64) -> Result<Place, Dead> {
         if number < 1 << self.layout.bits {
             return Ok(self.layout.first(rank, number));
         }

@@ -115,9 +115,9 @@ where
             return Err(Error::Lock(size_of::<L>()));
         }
         let mode = Coarse::<F, L, Yield>::new(layout.global(), layout.part(0).at);
-        let lock = std::any::type_name::<L>().bytes().fold(1, |sum: u64, byte| {
-            sum.wrapping_mul(31).wrapping_add(byte.into())
-        });
+        let lock = std::any::type_name::<L>()
+            .bytes()
+            .fold(1, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
         Table { rows: Rows::new(layout, fabric.ranks()), fabric, layout, mode }.agree(lock)
     }
 
@@ -224,7 +224,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     /// it away, or leaves a key without a value as it is. Whether it had a value before.
     ///
     /// The function may be called several times, if others change the key meanwhile; what counts is what
-    /// the last call was given and has returned. It must not use the table in the coarse mode.
+    /// the last call was given and has returned. It must not use the table: after many
+    /// tries in vain, and always in the coarse mode, it runs while others are kept out.
     ///
     /// # Errors
     ///

@@ -112,7 +112,9 @@ fn coarse(host: &Host) {
     fn under<L: RawSharedLock<Memory = Window<Host>> + Zeroable + 'static>(host: &Host, at: usize) {
         let options = Options { at: 4096 + at * (512 << 10), ..OPTIONS };
         host.enter(Table::<_, syncline_dht::Coarse<Host, L>>::nodes(host, options).unwrap());
-        counts(&Table::<_, syncline_dht::Coarse<Host, L>>::open_coarse(host.clone(), options).unwrap());
+        counts(
+            &Table::<_, syncline_dht::Coarse<Host, L>>::open_coarse(host.clone(), options).unwrap(),
+        );
     }
     under::<BestEffort<true, Yield, Window<Host>>>(host, 0);
     under::<BestEffort<false, Yield, Window<Host>>>(host, 1);

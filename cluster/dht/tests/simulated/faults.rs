@@ -163,9 +163,8 @@ fn finds(fault: Fault) {
     const MOST: u64 = 3000;
     for seed in 0..MOST {
         let scene = Scene::of(seed, fault == Fault::TakenToLive);
-        let open = |fabric, options| {
-            Table::open(Faulty::new(fabric, fault), options).expect("a table")
-        };
+        let open =
+            |fabric, options| Table::open(Faulty::new(fabric, fault), options).expect("a table");
         let outcome = catch_unwind(AssertUnwindSafe(|| scene::run(scene, open)));
         if !matches!(outcome, Ok(Ok(()))) {
             let how = outcome.map_or("it waits, or panics".to_owned(), |told| {

@@ -84,7 +84,8 @@ fn known_histories() {
     use Answer::{Value, Was};
     use What::{Get, Put, Remove, Update};
     let drawn = |all: &[(u64, u64, What, Option<Answer>)]| {
-        let operation = |&(called, returned, what, answer): &_| Operation { called, returned, what, answer };
+        let operation =
+            |&(called, returned, what, answer): &_| Operation { called, returned, what, answer };
         all.iter().map(operation).collect::<Vec<_>>()
     };
     const NEVER: u64 = u64::MAX;

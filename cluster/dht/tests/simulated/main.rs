@@ -19,7 +19,8 @@ fn seeds(few: u64) -> u64 {
 }
 
 fn check(scene: Scene) {
-    let opened = scene::run(scene, |fabric, options| Table::open(fabric, options).expect("a table"));
+    let opened =
+        scene::run(scene, |fabric, options| Table::open(fabric, options).expect("a table"));
     opened.unwrap_or_else(|fault| panic!("{scene:?}: {fault}"));
 }
 

@@ -58,7 +58,8 @@ impl Scene {
         let mut random = Rng::with_seed(self.seed ^ 0x6b65);
         let homes = if random.bool() || self.ranks > 64 { self.ranks } else { 2 };
         let number = self.ranks.div_ceil(SHARERS);
-        let keys = (0..).map(|n: u32| format!("key {n}{}", &"!".repeat(n as usize % 40)).into_bytes());
+        let keys =
+            (0..).map(|n: u32| format!("key {n}{}", &"!".repeat(n as usize % 40)).into_bytes());
         keys.filter(|key| table.home(key) < homes).take(number).collect()
     }
 }
@@ -81,7 +82,8 @@ fn byte(number: u64, length: usize, at: u64) -> u8 {
 
 /// Its number.
 fn number(value: &[u8]) -> Result<u64, String> {
-    let torn = || format!("{} bytes are no value: {:?}", value.len(), &value[..value.len().min(24)]);
+    let torn =
+        || format!("{} bytes are no value: {:?}", value.len(), &value[..value.len().min(24)]);
     let (head, rest) = value.split_at_checked(8).ok_or_else(torn)?;
     let number = u64::from_le_bytes(head.try_into().expect("eight"));
     let right = |(at, &found)| found == byte(number, rest.len(), at);
