@@ -11,7 +11,6 @@
 //!   split     how buckets come to be more; rows: where they are
 //!   local     going through one rank's part; lost: which keys are lost
 //!   mode      the table's own mode, and the paper's under window locks
-//!   capi      the C interface
 //! ```
 //!
 //! It is written once over [`Fabric`](syncline_fabric::Fabric), is checked on simulated ranks that die,

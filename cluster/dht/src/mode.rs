@@ -56,13 +56,14 @@ pub struct Coarse<F, L, W = Yield> {
     global: Place,
     part: usize,
     fabric: PhantomData<fn() -> F>,
-    lock: PhantomData<fn() -> (L, W)>,
+    lock: PhantomData<fn() -> L>,
+    wait: PhantomData<fn() -> W>,
 }
 
 impl<F, L, W> Coarse<F, L, W> {
     /// The window's word is at a place; parts' locks are so far into each part.
     pub(crate) fn new(global: Place, part: usize) -> Self {
-        Coarse { global, part, fabric: PhantomData, lock: PhantomData }
+        Coarse { global, part, fabric: PhantomData, lock: PhantomData, wait: PhantomData }
     }
 }
 

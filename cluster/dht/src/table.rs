@@ -224,7 +224,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     /// it away, or leaves a key without a value as it is. Whether it had a value before.
     ///
     /// The function may be called several times, if others change the key meanwhile; what counts is what
-    /// the last call was given and has returned. It must not use the table in the coarse mode.
+    /// the last call was given and has returned. It must not use the table: after many
+    /// tries in vain, and always in the coarse mode, it runs while others are kept out.
     ///
     /// # Errors
     ///
