@@ -109,7 +109,8 @@ impl Borrowed<'_> {
     fn make_room(&mut self) -> Result<(), Error> {
         let failed = |source| Error::System { what: "write to the process", source };
         let (rw, flags) = (3, (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64);
-        let at = self.on_own_stack(self.target.mmap, [0, SCRATCH, rw, flags, u64::MAX, 0], SYS_MMAP)?;
+        let at =
+            self.on_own_stack(self.target.mmap, [0, SCRATCH, rw, flags, u64::MAX, 0], SYS_MMAP)?;
         if at as i64 <= 0 {
             return Err(self.failed("mmap", at));
         }
@@ -119,8 +120,11 @@ impl Borrowed<'_> {
         code.extend(SYSTEM_CALL);
         self.memory.write(at, &code).map_err(failed)?;
         let read_execute = 5;
-        let done = self
-            .on_own_stack(self.target.mprotect, [at, PAGE, read_execute, 0, 0, 0], SYS_MPROTECT)?;
+        let done = self.on_own_stack(
+            self.target.mprotect,
+            [at, PAGE, read_execute, 0, 0, 0],
+            SYS_MPROTECT,
+        )?;
         if done != 0 { Err(self.failed("mprotect", done)) } else { Ok(()) }
     }
 
@@ -227,7 +231,8 @@ impl Borrowed<'_> {
             match trace::wait(self.tid, until).map_err(failed)? {
                 Stop::SystemCall => {
                     let now = trace::registers(self.tid).map_err(failed)?;
-                    let returned = is_inside && now.rip == self.state.registers.rip
+                    let returned = is_inside
+                        && now.rip == self.state.registers.rip
                         && now.rsp == self.state.registers.rsp;
                     if returned {
                         return Ok(result);

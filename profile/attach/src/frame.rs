@@ -40,10 +40,43 @@ fn context(state: &State, extended_at: u64) -> Vec<u8> {
     let r = &state.registers;
     let segments = r.cs | (r.ss << 48);
     let words = [
-        FLAGS, 0, 0, NO_STACK_MODE.into(), 0, // flags, link, stack
-        r.r8, r.r9, r.r10, r.r11, r.r12, r.r13, r.r14, r.r15, r.rdi, r.rsi, r.rbp, r.rbx, r.rdx,
-        r.rax, r.rcx, r.rsp, r.rip, r.eflags, segments, 0, 0, 0, 0, extended_at,
-        0, 0, 0, 0, 0, 0, 0, 0, // reserved
+        FLAGS,
+        0,
+        0,
+        NO_STACK_MODE.into(),
+        0, // flags, link, stack
+        r.r8,
+        r.r9,
+        r.r10,
+        r.r11,
+        r.r12,
+        r.r13,
+        r.r14,
+        r.r15,
+        r.rdi,
+        r.rsi,
+        r.rbp,
+        r.rbx,
+        r.rdx,
+        r.rax,
+        r.rcx,
+        r.rsp,
+        r.rip,
+        r.eflags,
+        segments,
+        0,
+        0,
+        0,
+        0,
+        extended_at,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0, // reserved
         state.mask,
     ];
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()

@@ -117,8 +117,20 @@ impl Message {
     fn bytes(&self) -> Vec<u8> {
         let at = self.at;
         let words = [
-            0, 0, at + Message::PART, 1, at + Message::CONTROL, 24, 0, // header
-            at + Message::BYTE, 1, 0, 0, 0, 0, 0,
+            0,
+            0,
+            at + Message::PART,
+            1,
+            at + Message::CONTROL,
+            24,
+            0, // header
+            at + Message::BYTE,
+            1,
+            0,
+            0,
+            0,
+            0,
+            0,
         ];
         words.iter().flat_map(|word: &u64| word.to_ne_bytes()).collect()
     }

@@ -21,10 +21,7 @@ fn parse(line: &str) -> Option<Map> {
     let (from, to) = words.next()?.split_once('-')?;
     let access = words.next()?;
     let hex = |text| u64::from_str_radix(text, 16).ok();
-    Some(Map {
-        range: hex(from)?..hex(to)?,
-        is_writable: access.contains('w'),
-    })
+    Some(Map { range: hex(from)?..hex(to)?, is_writable: access.contains('w') })
 }
 
 /// The mapping that an address lies in.

@@ -13,7 +13,8 @@ impl Memory {
         while done < buffer.len() {
             let rest = &mut buffer[done..];
             let local = libc::iovec { iov_base: rest.as_mut_ptr().cast(), iov_len: rest.len() };
-            let remote = libc::iovec { iov_base: (at + done as u64) as *mut _, iov_len: rest.len() };
+            let remote =
+                libc::iovec { iov_base: (at + done as u64) as *mut _, iov_len: rest.len() };
             // SAFETY: the kernel writes into the buffer, and checks the other address.
             let n = unsafe { libc::process_vm_readv(self.0 as i32, &local, 1, &remote, 1, 0) };
             match n {
@@ -63,7 +64,8 @@ impl Memory {
 
     /// Writes bytes to memory that is writable.
     pub fn write(self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        let local = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+        let local =
+            libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
         let remote = libc::iovec { iov_base: at as *mut _, iov_len: bytes.len() };
         // SAFETY: the kernel only reads the buffer, and checks the other address.
         let n = unsafe { libc::process_vm_writev(self.0 as i32, &local, 1, &remote, 1, 0) };

@@ -60,7 +60,8 @@ pub fn of(memory: Memory) -> io::Result<Vec<Module>> {
         let map: Vec<u64> = words(&memory.read(next, 32)?).collect();
         let (bias, name, section) = (map[0], map[1], map[2]);
         // One that goes away just now, and the kernel's own, have no headers to be found.
-        if let Ok(range) = range(memory, bias, if modules.is_empty() { Some(&headers) } else { None })
+        if let Ok(range) =
+            range(memory, bias, if modules.is_empty() { Some(&headers) } else { None })
         {
             let name = memory.text(name).unwrap_or_default();
             modules.push(Module { bias, name, range, dynamic: dynamic(memory, section)? });

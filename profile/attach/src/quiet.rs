@@ -14,7 +14,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Waits until that is so of all threads; false if it isn't within some seconds.
 pub fn wait(pid: u32) -> bool {
     let until = Instant::now() + PATIENCE;
-    let mut waiting: HashMap<String, u64> = threads(pid).map(|t| (t.clone(), ran(pid, &t))).collect();
+    let mut waiting: HashMap<String, u64> =
+        threads(pid).map(|t| (t.clone(), ran(pid, &t))).collect();
     loop {
         waiting.retain(|thread, before| {
             let Ok(call) = read_to_string(format!("/proc/{pid}/task/{thread}/syscall")) else {

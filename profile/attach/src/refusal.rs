@@ -14,7 +14,9 @@ pub enum Refusal {
     Kernel(u32),
     #[error("process {pid} can't be attached to: {why}")]
     NoPermission { pid: u32, why: &'static str, hint: &'static str },
-    #[error("process {pid} is being traced by process {tracer}{name}, and a process has one tracer")]
+    #[error(
+        "process {pid} is being traced by process {tracer}{name}, and a process has one tracer"
+    )]
     Traced { pid: u32, tracer: u32, name: String },
     #[error("process {0} is stopped")]
     Stopped(u32),
@@ -59,8 +61,10 @@ pub enum Error {
     Refused(#[from] Refusal),
     #[error("process {0} has ended")]
     Gone(u32),
-    #[error("no thread of process {0} came to a place where it may be borrowed: each computes, or \
-             is inside the allocator or the loader")]
+    #[error(
+        "no thread of process {0} came to a place where it may be borrowed: each computes, or \
+             is inside the allocator or the loader"
+    )]
     NoThread(u32),
     #[error("process {pid} lacks {what}")]
     Lacks { pid: u32, what: &'static str },

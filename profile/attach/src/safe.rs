@@ -10,9 +10,8 @@ use crate::refusal::Error;
 use crate::target::Target;
 
 /// Waits for an event of the outside, which nobody does who holds up others.
-const IDLE: &[u32] = &[
-    0, 7, 23, 34, 35, 43, 45, 47, 61, 128, 130, 208, 219, 230, 232, 247, 270, 271, 281, 288, 441,
-];
+const IDLE: &[u32] =
+    &[0, 7, 23, 34, 35, 43, 45, 47, 61, 128, 130, 208, 219, 230, 232, 247, 270, 271, 281, 288, 441];
 const FUTEX: u32 = 202;
 /// Bytes of the stack that are looked through.
 const DEPTH: usize = 64 << 10;

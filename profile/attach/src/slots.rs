@@ -48,7 +48,9 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
         }
         for Relocation { at, symbol, kind } in relocations(memory, module).map_err(failed)? {
             let Some(name) = symbols.name(symbol) else { continue };
-            let (Some(&real), Some(&(our, _))) = (theirs.get(name), ours.get(name)) else { continue };
+            let (Some(&real), Some(&(our, _))) = (theirs.get(name), ours.get(name)) else {
+                continue;
+            };
             let Ok(now) = memory.word(at) else { continue };
             let unresolved = kind == Kind::Call
                 && module.range.contains(&now)

@@ -16,8 +16,23 @@ const EM_X86_64: u16 = 62;
 const SIGRETURN: &[u8] = &[0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05];
 /// Functions that must not be entered twice by one thread.
 const NOT_TWICE: &[&str] = &[
-    "malloc", "free", "calloc", "realloc", "memalign", "posix_memalign", "aligned_alloc", "valloc",
-    "dlopen", "dlclose", "dlsym", "dlvsym", "dladdr", "dlerror", "dl_iterate_phdr", "fork", "_Fork",
+    "malloc",
+    "free",
+    "calloc",
+    "realloc",
+    "memalign",
+    "posix_memalign",
+    "aligned_alloc",
+    "valloc",
+    "dlopen",
+    "dlclose",
+    "dlsym",
+    "dlvsym",
+    "dladdr",
+    "dlerror",
+    "dl_iterate_phdr",
+    "fork",
+    "_Fork",
 ];
 
 /// A process that can be attached to, as far as can be told from outside.
@@ -69,7 +84,8 @@ impl Target {
             let of = |name: &&str| functions.get(*name).map(|&(at, size)| at..at + size.max(1));
             forbidden.extend(NOT_TWICE.iter().filter_map(of));
         }
-        let text = memory.read_up_to(libc.range.start, (libc.range.end - libc.range.start) as usize);
+        let text =
+            memory.read_up_to(libc.range.start, (libc.range.end - libc.range.start) as usize);
         let sigreturn = text.windows(SIGRETURN.len()).position(|code| code == SIGRETURN);
         let sigreturn = sigreturn.ok_or(lacks("a return from signal handlers"))? as u64;
         Ok(Target {
@@ -148,7 +164,8 @@ fn check_program(pid: u32) -> Result<(), Error> {
 
 /// The loader that a program's first page names.
 fn interpreter(start: &[u8]) -> Option<&[u8]> {
-    let word = |at: usize| Some(u64::from_ne_bytes(start.get(at..at + 8)?.try_into().ok()?) as usize);
+    let word =
+        |at: usize| Some(u64::from_ne_bytes(start.get(at..at + 8)?.try_into().ok()?) as usize);
     let count = u16::from_ne_bytes(start.get(56..58)?.try_into().ok()?);
     (0..usize::from(count)).find_map(|n| {
         let header = word(32)? + n * 56;
@@ -165,7 +182,9 @@ fn unreadable(pid: u32, error: &io::Error) -> Error {
         Some(libc::EPERM | libc::EACCES) => {
             let scope = read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
             let (why, hint) = match scope.trim() {
-                "3" => ("this system lets nobody (kernel.yama.ptrace_scope is 3)", "restart with 1"),
+                "3" => {
+                    ("this system lets nobody (kernel.yama.ptrace_scope is 3)", "restart with 1")
+                }
                 "1" | "2" => (
                     "this system lets only root (kernel.yama.ptrace_scope)",
                     "run it as root, or `sysctl kernel.yama.ptrace_scope=0` for now",

@@ -20,8 +20,8 @@ pub struct Program {
 pub const DEFAULT_RECORDING: &str = "syncline-recording";
 
 /// What to do where a running process was named.
-pub const NO_ATTACHING: &str = "Syncline can't attach to a running process; start the program with \
-    `syncline record -o DIR -- PROGRAM`, and while it runs `syncline top DIR` shows what it waits for";
+pub const NO_ATTACHING: &str = "this command can't attach to a running process; `syncline record -p PID` does, \
+    and while it records `syncline top DIR` shows what the process waits for";
 
 /// # Errors
 /// Always, with what to do instead.

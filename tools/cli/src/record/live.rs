@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use syncline_attach::{Attached, Error, Wanted};
 
-use super::{Clock, Folder, LIBRARY, OVERRIDE, args, finish, find_library, largest_file, session};
+use super::{Clock, Folder, LIBRARY, OVERRIDE, args, find_library, finish, largest_file, session};
 use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, RECORD_FAILED};
 
 /// How often it is looked whether the process is still there.
@@ -95,7 +95,9 @@ fn command(pid: u32) -> Vec<OsString> {
 
 fn failure(error: Error) -> Failure {
     let (status, hint) = match &error {
-        Error::Refused(syncline_attach::Refusal::NoProcess(_)) | Error::Gone(_) => (NOT_FOUND, None),
+        Error::Refused(syncline_attach::Refusal::NoProcess(_)) | Error::Gone(_) => {
+            (NOT_FOUND, None)
+        }
         Error::Refused(_) | Error::Lacks { .. } | Error::NoThread(_) => (CANNOT_RECORD, None),
         Error::Loader { .. } => (
             CANNOT_RECORD,
