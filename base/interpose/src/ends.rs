@@ -130,6 +130,12 @@ impl ThreadEnds {
         true
     }
 
+    /// Notices no more ends, of no thread, until the next [`ThreadEnds::prepare`].
+    pub fn rest(&self) {
+        self.give_up();
+        let _ = self.key.compare_exchange(GONE, 0, SeqCst, SeqCst);
+    }
+
     /// The program's `pthread_key_create`.
     ///
     /// # Safety

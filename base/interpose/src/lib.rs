@@ -47,7 +47,7 @@ pub use environment::variable;
 pub use errno::preserving_errno;
 pub use folder::Folder;
 pub use found::{can_ask, object_at};
-pub use link_map::{definition, next_definition};
+pub use link_map::{definition, is_late, next_definition};
 pub use object::{Object, ProgramHeader, for_each_loaded};
 pub use position::{Position, Span, learn_program, number, position};
 pub use process_file::{ProcessFile, describe_program, populate, read_arguments};

@@ -64,9 +64,27 @@ pub fn link_maps() -> impl Iterator<Item = &'static LinkMap> {
 ///
 /// Unlike `dlsym(RTLD_NEXT)` it also finds what a library defines that was opened apart from the
 /// program's own search order, as an interpreter does with an extension's OpenMP runtime.
+///
+/// A library that was opened by a running program stands behind the C library. There the search begins
+/// behind the program, where the library would stand if it had been preloaded.
 pub fn next_definition(name: &CStr, version: Option<&CStr>) -> *mut c_void {
     let own = &raw const OWN_DYNAMIC;
+    let others = || link_maps().skip(1).filter(|map| map.dynamic != own);
+    if is_late() {
+        return first_of(others(), name, version);
+    }
     first_of(link_maps().skip_while(|map| map.dynamic != own).skip(1), name, version)
+}
+
+/// Whether this library was opened by the running program, and not loaded at its start: then the C
+/// library stands before it.
+pub fn is_late() -> bool {
+    let own = &raw const OWN_DYNAMIC;
+    let mut before = link_maps().take_while(|map| map.dynamic != own).skip(1);
+    // SAFETY: a loaded object's map.
+    before.any(|map| unsafe {
+        Definitions::of(map).is_some_and(|all| all.find(c"gnu_get_libc_version", None).is_some())
+    })
 }
 
 /// The first definition of all, as `dlsym(RTLD_DEFAULT)`; null if there is none.

@@ -11,12 +11,13 @@
 use core::ffi::CStr;
 use core::ptr::null_mut;
 
+use rustix::fd::BorrowedFd;
 use rustix::fs::{CWD, Mode, OFlags, ftruncate, openat, readlinkat_raw};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 use rustix::process::{Resource, getpid, getrlimit};
 
-use crate::folder::{Created, Folder};
+use crate::folder::Folder;
 
 const PAGE: usize = 4096;
 /// Sizes to try, smallest last, where address space or file size is limited.
@@ -47,23 +48,30 @@ impl ProcessFile {
     ) -> Result<ProcessFile, Errno> {
         let pid = getpid().as_raw_nonzero().get() as u32;
         let created = folder.create(pid, ending)?;
-        let file = map(&created, wanted.max(SMALLEST)).inspect_err(|&e| match e {
+        ProcessFile::of(created.file(), wanted, real).inspect_err(|&e| match e {
             Errno::NOSPC | Errno::DQUOT => {}
             _ => created.remove(),
-        })?;
-        if !populate(file.base, file.base.wrapping_add(real)) {
+        })
+    }
+
+    /// Maps an open file, which is empty, as [`ProcessFile::create`] does with one that it makes.
+    ///
+    /// # Errors
+    /// The system's, if less than 16 MiB of it can be had.
+    pub fn of(file: BorrowedFd<'_>, wanted: u64, real: usize) -> Result<ProcessFile, Errno> {
+        let mapped = map(file, wanted.max(SMALLEST))?;
+        if !populate(mapped.base, mapped.base.wrapping_add(real)) {
             // SAFETY: the mapping was just made, and nobody else knows it.
-            let _ = unsafe { munmap(file.base.cast(), file.size as usize) };
-            let _ = ftruncate(created.file(), 0);
+            let _ = unsafe { munmap(mapped.base.cast(), mapped.size as usize) };
+            let _ = ftruncate(file, 0);
             return Err(Errno::NOSPC);
         }
-        Ok(file)
+        Ok(mapped)
     }
 }
 
 /// Maps the file, as large as the limits on this process allow.
-fn map(created: &Created, wanted: u64) -> Result<ProcessFile, Errno> {
-    let file = created.file();
+fn map(file: BorrowedFd<'_>, wanted: u64) -> Result<ProcessFile, Errno> {
     let allowed = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
     let whole_pages = !(PAGE as u64 - 1);
     let mut size = wanted.min(allowed) & whole_pages;

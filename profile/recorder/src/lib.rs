@@ -58,6 +58,7 @@ mod alloc;
 mod clock;
 mod count;
 mod interpose;
+mod live;
 mod options;
 mod recorder;
 mod thread;

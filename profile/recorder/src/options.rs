@@ -1,6 +1,7 @@
-//! What `syncline record` asks for, through the environment.
+//! What `syncline record` asks for, through the environment, or of a process that runs already
+//! (`live.rs`).
 //!
-//! It is read once, as early as possible: a program may rewrite its environment later, and
+//! The environment is read once, as early as possible: a program may rewrite it later, and
 //! its children record into the same folder all the same. Without these variables the
 //! library only passes calls on.
 
@@ -8,6 +9,7 @@ use core::cell::UnsafeCell;
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::fd::RawFd;
 use syncline_interpose::{Folder, variable};
 use syncline_recording::layout::{CLOCK_MONOTONIC, CLOCK_TSC};
 
@@ -19,6 +21,8 @@ use crate::count::sampling;
 pub struct Options {
     /// The recording's folder.
     pub folder: Folder,
+    /// An open file for this process, in place of one in the folder.
+    pub file: Option<RawFd>,
     /// [`CLOCK_TSC`] or `CLOCK_MONOTONIC`
     pub clock: u32,
     /// Ticks of that clock in a second.
@@ -43,6 +47,7 @@ static OPTIONS: Once = Once {
     stage: AtomicU32::new(UNREAD),
     options: UnsafeCell::new(Options {
         folder: Folder::NONE,
+        file: None,
         clock: CLOCK_TSC,
         ticks_per_second: 0,
         max_size: 0,
@@ -51,7 +56,8 @@ static OPTIONS: Once = Once {
 };
 
 // SAFETY: written by the one thread that moved the stage to READING, before PRESENT is
-// stored with Release; read only after PRESENT was loaded with Acquire.
+// stored with Release; read only after PRESENT was loaded with Acquire. Between two recordings of a
+// process that is attached to, no thread runs code of ours.
 unsafe impl Sync for Once {}
 
 /// The options; none if this is not a recording.
@@ -68,16 +74,38 @@ pub fn get() -> Option<&'static Options> {
             let options = Options::from_environment();
             let stage = if options.is_some() { PRESENT } else { ABSENT };
             if let Some(options) = options {
-                clock::choose(options.clock == CLOCK_MONOTONIC, options.ticks_per_second);
-                sampling::choose(options.timeline);
-                // SAFETY: see `Once`.
-                unsafe { *OPTIONS.options.get() = options };
+                set(options);
             }
             OPTIONS.stage.store(stage, Ordering::Release);
             if stage == PRESENT { get() } else { None }
         }
         _ => None,
     }
+}
+
+fn set(options: Options) {
+    clock::choose(options.clock == CLOCK_MONOTONIC, options.ticks_per_second);
+    sampling::choose(options.timeline);
+    // SAFETY: see `Once`.
+    unsafe { *OPTIONS.options.get() = options };
+}
+
+/// Begins a recording in a process that has none, and that nobody else begins one in.
+pub fn begin(options: Options) {
+    OPTIONS.stage.store(READING, Ordering::Relaxed);
+    set(options);
+    OPTIONS.stage.store(PRESENT, Ordering::Release);
+}
+
+/// The open file is used, and closed from here on.
+pub fn forget_file() {
+    // SAFETY: called by who began the recording, before a call of the program leads here.
+    unsafe { (*OPTIONS.options.get()).file = None };
+}
+
+/// Ends what [`begin`] began.
+pub fn end() {
+    OPTIONS.stage.store(ABSENT, Ordering::Release);
 }
 
 /// Whether every acquisition is timed and logged.
@@ -93,6 +121,7 @@ impl Options {
                 c"SYNCLINE_RECORDING_ID",
                 c"SYNCLINE_RECORDING_OTHERS",
             ])?,
+            file: None,
             clock: number(c"SYNCLINE_CLOCK")?.try_into().ok()?,
             ticks_per_second: number(c"SYNCLINE_TICKS_PER_SECOND").filter(|&rate| rate > 0)?,
             max_size: number(c"SYNCLINE_MAX_SIZE")?,

@@ -56,6 +56,8 @@ pub const CLOCK_MONOTONIC: u32 = 2;
 pub const PROCESS_RUNNING: u32 = 1;
 /// [`Header::state`]: ended through `exit` or `_exit`.
 pub const PROCESS_EXITED: u32 = 2;
+/// [`Header::state`]: recording ended, and the process went on.
+pub const PROCESS_LEFT: u32 = 3;
 
 /// [`Header::seen`]: the parent has seen the process end.
 pub const SEEN: u32 = 1 << 16;
@@ -173,12 +175,18 @@ pub struct Header {
     pub latest_thread: u32,
     /// The writers' own: 1 while the process is one of those for whom room is kept.
     pub live: u32,
-    /// Not used.
-    pub reserved: u32,
+    /// 1 if the recorder was brought into a process that ran already: what happened before is not in
+    /// the file. Files of versions without this have 0.
+    pub attached: u32,
     /// Path of the executable, ended by a zero byte.
     pub executable: [u8; 1024],
     /// Arguments, each ended by a zero byte, cut where they do not fit.
     pub arguments: [u8; 2048],
+    /// Releases of locks whose acquisition was not seen, since it came before recording began.
+    pub acquired_before: u64,
+    /// Pointers to counted functions that the program keeps outside of the tables by which modules call
+    /// each other: calls through these are not seen. Counted once, where a process was attached to.
+    pub pointers_missed: u64,
 }
 
 /// A piece of code in the process's memory.

@@ -6,6 +6,7 @@
 //! read while the program runs, and after `kill -9`.
 //!
 //! - [`layout`] is the file, field by field: plain structures that both sides share;
+//! - [`live`] is what a command and the recorder in a process that it attaches to tell each other;
 //! - [`op`] is the list of operations that are counted;
 //! - [`ProcessFile`] reads a file and trusts none of its bytes: whatever they are, the
 //!   answer is a value or an [`Error`], never a panic;
@@ -21,6 +22,7 @@
 mod family;
 pub mod folder;
 pub mod layout;
+pub mod live;
 pub mod op;
 mod reader;
 mod rows;

@@ -22,6 +22,7 @@ const CALLER: *const usize = null_mut();
 fn create(folder: &Path) -> File {
     let start = Start {
         folder: &Folder::new(folder.as_os_str().as_bytes()).expect("a short path"),
+        file: None,
         max_size: 64 << 20,
         clock: CLOCK_MONOTONIC,
         ticks_per_second: 1_000_000_000,
@@ -29,6 +30,7 @@ fn create(folder: &Path) -> File {
         started_realtime: 20,
         sample_period: 128,
         timeline: false,
+        attached: false,
     };
     File::create(&start).expect("a file")
 }

@@ -59,6 +59,6 @@ mod tests {
     fn everything_after_the_program_belongs_to_it() {
         let args = Args::parse_from(["syncline", "record", "-o", "d", "ls", "-l", "--", "-o"]);
         let Command::Record(record) = args.command else { panic!("not record") };
-        assert_eq!(record.program.command, ["ls", "-l", "--", "-o"]);
+        assert_eq!(record.command, ["ls", "-l", "--", "-o"]);
     }
 }

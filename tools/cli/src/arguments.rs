@@ -1,6 +1,7 @@
 //! What several commands take: a program at the end of the line, a recording, sizes and shares.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 /// What is run, at the end of a command line.
 #[derive(clap::Args)]
@@ -19,8 +20,8 @@ pub struct Program {
 pub const DEFAULT_RECORDING: &str = "syncline-recording";
 
 /// What to do where a running process was named.
-pub const NO_ATTACHING: &str = "Syncline can't attach to a running process; start the program with \
-    `syncline record -o DIR -- PROGRAM`, and while it runs `syncline top DIR` shows what it waits for";
+pub const NO_ATTACHING: &str = "this command can't attach to a running process; `syncline record -p PID` does, \
+    and while it records `syncline top DIR` shows what the process waits for";
 
 /// # Errors
 /// Always, with what to do instead.
@@ -38,6 +39,19 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     };
     let number: u64 = digits.parse().map_err(|_| "expected a size such as 512M or 2G")?;
     number.checked_mul(1 << shift).ok_or_else(|| "this is too large".to_owned())
+}
+
+/// Reads a time: a number of seconds, or one with s, m or h behind it.
+pub fn parse_time(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a time such as 30s or 5m".to_owned();
+    let (digits, unit) = match text.chars().last() {
+        Some('s') => (&text[..text.len() - 1], 1.0),
+        Some('m') => (&text[..text.len() - 1], 60.0),
+        Some('h') => (&text[..text.len() - 1], 3600.0),
+        _ => (text, 1.0),
+    };
+    let number: f64 = digits.parse().map_err(|_| wrong())?;
+    Duration::try_from_secs_f64(number * unit).ok().filter(|t| !t.is_zero()).ok_or_else(wrong)
 }
 
 /// Reads a share of a hundred.
@@ -63,6 +77,16 @@ pub fn parse_runs(text: &str) -> Result<usize, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_read_in_seconds_minutes_and_hours() {
+        assert_eq!(parse_time("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(parse_time("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(parse_time("5m"), Ok(Duration::from_secs(300)));
+        for wrong in ["", "s", "-1s", "0", "1d", "1e30h"] {
+            assert!(parse_time(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn sizes_are_read_in_powers_of_1024() {

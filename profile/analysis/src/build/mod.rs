@@ -16,7 +16,7 @@ mod tally;
 mod threads;
 mod timeline;
 
-use syncline_recording::layout::{PROCESS_EXITED, SEEN};
+use syncline_recording::layout::{PROCESS_EXITED, PROCESS_LEFT, SEEN};
 use syncline_recording::{Class, Ending, Op, ProcessFile, Session, Thread};
 
 use crate::findings;
@@ -149,6 +149,7 @@ fn state(file: &ProcessFile, session: Option<&Session>) -> State {
         Some(Ending::Signal(signal)) => State::Killed { signal },
         None if file.header.seen & SEEN != 0 => seen(file.header.seen),
         _ if file.header.state == PROCESS_EXITED => State::Exited { status: None },
+        _ if file.header.state == PROCESS_LEFT => State::Running,
         _ if file.now.is_some() => State::Running,
         _ => State::Unknown,
     }

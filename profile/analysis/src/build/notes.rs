@@ -24,6 +24,8 @@ pub fn notes(file: &ProcessFile, process: &Process) -> Vec<Note> {
     counted(header.dropped_waits, |count| Note::DroppedWaits { count });
     counted(dropped(&header.threads), |count| Note::DroppedThreads { count });
     counted(header.interrupted_operations, |count| Note::InterruptedOperations { count });
+    counted(header.acquired_before, |count| Note::AcquiredBefore { count });
+    counted(header.pointers_missed, |count| Note::PointersMissed { count });
     counted(dropped(&header.stacks), |count| Note::DroppedStacks { count });
     counted(dropped(&header.modules), |count| Note::DroppedModules { count });
     note(header.disk_full != 0, Note::DiskFull);

@@ -17,6 +17,8 @@ pub enum Note {
     DroppedOperations { count: u64 },
     DroppedWaits { count: u64 },
     InterruptedOperations { count: u64 },
+    AcquiredBefore { count: u64 },
+    PointersMissed { count: u64 },
     DroppedThreads { count: u64 },
     DroppedStacks { count: u64 },
     DroppedModules { count: u64 },
@@ -52,6 +54,16 @@ impl fmt::Display for Note {
                 f,
                 "{count} waits were neither counted as such nor measured, for want of room: \
                  record with a larger --max-size"
+            ),
+            Note::AcquiredBefore { count } => write!(
+                f,
+                "{count} releases were of locks that had been acquired before recording began: these \
+                 holds are not counted"
+            ),
+            Note::PointersMissed { count } => write!(
+                f,
+                "{count} pointers to counted functions lay in the data of modules when recording \
+                 began: calls through these are not seen"
             ),
             Note::InterruptedOperations { count } => write!(
                 f,

@@ -23,7 +23,8 @@ pub enum State {
         /// The signal's number.
         signal: i32,
     },
-    /// It still ran when the recording was read: its file was in its memory.
+    /// It still ran when the recording was read, and its file was in its memory; or recording ended
+    /// before it did.
     Running,
     /// It ended without notice, ran another program in its place, or still runs where that can't be
     /// seen from here.

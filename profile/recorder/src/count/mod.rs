@@ -79,17 +79,18 @@ unsafe fn acquired_rarely(spot: Spot, op: Op, lock: usize, caller: Caller) -> i3
 #[inline(always)]
 pub fn releasing(lock: usize) -> usize {
     match tls::state() {
-        Some(state) if !state.held.pop_untimed(lock) => released_rarely(state, lock),
-        _ => lock,
+        Some(state) if state.held.pop_untimed(lock) => lock,
+        state => released_rarely(state, lock),
     }
 }
 
-/// A release of a lock that is not the newest, or was timed.
+/// A release of a lock that is not the newest, or was timed, or whose acquisition was not seen.
 #[cold]
 #[inline(never)]
-fn released_rarely(state: &ThreadState, lock: usize) -> usize {
-    if let Some(hold) = state.held.pop(lock) {
-        hold::end(state, &hold);
+fn released_rarely(state: Option<&ThreadState>, lock: usize) -> usize {
+    match state.and_then(|state| Some((state, state.held.pop(lock)?))) {
+        Some((state, hold)) => hold::end(state, &hold),
+        None => recorder::count_acquired_before(),
     }
     lock
 }

@@ -8,7 +8,7 @@ use syncline_interpose::{entry, fail, real};
 
 use crate::recorder::create;
 use crate::thread::attach;
-use crate::{clock, options, recorder};
+use crate::{clock, live, options, recorder};
 
 macro_rules! functions {
     ($list:ident) => {
@@ -56,10 +56,11 @@ mod imp {
 extern "C" fn starts(count: c_int, arguments: *const *const c_char) {
     // SAFETY: the C library calls constructors with what it calls `main` with.
     unsafe { create::remember_arguments(count as usize, arguments) };
+    panic::set_hook(Box::new(on_panic));
     if options::get().is_some() {
         // Among the first keys, while the program has none yet.
         attach::prepare();
-        panic::set_hook(Box::new(on_panic));
+        live::is_preloaded();
     }
     clock::process_starts();
 }

@@ -5,6 +5,7 @@ use core::ptr::null_mut;
 use core::slice;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
+use rustix::fd::BorrowedFd;
 use rustix::time::ClockId;
 use syncline_interpose::read_arguments;
 use syncline_recording::writer::{Child, File, Start};
@@ -25,6 +26,11 @@ static LATEST: AtomicPtr<File> = AtomicPtr::new(null_mut());
 /// Lets children find this process's file.
 pub fn leave_to_children(file: &'static File) {
     LATEST.store((&raw const *file).cast_mut(), Ordering::Release);
+}
+
+/// Leaves children nothing: recording has ended.
+pub fn leave_nothing() {
+    LATEST.store(null_mut(), Ordering::Release);
 }
 
 /// What a child has of its parent's; none if the parent had no file.
@@ -83,6 +89,8 @@ pub fn create() -> Option<File> {
     let age = clock::to_nanoseconds(clock::now() - started);
     let start = Start {
         folder: &options.folder,
+        // SAFETY: the command that asked for it keeps it open until the recorder is made.
+        file: options.file.map(|file| unsafe { BorrowedFd::borrow_raw(file) }),
         max_size: options.max_size,
         clock: options.clock,
         ticks_per_second: options.ticks_per_second,
@@ -90,6 +98,7 @@ pub fn create() -> Option<File> {
         started_realtime: clock::nanoseconds(ClockId::Realtime) - age,
         sample_period: if options.timeline { 1 } else { SAMPLE_PERIOD },
         timeline: options.timeline,
+        attached: options.file.is_some(),
     };
     File::create(&start).ok()
 }

@@ -8,7 +8,7 @@
 //! can be left held, since the words that say so are zero.
 //!
 //! ```text
-//! FRESH --begin--> STARTING --the file is mapped--> READY
+//! FRESH --begin--> STARTING --the file is mapped--> READY --recording ends--> OFF
 //!                     `------it can't be had------> OFF
 //! ```
 //!
@@ -159,6 +159,58 @@ pub fn count(counter: usize) {
     if let Some(recorder) = existing() {
         recorder.file().count(counter, 1);
     }
+}
+
+/// Begins in a process that runs already, and where nothing is left of an earlier recording.
+pub fn begin_again() -> Option<&'static Recorder> {
+    let recorder = mapped()?;
+    recorder.stage.store(FRESH, Ordering::Release);
+    get()
+}
+
+/// Notes a release of a lock whose acquisition was not seen, in a process that was attached to: it came
+/// before.
+pub fn count_acquired_before() {
+    let Some(recorder) = existing() else { return };
+    let file = recorder.file();
+    // SAFETY: the header is mapped, and the field is not written any more.
+    if unsafe { (*file.header()).attached } != 0 {
+        file.count(offset_of!(Header, acquired_before), 1);
+    }
+}
+
+/// Notes that recording ends and the process goes on; nobody finds a recorder from here on.
+pub fn process_is_left() {
+    if let Some(recorder) = existing() {
+        recorder.file().leave(clock::now());
+        recorder.stage.store(OFF, Ordering::Release);
+    }
+}
+
+/// Forgets what the recording that was left has made, as a fork would: threads that have a state of it
+/// find that empty, and take another in the next recording. States are not used again, since the threads
+/// that had them still point there; when half of them were used, a new recorder is made.
+///
+/// # Safety
+/// No thread runs code of this library, but those that wait in it in a system call.
+pub unsafe fn rest() {
+    // SAFETY: the mapping is never removed.
+    let Some(recorder) = (unsafe { RECORDER.load(Ordering::Acquire).as_ref() }) else { return };
+    let file = recorder.file.load(Ordering::Relaxed);
+    let used = recorder.threads.used_so_far();
+    // SAFETY: by this function's own condition. All zero is a recorder's first state.
+    unsafe {
+        let at: *mut Recorder = (&raw const *recorder).cast_mut();
+        let _ = madvise(at.cast(), size_of::<Recorder>(), Advice::LinuxDontNeed);
+        recorder.stage.store(OFF, Ordering::Release);
+        if let Some(file) = file.as_ref() {
+            let _ = file.unmap();
+        }
+    }
+    if recorder.threads.go_on_from(used) {
+        return;
+    }
+    RECORDER.store(null_mut(), Ordering::Release);
 }
 
 /// Notes that the process ends, and what the threads have used that live on until then.

@@ -162,6 +162,11 @@ pub fn prepare() {
     ENDS.prepare();
 }
 
+/// Notices no more ends of threads, and leaves the program its key.
+pub fn rest() {
+    ENDS.rest();
+}
+
 unsafe extern "C" fn destructor(value: *mut c_void) {
     // After a fork the state may have been wiped, and given to another thread since.
     let mine = |state: &&ThreadState| (&raw const **state).cast() == value.cast_const();

@@ -163,7 +163,7 @@ impl Held {
     pub fn pop_untimed(&self, lock: usize) -> bool {
         let count = self.count.load(Relaxed) as usize;
         if count == 0 {
-            return true;
+            return false;
         }
         if self.holds[(count - 1) % PLACES].lock.load(Relaxed) != lock as u64 {
             return false;

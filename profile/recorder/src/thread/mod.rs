@@ -200,6 +200,17 @@ impl Threads {
         }
     }
 
+    /// How many states were ever given out.
+    pub fn used_so_far(&self) -> u32 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Gives out the states behind so many only; false if too few would be left.
+    pub fn go_on_from(&self, used: u32) -> bool {
+        self.used.store(used, Ordering::Relaxed);
+        (used as usize) < LIVE_THREADS / 2
+    }
+
     /// The states that were ever given out, to be looked at through their atomic parts.
     pub fn used(&self) -> &[ThreadState] {
         let used = self.used.load(Ordering::Acquire) as usize;

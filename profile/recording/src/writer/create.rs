@@ -2,6 +2,7 @@
 
 use core::sync::atomic::{Ordering, fence};
 
+use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 use syncline_interpose::{Folder, ProcessFile, describe_program};
 
@@ -25,6 +26,8 @@ const EM_X86_64: u32 = 62;
 pub struct Start<'a> {
     /// The folder of the recording.
     pub folder: &'a Folder,
+    /// An empty file to use instead of one in the folder.
+    pub file: Option<BorrowedFd<'a>>,
     /// Bytes that the file may become.
     pub max_size: u64,
     /// [`Header::clock`]
@@ -39,6 +42,8 @@ pub struct Start<'a> {
     pub sample_period: u32,
     /// [`Header::timeline`]
     pub timeline: bool,
+    /// [`Header::attached`]
+    pub attached: bool,
 }
 
 impl File {
@@ -48,7 +53,10 @@ impl File {
     /// The system's, if the file can't be made, or less than 16 MiB of it.
     pub fn create(start: &Start<'_>) -> Result<File, Errno> {
         let family = Family::begin()?;
-        let file = ProcessFile::create(start.folder, "syncline", start.max_size, HEADER_SIZE)?;
+        let file = match start.file {
+            Some(file) => ProcessFile::of(file, start.max_size, HEADER_SIZE)?,
+            None => ProcessFile::create(start.folder, "syncline", start.max_size, HEADER_SIZE)?,
+        };
         // SAFETY: the first page is mapped, real and zero, and nobody else knows it yet.
         unsafe { fill_header(file.base.cast(), file.size, start) };
         Ok(File::new(file.base.cast(), file.base.cast(), family))
@@ -72,6 +80,7 @@ unsafe fn fill_header(header: *mut Header, size: u64, start: &Start<'_>) {
     h.parent = parents_number();
     h.sample_period = start.sample_period;
     h.timeline = u32::from(start.timeline);
+    h.attached = u32::from(start.attached);
     h.file_size = size;
     let mut next = HEADER_SIZE as u64;
     let of_file = |share: u64, record: usize| (size / share / record as u64) as u32;

@@ -1,13 +1,18 @@
 //! The mapped file: what is where, and how records and room in it are claimed.
 
+use core::ffi::c_void;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use super::family::Family;
 use super::own_number;
 use super::watermark::Watermark;
 use crate::layout::{
-    HEADER_SIZE, Header, ModuleRecord, PROCESS_EXITED, Region, StackRecord, ThreadRecord, UNIT,
+    HEADER_SIZE, Header, ModuleRecord, PROCESS_EXITED, PROCESS_LEFT, Region, StackRecord,
+    ThreadRecord, UNIT,
 };
 
 /// How far the parts of a file are real. All zero is nothing.
@@ -189,6 +194,15 @@ impl File {
     /// Says that the process ends, at this tick. A child of `vfork` runs in its parent's memory, and its
     /// end is not the parent's: for a process that this header is not of, nothing happens.
     pub fn end(&self, ticks: u64) {
+        self.end_as(PROCESS_EXITED, ticks);
+    }
+
+    /// Says that recording ends, at this tick, and the process goes on.
+    pub fn leave(&self, ticks: u64) {
+        self.end_as(PROCESS_LEFT, ticks);
+    }
+
+    fn end_as(&self, state: u32, ticks: u64) {
         if !self.is_of_this_process() {
             return;
         }
@@ -196,8 +210,31 @@ impl File {
         // SAFETY: the header is mapped; readers take both words as they find them.
         unsafe {
             AtomicU64::from_ptr(&raw mut (*header).ended).store(ticks, Ordering::Relaxed);
-            AtomicU32::from_ptr(&raw mut (*header).state).store(PROCESS_EXITED, Ordering::Release);
+            AtomicU32::from_ptr(&raw mut (*header).state).store(state, Ordering::Release);
             self.family.left(header);
+        }
+    }
+
+    /// Takes the file out of memory, and has zeros in its place where it was in use: what a thread still
+    /// writes there, which was inside the recorder when recording ended, touches the file no more.
+    ///
+    /// # Safety
+    /// No thread is between two instructions that read and then follow a word of the file.
+    pub unsafe fn unmap(&self) -> Result<(), Errno> {
+        // SAFETY: the header is mapped.
+        let (used, size) = unsafe {
+            let h = self.first;
+            ((*h).arena_offset + (*h).arena_used * UNIT, (*h).file_size)
+        };
+        let used = used.next_multiple_of(4096).min(size) as usize;
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED;
+        let base: *mut c_void = self.first.cast();
+        // SAFETY: the mapping is this file's own, and nobody follows what it reads there, by this
+        // function's own condition.
+        unsafe {
+            mmap_anonymous(base, used, access, flags)?;
+            munmap(base.wrapping_byte_add(used), size as usize - used)
         }
     }
 

@@ -1,8 +1,10 @@
 //! The arguments of `syncline record`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use crate::arguments::{DEFAULT_RECORDING, Program, parse_size, refuse_pid};
+use crate::arguments::{DEFAULT_RECORDING, parse_size, parse_time};
 use crate::statuses;
 
 /// Run a program and record its synchronization
@@ -12,7 +14,8 @@ use crate::statuses;
 /// recorded as well.
 #[derive(clap::Args)]
 #[command(
-    override_usage = "syncline record [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
+    override_usage = "syncline record [OPTIONS] [--] PROGRAM [ARGUMENTS]...\n       \
+                      syncline record [OPTIONS] -p PID [--for TIME]",
     after_long_help = statuses::RUNNING
 )]
 pub struct Record {
@@ -44,10 +47,23 @@ pub struct Record {
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub runs: u32,
 
-    /// What other tools attach with: refused with what to do instead.
-    #[arg(short, long, value_name = "PID", hide = true, value_parser = refuse_pid)]
+    /// Record a process that already runs, until Ctrl-C or for the time that --for says
+    ///
+    /// Syncline attaches to the process and detaches at the end; the process goes on. It takes the
+    /// rights that a debugger takes.
+    #[arg(short, long, value_name = "PID", conflicts_with_all = ["runs", "command"])]
     pub pid: Option<u32>,
 
-    #[command(flatten)]
-    pub program: Program,
+    /// With -p: how long to record, such as 30s or 5m
+    #[arg(long = "for", value_name = "TIME", requires = "pid", value_parser = parse_time)]
+    pub duration: Option<Duration>,
+
+    /// The program and its arguments
+    #[arg(
+        required_unless_present = "pid",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    pub command: Vec<OsString>,
 }

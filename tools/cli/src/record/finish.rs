@@ -27,7 +27,15 @@ pub struct Tidied {
 
 /// Tidies the folder and tells the user, on standard error, what is in it.
 pub fn tidy_and_summarize(folder: &Folder, shown: &Path) -> Tidied {
-    let writers = Writers::of_newer(folder.path());
+    tidy(folder, shown, &Writers::of_newer(folder.path()))
+}
+
+/// The same for a process that was there before this one.
+pub fn tidy_of_older(folder: &Folder, shown: &Path) -> Tidied {
+    tidy(folder, shown, &Writers::of(folder.path()))
+}
+
+fn tidy(folder: &Folder, shown: &Path, writers: &Writers) -> Tidied {
     let mut files = Vec::new();
     let mut processes = BTreeSet::new();
     let mut full = false;

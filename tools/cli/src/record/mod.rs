@@ -13,6 +13,7 @@ mod finish;
 mod folder;
 mod inherited;
 mod library;
+mod live;
 mod privilege;
 pub mod program;
 mod runs;
@@ -56,7 +57,10 @@ pub fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
 /// Records, and gives the program's own exit status, unless a recording is incomplete; of several
 /// runs, that of the first that failed.
 pub fn run(args: &args::Record) -> Result<ExitCode, Failure> {
-    let command = &args.program.command;
+    if let Some(pid) = args.pid {
+        return live::run(args, pid);
+    }
+    let command = &args.command;
     let prepared = prepare(args).inspect_err(|why| note_refusal(&args.output, command, why));
     let (program, library, max_size) = prepared?;
     let folder = Folder::create(&args.output)?;
@@ -67,7 +71,7 @@ pub fn run(args: &args::Record) -> Result<ExitCode, Failure> {
 
 /// What can be refused before anything is touched.
 fn prepare(args: &args::Record) -> Result<(PathBuf, PathBuf, u64), Failure> {
-    let program = find_program(&args.program.command[0])?;
+    let program = find_program(&args.command[0])?;
     Ok((program, find_library(LIBRARY, OVERRIDE)?, largest_file(args.max_size)?))
 }
 

@@ -71,7 +71,7 @@ impl Runs<'_> {
             let _ = writeln!(stderr(), "syncline: run {number} of {runs}");
         }
         let variables = self.environment.variables(folder.variables(environment::FOLDER)?);
-        let run = run_in(folder, &self.program, &self.args.program.command, variables)?;
+        let run = run_in(folder, &self.program, &self.args.command, variables)?;
         Ok((run, finish::tidy_and_summarize(folder, &self.folder(number))))
     }
 

@@ -1,0 +1,240 @@
+//! Attaching and detaching, step by step.
+
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+
+use syncline_recording::live::{
+    BEGIN, END, ENDED, POINT, PRELOADED, REST, RESTING, Request, STATE, Slot, UNPOINT, VERSION,
+};
+
+use crate::borrow::Borrowed;
+use crate::claim::Claim;
+use crate::handover::{close, give, in_memory};
+use crate::refusal::{Error, Refusal};
+use crate::slots;
+use crate::symbols::Symbols;
+use crate::target::Target;
+use crate::{quiet, safe};
+
+const NOW_AND_FOR_EVER: u64 = (libc::RTLD_NOW | libc::RTLD_NODELETE) as u64;
+
+/// What is wanted of a recording.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The recorder.
+    pub library: &'a Path,
+    /// An empty file.
+    pub file: &'a File,
+    /// [`syncline_recording::layout::Header::clock`]
+    pub clock: u32,
+    /// [`syncline_recording::layout::Header::ticks_per_second`]
+    pub ticks_per_second: u64,
+    /// Bytes that the file may become.
+    pub max_size: u64,
+    /// Whether every acquisition is timed and logged.
+    pub timeline: bool,
+}
+
+/// A process that is recorded.
+pub struct Attached {
+    _claim: Claim,
+    target: Target,
+    recorder: Recorder,
+    /// Words that point to the recorder.
+    pub slots: usize,
+    /// How long one thread was stopped; no other was.
+    pub stopped: Duration,
+}
+
+/// What [`Attached::detach`] says.
+#[derive(Clone, Copy, Debug)]
+pub struct Left {
+    /// How long one thread was stopped; no other was.
+    pub stopped: Duration,
+    /// Words that were given back what they had.
+    pub slots: usize,
+    /// Whether no thread is inside the recorder, so that all that was made is forgotten. The next command
+    /// does that otherwise.
+    pub forgotten: bool,
+}
+
+/// The recorder in the process.
+#[derive(Clone, Copy)]
+struct Recorder {
+    start: u64,
+    state: u64,
+    begin: u64,
+    point: u64,
+    unpoint: u64,
+    end: u64,
+    rest: u64,
+}
+
+impl Recorder {
+    /// The one that is in the process; none if there is none.
+    fn find(target: &Target) -> Result<Option<Recorder>, Error> {
+        for module in target.modules.iter().rev() {
+            let Ok(symbols) = Symbols::of(target.memory, module) else { continue };
+            let Some(state) = symbols.find(STATE) else { continue };
+            let version = target.memory.word(state).unwrap_or(0) as u32;
+            let find = |name| symbols.find(name).ok_or(Refusal::Version(target.pid));
+            if version != VERSION {
+                return Err(Refusal::Version(target.pid).into());
+            }
+            return Ok(Some(Recorder {
+                start: module.range.start,
+                state,
+                begin: find(BEGIN)?,
+                point: find(POINT)?,
+                unpoint: find(UNPOINT)?,
+                end: find(END)?,
+                rest: find(REST)?,
+            }));
+        }
+        Ok(None)
+    }
+
+    fn stage(&self, target: &Target) -> u32 {
+        (target.memory.word(self.state).unwrap_or(0) >> 32) as u32
+    }
+}
+
+impl Attached {
+    /// Attaches to a process; mends first what a command has left that was killed.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] before anything is touched.
+    pub fn new(pid: u32, wanted: &Wanted<'_>) -> Result<Attached, Error> {
+        let mut target = Target::find(pid)?;
+        let claim = Claim::new(pid, target.began)?;
+        let mut stopped = Duration::ZERO;
+        let recorder = match Recorder::find(&target)? {
+            Some(recorder) => {
+                if recorder.stage(&target) == PRELOADED {
+                    return Err(Refusal::Preloaded(pid).into());
+                }
+                leave(&target, recorder)?;
+                recorder
+            }
+            None => {
+                stopped += open(&target, wanted.library)?;
+                target.look_again()?;
+                let lost = Error::Loader { pid, why: "it is not among the modules".to_owned() };
+                Recorder::find(&target)?.ok_or(lost)?
+            }
+        };
+        let found = slots::find(target.memory, &target.modules, recorder.start)?;
+        let mut borrowed = safe::borrow(&target)?;
+        let file = give(&mut borrowed, target.memory, wanted.file)?;
+        let request = Request {
+            version: VERSION,
+            clock: wanted.clock,
+            ticks_per_second: wanted.ticks_per_second,
+            max_size: wanted.max_size,
+            pointers_missed: found.pointers,
+            file,
+            timeline: wanted.timeline.into(),
+        };
+        let room = borrowed.room();
+        put(&target, room, &request)?;
+        let begun = borrowed.call("the recorder's begin", recorder.begin, [room, 0, 0])? as i32;
+        close(&mut borrowed, file)?;
+        if begun != 0 {
+            let why = format!("it said {begun}");
+            return Err(Error::Failed { pid, what: "the recorder's begin", why });
+        }
+        let slots = point(&mut borrowed, &target, recorder, &found.slots)?;
+        stopped += borrowed.give_back()?;
+        Ok(Attached { _claim: claim, target, recorder, slots, stopped })
+    }
+
+    /// Whether the process is still there.
+    pub fn goes_on(&self) -> bool {
+        self.target.memory.word(self.recorder.state).is_ok()
+    }
+
+    /// Ends the recording, and takes back what was changed.
+    ///
+    /// # Errors
+    /// [`Error::Gone`] if the process has ended; its recording is whole.
+    pub fn detach(self) -> Result<Left, Error> {
+        if !self.goes_on() {
+            return Err(Error::Gone(self.target.pid));
+        }
+        leave(&self.target, self.recorder)
+    }
+}
+
+/// Has the program's loader open the recorder; how long that stopped a thread.
+fn open(target: &Target, library: &Path) -> Result<Duration, Error> {
+    let failed = |source| Error::System { what: "write to the process", source };
+    let library = in_memory(library)?;
+    let mut borrowed = safe::borrow(target)?;
+    let descriptor = give(&mut borrowed, target.memory, &library)?;
+    let room = borrowed.room();
+    let path = format!("/proc/self/fd/{descriptor}\0");
+    target.memory.write(room, path.as_bytes()).map_err(failed)?;
+    let handle = borrowed.call("dlopen", target.dlopen, [room, NOW_AND_FOR_EVER, 0])?;
+    let why = if handle == 0 {
+        let text = borrowed.call("dlerror", target.dlerror, [0; 3])?;
+        Some(target.memory.text(text).unwrap_or_else(|_| "it does not say why".to_owned()))
+    } else {
+        None
+    };
+    close(&mut borrowed, descriptor)?;
+    let time = borrowed.give_back()?;
+    match why {
+        Some(why) => Err(Error::Loader { pid: target.pid, why }),
+        None => Ok(time),
+    }
+}
+
+/// Points slots to the recorder, as many at once as there is room for.
+fn point(
+    borrowed: &mut Borrowed<'_>,
+    target: &Target,
+    recorder: Recorder,
+    slots: &[Slot],
+) -> Result<usize, Error> {
+    let failed = |source| Error::System { what: "write to the process", source };
+    let mut pointed = 0;
+    for part in slots.chunks(Borrowed::ROOM_BYTES / size_of::<Slot>()) {
+        let room = borrowed.room();
+        // SAFETY: slots are plain words.
+        let bytes =
+            unsafe { std::slice::from_raw_parts(part.as_ptr().cast::<u8>(), size_of_val(part)) };
+        target.memory.write(room, bytes).map_err(failed)?;
+        let arguments = [room, part.len() as u64, 0];
+        pointed += borrowed.call("the recorder's point", recorder.point, arguments)? as usize;
+    }
+    Ok(pointed)
+}
+
+/// Ends whatever recording there is, from wherever it was left.
+fn leave(target: &Target, recorder: Recorder) -> Result<Left, Error> {
+    let mut left = Left { stopped: Duration::ZERO, slots: 0, forgotten: true };
+    if recorder.stage(target) == RESTING {
+        return Ok(left);
+    }
+    let mut borrowed = safe::borrow(target)?;
+    left.slots = borrowed.call("the recorder's unpoint", recorder.unpoint, [0; 3])? as usize;
+    borrowed.call("the recorder's end", recorder.end, [0; 3])?;
+    left.stopped = borrowed.give_back()?;
+    left.forgotten = quiet::wait(target.pid);
+    if left.forgotten && recorder.stage(target) == ENDED {
+        let mut borrowed = safe::borrow(target)?;
+        borrowed.call("the recorder's rest", recorder.rest, [0; 3])?;
+        left.stopped = left.stopped.max(borrowed.give_back()?);
+    }
+    Ok(left)
+}
+
+fn put(target: &Target, at: u64, request: &Request) -> Result<(), Error> {
+    // SAFETY: the request is plain words, and has no padding.
+    let bytes = unsafe {
+        std::slice::from_raw_parts((&raw const *request).cast::<u8>(), size_of::<Request>())
+    };
+    let failed = |source| Error::System { what: "write to the process", source };
+    target.memory.write(at, bytes).map_err(failed)
+}

@@ -1,0 +1,288 @@
+//! A thread of the process, borrowed: functions are called on it while it waits in a system call.
+//!
+//! Each call is laid out as the kernel lays out a signal handler's: a frame with the thread's state, and
+//! a return to `rt_sigreturn`. The thread then does its system call anew, with the same arguments: one
+//! that waits for a relative time waits that time from there. The first call maps memory of our own, for
+//! a stack and some code; all others run there, so a small stack of the program's has to hold no more
+//! than a signal frame.
+
+use std::time::{Duration, Instant};
+
+use crate::frame::{State, below};
+use crate::memory::Memory;
+use crate::refusal::Error;
+use crate::target::Target;
+use crate::trace::{self, Stop};
+
+const SYS_MMAP: u64 = 9;
+const SYS_MPROTECT: u64 = 10;
+const SYS_RT_SIGRETURN: u64 = 15;
+const SYS_MUNMAP: u64 = 11;
+/// Signals that an instruction raises are not blocked in a call, or the program would lose its handler.
+const RAISED: u64 = 1 << 10 | 1 << 6 | 1 << 3 | 1 << 7 | 1 << 4;
+const RED_ZONE: u64 = 128;
+const SCRATCH: u64 = 1 << 20;
+const PAGE: u64 = 4096;
+const LONGEST_CALL: Duration = Duration::from_secs(20);
+
+/// Calls the function in `rbx` with the six words behind `r12`; its result goes to `r12`. `rbp` is
+/// `__errno_location`: the thread keeps its `errno`.
+const CALL: &[u8] = &[
+    0xff, 0xd5, // call rbp
+    0x49, 0x89, 0xc5, // mov r13, rax
+    0x45, 0x8b, 0x75, 0x00, // mov r14d, [r13]
+    0x49, 0x8b, 0x7c, 0x24, 0x08, // mov rdi, [r12 + 8]
+    0x49, 0x8b, 0x74, 0x24, 0x10, // mov rsi, [r12 + 16]
+    0x49, 0x8b, 0x54, 0x24, 0x18, // mov rdx, [r12 + 24]
+    0xff, 0xd3, // call rbx
+    0x49, 0x89, 0x04, 0x24, // mov [r12], rax
+    0x45, 0x89, 0x75, 0x00, // mov [r13], r14d
+    0xb8, 0x0f, 0x00, 0x00, 0x00, // mov eax, 15
+    0x0f, 0x05, // syscall
+];
+/// Makes the system call that the registers describe; its result goes to where `r12` points.
+const SYSTEM_CALL: &[u8] = &[
+    0x0f, 0x05, // syscall
+    0x49, 0x89, 0x04, 0x24, // mov [r12], rax
+    0xb8, 0x0f, 0x00, 0x00, 0x00, // mov eax, 15
+    0x0f, 0x05, // syscall
+];
+const SYSTEM_CALL_AT: u64 = 256;
+/// Where the words of a call lie, and behind them what it needs.
+const WORDS: u64 = PAGE;
+/// What the caller may write there.
+pub const ROOM: u64 = PAGE + 256;
+
+/// A thread that is stopped.
+pub struct Borrowed<'a> {
+    target: &'a Target,
+    memory: Memory,
+    tid: i32,
+    state: State,
+    scratch: u64,
+    since: Instant,
+}
+
+impl Borrowed<'_> {
+    /// Borrows a thread that waits in a system call; none if it doesn't, by the time that it stops.
+    pub fn take<'a>(
+        target: &'a Target,
+        tid: i32,
+        is_safe: impl Fn(u64) -> bool,
+    ) -> Result<Option<Borrowed<'a>>, Error> {
+        let since = Instant::now();
+        if trace::seize(tid).is_err() {
+            return Ok(None);
+        }
+        let failed = |source| Error::System { what: "borrow a thread", source };
+        let stopped = trace::interrupt(tid)
+            .and_then(|()| trace::wait(tid, since + Duration::from_millis(200)))
+            .map_err(failed)?;
+        match stopped {
+            Stop::Asked => {}
+            Stop::Signal(signal) => {
+                // It is given its signal, and let go.
+                // SAFETY: a plain call.
+                unsafe { libc::ptrace(libc::PTRACE_DETACH, tid, 0, signal as usize) };
+                return Ok(None);
+            }
+            _ => {
+                trace::detach(tid);
+                return Ok(None);
+            }
+        }
+        let memory = target.memory;
+        let state = read_state(tid).map_err(failed)?;
+        let is_in_call = state.registers.orig_rax as i64 >= 0
+            && memory.read(state.registers.rip - 2, 2).is_ok_and(|code| code == [0x0f, 0x05]);
+        if !is_in_call || !is_safe(state.registers.rsp) {
+            trace::detach(tid);
+            return Ok(None);
+        }
+        let state = going_on(state);
+        let mut borrowed = Borrowed { target, memory, tid, state, scratch: 0, since };
+        borrowed.make_room()?;
+        Ok(Some(borrowed))
+    }
+
+    /// Maps memory of our own, by two calls on the thread's own stack.
+    fn make_room(&mut self) -> Result<(), Error> {
+        let failed = |source| Error::System { what: "write to the process", source };
+        let (rw, flags) = (3, (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64);
+        let at =
+            self.on_own_stack(self.target.mmap, [0, SCRATCH, rw, flags, u64::MAX, 0], SYS_MMAP)?;
+        if at as i64 <= 0 {
+            return Err(self.failed("mmap", at));
+        }
+        self.scratch = at;
+        let mut code = CALL.to_vec();
+        code.resize(SYSTEM_CALL_AT as usize, 0x90);
+        code.extend(SYSTEM_CALL);
+        self.memory.write(at, &code).map_err(failed)?;
+        let read_execute = 5;
+        let done = self.on_own_stack(
+            self.target.mprotect,
+            [at, PAGE, read_execute, 0, 0, 0],
+            SYS_MPROTECT,
+        )?;
+        if done != 0 { Err(self.failed("mprotect", done)) } else { Ok(()) }
+    }
+
+    fn failed(&self, what: &'static str, result: u64) -> Error {
+        let why = std::io::Error::from_raw_os_error(-(result as i64) as i32).to_string();
+        Error::Failed { pid: self.memory.0, what, why }
+    }
+
+    /// Where the caller may write what a call needs.
+    pub fn room(&self) -> u64 {
+        self.scratch + ROOM
+    }
+
+    /// Bytes of that room.
+    pub const ROOM_BYTES: usize = (SCRATCH / 2) as usize;
+
+    /// How long the thread has been stopped.
+    pub fn time(&self) -> Duration {
+        self.since.elapsed()
+    }
+
+    /// Calls a function of the process.
+    pub fn call(
+        &mut self,
+        what: &'static str,
+        function: u64,
+        arguments: [u64; 3],
+    ) -> Result<u64, Error> {
+        let mut registers = self.state.registers;
+        registers.rbx = function;
+        registers.rbp = self.target.errno;
+        registers.rip = self.scratch;
+        self.in_scratch(what, registers, &arguments)
+    }
+
+    /// Makes a system call.
+    pub fn system_call(
+        &mut self,
+        what: &'static str,
+        number: i64,
+        arguments: [u64; 4],
+    ) -> Result<i64, Error> {
+        let mut registers = self.state.registers;
+        let [rdi, rsi, rdx, r10] = arguments;
+        (registers.rax, registers.rdi, registers.rsi) = (number as u64, rdi, rsi);
+        (registers.rdx, registers.r10) = (rdx, r10);
+        registers.rip = self.scratch + SYSTEM_CALL_AT;
+        self.in_scratch(what, registers, &[]).map(|result| result as i64)
+    }
+
+    fn in_scratch(
+        &mut self,
+        what: &'static str,
+        mut registers: libc::user_regs_struct,
+        arguments: &[u64],
+    ) -> Result<u64, Error> {
+        let failed = |source| Error::System { what: "write to the process", source };
+        let words = self.scratch + WORDS;
+        let block: Vec<u8> =
+            [0].iter().chain(arguments).flat_map(|word: &u64| word.to_ne_bytes()).collect();
+        self.memory.write(words, &block).map_err(failed)?;
+        let (context, frame) = below(self.scratch + SCRATCH, &self.state);
+        self.memory.write(context, &frame).map_err(failed)?;
+        registers.r12 = words;
+        registers.rsp = context;
+        self.run(what, registers, context, u64::MAX)?;
+        self.memory.word(words).map_err(failed)
+    }
+
+    /// Calls a function of the C library that makes one system call, and gives the result of that.
+    fn on_own_stack(&mut self, function: u64, a: [u64; 6], number: u64) -> Result<u64, Error> {
+        let failed = |source| Error::System { what: "write to the process", source };
+        let (context, frame) = below(self.state.registers.rsp - RED_ZONE, &self.state);
+        let mut bytes = self.target.sigreturn.to_ne_bytes().to_vec();
+        bytes.extend(frame);
+        self.memory.write(context - 8, &bytes).map_err(failed)?;
+        let mut registers = self.state.registers;
+        (registers.rdi, registers.rsi, registers.rdx) = (a[0], a[1], a[2]);
+        (registers.rcx, registers.r8, registers.r9) = (a[3], a[4], a[5]);
+        registers.rip = function;
+        registers.rsp = context - 8;
+        self.run("a call of the C library", registers, context, number)
+    }
+
+    /// Lets the thread run until it has returned through the frame; gives the result of the last system
+    /// call of this number.
+    fn run(
+        &mut self,
+        what: &'static str,
+        mut registers: libc::user_regs_struct,
+        context: u64,
+        number: u64,
+    ) -> Result<u64, Error> {
+        let failed = |source| Error::System { what: "run a borrowed thread", source };
+        registers.orig_rax = u64::MAX;
+        // The registers first: from there on the call ends by itself, also if this process ends.
+        trace::set_registers(self.tid, &registers).map_err(failed)?;
+        trace::set_signal_mask(self.tid, !RAISED).map_err(failed)?;
+        let until = Instant::now() + LONGEST_CALL;
+        let (mut is_inside, mut result, mut signal) = (false, 0, 0);
+        loop {
+            trace::to_system_call(self.tid, signal).map_err(failed)?;
+            signal = 0;
+            match trace::wait(self.tid, until).map_err(failed)? {
+                Stop::SystemCall => {
+                    let now = trace::registers(self.tid).map_err(failed)?;
+                    let returned = is_inside
+                        && now.rip == self.state.registers.rip
+                        && now.rsp == self.state.registers.rsp;
+                    if returned {
+                        return Ok(result);
+                    }
+                    if is_inside && now.orig_rax == number {
+                        result = now.rax;
+                    }
+                    let _ = (context, SYS_RT_SIGRETURN);
+                    is_inside = !is_inside;
+                }
+                Stop::Asked => {}
+                Stop::Signal(s) => signal = s,
+                Stop::Gone => return Err(Error::Gone(self.memory.0)),
+                Stop::Late => return Err(Error::Slow { what, seconds: LONGEST_CALL.as_secs() }),
+            }
+        }
+    }
+
+    /// Gives the thread back; says how long it was stopped.
+    pub fn give_back(mut self) -> Result<Duration, Error> {
+        // The call that unmaps can't run there: it ends on the thread's own stack.
+        let (at, size) = (self.scratch, SCRATCH);
+        self.on_own_stack(self.target.munmap, [at, size, 0, 0, 0, 0], SYS_MUNMAP)?;
+        Ok(self.time())
+    }
+}
+
+impl Drop for Borrowed<'_> {
+    fn drop(&mut self) {
+        // It is back where it was, or finishes its call by itself.
+        trace::detach(self.tid);
+    }
+}
+
+fn read_state(tid: i32) -> std::io::Result<State> {
+    Ok(State {
+        registers: trace::registers(tid)?,
+        extended: trace::extended_state(tid)?,
+        mask: trace::signal_mask(tid)?,
+    })
+}
+
+/// The state in which the thread goes on: it does an interrupted system call anew.
+fn going_on(mut state: State) -> State {
+    const INTERRUPTED: [i64; 5] = [-512, -513, -514, -516, -(libc::EINTR as i64)];
+    let r = &mut state.registers;
+    if INTERRUPTED.contains(&(r.rax as i64)) {
+        r.rip -= 2;
+        r.rax = r.orig_rax;
+    }
+    r.orig_rax = u64::MAX;
+    state
+}

@@ -1,0 +1,137 @@
+//! Descriptors, given to the process: over a pair of sockets that it makes, of which this process takes
+//! one (`pidfd_getfd`). No path is involved, so it does not matter what the process sees of the file
+//! system, nor whose files these are.
+
+use std::fs::File;
+use std::io::{Error as IoError, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::path::Path;
+
+use crate::borrow::Borrowed;
+use crate::memory::Memory;
+use crate::refusal::Error;
+
+/// A library, copied to memory that has no name, so that nobody exchanges it later.
+pub fn in_memory(library: &Path) -> Result<File, Error> {
+    let failed = |source| Error::System { what: "read the recorder", source };
+    let bytes = std::fs::read(library).map_err(failed)?;
+    // SAFETY: the name ends in a zero byte; a new descriptor belongs to nobody else.
+    let mut file = unsafe {
+        let flags = libc::MFD_CLOEXEC;
+        let descriptor = libc::memfd_create(c"syncline-recorder".as_ptr(), flags);
+        if descriptor < 0 {
+            return Err(Error::last("make memory for the recorder"));
+        }
+        File::from_raw_fd(descriptor)
+    };
+    file.write_all(&bytes).map_err(failed)?;
+    Ok(file)
+}
+
+/// Gives a file to the process; its descriptor there.
+pub fn give(borrowed: &mut Borrowed<'_>, memory: Memory, file: &File) -> Result<RawFd, Error> {
+    let pid = memory.0;
+    let lost = |source| Error::System { what: "read from the process", source };
+    let told = |what, result: i64| {
+        let why = || IoError::from_raw_os_error(-result as i32).to_string();
+        if result < 0 { Err(Error::Failed { pid, what, why: why() }) } else { Ok(result) }
+    };
+    let room = borrowed.room();
+    let kind = (libc::SOCK_DGRAM | libc::SOCK_CLOEXEC) as u64;
+    let family = libc::AF_UNIX as u64;
+    let made = borrowed.system_call("socketpair", libc::SYS_socketpair, [family, kind, 0, room])?;
+    told("socketpair", made)?;
+    let pair = memory.word(room).map_err(lost)?;
+    let (ours, theirs) = (pair as u32, (pair >> 32) as u32);
+    let given = (|| {
+        send(&take(pid, ours as i32)?, file)?;
+        let message = Message::new(room + 64);
+        memory.write(room + 64, &message.bytes()).map_err(lost)?;
+        let flags = (libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT) as u64;
+        let arguments = [theirs.into(), room + 64, flags, 0];
+        told("recvmsg", borrowed.system_call("recvmsg", libc::SYS_recvmsg, arguments)?)?;
+        memory.word(room + 64 + Message::DESCRIPTOR).map_err(lost)
+    })();
+    for descriptor in [ours, theirs] {
+        close(borrowed, descriptor as i32)?;
+    }
+    Ok(given? as i32)
+}
+
+/// Closes a descriptor of the process.
+pub fn close(borrowed: &mut Borrowed<'_>, descriptor: RawFd) -> Result<(), Error> {
+    borrowed.system_call("close", libc::SYS_close, [descriptor as u64, 0, 0, 0]).map(drop)
+}
+
+/// A descriptor of the process, for this one.
+fn take(pid: u32, descriptor: RawFd) -> Result<OwnedFd, Error> {
+    // SAFETY: plain calls; new descriptors belong to nobody else.
+    unsafe {
+        let process = libc::syscall(libc::SYS_pidfd_open, pid, 0) as i32;
+        if process < 0 {
+            return Err(Error::last("open the process"));
+        }
+        let process = OwnedFd::from_raw_fd(process);
+        let taken = libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), descriptor, 0) as i32;
+        if taken < 0 {
+            return Err(Error::last("take a descriptor of the process (Linux 5.6)"));
+        }
+        Ok(OwnedFd::from_raw_fd(taken))
+    }
+}
+
+fn send(socket: &OwnedFd, file: &File) -> Result<(), Error> {
+    let mut byte = 0u8;
+    let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+    let mut control = [0u64; 3];
+    // SAFETY: all zero is a valid message; the pointers lead to what lies here.
+    let sent = unsafe {
+        control[0] = libc::CMSG_LEN(4) as u64;
+        control[1] = libc::SOL_SOCKET as u64 | (libc::SCM_RIGHTS as u64) << 32;
+        control[2] = file.as_raw_fd() as u64;
+        let mut message: libc::msghdr = std::mem::zeroed();
+        (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
+        message.msg_control = (&raw mut control).cast();
+        message.msg_controllen = size_of_val(&control);
+        libc::sendmsg(socket.as_raw_fd(), &raw const message, 0)
+    };
+    if sent < 0 { Err(Error::last("give the process a file")) } else { Ok(()) }
+}
+
+/// A message that is to be received, laid out at an address of the process: its header, then a byte of
+/// data, then what comes with it.
+struct Message {
+    at: u64,
+}
+
+impl Message {
+    const PART: u64 = 56;
+    const BYTE: u64 = 72;
+    const CONTROL: u64 = 80;
+    const DESCRIPTOR: u64 = Message::CONTROL + 16;
+
+    fn new(at: u64) -> Message {
+        Message { at }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let at = self.at;
+        let words = [
+            0,
+            0,
+            at + Message::PART,
+            1,
+            at + Message::CONTROL,
+            24,
+            0, // header
+            at + Message::BYTE,
+            1,
+            0,
+            0,
+            0,
+            0,
+            0,
+        ];
+        words.iter().flat_map(|word: &u64| word.to_ne_bytes()).collect()
+    }
+}

@@ -1,0 +1,37 @@
+//! Brings the recorder into a process that runs already, and takes its hands off it again.
+//!
+//! ```text
+//! Claim      only one command at a time has a process
+//! Target     the process: what it is, its modules; refusals, before anything is touched
+//! safe       a thread that waits in a system call, outside of the allocator and the loader
+//! Borrowed   that thread, stopped; functions are called on it, and it goes on as if nothing was
+//! handover   the library and the file, given to the process as descriptors
+//! slots      the words by which modules call the functions that are counted
+//! Attached   all of it, in order, and back
+//! ```
+//!
+//! A borrowed thread runs a call as it would run a signal handler: everything that it needs to go on is
+//! in a signal frame behind the call, and the call returns to `rt_sigreturn`. So a command that is killed
+//! in between leaves a thread that finishes the call by itself. No instruction of the program is changed,
+//! and no other thread is stopped.
+
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+
+mod attached;
+mod borrow;
+mod claim;
+mod frame;
+mod handover;
+mod maps;
+mod memory;
+mod modules;
+mod quiet;
+mod refusal;
+mod safe;
+mod slots;
+mod symbols;
+mod target;
+mod trace;
+
+pub use attached::{Attached, Left, Wanted};
+pub use refusal::{Error, Refusal};

@@ -1,0 +1,79 @@
+//! Another process's memory.
+
+use std::io;
+
+/// Reads and writes the memory of a process, by its number.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory(pub u32);
+
+impl Memory {
+    /// Fills a buffer from an address; an error if not all of it is mapped.
+    pub fn read_into(self, at: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let mut done = 0;
+        while done < buffer.len() {
+            let rest = &mut buffer[done..];
+            let local = libc::iovec { iov_base: rest.as_mut_ptr().cast(), iov_len: rest.len() };
+            let remote =
+                libc::iovec { iov_base: (at + done as u64) as *mut _, iov_len: rest.len() };
+            // SAFETY: the kernel writes into the buffer, and checks the other address.
+            let n = unsafe { libc::process_vm_readv(self.0 as i32, &local, 1, &remote, 1, 0) };
+            match n {
+                1.. => done += n as usize,
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                _ => return Err(io::Error::last_os_error()),
+            }
+        }
+        Ok(())
+    }
+
+    /// So many bytes from an address.
+    pub fn read(self, at: u64, length: usize) -> io::Result<Vec<u8>> {
+        let mut buffer = vec![0; length];
+        self.read_into(at, &mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// The bytes from an address on, as far as they are mapped, but no more than so many.
+    pub fn read_up_to(self, at: u64, length: usize) -> Vec<u8> {
+        const PAGE: u64 = 4096;
+        let mut all = Vec::new();
+        while all.len() < length {
+            let next = at + all.len() as u64;
+            let step = (PAGE - next % PAGE).min((length - all.len()) as u64) as usize;
+            match self.read(next, step) {
+                Ok(bytes) => all.extend(bytes),
+                Err(_) => break,
+            }
+        }
+        all
+    }
+
+    /// A word.
+    pub fn word(self, at: u64) -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        self.read_into(at, &mut bytes)?;
+        Ok(u64::from_ne_bytes(bytes))
+    }
+
+    /// A text that a zero byte ends.
+    pub fn text(self, at: u64) -> io::Result<String> {
+        let bytes = self.read_up_to(at, 4096);
+        let end = bytes.iter().position(|&b| b == 0).ok_or(io::ErrorKind::UnexpectedEof)?;
+        Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
+    }
+
+    /// Writes bytes to memory that is writable.
+    pub fn write(self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        let local =
+            libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+        let remote = libc::iovec { iov_base: at as *mut _, iov_len: bytes.len() };
+        // SAFETY: the kernel only reads the buffer, and checks the other address.
+        let n = unsafe { libc::process_vm_writev(self.0 as i32, &local, 1, &remote, 1, 0) };
+        if n == bytes.len() as isize { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+/// The words in some bytes.
+pub fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes")))
+}

@@ -1,0 +1,86 @@
+//! Why a process can't be attached to, and what can be done about it.
+
+use thiserror::Error;
+
+/// Found out before anything is touched.
+#[derive(Debug, Error)]
+#[allow(missing_docs, reason = "each says what it is")]
+pub enum Refusal {
+    #[error("there is no process {0}")]
+    NoProcess(u32),
+    #[error("process {0} has ended, and its parent has not noticed it")]
+    Ended(u32),
+    #[error("process {0} is one of the kernel's own")]
+    Kernel(u32),
+    #[error("process {pid} can't be attached to: {why}")]
+    NoPermission { pid: u32, why: &'static str, hint: &'static str },
+    #[error(
+        "process {pid} is being traced by process {tracer}{name}, and a process has one tracer"
+    )]
+    Traced { pid: u32, tracer: u32, name: String },
+    #[error("process {0} is stopped")]
+    Stopped(u32),
+    #[error("process {pid} is recorded already, by process {by}{name}")]
+    Claimed { pid: u32, by: u32, name: String },
+    #[error("process {0} is recorded since its start")]
+    Preloaded(u32),
+    #[error("process {0} is statically linked: there is no dynamic loader to open a library with")]
+    Static(u32),
+    #[error("process {0} is no 64-bit x86 program")]
+    Machine(u32),
+    #[error("process {0} uses the C library musl, and Syncline's library needs glibc")]
+    Musl(u32),
+    #[error("process {0} is in a sandbox (seccomp) that forbids all but a few system calls")]
+    Sandbox(u32),
+    #[error("process {0} has a recorder of another version of Syncline in it")]
+    Version(u32),
+}
+
+impl Refusal {
+    /// What to do about it; none if there is nothing.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Refusal::NoProcess(_) => "`ps -e` lists them; in a container they have other numbers",
+            Refusal::NoPermission { hint, .. } => hint,
+            Refusal::Traced { .. } => "detach the debugger or tracer",
+            Refusal::Stopped(_) => "`kill -CONT` lets it go on",
+            Refusal::Claimed { .. } => "stop that command, or wait for its end",
+            Refusal::Preloaded(_) => "`syncline top DIR` shows what it waits for now",
+            Refusal::Static(_) => "link it dynamically (without -static)",
+            Refusal::Version(_) => "restart the program, or use that version",
+            _ => return None,
+        })
+    }
+}
+
+/// What went wrong.
+#[derive(Debug, Error)]
+#[allow(missing_docs, reason = "each says what it is")]
+pub enum Error {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("process {0} has ended")]
+    Gone(u32),
+    #[error(
+        "no thread of process {0} came to a place where it may be borrowed: each computes, or \
+             is inside the allocator or the loader"
+    )]
+    NoThread(u32),
+    #[error("process {pid} lacks {what}")]
+    Lacks { pid: u32, what: &'static str },
+    #[error("the loader of process {pid} can't open the recorder: {why}")]
+    Loader { pid: u32, why: String },
+    #[error("{what} did not come back within {seconds} s; the thread goes on with it by itself")]
+    Slow { what: &'static str, seconds: u64 },
+    #[error("{what} failed in process {pid}: {why}")]
+    Failed { pid: u32, what: &'static str, why: String },
+    #[error("can't {what}: {source}")]
+    System { what: &'static str, source: std::io::Error },
+}
+
+impl Error {
+    /// The last error of the system, met while doing this.
+    pub(crate) fn last(what: &'static str) -> Error {
+        Error::System { what, source: std::io::Error::last_os_error() }
+    }
+}

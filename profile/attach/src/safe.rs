@@ -1,0 +1,70 @@
+//! A thread that may be borrowed: it waits in a system call, and nobody on its stack is inside the
+//! allocator or the loader, which the calls on it need.
+
+use std::fs::{read_dir, read_to_string};
+use std::time::{Duration, Instant};
+
+use crate::borrow::Borrowed;
+use crate::memory::words;
+use crate::refusal::Error;
+use crate::target::Target;
+
+/// Waits for an event of the outside, which nobody does who holds up others.
+const IDLE: &[u32] =
+    &[0, 7, 23, 34, 35, 43, 45, 47, 61, 128, 130, 208, 219, 230, 232, 247, 270, 271, 281, 288, 441];
+const FUTEX: u32 = 202;
+/// Bytes of the stack that are looked through.
+const DEPTH: usize = 64 << 10;
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Borrows the first thread that may be.
+pub fn borrow(target: &Target) -> Result<Borrowed<'_>, Error> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let threads = threads(target.pid);
+        if threads.is_empty() {
+            return Err(Error::Gone(target.pid));
+        }
+        let waits = |kinds: &[u32]| -> Vec<i32> {
+            let is_one = |&(_, call): &(i32, u32)| kinds.contains(&call);
+            threads.iter().filter(|t| is_one(t)).map(|t| t.0).collect()
+        };
+        for tid in waits(IDLE).into_iter().chain(waits(&[FUTEX])) {
+            if let Some(borrowed) = Borrowed::take(target, tid, |sp| is_safe(target, sp))? {
+                return Ok(borrowed);
+            }
+        }
+        if Instant::now() > until {
+            return Err(Error::NoThread(target.pid));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The threads that wait in a system call, and in which.
+fn threads(pid: u32) -> Vec<(i32, u32)> {
+    let Ok(entries) = read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let names = entries.filter_map(Result::ok).filter_map(|e| e.file_name().into_string().ok());
+    names
+        .filter_map(|name| {
+            let text = read_to_string(format!("/proc/{pid}/task/{name}/syscall")).ok()?;
+            let call = text.split(' ').next()?.trim().parse().unwrap_or(u32::MAX);
+            Some((name.parse().ok()?, call))
+        })
+        .collect()
+}
+
+/// Whether no return address on the stack leads into what must not be entered twice.
+fn is_safe(target: &Target, sp: u64) -> bool {
+    let stack = target.memory.read_up_to(sp, DEPTH);
+    !words(&stack).any(|word| {
+        target.forbidden.iter().any(|range| range.contains(&word)) && is_behind_call(target, word)
+    })
+}
+
+/// Whether the instruction before an address is a call.
+fn is_behind_call(target: &Target, address: u64) -> bool {
+    let Ok(code) = target.memory.read(address - 7, 7) else { return false };
+    let indirect = |at: usize| code[at] == 0xff && code[at + 1] & 0x38 == 0x10;
+    code[2] == 0xe8 || [0, 1, 3, 4, 5].into_iter().any(indirect)
+}

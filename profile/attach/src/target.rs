@@ -1,0 +1,202 @@
+//! The process: what it is, what has to be known of it, and why it may not be attached to.
+
+use std::fs::{read, read_to_string};
+use std::io;
+use std::ops::Range;
+
+use crate::claim::name_of;
+use crate::memory::Memory;
+use crate::modules::{self, Module};
+use crate::refusal::{Error, Refusal};
+use crate::symbols::Symbols;
+
+const PT_INTERP: u32 = 3;
+const EM_X86_64: u16 = 62;
+/// `mov $15, %rax; syscall`: where the C library's signal handlers return to.
+const SIGRETURN: &[u8] = &[0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05];
+/// Functions that must not be entered twice by one thread.
+const NOT_TWICE: &[&str] = &[
+    "malloc",
+    "free",
+    "calloc",
+    "realloc",
+    "memalign",
+    "posix_memalign",
+    "aligned_alloc",
+    "valloc",
+    "dlopen",
+    "dlclose",
+    "dlsym",
+    "dlvsym",
+    "dladdr",
+    "dlerror",
+    "dl_iterate_phdr",
+    "fork",
+    "_Fork",
+];
+
+/// A process that can be attached to, as far as can be told from outside.
+pub struct Target {
+    pub pid: u32,
+    pub memory: Memory,
+    /// When it began, in the kernel's ticks.
+    pub began: u64,
+    pub modules: Vec<Module>,
+    /// Code that must not be entered twice by one thread.
+    pub forbidden: Vec<Range<u64>>,
+    pub dlopen: u64,
+    pub dlerror: u64,
+    pub errno: u64,
+    pub mmap: u64,
+    pub munmap: u64,
+    pub mprotect: u64,
+    pub sigreturn: u64,
+}
+
+impl Target {
+    /// Looks at a process; changes nothing.
+    ///
+    /// # Errors
+    /// [`Refusal`]s, and [`Error::Lacks`].
+    pub fn find(pid: u32) -> Result<Target, Error> {
+        let began = check_status(pid)?;
+        check_program(pid)?;
+        let memory = Memory(pid);
+        let modules = modules::of(memory).map_err(|e| unreadable(pid, &e))?;
+        let lacks = |what| Error::Lacks { pid, what };
+        let ending = |end: &str| modules.iter().find(|module| module.name.contains(end));
+        let libc = ending("/libc.so.6").ok_or(lacks("glibc"))?;
+        let loader = ending("/ld-linux-x86-64.so.2").ok_or(lacks("glibc's loader"))?;
+        let symbols = |module| Symbols::of(memory, module).map_err(|e| unreadable(pid, &e));
+        let own = symbols(libc)?;
+        let functions = own.functions();
+        // Before 2.34 the loader's functions are in a library of their own.
+        let other = ending("/libdl.so.2").map(symbols).transpose()?;
+        let others = other.as_ref().map(Symbols::functions).unwrap_or_default();
+        let find = |name, what| {
+            let found = functions.get(name).or_else(|| others.get(name));
+            found.map(|function| function.0).ok_or(lacks(what))
+        };
+        let mut forbidden = vec![loader.range.clone()];
+        for module in &modules {
+            let Ok(symbols) = symbols(module) else { continue };
+            let functions = symbols.functions();
+            let of = |name: &&str| functions.get(*name).map(|&(at, size)| at..at + size.max(1));
+            forbidden.extend(NOT_TWICE.iter().filter_map(of));
+        }
+        let text =
+            memory.read_up_to(libc.range.start, (libc.range.end - libc.range.start) as usize);
+        let sigreturn = text.windows(SIGRETURN.len()).position(|code| code == SIGRETURN);
+        let sigreturn = sigreturn.ok_or(lacks("a return from signal handlers"))? as u64;
+        Ok(Target {
+            dlopen: find("dlopen", "dlopen")?,
+            dlerror: find("dlerror", "dlerror")?,
+            errno: find("__errno_location", "__errno_location")?,
+            mmap: find("mmap", "mmap")?,
+            munmap: find("munmap", "munmap")?,
+            mprotect: find("mprotect", "mprotect")?,
+            sigreturn: libc.range.start + sigreturn,
+            pid,
+            memory,
+            began,
+            forbidden,
+            modules,
+        })
+    }
+
+    /// Looks at its modules anew.
+    pub fn look_again(&mut self) -> Result<(), Error> {
+        self.modules = modules::of(self.memory).map_err(|e| unreadable(self.pid, &e))?;
+        Ok(())
+    }
+}
+
+/// Refuses what the kernel says of it; gives the time when it began.
+fn check_status(pid: u32) -> Result<u64, Error> {
+    const START_TIME: usize = 19;
+    let gone = || Error::from(Refusal::NoProcess(pid));
+    let status = read_to_string(format!("/proc/{pid}/status")).map_err(|_| gone())?;
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.map(str::trim).unwrap_or_default()
+    };
+    match field("State").chars().next() {
+        Some('Z' | 'X') => return Err(Refusal::Ended(pid).into()),
+        Some('T') => return Err(Refusal::Stopped(pid).into()),
+        _ => {}
+    }
+    if field("VmSize").is_empty() {
+        return Err(Refusal::Kernel(pid).into());
+    }
+    let tracer = field("TracerPid").parse().unwrap_or(0);
+    if tracer != 0 {
+        return Err(Refusal::Traced { pid, tracer, name: name_of(tracer) }.into());
+    }
+    if field("Seccomp") == "1" {
+        return Err(Refusal::Sandbox(pid).into());
+    }
+    let stat = read_to_string(format!("/proc/{pid}/stat")).map_err(|_| gone())?;
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    Ok(fields.split_whitespace().nth(START_TIME).and_then(|t| t.parse().ok()).unwrap_or(0))
+}
+
+/// Refuses programs that the library can't get into.
+fn check_program(pid: u32) -> Result<(), Error> {
+    let path = format!("/proc/{pid}/exe");
+    // That the memory can be read tells whether it may be traced.
+    let auxv = read(format!("/proc/{pid}/auxv")).map_err(|e| unreadable(pid, &e))?;
+    let file = std::fs::File::open(&path).map_err(|e| unreadable(pid, &e))?;
+    let mut start = vec![0; 4096];
+    let read = std::os::unix::fs::FileExt::read_at(&file, &mut start, 0).unwrap_or(0);
+    start.truncate(read);
+    let machine = start.get(18..20).map(|m| u16::from_ne_bytes([m[0], m[1]]));
+    if !start.starts_with(b"\x7fELF\x02") || machine != Some(EM_X86_64) || auxv.is_empty() {
+        return Err(Refusal::Machine(pid).into());
+    }
+    match interpreter(&start) {
+        None => Err(Refusal::Static(pid).into()),
+        Some(loader) if loader.windows(7).any(|part| part == b"ld-musl") => {
+            Err(Refusal::Musl(pid).into())
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// The loader that a program's first page names.
+fn interpreter(start: &[u8]) -> Option<&[u8]> {
+    let word =
+        |at: usize| Some(u64::from_ne_bytes(start.get(at..at + 8)?.try_into().ok()?) as usize);
+    let count = u16::from_ne_bytes(start.get(56..58)?.try_into().ok()?);
+    (0..usize::from(count)).find_map(|n| {
+        let header = word(32)? + n * 56;
+        let kind = u32::from_ne_bytes(start.get(header..header + 4)?.try_into().ok()?);
+        if kind != PT_INTERP {
+            return None;
+        }
+        start.get(word(header + 8)?..word(header + 8)? + word(header + 32)?)
+    })
+}
+
+fn unreadable(pid: u32, error: &io::Error) -> Error {
+    match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => {
+            let scope = read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+            let (why, hint) = match scope.trim() {
+                "3" => {
+                    ("this system lets nobody (kernel.yama.ptrace_scope is 3)", "restart with 1")
+                }
+                "1" | "2" => (
+                    "this system lets only root (kernel.yama.ptrace_scope)",
+                    "run it as root, or `sysctl kernel.yama.ptrace_scope=0` for now",
+                ),
+                _ => ("it is another user's, or has more rights", "run it as root"),
+            };
+            Refusal::NoPermission { pid, why, hint }.into()
+        }
+        Some(libc::ESRCH) => Error::Gone(pid),
+        _ => Error::System {
+            what: "read the process's memory",
+            source: io::Error::new(error.kind(), error.to_string()),
+        },
+    }
+}

@@ -1,0 +1,117 @@
+//! `ptrace`, as far as it is used here. All of it is called by one thread, as the kernel wants it.
+
+use std::io;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use libc::user_regs_struct as Registers;
+
+const NT_X86_XSTATE: usize = 0x202;
+const SETSIGMASK: libc::c_uint = 0x420b;
+
+/// How a traced thread stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// At the begin or the end of a system call.
+    SystemCall,
+    /// As it was asked to.
+    Asked,
+    /// A signal is about to be delivered to it.
+    Signal(i32),
+    /// It has ended.
+    Gone,
+    /// It did not stop in time.
+    Late,
+}
+
+fn ptrace(request: libc::c_uint, tid: i32, address: usize, data: usize) -> io::Result<()> {
+    // SAFETY: the callers pass what the request takes.
+    let result = unsafe { libc::ptrace(request, tid, address, data) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Begins to trace a thread, which runs on. If this process ends, the kernel lets go of it.
+pub fn seize(tid: i32) -> io::Result<()> {
+    ptrace(libc::PTRACE_SEIZE, tid, 0, libc::PTRACE_O_TRACESYSGOOD as usize)
+}
+
+/// Asks it to stop.
+pub fn interrupt(tid: i32) -> io::Result<()> {
+    ptrace(libc::PTRACE_INTERRUPT, tid, 0, 0)
+}
+
+/// Lets go of it, where it is stopped.
+pub fn detach(tid: i32) {
+    // Failing, it has ended.
+    let _ = ptrace(libc::PTRACE_DETACH, tid, 0, 0);
+}
+
+/// Lets it run to the next begin or end of a system call, with this signal or none.
+pub fn to_system_call(tid: i32, signal: i32) -> io::Result<()> {
+    ptrace(libc::PTRACE_SYSCALL, tid, 0, signal as usize)
+}
+
+/// Its registers.
+pub fn registers(tid: i32) -> io::Result<Registers> {
+    // SAFETY: all zero is valid.
+    let mut registers: Registers = unsafe { std::mem::zeroed() };
+    ptrace(libc::PTRACE_GETREGS, tid, 0, (&raw mut registers).addr())?;
+    Ok(registers)
+}
+
+/// Sets them.
+pub fn set_registers(tid: i32, registers: &Registers) -> io::Result<()> {
+    ptrace(libc::PTRACE_SETREGS, tid, 0, (&raw const *registers).addr())
+}
+
+/// Its vector and floating-point registers, as the kernel keeps them.
+pub fn extended_state(tid: i32) -> io::Result<Vec<u8>> {
+    let mut state = vec![0u8; 64 << 10];
+    let mut part = libc::iovec { iov_base: state.as_mut_ptr().cast(), iov_len: state.len() };
+    ptrace(libc::PTRACE_GETREGSET, tid, NT_X86_XSTATE, (&raw mut part).addr())?;
+    state.truncate(part.iov_len);
+    Ok(state)
+}
+
+/// The signals that it blocks.
+pub fn signal_mask(tid: i32) -> io::Result<u64> {
+    const GETSIGMASK: libc::c_uint = 0x420a;
+    let mut mask = 0u64;
+    ptrace(GETSIGMASK, tid, 8, (&raw mut mask).addr())?;
+    Ok(mask)
+}
+
+/// Sets them.
+pub fn set_signal_mask(tid: i32, mask: u64) -> io::Result<()> {
+    ptrace(SETSIGMASK, tid, 8, (&raw const mask).addr())
+}
+
+/// Waits until it stops.
+pub fn wait(tid: i32, until: Instant) -> io::Result<Stop> {
+    loop {
+        let mut status = 0;
+        // SAFETY: the kernel writes the status.
+        let found = unsafe { libc::waitpid(tid, &raw mut status, libc::__WALL | libc::WNOHANG) };
+        match found {
+            0 if Instant::now() > until => return Ok(Stop::Late),
+            0 => sleep(Duration::from_micros(20)),
+            -1 => {
+                let error = io::Error::last_os_error();
+                match error.raw_os_error() {
+                    Some(libc::EINTR) => {}
+                    Some(libc::ECHILD) => return Ok(Stop::Gone),
+                    _ => return Err(error),
+                }
+            }
+            _ if !libc::WIFSTOPPED(status) => return Ok(Stop::Gone),
+            _ => {
+                let signal = libc::WSTOPSIG(status);
+                return Ok(match status >> 16 {
+                    libc::PTRACE_EVENT_STOP => Stop::Asked,
+                    _ if signal == libc::SIGTRAP | 0x80 => Stop::SystemCall,
+                    _ => Stop::Signal(signal),
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Recording that begins and ends while the program runs.
+//!
+//! `syncline record -p PID` opens this library in the process and calls the functions of this file on a
+//! thread of the program's that it has borrowed ([`syncline_recording::live`]). The thread is at a place
+//! where it could take a signal and its handler could call the loader, so these functions may take the
+//! loader's lock; they allocate nothing in the program, and leave each result to the command's eyes.
+//!
+//! A slot is exchanged in one step, so the other threads need not stand still: each call goes to the
+//! C library's function or to ours. While slots are exchanged the loader's list is held
+//! (`dl_iterate_phdr`), so that no module goes away meanwhile; a module that has gone, or a slot that
+//! holds something else by now, is left alone. A page that was read-only is made writable for as long as
+//! its slots are exchanged.
+//!
+//! After the end no call of the program leads here any more. Threads that were inside go on with what
+//! they have, and find no recorder when they look for one; once the command has seen that none runs code
+//! of ours, [`rest`] forgets the recording.
+
+use core::ffi::{c_int, c_void};
+use core::ptr::null_mut;
+use core::slice;
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::mm::{MprotectFlags, mprotect};
+use rustix::time::ClockId;
+use syncline_interpose::{Folder, real};
+use syncline_recording::live::{
+    ENDED, PRELOADED, RECORDING, REFUSED_BUSY, REFUSED_FILE, REFUSED_VERSION, RESTING, Request,
+    Slot, State, VERSION,
+};
+
+use crate::alloc::map_anonymous;
+use crate::options::{self, Options};
+use crate::recorder::{self, create};
+use crate::thread::attach;
+use crate::{clock, tls};
+
+/// Read by commands, from outside.
+#[unsafe(no_mangle)]
+pub static syncline_live_state: State = State {
+    version: VERSION,
+    stage: AtomicU32::new(RESTING),
+    busy: AtomicU32::new(0),
+    pointed: AtomicU32::new(0),
+    unpointed_at: AtomicU64::new(0),
+};
+
+use syncline_live_state as STATE;
+
+/// Slots that point to us, in memory of our own: [`MOST`] of them fit.
+static SLOTS: AtomicPtr<Slot> = AtomicPtr::new(null_mut());
+/// Far more than programs have.
+const MOST: usize = 1 << 16;
+const PAGE: u64 = 4096;
+
+real! {
+    fn dl_iterate_phdr(each: unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int, data: *mut c_void) -> c_int;
+}
+
+/// Says that this process records since its start, so that nobody attaches to it.
+pub fn is_preloaded() {
+    STATE.stage.store(PRELOADED, SeqCst);
+}
+
+/// Marks that one of the functions runs; none if one does already.
+struct Alone;
+
+impl Alone {
+    fn enter() -> Option<Alone> {
+        (STATE.busy.swap(1, SeqCst) == 0).then_some(Alone)
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        STATE.busy.store(0, SeqCst);
+    }
+}
+
+/// Begins a recording.
+///
+/// # Safety
+/// The request may be read. The thread may call the loader.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syncline_live_begin(request: *const Request) -> c_int {
+    // SAFETY: by this function's own condition.
+    let request = unsafe { &*request };
+    if request.version != VERSION {
+        return REFUSED_VERSION;
+    }
+    let Some(_alone) = Alone::enter() else { return REFUSED_BUSY };
+    if STATE.stage.load(SeqCst) != RESTING {
+        return REFUSED_BUSY;
+    }
+    clock::process_starts();
+    options::begin(Options {
+        folder: Folder::NONE,
+        file: Some(request.file),
+        clock: request.clock,
+        ticks_per_second: request.ticks_per_second,
+        max_size: request.max_size,
+        timeline: request.timeline == 1,
+    });
+    attach::prepare();
+    let begun = recorder::begin_again();
+    // The descriptor is the command's, which closes it now.
+    options::forget_file();
+    let Some(recorder) = begun else {
+        options::end();
+        return REFUSED_FILE;
+    };
+    // SAFETY: the header is mapped, and the word written only here.
+    unsafe { (*recorder.file().header()).pointers_missed = request.pointers_missed };
+    STATE.stage.store(RECORDING, SeqCst);
+    0
+}
+
+/// Points slots to our functions; returns how many did.
+///
+/// # Safety
+/// So many slots may be read, and name functions of this library. The thread may call the loader.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syncline_live_point(slots: *const Slot, count: usize) -> c_int {
+    let Some(_alone) = Alone::enter() else { return 0 };
+    if STATE.stage.load(SeqCst) != RECORDING {
+        return 0;
+    }
+    // SAFETY: by this function's own condition.
+    exchange_all(unsafe { slice::from_raw_parts(slots, count) }, |slot, page| {
+        let noted = STATE.pointed.load(Relaxed) as usize;
+        let Some(place) = place_of_note(noted) else { return false };
+        // Noted first: who is killed in between leaves a note of a slot that has its old value.
+        // SAFETY: a place of our own, which nobody reads before it is counted.
+        unsafe { place.write(*slot) };
+        STATE.pointed.store(noted as u32 + 1, SeqCst);
+        exchange(slot.at, slot.theirs, slot.ours, page)
+    })
+}
+
+/// Gives the slots back what they had; returns how many.
+///
+/// # Safety
+/// The thread may call the loader.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syncline_live_unpoint() -> c_int {
+    let Some(_alone) = Alone::enter() else { return 0 };
+    let slots = SLOTS.load(SeqCst);
+    if slots.is_null() {
+        return 0;
+    }
+    let count = STATE.pointed.load(SeqCst) as usize;
+    // SAFETY: so many are there and stay as they are while the function is alone.
+    let slots = unsafe { slice::from_raw_parts(slots, count) };
+    let exchanged =
+        exchange_all(slots, |slot, page| exchange(slot.at, slot.ours, slot.theirs, page));
+    STATE.pointed.store(0, SeqCst);
+    STATE.unpointed_at.store(clock::nanoseconds(ClockId::Monotonic), SeqCst);
+    exchanged
+}
+
+/// Ends the recording. Who is inside keeps what it has.
+#[unsafe(no_mangle)]
+pub extern "C" fn syncline_live_end() -> c_int {
+    let Some(_alone) = Alone::enter() else { return 0 };
+    if STATE.stage.load(SeqCst) == RECORDING && STATE.pointed.load(SeqCst) == 0 {
+        attach::rest();
+        recorder::process_is_left();
+        options::end();
+        create::leave_nothing();
+        STATE.stage.store(ENDED, SeqCst);
+    }
+    0
+}
+
+/// Forgets the recording.
+///
+/// # Safety
+/// No thread runs code of this library, but those that wait in it in a system call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syncline_live_rest() -> c_int {
+    let Some(_alone) = Alone::enter() else { return 0 };
+    if STATE.stage.load(SeqCst) == ENDED {
+        // The thread that was borrowed waits in a system call when it is let go.
+        tls::set_state(None);
+        // SAFETY: by this function's own condition.
+        unsafe { recorder::rest() };
+        STATE.stage.store(RESTING, SeqCst);
+    }
+    0
+}
+
+/// Where the note of a slot belongs; none if there is no room.
+fn place_of_note(number: usize) -> Option<*mut Slot> {
+    if SLOTS.load(SeqCst).is_null() {
+        SLOTS.store(map_anonymous(MOST * size_of::<Slot>())?.cast(), SeqCst);
+    }
+    (number < MOST).then(|| SLOTS.load(SeqCst).wrapping_add(number))
+}
+
+/// Exchanges a word, if it holds what is expected. Its page is made writable if it isn't.
+fn exchange(at: u64, from: u64, to: u64, page: &mut Page) -> bool {
+    if !page.open(at) {
+        return false;
+    }
+    // SAFETY: a slot of a loaded module, aligned, and writable now; the program reads it in one step.
+    // Release: what the function needs was made before the slot leads to it.
+    let word = unsafe { AtomicU64::from_ptr(at as *mut u64) };
+    word.compare_exchange(from, to, Ordering::AcqRel, Relaxed).is_ok()
+}
+
+/// The page that was made writable last.
+struct Page {
+    at: u64,
+    is_protected: bool,
+}
+
+impl Page {
+    /// Sees to it that the page of an address can be written to.
+    fn open(&mut self, at: u64) -> bool {
+        let page = at & !(PAGE - 1);
+        if !self.is_protected || self.at == page {
+            return true;
+        }
+        self.close();
+        let access = MprotectFlags::READ | MprotectFlags::WRITE;
+        // SAFETY: a page of a loaded module, which gets its protection back.
+        if unsafe { mprotect(page as *mut c_void, PAGE as usize, access) }.is_err() {
+            return false;
+        }
+        self.at = page;
+        true
+    }
+
+    fn close(&mut self) {
+        if self.at != 0 {
+            // SAFETY: as it was before.
+            let _ = unsafe { mprotect(self.at as *mut c_void, PAGE as usize, MprotectFlags::READ) };
+            self.at = 0;
+        }
+    }
+}
+
+/// Calls a function with each slot whose module is loaded, while none can go away. Returns how many it
+/// said yes to.
+fn exchange_all(slots: &[Slot], each: impl FnMut(&Slot, &mut Page) -> bool) -> c_int {
+    struct Work<'a, F> {
+        slots: &'a [Slot],
+        each: F,
+        done: c_int,
+    }
+    unsafe extern "C" fn in_module<F: FnMut(&Slot, &mut Page) -> bool>(
+        info: *mut libc::dl_phdr_info,
+        _: usize,
+        data: *mut c_void,
+    ) -> c_int {
+        // SAFETY: the loader gives what describes a loaded module, and what it was given below.
+        let (info, work) = unsafe { (&*info, &mut *data.cast::<Work<'_, F>>()) };
+        // SAFETY: as above.
+        let headers = unsafe { slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+        let loads = || headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
+        let bias = info.dlpi_addr;
+        let start = loads().map(|header| (bias + header.p_vaddr) & !(PAGE - 1)).min();
+        for protected in [0, 1] {
+            let mut page = Page { at: 0, is_protected: protected == 1 };
+            for slot in work.slots.iter().filter(|slot| slot.protected == protected) {
+                let is_inside = |header: &libc::Elf64_Phdr| {
+                    let from = bias + header.p_vaddr;
+                    from <= slot.at && slot.at + 8 <= from + header.p_memsz
+                };
+                if Some(slot.module) == start && loads().any(is_inside) {
+                    work.done += c_int::from((work.each)(slot, &mut page));
+                }
+            }
+            page.close();
+        }
+        0
+    }
+    fn callback<F: FnMut(&Slot, &mut Page) -> bool>(
+        _: &Work<'_, F>,
+    ) -> unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int {
+        in_module::<F>
+    }
+    let mut work = Work { slots, each, done: 0 };
+    // SAFETY: the callback is given what belongs to it; the thread may call the loader.
+    unsafe { dl_iterate_phdr(callback(&work), (&raw mut work).cast()) };
+    work.done
+}

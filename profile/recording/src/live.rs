@@ -1,0 +1,97 @@
+//! What a command and the recorder in a process that it attaches to tell each other.
+//!
+//! The command opens the recorder in the process and calls the functions that are named here, on a
+//! thread that it has borrowed. What they need, it writes into the process's memory first; what has
+//! become of it, it reads in [`State`], which lies in the process and outlives the command: so another
+//! command finds what one left that was killed.
+//!
+//! ```text
+//! RESTING --begin--> RECORDING --point--> POINTED --unpoint--> RECORDING --end--> ENDED --rest--> RESTING
+//! ```
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// The version of what is said here. A command takes no other.
+pub const VERSION: u32 = 1;
+
+/// The recorder's [`State`].
+pub const STATE: &str = "syncline_live_state";
+/// `int syncline_live_begin(const Request *)`: begins a recording; 0, or why not ([`REFUSED`]).
+pub const BEGIN: &str = "syncline_live_begin";
+/// `int syncline_live_point(Slot *slots, size_t count)`: points the slots to the recorder's functions,
+/// and says how many of them.
+pub const POINT: &str = "syncline_live_point";
+/// `int syncline_live_unpoint(void)`: gives all slots back what they had.
+pub const UNPOINT: &str = "syncline_live_unpoint";
+/// `int syncline_live_end(void)`: ends the recording; threads inside go on with what they have.
+pub const END: &str = "syncline_live_end";
+/// `int syncline_live_rest(void)`: forgets the recording, once no thread runs code of the recorder.
+pub const REST: &str = "syncline_live_rest";
+
+/// [`BEGIN`]: the request is of another version.
+pub const REFUSED_VERSION: i32 = 1;
+/// [`BEGIN`]: there is a recording, or what is left of one.
+pub const REFUSED_BUSY: i32 = 2;
+/// [`BEGIN`]: the file could not be mapped.
+pub const REFUSED_FILE: i32 = 3;
+
+/// [`State::stage`]: nothing is recorded, and nothing is left of a recording.
+pub const RESTING: u32 = 0;
+/// [`State::stage`]: there is a recording; slots may be pointed to the recorder.
+pub const RECORDING: u32 = 1;
+/// [`State::stage`]: a recording has ended, and threads may still be inside the recorder.
+pub const ENDED: u32 = 2;
+/// [`State::stage`]: the program records since its start.
+pub const PRELOADED: u32 = 3;
+
+/// What the recorder says of itself. All zero is its first state.
+#[derive(Debug)]
+#[repr(C)]
+pub struct State {
+    /// [`VERSION`]
+    pub version: u32,
+    /// [`RESTING`] and so on.
+    pub stage: AtomicU32,
+    /// 1 while one of the functions runs.
+    pub busy: AtomicU32,
+    /// Slots that point to the recorder.
+    pub pointed: AtomicU32,
+    /// When the slots were last pointed back, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub unpointed_at: AtomicU64,
+}
+
+/// What is to be recorded, and how.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Request {
+    /// [`VERSION`]
+    pub version: u32,
+    /// [`crate::layout::Header::clock`]
+    pub clock: u32,
+    /// [`crate::layout::Header::ticks_per_second`]
+    pub ticks_per_second: u64,
+    /// Bytes that the file may become.
+    pub max_size: u64,
+    /// [`crate::layout::Header::pointers_missed`]
+    pub pointers_missed: u64,
+    /// An empty file, open in the process for reading and writing. It may be closed afterwards.
+    pub file: i32,
+    /// Whether every acquisition is timed and logged.
+    pub timeline: u32,
+}
+
+/// A word of a table by which a module calls others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Slot {
+    /// Its address.
+    pub at: u64,
+    /// What it holds. If it holds something else by then, it stays as it is.
+    pub theirs: u64,
+    /// What it is to hold: a function of the recorder.
+    pub ours: u64,
+    /// First address of the module that it belongs to.
+    pub module: u64,
+    /// 1 if its page can only be read, and has to be made writable and back.
+    pub protected: u64,
+}

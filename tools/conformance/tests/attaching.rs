@@ -1,0 +1,197 @@
+//! `syncline record -p PID`: what a running process does while it is recorded is counted exactly, and it
+//! is as before afterwards, whatever becomes of the command.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use syncline_conformance::{Program, preload_library, scratch, syncline};
+use syncline_recording::layout::PROCESS_LEFT;
+use syncline_recording::{Op, ProcessFile, process_files};
+
+/// Locks of one round, by the program's own count.
+const ROUND: u64 = 40_000;
+
+/// The program, with all tables of its calls in pages that are read-only.
+struct Running {
+    child: Child,
+    output: BufReader<ChildStdout>,
+    program: Program,
+    lock: u64,
+    rounds: u64,
+}
+
+impl Running {
+    fn start() -> Running {
+        let program = Program::compile_with("attached.c", &["-Wl,-z,relro,-z,now"]);
+        let mut command = Command::new(program.path());
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut running = Running { child, output, program, lock: 0, rounds: 0 };
+        let address = running.line();
+        running.lock = u64::from_str_radix(address.trim_start_matches("0x"), 16).expect("hex");
+        running
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("a line");
+        line.trim().to_owned()
+    }
+
+    /// One more round, after which the program's count is right.
+    fn round(&mut self) {
+        self.child.stdin.as_mut().expect("a pipe").write_all(b"go\n").expect("it reads");
+        self.rounds += 1;
+        assert_eq!(self.line(), (self.rounds * ROUND).to_string());
+    }
+
+    /// The lines of the program's own mappings, and what is in those that can only be read.
+    fn tables(&self) -> (Vec<String>, Vec<u8>) {
+        let pid = self.child.id();
+        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).expect("its maps");
+        let path = self.program.path().canonicalize().expect("a path");
+        let own = maps.lines().filter(|line| line.ends_with(path.to_str().expect("UTF-8")));
+        let lines: Vec<String> = own.map(str::to_owned).collect();
+        let memory = File::open(format!("/proc/{pid}/mem")).expect("its memory");
+        let mut bytes = Vec::new();
+        for line in lines.iter().filter(|line| line.contains(" r--p ")) {
+            let (from, to) = line.split(' ').next().unwrap().split_once('-').expect("a range");
+            let [from, to] = [from, to].map(|n| u64::from_str_radix(n, 16).expect("hex"));
+            let mut part = vec![0; (to - from) as usize];
+            memory.read_exact_at(&mut part, from).expect("it is mapped");
+            bytes.extend(part);
+        }
+        assert!(!bytes.is_empty());
+        (lines, bytes)
+    }
+
+    /// Attaches, and returns once that is done.
+    fn attach(&self, folder: &Path) -> Recording {
+        let said = folder.with_extension("said");
+        let child = record(self.child.id(), folder)
+            .stderr(File::create(&said).expect("a file"))
+            .spawn()
+            .expect("it starts");
+        let until = Instant::now() + Duration::from_secs(60);
+        while !fs::read_to_string(&said).unwrap().contains("attached to process") {
+            assert!(Instant::now() < until, "{}", fs::read_to_string(&said).unwrap());
+            sleep(Duration::from_millis(5));
+        }
+        Recording { child }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill().and_then(|()| self.child.wait());
+    }
+}
+
+/// A command that records.
+struct Recording {
+    child: Child,
+}
+
+impl Recording {
+    /// Asks it for its end, as Control-C does.
+    fn end(mut self) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-INT", &pid]).status().expect("kill");
+        assert!(sent.success());
+        assert_eq!(self.child.wait().expect("it ends").code(), Some(0));
+    }
+}
+
+fn record(pid: u32, folder: &Path) -> Command {
+    let mut command = Command::new(syncline());
+    command.args(["record", "-o"]).arg(folder).args(["-p", &pid.to_string()]);
+    command.env("SYNCLINE_PRELOAD", preload_library());
+    command
+}
+
+/// Acquisitions of a lock in the recording of one process, which went on.
+fn counted(folder: &Path, lock: u64) -> u64 {
+    let files = process_files(folder).expect("a recording");
+    assert_eq!(files.len(), 1);
+    let process = ProcessFile::open(&files[0]).expect("it is whole");
+    assert_eq!((process.header.state, process.header.attached), (PROCESS_LEFT, 1));
+    let rows = process.threads.iter().flat_map(|thread| &thread.rows);
+    let of_lock =
+        |row: &&syncline_recording::Row| row.op == Op::MutexLock && row.counts.lock == lock;
+    rows.filter(of_lock).map(|row| row.counts.calls).sum()
+}
+
+#[test]
+fn rounds_are_counted_while_attached_and_tables_are_as_before() {
+    let folder = scratch();
+    let mut running = Running::start();
+    running.round();
+    let before = running.tables();
+    for time in 0..3 {
+        let recording = folder.path().join(time.to_string());
+        let command = running.attach(&recording);
+        assert_ne!(running.tables().1, before.1, "the calls lead elsewhere meanwhile");
+        for _ in 0..=time {
+            running.round();
+        }
+        command.end();
+        assert!(running.tables() == before, "tables and their rights are as before");
+        running.round();
+        assert_eq!(counted(&recording, running.lock), (time + 1) * ROUND);
+    }
+}
+
+#[test]
+fn a_command_that_is_killed_is_mended_by_the_next() {
+    let folder = scratch();
+    let mut running = Running::start();
+    let before = running.tables();
+    let mut command = running.attach(&folder.path().join("killed"));
+    command.child.kill().and_then(|_| command.child.wait()).expect("it is killed");
+    running.round();
+    for moment in [0, 1, 3, 6, 10, 20, 40] {
+        let mut command = record(running.child.id(), &folder.path().join(moment.to_string()));
+        let mut child = command.stderr(Stdio::null()).spawn().expect("it starts");
+        sleep(Duration::from_millis(moment));
+        child.kill().and_then(|()| child.wait().map(drop)).expect("it is killed");
+        running.round();
+    }
+    let recording = folder.path().join("mended");
+    let command = running.attach(&recording);
+    running.round();
+    command.end();
+    assert!(running.tables() == before);
+    assert_eq!(counted(&recording, running.lock), ROUND);
+}
+
+#[test]
+fn what_cannot_be_attached_to_is_refused_by_name() {
+    let folder = scratch();
+    let refused = |pid: u32, status: i32, words: &str| {
+        let recording = folder.path().join("refused");
+        let Output { status: was, stderr, .. } =
+            record(pid, &recording).args(["--for", "1s"]).output().expect("it starts");
+        let said = String::from_utf8_lossy(&stderr).into_owned();
+        assert_eq!(was.code(), Some(status), "{said}");
+        assert!(said.contains(words), "{said}");
+        assert!(!recording.exists(), "nothing is left behind");
+    };
+    let mut running = Running::start();
+    let pid = running.child.id();
+    let command = running.attach(&folder.path().join("first"));
+    refused(pid, 126, &format!("by process {}", command.child.id()));
+    running.round();
+    command.end();
+    refused(u32::MAX / 2, 127, "there is no process");
+
+    let file = Program::compile_with("attached.c", &["-static"]);
+    let mut still = Command::new(file.path()).stdin(Stdio::piped()).spawn().expect("it starts");
+    refused(still.id(), 126, "statically linked");
+    still.kill().and_then(|()| still.wait().map(drop)).expect("it ends");
+}
