@@ -24,7 +24,7 @@ const LAST: [&str; 9] = [
 ];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 24] = [
+const LIMITED: [(&str, &[&str]); 25] = [
     ("syncline", &[]),
     ("syncline-interpose", &[]),
     ("syncline-present", &[]),
@@ -48,6 +48,7 @@ const LIMITED: [(&str, &[&str]); 24] = [
     ("syncline-replace", &["syncline-interpose", "syncline"]),
     ("syncline-delay", &["syncline-interpose"]),
     ("syncline-fabric", &["syncline"]),
+    ("syncline-dht", &["syncline", "syncline-fabric"]),
     ("syncline-mpi", &["syncline-interpose", "syncline"]),
     ("syncline-dsm", &[]),
     ("syncline-capi", &["syncline"]),
@@ -67,7 +68,7 @@ const ROOMS: [(&str, &[&str]); 7] = [
     ("profile", &["base", "library"]),
     ("cluster", &["base", "library"]),
     ("experiment", &["base", "library", "profile"]),
-    ("lab", &["base", "library", "profile"]),
+    ("lab", &["base", "library", "profile", "cluster"]),
     ("tools", &["base", "library", "profile", "cluster", "experiment", "lab"]),
 ];
 
