@@ -8,6 +8,7 @@
 mod accuracy;
 mod channels;
 mod compare;
+mod dht;
 mod dsm;
 mod exec_overhead;
 mod heap;
@@ -131,6 +132,12 @@ const BENCHMARKS: &[Benchmark] = &[
         fields: windows::FIELDS,
         run: windows::run,
     },
+    Benchmark {
+        name: "dht",
+        about: "the distributed hash table, beside one over an MPI library's windows",
+        fields: dht::FIELDS,
+        run: dht::run,
+    },
 ];
 
 /// Measures what Syncline costs and what it brings.
@@ -155,12 +162,22 @@ struct Arguments {
     /// Also measures these programs with another library preloaded; can be given several times
     #[arg(long = "peer", value_name = "NAME=LIBRARY.so", requires = "programs")]
     peers: Vec<record_overhead::Peer>,
+    /// `dht` also runs the benchmarks of other tables that files in this folder describe
+    #[arg(long = "peers", value_name = "DIR", conflicts_with = "programs")]
+    described: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
+    if let Some(ended) = dht::run_if_one() {
+        return told(ended);
+    }
     let command = Arguments::command().after_long_help(fields());
     let arguments = Arguments::from_arg_matches(&command.get_matches());
-    match arguments.map_err(anyhow::Error::from).and_then(run) {
+    told(arguments.map_err(anyhow::Error::from).and_then(run))
+}
+
+fn told(ended: anyhow::Result<()>) -> ExitCode {
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("syncline-bench: {error:#}");
@@ -209,7 +226,12 @@ fn last_line(arguments: &Arguments, size: Size) -> anyhow::Result<String> {
         peers.is_empty() || benchmark == "record-overhead",
         "--peer belongs to `record-overhead`"
     );
+    anyhow::ensure!(
+        arguments.described.is_none() || benchmark == "dht",
+        "--peers belongs to `dht`"
+    );
     match (benchmark.as_str(), &arguments.programs) {
+        ("dht", None) => dht::run_with(size, arguments.described.as_deref()),
         ("accuracy", Some(folder)) => accuracy::programs::run(folder, size, *markdown),
         ("accuracy", None) => accuracy::run(size, *markdown),
         ("record-overhead", Some(folder)) => record_overhead::described::run(folder, peers, size),

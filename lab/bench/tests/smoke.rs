@@ -54,6 +54,7 @@ const BENCHMARKS: &[(&str, &[&str])] = &[
         "windows",
         &["empty_worst_ratio", "allocated_worst_ratio", "created_worst_ratio", "sm_worst_ratio"],
     ),
+    ("dht", &["plain_ratio", "coarse_ratio", "host_table_ratio"]),
 ];
 
 #[test]

@@ -26,7 +26,7 @@ const LAST: [&str; 11] = [
 ];
 
 /// These depend on none of ours but those given.
-const LIMITED: [(&str, &[&str]); 24] = [
+const LIMITED: [(&str, &[&str]); 26] = [
     ("syncline", &[]),
     ("syncline-interpose", &[]),
     ("syncline-present", &[]),
@@ -50,6 +50,7 @@ const LIMITED: [(&str, &[&str]); 24] = [
     ("syncline-replace", &["syncline-interpose", "syncline"]),
     ("syncline-delay", &["syncline-interpose"]),
     ("syncline-fabric", &["syncline"]),
+    ("syncline-dht", &["syncline", "syncline-fabric"]),
     ("syncline-mpi", &["syncline-interpose", "syncline", "syncline-fabric"]),
     ("syncline-dsm", &["syncline", "syncline-fabric"]),
     ("syncline-capi", &["syncline"]),
@@ -70,7 +71,7 @@ const ROOMS: [(&str, &[&str]); 8] = [
     ("cluster", &["base", "library"]),
     ("kernel", &["base", "library", "profile"]),
     ("experiment", &["base", "library", "profile"]),
-    ("lab", &["base", "library", "profile"]),
+    ("lab", &["base", "library", "profile", "cluster"]),
     ("tools", &["base", "library", "profile", "cluster", "kernel", "experiment", "lab"]),
 ];
 

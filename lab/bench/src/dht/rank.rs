@@ -1,0 +1,68 @@
+//! A process of this program that is a rank of the table under load: see [`run_if_one`].
+
+use std::env;
+
+use syncline::wait::Yield;
+use syncline::window::BestEffort;
+use syncline_dht::{Coarse, Mode, Options, Table};
+use syncline_fabric::{Fabric, Host, Place, Window};
+
+use super::load::Load;
+
+/// Says what a rank is to do; its presence, that this process is one.
+pub const LOAD: &str = "SYNCLINE_BENCH_DHT";
+/// The table begins behind the words of the ranks' meetings.
+const OPTIONS: Options = Options { at: 4096, bytes: None, buckets: 64 };
+const MET: Place = Place { rank: 0, at: 0 };
+
+/// The coarse mode's scheme is `full-support`.
+type Lock = BestEffort<true, Yield, Window<Host>>;
+
+/// What [`LOAD`] says: a mode and a load.
+pub fn words(mode: &str, load: Load) -> String {
+    format!("{mode} {} {} {}", load.entries, load.operations, load.percent)
+}
+
+/// Does what a rank is to do, if this process was started as one.
+pub fn run_if_one() -> Option<anyhow::Result<()>> {
+    let words = env::var(LOAD).ok()?;
+    Some(run(&words))
+}
+
+fn run(words: &str) -> anyhow::Result<()> {
+    let mut words = words.split(' ');
+    let mode = words.next().unwrap_or_default();
+    let mut number = || words.next().unwrap_or_default().parse();
+    let load = Load { entries: number()?, operations: number()?, percent: number()? };
+    let host = Host::from_environment()?;
+    if mode == "fine" {
+        return measure(&host, &Table::open(host.clone(), OPTIONS)?, load);
+    }
+    host.enter(Table::<Host, Coarse<Host, Lock>>::nodes(&host, OPTIONS)?);
+    measure(&host, &Table::<_, Coarse<Host, Lock>>::open_coarse(host.clone(), OPTIONS)?, load)
+}
+
+/// Rank 0 prints the operations of all ranks in a second.
+fn measure<M: Mode<Host>>(host: &Host, table: &Table<Host, M>, load: Load) -> anyhow::Result<()> {
+    load.fill(table, host.rank(), host.ranks());
+    meet(host)?;
+    let began = host.now();
+    load.run(table, host.rank());
+    meet(host)?;
+    let seconds = (host.now() - began).as_secs_f64();
+    if host.rank() == 0 {
+        println!("{:.0}", load.operations as f64 * host.ranks() as f64 / seconds);
+    }
+    Ok(())
+}
+
+fn meet(host: &Host) -> anyhow::Result<()> {
+    let ranks = host.ranks() as u64;
+    let round = host.add(MET, 1)? / ranks + 1;
+    let mut looks = 1;
+    while host.load(MET)? < round * ranks {
+        host.pause(MET, looks);
+        looks += 1;
+    }
+    Ok(())
+}
