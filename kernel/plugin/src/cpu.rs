@@ -3,8 +3,10 @@
 //! Each is one thread of QEMU, which alone touches its state. A task's state moves with it from one
 //! processor to another, through a table, at the kernel's switch.
 
+pub mod callbacks;
+
 use std::cell::UnsafeCell;
-use std::ffi::{c_uint, c_void};
+use std::ffi::c_uint;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
@@ -12,7 +14,7 @@ use rustc_hash::FxHashMap;
 use syncline_kernel_follow::code::Source;
 use syncline_kernel_follow::context::{Access, Breach, Broken, Held, LevelKind, Task};
 use syncline_kernel_follow::plan::Plan;
-use syncline_kernel_follow::role::{Action, Kind, ROLES, Role};
+use syncline_kernel_follow::role::{Action, Kind, Role};
 
 use crate::ledger;
 use crate::memory::{ENTRY_AREA, MAPPED, Memory};
@@ -352,144 +354,6 @@ impl Cpu {
     fn is_stack(&self, address: u64) -> bool {
         (address ^ self.stack) < STACK
             || self.current.task.depth() > 0 && address.abs_diff(self.stack) < STACK
-    }
-}
-
-/// A role as a pointer, and back.
-pub fn pack(role: Role) -> *mut c_void {
-    let at = ROLES.iter().position(|(_, known)| *known == role).unwrap_or(0);
-    std::ptr::without_provenance_mut(at)
-}
-
-fn unpack(data: *mut c_void) -> Role {
-    ROLES[data.addr() % ROLES.len()].1
-}
-
-pub extern "C" fn on_kernel_block(number: c_uint, data: *mut c_void) {
-    cpu(number).execute(data.addr() as u64);
-}
-
-pub extern "C" fn on_user_block(number: c_uint, data: *mut c_void) {
-    let cpu = cpu(number);
-    if !cpu.in_user {
-        cpu.user_space();
-    }
-    cpu.execute(data.addr() as u64);
-}
-
-pub extern "C" fn on_call(number: c_uint, info: MemInfo, address: u64, data: *mut c_void) {
-    // SAFETY: called from a callback for this access.
-    if unsafe { qemu::qemu_plugin_mem_is_store(info) } {
-        let cpu = cpu(number);
-        cpu.stack = address;
-        cpu.returns = data.addr() as u64;
-    }
-}
-
-pub extern "C" fn on_push(number: c_uint, info: MemInfo, address: u64, _: *mut c_void) {
-    // SAFETY: called from a callback for this access.
-    if unsafe { qemu::qemu_plugin_mem_is_store(info) } {
-        cpu(number).stack = address;
-    }
-}
-
-pub extern "C" fn on_data(number: c_uint, info: MemInfo, address: u64, data: *mut c_void) {
-    let cpu = cpu(number);
-    if cpu.active {
-        cpu.access(data.addr() as u64, info, address);
-    }
-}
-
-pub extern "C" fn on_word(number: c_uint, info: MemInfo, address: u64, data: *mut c_void) {
-    if let Some(physical) = physical(info, address) {
-        cpu(number).current.task.word(unpack(data), address, physical);
-    }
-}
-
-pub extern "C" fn on_release(number: c_uint, info: MemInfo, address: u64, data: *mut c_void) {
-    // SAFETY: called from a callback for this access.
-    if unsafe { qemu::qemu_plugin_mem_is_store(info) } {
-        cpu(number).release(unpack(data), address);
-    }
-}
-
-pub extern "C" fn on_switch_out(number: c_uint, _: MemInfo, address: u64, _: *mut c_void) {
-    cpu(number).switch_out(address);
-}
-
-pub extern "C" fn on_switch_in(number: c_uint, _: MemInfo, address: u64, _: *mut c_void) {
-    cpu(number).switch_in(address);
-}
-
-pub extern "C" fn on_begin(number: c_uint, data: *mut c_void) {
-    let cpu = cpu(number);
-    let returns = cpu.returns;
-    cpu.current.catch_up();
-    cpu.current.task.begin(unpack(data), returns);
-}
-
-pub extern "C" fn on_done(number: c_uint, data: *mut c_void) {
-    cpu(number).done(unpack(data));
-}
-
-pub extern "C" fn on_proved(number: c_uint, data: *mut c_void) {
-    cpu(number).current.task.proved(unpack(data));
-}
-
-pub extern "C" fn on_slow(number: c_uint, data: *mut c_void) {
-    let (cpu, role) = (cpu(number), unpack(data));
-    if let Some(lock) = cpu.current.task.pending_lock(role) {
-        let (holder, now) = ledger::waits(lock, cpu.executed);
-        cpu.executed = now;
-        cpu.current.task.slow(role, cpu.executed, holder);
-    }
-}
-
-pub extern "C" fn on_exception(number: c_uint, _: *mut c_void) {
-    cpu(number).enter(Source::Exception);
-}
-
-pub extern "C" fn on_interrupt(number: c_uint, _: *mut c_void) {
-    cpu(number).enter(Source::Interrupt);
-}
-
-pub extern "C" fn on_leave(number: c_uint, _: *mut c_void) {
-    let cpu = cpu(number);
-    cpu.current.task.leave();
-    cpu.refresh();
-}
-
-pub extern "C" fn on_system_call(number: c_uint, _: *mut c_void) {
-    let cpu = cpu(number);
-    cpu.user_space();
-    cpu.in_user = false;
-}
-
-pub extern "C" fn on_to_user(number: c_uint, _: *mut c_void) {
-    cpu(number).user_space();
-}
-
-pub extern "C" fn on_softirq_begin(number: c_uint, _: *mut c_void) {
-    let cpu = cpu(number);
-    cpu.current.task.enter(true);
-    cpu.refresh();
-}
-
-pub extern "C" fn on_port(number: c_uint, _: *mut c_void) {
-    let cpu = cpu(number);
-    if cpu.active {
-        cpu.current.task.io();
-    }
-}
-
-pub extern "C" fn on_idle(_: qemu::Id, number: c_uint) {
-    together::idle(number as usize % together::MOST);
-}
-
-pub extern "C" fn on_resume(_: qemu::Id, number: c_uint) {
-    let cpu = cpu(number);
-    if let Some(others) = together::resume(cpu.number) {
-        cpu.executed = cpu.executed.max(others);
     }
 }
 

@@ -94,8 +94,8 @@ fn install(id: Id, system: bool, words: &[String]) -> Result<(), String> {
     unsafe {
         qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, translate::on_translation);
         if value("plan").is_some() {
-            qemu::qemu_plugin_register_vcpu_idle_cb(id, cpu::on_idle);
-            qemu::qemu_plugin_register_vcpu_resume_cb(id, cpu::on_resume);
+            qemu::qemu_plugin_register_vcpu_idle_cb(id, cpu::callbacks::on_idle);
+            qemu::qemu_plugin_register_vcpu_resume_cb(id, cpu::callbacks::on_resume);
             qemu::qemu_plugin_register_atexit_cb(id, on_exit, null_mut());
         }
     }

@@ -9,8 +9,9 @@ use iced_x86::InstructionInfoFactory;
 use syncline_kernel_follow::code::{Code, Exec, KERNEL_CODE, Meaning, Mem, Source};
 use syncline_kernel_follow::role::Role;
 
+use crate::cpu::{self, callbacks};
+use crate::export;
 use crate::qemu::{self, Block, Id, Insn, OnExec, OnMem};
-use crate::{cpu, export};
 
 /// `nop dword ptr [rax + NUMBER]`, without the number's lowest byte.
 const MARKER: [u8; 3] = [0x0f, 0x1f, 0x80];
@@ -42,7 +43,8 @@ pub extern "C" fn on_translation(_: Id, block: *mut Block) {
     let Some(code) = CODE.get() else { return };
     let in_kernel = first.address >= KERNEL_CODE;
     let count = without_provenance_mut(insns.len());
-    let call: OnExec = if in_kernel { cpu::on_kernel_block } else { cpu::on_user_block };
+    let call: OnExec =
+        if in_kernel { callbacks::on_kernel_block } else { callbacks::on_user_block };
     // SAFETY: the block is being translated.
     unsafe { qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, call, qemu::NO_REGS, count) };
     if !in_kernel {
@@ -122,36 +124,36 @@ fn attach(one: &One<'_>, meaning: &Meaning) {
         proofs.insert(at, role);
     }
     if let Some(&role) = proofs.get(&one.address) {
-        one.on_exec(cpu::on_proved, cpu::pack(role));
+        one.on_exec(callbacks::on_proved, callbacks::pack(role));
     }
     for exec in meaning.exec.iter().flatten() {
         match *exec {
-            Exec::Begin(role) => one.on_exec(cpu::on_begin, cpu::pack(role)),
-            Exec::Done(role) => one.on_exec(cpu::on_done, cpu::pack(role)),
-            Exec::Proved(role) => one.on_exec(cpu::on_proved, cpu::pack(role)),
-            Exec::Slow(role) => one.on_exec(cpu::on_slow, cpu::pack(role)),
-            Exec::Enter(Source::Exception) => one.on_exec(cpu::on_exception, null_mut()),
-            Exec::Enter(Source::Interrupt) => one.on_exec(cpu::on_interrupt, null_mut()),
-            Exec::Leave | Exec::SoftirqEnd => one.on_exec(cpu::on_leave, null_mut()),
-            Exec::SystemCall => one.on_exec(cpu::on_system_call, null_mut()),
-            Exec::ToUser => one.on_exec(cpu::on_to_user, null_mut()),
-            Exec::SoftirqBegin => one.on_exec(cpu::on_softirq_begin, null_mut()),
-            Exec::Port => one.on_exec(cpu::on_port, null_mut()),
+            Exec::Begin(role) => one.on_exec(callbacks::on_begin, callbacks::pack(role)),
+            Exec::Done(role) => one.on_exec(callbacks::on_done, callbacks::pack(role)),
+            Exec::Proved(role) => one.on_exec(callbacks::on_proved, callbacks::pack(role)),
+            Exec::Slow(role) => one.on_exec(callbacks::on_slow, callbacks::pack(role)),
+            Exec::Enter(Source::Exception) => one.on_exec(callbacks::on_exception, null_mut()),
+            Exec::Enter(Source::Interrupt) => one.on_exec(callbacks::on_interrupt, null_mut()),
+            Exec::Leave | Exec::SoftirqEnd => one.on_exec(callbacks::on_leave, null_mut()),
+            Exec::SystemCall => one.on_exec(callbacks::on_system_call, null_mut()),
+            Exec::ToUser => one.on_exec(callbacks::on_to_user, null_mut()),
+            Exec::SoftirqBegin => one.on_exec(callbacks::on_softirq_begin, null_mut()),
+            Exec::Port => one.on_exec(callbacks::on_port, null_mut()),
         }
     }
     match meaning.mem {
         Some(Mem::Data { atomic }) => {
             let insn = one.address & 0xffff_ffff | u64::from(atomic) << 32;
-            one.on_mem(cpu::on_data, without_provenance_mut(insn as usize));
+            one.on_mem(callbacks::on_data, without_provenance_mut(insn as usize));
         }
         Some(Mem::Call { returns }) => {
-            one.on_mem(cpu::on_call, without_provenance_mut(returns as usize));
+            one.on_mem(callbacks::on_call, without_provenance_mut(returns as usize));
         }
-        Some(Mem::Push) => one.on_mem(cpu::on_push, null_mut()),
-        Some(Mem::Word(role)) => one.on_mem(cpu::on_word, cpu::pack(role)),
-        Some(Mem::Release(role)) => one.on_mem(cpu::on_release, cpu::pack(role)),
-        Some(Mem::SwitchOut) => one.on_mem(cpu::on_switch_out, null_mut()),
-        Some(Mem::SwitchIn) => one.on_mem(cpu::on_switch_in, null_mut()),
+        Some(Mem::Push) => one.on_mem(callbacks::on_push, null_mut()),
+        Some(Mem::Word(role)) => one.on_mem(callbacks::on_word, callbacks::pack(role)),
+        Some(Mem::Release(role)) => one.on_mem(callbacks::on_release, callbacks::pack(role)),
+        Some(Mem::SwitchOut) => one.on_mem(callbacks::on_switch_out, null_mut()),
+        Some(Mem::SwitchIn) => one.on_mem(callbacks::on_switch_in, null_mut()),
         None => {}
     }
 }
