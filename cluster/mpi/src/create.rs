@@ -11,7 +11,7 @@ use syncline::window::Scheme;
 use syncline_fabric::Process;
 
 use crate::host::{Parts, make_shared};
-use crate::hosts::{Meeting, Spread};
+use crate::hosts::{Cohort, Meeting, Spread};
 use crate::library::{Constants, SUCCESS, Word, below, constants, prepare};
 use crate::ranks::Ranks;
 use crate::registry;
@@ -92,10 +92,15 @@ pub fn create(
 /// The locks of a window, as this rank uses them.
 fn agreed_locks(scheme: Scheme, meeting: Meeting, number: usize, rank: usize) -> Arc<dyn Locks> {
     let Meeting { area, firsts, peers } = meeting;
-    let own = locks(scheme, Arc::clone(&area), rank, firsts.len(), Process::own());
-    let Some(peers) = peers else { return own };
+    let (ranks, first) = (firsts.len(), firsts[rank]);
+    let own = |rank| locks(scheme, Arc::clone(&area), rank, ranks, Process::own());
+    let Some(peers) = peers else { return own(rank) };
     let by_messages = goes_by_messages(scheme);
-    Arc::new(Spread::new(number as u64, rank, own, firsts, by_messages, peers, area))
+    let spread = |rank| Spread::new(number as u64, rank, own(rank), firsts, by_messages, peers);
+    if scheme == Scheme::Hierarchical {
+        return Arc::new(Cohort::new(spread(first), area, rank, ranks));
+    }
+    Arc::new(spread(rank))
 }
 
 /// Whether a window's memory is one for the rank's own accesses and for others'.

@@ -46,12 +46,21 @@ const NODE: usize = 64;
 
 /// The bytes of a segment for so many ranks.
 pub fn size(scheme: Scheme, ranks: usize) -> usize {
-    if outlives_deaths(scheme) { robust::size(ranks) } else { nodes(ranks) + ranks * ranks * NODE }
+    match scheme {
+        Scheme::FullSupport | Scheme::BestEffort => robust::size(ranks),
+        Scheme::Hierarchical => local_at(ranks) + table_size(ranks) + ranks * LINE,
+        _ => table_size(ranks),
+    }
 }
 
-/// Whether a scheme's locks outlive the death of a rank that holds them or waits.
-fn outlives_deaths(scheme: Scheme) -> bool {
-    matches!(scheme, Scheme::FullSupport | Scheme::BestEffort)
+/// Where a host's own locks begin under `hierarchical`: behind those between hosts. Behind these it is
+/// what the host has of each part's lock, a line each.
+pub fn local_at(ranks: usize) -> usize {
+    table_size(ranks).next_multiple_of(LINE)
+}
+
+fn table_size(ranks: usize) -> usize {
+    (nodes(ranks) + ranks * ranks * NODE).next_multiple_of(LINE)
 }
 
 /// Whether all requests go to the part's own rank by messages, those of its host as well.
@@ -73,9 +82,10 @@ pub fn locks(
         Scheme::BestEffort => return robust::table::<false>(area, rank, ranks, process),
         Scheme::WriterPrecedence => table::<WritersFirst<Yield, Segment>>,
         Scheme::ReaderPrecedence => table::<ReadersFirst<Yield, Segment>>,
-        Scheme::Fair | Scheme::MessageDeferred | Scheme::MessageImmediate => {
-            table::<FairRw<Yield, Segment>>
-        }
+        Scheme::Fair
+        | Scheme::Hierarchical
+        | Scheme::MessageDeferred
+        | Scheme::MessageImmediate => table::<FairRw<Yield, Segment>>,
     };
     make(area, rank, ranks)
 }
@@ -145,8 +155,11 @@ pub trait Locks: Send + Sync {
     fn make_consistent(&self, target: usize);
 }
 
-struct Table<L> {
+/// Queue locks in a segment, one for each part, and the window's word.
+pub struct Table<L> {
     area: Arc<Area>,
+    /// Where they begin.
+    at: usize,
     rank: usize,
     ranks: usize,
     lock: PhantomData<fn() -> L>,
@@ -157,40 +170,54 @@ fn table<L: RawSharedLock<Memory = Segment> + 'static>(
     rank: usize,
     ranks: usize,
 ) -> Arc<dyn Locks> {
-    const {
-        assert!(size_of::<L>() <= ORPHANED && align_of::<L>() <= LINE);
-        assert!(size_of::<L::Node>() <= NODE && align_of::<L::Node>() <= NODE);
-        assert!(size_of::<L::SharedNode>() <= NODE && align_of::<L::SharedNode>() <= NODE);
-    };
-    Arc::new(Table::<L> { area, rank, ranks, lock: PhantomData })
+    Arc::new(Table::<L>::new(area, 0, rank, ranks))
 }
 
 impl<L: RawSharedLock<Memory = Segment>> Table<L> {
+    /// The locks from this place of a segment on, as this rank uses them.
+    pub fn new(area: Arc<Area>, at: usize, rank: usize, ranks: usize) -> Self {
+        const {
+            assert!(size_of::<L>() <= ORPHANED && align_of::<L>() <= LINE);
+            assert!(size_of::<L::Node>() <= NODE && align_of::<L::Node>() <= NODE);
+            assert!(size_of::<L::SharedNode>() <= NODE && align_of::<L::SharedNode>() <= NODE);
+        };
+        Table { area, at, rank, ranks, lock: PhantomData }
+    }
+
+    /// The bytes of so many ranks' locks.
+    pub fn size(ranks: usize) -> usize {
+        table_size(ranks)
+    }
+
     fn global(&self) -> &Global<Yield, Segment> {
         // SAFETY: the segment has it at this place, made of zeros, which is its initial state, and
         // all processes change it by atomics only.
-        unsafe { &*self.area.at(GLOBAL) }
+        unsafe { &*self.area.at(self.at + GLOBAL) }
     }
 
     fn part(&self, target: usize) -> Part<'_, Yield, L> {
+        Part { global: self.global(), lock: self.lock(target) }
+    }
+
+    /// A part's lock.
+    pub fn lock(&self, target: usize) -> &L {
         assert!(target < self.ranks);
         // SAFETY: the segment has a lock for each rank, made of zeros, as above.
-        let lock = unsafe { &*self.area.at(LOCKS + target * LINE) };
-        Part { global: self.global(), lock }
+        unsafe { &*self.area.at(self.at + LOCKS + target * LINE) }
     }
 
     fn orphaned(&self, target: usize) -> &AtomicU32 {
         assert!(target < self.ranks);
         // SAFETY: the segment has a word there, made of zeros, changed by atomics only.
-        unsafe { &*self.area.at(LOCKS + target * LINE + ORPHANED) }
+        unsafe { &*self.area.at(self.at + LOCKS + target * LINE + ORPHANED) }
     }
 
     /// This rank's node for a target.
-    fn node<T>(&self, target: usize) -> *mut T {
+    pub fn node<T>(&self, target: usize) -> *mut T {
         if size_of::<T>() == 0 {
             return std::ptr::dangling_mut();
         }
-        self.area.at(nodes(self.ranks) + (self.rank * self.ranks + target) * NODE)
+        self.area.at(self.at + nodes(self.ranks) + (self.rank * self.ranks + target) * NODE)
     }
 }
 

@@ -163,6 +163,9 @@ static void progress(void)
     for (int i = 0; i < 3; i++) {
         if (!rank) {
             MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+            /* A library may put the lock off until something is sent. */
+            MPI_Put(sent, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win);
+            MPI_Win_flush(1, win);
             MPI_Send(&i, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
             usleep(100000);
             MPI_Put(sent, SENT, MPI_LONG, 1, 0, SENT, MPI_LONG, win);
@@ -181,6 +184,8 @@ static void progress(void)
     /* The same against all parts. */
     if (!rank) {
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+        MPI_Put(sent, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win);
+        MPI_Win_flush(1, win);
         MPI_Send(&rank, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
         usleep(100000);
         MPI_Put(sent, SENT, MPI_LONG, 1, 0, SENT, MPI_LONG, win);

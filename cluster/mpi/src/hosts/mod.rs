@@ -4,6 +4,7 @@
 //!   rank A (host 1)                     rank T (host 2)
 //!     spread    the part's host is       server   a thread of its own: takes requests
 //!               another: asks there  -->   stand_in  plays A in the locks of T's segment
+//!   cohort    `hierarchical`: the host's lock first
 //!   meet      which ranks are on one host, and their segment
 //!   request   what is asked, as bytes
 //!   peers     this process's server, and its connections to others
@@ -22,12 +23,14 @@
 //! wait for nothing any more. When the rank of a part has died, the part can't be locked from other
 //! hosts: that is an error.
 
+mod cohort;
 mod meet;
 mod peers;
 mod request;
 mod spread;
 mod stand_in;
 
+pub use cohort::Cohort;
 pub use meet::{Meeting, place};
 pub use peers::Peers;
 pub use spread::Spread;

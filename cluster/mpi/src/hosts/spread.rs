@@ -14,7 +14,7 @@ use syncline_fabric::server::Gone;
 use super::Peers;
 use super::request::{Answer, Request, What};
 use crate::scheme::{Locks, Refusal};
-use crate::segment::{Area, Segment};
+use crate::segment::Segment;
 
 /// Between two looks for an answer a rank drives MPI's progress; after so many it sleeps as well.
 const LOOKS: u32 = 2_000;
@@ -38,8 +38,6 @@ pub struct Spread {
     orphaned: Box<[AtomicBool]>,
     /// Of each host, by its first rank: who has shared all of its parts for this rank.
     sharers: Box<[AtomicUsize]>,
-    /// The segment stays as long as this.
-    _area: Arc<Area>,
 }
 
 impl Spread {
@@ -52,11 +50,10 @@ impl Spread {
         firsts: Box<[usize]>,
         by_messages: bool,
         peers: Peers,
-        area: Arc<Area>,
     ) -> Spread {
         let orphaned = firsts.iter().map(|_| AtomicBool::new(false)).collect();
         let sharers = firsts.iter().map(|_| AtomicUsize::new(NONE)).collect();
-        Spread { window, rank, own, firsts, by_messages, peers, orphaned, sharers, _area: area }
+        Spread { window, rank, own, firsts, by_messages, peers, orphaned, sharers }
     }
 
     fn is_here(&self, target: usize) -> bool {

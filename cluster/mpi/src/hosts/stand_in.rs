@@ -113,7 +113,7 @@ impl Service for StandIns {
         match request.what {
             What::Acquire => self.begin(peer, number, request, locks, answers),
             What::Release => {
-                if let Some(exclusive) = self.held.remove(&part) {
+                if let Some(exclusive) = self.take_back(part, window.scheme) {
                     // SAFETY: it is held so, by this rank.
                     as_server(|| unsafe { locks.release(part.part(), exclusive) });
                 }
@@ -144,8 +144,12 @@ impl Service for StandIns {
         }
         let gone: Vec<Held> = self.held.keys().filter(|held| held.peer == peer).copied().collect();
         for held in gone {
-            let exclusive = self.held.remove(&held).unwrap_or_default();
             let Some(window) = window(held.window) else { continue };
+            if window.scheme == Scheme::Hierarchical && held.target.is_some() {
+                // It is the host's, and others of the host may use it.
+                continue;
+            }
+            let exclusive = self.held.remove(&held).unwrap_or_default();
             if let Some(locks) = window.of(held.rank) {
                 give_back(locks, held, exclusive);
             }
@@ -169,6 +173,17 @@ impl Service for StandIns {
 }
 
 impl StandIns {
+    /// Takes a part from what is held, and says whether it was held alone. What a host has, any of its
+    /// ranks may give back.
+    fn take_back(&mut self, part: Held, scheme: Scheme) -> Option<bool> {
+        if scheme != Scheme::Hierarchical {
+            return self.held.remove(&part);
+        }
+        let of_host = |held: &&Held| Held { peer: part.peer, ..**held } == part;
+        let held = *self.held.keys().find(of_host)?;
+        self.held.remove(&held)
+    }
+
     fn begin(
         &mut self,
         peer: Peer,

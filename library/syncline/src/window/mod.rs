@@ -16,6 +16,8 @@
 //! Christgau and Schnor describe it. The queue locks get the global word in front as well, which the
 //! latter leave out.
 //!
+//! [`Hierarchical`] is a part's lock where its users are on several hosts.
+//!
 //! [`Robust`] are the same words with a record of who has added what, so that a rank's death leaves
 //! nobody waiting.
 //!
@@ -24,6 +26,7 @@
 
 mod best_effort;
 mod global;
+mod hierarchical;
 mod robust;
 #[cfg(all(test, feature = "std"))]
 mod robust_tests;
@@ -33,6 +36,7 @@ mod tests;
 
 pub use best_effort::BestEffort;
 pub use global::Global;
+pub use hierarchical::{Between, Hierarchical, Hold};
 pub use robust::{Robust, Table};
 pub use scheme::Scheme;
 

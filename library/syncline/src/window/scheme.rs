@@ -13,6 +13,8 @@ pub enum Scheme {
     ReaderPrecedence,
     /// [`FairRw`](crate::lock::FairRw).
     Fair,
+    /// A queue in each host, and one between the hosts: [`Hierarchical`](super::Hierarchical).
+    Hierarchical,
     /// The requests of all ranks go by messages to the part's own, at the first operation.
     MessageDeferred,
     /// The same, at once.
@@ -21,12 +23,13 @@ pub enum Scheme {
 
 impl Scheme {
     /// All of them.
-    pub const ALL: [Scheme; 7] = [
+    pub const ALL: [Scheme; 8] = [
         Scheme::FullSupport,
         Scheme::BestEffort,
         Scheme::WriterPrecedence,
         Scheme::ReaderPrecedence,
         Scheme::Fair,
+        Scheme::Hierarchical,
         Scheme::MessageDeferred,
         Scheme::MessageImmediate,
     ];
@@ -39,6 +42,7 @@ impl Scheme {
             Scheme::WriterPrecedence => "writer-precedence",
             Scheme::ReaderPrecedence => "reader-precedence",
             Scheme::Fair => "fair",
+            Scheme::Hierarchical => "hierarchical",
             Scheme::MessageDeferred => "message-deferred",
             Scheme::MessageImmediate => "message-immediate",
         }
@@ -52,6 +56,7 @@ impl Scheme {
             Scheme::WriterPrecedence => "queues; writers go before readers that come later",
             Scheme::ReaderPrecedence => "queues; readers go before writers that wait",
             Scheme::Fair => "one queue, in the order of arrival",
+            Scheme::Hierarchical => "a queue in each host, and one between hosts",
             Scheme::MessageDeferred => "messages to the target, which wait for the first operation",
             Scheme::MessageImmediate => "messages to the target, for comparison",
         }

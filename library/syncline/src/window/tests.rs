@@ -1,10 +1,12 @@
 //! A window of two parts in native memory, used by threads.
 
 use core::cell::UnsafeCell;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 use super::*;
-use crate::lock::{FairRw, ReadersFirst, WritersFirst};
+use crate::lock::{FairRw, RawLock, ReadersFirst, WritersFirst};
 use crate::memory::Native;
 use crate::wait::Yield;
 
@@ -86,4 +88,152 @@ fn queue_locks() {
     sums_are_exact::<WritersFirst<Yield>>();
     sums_are_exact::<ReadersFirst<Yield>>();
     sums_are_exact::<FairRw<Yield>>();
+}
+
+/// The lock between two hosts of threads, with a node for each host.
+struct Hosts {
+    between: FairRw<Yield>,
+    nodes: [(<FairRw<Yield> as RawLock>::Node, <FairRw<Yield> as RawSharedLock>::SharedNode); 2],
+    locals: [(FairRw<Yield>, Hold); 2],
+    /// How often the lock between hosts was acquired.
+    acquired: AtomicU64,
+    sum: UnsafeCell<u64>,
+}
+
+// SAFETY: the cell and the nodes are used under the locks.
+unsafe impl Sync for Hosts {}
+
+struct OfHost<'a>(&'a Hosts, usize);
+
+impl Between for OfHost<'_> {
+    type Refusal = ();
+
+    fn acquire(&self, exclusive: bool) -> Result<(), ()> {
+        let (alone, shared) = &self.0.nodes[self.1];
+        // SAFETY: a host has the lock once at a time, and the nodes stay.
+        unsafe {
+            if exclusive {
+                self.0.between.acquire(alone);
+            } else {
+                self.0.between.acquire_shared(shared);
+            }
+        }
+        self.0.acquired.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    fn release(&self, exclusive: bool) {
+        let (alone, shared) = &self.0.nodes[self.1];
+        // SAFETY: the host has it so.
+        unsafe {
+            if exclusive {
+                self.0.between.release(alone);
+            } else {
+                self.0.between.release_shared(shared);
+            }
+        }
+    }
+}
+
+#[test]
+fn two_hosts_keep_apart_and_leave_nothing_behind() {
+    let cell = || (FairRw::default(), Hold::default());
+    let hosts = Hosts {
+        between: FairRw::default(),
+        nodes: Default::default(),
+        locals: [cell(), cell()],
+        acquired: AtomicU64::new(0),
+        sum: UnsafeCell::new(0),
+    };
+    let hosts = &hosts;
+    let lock = |host: usize| Hierarchical {
+        local: &hosts.locals[host].0,
+        hold: &hosts.locals[host].1,
+        between: OfHost(hosts, host),
+    };
+    thread::scope(|scope| {
+        for thread in 0..4 {
+            scope.spawn(move || {
+                let lock = lock(thread % 2);
+                for _ in 0..ROUNDS {
+                    let (alone, shared) = Default::default();
+                    // SAFETY: the nodes stay here until their release; the cell is under the lock.
+                    unsafe {
+                        lock.acquire(&alone).unwrap();
+                        *hosts.sum.get() += 1;
+                        lock.release(&alone);
+                        lock.acquire_shared(&shared).unwrap();
+                        let before = hosts.sum.get().read_volatile();
+                        assert_eq!(before, hosts.sum.get().read_volatile());
+                        lock.release_shared(&shared);
+                    }
+                }
+            });
+        }
+    });
+    // SAFETY: all threads have ended.
+    assert_eq!(unsafe { *hosts.sum.get() }, 4 * ROUNDS);
+    assert!(hosts.acquired.load(Relaxed) <= 8 * ROUNDS);
+    // Neither host has kept anything.
+    for host in [0, 1, 0] {
+        let before = hosts.acquired.load(Relaxed);
+        let alone = Default::default();
+        // SAFETY: as above.
+        unsafe {
+            lock(host).acquire(&alone).unwrap();
+            lock(host).release(&alone);
+        }
+        assert_eq!(hosts.acquired.load(Relaxed), before + 1, "host {host} had kept it");
+    }
+}
+
+/// One host's readers follow each other without a gap; a writer of another one gets its turn.
+#[test]
+fn readers_of_a_host_do_not_keep_other_hosts_out() {
+    let cell = || (FairRw::default(), Hold::default());
+    let hosts = Hosts {
+        between: FairRw::default(),
+        nodes: Default::default(),
+        locals: [cell(), cell()],
+        acquired: AtomicU64::new(0),
+        sum: UnsafeCell::new(0),
+    };
+    let hosts = &hosts;
+    let lock = |host: usize| Hierarchical {
+        local: &hosts.locals[host].0,
+        hold: &hosts.locals[host].1,
+        between: OfHost(hosts, host),
+    };
+    let inside = &AtomicU64::new(0);
+    let written = &AtomicU64::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(move || {
+                while written.load(Relaxed) == 0 {
+                    let node = Default::default();
+                    // SAFETY: the node stays here until its release.
+                    unsafe {
+                        lock(0).acquire_shared(&node).unwrap();
+                        inside.fetch_add(1, Relaxed);
+                        // The other one comes in before this one leaves, if it can.
+                        for _ in 0..200 {
+                            if inside.load(Relaxed) > 1 {
+                                break;
+                            }
+                            thread::yield_now();
+                        }
+                        inside.fetch_sub(1, Relaxed);
+                        lock(0).release_shared(&node);
+                    }
+                }
+            });
+        }
+        let node = Default::default();
+        // SAFETY: as above.
+        unsafe {
+            lock(1).acquire(&node).unwrap();
+            lock(1).release(&node);
+        }
+        written.store(1, Relaxed);
+    });
 }

@@ -10,8 +10,17 @@ use syncline_conformance::{Outcome, Program, is_root, mpi_library, run_limited, 
 pub const LIMIT: Duration = Duration::from_secs(120);
 
 /// The schemes, and what leaves a window to the MPI library.
-pub const SCHEMES: [&str; 6] =
-    ["full-support", "best-effort", "writer-precedence", "reader-precedence", "fair", "library"];
+pub const SCHEMES: [&str; 9] = [
+    "full-support",
+    "best-effort",
+    "writer-precedence",
+    "reader-precedence",
+    "fair",
+    "hierarchical",
+    "message-deferred",
+    "message-immediate",
+    "library",
+];
 
 /// An MPI library: what its commands' names end in, and what they are told.
 pub struct Mpi {

@@ -6,6 +6,7 @@
 //! skipped, and said to be.
 
 mod deaths;
+mod hosts;
 mod libraries;
 mod memory;
 
@@ -207,28 +208,4 @@ fn the_command_says_what_is_wrong() {
     assert!(status == 127 && said.contains("no-such-mpirun"), "{status}: {said}");
     assert_eq!(run(&["--scheme", "fair", "--", "sh", "-c", "exit 7"]).0, 7);
     assert_eq!(run(&[]).0, 2);
-}
-
-/// A rank that sees other process numbers can't open what the first one has made.
-#[test]
-fn ranks_without_common_memory_keep_the_librarys_locks() {
-    let apart = ["--pid", "--fork", "--mount-proc"];
-    let (all, _turn) = all();
-    if !run_limited(Command::new("unshare").args(apart).arg("true"), LIMIT).status.eq(&0) {
-        eprintln!("skipped: this user may not make a namespace of process numbers");
-        return;
-    }
-    for mpi in all {
-        let scene = ["sum", "10"];
-        let mut command = mpi.command(&["--scheme", "fair"], "mpi_scenes.c", 1, &scene);
-        let program = Program::compile_by(&mpi.compiler(), "mpi_scenes.c");
-        command.args([":", "-n", "1", "unshare"]).args(apart).arg(program.path()).args(scene);
-        // Nor can the MPI libraries themselves use common memory then.
-        command.env("UCX_TLS", "tcp,self").env("OMPI_MCA_btl", "tcp,self");
-        let outcome = run_limited(&mut command, LIMIT);
-        let said = errors(&outcome);
-        assert_eq!(String::from_utf8_lossy(&outcome.stdout), "allocate: 0 too few\n", "{said}");
-        let ours: Vec<_> = said.lines().filter(|line| line.starts_with("syncline: ")).collect();
-        assert!(ours.len() == 1 && ours[0].contains("rank 1 can't reach"), "{said}");
-    }
 }

@@ -1,0 +1,127 @@
+//! The scheme `hierarchical` over several hosts: a lock of the host's for each part, in its segment, and
+//! the part's own between hosts ([`Hierarchical`]).
+//!
+//! Between hosts a host acts by the name of its first rank, whichever of its ranks sends the message.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use syncline::lock::{FairRw, RawLock, RawSharedLock};
+use syncline::wait::Yield;
+use syncline::window::{Between, Hierarchical, Hold};
+
+use super::Spread;
+use crate::scheme::{LINE, Locks, Refusal, Table, local_at};
+use crate::segment::{Area, Segment};
+
+type Queue = FairRw<Yield, Segment>;
+
+/// The locks of a window over several hosts, as one rank uses them.
+pub struct Cohort {
+    /// In the name of the host.
+    spread: Spread,
+    local: Table<Queue>,
+    area: Arc<Area>,
+    ranks: usize,
+}
+
+impl Cohort {
+    /// The locks of this segment; `spread` are those between hosts, as the host's first rank uses them.
+    pub fn new(spread: Spread, area: Arc<Area>, rank: usize, ranks: usize) -> Cohort {
+        let local = Table::new(Arc::clone(&area), local_at(ranks), rank, ranks);
+        Cohort { spread, local, area, ranks }
+    }
+
+    fn of(&self, target: usize) -> Hierarchical<'_, Yield, Queue, OfPart<'_>> {
+        assert!(target < self.ranks);
+        let at = local_at(self.ranks) + Table::<Queue>::size(self.ranks) + target * LINE;
+        // SAFETY: the segment has it at this place, made of zeros, which is its initial state, and all
+        // processes change it by atomics only.
+        let hold: &Hold<Yield, Segment> = unsafe { &*self.area.at(at) };
+        let between = OfPart { spread: &self.spread, target };
+        Hierarchical { local: self.local.lock(target), hold, between }
+    }
+}
+
+/// A part's lock between hosts.
+struct OfPart<'a> {
+    spread: &'a Spread,
+    target: usize,
+}
+
+impl Between for OfPart<'_> {
+    type Refusal = Refusal;
+
+    fn acquire(&self, exclusive: bool) -> Result<(), Refusal> {
+        // SAFETY: the host has it once at a time.
+        unsafe { self.spread.acquire(self.target, exclusive) }
+    }
+
+    fn release(&self, exclusive: bool) {
+        // SAFETY: the host has it so.
+        unsafe { self.spread.release(self.target, exclusive) };
+    }
+}
+
+impl Locks for Cohort {
+    unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal> {
+        let lock = self.of(target);
+        // SAFETY: the rank has no other use for its node of this target, which stays in the segment.
+        unsafe {
+            if exclusive {
+                let node = self.local.node::<<Queue as RawLock>::Node>(target);
+                node.write(Default::default());
+                lock.acquire(&*node)
+            } else {
+                let node = self.local.node::<<Queue as RawSharedLock>::SharedNode>(target);
+                node.write(Default::default());
+                lock.acquire_shared(&*node)
+            }
+        }
+    }
+
+    unsafe fn acquire_until(
+        &self,
+        _target: usize,
+        _exclusive: bool,
+        _deadline: Duration,
+    ) -> Result<bool, Refusal> {
+        Err(Refusal::Unsupported)
+    }
+
+    unsafe fn release(&self, target: usize, exclusive: bool) {
+        let lock = self.of(target);
+        // SAFETY: our caller's promise, with the node that `acquire` has used.
+        unsafe {
+            if exclusive {
+                lock.release(&*self.local.node(target));
+            } else {
+                lock.release_shared(&*self.local.node(target));
+            }
+        }
+    }
+
+    fn acquire_all(&self) {
+        self.spread.acquire_all();
+    }
+
+    fn try_acquire_all(&self) -> Result<bool, Refusal> {
+        self.spread.try_acquire_all()
+    }
+
+    fn release_all(&self) {
+        self.spread.release_all();
+    }
+
+    fn is_orphaned(&self, target: usize) -> bool {
+        self.spread.is_orphaned(target)
+    }
+
+    fn orphan(&self, target: usize) {
+        self.spread.orphan(target);
+    }
+
+    fn make_consistent(&self, target: usize) {
+        self.spread.make_consistent(target);
+    }
+}

@@ -1,0 +1,89 @@
+//! Ranks on several hosts: programs come out the same, whoever dies leaves nobody of another host
+//! waiting, and a rank whose host can't be reached is told of.
+//!
+//! Hosts are namespaces. With a namespace of process numbers ranks can't share memory, on every MPI
+//! library and over one network; with one of the network as well, joined by a pair of interfaces,
+//! Open MPI is started as it is on two machines.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+use syncline_conformance::{Program, is_root, mpi_library, run_limited, scratch, syncline};
+
+use crate::libraries::{LIMIT, Mpi, SCHEMES, all, errors, printed};
+
+/// A namespace of process numbers, and what keeps it there.
+struct Host(Child, u32);
+
+impl Host {
+    /// A new one; `None` if this user may not make it.
+    fn new() -> Option<Host> {
+        let apart = ["--pid", "--fork", "--mount-proc", "--kill-child"];
+        if run_limited(Command::new("unshare").args(apart).arg("true"), LIMIT).status != 0 {
+            eprintln!("skipped: this user may not make a namespace of process numbers");
+            return None;
+        }
+        let mut command = Command::new("unshare");
+        command.args(apart).args(["sh", "-c", "echo; exec sleep 1000"]).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("unshare");
+        let mut line = String::new();
+        let output = child.stdout.take().expect("its output");
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).expect("ready");
+        let id = child.id();
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("it");
+        let inside = children.split_whitespace().next().expect("a child").parse().expect("a number");
+        Some(Host(child, inside))
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a program with so many ranks here, and as many on the other host.
+fn on_two(mpi: &Mpi, host: &Host, scheme: &str, ranks: u32, program: &str, words: &[&str]) -> Command {
+    let mut command = mpi.command(&["--scheme", scheme], program, ranks, words);
+    let program = Program::compile_by(&mpi.compiler(), program);
+    command.args([":", "-n", &ranks.to_string(), "nsenter", "-p", "-m", "-t"]);
+    command.arg(host.1.to_string()).arg(program.path()).args(words);
+    // The MPI libraries can't use common memory either.
+    command.env("UCX_TLS", "tcp,self").env("OMPI_MCA_btl", "tcp,self");
+    command
+}
+
+fn everywhere(ranks: u32, words: &[&str], expected: &str) {
+    let (all, _turn) = all();
+    let Some(host) = Host::new() else { return };
+    // The windows of Open MPI's default need memory that all ranks share, or the other transport.
+    for mpi in all.iter().filter(|mpi| mpi.name != "openmpi" || mpi.is_by_messages()) {
+        for scheme in SCHEMES {
+            let mut command = on_two(mpi, &host, scheme, ranks, "mpi_scenes.c", words);
+            let printed = printed(&mut command);
+            assert_eq!(printed, expected, "{words:?} under {scheme} on {}", mpi.name);
+        }
+    }
+}
+
+#[test]
+fn sums_are_exact() {
+    everywhere(2, &["sum", "12"], "allocate: 0 too few\n");
+}
+
+#[test]
+fn readers_are_inside_together() {
+    everywhere(2, &["together"], "together\n");
+}
+
+#[test]
+fn readers_and_writers_keep_apart() {
+    everywhere(2, &["apart", "12"], "apart\n");
+    everywhere(2, &["apart_all", "12"], "apart\n");
+}
+
+#[test]
+fn a_waiter_drives_the_progress_that_the_holder_needs() {
+    everywhere(1, &["progress"], "progress\n");
+}
