@@ -90,10 +90,13 @@ fn queue_locks() {
     sums_are_exact::<FairRw<Yield>>();
 }
 
+/// What a host queues with between the hosts, as a writer and as a reader.
+type OfHost = (<FairRw<Yield> as RawLock>::Node, <FairRw<Yield> as RawSharedLock>::SharedNode);
+
 /// The lock between two hosts of threads, with a node for each host.
 struct Hosts {
     between: FairRw<Yield>,
-    nodes: [(<FairRw<Yield> as RawLock>::Node, <FairRw<Yield> as RawSharedLock>::SharedNode); 2],
+    nodes: [OfHost; 2],
     locals: [(FairRw<Yield>, Hold); 2],
     /// How often the lock between hosts was acquired.
     acquired: AtomicU64,

@@ -28,10 +28,12 @@ impl Host {
         let mut child = command.spawn().expect("unshare");
         let mut line = String::new();
         let output = child.stdout.take().expect("its output");
-        std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).expect("ready");
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line)
+            .expect("ready");
         let id = child.id();
         let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("it");
-        let inside = children.split_whitespace().next().expect("a child").parse().expect("a number");
+        let inside =
+            children.split_whitespace().next().expect("a child").parse().expect("a number");
         Some(Host(child, inside))
     }
 }
@@ -44,7 +46,14 @@ impl Drop for Host {
 }
 
 /// Starts a program with so many ranks here, and as many on the other host.
-fn on_two(mpi: &Mpi, host: &Host, scheme: &str, ranks: u32, program: &str, words: &[&str]) -> Command {
+fn on_two(
+    mpi: &Mpi,
+    host: &Host,
+    scheme: &str,
+    ranks: u32,
+    program: &str,
+    words: &[&str],
+) -> Command {
     let mut command = mpi.command(&["--scheme", scheme], program, ranks, words);
     let program = Program::compile_by(&mpi.compiler(), program);
     command.args([":", "-n", &ranks.to_string(), "nsenter", "-p", "-m", "-t"]);
