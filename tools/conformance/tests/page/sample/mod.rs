@@ -135,7 +135,7 @@ pub fn lock(
 
 /// A thread that lived from the first to the last second.
 pub fn thread(index: u32, name: &str, start: Option<&str>, waiting: Waiting) -> Thread {
-    Thread {
+    let known = Thread {
         index,
         tid: 4711 + index,
         name: name.into(),
@@ -147,14 +147,15 @@ pub fn thread(index: u32, name: &str, start: Option<&str>, waiting: Waiting) -> 
         seconds: 8.0 - 0.02 * f64::from(index),
         ended: true,
         cpu: Some(8.0 - waiting.locks - waiting.events),
-        ready: Some(0.6),
+        ready: Some(0.0),
         spun: 0.0,
         times: Times::default(),
         acquisitions: 600_000,
         waiting,
         waited_for: BTreeMap::new(),
         waiting_now: None,
-    }
+    };
+    Thread { times: known.divided(), ..known }
 }
 
 /// The process with its sources and its program in a folder, where they can be read.
