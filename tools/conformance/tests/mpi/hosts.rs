@@ -8,9 +8,9 @@
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
-use syncline_conformance::{Program, is_root, mpi_library, run_limited, scratch, syncline};
+use syncline_conformance::{Program, run_limited};
 
-use crate::libraries::{LIMIT, Mpi, SCHEMES, all, errors, printed};
+use crate::libraries::{LIMIT, Mpi, SCHEMES, all, printed};
 
 /// A namespace of process numbers, and what keeps it there.
 struct Host(Child, u32);
