@@ -365,7 +365,7 @@ pub struct Row {
     pub calls: u64,
     /// Ticks held, over those uncontended acquisitions that were timed.
     pub held_ticks: u64,
-    /// The longest of them.
+    /// The longest of them. Of a semaphore's creation, the value that it began with.
     pub held_max: u64,
     /// How many were timed.
     pub held_samples: u32,

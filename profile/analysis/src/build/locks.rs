@@ -24,6 +24,8 @@ struct Sum {
     wake_ups: u64,
     /// Number of creations, by stack.
     created: HashMap<usize, u64>,
+    /// The value that a semaphore began with, the largest.
+    begins_with: Option<u64>,
     sites: HashMap<(usize, Op), Tally>,
     /// Number of calls, by thread.
     threads: BTreeMap<usize, u64>,
@@ -43,7 +45,11 @@ impl Locks {
         }
         let lock = self.locks.entry((op.primitive(), address)).or_default();
         match op.class() {
-            Class::Create => *lock.created.entry(stack).or_default() += 1,
+            Class::Create => {
+                *lock.created.entry(stack).or_default() += 1;
+                let most = lock.begins_with.unwrap_or(0).max(tally.begins_with);
+                lock.begins_with = (op == Op::SemInit).then_some(most);
+            }
             Class::Notify => {
                 lock.wake_ups = lock.wake_ups.saturating_add(tally.calls);
                 lock.sites.entry((site, op)).or_default().add(tally);
@@ -126,6 +132,7 @@ impl Sum {
             name: name(primitive, address, created_at, stacks),
             beside: stacks.symbols().beside(address, written(primitive)),
             created_at,
+            begins_with: self.begins_with,
             quadrant: (kind == Kind::Lock)
                 .then(|| Quadrant::of(figures.contention, figures.calls_per_second, thresholds)),
             figures,

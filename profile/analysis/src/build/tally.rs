@@ -1,7 +1,7 @@
 //! Counters as they are added up, in ticks, and the clock that makes them seconds.
 
 use syncline_recording::layout::{BUCKETS, ThreadRecord};
-use syncline_recording::{Op, ProcessFile, Row, Session};
+use syncline_recording::{Class, Op, ProcessFile, Row, Session};
 
 use super::wants;
 use crate::model::{Figures, Histogram, HolderTime};
@@ -66,6 +66,8 @@ pub struct Tally {
     pub wanted: u64,
     /// Those of them that found it taken.
     pub found_taken: u64,
+    /// The value that a semaphore began with, of its creation.
+    pub begins_with: u64,
     /// Ticks that the recorder took in its sections.
     pub own: u64,
     /// Ticks waited.
@@ -116,6 +118,10 @@ impl Tally {
             tally.histogram = waits.histogram.map(u64::from);
             timed_after_waiting = waits.held_samples;
             held_after_waiting = waits.held_ticks;
+        }
+        if row.op.class() == Class::Create {
+            tally.begins_with = counts.held_max;
+            return tally;
         }
         tally.held_max = tally.held_max.max(counts.held_max);
         let samples = u64::from(counts.held_samples);

@@ -162,6 +162,7 @@ impl Drawn {
             kind,
             name: name.to_owned(),
             beside: Vec::new(),
+            begins_with: None,
             created_at: None,
             figures: Figures::default(),
             sampled: false,

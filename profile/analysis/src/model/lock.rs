@@ -23,6 +23,8 @@ pub struct Lock {
     pub beside: Vec<String>,
     /// Stack of its creation, if that was recorded.
     pub created_at: Option<usize>,
+    /// The value that a semaphore began with, if its creation was recorded.
+    pub begins_with: Option<u64>,
     /// What was done to it. `calls` leaves out wake-ups and creation.
     pub figures: Figures,
     /// Whether it was used where so many locks are that they were not counted one by one: its

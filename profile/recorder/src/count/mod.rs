@@ -124,6 +124,20 @@ pub unsafe fn passed(spot: Spot, op: Op, caller: Caller) {
     }
 }
 
+/// Notes with how much an object begins, at the place of its creation: of several, the most.
+///
+/// # Safety
+/// `caller` is a [`Caller`].
+pub unsafe fn begins_with(value: u32, op: Op, object: usize, caller: Caller) {
+    // SAFETY: by this function's own condition; the row is this thread's own.
+    unsafe {
+        let row = rows::of(op, object, caller);
+        if !row.is_null() {
+            (*row).held_max = (*row).held_max.max(u64::from(value));
+        }
+    }
+}
+
 /// Counts an operation that neither waits nor holds, if it returned 0. Returns what it did.
 ///
 /// # Safety

@@ -41,7 +41,8 @@ mod imp {
 
     use super::*;
     use crate::count::{
-        Caller, Outcome, counted, passed, refused, spot, wait_for_lock, waking, waking_nobody,
+        Caller, Outcome, begins_with, counted, passed, refused, spot, wait_for_lock, waking,
+        waking_nobody,
     };
     use crate::interpose::acceptable;
 
@@ -140,6 +141,13 @@ mod imp {
         caller: Caller,
     ) -> c_int {
         // SAFETY: the program's own call.
-        unsafe { counted(Op::SemInit, sem as usize, caller, real::sem_init(sem, shared, value)) }
+        unsafe {
+            let result = real::sem_init(sem, shared, value);
+            let result = counted(Op::SemInit, sem as usize, caller, result);
+            if result == 0 {
+                begins_with(value, Op::SemInit, sem as usize, caller);
+            }
+            result
+        }
     }
 }

@@ -123,6 +123,7 @@ pub fn lock(
         kind: Kind::of(primitive),
         name: name.to_owned(),
         beside: vec![],
+        begins_with: None,
         created_at: None,
         sites: sites.iter().map(used).collect(),
         figures,

@@ -1,8 +1,9 @@
 //! Semaphores that are locks: each thread posts what it waited for, as often as it did.
 //!
 //! One that counts elements or room for them is waited for by one side and posted by the other. One that
-//! starts with several, so that several threads may be between the two calls, is balanced as well: it
-//! limits how many threads work, and who waits for it is held up all the same.
+//! begins with several places is balanced as well, but limits how many threads use something that may
+//! have no more to give. So a lock is one that began with one place, and where that was not recorded
+//! nothing is said.
 
 use syncline_recording::{Class, Primitive};
 
@@ -16,6 +17,7 @@ pub fn find(process: &Process) -> Vec<Finding> {
     let semaphores = process.locks.iter().enumerate().filter(|(_, lock)| {
         let figures = &lock.figures;
         lock.primitive == Primitive::Semaphore
+            && lock.begins_with == Some(1)
             && figures.waits >= FEWEST_TAKEN
             && figures.waited >= FLOOR * process.thread_seconds
     });
@@ -48,8 +50,7 @@ fn finding(process: &Process, number: usize, semaphore: &Lock) -> Option<Finding
         ],
         advice: format!(
             "Who has taken it keeps the others out until it is given back, at {given}. Do less \
-             between the two, or less often, or have several. (If it starts with more than one, it \
-             limits how many threads work at a time: let more.)"
+             between the two, or less often, or have several."
         ),
         open_question: None,
         remedy: Remedy::Unknown,
@@ -67,9 +68,14 @@ mod tests {
 
     /// Threads that waited for a semaphore and posted it so often each, in 20 thread-seconds.
     fn found(calls: &[(u64, u64)], waited: f64) -> usize {
+        with_places(1, calls, waited)
+    }
+
+    fn with_places(places: u64, calls: &[(u64, u64)], waited: f64) -> usize {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("plan", calls.len(), 10.0);
         let semaphore = drawn.lock(Primitive::Semaphore, "planner");
+        drawn.locks[semaphore].begins_with = Some(places);
         let [waits, posts] = [|c: &(u64, u64)| c.0, |c: &(u64, u64)| c.1]
             .map(|of| (first..).zip(calls.iter().map(of)).collect::<Vec<_>>());
         for (op, place, by_thread, waited) in [
@@ -90,6 +96,7 @@ mod tests {
         assert_eq!(found(&[(600, 600), (400, 400)], 5.0), 1);
         assert_eq!(found(&[(600, 600), (400, 399)], 5.0), 1, "it ended with it");
         assert_eq!(found(&[(600, 600), (400, 400)], 1.0), 0, "3 % of the time");
+        assert_eq!(with_places(4, &[(600, 600), (400, 400)], 5.0), 0, "four places");
     }
 
     #[test]
