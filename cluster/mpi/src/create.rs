@@ -96,9 +96,13 @@ fn agreed_locks(scheme: Scheme, meeting: Meeting, number: usize, rank: usize) ->
     let own = |rank| locks(scheme, Arc::clone(&area), rank, ranks, Process::own());
     let Some(peers) = peers else { return own(rank) };
     let by_messages = goes_by_messages(scheme);
-    let spread = |rank| Spread::new(number as u64, rank, own(rank), firsts, by_messages, peers);
+    let peers = Arc::new(peers);
+    let spread = |rank| {
+        let (firsts, peers) = (firsts.clone(), Arc::clone(&peers));
+        Spread::new(number as u64, rank, own(rank), firsts, by_messages, peers)
+    };
     if scheme == Scheme::Hierarchical {
-        return Arc::new(Cohort::new(spread(first), area, rank, ranks));
+        return Arc::new(Cohort::new(spread(first), spread(rank), Arc::clone(&area), rank, ranks));
     }
     Arc::new(spread(rank))
 }

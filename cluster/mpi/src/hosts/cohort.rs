@@ -1,7 +1,7 @@
 //! The scheme `hierarchical` over several hosts: a lock of the host's for each part, in its segment, and
 //! the part's own between hosts ([`Hierarchical`]).
 //!
-//! Between hosts a host acts by the name of its first rank, whichever of its ranks sends the message.
+//! Between hosts a writer acts in the name of its host's first rank, whichever rank sends the message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,18 +18,21 @@ type Queue = FairRw<Yield, Segment>;
 
 /// The locks of a window over several hosts, as one rank uses them.
 pub struct Cohort {
-    /// In the name of the host.
-    spread: Spread,
+    /// Between hosts, in the name of the host, for writers.
+    host: Spread,
+    /// The same in this rank's own name, for readers.
+    own: Spread,
     local: Table<Queue>,
     area: Arc<Area>,
     ranks: usize,
 }
 
 impl Cohort {
-    /// The locks of this segment; `spread` are those between hosts, as the host's first rank uses them.
-    pub fn new(spread: Spread, area: Arc<Area>, rank: usize, ranks: usize) -> Cohort {
+    /// The locks of this segment; those between hosts as the host's first rank uses them, and as this
+    /// one does.
+    pub fn new(host: Spread, own: Spread, area: Arc<Area>, rank: usize, ranks: usize) -> Cohort {
         let local = Table::new(Arc::clone(&area), local_at(ranks), rank, ranks);
-        Cohort { spread, local, area, ranks }
+        Cohort { host, own, local, area, ranks }
     }
 
     fn of(&self, target: usize) -> Hierarchical<'_, Yield, Queue, OfPart<'_>> {
@@ -38,28 +41,34 @@ impl Cohort {
         // SAFETY: the segment has it at this place, made of zeros, which is its initial state, and all
         // processes change it by atomics only.
         let hold: &Hold<Yield, Segment> = unsafe { &*self.area.at(at) };
-        let between = OfPart { spread: &self.spread, target };
+        let between = OfPart { locks: self, target };
         Hierarchical { local: self.local.lock(target), hold, between }
     }
 }
 
 /// A part's lock between hosts.
 struct OfPart<'a> {
-    spread: &'a Spread,
+    locks: &'a Cohort,
     target: usize,
+}
+
+impl OfPart<'_> {
+    fn of(&self, exclusive: bool) -> &Spread {
+        if exclusive { &self.locks.host } else { &self.locks.own }
+    }
 }
 
 impl Between for OfPart<'_> {
     type Refusal = Refusal;
 
     fn acquire(&self, exclusive: bool) -> Result<(), Refusal> {
-        // SAFETY: the host has it once at a time.
-        unsafe { self.spread.acquire(self.target, exclusive) }
+        // SAFETY: the host takes it once at a time, and a rank shares it once.
+        unsafe { self.of(exclusive).acquire(self.target, exclusive) }
     }
 
     fn release(&self, exclusive: bool) {
-        // SAFETY: the host has it so.
-        unsafe { self.spread.release(self.target, exclusive) };
+        // SAFETY: the host or the rank has it so.
+        unsafe { self.of(exclusive).release(self.target, exclusive) };
     }
 }
 
@@ -102,26 +111,26 @@ impl Locks for Cohort {
     }
 
     fn acquire_all(&self) {
-        self.spread.acquire_all();
+        self.own.acquire_all();
     }
 
     fn try_acquire_all(&self) -> Result<bool, Refusal> {
-        self.spread.try_acquire_all()
+        self.own.try_acquire_all()
     }
 
     fn release_all(&self) {
-        self.spread.release_all();
+        self.own.release_all();
     }
 
     fn is_orphaned(&self, target: usize) -> bool {
-        self.spread.is_orphaned(target)
+        self.own.is_orphaned(target)
     }
 
     fn orphan(&self, target: usize) {
-        self.spread.orphan(target);
+        self.own.orphan(target);
     }
 
     fn make_consistent(&self, target: usize) {
-        self.spread.make_consistent(target);
+        self.own.make_consistent(target);
     }
 }

@@ -33,7 +33,7 @@ pub struct Spread {
     firsts: Box<[usize]>,
     /// All go by messages, those of this host as well.
     by_messages: bool,
-    peers: Peers,
+    peers: Arc<Peers>,
     /// What was said of each part when it was taken.
     orphaned: Box<[AtomicBool]>,
     /// Of each host, by its first rank: who has shared all of its parts for this rank.
@@ -49,7 +49,7 @@ impl Spread {
         own: Arc<dyn Locks>,
         firsts: Box<[usize]>,
         by_messages: bool,
-        peers: Peers,
+        peers: Arc<Peers>,
     ) -> Spread {
         let orphaned = firsts.iter().map(|_| AtomicBool::new(false)).collect();
         let sharers = firsts.iter().map(|_| AtomicUsize::new(NONE)).collect();

@@ -85,6 +85,9 @@ pub struct StandIns {
     /// What is held, and whether alone.
     held: HashMap<Held, bool>,
     waiting: Vec<Waiting>,
+    /// What a host asks for that it has not given back yet: another of its ranks has sent the release,
+    /// by another connection, on which it may come later.
+    early: Vec<(Peer, u64, Request)>,
     /// Stacks to spare.
     stacks: Vec<DefaultStack>,
 }
@@ -111,6 +114,7 @@ impl Service for StandIns {
         let held = |target| Held { peer, window: request.window, rank: request.rank, target };
         let part = held(Some(request.target));
         match request.what {
+            What::Acquire if self.has(&request) => self.early.push((peer, number, request)),
             What::Acquire => self.begin(peer, number, request, locks, answers),
             What::Release => {
                 if let Some(exclusive) = self.take_back(part, window.scheme) {
@@ -139,17 +143,19 @@ impl Service for StandIns {
     }
 
     fn left(&mut self, peer: Peer) {
+        self.early.retain(|(from, ..)| *from != peer);
         for waiting in &mut self.waiting {
             waiting.abandoned |= waiting.peer == peer;
         }
         let gone: Vec<Held> = self.held.keys().filter(|held| held.peer == peer).copied().collect();
         for held in gone {
             let Some(window) = window(held.window) else { continue };
-            if window.scheme == Scheme::Hierarchical && held.target.is_some() {
+            let exclusive = self.held.remove(&held).unwrap_or_default();
+            if window.scheme == Scheme::Hierarchical && exclusive {
                 // It is the host's, and others of the host may use it.
+                self.held.insert(held, exclusive);
                 continue;
             }
-            let exclusive = self.held.remove(&held).unwrap_or_default();
             if let Some(locks) = window.of(held.rank) {
                 give_back(locks, held, exclusive);
             }
@@ -157,6 +163,9 @@ impl Service for StandIns {
     }
 
     fn go_on(&mut self, answers: &mut Answers) -> bool {
+        for (peer, number, request) in std::mem::take(&mut self.early) {
+            self.asked(peer, number, &request.to_bytes(), answers);
+        }
         let mut at = 0;
         while at < self.waiting.len() {
             match self.waiting[at].acquisition.resume(()) {
@@ -173,6 +182,16 @@ impl Service for StandIns {
 }
 
 impl StandIns {
+    /// Whether a part is held or waited for by the rank that this request is for.
+    fn has(&self, request: &Request) -> bool {
+        let target = Some(request.target);
+        let is_it = |held: &Held| {
+            (held.window, held.rank, held.target) == (request.window, request.rank, target)
+        };
+        let of = |it: &Request| (it.window, it.rank, it.target);
+        self.held.keys().any(is_it) || self.waiting.iter().any(|it| of(&it.request) == of(request))
+    }
+
     /// Takes a part from what is held, and says whether it was held alone. What a host has, any of its
     /// ranks may give back.
     fn take_back(&mut self, part: Held, scheme: Scheme) -> Option<bool> {

@@ -1,27 +1,24 @@
 //! A part's lock of two levels: one in each host, and one between the hosts.
 //!
-//! Who wants the part takes its host's lock first. Then the host must have the lock between hosts; who
-//! finds that it does not acquires it in the host's name. Who leaves keeps it for those of its host
-//! who wait, at most [`Memory::BATCH`] times in a row; so others of the host need no message.
+//! Who wants the part takes its host's lock first, and then the one between hosts: a reader for itself,
+//! a writer for its host, unless the writer before it has left it to the host. A writer that leaves
+//! does that if others of its host wait, at most [`Memory::BATCH`] times in a row; so the next one needs
+//! no message.
 //!
 //! ```text
-//!   hold    2 bits  NONE | BUSY | SHARED | EXCLUSIVE: what the host has of the lock between hosts
-//!           15 bits readers of this host that use it
-//!           15 bits how often it was passed on
+//!   hold    2 bits  NONE | BUSY | EXCLUSIVE: what the host has of the lock between hosts
+//!           30 bits how often it was passed on
 //!
-//!   reader  NONE -> BUSY -> SHARED,1     acquires it
-//!           s,r -> s,r+1                 the host has it; not once it was passed on too often
-//!           s,1 -> s,0                   leaves it to who waits
-//!           s,1 -> BUSY -> NONE          gives it up
 //!   writer  NONE -> EXCLUSIVE -> NONE    alone in its host, so nobody else changes the word
+//!           EXCLUSIVE -> EXCLUSIVE       leaves it to who waits
+//!   reader  EXCLUSIVE -> BUSY -> NONE    gives up what was left: readers of other hosts are let in as well
 //! ```
 //!
-//! Readers of a host may follow each other for ever without a wait, so readers count as passing it on:
-//! when that was often enough, those who come wait until the last one has given it up.
+//! Readers do not use what a writer has left. Those of other hosts would be kept out, and a reader may
+//! wait for another one while both are inside.
 //!
 //! Source: Dice, Marathe and Shavit, "Lock Cohorting" (PPoPP 2012), for the two levels and the bound;
-//! the reader's side is as in Calciu et al., "NUMA-Aware Reader-Writer Locks" (PPoPP 2013), but that
-//! the readers of a host hold the lock between hosts together.
+//! Calciu et al., "NUMA-Aware Reader-Writer Locks" (PPoPP 2013), for cohorts of writers only.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -34,12 +31,9 @@ use crate::wait::{Wait, Yield};
 
 const NONE: u32 = 0;
 const BUSY: u32 = 1;
-const SHARED: u32 = 2;
-const EXCLUSIVE: u32 = 3;
+const EXCLUSIVE: u32 = 2;
 const MODE: u32 = 3;
-const READER: u32 = 1 << 2;
-const PASS: u32 = 1 << 17;
-const READERS: u32 = PASS - READER;
+const PASS: u32 = 4;
 
 /// What a host has of a part's lock between hosts, and how many of the host wait for the part. All zero
 /// is nothing.
@@ -54,13 +48,21 @@ pub struct Hold<W: Wait = Yield, M: Memory = Native> {
 // SAFETY: words and nothing else, so it may be zero when they may.
 unsafe impl<W: Wait, M: Memory<Word: Zeroable>> Zeroable for Hold<W, M> {}
 
-/// The lock between hosts, as a host uses it: it can be released by another of the host's ranks than the
-/// one that acquired it.
+impl<W: Wait, M: Memory> Hold<W, M> {
+    /// Whether some of the host wait for the part.
+    pub(super) fn is_waited_for(&self) -> bool {
+        // Relaxed: who is seen to wait finds what is left to it; others acquire it anew.
+        self.waiting.load(Relaxed) != 0
+    }
+}
+
+/// The lock between hosts. What is taken is the host's, and may be released by another of its ranks than
+/// the one that acquired it; what is shared is the caller's own.
 pub trait Between {
     /// Why it can't be acquired.
     type Refusal;
 
-    /// Waits for the lock, and takes or shares it for the host. Has Acquire ordering.
+    /// Waits for the lock, and takes it for the host or shares it for the caller. Has Acquire ordering.
     ///
     /// # Errors
     ///
@@ -99,14 +101,8 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
         unsafe { self.local.acquire(node) };
         self.hold.waiting.fetch_sub(1, Relaxed);
         // Relaxed: changed by those who held the local lock before.
-        let mode = self.hold.word.load(Relaxed) & MODE;
-        if mode == EXCLUSIVE {
+        if self.hold.word.load(Relaxed) & MODE == EXCLUSIVE {
             return Ok(());
-        }
-        if mode == SHARED {
-            // Readers have left it, and no other comes before this one has gone.
-            self.hold.word.store(NONE, Relaxed);
-            self.between.release(false);
         }
         let acquired = self.between.acquire(true);
         match &acquired {
@@ -151,41 +147,41 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
         // SAFETY: our caller's promise.
         unsafe { self.local.acquire_shared(node) };
         self.hold.waiting.fetch_sub(1, Relaxed);
-        let used = self.use_between();
-        if used.is_err() {
+        self.give_up();
+        let acquired = self.between.acquire(false);
+        if acquired.is_err() {
             // SAFETY: it is shared with this node.
             unsafe { self.local.release_shared(node) };
         }
-        used
+        acquired
     }
 
-    /// Has this reader use what its host has of the lock between hosts.
-    fn use_between(&self) -> Result<(), B::Refusal> {
+    /// Ends a reader's turn.
+    ///
+    /// # Safety
+    ///
+    /// This node's share is held.
+    pub unsafe fn release_shared(&self, node: &L::SharedNode) {
+        self.between.release(false);
+        // SAFETY: our caller's promise.
+        unsafe { self.local.release_shared(node) };
+    }
+
+    /// Gives up what a writer has left. One of the readers does, and the others wait for it.
+    fn give_up(&self) {
         let word = &self.hold.word;
         let mut looks = 0;
         loop {
-            // Relaxed: a look; the exchange orders.
-            let hold = word.load(Relaxed);
-            let passes = hold / PASS;
+            // Acquire: pairs with the Release below: what the host had is given back.
+            let hold = word.load(Acquire);
             match hold & MODE {
-                // Acquire: pairs with the Release of who gave it up.
-                NONE if word.exchange(hold, BUSY, Acquire).is_ok() => {
-                    let acquired = self.between.acquire(false);
-                    let now = if acquired.is_ok() { SHARED + READER } else { NONE };
-                    // Release: pairs with the Acquire of the other readers.
-                    word.store(now, Release);
-                    return acquired;
-                }
-                // Acquire: pairs with the Release of who acquired it.
-                SHARED | EXCLUSIVE
-                    if passes < L::Memory::BATCH
-                        && word.exchange(hold, hold + READER + PASS, Acquire).is_ok() =>
-                {
-                    return Ok(());
-                }
-                // It was left to one who waits, and that was this one, too late.
-                SHARED | EXCLUSIVE if passes >= L::Memory::BATCH && hold & READERS == 0 => {
-                    self.give_up(hold);
+                NONE => return,
+                // Relaxed: the local lock has brought what the writer did.
+                EXCLUSIVE if word.exchange(hold, BUSY, Relaxed).is_ok() => {
+                    self.between.release(true);
+                    // Release: pairs with the Acquire above.
+                    word.store(NONE, Release);
+                    return;
                 }
                 _ => {
                     looks += 1;
@@ -195,45 +191,8 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
         }
     }
 
-    /// Ends a reader's turn.
-    ///
-    /// # Safety
-    ///
-    /// This node's share is held.
-    pub unsafe fn release_shared(&self, node: &L::SharedNode) {
-        let word = &self.hold.word;
-        loop {
-            // Relaxed: a look; the exchange orders.
-            let hold = word.load(Relaxed);
-            let is_last = hold & READERS == READER;
-            if !is_last || self.may_pass(hold) {
-                // Release: pairs with the Acquire of who gives it up behind this one.
-                if word.exchange(hold, hold - READER, Release).is_ok() {
-                    break;
-                }
-            } else if self.give_up(hold) {
-                break;
-            }
-        }
-        // SAFETY: our caller's promise.
-        unsafe { self.local.release_shared(node) };
-    }
-
-    /// Gives up the lock between hosts, of which no reader makes use any more. Whether it did.
-    fn give_up(&self, hold: u32) -> bool {
-        // Acquire: pairs with the Release of the readers that have left.
-        if self.hold.word.exchange(hold, BUSY, Acquire).is_err() {
-            return false;
-        }
-        self.between.release(hold & MODE == EXCLUSIVE);
-        // Release: pairs with the Acquire of who acquires it next.
-        self.hold.word.store(NONE, Release);
-        true
-    }
-
     /// Whether who leaves may leave the lock between hosts to others of its host.
     fn may_pass(&self, hold: u32) -> bool {
-        // Relaxed: who is seen to wait finds what is left to it; others acquire it anew.
-        hold / PASS < L::Memory::BATCH && self.hold.waiting.load(Relaxed) != 0
+        hold / PASS < L::Memory::BATCH && self.hold.is_waited_for()
     }
 }
