@@ -21,7 +21,7 @@ fn statuses_are_the_programs() {
 
 #[test]
 fn who_fails_takes_the_others_along() {
-    let script = "test $SYNCLINE_RANK = 1 && exit 9; sleep 60";
+    let script = "test $SYNCLINE_RANK = 1 && exit 9; exec sleep 60";
     let start = Instant::now();
     let output =
         syncline().args(["cluster", "-n", "3", "-m", "1M", "--", "sh", "-c", script]).output();
