@@ -7,9 +7,10 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use syncline_conformance::{Program, run_limited};
+use syncline_conformance::{Program, run_limited, scratch};
 
-use crate::libraries::{LIMIT, Mpi, SCHEMES, all, printed};
+use crate::deaths::verdict;
+use crate::libraries::{LIMIT, Mpi, SCHEMES, all, errors, printed};
 
 /// A namespace of process numbers, and what keeps it there.
 struct Host(Child, u32);
@@ -43,18 +44,17 @@ impl Drop for Host {
     }
 }
 
-/// Starts a program with so many ranks here, and as many on the other host.
+/// Starts a program with so many ranks here, and so many on the other host.
 fn on_two(
-    mpi: &Mpi,
-    host: &Host,
+    (mpi, host): (&Mpi, &Host),
     scheme: &str,
-    ranks: u32,
+    (ranks, others): (u32, u32),
     program: &str,
     words: &[&str],
 ) -> Command {
     let mut command = mpi.command(&["--scheme", scheme], program, ranks, words);
     let program = Program::compile_by(&mpi.compiler(), program);
-    command.args([":", "-n", &ranks.to_string(), "nsenter", "-p", "-m", "-t"]);
+    command.args([":", "-n", &others.to_string(), "nsenter", "-p", "-m", "-t"]);
     command.arg(host.1.to_string()).arg(program.path()).args(words);
     // The MPI libraries can't use common memory either.
     command.env("UCX_TLS", "tcp,self").env("OMPI_MCA_btl", "tcp,self");
@@ -68,7 +68,7 @@ fn everywhere(ranks: u32, words: &[&str], expected: &str) {
     // half of all runs over two such hosts, without Syncline as well.
     for mpi in all.iter().filter(|mpi| mpi.is_by_messages()) {
         for scheme in SCHEMES {
-            let mut command = on_two(mpi, &host, scheme, ranks, "mpi_scenes.c", words);
+            let mut command = on_two((mpi, &host), scheme, (ranks, ranks), "mpi_scenes.c", words);
             let printed = printed(&mut command);
             assert_eq!(printed, expected, "{words:?} under {scheme} on {}", mpi.name);
         }
@@ -95,4 +95,28 @@ fn readers_and_writers_keep_apart() {
 #[test]
 fn a_waiter_drives_the_progress_that_the_holder_needs() {
     everywhere(1, &["progress"], "progress\n");
+}
+
+/// A rank of another host dies than the one that the part is on: who waits for it gets it, and is told.
+#[test]
+fn what_a_killed_rank_held_on_another_host_is_released() {
+    let (all, _turn) = all();
+    let Some(host) = Host::new() else { return };
+    let Some(mut mpi) = all.into_iter().find(Mpi::is_by_messages) else { return };
+    mpi.more = &["--enable-recovery"];
+    for (scheme, scene) in [
+        ("full-support", "holder"),
+        ("full-support", "readers"),
+        ("full-support", "told"),
+        ("best-effort", "holder"),
+        ("fair", "readers"),
+    ] {
+        let folder = scratch();
+        let file = folder.path().join("file");
+        fs::write(&file, [0; 4096]).expect("a file");
+        let words = [scene, file.to_str().expect("a name")];
+        let mut command = on_two((&mpi, &host), scheme, (1, 2), "mpi_deaths.c", &words);
+        let outcome = run_limited(&mut command, LIMIT);
+        assert_eq!(verdict(&file), scene, "{scheme}: {}", errors(&outcome));
+    }
 }
