@@ -7,7 +7,7 @@ use std::env;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use syncline_dsm::carina::Scheme;
@@ -280,7 +280,20 @@ fn an_access_outside_of_all_allocations_ends_the_rank() {
 static TICKS: AtomicUsize = AtomicUsize::new(0);
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 
+/// The rank's thread, by the kernel's number.
+static RANKS_THREAD: AtomicI32 = AtomicI32::new(0);
+
+/// The timer's signal goes to any thread of the process, and the harness has one of its own, of which the
+/// node does not know: it sends the signal on.
 extern "C" fn tick(_: libc::c_int) {
+    let thread = RANKS_THREAD.load(Relaxed);
+    // SAFETY: numbers, and a signal to a thread of this process.
+    unsafe {
+        if libc::gettid() != thread {
+            libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, libc::SIGALRM);
+            return;
+        }
+    }
     let page = std::ptr::with_exposed_provenance_mut::<u64>(PAGE.load(Relaxed));
     // SAFETY: a word that only this handler uses.
     unsafe { page.write_volatile(page.read_volatile() + 1) };
@@ -292,8 +305,9 @@ fn signals() {
     let program = begin();
     let shared = Shared(words(program, 1024));
     PAGE.store(shared.0.expose_provenance() + 4096 + program.rank() * 8, Relaxed);
-    // SAFETY: a handler and a timer.
+    // SAFETY: a number, a handler and a timer.
     unsafe {
+        RANKS_THREAD.store(libc::gettid(), Relaxed);
         let mut action: libc::sigaction = std::mem::zeroed();
         let handler: extern "C" fn(libc::c_int) = tick;
         action.sa_sigaction = handler as usize;
