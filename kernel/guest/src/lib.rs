@@ -13,7 +13,7 @@
 //! ```
 //!
 //! The method is Syncchar's (Porter, Hofmann, Witchel 2007), which ran a kernel of 2006 in a commercial
-//! simulator. What emulation changes is in `docs/kernel.md`.
+//! simulator. What emulation changes is in `docs/internals/kernel.md`.
 
 pub mod btf;
 pub mod classes;
