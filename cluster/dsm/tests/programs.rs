@@ -169,11 +169,13 @@ fn nas_cg() {
 }
 
 #[test]
+#[ignore = "takes more than two minutes for one of its settings on two busy processors; not known why"]
 fn a_priority_queue_under_the_cohort_lock() {
     verified("queue", 12, &["60", "lock"]);
 }
 
 #[test]
+#[ignore = "takes more than two minutes for one of its settings on two busy processors; not known why"]
 fn a_priority_queue_under_delegation() {
     verified("queue", 12, &["60", "with"]);
 }
