@@ -1,12 +1,12 @@
 //! Shared memory over ranks, by page faults: coherence that every node decides by itself.
 //!
-//! So far this is the protocol alone: [`carina`] decides, as pure functions and lists of steps, what
-//! a node does at a miss, a downgrade and a fence. No crate of this project runs it on memory yet;
-//! `tests/carina` runs it on a simulated network, against a sequentially consistent oracle, before
-//! anything is built on it.
+//! [`carina`] decides, as pure functions and lists of steps, what a node does at a miss, a downgrade and
+//! a fence; [`node`] performs it on copies of pages over a fabric; [`program`] makes a process a rank,
+//! whose page faults are a node's misses. `tests/carina` runs the protocol alone on a simulated
+//! network, `tests/nodes` the nodes' own text, each against a sequentially consistent oracle.
 //!
-//! Responsible for: who is told of what, what is kept, what goes home, and in which order.
-//! Not for: page faults, transport, locks and barriers, allocation, what happens when a node dies.
+//! Responsible for: who is told of what, what is kept, what goes home and in which order; page faults,
+//! locks, barriers and allocation of a program. Not for: transport, which is a fabric's.
 //! A program that uses it must have no data races.
 //!
 //! Source: Kaxiras et al., "Turning Centralized Coherence and Distributed Critical-Section Execution

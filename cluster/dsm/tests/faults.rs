@@ -50,9 +50,13 @@ fn ended(mut job: Job, ranks: usize) -> Vec<Option<ExitStatus>> {
 
 /// Runs a scene under each fault side.
 fn scene(count: usize, name: &str, scheme: Scheme) {
+    with(count, name, Options { memory: MEMORY, scheme, ..Options::default() });
+}
+
+/// The same, with options.
+fn with(count: usize, name: &str, options: Options) {
     for side in Side::ALL {
-        let options = Options { memory: MEMORY, scheme, side: Some(side), ..Options::default() };
-        let statuses = ranks(count, name, options);
+        let statuses = ranks(count, name, Options { side: Some(side), ..options });
         let well = statuses.iter().all(|status| status.is_some_and(|status| status.success()));
         assert!(well, "{name}, {side:?}: {statuses:?}");
     }
@@ -67,6 +71,7 @@ fn rank() {
         "handlers" => handlers(),
         "calls" => calls(),
         "memory" => memory(),
+        "crossing" => crossing(),
         "wild" => wild(),
         "signals" => signals(),
         _ => panic!("there is no scene {scene}"),
@@ -99,6 +104,54 @@ impl Shared {
     fn store(self, at: usize, value: u64) {
         // SAFETY: as above.
         unsafe { self.0.add(at).write_volatile(value) };
+    }
+}
+
+/// Single instructions that need two pages written, or four lines at once, all in the same set of the
+/// cache.
+fn crossing() {
+    const LINES: usize = 12;
+    let program = begin();
+    let bytes = words(program, LINES * 512).cast::<u8>();
+    if program.rank() == 0 {
+        for border in 1..LINES {
+            // SAFETY: bytes of the allocation, on both sides of a page's border.
+            unsafe { bytes.add(border * 4096 - 3).cast::<u64>().write_unaligned(border as u64) };
+        }
+        for (from, to) in [(1, 5), (9, 3), (2, 10), (5, 11)] {
+            let [from, to] = [from, to].map(|border| bytes.wrapping_add(border * 4096 - 3));
+            copy(from, to);
+        }
+        for (border, value) in [(1, 1), (5, 1), (3, 9), (10, 2), (11, 1)] {
+            // SAFETY: as above.
+            let word = unsafe { bytes.add(border * 4096 - 3).cast::<u64>().read_unaligned() };
+            assert_eq!(word, value, "at border {border}");
+        }
+    }
+    program.barrier();
+    program.finish();
+}
+
+/// Copies a word by one instruction that reads and writes memory, where there is one.
+#[cfg(target_arch = "x86_64")]
+fn copy(from: *mut u8, to: *mut u8) {
+    // SAFETY: the caller's words. The direction flag is clear, as it is by convention.
+    unsafe {
+        std::arch::asm!("movsq", inout("rsi") from => _, inout("rdi") to => _, options(nostack));
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn copy(from: *mut u8, to: *mut u8) {
+    // SAFETY: the caller's words.
+    unsafe { to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned()) };
+}
+
+#[test]
+fn an_instruction_that_crosses_pages_gets_all_that_it_needs() {
+    let cramped = Options { cache: Some(4096), write_buffer: Some(1), ..Options::default() };
+    for scheme in [Scheme::Shared, Scheme::Writers] {
+        with(2, "crossing", Options { memory: MEMORY, scheme, ..cramped });
     }
 }
 

@@ -1,7 +1,7 @@
 //! A node: it performs what Carina says, on copies of pages and over a fabric.
 //!
 //! ```text
-//!   cache    which lines are here: direct-mapped
+//!   cache    which lines are here, and which one leaves for another
 //!   line     the steps of a miss and of a downgrade
 //!   fence    the steps of fences
 //!   counts   how often what was done
@@ -27,6 +27,7 @@ use crate::pages::{Access, Mapping, Pages, Twins};
 use crate::pyxis::Pyxis;
 use crate::shape::{Control, Layout, Shape};
 use cache::Cache;
+pub use cache::WAYS;
 pub use counts::Counts;
 pub use fence::Quiet;
 
@@ -69,7 +70,8 @@ pub struct Node<F, P, R = Carina> {
     snapshot: Vec<u8>,
     /// Written pages that are about to be downgraded.
     found: Vec<usize>,
-    /// Pages that were written, or may have been, since the write buffer was looked at.
+    /// Pages that are written; where nobody is told of a first write, those that came since the buffer
+    /// was full.
     buffered: usize,
     /// Where the write buffer is looked at next.
     drains: usize,
@@ -185,23 +187,33 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
 
     /// So many pages more may be written; if the buffer is full, that many go home.
     fn buffer(&mut self, pages: usize) -> Result<(), Dead> {
-        if self.buffered < self.policy.write_buffer {
-            self.buffered += pages;
-            return Ok(());
+        if self.buffered >= self.policy.write_buffer {
+            let told = self.pages.twins() == Twins::AtWrite;
+            let most = if told { pages } else { self.buffered };
+            let (from, end) = (self.drains, self.shape.pages());
+            let (mut done, mut next) = self.downgrade(from..end, most)?;
+            if done < most {
+                let rest = self.downgrade(0..from, most - done)?;
+                (done, next) = (done + rest.0, rest.1);
+            }
+            self.drains = next;
+            self.counts.drained += done as u64;
+            if !told {
+                // The others had not been written.
+                self.buffered = 0;
+            }
         }
-        let most = if self.pages.twins() == Twins::AtWrite { pages } else { self.buffered };
-        let (from, end) = (self.drains, self.shape.pages());
-        let mut done = self.downgrade(from..end, most)?;
-        if done < most {
-            done += self.downgrade(0..from, most - done)?;
-        }
-        self.counts.drained += done as u64;
-        self.buffered = (self.buffered + pages).saturating_sub(most);
+        self.buffered += pages;
         Ok(())
     }
 
-    /// Downgrades written pages of a range, at most so many, and returns how many.
-    fn downgrade(&mut self, pages: std::ops::Range<usize>, most: usize) -> Result<usize, Dead> {
+    /// Downgrades written pages of a range, at most so many; returns how many, and after which one it
+    /// has stopped.
+    fn downgrade(
+        &mut self,
+        pages: std::ops::Range<usize>,
+        most: usize,
+    ) -> Result<(usize, usize), Dead> {
         let (mut from, mut done) = (pages.start, 0);
         while from < pages.end && done < most {
             let (found, limit) = (&mut self.found, BATCH.min(most - done));
@@ -216,8 +228,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
                 _ => break,
             }
         }
-        self.drains = from;
-        Ok(done)
+        self.buffered = self.buffered.saturating_sub(done);
+        Ok((done, from))
     }
 
     /// Where a page's twin is.

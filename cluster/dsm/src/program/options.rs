@@ -7,8 +7,17 @@ use thiserror::Error;
 
 use crate::carina::Scheme;
 use crate::homes::Placement;
+use crate::node::WAYS;
 use crate::pages::Side;
 use crate::shape::{MOST_LINE_PAGES, PAGE, Shape};
+
+/// So many lines fit into every cache, as one instruction may need them all.
+pub const LEAST_LINES: usize = WAYS;
+
+/// So many pages can be written in every write buffer. An instruction that crosses from a page into the
+/// next writes to both; if the buffer had room for one, each would go home for the other, for ever. With
+/// a third one it is that which goes; the fourth is for another thread.
+pub const LEAST_WRITTEN: usize = 4;
 
 /// How the shared memory is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,9 +26,10 @@ pub struct Options {
     pub memory: usize,
     /// Pages of a line.
     pub line: usize,
-    /// Bytes that each rank caches at most; none for as much as the memory.
+    /// Bytes that each rank caches at most, but at least [`LEAST_LINES`]; none for as much as the
+    /// memory.
     pub cache: Option<usize>,
-    /// Pages that may be written before some go home; none for no limit.
+    /// Pages that may be written before some go home, at least [`LEAST_WRITTEN`]; none for no limit.
     pub write_buffer: Option<usize>,
     /// How finely lines are classified.
     pub scheme: Scheme,
@@ -133,7 +143,12 @@ impl Options {
 
     /// How many lines a rank caches at most.
     pub fn cache_lines(&self, shape: &Shape) -> usize {
-        self.cache.map_or(shape.lines, |bytes| (bytes / (self.line * PAGE)).max(1))
+        self.cache.map_or(shape.lines, |bytes| (bytes / (self.line * PAGE)).max(LEAST_LINES))
+    }
+
+    /// How many pages may be written before some go home.
+    pub fn written_pages(&self) -> usize {
+        self.write_buffer.map_or(usize::MAX, |pages| pages.max(LEAST_WRITTEN))
     }
 }
 

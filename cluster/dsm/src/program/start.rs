@@ -118,7 +118,7 @@ pub fn start(bytes: usize) -> Result<&'static Program, Error> {
         scheme: options.scheme,
         placement: options.placement,
         cache_lines: options.cache_lines(&shape),
-        write_buffer: options.write_buffer.unwrap_or(usize::MAX),
+        write_buffer: options.written_pages(),
     };
     let node = Node::new(host.clone(), chosen.pages, Carina, shape, policy)?;
     let program = Program {

@@ -34,12 +34,13 @@ pub struct Cluster {
     #[arg(long, value_name = "PAGES", default_value_t = 1, value_parser = line)]
     pub line: usize,
 
-    /// How much of it each rank caches at most; as much as there is, unless this is given
+    /// How much of it each rank caches at most, but at least four lines; as much as there is, unless
+    /// this is given
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub cache: Option<usize>,
 
-    /// How many pages a rank may write before some go home, between synchronizations; no limit,
-    /// unless this is given
+    /// How many pages a rank may write before some go home, between synchronizations, at least four;
+    /// no limit, unless this is given
     #[arg(long, value_name = "PAGES", value_parser = pages)]
     pub write_buffer: Option<usize>,
 
