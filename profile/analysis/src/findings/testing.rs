@@ -232,6 +232,14 @@ impl Drawn {
         self.stacks.len() - 1
     }
 
+    /// A site's function is called by this one.
+    pub fn called_by(&mut self, site: usize, place: &str) {
+        let caller = self.stack(place);
+        let frame = self.stacks[caller].frames[0];
+        let stack = self.sites[site].stacks[0];
+        self.stacks[stack].frames.push(frame);
+    }
+
     /// What was done to a lock at a place.
     pub fn uses(&mut self, lock: usize, site: usize, done: Use) {
         let seconds = self.seconds;

@@ -142,8 +142,7 @@ impl Process {
 
     /// The function that a site is in, if that is known.
     pub fn function_of(&self, site: &Site) -> Option<&str> {
-        let frame = &self.frames[site.frame?];
-        Some(frame.whole.as_ref().unwrap_or(&frame.function))
+        Some(self.frames[site.frame?].whole_function())
     }
 
     /// Where the program's own code calls the lock's function, also if that is a function that takes

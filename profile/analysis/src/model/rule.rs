@@ -87,6 +87,8 @@ pub enum Rule {
     OnlyWriters,
     /// A section of a few instructions under a lock that may sleep: a spinlock is cheaper.
     SpinlockInstead,
+    /// A futex of the program's own with much waiting.
+    BusyFutex,
     /// Groups of threads with unequal work.
     UnequalGroups,
     /// Threads of one group with unequal work.
@@ -97,8 +99,6 @@ pub enum Rule {
     LockBesideData,
     /// Two locks, each taken under the other.
     BothOrders,
-    /// A futex of the program's own with much waiting.
-    BusyFutex,
 }
 
 /// What there is to know of a rule beside what it finds.
@@ -166,12 +166,12 @@ impl Rule {
             Rule::PreemptedHolder         => shared(C::BlockedHolder,        Yielding,    None),
             Rule::OnlyWriters             => shared(C::ImproperPrimitive,    HandingOver, None),
             Rule::SpinlockInstead         => shared(C::ImproperPrimitive,    Cheaper,     None),
+            Rule::BusyFutex               => shared(C::ImproperGranularity,  No,          None),
             Rule::UnequalGroups           => alone(C::LoadImbalance),
             Rule::UnequalThreads          => alone(C::LoadImbalance),
             Rule::LocksShareLine          => alone(C::FalseSharing),
             Rule::LockBesideData          => alone(C::FalseSharing),
             Rule::BothOrders              => alone(C::LockOrder),
-            Rule::BusyFutex               => alone(C::ImproperGranularity),
         }
     }
 

@@ -42,6 +42,11 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// The function as a whole: `push`, also where the place is `push+0x12`.
+    pub fn whole_function(&self) -> &str {
+        self.whole.as_ref().unwrap_or(&self.function)
+    }
+
     /// The source file without its folders, and the line: `queue.c:120`.
     pub fn file_line(&self) -> Option<String> {
         let file = self.file.as_deref()?;

@@ -6,6 +6,9 @@
 //! bridge what one side is ahead for a moment, and an element costs a sleep and a wake-up in place of
 //! some nanoseconds.
 //!
+//! What puts and what takes are functions. Each may leave the signal to a function that it calls, as
+//! GStreamer's queue does. Several queues are mostly made by the same code, and are one finding.
+//!
 //! A question and its answer have the same two conditions, but there each side waits every time.
 //!
 //! Conditions that a program or a library makes itself of futexes, as GLib's are, look the same: a futex
@@ -18,7 +21,7 @@ use std::ops::Range;
 use syncline_recording::{Class, Primitive};
 
 use crate::findings::evidence::{count, rate, share};
-use crate::findings::family::WAKE_UP;
+use crate::findings::family::{WAKE_UP, descending, few};
 use crate::model::{Finding, Lock, Process, Remedy, Rule, SiteUse};
 use crate::options::Thresholds;
 
@@ -27,6 +30,9 @@ const FLOOR: f64 = 0.02;
 /// For so many of the elements each side sleeps. Below, a short queue is no matter; above, it is an
 /// answer that is waited for.
 const SLEEPS: Range<f64> = 0.02..0.8;
+
+/// No side sleeps more often than this for an element: what does has other queues' elements as well.
+const MOST_SLEEPS: f64 = 1.5;
 
 /// A side of a queue: it waits for one condition, and signals the other.
 struct Side {
@@ -51,28 +57,36 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
             && lock.figures.waits as f64 >= fewest
     });
     let conditions: Vec<(usize, &Lock)> = conditions.collect();
-    let mut findings = Vec::new();
+    let mut queues = Vec::new();
     for (place, &full) in conditions.iter().enumerate() {
         let same = conditions[place + 1..].iter();
         for &empty in same.filter(|(_, lock)| lock.primitive == full.1.primitive) {
             let sides = side(process, full, empty).zip(side(process, empty, full));
-            findings.extend(sides.and_then(|(a, b)| finding(process, thresholds, a, b)));
+            queues.extend(sides.and_then(|(a, b)| queue(process, thresholds, a, b)));
         }
     }
-    findings
+    queues.sort_by(|a, b| descending(a.sleeps(), b.sleeps()));
+    let mut of_one_code: Vec<Vec<Queue>> = Vec::new();
+    for queue in queues {
+        match of_one_code.iter_mut().find(|queues| queues[0].sites() == queue.sites()) {
+            Some(queues) => queues.push(queue),
+            None => of_one_code.push(vec![queue]),
+        }
+    }
+    of_one_code.iter().map(|queues| finding(process, queues)).collect()
 }
 
 /// The side that waits for one condition, and in the same function signals the other, for which it
 /// doesn't wait there.
 fn side(process: &Process, mine: (usize, &Lock), other: (usize, &Lock)) -> Option<Side> {
     let waits = mine.1.uses(Class::Wait).max_by_key(|used| used.calls)?;
-    let function = |site: usize| process.function_of(&process.sites[site]);
-    let here = function(waits.site)?;
-    let is_here = |used: &&SiteUse| function(used.site) == Some(here);
+    let here = process.function_of(&process.sites[waits.site])?;
+    let is_here = |used: &&SiteUse| process.function_of(&process.sites[used.site]) == Some(here);
     if other.1.uses(Class::Wait).any(|used| is_here(&used)) {
         return None;
     }
-    let signals: u64 = other.1.uses(Class::Notify).filter(is_here).map(|used| used.calls).sum();
+    let from_here = |used: &&SiteUse| is_here(used) || is_called_in(process, used.site, here);
+    let signals: u64 = other.1.uses(Class::Notify).filter(from_here).map(|used| used.calls).sum();
     let site = &process.sites[waits.site];
     Some(Side {
         condition: mine.0,
@@ -83,33 +97,81 @@ fn side(process: &Process, mine: (usize, &Lock), other: (usize, &Lock)) -> Optio
     })
 }
 
-fn finding(process: &Process, thresholds: &Thresholds, a: Side, b: Side) -> Option<Finding> {
+/// Whether a site's function is called by this one.
+fn is_called_in(process: &Process, site: usize, function: &str) -> bool {
+    let site = &process.sites[site];
+    let caller = |&stack: &usize| {
+        let mut frames = process.calls_of(stack).iter().skip_while(|&&f| Some(f) != site.frame);
+        frames.nth(1).map(|&frame| &process.frames[frame])
+    };
+    site.stacks.iter().filter_map(caller).any(|frame| frame.whole_function() == function)
+}
+
+/// Two sides that both sleep, the one that does more often first.
+struct Queue {
+    more: Side,
+    less: Side,
+    elements: f64,
+}
+
+impl Queue {
+    fn sites(&self) -> [usize; 2] {
+        [self.more.site.min(self.less.site), self.more.site.max(self.less.site)]
+    }
+
+    fn sleeps(&self) -> f64 {
+        self.more.sleeps + self.less.sleeps
+    }
+}
+
+/// The queue that two sides are of, if it is too short.
+fn queue(process: &Process, thresholds: &Thresholds, a: Side, b: Side) -> Option<Queue> {
     let elements = a.elements.min(b.elements);
     let (more, less) = if a.sleeps >= b.sleeps { (a, b) } else { (b, a) };
-    let of_elements = |side: &Side| side.sleeps / elements.max(1.0);
-    let sleeps = more.sleeps + less.sleeps;
-    let told_if_waited_for = process.locks[more.condition].primitive == Primitive::Futex;
-    let sleeps_enough = |side: &Side| match told_if_waited_for {
-        true => of_elements(side) >= SLEEPS.start,
-        false => SLEEPS.contains(&of_elements(side)),
+    let sleeps_enough = |side: &Side| {
+        let of_elements = side.sleeps / elements.max(1.0);
+        let told_if_waited_for = process.locks[side.condition].primitive == Primitive::Futex;
+        let most = if told_if_waited_for { MOST_SLEEPS } else { SLEEPS.end };
+        (SLEEPS.start..most).contains(&of_elements)
     };
+    let queue = Queue { more, less, elements };
     let applies = elements / process.seconds >= thresholds.acquisitions_per_second
-        && sleeps_enough(&more)
-        && sleeps_enough(&less)
-        && sleeps * WAKE_UP >= FLOOR * process.seconds;
-    let wakers = |side: &Side| process.locks[side.condition].uses(Class::Notify);
-    applies.then(|| Finding {
+        && sleeps_enough(&queue.more)
+        && sleeps_enough(&queue.less)
+        && queue.sleeps() * WAKE_UP >= FLOOR * process.seconds;
+    applies.then_some(queue)
+}
+
+/// What is said of queues that the same code puts into and takes from; the one whose sides sleep most
+/// is first.
+fn finding(process: &Process, queues: &[Queue]) -> Finding {
+    let Queue { more, less, .. } = &queues[0];
+    let elements: f64 = queues.iter().map(|queue| queue.elements).sum();
+    let of_elements = |sleeps: fn(&Queue) -> f64| {
+        (queues.iter().map(sleeps).sum::<f64>() / elements.max(1.0)).min(1.0)
+    };
+    let told_if_waited_for = process.locks[more.condition].primitive == Primitive::Futex;
+    let locks: Vec<usize> =
+        queues.iter().flat_map(|queue| [queue.more.condition, queue.less.condition]).collect();
+    let wakers = locks.iter().flat_map(|&lock| process.locks[lock].uses(Class::Notify));
+    let mut sites = vec![more.site, less.site];
+    for used in wakers {
+        if !sites.contains(&used.site) {
+            sites.push(used.site);
+        }
+    }
+    Finding {
         rule: Rule::ShortQueue,
         title: match told_if_waited_for {
             true => "Threads pass on one element at a time, and sleep for each".to_owned(),
             false => "A queue is full and empty by turns".to_owned(),
         },
         place: process.sites[more.site].place.clone(),
-        locks: vec![more.condition, less.condition],
+        locks: few(&locks),
         evidence: vec![
             rate("elements that the other side was told of", elements / process.seconds),
-            share("of them one side slept for", of_elements(&more).min(1.0)),
-            share("of them the other side slept for", of_elements(&less).min(1.0)),
+            share("of them one side slept for", of_elements(|queue| queue.more.sleeps)),
+            share("of them the other side slept for", of_elements(|queue| queue.less.sleeps)),
             count("threads of the one", more.threads as u64),
             count("threads of the other", less.threads as u64),
         ],
@@ -119,13 +181,14 @@ fn finding(process: &Process, thresholds: &Thresholds, a: Side, b: Side) -> Opti
             process.sites[less.site].place
         ),
         open_question: None,
-        remedy: Remedy::Unknown,
-        sites: [more.site, less.site]
-            .into_iter()
-            .chain(wakers(&more).chain(wakers(&less)).map(|used| used.site))
-            .collect(),
+        // Where each element costs a sleep, the sleeps are what the queue takes.
+        remedy: match told_if_waited_for {
+            true => Remedy::NoWaits { sites: vec![more.site, less.site] },
+            false => Remedy::Unknown,
+        },
+        sites,
         gain: None,
-    })
+    }
 }
 
 #[cfg(test)]
@@ -174,6 +237,39 @@ mod tests {
         assert_eq!(made_of(futex, 990_000, 990_000, "take"), 1);
         assert_eq!(made_of(futex, 200_000, 100, "take"), 0, "those who take are slower");
         assert_eq!(made_of(futex, 990_000, 990_000, "put"), 0, "a lock: one function");
+    }
+
+    /// Two queues of the same code in ten seconds, in which the one side leaves its signal to another
+    /// function: for each of so many elements of each queue both sides slept.
+    fn queues(elements: [u64; 2], called_in: &str) -> Vec<usize> {
+        let mut drawn = process(10.0, 2);
+        drawn.threads("work", 4, 10.0);
+        let wait_to_put = drawn.site(Op::FutexWait, "put at queue.c:10");
+        let told = drawn.site(Op::FutexWake, "put at queue.c:12");
+        let wait_to_take = drawn.site(Op::FutexWait, "take at queue.c:20");
+        let took = drawn.site(Op::FutexWake, "remove at queue.c:30");
+        drawn.called_by(took, called_in);
+        for calls in elements {
+            let full = drawn.lock(Primitive::Futex, "not_full");
+            let empty = drawn.lock(Primitive::Futex, "not_empty");
+            let waits = Use { calls, waits: calls, ..Use::default() };
+            drawn.uses(full, wait_to_put, waits);
+            drawn.uses(full, took, Use { calls, ..Use::default() });
+            drawn.uses(empty, wait_to_take, waits);
+            drawn.uses(empty, told, Use { calls, ..Use::default() });
+        }
+        find(&drawn, &Thresholds::default()).iter().map(|found| found.locks.len()).collect()
+    }
+
+    #[test]
+    fn a_side_may_leave_its_signal_to_a_function_that_it_calls() {
+        assert_eq!(queues([500_000, 0], "take"), [2]);
+        assert!(queues([500_000, 0], "other").is_empty());
+    }
+
+    #[test]
+    fn queues_of_the_same_code_are_one_finding() {
+        assert_eq!(queues([500_000, 200_000], "take"), [4]);
     }
 
     #[test]
