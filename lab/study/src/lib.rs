@@ -5,10 +5,12 @@
 //! 2. [`stress`]: the stress tests, each written once.
 //! 3. [`figures`]: what is measured for each figure and table of the paper.
 //! 4. [`claims`]: what the paper says of them, and whether it holds here.
-//! 5. [`page`]: the page that shows all this.
+//! 5. [`cluster`]: programs on distributed shared memory, on simulated clusters.
+//! 6. [`page`]: the page that shows all this.
 
 pub mod bench;
 pub mod claims;
+pub mod cluster;
 pub mod figure;
 pub mod figures;
 pub mod lab;

@@ -51,5 +51,15 @@ pub const MACHINES: [&str; 4] = ["opteron", "xeon", "niagara", "tilera"];
 /// Other machines, and the figures that their claims are about: SSYNC's section 8, and the SCC.
 const OTHERS: [(&[&str], &[&str]); 2] = [
     (&["opteron-2384", "xeon-x5660"], &["table-2", "figure-4", "figure-5"]),
-    (&["scc"], &["scc-figure-5"]),
+    (
+        &["scc"],
+        &[
+            "scc-figure-5",
+            "scc-figure-6",
+            "scc-figure-7",
+            "scc-figure-8",
+            "scc-table-2",
+            "scc-table-3",
+        ],
+    ),
 ];

@@ -4,7 +4,6 @@
 //! Between hosts a writer acts in the name of its host's first rank, whichever rank sends the message.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use syncline::lock::{FairRw, RawLock, RawSharedLock};
 use syncline::wait::Yield;
@@ -87,15 +86,6 @@ impl Locks for Cohort {
                 lock.acquire_shared(&*node)
             }
         }
-    }
-
-    unsafe fn acquire_until(
-        &self,
-        _target: usize,
-        _exclusive: bool,
-        _deadline: Duration,
-    ) -> Result<bool, Refusal> {
-        Err(Refusal::Unsupported)
     }
 
     unsafe fn release(&self, target: usize, exclusive: bool) {

@@ -15,9 +15,11 @@ mod paper;
 mod placement;
 mod report;
 mod scaling;
+mod shared_memory;
 mod table;
 mod two_sockets;
 mod uncontended;
+mod windows;
 
 pub use check::{Part, median};
 pub use known::{KNOWN_MISSES, Miss};
@@ -61,9 +63,8 @@ const fn row(
     Row { id, place, says, within, check }
 }
 
-const WINDOWS: Check = NotBuilt("window locks, and the many-core without coherent caches");
 const KERNEL: Check = NotBuilt("a kernel whose sections are traced");
-const CLUSTER: Check = NotBuilt("distributed shared memory");
+const DELEGATION: Check = NotBuilt("threads of a simulated node that delegate");
 
 /// All rows: SSYNC (S), MPI passive target (M), SyncPerf (P), Syncchar (C) and Argo (A).
 #[rustfmt::skip]
@@ -88,12 +89,12 @@ pub const ROWS: [Row; 40] = [
     row("S18", "6.4, Figure 12", "-", "Memcached, set-only: other locks than the mutex win 29 to 50 % on three of four machines; get-only: no difference", Figures(&["figure-12"], memcached::check)),
     row("S19", "8", "-", "two-socket Opteron 2384 and Xeon X5660: crossing costs 1.6 and 2.7 times; the same trends", Figures(&["table-2", "figure-4", "figure-5"], two_sockets::check)),
     row("S20", "5.3", "25 %", "Opteron: message passing is up to 2.5 times faster with write-prefetch", Figures(&["figure-9"], messages::prefetch)),
-    row("M1", "Table 2", "25 %", "48 processes: quartiles of lock and unlock for three schemes and three mixes", WINDOWS),
-    row("M2", "Figures 6-8", "-", "a lock without back-off grows linearly with writers; with it, and MCS-WP, it is near constant", WINDOWS),
-    row("M3", "Figure 6", "-", "MCS-WP rises to 24 processes, then stays, with a drop at 32", WINDOWS),
-    row("M4", "Table 3", "30 %", "PUT and UNLOCK of a writer against 0 to 47 readers; MCS-WP ahead by 2.7 to 3.9 times at 47", WINDOWS),
+    row("M1", "Table 2", "25 %", "48 processes: quartiles of lock and unlock for three schemes and three mixes", Figures(&["scc-table-2"], windows::quartiles)),
+    row("M2", "Figures 6-8", "-", "a lock without back-off grows linearly with writers; with it, and MCS-WP, it is near constant", Figures(&["scc-figure-7", "scc-figure-8"], windows::grows)),
+    row("M3", "Figure 6", "-", "MCS-WP rises to 24 processes, then stays, with a drop at 32", Figures(&["scc-figure-6"], windows::controllers)),
+    row("M4", "Table 3", "30 %", "PUT and UNLOCK of a writer against 0 to 47 readers; MCS-WP ahead by 2.7 to 3.9 times at 47", Figures(&["scc-table-3"], windows::writer)),
     row("M5", "Figure 5", "-", "synchronization data scales when spread over the memory controllers, and not in one place", Figures(&["scc-figure-5"], placement::check)),
-    row("M6", "6.3", "-", "the window locks against those of MPICH and Open MPI: ahead of both", WINDOWS),
+    row("M6", "6.3", "-", "the window locks against those of MPICH and Open MPI: ahead of both", Elsewhere("`./x bench windows`, ranks of one host: 0.01 of the time of Open MPI's locks and less of MPICH's, and 1.25 to 1.6 of Open MPI's over shared memory (`osc sm`)", "misses")),
     row("P1", "4.5", "1 %; 5 %", "recording costs 2.3 % on average, 19 % at worst", Elsewhere("`./x bench record-overhead`: 2.3 % on average over three programs; 83 to 119 % on 92,000 locks and nothing between them", "misses")),
     row("P2", "4.6", "below", "memory grows by 36 % over all programs", Elsewhere("`./x bench record-overhead`: 6.5 % over three programs", "holds")),
     row("P3", "4.5.2", "below", "diagnosis costs 3.5 to 11.7 times", Elsewhere("`./x bench inspect-overhead`: every section traced, 1.04 (pbzip2) to 13 times, 4.5 on average", "misses")),
@@ -103,9 +104,9 @@ pub const ROWS: [Row; 40] = [
     row("C2", "Tables 2, 3", "-", "both tables for a kernel under a parallel build", KERNEL),
     row("C3", "3", "-", "a window of 50 instead of 100 changes most locks by less than 5 %", Elsewhere("`syncline inspect --window` over the traces of x264, RocksDB and five small programs: 15 of 16 locks with 1,000 pairs or more change by less than 5 points, one by 8", "holds")),
     row("C4", "4.2", "-", "mean independence weighted by time held, and the processors that it keeps busy", Elsewhere("`syncline inspect`: x264 4.0 %, 1.6 of 15 processors; RocksDB 3.7 %, 1.5 of 15. The paper has a kernel's 24.1 %, which it calls 4 of 15, and the formula here 4.4", "open")),
-    row("A1", "5.3", "25 %", "delegation beats cohort locks; from one node to two it loses 42 % and then stays to 32", CLUSTER),
-    row("A2", "Figure 8", "-", "P/S3 beats S; naive P/S with checkpoints does not", CLUSTER),
-    row("A3", "Figures 9, 10", "-", "a minimum of write buffer is needed, and more neither helps nor hurts", CLUSTER),
-    row("A4", "Figure 13", "shape", "how far each program scales, to 128 nodes", CLUSTER),
-    row("A5", "Figure 7", "15 %", "reads of page lines follow the transport's bandwidth", CLUSTER),
+    row("A1", "5.3", "25 %", "delegation beats cohort locks; from one node to two it loses 42 % and then stays to 32", DELEGATION),
+    row("A2", "Figure 8", "-", "P/S3 beats S; naive P/S with checkpoints does not", Figures(&["argo-figure-8"], shared_memory::schemes)),
+    row("A3", "Figures 9, 10", "-", "a minimum of write buffer is needed, and more neither helps nor hurts", Figures(&["argo-figure-9"], shared_memory::buffers)),
+    row("A4", "Figure 13", "shape", "how far each program scales, to 128 nodes", Figures(&["argo-figure-13"], shared_memory::scaling)),
+    row("A5", "Figure 7", "15 %", "reads of page lines follow the transport's bandwidth", Elsewhere("`./x bench dsm`: on one machine a page in lines of 16 takes twice as long as `memcpy`; a network was not measured", "misses")),
 ];

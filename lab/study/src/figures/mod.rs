@@ -1,5 +1,5 @@
-//! The figures and tables of SSYNC, and one of the paper on MPI's passive target, each with what is measured for it and the sentence that says
-//! what came of it. A new one is a file, and a line in [`PLANS`].
+//! The figures and tables of SSYNC, those of the paper on MPI's passive target and three of Argo, each with
+//! what is measured for it and the sentence that says what came of it. A new one is a file, and a line in [`PLANS`].
 
 mod atomics;
 pub mod memcached;
@@ -7,12 +7,14 @@ pub mod messages;
 pub mod placement;
 pub mod scalability;
 pub mod sentence;
+pub mod shared_memory;
 pub mod table;
 pub mod tables;
 mod throughput;
 mod ticket;
 pub mod transactions;
 pub mod uncontended;
+pub mod windows;
 
 use crate::figure::{Figure, Kind, Panel, Point, Series};
 use crate::lab::Lab;
@@ -41,7 +43,7 @@ pub struct Plan {
 
 /// All of them, in the order of the papers. In a constant, their code would be made anew in each crate
 /// that uses it.
-pub static PLANS: [Plan; 16] = [
+pub static PLANS: [Plan; 24] = [
     tables::REMOTE,
     tables::LOCAL,
     ticket::PLAN,
@@ -58,6 +60,14 @@ pub static PLANS: [Plan; 16] = [
     memcached::PLAN,
     transactions::PLAN,
     placement::PLAN,
+    windows::SHARED,
+    windows::MIXED,
+    windows::EXCLUSIVE,
+    windows::QUARTILES,
+    windows::WRITER,
+    shared_memory::SCHEMES,
+    shared_memory::BUFFERS,
+    shared_memory::SCALING,
 ];
 
 impl Plan {

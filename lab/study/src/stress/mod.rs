@@ -10,6 +10,7 @@ pub mod table;
 pub mod throughput;
 pub mod transactions;
 pub mod uncontended;
+pub mod windows;
 
 use std::ops::Range;
 

@@ -1,0 +1,90 @@
+//! Pages of which only the state is kept: what is written to them is never read.
+
+use std::ops::Range;
+
+use syncline_dsm::pages::{Pages, Twins};
+
+/// Pages that are written as a whole, each time with other bytes.
+pub struct Marks {
+    /// A bit for each page that is written.
+    written: Vec<u64>,
+    /// How often each page was written for the first time, as its bytes.
+    value: Vec<u8>,
+}
+
+impl Marks {
+    /// So many clean pages.
+    pub fn new(pages: usize) -> Marks {
+        Marks { written: vec![0; pages.div_ceil(64)], value: vec![0; pages] }
+    }
+}
+
+impl Pages for Marks {
+    fn twins(&self) -> Twins {
+        Twins::AtWrite
+    }
+
+    fn install(&mut self, _: usize, _: &[u8]) {}
+
+    fn write(&mut self, page: usize) {
+        self.written[page / 64] |= 1 << (page % 64);
+        self.value[page] = self.value[page].wrapping_add(1);
+    }
+
+    fn is_written(&self, page: usize) -> bool {
+        self.written[page / 64] >> (page % 64) & 1 != 0
+    }
+
+    fn take_written(&mut self, pages: Range<usize>, most: usize, found: &mut dyn FnMut(usize)) {
+        let (mut page, mut left) = (pages.start, most);
+        while page < pages.end && left > 0 {
+            let rest = self.written[page / 64] >> (page % 64);
+            if rest == 0 {
+                page = (page / 64 + 1) * 64;
+                continue;
+            }
+            page += rest.trailing_zeros() as usize;
+            if page < pages.end {
+                self.written[page / 64] &= !(1 << (page % 64));
+                found(page);
+                left -= 1;
+            }
+        }
+    }
+
+    /// All bytes differ from what they were before the page was last written.
+    fn read(&self, page: usize, into: &mut [u8]) {
+        into.fill(self.value[page]);
+    }
+
+    fn drop(&mut self, pages: Range<usize>) {
+        for page in pages {
+            self.written[page / 64] &= !(1 << (page % 64));
+        }
+    }
+
+    fn freeze(&mut self, _: Range<usize>) {}
+
+    fn thaw(&mut self, _: Range<usize>) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_pages_are_taken_once_in_their_order_and_not_too_many() {
+        let mut marks = Marks::new(200);
+        for page in [3, 63, 64, 130, 199] {
+            marks.write(page);
+        }
+        let mut taken = |pages, most| {
+            let mut found = Vec::new();
+            marks.take_written(pages, most, &mut |page| found.push(page));
+            found
+        };
+        assert_eq!(taken(4..199, 2), [63, 64]);
+        assert_eq!(taken(0..200, usize::MAX), [3, 130, 199]);
+        assert!(taken(0..200, usize::MAX).is_empty());
+    }
+}

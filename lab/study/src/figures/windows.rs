@@ -1,0 +1,209 @@
+//! Figures 6 to 8 and Tables 2 and 3 of the paper on MPI's passive target: locks of windows on the SCC.
+
+use syncline_sim::Machine;
+
+use super::Plan;
+use super::sentence::number;
+use crate::figure::{Kind, Panel, Point, Series};
+use crate::lab::{Effort, Lab};
+use crate::stress::windows::{Scheme, pairs, write_and_unlock};
+use crate::target::Target;
+
+const X: &str = "processes";
+const Y: &str = "median of lock and unlock, microseconds";
+
+/// Figure 6.
+pub const SHARED: Plan = Plan {
+    id: "scc-figure-6",
+    title: "Locks of a window that are only shared",
+    x: X,
+    y: Y,
+    kind: Kind::Lines,
+    measure: |lab, target| over_processes(lab, target, 0.0),
+    says,
+};
+
+/// Figure 7.
+pub const MIXED: Plan = Plan {
+    id: "scc-figure-7",
+    title: "Locks of a window, half of them shared",
+    x: X,
+    y: Y,
+    kind: Kind::LogLines,
+    measure: |lab, target| over_processes(lab, target, 0.5),
+    says,
+};
+
+/// Figure 8.
+pub const EXCLUSIVE: Plan = Plan {
+    id: "scc-figure-8",
+    title: "Locks of a window, none of them shared",
+    x: X,
+    y: Y,
+    kind: Kind::LogLines,
+    measure: |lab, target| over_processes(lab, target, 1.0),
+    says,
+};
+
+/// Table 2.
+pub const QUARTILES: Plan = Plan {
+    id: "scc-table-2",
+    title: "Lock and unlock of a window by 48 processes",
+    x: "quartile",
+    y: "microseconds",
+    kind: Kind::Table,
+    measure: quartiles,
+    says: say_quartiles,
+};
+
+/// Table 3.
+pub const WRITER: Plan = Plan {
+    id: "scc-table-3",
+    title: "A writer puts and unlocks while others wait to share its part",
+    x: "readers that wait, and bytes",
+    y: "microseconds",
+    kind: Kind::Table,
+    measure: writer,
+    says: say_writer,
+};
+
+/// The paper's mixes, and the share of exclusive locks.
+pub const MIXES: [(&str, f64); 3] = [("shared", 0.0), ("mixed", 0.5), ("exclusive", 1.0)];
+/// How readers are called, and on which cores they are.
+pub type Readers = (&'static str, fn() -> Vec<usize>);
+
+/// Table 3's readers: how many, and where.
+pub const READERS: [Readers; 6] = [
+    ("0", Vec::new),
+    ("1 close", || vec![1]),
+    ("1 distant", || vec![6]),
+    ("11 close", || (1..6).chain(12..18).collect()),
+    ("11 distant", || (6..12).chain(18..23).collect()),
+    ("47", || (1..48).collect()),
+];
+/// Table 3's sizes.
+pub const BYTES: [usize; 3] = [32, 512, 1024];
+
+const PROCESSES: [usize; 10] = [1, 2, 4, 6, 8, 12, 24, 32, 36, 48];
+const ALL: usize = 48;
+
+fn scc(target: &Target) -> Option<&Machine> {
+    match target {
+        Target::Simulated(machine) if machine.is_uncached() => Some(machine),
+        _ => None,
+    }
+}
+
+fn microseconds(target: &Target, cycles: f64) -> f64 {
+    cycles / target.hertz() * 1e6
+}
+
+/// Pairs that each process makes: the paper's thousand, or fewer.
+fn count(lab: &Lab) -> usize {
+    if lab.effort == Effort::Small { 100 } else { 1000 }
+}
+
+fn quartile(sorted: &[u64], quarters: usize) -> f64 {
+    sorted.get(sorted.len() * quarters / 4).map_or(f64::NAN, |&cycles| cycles as f64)
+}
+
+fn over_processes(lab: &Lab, target: &Target, exclusive: f64) -> Option<Panel> {
+    let machine = scc(target)?;
+    let series = Scheme::ALL.map(|(scheme, name)| {
+        let point = |&processes: &usize| {
+            let taken = pairs(machine, scheme, processes, exclusive, count(lab), lab.seed);
+            Point::at(processes, microseconds(target, quartile(&taken, 2)))
+        };
+        let few = PROCESSES.iter().filter(|&&n| n <= machine.threads());
+        Series { name: name.to_owned(), points: few.map(point).collect() }
+    });
+    Some(Panel { machine: machine.description.name.clone(), series: series.into() })
+}
+
+/// The name of a row of Table 2.
+pub fn row(scheme: &str, mix: &str) -> String {
+    format!("{scheme}, {mix}")
+}
+
+fn quartiles(lab: &Lab, target: &Target) -> Option<Panel> {
+    let machine = scc(target)?;
+    let rows = Scheme::ALL.iter().flat_map(|(scheme, name)| {
+        MIXES.map(|(mix, exclusive)| {
+            let taken = pairs(machine, *scheme, ALL, exclusive, count(lab), lab.seed);
+            let point = |quarters: usize| Point {
+                x: quarters as f64,
+                label: format!("Q{quarters}"),
+                y: microseconds(target, quartile(&taken, quarters)),
+                note: String::new(),
+            };
+            Series { name: row(name, mix), points: (1..=3).map(point).collect() }
+        })
+    });
+    Some(Panel { machine: machine.description.name.clone(), series: rows.collect() })
+}
+
+fn writer(lab: &Lab, target: &Target) -> Option<Panel> {
+    let machine = scc(target)?;
+    let rounds = if lab.effort == Effort::Small { 11 } else { 101 };
+    let rows = Scheme::ALL.iter().map(|(scheme, name)| {
+        let cells = READERS.iter().flat_map(|&(readers, cores)| {
+            BYTES.map(|bytes| {
+                let cycles = write_and_unlock(machine, *scheme, &cores(), bytes, rounds, lab.seed);
+                (format!("{readers}, {bytes}"), microseconds(target, cycles as f64))
+            })
+        });
+        let points = cells.enumerate().map(|(at, (label, y))| Point {
+            x: at as f64,
+            label,
+            y,
+            note: String::new(),
+        });
+        Series { name: (*name).to_owned(), points: points.collect() }
+    });
+    Some(Panel { machine: machine.description.name.clone(), series: rows.collect() })
+}
+
+const NOWHERE: &str = "it is about machines without coherent caches, of which there is none here";
+
+fn says(panels: &[Panel]) -> String {
+    let Some(panel) = panels.first() else { return NOWHERE.into() };
+    let all = panel.last();
+    let told = panel.series.iter().map(|series| {
+        let at = |processes| number(series.value(processes).unwrap_or(f64::NAN));
+        format!("{} {} (with 12 processes {})", series.name, at(all), at(12))
+    });
+    format!(
+        "with {all} processes a pair takes, in microseconds: {}",
+        told.collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn say_quartiles(panels: &[Panel]) -> String {
+    let Some(panel) = panels.first() else { return NOWHERE.into() };
+    let widest = panel.series.iter().max_by(|a, b| spread(a).total_cmp(&spread(b)));
+    let widest = widest.map_or(String::new(), |series| {
+        format!("{}, {} times its median", series.name, number(spread(series)))
+    });
+    format!(
+        "the times that differ most are those of {widest} between the first and the third quartile"
+    )
+}
+
+/// The distance of the outer quartiles over the median.
+fn spread(series: &Series) -> f64 {
+    let of = |quarters| series.value(quarters).unwrap_or(f64::NAN);
+    (of(3) - of(1)) / of(2)
+}
+
+fn say_writer(panels: &[Panel]) -> String {
+    let Some(panel) = panels.first() else { return NOWHERE.into() };
+    let told = panel.series.iter().map(|series| {
+        let last = &series.points[series.points.len() - BYTES.len()..];
+        let times: Vec<String> = last.iter().map(|point| number(point.y)).collect();
+        format!("{} for {}", times.join(", "), series.name)
+    });
+    format!(
+        "with 47 readers a writer of 32, 512 and 1,024 bytes takes, in microseconds, {}",
+        told.collect::<Vec<_>>().join(", and ")
+    )
+}
