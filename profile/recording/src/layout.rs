@@ -187,6 +187,14 @@ pub struct Header {
     /// Pointers to counted functions that the program keeps outside of the tables by which modules call
     /// each other: calls through these are not seen. Counted once, where a process was attached to.
     pub pointers_missed: u64,
+    /// When the window [`Header::window`] began, in ticks.
+    pub window_began: u64,
+    /// In the file's first header: how often whoever reads the file has taken the logs. It is the only
+    /// word, with [`Header::window_began`], that a reader writes. A log that is of another window begins
+    /// anew with its next event. 0 in files of versions without this.
+    pub window: u32,
+    /// Not used.
+    pub unused: u32,
 }
 
 /// A piece of code in the process's memory.
@@ -302,8 +310,8 @@ pub struct ThreadRecord {
     pub places: u64,
     /// The thread of the same process that had its record before: its index and 1; 0 if there is none.
     pub previous: u32,
-    /// Not used.
-    pub reserved: u32,
+    /// The [`Header::window`] that its log is of: events of earlier ones are forgotten.
+    pub log_window: u32,
     /// Processor time of the latest thread when its process ended, in nanoseconds, if the thread still
     /// lived then; 0 if it did not, or nobody could look. The thread that ends the process writes it.
     pub left_cpu_ns: u64,

@@ -12,24 +12,53 @@ mod view;
 use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use syncline_analysis::{Live, Options};
 use syncline_recording::{Session, command_line};
 
 use crate::failure::{Failure, REPORT_FAILED};
 use crate::quoted::typed;
+use crate::record::live::{self, Process};
 use crate::writers::Writers;
 use view::View;
 
+/// Bytes that the file of a process may become that is attached to.
+const LARGEST: u64 = 1 << 30;
+
 /// Shows the recording until its program ends or the user has seen enough.
 pub fn run(args: &args::Top) -> Result<ExitCode, Failure> {
-    let mut watch = Watch::start(&args.recording)?;
-    if stdout().is_terminal() && !args.once {
-        screen::show(&mut watch, args.interval)?;
-    } else {
-        plain::print(&mut watch, args.interval, args.once)?;
+    match args.pid {
+        Some(pid) => process(args, pid)?,
+        None => show(args, Watch::start(&args.recording)?)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows a process that already runs: it is recorded into a folder that goes at the end. However showing
+/// ends, the process is detached from.
+fn process(args: &args::Top, pid: u32) -> Result<(), Failure> {
+    let failed = |e| Failure::new(REPORT_FAILED, e);
+    let ends = live::ends()?;
+    let place = tempfile::Builder::new().prefix("syncline-top-").tempdir().map_err(failed)?;
+    let folder = place.path().join("recording");
+    let process = Process::attach(pid, &folder, LARGEST, false)?;
+    let shown = Watch::start(&folder).and_then(|watch| {
+        let farewell = Some("the process has ended".to_owned());
+        show(args, Watch { farewell, ends, ..watch })
+    });
+    let detached = process.detach();
+    shown?;
+    detached.map(drop)
+}
+
+fn show(args: &args::Top, mut watch: Watch) -> Result<(), Failure> {
+    if stdout().is_terminal() && !args.once {
+        screen::show(&mut watch, args.interval)
+    } else {
+        plain::print(&mut watch, args.interval, args.once)
+    }
 }
 
 /// A recording that is looked at again and again.
@@ -37,6 +66,10 @@ struct Watch {
     recording: PathBuf,
     command: String,
     live: Live,
+    /// What to say when the program has ended, if a report can't be made of it.
+    farewell: Option<String>,
+    /// Set when somebody asks for the end.
+    ends: Arc<AtomicBool>,
 }
 
 impl Watch {
@@ -45,6 +78,8 @@ impl Watch {
             recording: recording.to_owned(),
             command: String::new(),
             live: Live::new(recording, &Options::default()),
+            farewell: None,
+            ends: Arc::default(),
         };
         // From here on it can be told what has happened since.
         watch.look()?;
@@ -78,7 +113,13 @@ impl Watch {
 
     /// What to say when the program has ended.
     fn farewell(&self) -> String {
-        format!("the program has ended; now run `syncline report {}`", typed(&self.recording))
+        let report = || format!("the program has ended; now run `syncline report {}`", typed(&self.recording));
+        self.farewell.clone().unwrap_or_else(report)
+    }
+
+    /// Whether somebody asked for the end, by a signal.
+    fn is_over(&self) -> bool {
+        self.ends.load(Relaxed)
     }
 }
 
