@@ -193,8 +193,9 @@ pub struct Header {
     /// word, with [`Header::window_began`], that a reader writes. A log that is of another window begins
     /// anew with its next event. 0 in files of versions without this.
     pub window: u32,
-    /// Not used.
-    pub unused: u32,
+    /// 1 if what threads used is counted from [`Header::started`] on, also of threads that ran before: the
+    /// file is of a window of time that is not the first.
+    pub based: u32,
 }
 
 /// A piece of code in the process's memory.

@@ -43,7 +43,7 @@ impl ProcessFile {
         let header = &mut self.header;
         let passed = from.saturating_sub(header.started) as f64;
         header.started_realtime += (passed / header.ticks_per_second as f64 * 1e9) as u64;
-        header.started = from;
+        (header.started, header.based) = (from, 1);
         let was = &before.header;
         less!(header, was; dropped_operations, dropped_waits, interrupted_operations, acquired_before);
         for (region, was) in [

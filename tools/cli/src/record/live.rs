@@ -24,15 +24,18 @@ use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, RECORD_FAILED};
 
 /// How often it is looked whether the process is still there.
 const LOOK: Duration = Duration::from_millis(20);
+/// How often it is looked whether modules were loaded.
+const FOLLOW: Duration = Duration::from_millis(100);
 
 /// Records the process.
 pub fn run(args: &args::Record, pid: u32) -> Result<ExitCode, Failure> {
     let ends = ends()?;
-    let process = Process::attach(pid, &args.output, args.max_size, args.timeline)?;
+    let mut process = Process::attach(pid, &args.output, args.max_size, args.timeline)?;
     let keeper = args.windows().map(|wanted| process.keep_windows(wanted));
     let started = Instant::now();
     let is_over = || args.duration.is_some_and(|time| started.elapsed() >= time);
     while !ends.load(Relaxed) && !is_over() && process.goes_on() {
+        process.follow();
         sleep(LOOK);
     }
     let detached = process.detach();
@@ -71,6 +74,7 @@ pub struct Process {
     folder: Folder,
     session: Session,
     started: Instant,
+    looked: Instant,
 }
 
 impl Process {
@@ -114,12 +118,21 @@ impl Process {
         ));
         let session = session::begin(&command(pid), pid);
         session::write(&session, &folder);
-        Ok(Process { attached, folder, session, started: Instant::now() })
+        let now = Instant::now();
+        Ok(Process { attached, folder, session, started: now, looked: now })
     }
 
     /// Whether the process is still there.
     pub fn goes_on(&self) -> bool {
         self.attached.goes_on()
+    }
+
+    /// Records what was loaded since the last call as well. What fails is tried again by the next.
+    pub fn follow(&mut self) {
+        if self.looked.elapsed() >= FOLLOW {
+            let _ = self.attached.follow();
+            self.looked = Instant::now();
+        }
     }
 
     /// Keeps windows of time of it.

@@ -31,7 +31,7 @@ const LARGEST: u64 = 1 << 30;
 pub fn run(args: &args::Top) -> Result<ExitCode, Failure> {
     match args.pid {
         Some(pid) => process(args, pid)?,
-        None => show(args, Watch::start(&args.recording)?)?,
+        None => show(args, &mut Watch::start(&args.recording)?)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -44,20 +44,20 @@ fn process(args: &args::Top, pid: u32) -> Result<(), Failure> {
     let place = tempfile::Builder::new().prefix("syncline-top-").tempdir().map_err(failed)?;
     let folder = place.path().join("recording");
     let process = Process::attach(pid, &folder, LARGEST, false)?;
-    let shown = Watch::start(&folder).and_then(|watch| {
-        let farewell = Some("the process has ended".to_owned());
-        show(args, Watch { farewell, ends, ..watch })
-    });
-    let detached = process.detach();
-    shown?;
-    detached.map(drop)
+    let mut watch = match Watch::start(&folder) {
+        Ok(watch) => Watch { process: Some(process), ends, ..watch },
+        Err(failure) => return process.detach().and(Err(failure)),
+    };
+    let shown = show(args, &mut watch);
+    let detached = watch.process.take().map_or(Ok(()), |process| process.detach().map(drop));
+    shown.and(detached)
 }
 
-fn show(args: &args::Top, mut watch: Watch) -> Result<(), Failure> {
+fn show(args: &args::Top, watch: &mut Watch) -> Result<(), Failure> {
     if stdout().is_terminal() && !args.once {
-        screen::show(&mut watch, args.interval)
+        screen::show(watch, args.interval)
     } else {
-        plain::print(&mut watch, args.interval, args.once)
+        plain::print(watch, args.interval, args.once)
     }
 }
 
@@ -66,8 +66,8 @@ struct Watch {
     recording: PathBuf,
     command: String,
     live: Live,
-    /// What to say when the program has ended, if a report can't be made of it.
-    farewell: Option<String>,
+    /// The process, if this command has attached to it.
+    process: Option<Process>,
     /// Set when somebody asks for the end.
     ends: Arc<AtomicBool>,
 }
@@ -78,7 +78,7 @@ impl Watch {
             recording: recording.to_owned(),
             command: String::new(),
             live: Live::new(recording, &Options::default()),
-            farewell: None,
+            process: None,
             ends: Arc::default(),
         };
         // From here on it can be told what has happened since.
@@ -94,6 +94,9 @@ impl Watch {
 
     /// What has happened since the last look.
     fn look(&mut self) -> Result<View, Failure> {
+        if let Some(process) = &mut self.process {
+            process.follow();
+        }
         let rates = self.live.look().map_err(|e| Failure::unreadable(&self.recording, e))?;
         // The program runs for a moment before it is written down what it is.
         if self.command.is_empty()
@@ -113,8 +116,10 @@ impl Watch {
 
     /// What to say when the program has ended.
     fn farewell(&self) -> String {
-        let report = || format!("the program has ended; now run `syncline report {}`", typed(&self.recording));
-        self.farewell.clone().unwrap_or_else(report)
+        if self.process.is_some() {
+            return "the process has ended".to_owned();
+        }
+        format!("the program has ended; now run `syncline report {}`", typed(&self.recording))
     }
 
     /// Whether somebody asked for the end, by a signal.
