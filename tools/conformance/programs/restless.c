@@ -58,11 +58,12 @@ static void *spawner(void *unused) {
     CHECK(pthread_attr_setstacksize(&small, 16384) == 0);
     while (!ends) {
         pthread_t threads[4];
+        int words[4];
         for (int n = 0; n < 4; n++)
-            CHECK(pthread_create(&threads[n], &small, brief, &threads[n]) == 0);
+            CHECK(pthread_create(&threads[n], &small, brief, &words[n]) == 0);
         for (int n = 0; n < 4; n++) {
             void *result;
-            CHECK(pthread_join(threads[n], &result) == 0 && result == &threads[n]);
+            CHECK(pthread_join(threads[n], &result) == 0 && result == &words[n]);
         }
         usleep(500);
     }

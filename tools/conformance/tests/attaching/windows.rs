@@ -89,7 +89,7 @@ fn old_windows_go_and_the_last_seconds_are_shown() {
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let process = &report["processes"][0];
         let locks = process["locks"].as_array().expect("locks");
-        let of = |lock: &&serde_json::Value| lock["address"] == running.lock;
+        let of = |lock: &&serde_json::Value| lock["address"] == format!("{:#x}", running.lock);
         let calls = locks.iter().find(of).map_or(0, |lock| {
             lock["figures"]["calls"].as_u64().expect("a number")
         });
