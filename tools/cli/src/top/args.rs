@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
-use crate::arguments::{DEFAULT_RECORDING};
+use crate::arguments::DEFAULT_RECORDING;
 use crate::statuses;
 
 /// Show what a running program waits for, live

@@ -132,7 +132,10 @@ fn processes_of_other_users() {
     let output = command.args(["--for", "1s"]).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(126), "{said}");
-    assert!(said.contains("can't be attached to") && said.contains("hint: run it as root"), "{said}");
+    assert!(
+        said.contains("can't be attached to") && said.contains("hint: run it as root"),
+        "{said}"
+    );
     assert!(!recording.exists(), "nothing is left behind");
     running.round();
 }

@@ -144,7 +144,16 @@ fn redis_with_threads() {
     let folder = scratch();
     let socket = folder.path().join("socket");
     let mut command = Command::new("/usr/bin/redis-server");
-    command.args(["--port", "0", "--save", "", "--io-threads", "2", "--io-threads-do-reads", "yes"]);
+    command.args([
+        "--port",
+        "0",
+        "--save",
+        "",
+        "--io-threads",
+        "2",
+        "--io-threads-do-reads",
+        "yes",
+    ]);
     command.current_dir(folder.path()).stdout(Stdio::null());
     let server = Server::start(command.arg("--unixsocket").arg(&socket));
     let connect = || eventually("redis", || UnixStream::connect(&socket).ok());
@@ -289,7 +298,8 @@ fn postgresql() {
     let backend = "select max(pid) from pg_stat_activity where application_name = 'pgbench' \
                    having count(*) = 2";
     let pid = eventually("a client", || query(backend).filter(|pid| !pid.is_empty()));
-    let count = || query("select count(*) from pgbench_history").and_then(|n| n.parse::<u64>().ok());
+    let count =
+        || query("select count(*) from pgbench_history").and_then(|n| n.parse::<u64>().ok());
     under_load(pid.parse().expect("a number"), 1, |_| {
         let before = count().expect("an answer");
         eventually("a transaction", || count().filter(|&n| n > before)) - before

@@ -90,9 +90,10 @@ fn old_windows_go_and_the_last_seconds_are_shown() {
         let process = &report["processes"][0];
         let locks = process["locks"].as_array().expect("locks");
         let of = |lock: &&serde_json::Value| lock["address"] == format!("{:#x}", running.lock);
-        let calls = locks.iter().find(of).map_or(0, |lock| {
-            lock["figures"]["calls"].as_u64().expect("a number")
-        });
+        let calls = locks
+            .iter()
+            .find(of)
+            .map_or(0, |lock| lock["figures"]["calls"].as_u64().expect("a number"));
         (calls, process["seconds"].as_f64().expect("a number"))
     };
     let path = recording.to_str().expect("UTF-8");
