@@ -214,3 +214,46 @@ fn size(window: &Path) -> u64 {
     };
     of(window) + of(&window.join(SUMS))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::write;
+
+    /// The windows that stay of these, each with so many bytes.
+    fn forget(sizes: &[(u32, usize)], keep: usize, most: u64) -> Vec<u32> {
+        let folder = tempfile::tempdir().unwrap();
+        for (number, bytes) in sizes {
+            let sums = folder.path().join(format!("{WINDOW}{number}/{SUMS}"));
+            fs::create_dir_all(&sums).unwrap();
+            write(sums.join("1.syncline"), vec![1; *bytes]).unwrap();
+        }
+        let session = super::super::session::begin(&["true".into()], 1);
+        let windows = Windows {
+            recording: folder.path().to_owned(),
+            session,
+            wanted: Wanted { every: Duration::from_secs(1), keep, most },
+            number: 0,
+            began: SystemTime::now(),
+            before: HashMap::new(),
+            failed: false,
+        };
+        windows.forget();
+        let left = folder::windows(folder.path()).unwrap();
+        left.into_iter().map(|(number, _)| number).collect()
+    }
+
+    #[test]
+    fn the_oldest_windows_go_first() {
+        let sizes = [(9, 100), (10, 100), (11, 100), (8, 100)];
+        assert_eq!(forget(&sizes, 3, 1 << 30), [9, 10, 11]);
+        assert_eq!(forget(&sizes, 9, 1 << 30), [8, 9, 10, 11]);
+    }
+
+    #[test]
+    fn windows_that_are_too_large_go_and_the_newest_stays() {
+        let sizes = [(1, 1 << 20), (2, 1 << 20), (3, 1 << 20)];
+        assert_eq!(forget(&sizes, 9, 5 << 19), [2, 3]);
+        assert_eq!(forget(&sizes, 9, 10), [3]);
+    }
+}
