@@ -72,9 +72,11 @@ fn is_safe(target: &Target, call: u32, sp: u64) -> bool {
             ranges.iter().any(|range| range.contains(&word)) && is_behind_call(target, word)
         })
     };
-    let in_handler = || words(&stack).any(|word| word == target.sigreturn);
+    // Behind that address the kernel has put a context: its flags, of which there are three, and no link.
+    let is_frame = |at: &[u64]| at[0] == target.sigreturn && at[1] <= 7 && at[2] == 0;
+    let in_handler = || words(&stack).collect::<Vec<_>>().windows(3).any(is_frame);
     let may_allocate = || !SOCKETS.contains(&call) || in_handler();
-    !leads_into(&target.loader) && !(may_allocate() && leads_into(&target.allocator))
+    !(leads_into(&target.loader) || may_allocate() && leads_into(&target.allocator))
 }
 
 /// Whether the instruction before an address is a call.
