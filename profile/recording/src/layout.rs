@@ -189,12 +189,10 @@ pub struct Header {
     pub pointers_missed: u64,
     /// When the window [`Header::window`] began, in ticks.
     pub window_began: u64,
-    /// In the file's first header: how often whoever reads the file has taken the logs. It is the only
-    /// word, with [`Header::window_began`], that a reader writes. A log that is of another window begins
-    /// anew with its next event. 0 in files of versions without this.
+    /// In the file's first header: how often a reader has taken the logs, which only then writes here. A
+    /// log that is of another window begins anew with its next event. Older versions have 0.
     pub window: u32,
-    /// 1 if what threads used is counted from [`Header::started`] on, also of threads that ran before: the
-    /// file is of a window of time that is not the first.
+    /// 1 if what threads used is counted from [`Header::started`] on: the file is of a later window.
     pub based: u32,
 }
 
