@@ -6,6 +6,7 @@
 //! person, and its last line of output is one JSON object for a script.
 
 mod accuracy;
+mod attach;
 mod channels;
 mod compare;
 mod dht;
@@ -71,6 +72,12 @@ const BENCHMARKS: &[Benchmark] = &[
         about: "time and memory that `syncline record` adds",
         fields: record_overhead::FIELDS,
         run: record_overhead::run,
+    },
+    Benchmark {
+        name: "attach",
+        about: "a server that runs already: how long it stops, and how fast it is meanwhile and after",
+        fields: attach::FIELDS,
+        run: attach::run,
     },
     Benchmark {
         name: "inspect-overhead",

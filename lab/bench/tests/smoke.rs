@@ -37,6 +37,7 @@ const BENCHMARKS: &[(&str, &[&str])] = &[
     ("stm", &["worst_ratio"]),
     ("channels", &["one_way_transfers", "throughput_ratio"]),
     ("simulator", &["accesses_per_second"]),
+    ("attach", &["stop_ms", "attached_ratio", "after_ratio"]),
     ("table", &["paper_mix_ratio", "standard_worst_ratio"]),
     (
         "dsm",

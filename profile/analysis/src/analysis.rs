@@ -4,7 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use serde::Serialize;
-use syncline_recording::{Error, ProcessFile, Session, process_files};
+use syncline_recording::{Error, ProcessFile, Recent, Session, process_files};
 
 use crate::build;
 use crate::model::{Note, Process};
@@ -67,6 +67,7 @@ impl Analysis {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Analysis, Error> {
         let files = process_files(recording)?;
+        let recent = options.last.map(|last| Recent::find(recording, last)).transpose()?;
         let mut notes = Vec::new();
         let session = session(recording, &mut notes);
         let mut processes = Vec::new();
@@ -80,6 +81,11 @@ impl Analysis {
                     continue;
                 }
             };
+            let file = match &recent {
+                Some(recent) => recent.of(file),
+                None => Some(file),
+            };
+            let Some(file) = file else { continue };
             let symbols = Symbols::new(&file.modules, library);
             let report = &mut |stacks_done, stacks| {
                 let processes = files.len();

@@ -1,6 +1,7 @@
 //! What the user of the analysis may choose.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::Serialize;
 use syncline_code::file::files::DEBUG_DIR;
@@ -33,6 +34,8 @@ pub struct Options {
     pub debug_dirs: Vec<PathBuf>,
     /// What is known of critical sections from a trace of them; nothing if there is none.
     pub inspections: Inspections,
+    /// How much of the end of the run is read, of a recording in windows of time; all if not said.
+    pub last: Option<Duration>,
 }
 
 impl Default for Options {
@@ -41,6 +44,7 @@ impl Default for Options {
             thresholds: Thresholds::default(),
             debug_dirs: vec![PathBuf::from(DEBUG_DIR)],
             inspections: Inspections::default(),
+            last: None,
         }
     }
 }

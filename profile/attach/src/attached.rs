@@ -15,8 +15,10 @@ use crate::refusal::{Error, Refusal};
 use crate::slots;
 use crate::symbols::Symbols;
 use crate::target::Target;
-use crate::{quiet, safe};
+use crate::{modules, quiet, safe, seccomp};
 
+/// How often slots are looked for after a module came: the loader lists it first and fills its tables then.
+const LOOKS: u32 = 3;
 const NOW_AND_FOR_EVER: u64 = (libc::RTLD_NOW | libc::RTLD_NODELETE) as u64;
 
 /// What is wanted of a recording.
@@ -45,6 +47,10 @@ pub struct Attached {
     pub slots: usize,
     /// How long one thread was stopped; no other was.
     pub stopped: Duration,
+    /// The modules that were there at the last look.
+    seen: Vec<(u64, u64)>,
+    /// How often to look once more.
+    looks: u32,
 }
 
 /// What [`Attached::detach`] says.
@@ -108,6 +114,7 @@ impl Attached {
     pub fn new(pid: u32, wanted: &Wanted<'_>) -> Result<Attached, Error> {
         let mut target = Target::find(pid)?;
         let claim = Claim::new(pid, target.began)?;
+        seccomp::check(pid)?;
         let mut stopped = Duration::ZERO;
         let recorder = match Recorder::find(&target)? {
             Some(recorder) => {
@@ -146,7 +153,36 @@ impl Attached {
         }
         let slots = point(&mut borrowed, &target, recorder, &found.slots)?;
         stopped += borrowed.give_back()?;
-        Ok(Attached { _claim: claim, target, recorder, slots, stopped })
+        let seen = modules::loaded(target.memory).unwrap_or_default();
+        Ok(Attached { _claim: claim, target, recorder, slots, stopped, seen, looks: LOOKS })
+    }
+
+    /// Points the slots of modules to the recorder that were loaded since, if any were; says how many slots.
+    /// To be called again and again.
+    ///
+    /// # Errors
+    /// Those of [`Attached::new`], and it may be tried again.
+    pub fn follow(&mut self) -> Result<usize, Error> {
+        let gone = |_| Error::Gone(self.target.pid);
+        let now = modules::loaded(self.target.memory).map_err(gone)?;
+        if now != self.seen {
+            (self.seen, self.looks) = (now, LOOKS);
+        }
+        if self.looks == 0 {
+            return Ok(0);
+        }
+        self.target.look_again()?;
+        let memory = self.target.memory;
+        let found = slots::find(memory, &self.target.modules, self.recorder.start)?;
+        let mut pointed = 0;
+        if !found.slots.is_empty() {
+            let mut borrowed = safe::borrow(&self.target)?;
+            pointed = point(&mut borrowed, &self.target, self.recorder, &found.slots)?;
+            self.stopped = self.stopped.max(borrowed.give_back()?);
+        }
+        self.looks -= 1;
+        self.slots += pointed;
+        Ok(pointed)
     }
 
     /// Whether the process is still there.

@@ -68,7 +68,7 @@ impl Borrowed<'_> {
     pub fn take<'a>(
         target: &'a Target,
         tid: i32,
-        is_safe: impl Fn(u64) -> bool,
+        is_safe: impl Fn(u32, u64) -> bool,
     ) -> Result<Option<Borrowed<'a>>, Error> {
         let since = Instant::now();
         if trace::seize(tid).is_err() {
@@ -95,7 +95,7 @@ impl Borrowed<'_> {
         let state = read_state(tid).map_err(failed)?;
         let is_in_call = state.registers.orig_rax as i64 >= 0
             && memory.read(state.registers.rip - 2, 2).is_ok_and(|code| code == [0x0f, 0x05]);
-        if !is_in_call || !is_safe(state.registers.rsp) {
+        if !is_in_call || !is_safe(state.registers.orig_rax as u32, state.registers.rsp) {
             trace::detach(tid);
             return Ok(None);
         }

@@ -3,6 +3,7 @@
 //! ```text
 //! Claim      only one command at a time has a process
 //! Target     the process: what it is, its modules; refusals, before anything is touched
+//! seccomp    whether a sandbox lets it do what is needed
 //! safe       a thread that waits in a system call, outside of the allocator and the loader
 //! Borrowed   that thread, stopped; functions are called on it, and it goes on as if nothing was
 //! handover   the library and the file, given to the process as descriptors
@@ -28,6 +29,7 @@ mod modules;
 mod quiet;
 mod refusal;
 mod safe;
+mod seccomp;
 mod slots;
 mod symbols;
 mod target;

@@ -41,20 +41,21 @@ impl Module {
     }
 }
 
+/// The modules that are loaded, as the loader's entries of them and what those say: a cheap look.
+pub fn loaded(memory: Memory) -> io::Result<Vec<(u64, u64)>> {
+    let (_, mut next) = list(memory)?;
+    let mut found = Vec::new();
+    while next != 0 && found.len() < MOST {
+        let entry: Vec<u64> = words(&memory.read(next, 32)?).collect();
+        found.push((next, entry[0]));
+        next = entry[3];
+    }
+    Ok(found)
+}
+
 /// All modules, in the order in which symbols are searched; none if there is no loader's list yet.
 pub fn of(memory: Memory) -> io::Result<Vec<Module>> {
-    let auxv = read(format!("/proc/{}/auxv", memory.0))?;
-    let auxv: Vec<u64> = words(&auxv).collect();
-    let value = |tag| auxv.chunks_exact(2).find(|pair| pair[0] == tag).map(|pair| pair[1]);
-    let missing = || io::Error::from(io::ErrorKind::NotFound);
-    let at = value(AT_PHDR).ok_or_else(missing)?;
-    let headers = headers(memory, at, value(AT_PHNUM).unwrap_or(0) as usize)?;
-    let of = |kind| headers.iter().find(|header| header.kind == kind);
-    let bias = of(PT_PHDR).map_or(0, |header| at.wrapping_sub(header.address));
-    let section = of(PT_DYNAMIC).ok_or_else(missing)?;
-    let section = dynamic(memory, bias + section.address)?;
-    let debug = section.iter().find(|entry| entry.0 == DT_DEBUG).map_or(0, |entry| entry.1);
-    let mut next = if debug == 0 { 0 } else { memory.word(debug + 8)? };
+    let (headers, mut next) = list(memory)?;
     let mut modules = Vec::new();
     while next != 0 && modules.len() < MOST {
         let map: Vec<u64> = words(&memory.read(next, 32)?).collect();
@@ -69,6 +70,23 @@ pub fn of(memory: Memory) -> io::Result<Vec<Module>> {
         next = map[3];
     }
     Ok(modules)
+}
+
+/// The program's headers, and the first entry of the loader's list; 0 if there is none yet.
+fn list(memory: Memory) -> io::Result<(Vec<Header>, u64)> {
+    let auxv = read(format!("/proc/{}/auxv", memory.0))?;
+    let auxv: Vec<u64> = words(&auxv).collect();
+    let value = |tag| auxv.chunks_exact(2).find(|pair| pair[0] == tag).map(|pair| pair[1]);
+    let missing = || io::Error::from(io::ErrorKind::NotFound);
+    let at = value(AT_PHDR).ok_or_else(missing)?;
+    let headers = headers(memory, at, value(AT_PHNUM).unwrap_or(0) as usize)?;
+    let of = |kind| headers.iter().find(|header| header.kind == kind);
+    let bias = of(PT_PHDR).map_or(0, |header| at.wrapping_sub(header.address));
+    let section = of(PT_DYNAMIC).ok_or_else(missing)?;
+    let section = dynamic(memory, bias + section.address)?;
+    let debug = section.iter().find(|entry| entry.0 == DT_DEBUG).map_or(0, |entry| entry.1);
+    let first = if debug == 0 { 0 } else { memory.word(debug + 8)? };
+    Ok((headers, first))
 }
 
 struct Header {

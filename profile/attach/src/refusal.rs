@@ -32,6 +32,10 @@ pub enum Refusal {
     Musl(u32),
     #[error("process {0} is in a sandbox (seccomp) that forbids all but a few system calls")]
     Sandbox(u32),
+    #[error("process {pid} is in a sandbox (seccomp) that ends it if it calls {what}")]
+    Filter { pid: u32, what: &'static str },
+    #[error("process {0} is in a sandbox (seccomp) whose filter can't be read")]
+    UnknownFilter(u32),
     #[error("process {0} has a recorder of another version of Syncline in it")]
     Version(u32),
 }
@@ -47,6 +51,8 @@ impl Refusal {
             Refusal::Claimed { .. } => "stop that command, or wait for its end",
             Refusal::Preloaded(_) => "`syncline top DIR` shows what it waits for now",
             Refusal::Static(_) => "link it dynamically (without -static)",
+            Refusal::Filter { .. } => "start it without that filter, or with the call allowed",
+            Refusal::UnknownFilter(_) => "run it as root, who may read what the filter forbids",
             Refusal::Version(_) => "restart the program, or use that version",
             _ => return None,
         })

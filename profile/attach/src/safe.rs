@@ -2,6 +2,7 @@
 //! allocator or the loader, which the calls on it need.
 
 use std::fs::{read_dir, read_to_string};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use crate::borrow::Borrowed;
@@ -12,6 +13,8 @@ use crate::target::Target;
 /// Waits for an event of the outside, which nobody does who holds up others.
 const IDLE: &[u32] =
     &[0, 7, 23, 34, 35, 43, 45, 47, 61, 128, 130, 208, 219, 230, 232, 247, 270, 271, 281, 288, 441];
+/// Those of them that only wait for sockets and the like: poll, select, accept, recvfrom, recvmsg, epoll.
+const SOCKETS: &[u32] = &[7, 23, 43, 45, 47, 232, 270, 271, 281, 288, 441];
 const FUTEX: u32 = 202;
 /// Bytes of the stack that are looked through.
 const DEPTH: usize = 64 << 10;
@@ -30,7 +33,9 @@ pub fn borrow(target: &Target) -> Result<Borrowed<'_>, Error> {
             threads.iter().filter(|t| is_one(t)).map(|t| t.0).collect()
         };
         for tid in waits(IDLE).into_iter().chain(waits(&[FUTEX])) {
-            if let Some(borrowed) = Borrowed::take(target, tid, |sp| is_safe(target, sp))? {
+            if let Some(borrowed) =
+                Borrowed::take(target, tid, |call, sp| is_safe(target, call, sp))?
+            {
                 return Ok(borrowed);
             }
         }
@@ -54,12 +59,24 @@ fn threads(pid: u32) -> Vec<(i32, u32)> {
         .collect()
 }
 
-/// Whether no return address on the stack leads into what must not be entered twice.
-fn is_safe(target: &Target, sp: u64) -> bool {
+/// Whether no return address on the stack of a thread in a system call leads into what must not be entered
+/// twice.
+///
+/// Words that earlier calls left may look like return addresses. No allocator waits for sockets, so a thread
+/// that does is inside one only if it is in a signal handler, whose return address is on the stack then. In
+/// the loader it may be: a constructor may wait for anything.
+fn is_safe(target: &Target, call: u32, sp: u64) -> bool {
     let stack = target.memory.read_up_to(sp, DEPTH);
-    !words(&stack).any(|word| {
-        target.forbidden.iter().any(|range| range.contains(&word)) && is_behind_call(target, word)
-    })
+    let leads_into = |ranges: &[Range<u64>]| {
+        words(&stack).any(|word| {
+            ranges.iter().any(|range| range.contains(&word)) && is_behind_call(target, word)
+        })
+    };
+    // Behind that address the kernel has put a context: its flags, of which there are three, and no link.
+    let is_frame = |at: &[u64]| at[0] == target.sigreturn && at[1] <= 7 && at[2] == 0;
+    let in_handler = || words(&stack).collect::<Vec<_>>().windows(3).any(is_frame);
+    let may_allocate = || !SOCKETS.contains(&call) || in_handler();
+    !(leads_into(&target.loader) || may_allocate() && leads_into(&target.allocator))
 }
 
 /// Whether the instruction before an address is a call.

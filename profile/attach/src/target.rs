@@ -14,8 +14,8 @@ const PT_INTERP: u32 = 3;
 const EM_X86_64: u16 = 62;
 /// `mov $15, %rax; syscall`: where the C library's signal handlers return to.
 const SIGRETURN: &[u8] = &[0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05];
-/// Functions that must not be entered twice by one thread.
-const NOT_TWICE: &[&str] = &[
+/// The allocator's functions, which must not be entered twice by one thread.
+const ALLOCATOR: &[&str] = &[
     "malloc",
     "free",
     "calloc",
@@ -24,6 +24,9 @@ const NOT_TWICE: &[&str] = &[
     "posix_memalign",
     "aligned_alloc",
     "valloc",
+];
+/// The same of the loader, and what takes the allocator's locks.
+const LOADER: &[&str] = &[
     "dlopen",
     "dlclose",
     "dlsym",
@@ -42,8 +45,10 @@ pub struct Target {
     /// When it began, in the kernel's ticks.
     pub began: u64,
     pub modules: Vec<Module>,
-    /// Code that must not be entered twice by one thread.
-    pub forbidden: Vec<Range<u64>>,
+    /// Code of the loader, which must not be entered twice by one thread.
+    pub loader: Vec<Range<u64>>,
+    /// Code of the allocator, for which the same holds.
+    pub allocator: Vec<Range<u64>>,
     pub dlopen: u64,
     pub dlerror: u64,
     pub errno: u64,
@@ -77,12 +82,13 @@ impl Target {
             let found = functions.get(name).or_else(|| others.get(name));
             found.map(|function| function.0).ok_or(lacks(what))
         };
-        let mut forbidden = vec![loader.range.clone()];
+        let (mut loader, mut allocator) = (vec![loader.range.clone()], Vec::new());
         for module in &modules {
             let Ok(symbols) = symbols(module) else { continue };
             let functions = symbols.functions();
             let of = |name: &&str| functions.get(*name).map(|&(at, size)| at..at + size.max(1));
-            forbidden.extend(NOT_TWICE.iter().filter_map(of));
+            loader.extend(LOADER.iter().filter_map(of));
+            allocator.extend(ALLOCATOR.iter().filter_map(of));
         }
         let text =
             memory.read_up_to(libc.range.start, (libc.range.end - libc.range.start) as usize);
@@ -99,7 +105,8 @@ impl Target {
             pid,
             memory,
             began,
-            forbidden,
+            loader,
+            allocator,
             modules,
         })
     }

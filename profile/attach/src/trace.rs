@@ -46,6 +46,11 @@ pub fn detach(tid: i32) {
     let _ = ptrace(libc::PTRACE_DETACH, tid, 0, 0);
 }
 
+/// Lets it run, with this signal or none.
+pub fn go_on(tid: i32, signal: i32) -> io::Result<()> {
+    ptrace(libc::PTRACE_CONT, tid, 0, signal as usize)
+}
+
 /// Lets it run to the next begin or end of a system call, with this signal or none.
 pub fn to_system_call(tid: i32, signal: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_SYSCALL, tid, 0, signal as usize)

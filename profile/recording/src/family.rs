@@ -68,6 +68,8 @@ impl Source<'_> {
             arena_used: first.arena_used,
             arena_capacity: first.arena_capacity,
             file_size: first.file_size,
+            window: first.window,
+            window_began: first.window_began,
             ..own
         })
     }

@@ -10,7 +10,8 @@
 //! is long, chosen by chance, and told to nobody but the recorded program.
 //!
 //! Of several runs of a program, the first is recorded in the folder itself, and each other one in a
-//! subfolder whose name begins with [`RUN`].
+//! subfolder whose name begins with [`RUN`]. Of a run that is recorded in windows of time, each window is
+//! a recording of its own in a subfolder whose name begins with [`WINDOW`].
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
@@ -30,6 +31,10 @@ use crate::Error;
 pub const OTHERS: &str = "others-";
 /// How the name begins of the subfolder for another run; its number follows, from 2 on.
 pub const RUN: &str = "run-";
+/// How the name begins of the subfolder for a window of time; its number follows, from 1 on.
+pub const WINDOW: &str = "window-";
+/// The folder in a window's that has what was counted from the start of recording until its end.
+pub const SUMS: &str = "sums";
 /// Readable and writable by its owner alone.
 const MODE: Mode = Mode::from_raw_mode(0o600);
 const ROOT: u32 = 0;
@@ -197,12 +202,25 @@ pub fn others(folder: &Path) -> io::Result<Vec<PathBuf>> {
 /// # Errors
 /// The system's.
 pub fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut found = subfolders(folder, RUN)?;
-    let number = |path: &PathBuf| -> Option<u32> {
-        path.file_name()?.to_str()?.strip_prefix(RUN)?.parse().ok()
+    Ok(numbered(folder, RUN)?.into_iter().map(|(_, path)| path).collect())
+}
+
+/// The windows of time that are kept, each with its number, in their order.
+///
+/// # Errors
+/// The system's.
+pub fn windows(folder: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
+    numbered(folder, WINDOW)
+}
+
+/// The subfolders whose names begin so and end in a number, in the order of that.
+fn numbered(folder: &Path, start: &str) -> io::Result<Vec<(u32, PathBuf)>> {
+    let number = |path: PathBuf| {
+        let number = path.file_name()?.to_str()?.strip_prefix(start)?.parse().ok()?;
+        Some((number, path))
     };
-    found.retain(|path| number(path).is_some());
-    found.sort_by_key(number);
+    let mut found: Vec<_> = subfolders(folder, start)?.into_iter().filter_map(number).collect();
+    found.sort();
     Ok(found)
 }
 

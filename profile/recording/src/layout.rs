@@ -187,6 +187,13 @@ pub struct Header {
     /// Pointers to counted functions that the program keeps outside of the tables by which modules call
     /// each other: calls through these are not seen. Counted once, where a process was attached to.
     pub pointers_missed: u64,
+    /// When the window [`Header::window`] began, in ticks.
+    pub window_began: u64,
+    /// In the file's first header: how often a reader has taken the logs, which only then writes here. A
+    /// log that is of another window begins anew with its next event. Older versions have 0.
+    pub window: u32,
+    /// 1 if what threads used is counted from [`Header::started`] on: the file is of a later window.
+    pub based: u32,
 }
 
 /// A piece of code in the process's memory.
@@ -302,8 +309,8 @@ pub struct ThreadRecord {
     pub places: u64,
     /// The thread of the same process that had its record before: its index and 1; 0 if there is none.
     pub previous: u32,
-    /// Not used.
-    pub reserved: u32,
+    /// The [`Header::window`] that its log is of: events of earlier ones are forgotten.
+    pub log_window: u32,
     /// Processor time of the latest thread when its process ended, in nanoseconds, if the thread still
     /// lived then; 0 if it did not, or nobody could look. The thread that ends the process writes it.
     pub left_cpu_ns: u64,

@@ -11,6 +11,8 @@
 //! - [`ProcessFile`] reads a file and trusts none of its bytes: whatever they are, the
 //!   answer is a value or an [`Error`], never a panic;
 //! - [`source`] is how files of this kind are read: the reader of traces uses it as well;
+//! - [`ProcessFile::since`] is what happened in a window of time, and [`ProcessFile::packed`] makes a
+//!   file of that;
 //! - [`Windows`] says which stretches of the run a thread's log keeps;
 //! - [`writer`] lays a file out and writes it, from inside the program, without a lock;
 //! - [`folder`] is how files in the folder are opened, whoever else may write there;
@@ -24,12 +26,15 @@ pub mod folder;
 pub mod layout;
 pub mod live;
 pub mod op;
+mod packed;
 mod reader;
+mod recent;
 mod rows;
 mod running;
 pub mod schedstat;
 mod session;
 mod shell;
+mod since;
 pub mod source;
 mod windows;
 pub mod writer;
@@ -37,6 +42,7 @@ pub mod writer;
 pub use family::processes;
 pub use op::{Class, Op, Primitive};
 pub use reader::{Error, ProcessFile, Row, Thread, text};
+pub use recent::{Recent, packed_name};
 pub use session::{Ending, Refusal, Session, check_answers, process_files};
 pub use shell::command_line;
 pub use windows::Windows;

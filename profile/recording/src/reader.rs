@@ -134,10 +134,11 @@ impl ProcessFile {
             threads.push(source.thread(&header, index, record, with_logs)?);
         }
         let stacks = source.stacks(&first, &threads)?;
-        let now = running::now(&header, source.meta());
-        if now.is_some() {
-            threads.iter_mut().for_each(|thread| running::look_at(header.pid, &mut thread.record));
+        let running = running::find(&header, source.meta(), &file);
+        if let Some(process) = &running {
+            threads.iter_mut().for_each(|thread| process.look_at(&mut thread.record));
         }
+        let now = running.and_then(|process| process.now(&header));
         Ok(ProcessFile { path: path.to_owned(), header, now, modules, threads, stacks })
     }
 

@@ -50,7 +50,14 @@ impl Source<'_> {
             if place(&now) == place(&record) || attempt == ATTEMPTS {
                 let windows = Windows::from_word(record.log_windows)
                     .ok_or_else(|| self.damaged("a log has impossible windows"))?;
-                return Ok(Thread { index, record, rows: rows?, log: log?, windows });
+                let (rows, log) = (rows?, log?);
+                if record.log_window != header.window {
+                    // Nothing was logged since the logs were taken.
+                    record.log_kept = 0;
+                    let (log, windows) = (Vec::new(), Windows::ALL);
+                    return Ok(Thread { index, record, rows, log, windows });
+                }
+                return Ok(Thread { index, record, rows, log, windows });
             }
             record = now;
         }

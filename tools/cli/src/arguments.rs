@@ -20,8 +20,8 @@ pub struct Program {
 pub const DEFAULT_RECORDING: &str = "syncline-recording";
 
 /// What to do where a running process was named.
-pub const NO_ATTACHING: &str = "this command can't attach to a running process; `syncline record -p PID` does, \
-    and while it records `syncline top DIR` shows what the process waits for";
+pub const NO_ATTACHING: &str = "this command can't attach to a running process; `syncline record -p PID` and \
+    `syncline top -p PID` do";
 
 /// # Errors
 /// Always, with what to do instead.

@@ -294,10 +294,17 @@ fn sizes_that_are_too_small() {
 #[test]
 fn running_processes() {
     let sandbox = Sandbox::new();
-    let words = ["can't attach", "syncline record -p PID", "syncline top DIR"];
+    let words = ["can't attach", "syncline record -p PID", "syncline top -p PID"];
     refused(&sandbox, sandbox.record().args(["-p", "1", "true"]), 2, &["--pid"]);
-    for arguments in [&["top", "1"][..], &["top", "-p", "1"], &["inspect", "--pid", "1"]] {
-        refused(&sandbox, syncline().args(arguments).current_dir(sandbox.path(".")), 2, &words);
+    let mut inspect = syncline();
+    refused(&sandbox, inspect.args(["inspect", "--pid", "1"]), 2, &words);
+    let mut top = syncline();
+    let top = top.args(["top", "1"]).current_dir(sandbox.path("."));
+    refused(&sandbox, top, 2, &["no such recording", "syncline top -p 1"]);
+    for arguments in [&["top", "-p", "4194305"][..], &["record", "-p", "4194305"]] {
+        let mut command = syncline();
+        command.env("SYNCLINE_PRELOAD", library()).current_dir(sandbox.path("."));
+        refused(&sandbox, command.args(arguments), 127, &["no process 4194305", "hint: `ps -e`"]);
     }
 }
 

@@ -24,6 +24,8 @@ pub fn threads(
         .collect();
     let places: HashMap<u32, usize> =
         file.threads.iter().enumerate().map(|(place, thread)| (thread.index, place)).collect();
+    // What a thread used before it was attached to is in its sum.
+    let is_known = file.header.attached == 0 || file.header.based != 0;
     let mut threads = Vec::new();
     for thread in &file.threads {
         let record = &thread.record;
@@ -57,8 +59,8 @@ pub fn threads(
             started: clock.since_start(record.started),
             seconds: clock.seconds(lifetime(record, clock)),
             ended,
-            cpu: cpu(record, clock),
-            ready: ready(record),
+            cpu: cpu(record, clock).filter(|_| is_known),
+            ready: ready(record).filter(|_| is_known),
             spun: clock.seconds(spun),
             times: Times::default(),
             acquisitions,

@@ -70,7 +70,8 @@ fn windows(file: &ProcessFile, clock: &Clock) -> Vec<(f64, f64)> {
     let full = logs().filter(|thread| full(&thread.record)).filter_map(|thread| thread.log.last());
     let until = full.map(|event| event.ended).fold(file.ended(), u64::min);
     let seconds = |(from, to)| (clock.since_start(from), clock.since_start(to));
-    let all = common.between(file.header.started, until, MOST_WINDOWS);
+    let from = file.header.started.max(file.header.window_began);
+    let all = common.between(from, until, MOST_WINDOWS);
     all.into_iter().map(seconds).collect()
 }
 

@@ -182,7 +182,11 @@ pub fn count_acquired_before() {
 /// Notes that recording ends and the process goes on; nobody finds a recorder from here on.
 pub fn process_is_left() {
     if let Some(recorder) = existing() {
-        recorder.file().leave(clock::now());
+        let file = recorder.file();
+        if file.is_of_this_process() && !usage::is_sandboxed() {
+            preserving_errno(|| file.note_living(usage::of_thread));
+        }
+        file.leave(clock::now());
         recorder.stage.store(OFF, Ordering::Release);
     }
 }

@@ -54,6 +54,12 @@ impl File {
         self.first
     }
 
+    /// The word that says how often the logs were taken, and when they were.
+    pub(super) fn window(&self) -> (*mut u32, *mut u64) {
+        // SAFETY: the header is mapped.
+        unsafe { (&raw mut (*self.first).window, &raw mut (*self.first).window_began) }
+    }
+
     /// What this process shares with those that write to the same file.
     pub(super) fn family(&self) -> &'static Family {
         self.family

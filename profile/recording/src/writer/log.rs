@@ -7,6 +7,10 @@
 //! A full log is thinned: what lies between windows of time is forgotten ([`Windows`]), and from
 //! then on not logged. So a log tells of the whole run, however long that is, and at least a
 //! quarter of its slots stay in use.
+//!
+//! Where a run is recorded in windows, a command takes the logs at the end of each
+//! ([`Header::window`](crate::layout::Header::window)), and a log begins anew with the first event after
+//! that.
 
 use core::cell::Cell;
 use core::ptr::null_mut;
@@ -40,6 +44,9 @@ pub struct Log {
     windows: Cell<Windows>,
     /// Set while the log is in use: a signal handler that comes then may not exchange it.
     busy: AtomicU32,
+    /// Where the file says how often the logs were taken, and how often that was when this one began.
+    taken: Cell<*mut u32>,
+    window: Cell<u32>,
 }
 
 impl Log {
@@ -49,7 +56,10 @@ impl Log {
     /// The log and the record are this thread's own.
     pub unsafe fn take_over(&self, file: &File, record: *mut ThreadRecord) {
         // SAFETY: by this function's own condition.
-        let (word, windows) = unsafe { ((*record).log, (*record).log_windows) };
+        let (word, windows, window) =
+            unsafe { ((*record).log, (*record).log_windows, (*record).log_window) };
+        self.taken.set(file.window().0);
+        self.window.set(window);
         self.busy.store(0, Ordering::Relaxed);
         self.windows.set(Windows::from_word(windows).unwrap_or(Windows::ALL));
         if word == 0 {
@@ -79,6 +89,11 @@ impl Log {
         compiler_fence(Ordering::SeqCst);
         // SAFETY: by this function's own condition.
         unsafe {
+            // Acquire: when they were taken was written before.
+            let window = AtomicU32::from_ptr(self.taken.get()).load(Ordering::Acquire);
+            if window != self.window.get() && !interrupted {
+                self.begin_anew(record, window);
+            }
             claim(&raw mut (*record).logged);
             let kept = &raw mut (*record).log_kept;
             // A handler may not exchange or move what the thread is about to write to.
@@ -96,6 +111,26 @@ impl Log {
             compiler_fence(Ordering::SeqCst);
             self.busy.store(0, Ordering::Relaxed);
         }
+    }
+
+    /// Forgets all events: they were taken.
+    ///
+    /// # Safety
+    /// Same requirements as [`Log::add`].
+    #[cold]
+    unsafe fn begin_anew(&self, record: *mut ThreadRecord, window: u32) {
+        // SAFETY: by this function's own condition; readers find that something changes as in `thin`.
+        unsafe {
+            let thinned = AtomicU64::from_ptr(&raw mut (*record).log_thinned);
+            thinned.store(thinned.load(Ordering::Relaxed) + 1, Ordering::Release);
+            AtomicU64::from_ptr(&raw mut (*record).log_kept).store(0, Ordering::Release);
+            AtomicU64::from_ptr(&raw mut (*record).log_windows)
+                .store(Windows::ALL.word(), Ordering::Release);
+            AtomicU32::from_ptr(&raw mut (*record).log_window).store(window, Ordering::Release);
+            thinned.store(thinned.load(Ordering::Relaxed) + 1, Ordering::Release);
+        }
+        self.windows.set(Windows::ALL);
+        self.window.set(window);
     }
 
     /// A full log becomes larger or, if it can't, forgets.
@@ -144,7 +179,8 @@ impl Log {
         // SAFETY: the header is mapped, and this field is not written any more. The record and the
         // slots of the log are this thread's own.
         unsafe {
-            let elapsed = now.saturating_sub((*file.header()).started);
+            let taken = AtomicU64::from_ptr(file.window().1).load(Ordering::Relaxed);
+            let elapsed = now.saturating_sub((*file.header()).started.max(taken));
             let event = |slot: u64| self.first.get().add(slot as usize);
             let stays = |windows: Windows, slot| {
                 let EventRecord { began, ended, kind, .. } = event(slot).read();

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::windows::Wanted;
 use crate::arguments::{DEFAULT_RECORDING, parse_size, parse_time};
 use crate::statuses;
 
@@ -15,7 +16,7 @@ use crate::statuses;
 #[derive(clap::Args)]
 #[command(
     override_usage = "syncline record [OPTIONS] [--] PROGRAM [ARGUMENTS]...\n       \
-                      syncline record [OPTIONS] -p PID [--for TIME]",
+                      syncline record [OPTIONS] -p PID [--for TIME] [--every TIME]",
     after_long_help = statuses::RUNNING
 )]
 pub struct Record {
@@ -58,6 +59,19 @@ pub struct Record {
     #[arg(long = "for", value_name = "TIME", requires = "pid", value_parser = parse_time)]
     pub duration: Option<Duration>,
 
+    /// Record in windows of time, of which the last are kept, such as 10s
+    ///
+    /// Each window is a recording of its own: DIR/window-1 and so on, which `report`, `diff` and the
+    /// others read, also while the program runs. `report DIR --last 20s` shows the end of the run.
+    #[arg(long, value_name = "TIME", conflicts_with = "runs", value_parser = parse_time)]
+    pub every: Option<Duration>,
+
+    /// With --every: how many windows are kept
+    ///
+    /// Older ones go, and also where all windows together take more space than --max-size.
+    #[arg(long, value_name = "N", default_value = "6", requires = "every", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub keep: u32,
+
     /// The program and its arguments
     #[arg(
         required_unless_present = "pid",
@@ -66,4 +80,12 @@ pub struct Record {
         value_name = "PROGRAM"
     )]
     pub command: Vec<OsString>,
+}
+
+impl Record {
+    /// The windows of time that are wanted, if any are.
+    pub fn windows(&self) -> Option<Wanted> {
+        let every = self.every?;
+        Some(Wanted { every, keep: self.keep as usize, most: self.max_size })
+    }
 }

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{Write, stderr};
 use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -15,66 +16,34 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use syncline_attach::{Attached, Error, Wanted};
+use syncline_recording::Session;
 
+use super::windows::{self, Keeper};
 use super::{Clock, Folder, LIBRARY, OVERRIDE, args, find_library, finish, largest_file, session};
 use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, RECORD_FAILED};
 
 /// How often it is looked whether the process is still there.
 const LOOK: Duration = Duration::from_millis(20);
+/// How often it is looked whether modules were loaded.
+const FOLLOW: Duration = Duration::from_millis(100);
 
 /// Records the process.
 pub fn run(args: &args::Record, pid: u32) -> Result<ExitCode, Failure> {
-    let library = find_library(LIBRARY, OVERRIDE)?;
-    let max_size = largest_file(args.max_size)?;
-    let ends = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        let registered = signal_hook::flag::register(signal, Arc::clone(&ends));
-        registered.map_err(|e| Failure::new(RECORD_FAILED, e))?;
-    }
-    let folder = Folder::create(&args.output)?;
-    let path = folder.path().join(format!("{pid}.syncline"));
-    let attached = File::create_new(&path).map_err(|e| Failure::new(RECORD_FAILED, e));
-    let attached = attached.and_then(|file| {
-        let clock = Clock::choose();
-        let wanted = Wanted {
-            library: &library,
-            file: &file,
-            clock: clock.kind,
-            ticks_per_second: clock.ticks_per_second,
-            max_size,
-            timeline: args.timeline,
-        };
-        Attached::new(pid, &wanted).map_err(failure)
-    });
-    let attached = attached.inspect_err(|_| {
-        // Empty, and of no use.
-        let _ = fs::remove_file(&path);
-        folder.discard();
-    })?;
-    say(&format!(
-        "syncline: attached to process {pid}: {} calls of its modules are counted; one thread was \
-         stopped for {:.1} ms, no other",
-        attached.slots,
-        attached.stopped.as_secs_f64() * 1e3
-    ));
-    let mut session = session::begin(&command(pid), pid);
-    session::write(&session, &folder);
+    let ends = ends()?;
+    let mut process = Process::attach(pid, &args.output, args.max_size, args.timeline)?;
+    let keeper = args.windows().map(|wanted| process.keep_windows(wanted));
     let started = Instant::now();
     let is_over = || args.duration.is_some_and(|time| started.elapsed() >= time);
-    while !ends.load(Relaxed) && !is_over() && attached.goes_on() {
+    while !ends.load(Relaxed) && !is_over() && process.goes_on() {
+        process.follow();
         sleep(LOOK);
     }
-    session.seconds = Some(started.elapsed().as_secs_f64());
-    let left = attached.detach();
-    session::write(&session, &folder);
-    match left {
-        Ok(left) => say(&format!(
-            "syncline: detached; one thread was stopped for {:.1} ms, no other",
-            left.stopped.as_secs_f64() * 1e3
-        )),
-        Err(Error::Gone(_)) => say("syncline: the process has ended"),
-        Err(error) => return Err(failure(error)),
+    let detached = process.detach();
+    if let Some(keeper) = keeper {
+        // Now the last window has all that was counted.
+        keeper.stop();
     }
+    let folder = detached?;
     let tidied = finish::tidy_of_older(&folder, &args.output);
     if !tidied.in_use {
         folder.close();
@@ -84,6 +53,112 @@ pub fn run(args: &args::Record, pid: u32) -> Result<ExitCode, Failure> {
     }
     folder.remove_older();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Becomes true once somebody asks this command for its end.
+///
+/// # Errors
+/// With [`RECORD_FAILED`], if the kernel refuses to tell.
+pub fn ends() -> Result<Arc<AtomicBool>, Failure> {
+    let ends = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let registered = signal_hook::flag::register(signal, Arc::clone(&ends));
+        registered.map_err(|e| Failure::new(RECORD_FAILED, e))?;
+    }
+    Ok(ends)
+}
+
+/// A process that is attached to, and recorded into a folder.
+pub struct Process {
+    attached: Attached,
+    folder: Folder,
+    session: Session,
+    started: Instant,
+    looked: Instant,
+}
+
+impl Process {
+    /// Attaches, and says so on standard error.
+    ///
+    /// # Errors
+    /// With the statuses of [`failure`](crate::failure); nothing is left in the folder's place then.
+    pub fn attach(
+        pid: u32,
+        output: &Path,
+        max_size: u64,
+        timeline: bool,
+    ) -> Result<Process, Failure> {
+        let library = find_library(LIBRARY, OVERRIDE)?;
+        let max_size = largest_file(max_size)?;
+        let folder = Folder::create(output)?;
+        let path = folder.path().join(format!("{pid}.syncline"));
+        let attached = File::create_new(&path).map_err(|e| Failure::new(RECORD_FAILED, e));
+        let attached = attached.and_then(|file| {
+            let clock = Clock::choose();
+            let wanted = Wanted {
+                library: &library,
+                file: &file,
+                clock: clock.kind,
+                ticks_per_second: clock.ticks_per_second,
+                max_size,
+                timeline,
+            };
+            Attached::new(pid, &wanted).map_err(failure)
+        });
+        let attached = attached.inspect_err(|_| {
+            // Empty, and of no use.
+            let _ = fs::remove_file(&path);
+            folder.discard();
+        })?;
+        say(&format!(
+            "syncline: attached to process {pid}: {} calls of its modules are counted; one thread was \
+             stopped for {:.1} ms, no other",
+            attached.slots,
+            attached.stopped.as_secs_f64() * 1e3
+        ));
+        let session = session::begin(&command(pid), pid);
+        session::write(&session, &folder);
+        let now = Instant::now();
+        Ok(Process { attached, folder, session, started: now, looked: now })
+    }
+
+    /// Whether the process is still there.
+    pub fn goes_on(&self) -> bool {
+        self.attached.goes_on()
+    }
+
+    /// Records what was loaded since the last call as well. What fails is tried again by the next.
+    pub fn follow(&mut self) {
+        if self.looked.elapsed() >= FOLLOW {
+            let _ = self.attached.follow();
+            self.looked = Instant::now();
+        }
+    }
+
+    /// Keeps windows of time of it.
+    pub fn keep_windows(&self, wanted: windows::Wanted) -> Keeper {
+        Keeper::start(self.folder.path(), &self.session, wanted)
+    }
+
+    /// Detaches, says so on standard error, and returns the folder with the recording. A process that has
+    /// ended is no error.
+    ///
+    /// # Errors
+    /// With [`RECORD_FAILED`], if the process is left as it is: the next command ends the recording.
+    pub fn detach(mut self) -> Result<Folder, Failure> {
+        self.session.seconds = Some(self.started.elapsed().as_secs_f64());
+        let left = self.attached.detach();
+        session::write(&self.session, &self.folder);
+        match left {
+            Ok(left) => say(&format!(
+                "syncline: detached; one thread was stopped for {:.1} ms, no other",
+                left.stopped.as_secs_f64() * 1e3
+            )),
+            Err(Error::Gone(_)) => say("syncline: the process has ended"),
+            Err(error) => return Err(failure(error)),
+        }
+        Ok(self.folder)
+    }
 }
 
 /// The process's command line.

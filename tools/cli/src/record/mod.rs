@@ -13,12 +13,13 @@ mod finish;
 mod folder;
 mod inherited;
 mod library;
-mod live;
+pub mod live;
 mod privilege;
 pub mod program;
 mod runs;
 mod sanitizer;
 mod session;
+pub mod windows;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ use syncline_recording::Ending;
 use crate::failure::{Failure, RECORD_FAILED};
 use environment::Environment;
 use runs::Runs;
+use windows::Keeper;
 
 pub use child::{hear_signals, told_to_end};
 pub use clock::Clock;
@@ -93,11 +95,27 @@ pub fn run_in(
     command: &[OsString],
     variables: impl IntoIterator<Item = (&'static str, OsString)>,
 ) -> Result<Run, Failure> {
+    run_in_windows(folder, program, command, variables, None)
+}
+
+/// The same, with windows of time if they are wanted.
+fn run_in_windows(
+    folder: &Folder,
+    program: &Path,
+    command: &[OsString],
+    variables: impl IntoIterator<Item = (&'static str, OsString)>,
+    windows: Option<windows::Wanted>,
+) -> Result<Run, Failure> {
     let started = Instant::now();
     let child = child::start(program, command, variables).inspect_err(|_| folder.discard())?;
     let mut session = session::begin(command, child.pid());
     session::write(&session, folder);
-    let ending = child.wait()?;
+    let keeper = windows.map(|wanted| Keeper::start(folder.path(), &session, wanted));
+    let ending = child.wait();
+    if let Some(keeper) = keeper {
+        keeper.stop();
+    }
+    let ending = ending?;
 
     session.seconds = Some(started.elapsed().as_secs_f64());
     session.ending = Some(ending);

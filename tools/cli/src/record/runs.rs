@@ -12,7 +12,7 @@ use super::child::interrupted;
 use super::environment::{self, Environment};
 use super::finish::{self, Tidied};
 use super::folder::Folder;
-use super::{Run, run_in};
+use super::{Run, run_in_windows};
 use crate::failure::Failure;
 
 /// What every run is made with.
@@ -27,7 +27,7 @@ impl Runs<'_> {
     /// Records them all. Who asks for the program's end asks for no further run.
     ///
     /// # Errors
-    /// As [`run_in`] and [`Run::exit_code`].
+    /// As [`run_in_windows`] and [`Run::exit_code`].
     pub fn record_all(self, first: &Folder) -> Result<ExitCode, Failure> {
         let (mut run, mut tidied) = self.record(1, first)?;
         let further = self.further(&mut run, &mut tidied);
@@ -71,7 +71,8 @@ impl Runs<'_> {
             let _ = writeln!(stderr(), "syncline: run {number} of {runs}");
         }
         let variables = self.environment.variables(folder.variables(environment::FOLDER)?);
-        let run = run_in(folder, &self.program, &self.args.command, variables)?;
+        let (command, windows) = (&self.args.command, self.args.windows());
+        let run = run_in_windows(folder, &self.program, command, variables, windows)?;
         Ok((run, finish::tidy_and_summarize(folder, &self.folder(number))))
     }
 

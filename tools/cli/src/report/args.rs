@@ -1,8 +1,9 @@
 //! The arguments of `syncline report`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use crate::arguments::{DEFAULT_RECORDING, parse_percent};
+use crate::arguments::{DEFAULT_RECORDING, parse_percent, parse_time};
 use crate::statuses;
 
 /// Say what a recorded program waited for
@@ -18,6 +19,13 @@ pub struct Report {
     /// the number of recordings that it was seen in.
     #[arg(value_name = "RECORDING", default_value = DEFAULT_RECORDING)]
     pub recordings: Vec<PathBuf>,
+
+    /// Show only the end of the run, such as 20s
+    ///
+    /// For a recording in windows of time (`record --every`). Shown is from the end of a window on, so
+    /// it may be up to a window more.
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub last: Option<Duration>,
 
     /// Show all tables besides the findings: locks, call sites, quadrants, who blocks whom
     #[arg(long)]

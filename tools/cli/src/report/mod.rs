@@ -13,6 +13,7 @@ use anyhow::{Context, Result};
 use ratatui::crossterm::terminal;
 use syncline_analysis::{Analysis, Options, Thresholds};
 use syncline_present::terminal::Style;
+use syncline_recording::folder;
 use syncline_report::Extent;
 
 use crate::failure::{Failure, REPORT_FAILED};
@@ -31,10 +32,20 @@ pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::new(REPORT_FAILED, error))?;
     let thresholds =
         Thresholds { contention: args.contention / 100.0, acquisitions_per_second: args.rate };
-    let options = Options { thresholds, inspections, ..Options::default() };
+    let last = args.last;
+    let options = Options { thresholds, inspections, last, ..Options::default() };
+    if last.is_some() {
+        recordings().try_for_each(require_windows)?;
+    }
     let mut analysis = together::read(&runs, |recording| {
         read(recording, &options).map_err(|error| Failure::unreadable(recording, error))
     })?;
+    if last.is_some()
+        && let Some(process) = analysis.processes.first()
+    {
+        // Standard error may be closed; the report says it as well.
+        let _ = writeln!(stderr(), "syncline: the last {:.1} s of the recording", process.seconds);
+    }
     for recording in recordings() {
         if let Err(error) = whatif::add_to(&mut analysis, recording) {
             // Standard error may be closed; the report is what it would be without an experiment.
@@ -47,6 +58,19 @@ pub fn run(args: &args::Report) -> Result<ExitCode, Failure> {
     }
     show(&analysis, args).map_err(|error| Failure::new(REPORT_FAILED, error))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses a recording whose end can't be told from the rest.
+fn require_windows(recording: &Path) -> Result<(), Failure> {
+    match folder::windows(recording) {
+        Ok(windows) if windows.is_empty() => Err(Failure::message(
+            REPORT_FAILED,
+            format!("{} has no windows of time", recording.display()),
+        )
+        .hint("`syncline record --every 10s` keeps them")),
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::unreadable(recording, error)),
+    }
 }
 
 /// Reads a recording. What is known of its sections is in the options.

@@ -6,22 +6,30 @@ use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
-use crate::arguments::{DEFAULT_RECORDING, NO_ATTACHING, refuse_pid};
+use crate::arguments::DEFAULT_RECORDING;
 use crate::statuses;
 
-/// Show a running recording, live
+/// Show what a running program waits for, live
 ///
-/// Needs a recording whose program still runs. On a terminal, `q` leaves; elsewhere, a
-/// table is printed after each interval. Ends when the program ends.
+/// Needs a recording whose program still runs, or with -p a process that nobody records. On a
+/// terminal, `q` leaves; elsewhere, a table is printed after each interval. Ends when the program
+/// ends.
 #[derive(clap::Args)]
-#[command(after_long_help = statuses::READING)]
+#[command(
+    override_usage = "syncline top [OPTIONS] [RECORDING]\n       \
+                      syncline top [OPTIONS] -p PID",
+    after_long_help = statuses::READING
+)]
 pub struct Top {
     /// The recording
     #[arg(default_value = DEFAULT_RECORDING, value_parser = OsStringValueParser::new().try_map(recording))]
     pub recording: PathBuf,
 
-    /// What other tools attach with: refused with what to do instead.
-    #[arg(short, long, value_name = "PID", hide = true, value_parser = refuse_pid)]
+    /// Show a process that already runs
+    ///
+    /// Syncline attaches to the process as `syncline record -p` does, and detaches at the end; the
+    /// process goes on. What was recorded goes then.
+    #[arg(short, long, value_name = "PID", conflicts_with = "recording")]
     pub pid: Option<u32>,
 
     /// Seconds from one view to the next
@@ -35,9 +43,14 @@ pub struct Top {
 
 /// A recording's path, and not the number of a process.
 fn recording(path: OsString) -> Result<PathBuf, String> {
-    let is_number = path.to_str().is_some_and(|text| text.parse::<u32>().is_ok());
+    let number = path.to_str().and_then(|text| text.parse::<u32>().ok());
     let path = PathBuf::from(path);
-    if is_number && !path.exists() { Err(NO_ATTACHING.to_owned()) } else { Ok(path) }
+    match number {
+        Some(pid) if !path.exists() => Err(format!(
+            "there is no such recording; `syncline top -p {pid}` shows the process of that number"
+        )),
+        _ => Ok(path),
+    }
 }
 
 /// Reads an interval in seconds.

@@ -12,24 +12,53 @@ mod view;
 use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use syncline_analysis::{Live, Options};
 use syncline_recording::{Session, command_line};
 
 use crate::failure::{Failure, REPORT_FAILED};
 use crate::quoted::typed;
+use crate::record::live::{self, Process};
 use crate::writers::Writers;
 use view::View;
 
+/// Bytes that the file of a process may become that is attached to.
+const LARGEST: u64 = 1 << 30;
+
 /// Shows the recording until its program ends or the user has seen enough.
 pub fn run(args: &args::Top) -> Result<ExitCode, Failure> {
-    let mut watch = Watch::start(&args.recording)?;
-    if stdout().is_terminal() && !args.once {
-        screen::show(&mut watch, args.interval)?;
-    } else {
-        plain::print(&mut watch, args.interval, args.once)?;
+    match args.pid {
+        Some(pid) => process(args, pid)?,
+        None => show(args, &mut Watch::start(&args.recording)?)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows a process that already runs: it is recorded into a folder that goes at the end. However showing
+/// ends, the process is detached from.
+fn process(args: &args::Top, pid: u32) -> Result<(), Failure> {
+    let failed = |e| Failure::new(REPORT_FAILED, e);
+    let ends = live::ends()?;
+    let place = tempfile::Builder::new().prefix("syncline-top-").tempdir().map_err(failed)?;
+    let folder = place.path().join("recording");
+    let process = Process::attach(pid, &folder, LARGEST, false)?;
+    let mut watch = match Watch::start(&folder) {
+        Ok(watch) => Watch { process: Some(process), ends, ..watch },
+        Err(failure) => return process.detach().and(Err(failure)),
+    };
+    let shown = show(args, &mut watch);
+    let detached = watch.process.take().map_or(Ok(()), |process| process.detach().map(drop));
+    shown.and(detached)
+}
+
+fn show(args: &args::Top, watch: &mut Watch) -> Result<(), Failure> {
+    if stdout().is_terminal() && !args.once {
+        screen::show(watch, args.interval)
+    } else {
+        plain::print(watch, args.interval, args.once)
+    }
 }
 
 /// A recording that is looked at again and again.
@@ -37,6 +66,10 @@ struct Watch {
     recording: PathBuf,
     command: String,
     live: Live,
+    /// The process, if this command has attached to it.
+    process: Option<Process>,
+    /// Set when somebody asks for the end.
+    ends: Arc<AtomicBool>,
 }
 
 impl Watch {
@@ -45,6 +78,8 @@ impl Watch {
             recording: recording.to_owned(),
             command: String::new(),
             live: Live::new(recording, &Options::default()),
+            process: None,
+            ends: Arc::default(),
         };
         // From here on it can be told what has happened since.
         watch.look()?;
@@ -59,6 +94,9 @@ impl Watch {
 
     /// What has happened since the last look.
     fn look(&mut self) -> Result<View, Failure> {
+        if let Some(process) = &mut self.process {
+            process.follow();
+        }
         let rates = self.live.look().map_err(|e| Failure::unreadable(&self.recording, e))?;
         // The program runs for a moment before it is written down what it is.
         if self.command.is_empty()
@@ -78,7 +116,15 @@ impl Watch {
 
     /// What to say when the program has ended.
     fn farewell(&self) -> String {
+        if self.process.is_some() {
+            return "the process has ended".to_owned();
+        }
         format!("the program has ended; now run `syncline report {}`", typed(&self.recording))
+    }
+
+    /// Whether somebody asked for the end, by a signal.
+    fn is_over(&self) -> bool {
+        self.ends.load(Relaxed)
     }
 }
 

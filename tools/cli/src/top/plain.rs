@@ -2,7 +2,7 @@
 
 use std::io::{Write, stdout};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Watch;
 use super::view::{COLUMNS, View};
@@ -11,11 +11,19 @@ use syncline_present::terminal::wrapped;
 
 /// Locks in one table.
 const ROWS: usize = 20;
+/// How often it is looked whether somebody asked for the end.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Prints a table after each interval.
 pub fn print(watch: &mut Watch, interval: Duration, once: bool) -> Result<(), Failure> {
     loop {
-        sleep(interval);
+        let until = Instant::now() + interval;
+        while Instant::now() < until {
+            if watch.is_over() {
+                return Ok(());
+            }
+            sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
+        }
         let view = watch.look()?;
         write(&table(&watch.command, &view))?;
         if once {

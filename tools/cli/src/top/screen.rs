@@ -15,6 +15,8 @@ use crate::failure::{Failure, REPORT_FAILED};
 
 /// The first view comes after no more than this.
 const FIRST: Duration = Duration::from_millis(200);
+/// How often it is looked whether somebody asked for the end.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Shows the screen until the user leaves or the program ends; puts the terminal back as it
 /// was in either case.
@@ -39,11 +41,14 @@ fn renew(
     let mut view = watch.look()?;
     loop {
         terminal.draw(|frame| draw(frame, &watch.command, &view)).map_err(failed)?;
-        if event::poll(until.saturating_duration_since(Instant::now())).map_err(failed)? {
+        let look = until.saturating_duration_since(Instant::now()).min(LOOK);
+        if watch.is_over() {
+            return Ok(false);
+        } else if event::poll(look).map_err(failed)? {
             if leaves(&event::read().map_err(failed)?) {
                 return Ok(false);
             }
-        } else {
+        } else if Instant::now() >= until {
             view = watch.look()?;
             until = Instant::now() + interval;
             if !watch.goes_on() {

@@ -19,9 +19,10 @@ use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use syncline_recording::folder::{self, files, others, runs};
+use syncline_recording::folder::{self, SUMS, files, others, runs, windows};
 use syncline_recording::{Refusal, Session};
 
+use super::super::windows::NEXT;
 use super::{Kind, failed, not_ours};
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::writers::Writers;
@@ -117,11 +118,12 @@ fn older(path: &Path) -> PathBuf {
 }
 
 /// The folders in a recording that belong to it: traces, as `syncline inspect --from` left them, those
-/// of other users' processes and of further runs, and an older recording.
+/// of other users' processes, of further runs and of windows of time, and an older recording.
 fn parts(path: &Path) -> Vec<PathBuf> {
-    let named = ["trace", "trace.old"].map(|name| path.join(name));
+    let named = ["trace", "trace.old", NEXT, SUMS].map(|name| path.join(name));
     let listed = [others(path), runs(path)].map(Result::unwrap_or_default).concat();
-    let all = named.into_iter().chain(listed).chain([older(path)]);
+    let windows = windows(path).unwrap_or_default().into_iter().map(|(_, path)| path);
+    let all = named.into_iter().chain(listed).chain(windows).chain([older(path)]);
     all.filter(|part| part.symlink_metadata().is_ok_and(|meta| meta.is_dir())).collect()
 }
 
@@ -136,6 +138,11 @@ fn names(path: &Path) -> Vec<OsString> {
         let own = files.iter().filter(|file| file.parent() == Some(path));
         names.extend(own.filter_map(|file| Some(file.file_name()?.to_owned())));
     }
+    // What was being put there when its writer was killed.
+    let unfinished = files(path, "next").unwrap_or_default();
+    let unfinished = unfinished.iter().filter(|file| file.parent() == Some(path));
+    let unfinished = unfinished.filter(|file| file.to_string_lossy().ends_with(".syncline.next"));
+    names.extend(unfinished.filter_map(|file| Some(file.file_name()?.to_owned())));
     names
 }
 
@@ -185,6 +192,8 @@ mod tests {
             fs::create_dir_all(folder.join("trace")).expect("a folder");
             fs::create_dir_all(folder.join("others-1")).expect("a folder");
             fs::create_dir_all(folder.join("run-2/trace")).expect("a folder");
+            fs::create_dir_all(folder.join("window-7/sums")).expect("a folder");
+            fs::create_dir_all(folder.join("window-next/sums")).expect("a folder");
             let files = [
                 "session.json",
                 "refused.json",
@@ -195,6 +204,12 @@ mod tests {
                 "run-2/session.json",
                 "run-2/1.syncline",
                 "run-2/trace/1.trace",
+                "window-7/session.json",
+                "window-7/1.syncline",
+                "window-7/sums/1.syncline",
+                "window-7/sums/1-20.syncline",
+                "window-next/sums/1.syncline.next",
+                "window-next/session.json",
             ];
             for file in files {
                 fs::write(folder.join(file), "").expect("a file");

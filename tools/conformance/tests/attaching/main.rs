@@ -1,11 +1,18 @@
 //! `syncline record -p PID`: what a running process does while it is recorded is counted exactly, and it
 //! is as before afterwards, whatever becomes of the command.
+//!
+//! `SYNCLINE_ATTACH_TIMES` says how often what is repeated is: 100 for a thorough run.
+
+mod changing;
+mod refused;
+mod servers;
+mod windows;
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -16,9 +23,17 @@ use syncline_recording::{Op, ProcessFile, process_files};
 /// Locks of one round, by the program's own count.
 const ROUND: u64 = 40_000;
 
+/// How often what is done again and again is done: by default as often as tests have time for.
+fn times(short: usize) -> usize {
+    let asked = std::env::var("SYNCLINE_ATTACH_TIMES").ok();
+    asked.map_or(short, |times| times.parse().expect("SYNCLINE_ATTACH_TIMES is a number"))
+}
+
 /// The program, with all tables of its calls in pages that are read-only.
 struct Running {
     child: Child,
+    /// Its number, which is not the child's if that is only its way into another namespace.
+    pid: u32,
     output: BufReader<ChildStdout>,
     program: Program,
     lock: u64,
@@ -27,12 +42,18 @@ struct Running {
 
 impl Running {
     fn start() -> Running {
+        Running::start_by(|program| Command::new(program))
+    }
+
+    /// Starts it by a command that is made of its path.
+    fn start_by(command: impl FnOnce(&Path) -> Command) -> Running {
         let program = Program::compile_with("attached.c", &["-Wl,-z,relro,-z,now"]);
-        let mut command = Command::new(program.path());
+        let mut command = command(program.path());
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
         let output = BufReader::new(child.stdout.take().expect("a pipe"));
-        let mut running = Running { child, output, program, lock: 0, rounds: 0 };
+        let pid = child.id();
+        let mut running = Running { child, pid, output, program, lock: 0, rounds: 0 };
         let address = running.line();
         running.lock = u64::from_str_radix(address.trim_start_matches("0x"), 16).expect("hex");
         running
@@ -53,7 +74,7 @@ impl Running {
 
     /// The lines of the program's own mappings, and what is in those that can only be read.
     fn tables(&self) -> (Vec<String>, Vec<u8>) {
-        let pid = self.child.id();
+        let pid = self.pid;
         let maps = fs::read_to_string(format!("/proc/{pid}/maps")).expect("its maps");
         let path = self.program.path().canonicalize().expect("a path");
         let own = maps.lines().filter(|line| line.ends_with(path.to_str().expect("UTF-8")));
@@ -73,18 +94,29 @@ impl Running {
 
     /// Attaches, and returns once that is done.
     fn attach(&self, folder: &Path) -> Recording {
-        let said = folder.with_extension("said");
-        let child = record(self.child.id(), folder)
-            .stderr(File::create(&said).expect("a file"))
-            .spawn()
-            .expect("it starts");
-        let until = Instant::now() + Duration::from_secs(60);
-        while !fs::read_to_string(&said).unwrap().contains("attached to process") {
-            assert!(Instant::now() < until, "{}", fs::read_to_string(&said).unwrap());
-            sleep(Duration::from_millis(5));
-        }
-        Recording { child }
+        self.attach_with(folder, &[])
     }
+
+    /// The same with more arguments.
+    fn attach_with(&self, folder: &Path, arguments: &[&str]) -> Recording {
+        attach(self.pid, folder, arguments)
+    }
+}
+
+/// Attaches to a process, and returns once that is done.
+fn attach(pid: u32, folder: &Path, arguments: &[&str]) -> Recording {
+    let said = folder.with_extension("said");
+    let child = record(pid, folder)
+        .args(arguments)
+        .stderr(File::create(&said).expect("a file"))
+        .spawn()
+        .expect("it starts");
+    let until = Instant::now() + Duration::from_secs(60);
+    while !fs::read_to_string(&said).unwrap().contains("attached to process") {
+        assert!(Instant::now() < until, "{}", fs::read_to_string(&said).unwrap());
+        sleep(Duration::from_millis(5));
+    }
+    Recording { child }
 }
 
 impl Drop for Running {
@@ -152,14 +184,27 @@ fn a_command_that_is_killed_is_mended_by_the_next() {
     let folder = scratch();
     let mut running = Running::start();
     let before = running.tables();
-    let mut command = running.attach(&folder.path().join("killed"));
-    command.child.kill().and_then(|_| command.child.wait()).expect("it is killed");
-    running.round();
-    for moment in [0, 1, 3, 6, 10, 20, 40] {
-        let mut command = record(running.child.id(), &folder.path().join(moment.to_string()));
-        let mut child = command.stderr(Stdio::null()).spawn().expect("it starts");
-        sleep(Duration::from_millis(moment));
+    let kill = |mut child: Child| {
         child.kill().and_then(|()| child.wait().map(drop)).expect("it is killed");
+    };
+    kill(running.attach(&folder.path().join("killed")).child);
+    running.round();
+    // While it attaches, at moments that lie closer together at the begin.
+    let moments = times(12);
+    for n in 0..moments {
+        let mut command = record(running.pid, &folder.path().join(format!("attaching-{n}")));
+        let child = command.stderr(Stdio::null()).spawn().expect("it starts");
+        sleep(Duration::from_micros((60_000 * n * n / moments / moments) as u64));
+        kill(child);
+        running.round();
+    }
+    // While it detaches.
+    for n in 0..moments.div_ceil(2) {
+        let command = running.attach(&folder.path().join(format!("detaching-{n}")));
+        let pid = command.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill").success());
+        sleep(Duration::from_micros(30_000 * n as u64 / moments as u64));
+        kill(command.child);
         running.round();
     }
     let recording = folder.path().join("mended");
@@ -168,30 +213,14 @@ fn a_command_that_is_killed_is_mended_by_the_next() {
     command.end();
     assert!(running.tables() == before);
     assert_eq!(counted(&recording, running.lock), ROUND);
+    assert!(!stopped(running.pid), "no thread is left stopped");
 }
 
-#[test]
-fn what_cannot_be_attached_to_is_refused_by_name() {
-    let folder = scratch();
-    let refused = |pid: u32, status: i32, words: &str| {
-        let recording = folder.path().join("refused");
-        let Output { status: was, stderr, .. } =
-            record(pid, &recording).args(["--for", "1s"]).output().expect("it starts");
-        let said = String::from_utf8_lossy(&stderr).into_owned();
-        assert_eq!(was.code(), Some(status), "{said}");
-        assert!(said.contains(words), "{said}");
-        assert!(!recording.exists(), "nothing is left behind");
-    };
-    let mut running = Running::start();
-    let pid = running.child.id();
-    let command = running.attach(&folder.path().join("first"));
-    refused(pid, 126, &format!("by process {}", command.child.id()));
-    running.round();
-    command.end();
-    refused(u32::MAX / 2, 127, "there is no process");
-
-    let file = Program::compile_with("attached.c", &["-static"]);
-    let mut still = Command::new(file.path()).stdin(Stdio::piped()).spawn().expect("it starts");
-    refused(still.id(), 126, "statically linked");
-    still.kill().and_then(|()| still.wait().map(drop)).expect("it ends");
+/// Whether a thread of a process is stopped or traced.
+fn stopped(pid: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).expect("its threads");
+    threads.map(|thread| thread.expect("a thread").path().join("status")).any(|status| {
+        let status = fs::read_to_string(status).unwrap_or_default();
+        status.contains("State:\tt") || status.contains("State:\tT")
+    })
 }

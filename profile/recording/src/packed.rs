@@ -1,0 +1,134 @@
+//! A process as it was read, laid out as a file again: as small as it can be, and read by the same reader.
+//!
+//! ```text
+//! Header | modules | threads, each at its index | stacks | per thread: rows, waits, nests, log
+//! ```
+//!
+//! Only rows that have counted something are in it. The process is the file's first, also if it was a
+//! forked child in a file of its parent's.
+
+use std::collections::BTreeSet;
+
+use bytemuck::{Pod, Zeroable, bytes_of};
+
+use crate::layout::{
+    HEADER_SIZE, Header, ModuleRecord, PROCESS_LEFT, REST, Region, Row, StackRecord, ThreadRecord,
+    UNIT,
+};
+use crate::{ProcessFile, Thread};
+
+impl ProcessFile {
+    /// Says that recording ended when the file was read and that the process went on, if the process ran
+    /// then: what is packed afterwards is not taken for the file of a process that still runs.
+    pub fn seal(&mut self) {
+        if let Some(now) = self.now.take() {
+            self.header.ended = now;
+            self.header.state = PROCESS_LEFT;
+        }
+    }
+
+    /// The bytes of a file with this process alone.
+    pub fn packed(&self) -> Vec<u8> {
+        let mut next = HEADER_SIZE as u64;
+        let threads = self.threads.iter().map(|thread| thread.index + 1).max().unwrap_or(0);
+        let of = &self.header;
+        let mut header = Header {
+            modules: region::<ModuleRecord>(&mut next, self.modules.len() as u32, &of.modules),
+            threads: region::<ThreadRecord>(&mut next, threads, &of.threads),
+            stacks: region::<StackRecord>(&mut next, self.stacks.len() as u32, &of.stacks),
+            arena_offset: next,
+            newest: 0,
+            before: 0,
+            parent_page: 0,
+            inherited: 0,
+            own_threads: self.threads.len() as u32,
+            latest_thread: 0,
+            ..*of
+        };
+        let mut file = vec![0; next as usize];
+        for (n, module) in self.modules.iter().enumerate() {
+            put(&mut file, &header.modules, n, &ModuleRecord { process: 0, ..*module });
+        }
+        for (n, stack) in self.stacks.iter().enumerate() {
+            put(&mut file, &header.stacks, n, stack);
+        }
+        // No unit of the arena is 0.
+        let mut arena = vec![0; UNIT as usize];
+        for thread in &self.threads {
+            let record = pack(thread, header.window, &mut arena);
+            put(&mut file, &header.threads, thread.index as usize, &record);
+        }
+        header.arena_used = arena.len() as u64 / UNIT;
+        header.arena_capacity = header.arena_used;
+        file.extend(arena);
+        header.file_size = file.len() as u64;
+        file[..size_of::<Header>()].copy_from_slice(bytes_of(&header));
+        file
+    }
+}
+
+/// A region of so many records, with as many dropped as another.
+fn region<T>(next: &mut u64, count: u32, of: &Region) -> Region {
+    Region { count, dropped: of.dropped, ..Region::after::<T>(next, count) }
+}
+
+fn put<T: Pod>(file: &mut [u8], region: &Region, index: usize, record: &T) {
+    let at = region.offset as usize + index * size_of::<T>();
+    file[at..at + size_of::<T>()].copy_from_slice(bytes_of(record));
+}
+
+/// Adds what a thread has to the arena, and gives the record that leads to it.
+fn pack(thread: &Thread, window: u32, arena: &mut Vec<u8>) -> ThreadRecord {
+    let mut rows = Vec::with_capacity(thread.rows.len());
+    let mut sampled = BTreeSet::new();
+    for row in &thread.rows {
+        let mut counts = row.counts;
+        counts.wait = row.waits.as_deref().map_or(0, |waits| add(arena, &[*waits], 1).0);
+        counts.nest = row.nest.as_deref().map_or(0, |nest| add(arena, &[*nest], 1).0);
+        rows.push(counts);
+        if row.sampled && sampled.insert((counts.ret, row.op)) {
+            // The sum over all locks of a place, of which nothing is left to be shared out.
+            rows.push(Row {
+                lock: REST,
+                ret: counts.ret,
+                key: Row::key(row.op, 0),
+                ..Row::zeroed()
+            });
+        }
+    }
+    let mut record = ThreadRecord {
+        process: 0,
+        previous: 0,
+        table: run(arena, &rows),
+        places: 0,
+        log: run(arena, &thread.log),
+        log_kept: thread.log.len() as u64,
+        log_windows: thread.windows.word(),
+        log_window: window,
+        ..thread.record
+    };
+    let places = |record: &ThreadRecord| 1u64.checked_shl((record.log >> 48) as u32).unwrap_or(0);
+    if thread.record.log != 0 && thread.record.log_kept > places(&thread.record) {
+        // Events came that found no place.
+        record.log_kept = places(&record) + 1;
+    }
+    record
+}
+
+/// Adds records, padded to a power of two; gives the word that leads to them, or 0 for none.
+fn run<T: Pod>(arena: &mut Vec<u8>, records: &[T]) -> u64 {
+    if records.is_empty() {
+        return 0;
+    }
+    let (unit, places) = add(arena, records, records.len().next_power_of_two());
+    u64::from(places.ilog2()) << 48 | u64::from(unit)
+}
+
+/// Adds records and room for so many in all, from a new unit on.
+fn add<T: Pod>(arena: &mut Vec<u8>, records: &[T], places: usize) -> (u32, usize) {
+    let unit = (arena.len() as u64 / UNIT) as u32;
+    let end = arena.len() + places * size_of::<T>();
+    arena.extend_from_slice(bytemuck::cast_slice(records));
+    arena.resize(end.next_multiple_of(UNIT as usize), 0);
+    (unit, places)
+}

@@ -1,0 +1,176 @@
+//! A window of time is the difference of two looks, and is read as any recording.
+
+use std::fs;
+use std::path::Path;
+
+use bytemuck::Zeroable;
+use syncline_recording::layout::{
+    CLOCK_MONOTONIC, EVENT_WAIT, EventRecord, Header, MAGIC, NOBODY, PROCESS_LEFT, Row,
+    THREAD_EXITED, THREAD_RUNNING, ThreadRecord, VERSION, WaitRecord,
+};
+use syncline_recording::{Op, ProcessFile, Row as Counted, Thread, Windows};
+
+const LOCK: u64 = 0x5000;
+
+/// A process with one thread that has acquired a lock so often, and waited so often for so many ticks each.
+fn look(ended: u64, calls: u64, waits: u64, each: u64) -> ProcessFile {
+    let mut counts = Row { lock: LOCK, ret: 0x1000, calls, ..Row::zeroed() };
+    counts.key = Row::key(Op::MutexLock, 64);
+    (counts.held_ticks, counts.held_samples, counts.held_max) = (calls * 3, calls as u32, 40);
+    let mut record = WaitRecord { waits, ticks: waits * each, max: each, ..WaitRecord::zeroed() };
+    record.histogram[syncline_recording::layout::bucket(each)] = waits as u32;
+    let row = Counted {
+        op: Op::MutexLock,
+        counts,
+        waits: Some(Box::new(record)),
+        nest: None,
+        sampled: false,
+    };
+    let event = |n: u64| EventRecord {
+        began: n * 100,
+        ended: n * 100 + 50,
+        lock: LOCK,
+        stack: 0,
+        who: NOBODY,
+        op: Op::MutexLock as u8,
+        kind: EVENT_WAIT,
+    };
+    let thread = Thread {
+        index: 2,
+        record: ThreadRecord {
+            state: THREAD_RUNNING,
+            lifetimes: 1,
+            started: 5,
+            cpu_ns: 0,
+            left_cpu_ns: ended * 7,
+            logged: waits,
+            ..ThreadRecord::zeroed()
+        },
+        rows: vec![row],
+        log: (0..ended / 100).map(event).collect(),
+        windows: Windows::ALL,
+    };
+    let header = Header {
+        magic: MAGIC,
+        version: VERSION,
+        byte_order: 0x0102_0304,
+        clock: CLOCK_MONOTONIC,
+        ticks_per_second: 1_000_000_000,
+        started: 1,
+        started_realtime: 1_000_000,
+        pid: 41,
+        ended,
+        state: PROCESS_LEFT,
+        ..Header::zeroed()
+    };
+    ProcessFile {
+        path: "41.syncline".into(),
+        header,
+        now: None,
+        modules: Vec::new(),
+        threads: vec![thread],
+        stacks: vec![bytemuck::Zeroable::zeroed()],
+    }
+}
+
+/// Packs and reads.
+fn read(file: &ProcessFile, folder: &Path) -> ProcessFile {
+    let path = folder.join("41.syncline");
+    fs::write(&path, file.packed()).expect("a file");
+    ProcessFile::open(&path).expect("it is whole")
+}
+
+#[test]
+fn a_packed_process_is_read_as_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut file = look(1000, 100, 20, 500);
+    file.threads[0].rows[0].sampled = true;
+    let again = read(&file, folder.path());
+    let [was, is] = [&file.threads[0], &again.threads[0]];
+    assert_eq!(is.index, 2);
+    assert_eq!((is.rows.len(), is.rows[0].sampled), (1, true));
+    assert_eq!(is.rows[0].counts.calls, 100, "nothing more is shared out");
+    assert_eq!(is.rows[0].waits.as_ref().map(|w| (w.waits, w.ticks)), Some((20, 10_000)));
+    let ends = |thread: &Thread| thread.log.iter().map(|e| e.ended).collect::<Vec<_>>();
+    assert_eq!(ends(is), ends(was));
+    assert_eq!((again.header.ended, again.header.state), (1000, PROCESS_LEFT));
+    assert_eq!(again.packed(), read(&again, folder.path()).packed());
+}
+
+#[test]
+fn a_window_has_its_own_counts_and_no_sums() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (before, after) = (look(1000, 100, 20, 500), look(2050, 175, 25, 500));
+    let window = read(&after.since(&read(&before, folder.path())), folder.path());
+    assert_eq!((window.header.started, window.header.ended), (1000, 2050));
+    assert_eq!(window.header.started_realtime, 1_000_999);
+    let thread = &window.threads[0];
+    let row = &thread.rows[0];
+    let waits = row.waits.as_ref().expect("it waited");
+    assert_eq!((row.counts.calls, waits.waits, waits.ticks), (75, 5, 2500));
+    assert_eq!((row.counts.held_ticks, row.counts.held_samples), (225, 75));
+    assert_eq!(row.counts.held_max, 3, "the longest is not known, the mean is");
+    assert_eq!((waits.max, waits.histogram.iter().sum::<u32>()), (500, 5));
+    assert_eq!((thread.record.started, thread.record.left_cpu_ns), (1000, 1050 * 7));
+    let log: Vec<_> = thread.log.iter().map(|event| (event.began, event.ended)).collect();
+    assert_eq!(log[0], (1000, 1050));
+    assert_eq!(log.len(), 10);
+}
+
+#[test]
+fn a_wait_that_had_begun_counts_from_the_windows_begin() {
+    // waits since 400 .......|1000 ........ until 1500: 1100 ticks, 500 of them in the window
+    let mut before = look(1000, 0, 0, 0);
+    let record = &mut before.threads[0].record;
+    (record.waiting_op, record.waiting_lock, record.waiting_since) =
+        (Op::MutexLock as u32, LOCK, 400);
+    let mut after = look(2000, 1, 1, 1100);
+    let window = after.clone().since(&before);
+    let waits = window.threads[0].rows[0].waits.as_ref().expect("it waited");
+    assert_eq!((waits.waits, waits.ticks, waits.max), (1, 500, 500));
+
+    // It still waits.
+    let record = &mut after.threads[0].record;
+    (record.waiting_op, record.waiting_lock, record.waiting_since) =
+        (Op::MutexLock as u32, LOCK, 400);
+    let window = after.since(&before);
+    assert_eq!(window.threads[0].record.waiting_since, 1000);
+}
+
+#[test]
+fn what_did_nothing_is_not_there() {
+    let mut before = look(1000, 100, 20, 500);
+    let mut after = look(2000, 100, 20, 500);
+    assert_eq!(after.clone().since(&before).threads[0].rows.len(), 0);
+    for file in [&mut before, &mut after] {
+        file.threads[0].record.state = THREAD_EXITED;
+        file.threads[0].record.ended = 900;
+    }
+    assert!(after.clone().since(&before).threads.is_empty(), "it had ended");
+    // Its record became another thread's.
+    after.threads[0].record.lifetimes = 2;
+    assert_eq!(after.clone().since(&before).threads.len(), 1);
+    // Another process of that number.
+    before.header.started_realtime += 1;
+    assert_eq!(after.since(&before).threads[0].rows[0].counts.calls, 100);
+}
+
+/// How the calls of a place spread over its locks is an estimate that may change.
+#[test]
+fn the_sum_of_a_place_stays_exact() {
+    let with = |calls: [u64; 2]| {
+        let mut file = look(1000, 0, 0, 0);
+        let row = file.threads[0].rows[0].clone();
+        let rows = calls.map(|n| {
+            let lock = LOCK + n % 7;
+            Counted { counts: Row { lock, calls: n, ..row.counts }, sampled: true, ..row.clone() }
+        });
+        file.threads[0].rows = rows.to_vec();
+        file
+    };
+    let mut before = with([700, 351]);
+    before.header.ended = 900;
+    let window = with([693, 1051]).since(&before);
+    let calls: u64 = window.threads[0].rows.iter().map(|row| row.counts.calls).sum();
+    assert_eq!(calls, 693);
+}

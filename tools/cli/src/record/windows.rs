@@ -1,0 +1,259 @@
+//! `record --every`: windows of time, of which the last are kept.
+//!
+//! At the end of each window a thread of this command reads what was counted so far, takes off what had
+//! been counted by the end of the window before, and writes the difference as a recording of its own:
+//!
+//! ```text
+//! DIR/41.syncline              all that was counted, written by the program
+//! DIR/window-7/session.json
+//! DIR/window-7/41.syncline     what was counted in the seventh window
+//! DIR/window-7/sums/           what was counted until its end, for `report --last`
+//! ```
+//!
+//! A window appears in one step, whole. The program does nothing for it, but for its logs: they begin
+//! anew, so that a window has all of its events and not the share that the log of a long run has.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder};
+use std::io::{self, Write, stderr};
+use std::mem::offset_of;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{JoinHandle, spawn};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use syncline_recording::folder::{self, Folder, SUMS, WINDOW};
+use syncline_recording::layout::Header;
+use syncline_recording::{ProcessFile, Session, packed_name, process_files};
+
+/// Where a window is written before it has its name.
+pub const NEXT: &str = "window-next";
+
+/// What is to be kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// How long a window is.
+    pub every: Duration,
+    /// How many are kept.
+    pub keep: usize,
+    /// Bytes that they may take together.
+    pub most: u64,
+}
+
+/// A thread that keeps windows, until it is told to stop.
+pub struct Keeper {
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Keeper {
+    /// Begins with the first window.
+    pub fn start(recording: &Path, session: &Session, wanted: Wanted) -> Keeper {
+        let (stop, stopped) = channel();
+        let mut windows = Windows {
+            recording: recording.to_owned(),
+            session: session.clone(),
+            wanted,
+            number: 0,
+            began: SystemTime::now(),
+            before: HashMap::new(),
+            failed: false,
+        };
+        let thread = spawn(move || {
+            let mut until = Instant::now();
+            loop {
+                // Not from the end of the work: windows stay as long as they should be.
+                until = (until + wanted.every).max(Instant::now());
+                let wait = until.saturating_duration_since(Instant::now());
+                let stops = stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
+                windows.end();
+                if stops {
+                    return;
+                }
+            }
+        });
+        Keeper { stop, thread }
+    }
+
+    /// Ends the last window, which may be shorter than the others.
+    pub fn stop(self) {
+        // It has ended if that fails, and was not to.
+        let _ = self.stop.send(());
+        let _ = self.thread.join();
+    }
+}
+
+struct Windows {
+    recording: PathBuf,
+    session: Session,
+    wanted: Wanted,
+    number: u32,
+    began: SystemTime,
+    /// What was counted when the window before ended, of each process.
+    before: HashMap<PathBuf, ProcessFile>,
+    /// That one could not be written was said.
+    failed: bool,
+}
+
+impl Windows {
+    /// Ends a window. What goes wrong is said once, and the next window is tried again.
+    fn end(&mut self) {
+        self.number += 1;
+        let written = self.write();
+        let _ = fs::remove_dir_all(self.recording.join(NEXT));
+        self.forget();
+        if let Err(error) = written
+            && !self.failed
+        {
+            self.failed = true;
+            // Standard error may be closed, and there is nowhere else to say so.
+            let _ = writeln!(stderr(), "syncline: window {} is not kept: {error}", self.number);
+        }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let next = self.recording.join(NEXT);
+        let _ = fs::remove_dir_all(&next);
+        let ended = SystemTime::now();
+        let files = process_files(&self.recording).unwrap_or_default();
+        let mut now: Vec<(PathBuf, ProcessFile)> = Vec::new();
+        for path in files {
+            // One that can't be read may be just being made.
+            let Ok(mut file) = ProcessFile::open(&path) else { continue };
+            file.seal();
+            now.push((path, file));
+        }
+        take_logs(&now);
+        let sums = next.join(SUMS);
+        DirBuilder::new().recursive(true).mode(0o700).create(&sums)?;
+        let open = |path: &Path| Folder::open(path).map_err(io::Error::other);
+        let (window, sums) = (open(&next)?, open(&sums)?);
+        for (path, file) in now {
+            let name = packed_name(&path);
+            let put = |folder: &Folder, file: &ProcessFile| {
+                folder.put(&name, &file.packed()).map_err(io::Error::other)
+            };
+            put(&sums, &file)?;
+            let before = self.before.get(&path);
+            if before.is_none_or(|before| file.went_on_after(before)) {
+                let whole = file.clone();
+                put(&window, &before.map_or(whole, |before| file.clone().since(before)))?;
+            }
+            // Of an earlier look only the counters are of use.
+            let mut file = file;
+            file.threads.iter_mut().for_each(|thread| thread.log = Vec::new());
+            self.before.insert(path, file);
+        }
+        let began = self.began.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let seconds = ended.duration_since(self.began).unwrap_or_default().as_secs_f64();
+        let session = Session {
+            started: began.as_nanos() as u64,
+            seconds: Some(seconds),
+            ..self.session.clone()
+        };
+        session.write(&window).map_err(io::Error::other)?;
+        self.began = ended;
+        fs::rename(&next, self.recording.join(format!("{WINDOW}{}", self.number)))
+    }
+
+    /// Removes windows, the oldest first, until there are as many as are kept, and no larger together
+    /// than they may be. The newest stays.
+    fn forget(&self) {
+        let mut windows = folder::windows(&self.recording).unwrap_or_default();
+        let mut sizes: u64 = windows.iter().map(|(_, path)| size(path)).sum();
+        while windows.len() > self.wanted.keep || windows.len() > 1 && sizes > self.wanted.most {
+            let (_, oldest) = windows.remove(0);
+            sizes = sizes.saturating_sub(size(&oldest));
+            let _ = fs::remove_dir_all(&oldest);
+        }
+    }
+}
+
+/// Says to the processes that what they have logged was taken. What they log between the moment when it
+/// was read and this one is lost: some milliseconds at most.
+fn take_logs(files: &[(PathBuf, ProcessFile)]) {
+    for (path, file) in files.iter().filter(|(path, _)| !is_child(path)) {
+        // A parent may have ended before its children, which log to its file.
+        let read_at = files.iter().filter(|(other, _)| packed_in(other, path));
+        let read_at = read_at.map(|(_, file)| file.ended()).max().unwrap_or(0);
+        let take = || -> io::Result<()> {
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+                return Ok(());
+            };
+            let folder = Folder::open(parent).map_err(io::Error::other)?;
+            let (opened, _) = folder.file(name, true).map_err(io::Error::other)?;
+            let now = read_at.to_ne_bytes();
+            // First the time: whoever sees the number has that.
+            opened.write_all_at(&now, offset_of!(Header, window_began) as u64)?;
+            let number = file.header.window.wrapping_add(1).to_ne_bytes();
+            opened.write_all_at(&number, offset_of!(Header, window) as u64)
+        };
+        // A log that goes on thins itself, as that of any long run.
+        let _ = take();
+    }
+}
+
+/// Whether a process is in this file.
+fn packed_in(process: &Path, file: &Path) -> bool {
+    let name = process.as_os_str().to_string_lossy();
+    name.split('#').next().is_some_and(|first| Path::new(first) == file) || process == file
+}
+
+/// Whether a process is a forked child in a file of its parent's.
+fn is_child(path: &Path) -> bool {
+    path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.contains('#'))
+}
+
+/// The space that a window takes on disk.
+fn size(window: &Path) -> u64 {
+    let of = |folder: &Path| -> u64 {
+        let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+        entries.filter_map(|entry| Some(entry.metadata().ok()?.blocks() * 512)).sum()
+    };
+    of(window) + of(&window.join(SUMS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::write;
+
+    /// The windows that stay of these, each with so many bytes.
+    fn forget(sizes: &[(u32, usize)], keep: usize, most: u64) -> Vec<u32> {
+        let folder = tempfile::tempdir().unwrap();
+        for (number, bytes) in sizes {
+            let sums = folder.path().join(format!("{WINDOW}{number}/{SUMS}"));
+            fs::create_dir_all(&sums).unwrap();
+            write(sums.join("1.syncline"), vec![1; *bytes]).unwrap();
+        }
+        let session = super::super::session::begin(&["true".into()], 1);
+        let windows = Windows {
+            recording: folder.path().to_owned(),
+            session,
+            wanted: Wanted { every: Duration::from_secs(1), keep, most },
+            number: 0,
+            began: SystemTime::now(),
+            before: HashMap::new(),
+            failed: false,
+        };
+        windows.forget();
+        let left = folder::windows(folder.path()).unwrap();
+        left.into_iter().map(|(number, _)| number).collect()
+    }
+
+    #[test]
+    fn the_oldest_windows_go_first() {
+        let sizes = [(9, 100), (10, 100), (11, 100), (8, 100)];
+        assert_eq!(forget(&sizes, 3, 1 << 30), [9, 10, 11]);
+        assert_eq!(forget(&sizes, 9, 1 << 30), [8, 9, 10, 11]);
+    }
+
+    #[test]
+    fn windows_that_are_too_large_go_and_the_newest_stays() {
+        let sizes = [(1, 1 << 20), (2, 1 << 20), (3, 1 << 20)];
+        assert_eq!(forget(&sizes, 9, 5 << 19), [2, 3]);
+        assert_eq!(forget(&sizes, 9, 10), [3]);
+    }
+}

@@ -1,0 +1,212 @@
+//! What can't be attached to is refused by name, before anything is touched; what looks odd and can be is
+//! not.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, getuid};
+use syncline_conformance::{Program, scratch};
+use syncline_recording::{ProcessFile, process_files};
+
+use crate::{ROUND, Running, counted, record};
+
+/// Attaching to it for a second must fail with this status and these words, and leave nothing.
+#[track_caller]
+fn refused(pid: u32, status: i32, words: &str) {
+    refused_as(pid, status, words, |_| {});
+}
+
+#[track_caller]
+fn refused_as(pid: u32, status: i32, words: &str, change: impl FnOnce(&mut Command)) {
+    let folder = scratch();
+    let recording = folder.path().join("refused");
+    let mut command = record(pid, &recording);
+    change(command.args(["--for", "1s"]));
+    let Output { status: was, stderr, .. } = command.output().expect("it starts");
+    let said = String::from_utf8_lossy(&stderr).into_owned();
+    assert_eq!(was.code(), Some(status), "{said}");
+    assert!(said.contains(words), "{said}");
+    assert!(!recording.exists(), "nothing is left behind");
+}
+
+/// A program that is there until the value goes.
+struct There(Child);
+
+impl There {
+    /// Starts it, and waits for a line of its output.
+    fn start(mut command: Command) -> There {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let mut line = String::new();
+        let output = child.stdout.take().expect("a pipe");
+        BufReader::new(output).read_line(&mut line).expect("a line");
+        assert!(!line.is_empty(), "it ended");
+        There(child)
+    }
+}
+
+impl Drop for There {
+    fn drop(&mut self) {
+        let _ = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
+#[test]
+fn a_second_command_is_refused_by_name() {
+    let folder = scratch();
+    let mut running = Running::start();
+    let command = running.attach(&folder.path().join("first"));
+    refused(running.pid, 126, &format!("by process {} (syncline)", command.child.id()));
+    running.round();
+    command.end();
+    assert_eq!(counted(&folder.path().join("first"), running.lock), ROUND);
+}
+
+#[test]
+fn programs_that_do_not_suit() {
+    refused(u32::MAX / 2, 127, "there is no process");
+    let file = Program::compile_with("attached.c", &["-static"]);
+    let still = There::start(Command::new(file.path()));
+    refused(still.0.id(), 126, "statically linked");
+    if fs::read_to_string("/proc/2/comm").is_ok_and(|name| name.trim() == "kthreadd") {
+        refused(2, 126, "one of the kernel's own");
+    }
+}
+
+#[test]
+fn processes_that_are_stopped_or_traced_or_recorded() {
+    let mut running = Running::start();
+    let pid = Pid::from_raw(running.pid as i32);
+    kill(pid, Signal::SIGSTOP).expect("a signal");
+    while !crate::stopped(running.pid) {
+        std::thread::yield_now();
+    }
+    refused(running.pid, 126, "is stopped\nhint: `kill -CONT`");
+    kill(pid, Signal::SIGCONT).expect("a signal");
+    running.round();
+
+    let tracer = Program::compile("traces.c");
+    let mut command = Command::new(tracer.path());
+    command.arg(running.pid.to_string());
+    let tracer = There::start(command);
+    let words = format!("is being traced by process {}", tracer.0.id());
+    refused(running.pid, 126, &words);
+    drop(tracer);
+    running.round();
+
+    let folder = scratch();
+    let recording = folder.path().join("recording");
+    let recorded = Running::start_by(|program| {
+        let mut command = Command::new(syncline_conformance::syncline());
+        command.env("SYNCLINE_PRELOAD", syncline_conformance::preload_library());
+        command.args(["record", "-o"]).arg(&recording).arg("--").arg(program);
+        command
+    });
+    let session = syncline_recording::Session::read(&recording).expect("a session");
+    refused(session.expect("one").pid, 126, "is recorded since its start");
+    drop(recorded);
+}
+
+/// Where `ptrace_scope` is not 0, the same is said of a process of the same user.
+#[test]
+fn processes_of_other_users() {
+    if !getuid().is_root() {
+        eprintln!("skipped: only root can become another user");
+        return;
+    }
+    let mut running = Running::start();
+    let nobody = |command: &mut Command| {
+        command.uid(65534).gid(65534);
+    };
+    // Nobody may write where root records.
+    let open = scratch();
+    let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    fs::set_permissions(open.path(), everybody).expect("it is ours");
+    let recording = open.path().join("refused");
+    let mut command = record(running.pid, &recording);
+    nobody(&mut command);
+    let output = command.args(["--for", "1s"]).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(126), "{said}");
+    assert!(
+        said.contains("can't be attached to") && said.contains("hint: run it as root"),
+        "{said}"
+    );
+    assert!(!recording.exists(), "nothing is left behind");
+    running.round();
+}
+
+#[test]
+fn sandboxes_that_forbid_what_is_needed() {
+    let program = Program::compile("sandboxed.c");
+    let start = |what: &str| {
+        let mut command = Command::new(program.path());
+        command.arg(what);
+        There::start(command)
+    };
+    let strict = start("strict");
+    refused(strict.0.id(), 126, "forbids all but a few system calls");
+    for what in ["socketpair", "mprotect"] {
+        let mut sandboxed = start(what);
+        if getuid().is_root() {
+            refused(sandboxed.0.id(), 126, &format!("ends it if it calls {what}"));
+        } else {
+            refused(sandboxed.0.id(), 126, "can't be read");
+        }
+        assert!(sandboxed.0.try_wait().expect("it is ours").is_none(), "it lives");
+    }
+    if getuid().is_root() {
+        let harmless = start("reboot");
+        let folder = scratch();
+        let recording = folder.path().join("recording");
+        crate::attach(harmless.0.id(), &recording, &[]).end();
+        assert!(recording.exists());
+    }
+}
+
+/// The program sees another root for temporary files, other numbers and other users than the command.
+#[test]
+fn a_process_in_other_namespaces() {
+    const INSIDE: &str = "mount -t tmpfs none /tmp && exec \"$0\"";
+    let unshare = ["--mount", "--pid", "--user", "--map-root-user", "--fork", "--mount-proc"];
+    let inside = ["sh", "-c", INSIDE];
+    let works = Command::new("unshare").args(unshare).args(inside).arg("true").output();
+    if !works.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: this system lets nobody make user namespaces");
+        return;
+    }
+    let folder = scratch();
+    let mut running = Running::start_by(|program| {
+        let mut command = Command::new("unshare");
+        command.args(unshare).arg("--kill-child").args(inside).arg(program);
+        command
+    });
+    let children = format!("/proc/{0}/task/{0}/children", running.child.id());
+    let child = fs::read_to_string(children).expect("its child");
+    running.pid = child.trim().parse().expect("one child");
+    for time in 1..=2 {
+        let recording = folder.path().join(time.to_string());
+        let command = running.attach(&recording);
+        (0..time).for_each(|_| running.round());
+        let file = ProcessFile::open(&process_files(&recording).expect("a file")[0]);
+        let file = file.expect("it is whole");
+        assert_eq!(file.header.pid, 1, "as it calls itself");
+        assert!(file.now.is_some(), "and it is seen to run");
+        let busy = |thread: &&syncline_recording::Thread| thread.record.left_cpu_ns > 0;
+        assert!(file.threads.iter().filter(busy).count() >= 4, "its threads as well");
+        command.end();
+        assert_eq!(counted(&recording, running.lock), time * ROUND);
+        assert!(says_still_runs(&recording));
+    }
+}
+
+/// Whether the report says that the process went on.
+pub fn says_still_runs(recording: &Path) -> bool {
+    let mut report = Command::new(syncline_conformance::syncline());
+    let output = report.arg("report").arg(recording).output().expect("it starts");
+    String::from_utf8_lossy(&output.stdout).contains("still runs")
+}
