@@ -266,7 +266,7 @@ impl Task {
     /// The function that is under way accesses its lock, at this address and this physical one.
     pub fn word(&mut self, role: Role, lock: u64, physical: u64) {
         let Some(pending) = self.level().pending.last_mut() else { return };
-        if pending.role != role {
+        if pending.role.kind != role.kind || pending.role.shared != role.shared {
             return;
         }
         match pending.lock {
@@ -401,6 +401,24 @@ impl Task {
         };
         let cut_off = held.cut_off;
         Some(Finished { held, released: now, cut_off, level: level.kind, accesses })
+    }
+
+    /// A writer's lock is given back, and goes on as a reader's: a new section begins.
+    pub fn downgrade(
+        &mut self,
+        role: Role,
+        lock: u64,
+        now: u64,
+        order: impl FnOnce() -> u64,
+    ) -> Option<Finished> {
+        let finished = self.release(role, lock, now)?;
+        let role = Role { shared: true, action: Action::Lock, ..role };
+        let level = self.level();
+        let start = level.log.len();
+        let (waited, holder) = (None, u32::MAX);
+        let held = Held { role, order: order(), acquired: now, waited, holder, start, ..finished.held };
+        level.held.push(Held { io: false, cut_off: false, ..held });
+        Some(finished)
     }
 
     /// What the next task goes on with, as this one is put aside: the run queue's lock, and whatever

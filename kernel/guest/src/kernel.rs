@@ -47,6 +47,12 @@ pub fn find(named: Option<&Path>, cache: &Path) -> Result<Kernel, Error> {
         let path = image.display();
         return Err(Error::Kernel(format!("{path} is no image of a Linux kernel for x86-64")));
     }
+    // From version 2.12 of the protocol on, a flag says that it has an entry for 64 bits.
+    let word = |at: usize| bytes.get(at..at + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]));
+    if word(0x206) >= 0x20c && word(0x236) & 1 == 0 {
+        let path = image.display();
+        return Err(Error::Kernel(format!("{path} is a kernel for 32-bit processors: {HINT}")));
+    }
     let at = bytes.get(0x20e..0x210).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]) as usize);
     let text = bytes.get(at + 0x200..).unwrap_or_default();
     let end = text.iter().position(|&b| b == b' ' || b == 0).unwrap_or(0);
@@ -117,6 +123,16 @@ mod tests {
         let cache = Path::new("/nowhere");
         let error = find(Some(Path::new("/etc/passwd")), cache).expect_err("a text");
         assert!(error.to_string().contains("no image of a Linux kernel"), "{error}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = folder.path().join("vmlinuz");
+        let mut bytes = vec![0; 0x400];
+        bytes[0x202..0x208].copy_from_slice(b"HdrS\x0f\x02");
+        fs::write(&image, &bytes).expect("a file");
+        let error = find(Some(&image), cache).expect_err("a kernel of 32 bits");
+        assert!(error.to_string().contains("32-bit"), "{error}");
+        bytes[0x236] = 1;
+        fs::write(&image, &bytes).expect("a file");
+        find(Some(&image), cache).expect("a kernel of 64 bits");
         let error = find(Some(Path::new("/nowhere/vmlinuz")), cache).expect_err("nothing");
         assert!(error.to_string().contains("can't read the kernel"), "{error}");
     }

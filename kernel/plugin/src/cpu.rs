@@ -288,10 +288,21 @@ impl Cpu {
         if !self.current.task.has(role, lock)
             && let Some(at) = self.current.before.iter().position(|&before| before == lock)
         {
-            self.current.before.swap_remove(at);
+            // A reader goes on with what it has of a writer.
+            if role.action != Action::Downgrade {
+                self.current.before.swap_remove(at);
+            }
             return;
         }
-        if let Some(finished) = self.current.task.release(role, lock, self.executed)
+        let now = self.executed;
+        let finished = match role.action {
+            Action::Downgrade => {
+                let order = || ORDER.fetch_add(1, Ordering::Relaxed);
+                self.current.task.downgrade(role, lock, now, order)
+            }
+            _ => self.current.task.release(role, lock, now),
+        };
+        if let Some(finished) = finished
             && ON.load(Ordering::Relaxed)
         {
             let thread = self.thread(finished.level);

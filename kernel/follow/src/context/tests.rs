@@ -64,3 +64,33 @@ fn a_try_that_failed_holds_nothing_and_a_run_queue_goes_to_the_next_task() {
     assert!(finished.held.handed_over && finished.accesses.is_empty());
     assert!(!task.holds());
 }
+
+#[test]
+fn a_downgraded_writer_ends_its_section_and_goes_on_as_a_reader() {
+    let mut task = Task::default();
+    let role = |shared, action| Role { kind: Kind::Rwsem, shared, action };
+    let writer = role(false, Action::Lock);
+    task.begin(writer, 7);
+    task.word(writer, 0x10, 0);
+    task.done(writer, 1, || 1, |_, _| None).expect("it is taken");
+    task.access(access(0x100));
+    let first = task.downgrade(role(false, Action::Downgrade), 0x10, 2, || 2).expect("it is held");
+    task.access(access(0x108));
+    let second = task.release(role(true, Action::Unlock), 0x10, 3).expect("it is held still");
+    assert_eq!(first.accesses, [access(0x100)]);
+    assert_eq!(second.accesses, [access(0x108)]);
+    assert!(!first.held.role.shared && second.held.role.shared);
+    assert_eq!((second.held.acquired, second.held.order), (2, 2));
+    assert_eq!(task.broken, Broken::default());
+}
+
+#[test]
+fn a_function_that_leaves_all_to_the_waiters_one_learns_the_lock_from_it() {
+    let mut task = Task::default();
+    let role = |action| Role { kind: Kind::Mutex, shared: false, action };
+    task.begin(role(Action::Lock), 7);
+    assert_eq!(task.pending_lock(role(Action::Slow)), None, "nobody knows yet");
+    task.word(role(Action::Slow), 0x10, 0);
+    let held = task.done(role(Action::Slow), 1, || 1, |_, _| Some(true)).expect("it is taken");
+    assert_eq!((held.lock, held.site, held.waited), (0x10, 7, None));
+}
