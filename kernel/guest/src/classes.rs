@@ -181,6 +181,18 @@ impl Classes {
         lock().or_else(|| self.types.field(structure, offset))
     }
 
+    /// A line of the plugin's with the names of the addresses in it.
+    pub fn told(&self, line: &str) -> String {
+        let word = |word: &str| match hex(word).filter(|_| word.len() == 16) {
+            Some(address) => match self.symbols.find(address) {
+                Some(_) => self.function(address),
+                None => self.lock(address, None).unwrap_or_else(|| word.to_owned()),
+            },
+            None => word.to_owned(),
+        };
+        line.split(' ').map(word).collect::<Vec<_>>().join(" ")
+    }
+
     /// The function of an address of code, and the distance from its start.
     pub fn function(&self, address: u64) -> String {
         match self.symbols.find(address) {

@@ -53,6 +53,17 @@ impl Load {
         }
     }
 
+    /// About how many seconds it takes with the boot before it, on two idle processors and four virtual
+    /// ones; none of a script.
+    pub fn seconds(&self) -> Option<u32> {
+        match self {
+            Load::Small => Some(10),
+            Load::Make => Some(40),
+            Load::Files => Some(15),
+            Load::Script(_) => None,
+        }
+    }
+
     /// Adds what it needs to the image.
     ///
     /// # Errors

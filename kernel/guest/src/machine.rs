@@ -107,9 +107,7 @@ impl Machine<'_> {
         // SAFETY: two system calls.
         unsafe { command.pre_exec(move || end_with(parent)) };
         command.spawn().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                Error::Missing { program: QEMU, package: "qemu-system-x86" }
-            }
+            std::io::ErrorKind::NotFound => missing(),
             _ => error.into(),
         })
     }
@@ -291,6 +289,11 @@ fn children_time() -> Duration {
         Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
     };
     of(usage.ru_utime) + of(usage.ru_stime)
+}
+
+/// There is no emulator.
+pub fn missing() -> Error {
+    Error::Missing { program: QEMU, package: "qemu-system-x86" }
 }
 
 /// The emulator's path, if it is installed.

@@ -40,6 +40,8 @@ pub const FILES: [&str; 12] = [
 pub const ABOUT: &str = "run.json";
 /// Changes when what is learned does.
 const LEARNED: u32 = 2;
+/// Most virtual processors that the plugin follows.
+pub const MOST_PROCESSORS: u32 = 64;
 /// Of [`About`]'s form.
 const FORMAT: u32 = 1;
 /// A boot takes seconds; on a busy machine it may take longer.
@@ -288,6 +290,17 @@ pub fn counts(folder: &Path) -> Counts {
         Some((name.to_owned(), number.parse().ok()?))
     };
     text.lines().filter_map(line).collect()
+}
+
+/// What the kernel has counted itself, as [`contention`](crate::contention) reads it; empty if it has
+/// counted nothing.
+pub fn histogram(folder: &Path) -> String {
+    fs::read_to_string(folder.join(FOLDER).join("contention")).unwrap_or_default()
+}
+
+/// The first breaches of the invariants, one a line.
+pub fn breaches(folder: &Path) -> String {
+    fs::read_to_string(folder.join(FOLDER).join("breaches")).unwrap_or_default()
 }
 
 /// The trace of a recording's folder.

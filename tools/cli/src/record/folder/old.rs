@@ -15,10 +15,11 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use syncline_kernel::run;
 use syncline_recording::folder::{self, files, others, runs};
 use syncline_recording::{Refusal, Session};
 
@@ -40,7 +41,9 @@ pub fn kind_of(path: &Path) -> Result<Kind, Failure> {
     };
     let session = path.join(Session::FILE).symlink_metadata();
     let has_files = || files(path, "syncline").is_ok_and(|files| !files.is_empty());
-    Ok(if session.is_ok_and(|meta| meta.is_file()) || has_files() {
+    let of_kernel = path.join(run::FOLDER).join(run::ABOUT).symlink_metadata();
+    let is_file = |meta: io::Result<fs::Metadata>| meta.is_ok_and(|meta| meta.is_file());
+    Ok(if is_file(session) || is_file(of_kernel) || has_files() {
         Kind::Recording
     } else if entries.next().is_none() {
         Kind::EmptyFolder
@@ -117,9 +120,9 @@ fn older(path: &Path) -> PathBuf {
 }
 
 /// The folders in a recording that belong to it: traces, as `syncline inspect --from` left them, those
-/// of other users' processes and of further runs, and an older recording.
+/// of other users' processes and of further runs, what is known of a kernel, and an older recording.
 fn parts(path: &Path) -> Vec<PathBuf> {
-    let named = ["trace", "trace.old"].map(|name| path.join(name));
+    let named = ["trace", "trace.old", run::FOLDER].map(|name| path.join(name));
     let listed = [others(path), runs(path)].map(Result::unwrap_or_default).concat();
     let all = named.into_iter().chain(listed).chain([older(path)]);
     all.filter(|part| part.symlink_metadata().is_ok_and(|meta| meta.is_dir())).collect()
@@ -135,6 +138,9 @@ fn names(path: &Path) -> Vec<OsString> {
         let files = files(path, ending).unwrap_or_default();
         let own = files.iter().filter(|file| file.parent() == Some(path));
         names.extend(own.filter_map(|file| Some(file.file_name()?.to_owned())));
+    }
+    if path.file_name() == Some(OsStr::new(run::FOLDER)) {
+        names.extend(run::FILES.map(OsString::from));
     }
     names
 }
@@ -185,6 +191,7 @@ mod tests {
             fs::create_dir_all(folder.join("trace")).expect("a folder");
             fs::create_dir_all(folder.join("others-1")).expect("a folder");
             fs::create_dir_all(folder.join("run-2/trace")).expect("a folder");
+            fs::create_dir_all(folder.join("kernel")).expect("a folder");
             let files = [
                 "session.json",
                 "refused.json",
@@ -195,6 +202,8 @@ mod tests {
                 "run-2/session.json",
                 "run-2/1.syncline",
                 "run-2/trace/1.trace",
+                "kernel/run.json",
+                "kernel/btf",
             ];
             for file in files {
                 fs::write(folder.join(file), "").expect("a file");
@@ -207,6 +216,9 @@ mod tests {
         let foreign = make("trace/notes.txt");
         assert!(remove(&foreign).is_err());
         assert!(foreign.join("trace/notes.txt").exists());
+        fs::remove_file(foreign.join("trace/notes.txt")).expect("a file");
+        let foreign = make("kernel/notes.txt");
+        assert!(refuse_foreign(&foreign).is_err() && foreign.join("kernel/notes.txt").exists());
     }
 
     /// A folder with these files, each in a folder of its own.
