@@ -416,7 +416,8 @@ impl Task {
         let level = self.level();
         let start = level.log.len();
         let (waited, holder) = (None, u32::MAX);
-        let held = Held { role, order: order(), acquired: now, waited, holder, start, ..finished.held };
+        let held =
+            Held { role, order: order(), acquired: now, waited, holder, start, ..finished.held };
         level.held.push(Held { io: false, cut_off: false, ..held });
         Some(finished)
     }

@@ -19,7 +19,7 @@ const PER_CPU_END: &str = "__per_cpu_end";
 const PAGES: std::ops::Range<u64> = 0xffff_ea00_0000_0000..0xffff_eb00_0000_0000;
 
 /// Caches whose objects have a type of another name.
-const TYPES: [(&str, &str); 14] = [
+const TYPES: [(&str, &str); 17] = [
     ("inode_cache", "inode"),
     ("filp", "file"),
     ("sighand_cache", "sighand_struct"),
@@ -34,6 +34,9 @@ const TYPES: [(&str, &str); 14] = [
     ("kernfs_node_cache", "kernfs_node"),
     ("request_queue", "request_queue"),
     ("mnt_cache", "mount"),
+    ("bdev_cache", "bdev_inode"),
+    ("jbd2_transaction_s", "transaction_s"),
+    ("jbd2_journal_head", "journal_head"),
 ];
 
 /// How the first word of a lock is called inside of it, from the inside out.
@@ -117,12 +120,7 @@ impl Classes {
         self.place(address, object, Wanted::Field)
     }
 
-    fn place(
-        &self,
-        address: u64,
-        object: Option<&ObjectRecord>,
-        wanted: Wanted,
-    ) -> Option<String> {
+    fn place(&self, address: u64, object: Option<&ObjectRecord>, wanted: Wanted) -> Option<String> {
         if let Some((symbol, distance)) = self.symbols.find(address) {
             return Some(with_distance(&symbol.name, distance));
         }

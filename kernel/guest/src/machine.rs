@@ -139,8 +139,9 @@ impl Machine<'_> {
         line
     }
 
+    /// Caches of the allocator are kept apart, since an object is named by its cache.
     fn boot_line(&self) -> String {
-        let mut line = "console=ttyS0 quiet nokaslr panic=-1 nowatchdog \
+        let mut line = "console=ttyS0 quiet nokaslr panic=-1 nowatchdog slab_nomerge \
                         rcupdate.rcu_cpu_stall_suppress=1"
             .to_owned();
         if self.no_mitigations {
@@ -163,7 +164,7 @@ impl Machine<'_> {
         let mut console = Vec::new();
         loop {
             if told_to_end.load(Ordering::Relaxed) {
-                return Err(Error::Run("the run was ended before the load was".to_owned()));
+                return Err(ended_early());
             }
             if started.elapsed() > self.timeout {
                 return Err(Error::Run(format!(
@@ -178,7 +179,11 @@ impl Machine<'_> {
                     console.push(line);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(console),
+                Err(RecvTimeoutError::Disconnected) => {
+                    // Who asks for the end at a terminal asks QEMU as well.
+                    let asked = told_to_end.load(Ordering::Relaxed);
+                    return if asked { Err(ended_early()) } else { Ok(console) };
+                }
             }
         }
     }
@@ -222,6 +227,10 @@ fn end(child: &mut Child) -> std::io::Result<()> {
     child.kill()
 }
 
+fn ended_early() -> Error {
+    Error::Run("the run was ended before the load was".to_owned())
+}
+
 /// The console's lines, read by a thread of its own.
 fn lines_of(console: impl Read + Send + 'static) -> Receiver<String> {
     let (to, from) = channel();
@@ -251,7 +260,8 @@ fn outcome(console: &[String], errors: &str) -> Result<(), Error> {
         return Err(Error::Panic(last_lines(console)));
     }
     let errors = errors.trim();
-    if errors.contains("plugin") && (errors.contains("not enabled") || errors.contains("invalid option"))
+    if errors.contains("plugin")
+        && (errors.contains("not enabled") || errors.contains("invalid option"))
     {
         return Err(Error::Run(format!(
             "this {QEMU} was built without plugins (--enable-plugins); Debian's has them"

@@ -72,7 +72,7 @@ pub struct Settings {
     pub no_mitigations: bool,
     /// Bytes of the largest trace.
     pub largest: u64,
-    /// After this the run is ended.
+    /// After this a boot is ended.
     pub timeout: Duration,
     /// Further words for the first process.
     pub words: Vec<String>,
@@ -119,9 +119,8 @@ impl About {
     /// [`Error::Run`], if it says nothing, or in another version's form.
     pub fn read(folder: &Path) -> Result<About, Error> {
         let path = folder.join(FOLDER).join(ABOUT);
-        let text = fs::read_to_string(&path).map_err(|_| {
-            Error::Run(format!("{} is no recording of a kernel", folder.display()))
-        })?;
+        let text = fs::read_to_string(&path)
+            .map_err(|_| Error::Run(format!("{} is no recording of a kernel", folder.display())))?;
         match serde_json::from_str::<About>(&text) {
             Ok(about) if about.format == FORMAT => Ok(about),
             _ => Err(Error::Run(format!("{} is of another version", path.display()))),
@@ -164,7 +163,7 @@ pub fn learn(
         image: &image,
         arguments: vec![format!("out={}", work.path().display())],
         words: vec!["syncline.learn".to_owned()],
-        timeout: LEARNING,
+        timeout: settings.timeout.min(LEARNING),
         ..machine(settings, &image)
     };
     machine.boot(each_line, told_to_end).map_err(lacks)?;

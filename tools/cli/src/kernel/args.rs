@@ -113,9 +113,11 @@ fn load(text: &str) -> Result<Load, String> {
 
 fn cpus(text: &str) -> Result<u32, String> {
     match text.parse() {
-        Ok(1) => Err("with one processor the kernel patches its atomic instructions away, by which \
+        Ok(1) => {
+            Err("with one processor the kernel patches its atomic instructions away, by which \
                       locks are found: take 2 or more"
-            .to_owned()),
+                .to_owned())
+        }
         Ok(number) if (2..=MOST_PROCESSORS).contains(&number) => Ok(number),
         _ => Err(format!("expected a number from 2 to {MOST_PROCESSORS}")),
     }

@@ -19,7 +19,6 @@ use std::{env, fs};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use syncline_kernel::run::{self, Settings};
 use syncline_kernel::{Error, kernel, machine};
-use syncline_present::number;
 use syncline_trace::Trace;
 
 use crate::failure::{Failure, REPORT_FAILED};
@@ -62,7 +61,8 @@ fn record(args: &Kernel) -> Result<ExitCode, Failure> {
         Ok(_) => report::print(args, &args.output),
         Err(error) => {
             let failure = failure(error);
-            let is_kept = matches!(syncline_trace::trace_files(folder.path()), Ok(f) if !f.is_empty());
+            let is_kept =
+                matches!(syncline_trace::trace_files(folder.path()), Ok(f) if !f.is_empty());
             Err(match is_kept {
                 true => failure.hint(format!(
                     "what was recorded until then is kept: `syncline kernel --read {}` reports on it",
@@ -150,7 +150,7 @@ fn ends() -> Result<Arc<AtomicBool>, Failure> {
 
 fn announced(settings: &Settings) -> String {
     let lasts = match settings.load.seconds() {
-        Some(seconds) => format!("; that takes about {}", number::duration(f64::from(seconds))),
+        Some(seconds) => format!("; that takes some {seconds} seconds, more on a busy machine"),
         None => String::new(),
     };
     format!(

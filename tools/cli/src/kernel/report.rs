@@ -61,7 +61,8 @@ pub fn print(args: &Kernel, folder: &Path) -> Result<ExitCode, Failure> {
     for line in breaches.lines().take(BREACHES) {
         say(&classes.told(line));
     }
-    let message = format!("what was followed contradicts itself {broken} times: the figures are wrong");
+    let message =
+        format!("what was followed contradicts itself {broken} times: the figures are wrong");
     Err(Failure::message(REPORT_FAILED, message)
         .hint("please report this, with the kernel's release and the lines above"))
 }

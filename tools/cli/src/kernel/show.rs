@@ -62,7 +62,8 @@ fn sums(about: &About, report: &Report) -> String {
         share(report.contended),
     );
     let mut line = |line: String| text.push_str(&format!("  {line}\n"));
-    if let (Some(mean), Some(busy), Some(of_15)) = (report.independence, report.busy, report.busy_of_15)
+    if let (Some(mean), Some(busy), Some(of_15)) =
+        (report.independence, report.busy, report.busy_of_15)
     {
         line(format!(
             "{} of pairs of sections are independent, weighted by the time held: run optimistically, \
@@ -106,7 +107,7 @@ fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> Strin
     if let Some(Compared { of_kernel, locks, followed, missed, dropped }) = of_kernel {
         let _ = write!(
             text,
-            "  the kernel itself counted {} {} for {}; {} were followed for these, and {} of the \
+            "  the kernel itself counted at least {} {} for {}; {} were followed for these, and {} of the \
              kernel's were not",
             count(*of_kernel),
             of_so_many(*of_kernel as usize, "wait"),
