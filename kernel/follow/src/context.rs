@@ -149,9 +149,20 @@ pub struct Breach {
 /// So many breaches of a task are told one by one.
 const TOLD: usize = 16;
 
+/// The latest call of a level: where the stack is, and where the call returns to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Call {
+    /// Address of the return address.
+    pub stack: u64,
+    /// The return address.
+    pub returns: u64,
+}
+
 #[derive(Debug)]
 struct Level {
     kind: LevelKind,
+    /// The latest call of the level below.
+    interrupted: Call,
     pending: Vec<Pending>,
     held: Vec<Held>,
     log: Vec<Access>,
@@ -159,7 +170,8 @@ struct Level {
 
 impl Level {
     fn new(kind: LevelKind) -> Level {
-        Level { kind, pending: Vec::new(), held: Vec::new(), log: Vec::new() }
+        let interrupted = Call::default();
+        Level { kind, interrupted, pending: Vec::new(), held: Vec::new(), log: Vec::new() }
     }
 }
 
@@ -206,8 +218,9 @@ impl Task {
         self.levels.last().is_some_and(|level| !level.held.is_empty())
     }
 
-    /// An interrupt or exception comes in.
-    pub fn enter(&mut self, interrupt: bool) {
+    /// An interrupt or exception comes in, after this call: it may come right between a call and the
+    /// first instruction of what is called.
+    pub fn enter(&mut self, interrupt: bool, interrupted: Call) {
         if self.levels.len() > MOST_LEVELS {
             self.broken.lost += 1;
             self.levels.truncate(1);
@@ -215,23 +228,25 @@ impl Task {
         let kind = if interrupt { LevelKind::Interrupt } else { self.kind() };
         let mut level = self.spare.pop().unwrap_or_else(|| Level::new(kind));
         level.kind = kind;
+        level.interrupted = interrupted;
         self.levels.push(level);
     }
 
-    /// It returns.
-    pub fn leave(&mut self) {
+    /// It returns; the call that it came after.
+    pub fn leave(&mut self) -> Option<Call> {
         if self.levels.len() == 1 {
             self.broken.lost += 1;
-            return;
+            return None;
         }
-        if let Some(mut level) = self.levels.pop() {
-            // Locks that are still held there will be released at another level.
-            let left = std::mem::take(&mut level.held);
-            level.pending.clear();
-            level.log.clear();
-            self.spare.push(level);
-            self.take_over(left.into_iter());
-        }
+        let mut level = self.levels.pop()?;
+        let interrupted = level.interrupted;
+        // Locks that are still held there will be released at another level.
+        let left = std::mem::take(&mut level.held);
+        level.pending.clear();
+        level.log.clear();
+        self.spare.push(level);
+        self.take_over(left.into_iter());
+        Some(interrupted)
     }
 
     /// The task returns to user space, or comes from there: whatever was under way has ended.

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use syncline_conformance::{Outcome, beside_tests, run_limited, scratch, syncline};
+use syncline_trace::Trace;
 
 const LIMIT: Duration = Duration::from_secs(240);
 /// Of the load `small`.
@@ -98,6 +99,8 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
     let waits = &document["of_kernel"];
     assert!(waits["missed"].as_u64() <= Some(3), "{waits}");
 
+    no_stack_in_the_sets(&folder.path().join("out"));
+
     let mut read = Command::new(syncline());
     read.args(["kernel", "--json", "--window", "50", "--read"]).arg(folder.path().join("out"));
     let again = run_limited(&mut read, LIMIT);
@@ -105,6 +108,27 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
     let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
     assert_eq!(again["report"]["acquisitions"], document["report"]["acquisitions"]);
     assert_eq!(again["report"]["window"], 50);
+}
+
+/// A folder's entries are put into a buffer on the reader's stack, by pointers, under the lock of the
+/// file's position: none of that is in the set.
+fn no_stack_in_the_sets(out: &Path) {
+    /// Stacks lie here, and nothing that a reader of folders needs besides.
+    const MAPPED: std::ops::Range<u64> = 0xffff_c900_0000_0000..0xffff_e900_0000_0000;
+    let symbols = std::fs::read_to_string(out.join("kernel/kallsyms")).expect("symbols");
+    let address = |line: &str| u64::from_str_radix(line.split(' ').next()?, 16).ok();
+    let named = symbols.lines().find(|line| line.ends_with(" T __fdget_pos"));
+    let start = named.and_then(address).expect("a function");
+    let next = symbols.lines().filter_map(address).filter(|&other| other > start).min();
+    let function = start..next.expect("it is not the last");
+    let files = syncline_trace::trace_files(out).expect("a trace");
+    let trace = Trace::open(&files[0]).expect("it can be read");
+    let sections = trace.sections.iter().filter(|s| function.contains(&s.record.site));
+    let words = sections.flat_map(|section| &section.words);
+    let (stack, other): (Vec<u64>, Vec<u64>) =
+        words.map(|word| word.address).partition(|address| MAPPED.contains(address));
+    assert!(stack.is_empty(), "{} words on stacks: {:x?}", stack.len(), &stack[..1]);
+    assert!(!other.is_empty(), "nothing was followed");
 }
 
 #[test]

@@ -3,6 +3,8 @@ use crate::role::Kind;
 
 const SPIN: Role = Role { kind: Kind::Spin, shared: false, action: Action::Lock };
 
+const CALL: Call = Call { stack: 0x1000, returns: 7 };
+
 fn lock(task: &mut Task, lock: u64, now: u64) {
     task.begin(SPIN, 7);
     task.word(SPIN, lock, 0);
@@ -18,12 +20,12 @@ fn what_an_interrupt_does_belongs_to_its_own_sections() {
     let mut task = Task::default();
     lock(&mut task, 0x10, 1);
     task.access(access(0x100));
-    task.enter(true);
+    task.enter(true, CALL);
     assert!(!task.holds());
     lock(&mut task, 0x20, 2);
     task.access(access(0x200));
     let inner = task.release(SPIN, 0x20, 3).expect("it is held");
-    task.leave();
+    assert_eq!(task.leave(), Some(CALL), "what it came after goes on");
     task.access(access(0x108));
     let outer = task.release(SPIN, 0x10, 4).expect("it is held");
     assert_eq!(inner.accesses, [access(0x200)]);
@@ -37,7 +39,7 @@ fn broken_invariants_are_counted() {
     let mut task = Task::default();
     assert!(task.release(SPIN, 0x10, 1).is_none());
     lock(&mut task, 0x20, 1);
-    task.enter(true);
+    task.enter(true, CALL);
     task.release(SPIN, 0x20, 2);
     task.leave();
     lock(&mut task, 0x30, 3);
