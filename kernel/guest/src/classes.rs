@@ -141,6 +141,13 @@ impl Classes {
         }
         if PAGES.contains(&address) {
             let offset = (address - PAGES.start) % self.types.size("page")?;
+            // From Linux 6.6 on, what a page of a page table has there is a structure of its own.
+            if wanted == Wanted::Lock
+                && self.types.lock("page", offset).is_none()
+                && let Some(lock) = self.types.lock("ptdesc", offset)
+            {
+                return Some(format!("ptdesc.{lock}"));
+            }
             return Some(format!("page.{}", self.path("page", offset, wanted)?));
         }
         for node in &self.nodes {
