@@ -24,8 +24,8 @@ MATRIX_PACKAGES=(
     'openjdk-17-jdk-headless|openjdk-21-jdk-headless' libglib2.0-tests libsdl2-tests
     'libpython3-testsuite|libpython3.11-testsuite|libpython3.12-testsuite'
 )
-# What `syncline kernel` needs beside a kernel, and the package that names Debian's newest for clouds.
-KERNEL_PACKAGES=(qemu-system-x86 e2fsprogs)
+# What `syncline kernel` needs beside a kernel, and its tests for a module; and the package that names Debian's newest for clouds.
+KERNEL_PACKAGES=(qemu-system-x86 e2fsprogs linux-headers-cloud-amd64)
 KERNEL_IMAGE=linux-image-cloud-amd64
 # To build for AArch64 and run that under an emulator.
 AARCH64=aarch64-unknown-linux-gnu

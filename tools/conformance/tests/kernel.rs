@@ -157,3 +157,94 @@ fn a_load_that_fails_is_told_and_what_was_recorded_is_kept() {
     let text = String::from_utf8_lossy(&again.stdout);
     assert!(text.contains("did not run to its end") && text.contains("no breach"), "{text}");
 }
+
+/// How often each task of the module does what it does.
+const TIMES: usize = 200;
+
+/// A section's set: address of each word, with the bytes that were read and written.
+type Set = Vec<(u64, u8, u8)>;
+
+/// A module whose sections are known to the byte, for each kind of lock, in two tasks at once.
+#[test]
+fn sections_of_a_module_are_followed_to_the_byte() {
+    let folder = scratch();
+    let files = folder.path().join("files");
+    let Some(()) = build_module(folder.path(), &files) else { return };
+    let script = folder.path().join("load.sh");
+    // It fails so that what the module prints is printed.
+    std::fs::write(&script, "/insmod /truth.ko; exit 3\n").expect("a script");
+    let [script, files] = [&script, &files].map(|path| path.to_str().expect("plain characters"));
+    let arguments = ["--load", script, "--files", files, "--cpus", "2"];
+    let Some(outcome) = kernel(folder.path(), &arguments) else { return };
+    let console = String::from_utf8_lossy(&outcome.stderr);
+    if console.contains("Exec format error") {
+        println!("skipped: the headers are another kernel's");
+        return;
+    }
+    assert!(!console.contains("taken twice"), "{console}");
+    let place = |name: &str| {
+        let mut words = console.split_whitespace().skip_while(|word| *word != name).skip(1);
+        let address = words.next().and_then(|word| u64::from_str_radix(word, 16).ok());
+        address.unwrap_or_else(|| panic!("the module did not say where {name} is: {console}"))
+    };
+    let own = |task: u64, word: u64| place("own") + 64 * task + 8 * word;
+    let each = |sets: [Set; 2]| sets.into_iter().flat_map(|set| vec![set; TIMES]).collect();
+    let both = |set: Set| each([set.clone(), set]);
+    let words = |task: u64| vec![(own(task, 0), 0, 0xff), (own(task, 1), 0xff, 0)];
+
+    let out = folder.path().join("out");
+    let files = syncline_trace::trace_files(&out).expect("a trace");
+    let trace = Trace::open(&files[0]).expect("it can be read");
+    let check = |name: &str, expected: Vec<Set>| {
+        let lock = place(name);
+        let sections = trace.sections.iter().filter(|section| section.record.lock == lock);
+        let set =
+            |word: &syncline_trace::layout::WordRecord| (word.address, word.read, word.written);
+        let mut sets: Vec<Set> =
+            sections.map(|section| section.words.iter().map(set).collect()).collect();
+        sets.iter_mut().for_each(|set| set.sort_unstable());
+        let mut expected = expected;
+        sets.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(sets.len(), expected.len(), "sections of {name}");
+        let wrong = sets.iter().zip(&expected).find(|(set, expected)| set != expected);
+        assert_eq!(wrong, None, "a set of {name} is not what was expected");
+    };
+    let empty = both(Vec::new());
+    check("apart", [each([words(0), words(1)]), empty].concat());
+    check("together", both(vec![(place("shared"), 0xff, 0xff)]));
+    check("irq", both(vec![(place("byte"), 0, 1 << 3)]));
+    check("rw", each([vec![(own(1, 2), 0xff, 0)], vec![(own(0, 2), 0xff, 0)]]));
+    check("mutex", each([vec![(own(0, 3), 0, 0xff)], vec![(own(1, 3), 0, 0xff)]]));
+    let (writer, reader) = (vec![(own(0, 4), 0, 0xff)], vec![(own(0, 5), 0xff, 0)]);
+    check("sem", [both(writer), both(reader)].concat());
+
+    let mut read = Command::new(syncline());
+    read.args(["kernel", "--read"]).arg(&out);
+    run_limited(&mut read, LIMIT).assert_status(0);
+}
+
+/// Builds the module and what loads it; none where the kernel's headers are missing.
+fn build_module(folder: &Path, files: &Path) -> Option<()> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/kernel_truth");
+    let headers = std::fs::read_dir("/usr/src").ok()?.flatten().map(|entry| entry.path());
+    let headers = headers.filter(|path| path.to_string_lossy().ends_with("-cloud-amd64")).max();
+    let Some(headers) = headers else {
+        println!("skipped: there are no headers of a kernel for clouds: ./x setup --kernel");
+        return None;
+    };
+    let module = folder.join("module");
+    std::fs::create_dir(&module).expect("a folder");
+    std::fs::create_dir(files).expect("a folder");
+    for name in ["truth.c", "Kbuild"] {
+        std::fs::copy(source.join(name), module.join(name)).expect("a file");
+    }
+    let mut make = Command::new("make");
+    make.arg("-C").arg(headers).arg(format!("M={}", module.display())).arg("modules");
+    run_limited(&mut make, LIMIT).assert_status(0);
+    std::fs::copy(module.join("truth.ko"), files.join("truth.ko")).expect("a module");
+    let mut compile = Command::new("cc");
+    compile.arg("-o").arg(files.join("insmod")).arg(source.join("insmod.c"));
+    run_limited(&mut compile, LIMIT).assert_status(0);
+    Some(())
+}

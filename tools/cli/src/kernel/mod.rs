@@ -55,9 +55,15 @@ fn record(args: &Kernel) -> Result<ExitCode, Failure> {
     let outcome =
         run::run(&settings, &learned, folder.path(), &mut |line| console.line(line), &ends);
     drop(console);
-    tidy(&folder);
+    let full = tidy(&folder);
     folder.remove_older();
     match outcome {
+        Ok(_) if full => {
+            report::print(args, &args.output)?;
+            let message =
+                "the disk was full: this is a part of the run, and some names are missing";
+            Err(Failure::message(REPORT_FAILED, message).hint("choose another folder with -o"))
+        }
         Ok(_) => report::print(args, &args.output),
         Err(error) => {
             let failure = failure(error);
@@ -161,10 +167,12 @@ fn announced(settings: &Settings) -> String {
     )
 }
 
-/// Cuts off what the trace could have grown into.
-fn tidy(folder: &Folder) {
+/// Cuts off what the trace could have grown into. Whether it found no room on the disk.
+fn tidy(folder: &Folder) -> bool {
+    let mut full = false;
     folder.for_each_file("trace", |path, file, meta| {
         let Ok(header) = Trace::header_of(&path) else { return };
+        full |= header.disk_full != 0;
         let used = header.arena_offset.saturating_add(header.arena_used);
         if meta.len() > used {
             // Failing leaves a file that is longer than it needs to be, and takes no more space.
@@ -172,6 +180,7 @@ fn tidy(folder: &Folder) {
         }
     });
     folder.close();
+    full
 }
 
 fn failure(error: Error) -> Failure {
