@@ -373,7 +373,9 @@ impl Task {
     /// An access. Whoever calls has asked [`Task::holds`].
     pub fn access(&mut self, access: Access) {
         let level = self.level();
-        if level.log.last() == Some(&access) {
+        // What the section before has logged is not this one's.
+        let start = level.held.last().map_or(0, |held| held.start);
+        if level.log.get(start..).is_some_and(|own| own.last() == Some(&access)) {
             return;
         }
         if level.log.len() < MOST_ACCESSES {

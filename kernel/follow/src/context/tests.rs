@@ -96,3 +96,18 @@ fn a_function_that_leaves_all_to_the_waiters_one_learns_the_lock_from_it() {
     let held = task.done(role(Action::Slow), 1, || 1, |_, _| Some(true)).expect("it is taken");
     assert_eq!((held.lock, held.site, held.waited), (0x10, 7, None));
 }
+
+#[test]
+fn sections_inside_another_one_that_do_the_same_have_the_same_set() {
+    let mut task = Task::default();
+    lock(&mut task, 0x10, 1);
+    for now in [2, 4] {
+        lock(&mut task, 0x20, now);
+        task.access(access(0x100));
+        task.access(access(0x100));
+        let inner = task.release(SPIN, 0x20, now + 1).expect("it is held");
+        assert_eq!(inner.accesses, [access(0x100)], "at {now}");
+    }
+    let outer = task.release(SPIN, 0x10, 6).expect("it is held");
+    assert!(outer.accesses.iter().all(|&one| one == access(0x100)));
+}
