@@ -182,6 +182,8 @@ impl Btf {
         for _ in 0..DEPTH {
             match self.types.get(at as usize)? {
                 Type::Alias(of) => at = *of,
+                // A variable that is a lock is called by its own name.
+                Type::Struct(name, ..) if LOCKS.contains(&name.as_str()) => return None,
                 Type::Struct(name, ..) if !name.is_empty() => {
                     let mut path = String::new();
                     self.path(at, offset, &mut path, 0)?;

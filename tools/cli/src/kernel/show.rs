@@ -65,9 +65,13 @@ fn sums(about: &About, report: &Report) -> String {
     if let (Some(mean), Some(busy), Some(of_15)) =
         (report.independence, report.busy, report.busy_of_15)
     {
+        let of_15 = match about.processors {
+            15 => String::new(),
+            _ => format!(", and {of_15:.1} of 15"),
+        };
         line(format!(
             "{} of pairs of sections are independent, weighted by the time held: run optimistically, \
-             they could keep {busy:.1} of {} processors busy, and {of_15:.1} of 15",
+             they could keep {busy:.1} of {} processors busy{of_15}",
             percent(mean),
             about.processors,
         ));
