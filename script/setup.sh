@@ -24,6 +24,9 @@ MATRIX_PACKAGES=(
     'openjdk-17-jdk-headless|openjdk-21-jdk-headless' libglib2.0-tests libsdl2-tests
     'libpython3-testsuite|libpython3.11-testsuite|libpython3.12-testsuite'
 )
+# What `syncline kernel` needs beside a kernel, and its tests for a module; and the package that names Debian's newest for clouds.
+KERNEL_PACKAGES=(qemu-system-x86 e2fsprogs linux-headers-cloud-amd64)
+KERNEL_IMAGE=linux-image-cloud-amd64
 # To build for AArch64 and run that under an emulator.
 AARCH64=aarch64-unknown-linux-gnu
 AARCH64_PACKAGES=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
@@ -163,6 +166,11 @@ need_builder() {
 }
 
 setup() {
+    case "${*-}" in
+        '') ;;
+        --kernel) need_kernel; return ;;
+        *) die "usage: ./x setup [--kernel]" ;;
+    esac
     need_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
     need_rust
     need_rust_tool fmt rustfmt
@@ -170,6 +178,40 @@ setup() {
     need_aarch64
     need_other_systems
     need_miri
+}
+
+# QEMU, and a kernel for it. That one is only unpacked, into where `syncline kernel` looks: to install it
+# would make it this machine's own.
+need_kernel() {
+    [ "$(uname -m)" = x86_64 ] || die "syncline kernel follows kernels of x86-64 only"
+    need_packages "${KERNEL_PACKAGES[@]}"
+    local packages=${XDG_CACHE_HOME:-$HOME/.cache}/syncline/packages name folder
+    name=$(newest_kernel)
+    if [ -z "$name" ]; then
+        apt_get update -q || echo "going on with the package lists that are there" >&2
+        name=$(newest_kernel)
+    fi
+    [ -n "$name" ] || die "this system's package lists have no $KERNEL_IMAGE:" \
+        "give a kernel to \`syncline kernel --kernel\`"
+    folder=$packages/$name
+    [ ! -e "$folder/boot" ] || return 0
+    say "unpacking $name into $packages"
+    mkdir -p "$packages"
+    local work
+    work=$(mktemp -d "$packages/.unpacking.XXXXXX")
+    if (cd "$work" && apt-get download -q "$name" && dpkg-deb -x "$name"_*.deb new) &&
+        mv "$work/new" "$folder"; then
+        rm -rf "$work"
+    else
+        rm -rf "$work"
+        die "could not get the kernel $name"
+    fi
+}
+
+# A package that stands for the newest has no kernel in it, and names the one that has.
+newest_kernel() {
+    apt-cache depends "$KERNEL_IMAGE" 2>/dev/null |
+        sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n1
 }
 
 # The probe has code for AArch64. Without rustup its standard library may not be to be had;

@@ -228,6 +228,11 @@ impl Code {
                 } else if self.returns(insn) {
                     meaning.exec[0] = Some(Exec::Done(role));
                 }
+                // `mutex_lock_io` leaves all to the waiter's function, which then is the first to say
+                // where the mutex is.
+                if role.kind == Kind::Mutex && locked && insn.memory_displacement64() == 0 {
+                    meaning.mem = Some(Mem::Word(role));
+                }
             }
             // A spinlock and a writer's lock are given back by a store of one byte.
             Action::Unlock => {
@@ -241,7 +246,11 @@ impl Code {
                     meaning.mem = Some(Mem::Release(role));
                 }
             }
-            Action::Downgrade => {}
+            Action::Downgrade => {
+                if locked && insn.memory_displacement64() == 0 {
+                    meaning.mem = Some(Mem::Release(role));
+                }
+            }
         }
     }
 

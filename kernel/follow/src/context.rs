@@ -149,9 +149,20 @@ pub struct Breach {
 /// So many breaches of a task are told one by one.
 const TOLD: usize = 16;
 
+/// The latest call of a level: where the stack is, and where the call returns to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Call {
+    /// Address of the return address.
+    pub stack: u64,
+    /// The return address.
+    pub returns: u64,
+}
+
 #[derive(Debug)]
 struct Level {
     kind: LevelKind,
+    /// The latest call of the level below.
+    interrupted: Call,
     pending: Vec<Pending>,
     held: Vec<Held>,
     log: Vec<Access>,
@@ -159,7 +170,8 @@ struct Level {
 
 impl Level {
     fn new(kind: LevelKind) -> Level {
-        Level { kind, pending: Vec::new(), held: Vec::new(), log: Vec::new() }
+        let interrupted = Call::default();
+        Level { kind, interrupted, pending: Vec::new(), held: Vec::new(), log: Vec::new() }
     }
 }
 
@@ -206,8 +218,9 @@ impl Task {
         self.levels.last().is_some_and(|level| !level.held.is_empty())
     }
 
-    /// An interrupt or exception comes in.
-    pub fn enter(&mut self, interrupt: bool) {
+    /// An interrupt or exception comes in, after this call: it may come right between a call and the
+    /// first instruction of what is called.
+    pub fn enter(&mut self, interrupt: bool, interrupted: Call) {
         if self.levels.len() > MOST_LEVELS {
             self.broken.lost += 1;
             self.levels.truncate(1);
@@ -215,23 +228,25 @@ impl Task {
         let kind = if interrupt { LevelKind::Interrupt } else { self.kind() };
         let mut level = self.spare.pop().unwrap_or_else(|| Level::new(kind));
         level.kind = kind;
+        level.interrupted = interrupted;
         self.levels.push(level);
     }
 
-    /// It returns.
-    pub fn leave(&mut self) {
+    /// It returns; the call that it came after.
+    pub fn leave(&mut self) -> Option<Call> {
         if self.levels.len() == 1 {
             self.broken.lost += 1;
-            return;
+            return None;
         }
-        if let Some(mut level) = self.levels.pop() {
-            // Locks that are still held there will be released at another level.
-            let left = std::mem::take(&mut level.held);
-            level.pending.clear();
-            level.log.clear();
-            self.spare.push(level);
-            self.take_over(left.into_iter());
-        }
+        let mut level = self.levels.pop()?;
+        let interrupted = level.interrupted;
+        // Locks that are still held there will be released at another level.
+        let left = std::mem::take(&mut level.held);
+        level.pending.clear();
+        level.log.clear();
+        self.spare.push(level);
+        self.take_over(left.into_iter());
+        Some(interrupted)
     }
 
     /// The task returns to user space, or comes from there: whatever was under way has ended.
@@ -266,7 +281,7 @@ impl Task {
     /// The function that is under way accesses its lock, at this address and this physical one.
     pub fn word(&mut self, role: Role, lock: u64, physical: u64) {
         let Some(pending) = self.level().pending.last_mut() else { return };
-        if pending.role != role {
+        if pending.role.kind != role.kind || pending.role.shared != role.shared {
             return;
         }
         match pending.lock {
@@ -358,7 +373,9 @@ impl Task {
     /// An access. Whoever calls has asked [`Task::holds`].
     pub fn access(&mut self, access: Access) {
         let level = self.level();
-        if level.log.last() == Some(&access) {
+        // What the section before has logged is not this one's.
+        let start = level.held.last().map_or(0, |held| held.start);
+        if level.log.get(start..).is_some_and(|own| own.last() == Some(&access)) {
             return;
         }
         if level.log.len() < MOST_ACCESSES {
@@ -401,6 +418,25 @@ impl Task {
         };
         let cut_off = held.cut_off;
         Some(Finished { held, released: now, cut_off, level: level.kind, accesses })
+    }
+
+    /// A writer's lock is given back, and goes on as a reader's: a new section begins.
+    pub fn downgrade(
+        &mut self,
+        role: Role,
+        lock: u64,
+        now: u64,
+        order: impl FnOnce() -> u64,
+    ) -> Option<Finished> {
+        let finished = self.release(role, lock, now)?;
+        let role = Role { shared: true, action: Action::Lock, ..role };
+        let level = self.level();
+        let start = level.log.len();
+        let (waited, holder) = (None, u32::MAX);
+        let held =
+            Held { role, order: order(), acquired: now, waited, holder, start, ..finished.held };
+        level.held.push(Held { io: false, cut_off: false, ..held });
+        Some(finished)
     }
 
     /// What the next task goes on with, as this one is put aside: the run queue's lock, and whatever

@@ -1,7 +1,7 @@
 //! What the kernel's functions are to the locks: which take one, give one back, or wait for one.
 //!
 //! The names are those of Linux 6.1 to 6.12 on x86-64. A kernel that lacks some of them has other
-//! variants of the same; [`roles`] says what was found, and the command what was not.
+//! variants of the same.
 
 use syncline_recording::Op;
 
@@ -46,7 +46,7 @@ pub enum Action {
     Slow,
     /// Gives it back.
     Unlock,
-    /// Goes on as one of several readers.
+    /// Gives a writer's lock back and goes on as one of several readers, in one step.
     Downgrade,
 }
 
@@ -66,7 +66,7 @@ const fn role(kind: Kind, shared: bool, action: Action) -> Role {
 }
 
 /// All roles, with the names that the plan has for them.
-pub const ROLES: [(&str, Role); 24] = [
+pub const ROLES: [(&str, Role); 25] = [
     ("spin.lock", role(Kind::Spin, false, Action::Lock)),
     ("spin.try", role(Kind::Spin, false, Action::Try)),
     ("spin.slow", role(Kind::Spin, false, Action::Slow)),
@@ -91,6 +91,7 @@ pub const ROLES: [(&str, Role); 24] = [
     ("down_write.try", role(Kind::Rwsem, false, Action::Try)),
     ("down_write.slow", role(Kind::Rwsem, false, Action::Slow)),
     ("up_write.unlock", role(Kind::Rwsem, false, Action::Unlock)),
+    ("downgrade.unlock", role(Kind::Rwsem, false, Action::Downgrade)),
 ];
 
 /// The name of the role that a function of this name has.
@@ -131,6 +132,7 @@ pub fn name_of(function: &str) -> Option<&'static str> {
         "down_write_trylock" => "down_write.try",
         "rwsem_down_write_slowpath" => "down_write.slow",
         "up_write" => "up_write.unlock",
+        "downgrade_write" => "downgrade.unlock",
         _ if function.starts_with("__mutex_lock") => "mutex.slow",
         _ => return None,
     })
@@ -168,6 +170,7 @@ mod tests {
             ("__mutex_lock.constprop.0", Kind::Mutex, false, Action::Slow),
             ("down_write_killable", Kind::Rwsem, false, Action::Lock),
             ("up_read", Kind::Rwsem, true, Action::Unlock),
+            ("downgrade_write", Kind::Rwsem, false, Action::Downgrade),
         ];
         for (function, kind, shared, action) in functions {
             let name = name_of(function).expect(function);

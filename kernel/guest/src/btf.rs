@@ -37,6 +37,9 @@ struct Member {
     offset: u32,
 }
 
+/// The structures that are locks.
+const LOCKS: [&str; 6] =
+    ["spinlock", "raw_spinlock", "qspinlock", "qrwlock", "mutex", "rw_semaphore"];
 /// Deeper than this no structure lies in others.
 const DEPTH: usize = 16;
 
@@ -164,12 +167,23 @@ impl Btf {
         Some(path)
     }
 
+    /// The path of the lock that begins at an offset of a structure: `d_lockref.lock`. Of a union, the
+    /// part that is a lock.
+    pub fn lock(&self, structure: &str, offset: u64) -> Option<String> {
+        let at = *self.by_name.get(structure)?.first()?;
+        let mut path = String::new();
+        self.lock_path(at, offset, &mut path, 0)?;
+        Some(path)
+    }
+
     /// As [`Btf::field`], of a variable; the name of its structure comes first: `rq.__lock`.
     pub fn field_of_variable(&self, variable: &str, offset: u64) -> Option<String> {
         let mut at = *self.variables.get(variable)?;
         for _ in 0..DEPTH {
             match self.types.get(at as usize)? {
                 Type::Alias(of) => at = *of,
+                // A variable that is a lock is called by its own name.
+                Type::Struct(name, ..) if LOCKS.contains(&name.as_str()) => return None,
                 Type::Struct(name, ..) if !name.is_empty() => {
                     let mut path = String::new();
                     self.path(at, offset, &mut path, 0)?;
@@ -179,6 +193,35 @@ impl Btf {
             }
         }
         None
+    }
+
+    fn lock_path(&self, at: u32, offset: u64, path: &mut String, depth: usize) -> Option<()> {
+        if depth > DEPTH || offset >= self.size_of(at, 0)? {
+            return None;
+        }
+        match self.types.get(at as usize)? {
+            Type::Alias(of) => self.lock_path(*of, offset, path, depth + 1),
+            Type::Array(of, _) => {
+                let size = self.size_of(*of, 0)?.max(1);
+                path.push_str("[]");
+                self.lock_path(*of, offset % size, path, depth + 1)
+            }
+            Type::Struct(name, ..) if offset == 0 && LOCKS.contains(&name.as_str()) => Some(()),
+            Type::Struct(_, _, members) => {
+                let before = members.iter().filter(|m| u64::from(m.offset) <= offset);
+                before.rev().find_map(|member| {
+                    let length = path.len();
+                    push(path, &member.name);
+                    let inside = offset - u64::from(member.offset);
+                    let found = self.lock_path(member.kind, inside, path, depth + 1);
+                    if found.is_none() {
+                        path.truncate(length);
+                    }
+                    found
+                })
+            }
+            Type::Plain(_) | Type::Other => None,
+        }
     }
 
     fn path(&self, at: u32, offset: u64, path: &mut String, depth: usize) -> Option<()> {
@@ -195,12 +238,7 @@ impl Btf {
             Type::Struct(_, _, members) => {
                 for member in members.iter().filter(|m| u64::from(m.offset) <= offset) {
                     let length = path.len();
-                    if !member.name.is_empty() {
-                        if !path.is_empty() {
-                            path.push('.');
-                        }
-                        path.push_str(&member.name);
-                    }
+                    push(path, &member.name);
                     let inside = offset - u64::from(member.offset);
                     if self.path(member.kind, inside, path, depth + 1).is_some() {
                         return Some(());
@@ -249,3 +287,16 @@ impl Btf {
         }
     }
 }
+
+/// Puts a member's name at the end of a path; a nameless one adds nothing.
+fn push(path: &mut String, name: &str) {
+    if !name.is_empty() {
+        if !path.is_empty() {
+            path.push('.');
+        }
+        path.push_str(name);
+    }
+}
+
+#[cfg(test)]
+mod tests;

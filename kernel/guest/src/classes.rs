@@ -13,11 +13,13 @@ use crate::symbols::Symbols;
 
 /// Bytes that the per-processor variables of one processor take at most.
 const PER_CPU: u64 = 0x10_0000;
+/// Where they end.
+const PER_CPU_END: &str = "__per_cpu_end";
 /// An array of `struct page`.
 const PAGES: std::ops::Range<u64> = 0xffff_ea00_0000_0000..0xffff_eb00_0000_0000;
 
 /// Caches whose objects have a type of another name.
-const TYPES: [(&str, &str); 14] = [
+const TYPES: [(&str, &str); 17] = [
     ("inode_cache", "inode"),
     ("filp", "file"),
     ("sighand_cache", "sighand_struct"),
@@ -32,17 +34,30 @@ const TYPES: [(&str, &str); 14] = [
     ("kernfs_node_cache", "kernfs_node"),
     ("request_queue", "request_queue"),
     ("mnt_cache", "mount"),
+    ("bdev_cache", "bdev_inode"),
+    ("jbd2_transaction_s", "transaction_s"),
+    ("jbd2_journal_head", "journal_head"),
 ];
 
 /// How the first word of a lock is called inside of it, from the inside out.
-const INSIDE: [&str; 6] = [
+const INSIDE: [&str; 7] = [
     ".raw_lock.val.counter",
     ".raw_lock.cnts.counter",
+    ".raw_lock",
     ".rlock",
     ".lock_count",
     ".count.counter",
     ".owner.counter",
 ];
+
+/// What an address is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// The lock that begins there.
+    Lock,
+    /// What lies there.
+    Field,
+}
 
 /// What is known of a kernel that has run.
 #[derive(Debug)]
@@ -89,9 +104,9 @@ impl Classes {
         &self.symbols
     }
 
-    /// What a lock is: as [`Classes::class`], without what lies in the lock itself.
+    /// What a lock is: as [`Classes::class`], but told as a whole.
     pub fn lock(&self, address: u64, object: Option<&ObjectRecord>) -> Option<String> {
-        let mut name = self.class(address, object)?;
+        let mut name = self.place(address, object, Wanted::Lock)?;
         for inside in INSIDE {
             if let Some(outside) = name.strip_suffix(inside) {
                 name.truncate(outside.len());
@@ -100,32 +115,45 @@ impl Classes {
         Some(name)
     }
 
-    /// What an address is, of all instances: of a lock or of a field. None if it is nothing known.
+    /// What an address is, of all instances. None if it is nothing known.
     pub fn class(&self, address: u64, object: Option<&ObjectRecord>) -> Option<String> {
+        self.place(address, object, Wanted::Field)
+    }
+
+    fn place(&self, address: u64, object: Option<&ObjectRecord>, wanted: Wanted) -> Option<String> {
         if let Some((symbol, distance)) = self.symbols.find(address) {
             return Some(with_distance(&symbol.name, distance));
         }
         if let Some(object) = object {
-            return Some(self.field(object.site, address.wrapping_sub(object.start)));
+            return Some(self.in_object(object.site, address.wrapping_sub(object.start), wanted));
         }
-        for area in &self.processors {
-            let offset = address.wrapping_sub(*area);
-            if offset < PER_CPU
-                && let Some((symbol, distance)) = self.symbols.find_per_cpu(offset)
-            {
-                let field = self.types.field_of_variable(&symbol.name, distance);
-                return Some(field.unwrap_or_else(|| with_distance(&symbol.name, distance)));
+        // The areas lie one behind the other, so the nearest below it is the address's own.
+        let areas = self.processors.iter().filter(|&&area| area <= address);
+        if let Some(offset) = areas.map(|area| address - area).min().filter(|&o| o < PER_CPU)
+            && let Some((symbol, distance)) = self.symbols.find_per_cpu(offset)
+        {
+            // What was allocated for each processor lies behind the variables, and has no name.
+            if symbol.name == PER_CPU_END {
+                return None;
             }
+            let field = self.types.field_of_variable(&symbol.name, distance);
+            return Some(field.unwrap_or_else(|| with_distance(&symbol.name, distance)));
         }
         if PAGES.contains(&address) {
-            let size = self.types.size("page")?;
-            let field = self.types.field("page", (address - PAGES.start) % size)?;
-            return Some(format!("page.{field}"));
+            let offset = (address - PAGES.start) % self.types.size("page")?;
+            // From Linux 6.6 on, what a page of a page table has there is a structure of its own.
+            if wanted == Wanted::Lock
+                && self.types.lock("page", offset).is_none()
+                && let Some(lock) = self.types.lock("ptdesc", offset)
+            {
+                return Some(format!("ptdesc.{lock}"));
+            }
+            return Some(format!("page.{}", self.path("page", offset, wanted)?));
         }
         for node in &self.nodes {
             let offset = address.wrapping_sub(*node);
             if offset < self.types.size("pglist_data")? {
-                let field = self.types.field("pglist_data", offset)?;
+                let field = self.path("pglist_data", offset, wanted)?;
                 return Some(match field.strip_prefix("node_zones[].") {
                     Some(field) => format!("zone.{field}"),
                     None => format!("pglist_data.{field}"),
@@ -137,16 +165,37 @@ impl Classes {
 
     /// The field at an offset of a cache's objects.
     pub fn field(&self, cache: u64, offset: u64) -> String {
+        self.in_object(cache, offset, Wanted::Field)
+    }
+
+    fn in_object(&self, cache: u64, offset: u64, wanted: Wanted) -> String {
         let Some(name) = self.caches.get(&cache) else { return format!("{cache:#x}+{offset:#x}") };
         let known = TYPES.iter().find(|(cache, _)| cache == name).map(|&(_, of)| of);
         let plain = name.strip_suffix("_cache").unwrap_or(name);
         let candidates = known.into_iter().chain([name.as_str(), plain]);
         for structure in candidates {
-            if let Some(field) = self.types.field(structure, offset) {
+            if let Some(field) = self.path(structure, offset, wanted) {
                 return format!("{structure}.{field}");
             }
         }
         format!("{name}+{offset:#x}")
+    }
+
+    fn path(&self, structure: &str, offset: u64, wanted: Wanted) -> Option<String> {
+        let lock = || self.types.lock(structure, offset).filter(|_| wanted == Wanted::Lock);
+        lock().or_else(|| self.types.field(structure, offset))
+    }
+
+    /// A line of the plugin's with the names of the addresses in it.
+    pub fn told(&self, line: &str) -> String {
+        let word = |word: &str| match hex(word).filter(|_| word.len() == 16) {
+            Some(address) => match self.symbols.find(address) {
+                Some(_) => self.function(address),
+                None => self.lock(address, None).unwrap_or_else(|| word.to_owned()),
+            },
+            None => word.to_owned(),
+        };
+        line.split(' ').map(word).collect::<Vec<_>>().join(" ")
     }
 
     /// The function of an address of code, and the distance from its start.

@@ -29,12 +29,24 @@ pub enum Error {
     #[error("the kernel panicked; its last lines:\n{0}")]
     Panic(String),
     /// The load failed.
-    #[error("the load failed: {0}")]
-    Load(String),
+    #[error("the load failed: {why}{}", last(said))]
+    Load {
+        /// Why.
+        why: String,
+        /// The console's last lines before that.
+        said: String,
+    },
     /// QEMU ended, or was ended, before the load did.
     #[error("{0}")]
     Run(String),
     /// A file or program of this machine.
     #[error(transparent)]
     Io(#[from] std::io::Error),
+}
+
+fn last(said: &str) -> String {
+    match said.is_empty() {
+        true => String::new(),
+        false => format!("; the console's last lines:\n{said}"),
+    }
 }

@@ -65,7 +65,8 @@ impl Image {
         Ok(())
     }
 
-    /// Adds all files below a folder of this machine, under another path.
+    /// Adds all files below a folder of this machine, under another path, and the libraries that
+    /// programs among them need.
     ///
     /// # Errors
     /// As [`Image::file`].
@@ -82,6 +83,7 @@ impl Image {
                 self.tree(&path, &name)?;
             } else {
                 self.add_as(&path, &name)?;
+                self.libraries_of(&path)?;
             }
         }
         Ok(())

@@ -10,6 +10,8 @@ use crate::Error;
 
 /// Where a system keeps its kernels.
 const BOOT: &str = "/boot";
+/// Where packages are unpacked, in the cache.
+const PACKAGES: &str = "packages";
 /// How an image is called.
 const IMAGE: &str = "vmlinuz-";
 /// What to do without one.
@@ -28,7 +30,8 @@ pub struct Kernel {
 }
 
 /// Finds the kernel that was named: an image or a `.deb`, which is unpacked into the cache. Without a
-/// name, that of this machine's with "cloud" in its name that is newest, or else the newest.
+/// name, the newest of this machine with "cloud" in its name, or else the newest; where the machine has
+/// none, as a container, the same of those that were unpacked.
 ///
 /// # Errors
 /// [`Error::Kernel`] in a sentence that says what to do.
@@ -36,7 +39,8 @@ pub fn find(named: Option<&Path>, cache: &Path) -> Result<Kernel, Error> {
     let image = match named {
         Some(path) if path.extension() == Some(OsStr::new("deb")) => unpack(path, cache)?,
         Some(path) => path.to_owned(),
-        None => newest(Path::new(BOOT))
+        None => newest(&[PathBuf::from(BOOT)])
+            .or_else(|| newest(&unpacked(cache)))
             .ok_or_else(|| Error::Kernel(format!("there is no kernel in {BOOT}: {HINT}")))?,
     };
     let bytes = fs::read(&image).map_err(|error| {
@@ -47,6 +51,12 @@ pub fn find(named: Option<&Path>, cache: &Path) -> Result<Kernel, Error> {
         let path = image.display();
         return Err(Error::Kernel(format!("{path} is no image of a Linux kernel for x86-64")));
     }
+    // From version 2.12 of the protocol on, a flag says that it has an entry for 64 bits.
+    let word = |at: usize| bytes.get(at..at + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]));
+    if word(0x206) >= 0x20c && word(0x236) & 1 == 0 {
+        let path = image.display();
+        return Err(Error::Kernel(format!("{path} is a kernel for 32-bit processors: {HINT}")));
+    }
     let at = bytes.get(0x20e..0x210).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]) as usize);
     let text = bytes.get(at + 0x200..).unwrap_or_default();
     let end = text.iter().position(|&b| b == b' ' || b == 0).unwrap_or(0);
@@ -56,8 +66,14 @@ pub fn find(named: Option<&Path>, cache: &Path) -> Result<Kernel, Error> {
     Ok(Kernel { image, release, hash: hasher.finish() })
 }
 
-fn newest(folder: &Path) -> Option<PathBuf> {
-    let entries = fs::read_dir(folder).ok()?.flatten();
+/// Where kernels lie that were unpacked; `./x setup --kernel` puts one there.
+fn unpacked(cache: &Path) -> Vec<PathBuf> {
+    let packages = fs::read_dir(cache.join(PACKAGES)).into_iter().flatten().flatten();
+    packages.map(|package| package.path().join("boot")).collect()
+}
+
+fn newest(folders: &[PathBuf]) -> Option<PathBuf> {
+    let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
     let name = |path: &PathBuf| path.file_name()?.to_str().map(str::to_owned);
     let images = entries.map(|entry| entry.path());
     let mut images: Vec<(String, PathBuf)> =
@@ -76,21 +92,21 @@ fn numbers(name: &str) -> Vec<u64> {
 /// Unpacks a package, if that was not done before; its kernel's path.
 fn unpack(package: &Path, cache: &Path) -> Result<PathBuf, Error> {
     let name = package.file_stem().unwrap_or_default();
-    let folder = cache.join("packages").join(name);
-    let boot = folder.join("boot");
+    let packages = cache.join(PACKAGES);
+    let folder = packages.join(name);
+    let boot = [folder.join("boot")];
     if newest(&boot).is_none() {
-        fs::create_dir_all(&folder)?;
-        let output = Command::new("dpkg-deb").arg("-x").arg(package).arg(&folder).output();
+        fs::create_dir_all(&packages)?;
+        let work = tempfile::Builder::new().prefix(".unpacking.").tempdir_in(&packages)?;
+        let output = Command::new("dpkg-deb").arg("-x").arg(package).arg(work.path()).output();
         let output =
             output.map_err(|error| Error::Kernel(format!("can't run dpkg-deb: {error}")))?;
         if !output.status.success() {
-            let why = String::from_utf8_lossy(&output.stderr);
-            return Err(Error::Kernel(format!(
-                "can't unpack {}: {}",
-                package.display(),
-                why.trim()
-            )));
+            let (package, why) = (package.display(), String::from_utf8_lossy(&output.stderr));
+            return Err(Error::Kernel(format!("can't unpack {package}: {}", why.trim())));
         }
+        // In one step, so that nobody finds a part of it; somebody may have been faster.
+        let _ = fs::rename(work.path(), &folder);
     }
     newest(&boot)
         .ok_or_else(|| Error::Kernel(format!("there is no kernel in {}", package.display())))
@@ -106,10 +122,11 @@ mod tests {
         for name in ["vmlinuz-6.1.0-9-cloud-amd64", "vmlinuz-6.1.0-56-cloud-amd64", "config-7"] {
             fs::write(folder.path().join(name), "").expect("a file");
         }
-        let found = newest(folder.path()).expect("a kernel");
+        let folders = [folder.path().to_owned(), "/nowhere".into()];
+        let found = newest(&folders).expect("a kernel");
         assert!(found.ends_with("vmlinuz-6.1.0-56-cloud-amd64"));
         fs::write(folder.path().join("vmlinuz-6.12.1-amd64"), "").expect("a file");
-        assert_eq!(newest(folder.path()), Some(found));
+        assert_eq!(newest(&folders), Some(found));
     }
 
     #[test]
@@ -117,6 +134,16 @@ mod tests {
         let cache = Path::new("/nowhere");
         let error = find(Some(Path::new("/etc/passwd")), cache).expect_err("a text");
         assert!(error.to_string().contains("no image of a Linux kernel"), "{error}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = folder.path().join("vmlinuz");
+        let mut bytes = vec![0; 0x400];
+        bytes[0x202..0x208].copy_from_slice(b"HdrS\x0f\x02");
+        fs::write(&image, &bytes).expect("a file");
+        let error = find(Some(&image), cache).expect_err("a kernel of 32 bits");
+        assert!(error.to_string().contains("32-bit"), "{error}");
+        bytes[0x236] = 1;
+        fs::write(&image, &bytes).expect("a file");
+        find(Some(&image), cache).expect("a kernel of 64 bits");
         let error = find(Some(Path::new("/nowhere/vmlinuz")), cache).expect_err("nothing");
         assert!(error.to_string().contains("can't read the kernel"), "{error}");
     }

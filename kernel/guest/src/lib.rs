@@ -13,10 +13,11 @@
 //! ```
 //!
 //! The method is Syncchar's (Porter, Hofmann, Witchel 2007), which ran a kernel of 2006 in a commercial
-//! simulator. What emulation changes is in `docs/internals/kernel.md`.
+//! simulator. What emulation changes is in `docs/kernel.md`.
 
 pub mod btf;
 pub mod classes;
+pub mod contention;
 pub mod cpio;
 pub mod disk;
 mod error;

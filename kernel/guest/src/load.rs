@@ -53,6 +53,17 @@ impl Load {
         }
     }
 
+    /// About how many seconds it takes with the boot before it, on two idle processors and four virtual
+    /// ones; none of a script.
+    pub fn seconds(&self) -> Option<u32> {
+        match self {
+            Load::Small => Some(10),
+            Load::Make => Some(90),
+            Load::Files => Some(20),
+            Load::Script(_) => None,
+        }
+    }
+
     /// Adds what it needs to the image.
     ///
     /// # Errors
@@ -83,7 +94,8 @@ fn make(image: &mut Image) -> Result<(), Error> {
     image.program(&compiler()?)?;
     let mut makefile = String::from("all:");
     (0..SOURCES).for_each(|n| makefile.push_str(&format!(" /src/{n}.o")));
-    makefile.push_str("\n\tld -r -o /src/all.o $^\n%.o: %.c\n\tgcc -O1 -c -o $@ $<\n");
+    makefile
+        .push_str("\n\tld -r -o /src/all.o $^\n%.o: %.c\n\tgcc -ffreestanding -O1 -c -o $@ $<\n");
     image.text("/src/Makefile", 0o644, &makefile);
     (0..SOURCES).for_each(|n| image.text(&format!("/src/{n}.c"), 0o644, &source(n)));
     image.text("/load.sh", 0o755, &format!("make -s -C /src -j{JOBS}\n"));

@@ -4,8 +4,10 @@
 //! the host for each virtual processor. And the guest's memory is a `memory-backend-memfd` that the
 //! plugin can map, since its interface shows no values.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +23,8 @@ pub const QEMU: &str = "qemu-system-x86_64";
 const LAST_LINES: usize = 20;
 /// How often a run looks whether it was told to end.
 const TICK: Duration = Duration::from_millis(100);
+/// How long QEMU may take to end, with the plugin's last words, once it was asked to.
+const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// What is booted.
 #[derive(Clone, Debug)]
@@ -80,11 +84,10 @@ impl Machine<'_> {
             text
         });
         let watched = self.watch(&lines, each_line, told_to_end, started);
-        if watched.is_err() {
-            // It may have ended already.
-            let _ = child.kill();
-        }
         let before = children_time();
+        if watched.is_err() {
+            end(&mut child)?;
+        }
         child.wait()?;
         let processor_time = children_time().saturating_sub(before);
         let errors = errors.join().unwrap_or_default();
@@ -100,10 +103,11 @@ impl Machine<'_> {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        let parent = std::process::id();
+        // SAFETY: two system calls.
+        unsafe { command.pre_exec(move || end_with(parent)) };
         command.spawn().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                Error::Missing { program: QEMU, package: "qemu-system-x86" }
-            }
+            std::io::ErrorKind::NotFound => missing(),
             _ => error.into(),
         })
     }
@@ -111,10 +115,10 @@ impl Machine<'_> {
     fn command_line(&self) -> Vec<OsString> {
         let memory = self.memory;
         let mut plugin = OsString::from("file=");
-        plugin.push(self.plugin);
+        plugin.push(quoted(self.plugin.as_os_str()));
         for argument in &self.arguments {
             plugin.push(",");
-            plugin.push(argument);
+            plugin.push(quoted(argument.as_ref()));
         }
         let mut line: Vec<OsString> = Vec::new();
         let mut add = |words: &[&str]| line.extend(words.iter().map(OsString::from));
@@ -127,7 +131,7 @@ impl Machine<'_> {
         line.extend(["-kernel".into(), self.kernel.into(), "-initrd".into(), self.image.into()]);
         if let Some(disk) = self.disk {
             let mut drive = OsString::from("if=none,id=disk,format=raw,snapshot=on,file=");
-            drive.push(disk);
+            drive.push(quoted(disk.as_os_str()));
             line.extend(["-drive".into(), drive]);
             line.extend(["-device", "nvme,drive=disk,serial=syncline"].map(OsString::from));
         }
@@ -135,8 +139,9 @@ impl Machine<'_> {
         line
     }
 
+    /// Caches of the allocator are kept apart, since an object is named by its cache.
     fn boot_line(&self) -> String {
-        let mut line = "console=ttyS0 quiet nokaslr panic=-1 nowatchdog \
+        let mut line = "console=ttyS0 quiet nokaslr panic=-1 nowatchdog slab_nomerge \
                         rcupdate.rcu_cpu_stall_suppress=1"
             .to_owned();
         if self.no_mitigations {
@@ -159,7 +164,7 @@ impl Machine<'_> {
         let mut console = Vec::new();
         loop {
             if told_to_end.load(Ordering::Relaxed) {
-                return Err(Error::Run("the run was ended before the load was".to_owned()));
+                return Err(ended_early());
             }
             if started.elapsed() > self.timeout {
                 return Err(Error::Run(format!(
@@ -174,10 +179,56 @@ impl Machine<'_> {
                     console.push(line);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(console),
+                Err(RecvTimeoutError::Disconnected) => {
+                    // Who asks for the end at a terminal asks QEMU as well.
+                    let asked = told_to_end.load(Ordering::Relaxed);
+                    return if asked { Err(ended_early()) } else { Ok(console) };
+                }
             }
         }
     }
+}
+
+/// A value as QEMU's options take it: they are separated by commas, and two stand for one.
+fn quoted(value: &OsStr) -> OsString {
+    let mut bytes = Vec::new();
+    for &byte in value.as_bytes() {
+        bytes.push(byte);
+        if byte == b',' {
+            bytes.push(byte);
+        }
+    }
+    OsString::from_vec(bytes)
+}
+
+/// The process ends when this one does.
+fn end_with(parent: u32) -> std::io::Result<()> {
+    // SAFETY: plain system calls.
+    let followed = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) } == 0;
+    // It may have ended before that was said.
+    // SAFETY: as above.
+    if followed && unsafe { libc::getppid() } as u32 == parent {
+        return Ok(());
+    }
+    Err(std::io::ErrorKind::BrokenPipe.into())
+}
+
+/// Ends QEMU. It is asked first, so that the plugin can write what it has counted.
+fn end(child: &mut Child) -> std::io::Result<()> {
+    // SAFETY: plain system call; the child was not waited for, so that the number is its own.
+    unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGTERM) };
+    let asked = Instant::now();
+    while asked.elapsed() < LAST_WORDS {
+        if child.try_wait()?.is_some() {
+            return Ok(());
+        }
+        thread::sleep(TICK);
+    }
+    child.kill()
+}
+
+fn ended_early() -> Error {
+    Error::Run("the run was ended before the load was".to_owned())
 }
 
 /// The console's lines, read by a thread of its own.
@@ -202,12 +253,20 @@ fn outcome(console: &[String], errors: &str) -> Result<(), Error> {
         return Ok(());
     }
     if let Some(why) = after("SYNCLINE: failed: ") {
-        return Err(Error::Load(why.to_owned()));
+        let said = last_lines(before_the_end(console));
+        return Err(Error::Load { why: why.to_owned(), said });
     }
     if after("Kernel panic").is_some() {
         return Err(Error::Panic(last_lines(console)));
     }
     let errors = errors.trim();
+    if errors.contains("plugin")
+        && (errors.contains("not enabled") || errors.contains("invalid option"))
+    {
+        return Err(Error::Run(format!(
+            "this {QEMU} was built without plugins (--enable-plugins); Debian's has them"
+        )));
+    }
     Err(Error::Run(match (errors.is_empty(), console.is_empty()) {
         (false, _) => format!("QEMU failed: {errors}"),
         (true, true) => {
@@ -215,6 +274,13 @@ fn outcome(console: &[String], errors: &str) -> Result<(), Error> {
         }
         (true, false) => format!("the guest ended early:\n{}", last_lines(console)),
     }))
+}
+
+/// The console up to where the first process says how the load ended.
+fn before_the_end(console: &[String]) -> &[String] {
+    let end = console.iter().position(|line| line.contains("SYNCLINE: "));
+    let before = &console[..end.unwrap_or(console.len())];
+    before.strip_suffix(&[String::new()]).unwrap_or(before)
 }
 
 fn last_lines(console: &[String]) -> String {
@@ -235,6 +301,11 @@ fn children_time() -> Duration {
     of(usage.ru_utime) + of(usage.ru_stime)
 }
 
+/// There is no emulator.
+pub fn missing() -> Error {
+    Error::Missing { program: QEMU, package: "qemu-system-x86" }
+}
+
 /// The emulator's path, if it is installed.
 pub fn qemu() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
@@ -251,10 +322,20 @@ mod tests {
     }
 
     #[test]
+    fn commas_in_paths_are_no_separators() {
+        assert_eq!(quoted("out=/a,b/c".as_ref()), "out=/a,,b/c");
+    }
+
+    #[test]
     fn the_console_says_how_it_ended() {
         assert!(ends(&["hello", "SYNCLINE: done"], "").is_ok());
         let load = ends(&["SYNCLINE: failed: no disk"], "").expect_err("it failed");
         assert_eq!(load.to_string(), "the load failed: no disk");
+        let load = ends(&["mkdir: no", "", "SYNCLINE: failed: status 1", "off"], "");
+        let load = load.expect_err("it failed").to_string();
+        assert_eq!(load, "the load failed: status 1; the console's last lines:\nmkdir: no");
+        let old = ends(&[], "qemu: -plugin file=x: invalid option").expect_err("nothing ran");
+        assert!(old.to_string().contains("without plugins"), "{old}");
         let panic = ends(&["[ 1.0] Kernel panic - not syncing: x"], "").expect_err("it panicked");
         assert!(matches!(panic, Error::Panic(ref lines) if lines.contains("not syncing")));
         let qemu = ends(&[], "no such option").expect_err("nothing ran");

@@ -7,8 +7,10 @@ use crate::Error;
 use crate::btf::Btf;
 use crate::symbols::Symbols;
 
-const NO_SYMBOLS: Error = Error::Lacks { what: "symbols", option: "CONFIG_KALLSYMS" };
-const NO_TYPES: Error = Error::Lacks { what: "types", option: "CONFIG_DEBUG_INFO_BTF" };
+/// A kernel that tells no symbols.
+pub(crate) const NO_SYMBOLS: Error = Error::Lacks { what: "symbols", option: "CONFIG_KALLSYMS" };
+/// A kernel that tells no types.
+pub(crate) const NO_TYPES: Error = Error::Lacks { what: "types", option: "CONFIG_DEBUG_INFO_BTF" };
 
 /// Makes the plan.
 ///

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use serde::Serialize;
 use syncline_conflicts::{Facts, Field, LockFacts, Options, facts_by};
 use syncline_trace::Trace;
 use syncline_trace::layout::ObjectRecord;
@@ -10,7 +11,7 @@ use syncline_trace::layout::ObjectRecord;
 use crate::classes::Classes;
 
 /// A class of locks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// What it is: `dentry.d_lockref.lock`.
     pub class: String,
@@ -52,7 +53,7 @@ pub struct Row {
 }
 
 /// All of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The classes, those that were held longest first.
     pub rows: Vec<Row>,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use syncline_trace::Trace;
 
 use crate::Error;
@@ -15,13 +16,14 @@ use crate::image::Image;
 use crate::kernel::Kernel;
 use crate::load::Load;
 use crate::machine::{Ended, Machine};
-use crate::planning::plan;
+use crate::planning::{NO_SYMBOLS, NO_TYPES, plan};
 use crate::symbols::Symbols;
 
 /// The folder, in a recording's, of what belongs to a kernel.
 pub const FOLDER: &str = "kernel";
 /// The files in it.
-pub const FILES: [&str; 11] = [
+pub const FILES: [&str; 12] = [
+    ABOUT,
     "kallsyms",
     "btf",
     "modules",
@@ -34,8 +36,14 @@ pub const FILES: [&str; 11] = [
     "breaches",
     "contention",
 ];
+/// What a run was, in [`FOLDER`]; a folder with this file in it is a recording of a kernel.
+pub const ABOUT: &str = "run.json";
 /// Changes when what is learned does.
-const LEARNED: u32 = 1;
+const LEARNED: u32 = 2;
+/// Most virtual processors that the plugin follows.
+pub const MOST_PROCESSORS: u32 = 64;
+/// Of [`About`]'s form.
+const FORMAT: u32 = 1;
 /// A boot takes seconds; on a busy machine it may take longer.
 const LEARNING: Duration = Duration::from_secs(300);
 
@@ -64,10 +72,65 @@ pub struct Settings {
     pub no_mitigations: bool,
     /// Bytes of the largest trace.
     pub largest: u64,
-    /// After this the run is ended.
+    /// After this a boot is ended.
     pub timeout: Duration,
     /// Further words for the first process.
     pub words: Vec<String>,
+}
+
+/// What a run was, for whoever reads the recording later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// The version of this form.
+    pub format: u32,
+    /// The kernel's release.
+    pub release: String,
+    /// The load, in words.
+    pub load: String,
+    /// Virtual processors.
+    pub processors: u32,
+    /// Memory, in mebibytes.
+    pub memory: u32,
+    /// Instructions that one processor may be ahead of another; 0 for no limit.
+    pub quantum: u64,
+    /// Whether the kernel went without its mitigations.
+    pub no_mitigations: bool,
+    /// Whether the load ran to its end.
+    pub complete: bool,
+}
+
+impl About {
+    fn new(settings: &Settings) -> About {
+        About {
+            format: FORMAT,
+            release: settings.kernel.release.clone(),
+            load: settings.load.told(),
+            processors: settings.processors,
+            memory: settings.memory,
+            quantum: settings.quantum,
+            no_mitigations: settings.no_mitigations,
+            complete: false,
+        }
+    }
+
+    /// What a recording's folder says.
+    ///
+    /// # Errors
+    /// [`Error::Run`], if it says nothing, or in another version's form.
+    pub fn read(folder: &Path) -> Result<About, Error> {
+        let path = folder.join(FOLDER).join(ABOUT);
+        let text = fs::read_to_string(&path)
+            .map_err(|_| Error::Run(format!("{} is no recording of a kernel", folder.display())))?;
+        match serde_json::from_str::<About>(&text) {
+            Ok(about) if about.format == FORMAT => Ok(about),
+            _ => Err(Error::Run(format!("{} is of another version", path.display()))),
+        }
+    }
+
+    fn write(&self, folder: &Path) -> Result<(), Error> {
+        let text = serde_json::to_string(self).map_err(std::io::Error::other)?;
+        Ok(fs::write(folder.join(ABOUT), text)?)
+    }
 }
 
 /// What the plugin has counted, by name.
@@ -100,10 +163,10 @@ pub fn learn(
         image: &image,
         arguments: vec![format!("out={}", work.path().display())],
         words: vec!["syncline.learn".to_owned()],
-        timeout: LEARNING,
+        timeout: settings.timeout.min(LEARNING),
         ..machine(settings, &image)
     };
-    machine.boot(each_line, told_to_end)?;
+    machine.boot(each_line, told_to_end).map_err(lacks)?;
     let (symbols, types) = known(work.path())?;
     let plan = plan(&symbols, &types)?;
     fs::remove_file(&image)?;
@@ -115,6 +178,15 @@ pub fn learn(
         return Err(error.into());
     }
     Ok(folder)
+}
+
+/// What the kernel lacks, if that is why the first process could hand nothing over.
+fn lacks(error: Error) -> Error {
+    match &error {
+        Error::Load { why, .. } if why.starts_with("/proc/kallsyms") => NO_SYMBOLS,
+        Error::Load { why, .. } if why.starts_with("/sys/kernel/btf") => NO_TYPES,
+        _ => error,
+    }
 }
 
 /// Runs the load. `folder` is a new recording's; the trace goes there, and all else into [`FOLDER`].
@@ -130,6 +202,8 @@ pub fn run(
 ) -> Result<Ended, Error> {
     let own = folder.join(FOLDER);
     fs::create_dir_all(&own)?;
+    let mut about = About::new(settings);
+    about.write(&own)?;
     for name in ["kallsyms", "btf", "plan"] {
         fs::copy(learned.join(name), own.join(name))?;
     }
@@ -166,6 +240,8 @@ pub fn run(
     // They can be made again.
     let _ = fs::remove_file(&image);
     let _ = fs::remove_file(&disk);
+    about.complete = ended.is_ok();
+    about.write(&own)?;
     ended
 }
 
@@ -188,11 +264,10 @@ fn known(folder: &Path) -> Result<(Symbols, Btf), Error> {
     let symbols = fs::read_to_string(folder.join("kallsyms")).unwrap_or_default();
     let symbols = Symbols::parse(&symbols);
     if symbols.is_empty() {
-        return Err(Error::Lacks { what: "symbols", option: "CONFIG_KALLSYMS" });
+        return Err(NO_SYMBOLS);
     }
     let types = fs::read(folder.join("btf")).ok().and_then(|bytes| Btf::parse(&bytes));
-    let types = types.ok_or(Error::Lacks { what: "types", option: "CONFIG_DEBUG_INFO_BTF" })?;
-    Ok((symbols, types))
+    Ok((symbols, types.ok_or(NO_TYPES)?))
 }
 
 /// What a recording's folder says of names.
@@ -216,6 +291,17 @@ pub fn counts(folder: &Path) -> Counts {
     text.lines().filter_map(line).collect()
 }
 
+/// What the kernel has counted itself, as [`contention`](crate::contention) reads it; empty if it has
+/// counted nothing.
+pub fn histogram(folder: &Path) -> String {
+    fs::read_to_string(folder.join(FOLDER).join("contention")).unwrap_or_default()
+}
+
+/// The first breaches of the invariants, one a line.
+pub fn breaches(folder: &Path) -> String {
+    fs::read_to_string(folder.join(FOLDER).join("breaches")).unwrap_or_default()
+}
+
 /// The trace of a recording's folder.
 ///
 /// # Errors
@@ -231,4 +317,41 @@ pub fn trace(
         return Err(Error::Run(format!("there is no trace in {}", folder.display())));
     };
     Trace::open_within(path, memory, progress).map_err(unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_run_was_is_read_again_and_another_version_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let own = folder.path().join(FOLDER);
+        assert!(About::read(folder.path()).is_err());
+        fs::create_dir(&own).expect("a folder");
+        let about = About {
+            format: FORMAT,
+            release: "6.1.0".to_owned(),
+            load: "a load".to_owned(),
+            processors: 4,
+            memory: 1024,
+            quantum: 20_000,
+            no_mitigations: true,
+            complete: true,
+        };
+        about.write(&own).expect("a file");
+        assert_eq!(About::read(folder.path()).expect("it is there"), about);
+        About { format: FORMAT + 1, ..about }.write(&own).expect("a file");
+        let error = About::read(folder.path()).expect_err("another version").to_string();
+        assert!(error.contains("another version"), "{error}");
+    }
+
+    #[test]
+    fn a_kernel_that_hands_nothing_over_is_told_what_it_lacks() {
+        let load = |why: &str| Error::Load { why: why.to_owned(), said: String::new() };
+        let told = |why: &str| lacks(load(why)).to_string();
+        assert!(told("/proc/kallsyms: no such file").contains("CONFIG_KALLSYMS"));
+        assert!(told("/sys/kernel/btf/vmlinux: no such file").contains("CONFIG_DEBUG_INFO_BTF"));
+        assert!(told("something else").contains("something else"));
+    }
 }

@@ -15,26 +15,26 @@ use crate::options::Options;
 /// # Errors
 /// In words, if it can't be run or fails.
 pub fn run(options: &Options) -> Result<(), String> {
-    trace_contention();
     match options.load.as_str() {
-        "small" => {
-            marker::start();
-            let outcome = small::run(options.scale);
-            marker::stop();
-            outcome
-        }
+        "small" => between_markers(|| small::run(options.scale)),
         "fs" => {
             files::prepare()?;
-            marker::start();
-            let outcome = files::run(options.scale);
-            marker::stop();
-            outcome
+            between_markers(|| files::run(options.scale))
         }
         "script" => script(),
         other => Err(format!("there is no load called {other}")),
     }?;
     export_contention();
     Ok(())
+}
+
+/// Runs what is recorded.
+fn between_markers<T>(run: impl FnOnce() -> T) -> T {
+    trace_contention();
+    marker::start();
+    let outcome = run();
+    marker::stop();
+    outcome
 }
 
 /// Runs so many processes, and waits for all of them.
@@ -66,9 +66,7 @@ fn processes(count: usize, work: &dyn Fn(usize) -> io::Result<()>) -> Result<(),
 fn script() -> Result<(), String> {
     let mut command = Command::new("/bin/sh");
     command.arg("/load.sh").env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
-    marker::start();
-    let status = command.status();
-    marker::stop();
+    let status = between_markers(|| command.status());
     let status = status.map_err(|error| format!("/bin/sh: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("the load ended with {status}")) }
 }

@@ -12,7 +12,7 @@ use std::sync::{Mutex, OnceLock};
 
 use rustc_hash::FxHashMap;
 use syncline_kernel_follow::code::Source;
-use syncline_kernel_follow::context::{Access, Breach, Broken, Held, LevelKind, Task};
+use syncline_kernel_follow::context::{Access, Breach, Broken, Call, Held, LevelKind, Task};
 use syncline_kernel_follow::plan::Plan;
 use syncline_kernel_follow::role::{Action, Kind, Role};
 
@@ -78,8 +78,7 @@ struct Cpu {
     in_user: bool,
     /// Whether accesses count.
     active: bool,
-    stack: u64,
-    returns: u64,
+    call: Call,
     executed: u64,
     ask_at: u64,
     /// The thread that interrupts of this processor count for; none so far.
@@ -183,8 +182,7 @@ impl Cpu {
             between: Vec::new(),
             in_user: false,
             active: false,
-            stack: 0,
-            returns: 0,
+            call: Call::default(),
             executed: 0,
             ask_at: 0,
             interrupts: None,
@@ -237,7 +235,14 @@ impl Cpu {
             self.current.task.to_user();
         }
         if interrupt || !from_user {
-            self.current.task.enter(interrupt);
+            self.current.task.enter(interrupt, self.call);
+        }
+        self.refresh();
+    }
+
+    fn leave(&mut self) {
+        if let Some(call) = self.current.task.leave() {
+            self.call = call;
         }
         self.refresh();
     }
@@ -288,10 +293,21 @@ impl Cpu {
         if !self.current.task.has(role, lock)
             && let Some(at) = self.current.before.iter().position(|&before| before == lock)
         {
-            self.current.before.swap_remove(at);
+            // A reader goes on with what it has of a writer.
+            if role.action != Action::Downgrade {
+                self.current.before.swap_remove(at);
+            }
             return;
         }
-        if let Some(finished) = self.current.task.release(role, lock, self.executed)
+        let now = self.executed;
+        let finished = match role.action {
+            Action::Downgrade => {
+                let order = || ORDER.fetch_add(1, Ordering::Relaxed);
+                self.current.task.downgrade(role, lock, now, order)
+            }
+            _ => self.current.task.release(role, lock, now),
+        };
+        if let Some(finished) = finished
             && ON.load(Ordering::Relaxed)
         {
             let thread = self.thread(finished.level);
@@ -352,8 +368,8 @@ impl Cpu {
 
     /// Whether an address lies on the stack. A task's is aligned to its size; an interrupt's is not.
     fn is_stack(&self, address: u64) -> bool {
-        (address ^ self.stack) < STACK
-            || self.current.task.depth() > 0 && address.abs_diff(self.stack) < STACK
+        (address ^ self.call.stack) < STACK
+            || self.current.task.depth() > 0 && address.abs_diff(self.call.stack) < STACK
     }
 }
 

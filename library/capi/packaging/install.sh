@@ -2,7 +2,7 @@
 # Installs what was built into a folder such as /usr/local:
 #
 #     bin/syncline, its man page and completions
-#     lib/syncline/   the libraries that it preloads
+#     lib/syncline/   the libraries that it preloads, and what it runs a kernel with
 #     include/    syncline.h, syncline.hpp, and syncline_mpi.h for programs under `syncline mpi`
 #     lib/        libsyncline.so and libsyncline.a, and what pkg-config and CMake read
 #
@@ -27,9 +27,10 @@ copy() { install -D -m "$1" "$2" "$prefix/$3"; }
 
 copy 755 "$built/syncline" bin/syncline
 for name in libsyncline_recorder.so libsyncline_replace.so libsyncline_tracer.so \
-    libsyncline_delay.so libsyncline_mpi.so; do
+    libsyncline_delay.so libsyncline_mpi.so libsyncline_kernel_plugin.so; do
     copy 644 "$built/$name" "lib/syncline/$name"
 done
+copy 755 "$built/syncline-kernel-init" lib/syncline/syncline-kernel-init
 "$built/syncline" man | to share/man/man1/syncline.1
 "$built/syncline" completions bash | to share/bash-completion/completions/syncline
 "$built/syncline" completions zsh | to share/zsh/site-functions/_syncline

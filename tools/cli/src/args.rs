@@ -10,7 +10,7 @@ use crate::statuses;
 /// `syncline record -- PROGRAM` runs a program and counts what it does with its locks;
 /// `syncline report` then says which locks cost it time, where, and who was in the way.
 /// `syncline inspect` says what the critical sections touch, and whether they depend on each
-/// other. `syncline whatif` measures how much a place matters, and `syncline try` whether other
+/// other, and `syncline kernel` the same of the Linux kernel's. `syncline whatif` measures how much a place matters, and `syncline try` whether other
 /// locks would make the program faster. `syncline machine` and `syncline study` are about what
 /// synchronization costs, here and on other machines.
 #[derive(Parser)]
@@ -30,6 +30,7 @@ pub enum Command {
     Tune(crate::tune::args::Tune),
     Whatif(crate::whatif::args::WhatIf),
     Inspect(crate::inspect::args::Inspect),
+    Kernel(crate::kernel::args::Kernel),
     Report(crate::report::args::Report),
     Diff(crate::diff::Diff),
     Export(crate::export::Export),

@@ -74,6 +74,14 @@ pub fn parse_runs(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Reads with how many earlier sections each is compared.
+pub fn parse_window(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(size) if (1..=4096).contains(&size) => Ok(size),
+        _ => Err("expected a number from 1 to 4096".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +102,7 @@ mod tests {
         assert_eq!(parse_size("64K"), Ok(64 << 10));
         assert_eq!(parse_size("512m"), Ok(512 << 20));
         assert_eq!(parse_size("2G"), Ok(2 << 30));
+        assert!(parse_window("0").is_err() && parse_window("4097").is_err());
         for wrong in ["", "G", "-1", "1.5G", "2GB", "99999999999T"] {
             assert!(parse_size(wrong).is_err(), "{wrong}");
         }

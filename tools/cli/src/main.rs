@@ -10,6 +10,7 @@ mod exec;
 mod export;
 mod failure;
 mod inspect;
+mod kernel;
 mod locks;
 mod machine;
 mod mends;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::Tune(args) => tune::run(&args),
         Command::Whatif(args) => whatif::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Kernel(args) => kernel::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Export(args) => export::run(&args),

@@ -44,6 +44,14 @@ pub const CLUSTER: &str = concat!(
      the program was not found\n",
     wrong!()
 );
+/// Of `kernel`.
+pub const KERNEL: &str = concat!(
+    "Exit status:\n",
+    "  0    done\n  \
+     1    the kernel could not be run, its load failed, the recording can't be read, or what was \
+     followed contradicts itself\n",
+    wrong!()
+);
 /// Of `inspect`, which also reads.
 pub const INSPECTING: &str = concat!(
     "Exit status:\n",
@@ -61,7 +69,7 @@ pub const ALL: &str = concat!(
     running!(),
     "Exit status of `try`, `tune` and `whatif`:\n",
     comparing!(),
-    "Exit status of `cluster`: see `syncline cluster --help`\n",
+    "Exit status of `cluster` and `kernel`: see their `--help`\n",
     "Exit status of the other commands:\n",
     reading!(),
     "Exit status of all:\n",

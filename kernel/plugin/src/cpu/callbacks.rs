@@ -3,6 +3,7 @@
 use std::ffi::{c_uint, c_void};
 
 use syncline_kernel_follow::code::Source;
+use syncline_kernel_follow::context::Call;
 use syncline_kernel_follow::role::{ROLES, Role};
 
 use super::{cpu, physical};
@@ -35,15 +36,14 @@ pub extern "C" fn on_call(number: c_uint, info: MemInfo, address: u64, data: *mu
     // SAFETY: called from a callback for this access.
     if unsafe { qemu::qemu_plugin_mem_is_store(info) } {
         let cpu = cpu(number);
-        cpu.stack = address;
-        cpu.returns = data.addr() as u64;
+        cpu.call = Call { stack: address, returns: data.addr() as u64 };
     }
 }
 
 pub extern "C" fn on_push(number: c_uint, info: MemInfo, address: u64, _: *mut c_void) {
     // SAFETY: called from a callback for this access.
     if unsafe { qemu::qemu_plugin_mem_is_store(info) } {
-        cpu(number).stack = address;
+        cpu(number).call.stack = address;
     }
 }
 
@@ -77,7 +77,7 @@ pub extern "C" fn on_switch_in(number: c_uint, _: MemInfo, address: u64, _: *mut
 
 pub extern "C" fn on_begin(number: c_uint, data: *mut c_void) {
     let cpu = cpu(number);
-    let returns = cpu.returns;
+    let returns = cpu.call.returns;
     cpu.current.catch_up();
     cpu.current.task.begin(unpack(data), returns);
 }
@@ -108,9 +108,7 @@ pub extern "C" fn on_interrupt(number: c_uint, _: *mut c_void) {
 }
 
 pub extern "C" fn on_leave(number: c_uint, _: *mut c_void) {
-    let cpu = cpu(number);
-    cpu.current.task.leave();
-    cpu.refresh();
+    cpu(number).leave();
 }
 
 pub extern "C" fn on_system_call(number: c_uint, _: *mut c_void) {
@@ -125,7 +123,7 @@ pub extern "C" fn on_to_user(number: c_uint, _: *mut c_void) {
 
 pub extern "C" fn on_softirq_begin(number: c_uint, _: *mut c_void) {
     let cpu = cpu(number);
-    cpu.current.task.enter(true);
+    cpu.current.task.enter(true, cpu.call);
     cpu.refresh();
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use syncline_conflicts::Options;
 
-use crate::arguments::{parse_size, refuse_pid};
+use crate::arguments::{parse_size, parse_window, refuse_pid};
 use crate::statuses;
 
 /// Say what critical sections touch, and whether they depend on each other
@@ -96,14 +96,6 @@ fn parse_budget(text: &str) -> Result<u32, String> {
     Ok(if percent > 0.0 { permille.max(1) } else { 0 })
 }
 
-/// Reads the size of a window.
-fn parse_window(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(size) if (1..=4096).contains(&size) => Ok(size),
-        _ => Err("expected a number from 1 to 4096".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +107,5 @@ mod tests {
         assert_eq!(parse_budget("0.01"), Ok(1));
         assert_eq!(parse_budget("0"), Ok(0));
         assert!(parse_budget("-1").is_err());
-        assert!(parse_window("0").is_err());
     }
 }

@@ -29,6 +29,7 @@ use crate::writers::Writers;
 use args::Inspect;
 pub use of_recording::inspections;
 use of_recording::trace_of;
+pub use report::free_memory;
 use syncline_present::number::{self, counted};
 
 /// The library that traces.

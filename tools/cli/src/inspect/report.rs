@@ -51,7 +51,7 @@ fn unreadable(error: Error) -> Failure {
 fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
     let mut reports: Vec<Report> = Vec::new();
     let mut failed: Vec<Error> = Vec::new();
-    let (memory, library) = (memory(), Named::library());
+    let (memory, library) = (free_memory(), Named::library());
     for path in files {
         let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
         if bytes >= LARGE {
@@ -91,7 +91,7 @@ fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
 
 /// Bytes that sections may take in memory: a part of what is free, since working out their facts takes
 /// about as much again.
-fn memory() -> u64 {
+pub fn free_memory() -> u64 {
     const PART: u64 = 4;
     const LEAST: u64 = 256 << 20;
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();

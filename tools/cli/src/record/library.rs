@@ -24,6 +24,22 @@ pub fn find(name: &str, variable: &str) -> Result<PathBuf, Failure> {
     loadable(library)
 }
 
+/// Finds another file that comes with Syncline, in the same places. It is not preloaded, so its path may
+/// be any.
+///
+/// # Errors
+/// With [`RECORD_FAILED`], when there is none.
+pub fn find_part(name: &str, variable: &str) -> Result<PathBuf, Failure> {
+    let candidates = candidates(name, variable)?;
+    let found = candidates.iter().find_map(|path| path.canonicalize().ok().filter(|p| p.is_file()));
+    found.ok_or_else(|| {
+        let looked: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
+        let message = format!("{name} is missing; looked for {}", looked.join(" and "));
+        Failure::message(RECORD_FAILED, message)
+            .hint(format!("build all of Syncline (`./x build`), or set {variable} to the file"))
+    })
+}
+
 fn candidates(name: &str, variable: &str) -> Result<Vec<PathBuf>, Failure> {
     if let Some(named) = env::var_os(variable) {
         return Ok(vec![named.into()]);

@@ -38,7 +38,7 @@ pub use clock::Clock;
 pub use environment::preload;
 pub use folder::{Folder, largest_file, note_refusal};
 pub use inherited::Signals;
-pub use library::find as find_library;
+pub use library::{find as find_library, find_part};
 pub use program::refuse_leak_checker;
 
 /// The library that records.

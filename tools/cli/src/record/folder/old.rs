@@ -15,10 +15,11 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use syncline_kernel::run;
 use syncline_recording::folder::{self, SUMS, files, others, runs, windows};
 use syncline_recording::{Refusal, Session};
 
@@ -41,7 +42,9 @@ pub fn kind_of(path: &Path) -> Result<Kind, Failure> {
     };
     let session = path.join(Session::FILE).symlink_metadata();
     let has_files = || files(path, "syncline").is_ok_and(|files| !files.is_empty());
-    Ok(if session.is_ok_and(|meta| meta.is_file()) || has_files() {
+    let of_kernel = path.join(run::FOLDER).join(run::ABOUT).symlink_metadata();
+    let is_file = |meta: io::Result<fs::Metadata>| meta.is_ok_and(|meta| meta.is_file());
+    Ok(if is_file(session) || is_file(of_kernel) || has_files() {
         Kind::Recording
     } else if entries.next().is_none() {
         Kind::EmptyFolder
@@ -118,9 +121,10 @@ fn older(path: &Path) -> PathBuf {
 }
 
 /// The folders in a recording that belong to it: traces, as `syncline inspect --from` left them, those
-/// of other users' processes, of further runs and of windows of time, and an older recording.
+/// of other users' processes, of further runs and of windows of time, what is known of a kernel, and an
+/// older recording.
 fn parts(path: &Path) -> Vec<PathBuf> {
-    let named = ["trace", "trace.old", NEXT, SUMS].map(|name| path.join(name));
+    let named = ["trace", "trace.old", NEXT, SUMS, run::FOLDER].map(|name| path.join(name));
     let listed = [others(path), runs(path)].map(Result::unwrap_or_default).concat();
     let windows = windows(path).unwrap_or_default().into_iter().map(|(_, path)| path);
     let all = named.into_iter().chain(listed).chain(windows).chain([older(path)]);
@@ -143,6 +147,9 @@ fn names(path: &Path) -> Vec<OsString> {
     let unfinished = unfinished.iter().filter(|file| file.parent() == Some(path));
     let unfinished = unfinished.filter(|file| file.to_string_lossy().ends_with(".syncline.next"));
     names.extend(unfinished.filter_map(|file| Some(file.file_name()?.to_owned())));
+    if path.file_name() == Some(OsStr::new(run::FOLDER)) {
+        names.extend(run::FILES.map(OsString::from));
+    }
     names
 }
 
@@ -194,6 +201,7 @@ mod tests {
             fs::create_dir_all(folder.join("run-2/trace")).expect("a folder");
             fs::create_dir_all(folder.join("window-7/sums")).expect("a folder");
             fs::create_dir_all(folder.join("window-next/sums")).expect("a folder");
+            fs::create_dir_all(folder.join("kernel")).expect("a folder");
             let files = [
                 "session.json",
                 "refused.json",
@@ -210,6 +218,8 @@ mod tests {
                 "window-7/sums/1-20.syncline",
                 "window-next/sums/1.syncline.next",
                 "window-next/session.json",
+                "kernel/run.json",
+                "kernel/btf",
             ];
             for file in files {
                 fs::write(folder.join(file), "").expect("a file");
@@ -222,6 +232,9 @@ mod tests {
         let foreign = make("trace/notes.txt");
         assert!(remove(&foreign).is_err());
         assert!(foreign.join("trace/notes.txt").exists());
+        fs::remove_file(foreign.join("trace/notes.txt")).expect("a file");
+        let foreign = make("kernel/notes.txt");
+        assert!(refuse_foreign(&foreign).is_err() && foreign.join("kernel/notes.txt").exists());
     }
 
     /// A folder with these files, each in a folder of its own.

@@ -1,0 +1,193 @@
+//! `syncline kernel`: boots a kernel in QEMU, has its sections followed while a load runs, and says what
+//! they touch.
+//!
+//! In order: find the kernel, the plugin and the guest's first process; make the folder; learn the
+//! kernel's symbols and types, if it is a new one; run the load; then tidy the folder and report.
+
+pub mod args;
+mod progress;
+mod report;
+mod show;
+
+use std::io::{Write, stderr};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{env, fs};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use syncline_kernel::run::{self, Settings};
+use syncline_kernel::{Error, kernel, machine};
+use syncline_trace::Trace;
+
+use crate::failure::{Failure, REPORT_FAILED};
+use crate::quoted::typed;
+use crate::record::{Folder, find_part, largest_file};
+use args::Kernel;
+use progress::Console;
+
+/// The plugin, and what names another instead, for those who work on Syncline.
+const PLUGIN: [&str; 2] = ["libsyncline_kernel_plugin.so", "SYNCLINE_KERNEL_PLUGIN"];
+/// The guest's first process.
+const INIT: [&str; 2] = ["syncline-kernel-init", "SYNCLINE_KERNEL_INIT"];
+
+/// Runs and reports, or reports on what is there.
+pub fn run(args: &Kernel) -> Result<ExitCode, Failure> {
+    let outcome = match &args.read {
+        Some(folder) => report::print(args, folder),
+        None => record(args),
+    };
+    // It runs no program of the user's here, whose statuses there are besides.
+    outcome.map_err(|failure| failure.with_status(REPORT_FAILED))
+}
+
+fn record(args: &Kernel) -> Result<ExitCode, Failure> {
+    let cache = cache()?;
+    let settings = settings(args, &cache)?;
+    let ends = ends()?;
+    let folder = Folder::create(&args.output)?;
+    let (learned, told) = (&mut Console::new("learning the kernel"), announced(&settings));
+    say(&told);
+    let learned = run::learn(&settings, &cache, &mut |line| learned.line(line), &ends);
+    let learned = learned.map_err(failure).inspect_err(|_| folder.discard())?;
+    let mut console = Console::new("running the load");
+    let outcome =
+        run::run(&settings, &learned, folder.path(), &mut |line| console.line(line), &ends);
+    drop(console);
+    let full = tidy(&folder);
+    folder.remove_older();
+    match outcome {
+        Ok(_) if full => {
+            report::print(args, &args.output)?;
+            let message =
+                "the disk was full: this is a part of the run, and some names are missing";
+            Err(Failure::message(REPORT_FAILED, message).hint("choose another folder with -o"))
+        }
+        Ok(_) => report::print(args, &args.output),
+        Err(error) => {
+            let failure = failure(error);
+            let is_kept =
+                matches!(syncline_trace::trace_files(folder.path()), Ok(f) if !f.is_empty());
+            Err(match is_kept {
+                true => failure.hint(format!(
+                    "what was recorded until then is kept: `syncline kernel --read {}` reports on it",
+                    typed(&args.output)
+                )),
+                false => failure,
+            })
+        }
+    }
+}
+
+/// What can be refused before anything is touched.
+fn settings(args: &Kernel, cache: &Path) -> Result<Settings, Failure> {
+    if machine::qemu().is_none() {
+        return Err(failure(machine::missing()));
+    }
+    let [plugin, init] = [PLUGIN, INIT].map(|[name, variable]| find_part(name, variable));
+    if let Some(files) = args.files.as_ref().filter(|files| !files.is_dir()) {
+        let message = format!("--files names {}, which is no folder", files.display());
+        return Err(Failure::message(REPORT_FAILED, message));
+    }
+    enough_memory(args.memory)?;
+    Ok(Settings {
+        kernel: kernel::find(args.kernel.as_deref(), cache).map_err(failure)?,
+        init: init?,
+        plugin: plugin?,
+        load: args.load.clone(),
+        scale: args.scale,
+        files: args.files.clone(),
+        processors: args.cpus,
+        memory: args.memory,
+        quantum: args.quantum,
+        no_mitigations: !args.mitigations,
+        largest: largest_file(args.max_size)?,
+        timeout: args.timeout,
+        words: Vec::new(),
+    })
+}
+
+/// The guest's memory is this machine's: without as much, the kernel ends one of its programs.
+fn enough_memory(mebibytes: u32) -> Result<(), Failure> {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let free = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+    match free.map(|kibibytes| kibibytes >> 10) {
+        Some(free) if free < mebibytes.into() => Err(Failure::message(
+            REPORT_FAILED,
+            format!("the guest is to have {mebibytes} MiB of memory, and {free} MiB are free here"),
+        )
+        .hint("give it less with --memory")),
+        _ => Ok(()),
+    }
+}
+
+/// Where kernels are kept that were unpacked and learned.
+fn cache() -> Result<PathBuf, Failure> {
+    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || absolute("HOME").map(|home| home.join(".cache"));
+    let cache = absolute("XDG_CACHE_HOME").or_else(home).map(|folder| folder.join("syncline"));
+    let Some(cache) = cache else {
+        let message = "there is no folder for what is kept of kernels";
+        return Err(Failure::message(REPORT_FAILED, message).hint("set HOME or XDG_CACHE_HOME"));
+    };
+    fs::create_dir_all(&cache).map_err(|error| {
+        let context = format!("can't make {}", cache.display());
+        Failure::new(REPORT_FAILED, anyhow::Error::new(error).context(context))
+            .hint("name another folder in XDG_CACHE_HOME")
+    })?;
+    Ok(cache)
+}
+
+/// Is set when somebody asks for the end.
+fn ends() -> Result<Arc<AtomicBool>, Failure> {
+    let ends = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // The second time, as nothing can be waited for any more.
+        let second = Arc::clone(&ends);
+        signal_hook::flag::register_conditional_default(signal, second)
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&ends)))
+            .map_err(|error| Failure::new(REPORT_FAILED, error))?;
+    }
+    ends.store(false, Ordering::Relaxed);
+    Ok(ends)
+}
+
+fn announced(settings: &Settings) -> String {
+    let lasts = match settings.load.seconds() {
+        Some(seconds) => format!("; that takes some {seconds} seconds, more on a busy machine"),
+        None => String::new(),
+    };
+    format!(
+        "Linux {} boots on {} virtual processors and runs {}{lasts}",
+        settings.kernel.release,
+        settings.processors,
+        settings.load.told(),
+    )
+}
+
+/// Cuts off what the trace could have grown into. Whether it found no room on the disk.
+fn tidy(folder: &Folder) -> bool {
+    let mut full = false;
+    folder.for_each_file("trace", |path, file, meta| {
+        let Ok(header) = Trace::header_of(&path) else { return };
+        full |= header.disk_full != 0;
+        let used = header.arena_offset.saturating_add(header.arena_used);
+        if meta.len() > used {
+            // Failing leaves a file that is longer than it needs to be, and takes no more space.
+            let _ = file.set_len(used);
+        }
+    });
+    folder.close();
+    full
+}
+
+fn failure(error: Error) -> Failure {
+    Failure::new(REPORT_FAILED, error)
+}
+
+/// Says something beside the report. Standard error may be closed; the report is the same without.
+fn say(what: &str) {
+    let _ = writeln!(stderr(), "syncline: {what}");
+}

@@ -1,0 +1,42 @@
+//! What is seen while a guest runs: how long it has, and the last line of its console.
+
+use std::io::{IsTerminal, stderr};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use syncline_present::terminal::printable;
+
+/// How often the time is shown anew.
+const TICK: Duration = Duration::from_millis(200);
+
+/// A line on standard error, if that is a terminal. It is gone when this value is.
+pub struct Console(Option<ProgressBar>);
+
+impl Console {
+    /// A line that begins with what is done.
+    pub fn new(what: &str) -> Console {
+        if !stderr().is_terminal() {
+            return Console(None);
+        }
+        let style = ProgressStyle::with_template("{spinner} {prefix} {elapsed}  {wide_msg}");
+        let bar = ProgressBar::new_spinner().with_prefix(what.to_owned());
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        bar.enable_steady_tick(TICK);
+        Console(Some(bar))
+    }
+
+    /// The guest has said something.
+    pub fn line(&mut self, line: &str) {
+        if let Some(bar) = self.0.as_ref().filter(|_| !line.is_empty()) {
+            bar.set_message(printable(line));
+        }
+    }
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}

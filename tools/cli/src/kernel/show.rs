@@ -1,0 +1,229 @@
+//! What a recording of a kernel says, for a person: the run, Syncchar's Tables 2 and 3 by classes of
+//! locks, and what the sections of the longest held ones conflict on.
+
+use std::fmt::Write as _;
+
+use syncline_kernel::contention::Compared;
+use syncline_kernel::report::{Report, Row};
+use syncline_kernel::run::{About, Counts, INVARIANTS};
+use syncline_present::number::{count, counted, of_so_many, percent};
+use syncline_present::terminal::{Cell, Style, cell, table, wrapped};
+
+/// Rows of Table 2.
+const CONTENDED: usize = 15;
+/// Rows of Table 3.
+const HELD: usize = 10;
+/// Call sites of a class that are named.
+const SITES: usize = 3;
+
+/// The whole report.
+pub fn text(
+    about: &About,
+    counts: &Counts,
+    of_kernel: Option<&Compared>,
+    report: &Report,
+) -> String {
+    let mut text = format!(
+        "Linux {}, {}, on {} virtual processors\n",
+        about.release, about.load, about.processors
+    );
+    if !about.complete {
+        text.push_str("  the load did not run to its end\n");
+    }
+    text.push_str(&sums(about, report));
+    text.push_str(&checks(about, counts, of_kernel));
+    text.push_str(
+        "  not followed: bit spinlocks, the spinlocks that some functions inline, sequence counters, \
+         RCU, local locks and switched-off preemption; accesses to user space are left out\n",
+    );
+    let mut text = wrapped(&text);
+    for table in [contended(report), longest(report)] {
+        text.push('\n');
+        text.push_str(&table);
+    }
+    let mut details = String::new();
+    report.rows.iter().take(HELD).for_each(|row| details.push_str(&detail(row)));
+    if !details.is_empty() {
+        text.push('\n');
+        text.push_str(&wrapped(&details));
+    }
+    text
+}
+
+fn sums(about: &About, report: &Report) -> String {
+    let share = |part: u64| percent(part as f64 / report.acquisitions.max(1) as f64);
+    let mut text = format!(
+        "  {} {} of {} in {}, {} ({}) had to wait\n",
+        count(report.acquisitions),
+        of_so_many(report.acquisitions as usize, "acquisition"),
+        counted(report.locks, "lock"),
+        counted(report.rows.len(), "class"),
+        count(report.contended),
+        share(report.contended),
+    );
+    let mut line = |line: String| text.push_str(&format!("  {line}\n"));
+    if let (Some(mean), Some(busy), Some(of_15)) =
+        (report.independence, report.busy, report.busy_of_15)
+    {
+        let of_15 = match about.processors {
+            15 => String::new(),
+            _ => format!(", and {of_15:.1} of 15"),
+        };
+        line(format!(
+            "{} of pairs of sections are independent, weighted by the time held: run optimistically, \
+             they could keep {busy:.1} of {} processors busy{of_15}",
+            percent(mean),
+            about.processors,
+        ));
+    } else {
+        line("no two sections of one lock could be compared".to_owned());
+    }
+    if report.left_out > 0 {
+        line(format!(
+            "the last {} were left out: they take more memory than is free",
+            counted(report.left_out as usize, "section")
+        ));
+    }
+    text
+}
+
+/// What speaks for the figures and against them.
+fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> String {
+    let of = |name: &str| counts.get(name).copied().unwrap_or(0);
+    if counts.is_empty() {
+        return "  the run was killed before it could say what it had counted: nothing is known of the \
+                invariants\n"
+            .to_owned();
+    }
+    let broken: u64 = INVARIANTS.iter().map(|name| of(name)).sum();
+    let mut text = match broken {
+        0 => "  checked at every section: what is released was acquired, at the same level; nothing is \
+              held at a return to user space; the word of a spinlock that is taken says so: no breach\n"
+            .to_owned(),
+        _ => {
+            let names = ["releases without an acquisition", "at another level", "held in user space"];
+            let further = ["words that contradict", "entries without an end"];
+            let all = names.iter().chain(&further).zip(INVARIANTS);
+            let all: Vec<String> = all.map(|(what, name)| format!("{} {what}", of(name))).collect();
+            format!("  INVARIANTS BROKEN: {}\n", all.join(", "))
+        }
+    };
+    if let Some(Compared { of_kernel, locks, followed, missed, dropped }) = of_kernel {
+        let _ = write!(
+            text,
+            "  the kernel itself counted at least {} {} for {}; {} were followed for these, and {} of the \
+             kernel's were not",
+            count(*of_kernel),
+            of_so_many(*of_kernel as usize, "wait"),
+            counted(*locks, "lock"),
+            count(*followed),
+            count(*missed),
+        );
+        if *dropped > 0 {
+            let _ = write!(text, " (it dropped {})", count(*dropped));
+        }
+        text.push('\n');
+    }
+    if of("dropped") > 0 {
+        let dropped = counted(of("dropped") as usize, "section");
+        let _ = writeln!(text, "  {dropped} found no room in the trace: give more with --max-size");
+    }
+    match about.quantum {
+        0 => text.push_str("  processors were not held together: their waits are this machine's\n"),
+        quantum => {
+            let _ = writeln!(
+                text,
+                "  processors were held within {} instructions of each other; {} of {} times one gave \
+                 up waiting for another",
+                count(quantum),
+                count(of("waits_given_up")),
+                count(of("waits")),
+            );
+        }
+    }
+    text
+}
+
+/// The most contended classes: of those sections that waited, how many conflict with what they waited
+/// for (Table 2).
+fn contended(report: &Report) -> String {
+    let mut rows: Vec<&Row> = report.rows.iter().filter(|row| row.contended > 0).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.contended));
+    if rows.is_empty() {
+        return "  none was waited for\n".to_owned();
+    }
+    let cells = |row: &&Row| {
+        let compared = |text: String| or_dash(text, row.contended_pairs > 0);
+        [
+            cell(count(row.acquisitions)),
+            cell(count(row.contended)),
+            cell(percent(row.contended as f64 / row.acquisitions.max(1) as f64)),
+            compared(percent(row.contended_conflicts)),
+            compared(format!("{:.0}", row.contended_set)),
+            compared(format!("{:.0}", row.contended_bytes)),
+            cell(&row.class),
+        ]
+    };
+    let titles = [
+        "acquired",
+        "contended",
+        "share",
+        "conflicts",
+        "set bytes",
+        "conflicting",
+        "most contended locks",
+    ];
+    written(titles, rows.iter().take(CONTENDED).map(cells).collect())
+}
+
+/// The classes that were held longest, each section against the last ones of its lock (Table 3): of pairs
+/// and, as in the paper, of sections with any conflict.
+fn longest(report: &Report) -> String {
+    let cells = |row: &Row| {
+        let compared = |text: String| or_dash(text, row.pairs > 0);
+        [
+            cell(count(row.held)),
+            cell(count(row.pairs)),
+            compared(percent(row.conflicts)),
+            compared(percent(row.sections_conflicting)),
+            compared(format!("{:.1}", row.bytes)),
+            compared(percent(row.of_set)),
+            cell(&row.class),
+        ]
+    };
+    let locks = format!("longest held locks, window of {}", report.window);
+    let titles = ["instructions", "pairs", "conflicts", "sections", "bytes", "of set", &locks];
+    written(titles, report.rows.iter().take(HELD).map(cells).collect())
+}
+
+/// What a class conflicts on, and where it is taken.
+fn detail(row: &Row) -> String {
+    let mut text = format!("  {}", row.class);
+    if row.locks > 1 {
+        let _ = write!(text, " ({})", counted(row.locks, "lock"));
+    }
+    if let Some((field, share)) = &row.cause {
+        let _ = write!(text, ": {} of its conflicting pairs conflict on {field}", percent(*share));
+    }
+    let sites = row.sites.iter().take(SITES);
+    let sites: Vec<String> = sites.map(|(site, n)| format!("{site} ({})", count(*n))).collect();
+    let _ = write!(text, "; taken in {}", sites.join(", "));
+    if let Some(more) = row.sites.len().checked_sub(SITES).filter(|&more| more > 0) {
+        let _ = write!(text, " and {}", counted(more, "more place"));
+    }
+    if row.handed_over > 0 {
+        let handed = count(row.handed_over);
+        let _ = write!(text, "; {handed} sections were ended by another task, and not compared");
+    }
+    text + "\n"
+}
+
+fn or_dash(text: String, is_known: bool) -> Cell {
+    if is_known { cell(text) } else { cell("-") }
+}
+
+fn written<const N: usize>(titles: [&str; N], rows: Vec<[Cell; N]>) -> String {
+    let mut text = Vec::new();
+    table::write(&mut text, &Style::default(), titles, rows).expect("memory takes all");
+    String::from_utf8(text).expect("cells are text")
+}
