@@ -23,6 +23,9 @@ macro_rules! reject {
     (inbox, $Channel:ty) => {
         $crate::mutants::reject!(@$Channel, inbox(2, 1))
     };
+    (selected, $Channel:ty) => {
+        $crate::mutants::reject!(@$Channel, selected(2, true, 1))
+    };
     (too_late, $Channel:ty) => {
         $crate::mutants::reject!(@true, $Channel, too_late())
     };
