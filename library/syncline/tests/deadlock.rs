@@ -60,7 +60,9 @@ fn ring<L: RawLock + 'static>(count: usize) {
         assert!(line.contains(&format!("at {waits}")), "{waits} in {words}");
         assert!((0..count).any(|name| line.contains(&format!("'waiter-{name}'"))), "{words}");
         // Whatever one waits for the next one holds.
-        let lock = |line: &str, word| line.split(word).nth(1).unwrap().split(' ').next().map(str::to_owned);
+        let lock = |line: &str, word| {
+            line.split(word).nth(1).unwrap().split(' ').next().map(str::to_owned)
+        };
         let next = lines[(place + 1) % count];
         assert_eq!(lock(line, "waits for the lock "), lock(next, "holds the lock "), "{words}");
     }

@@ -55,7 +55,7 @@ type Rx<Q> = Kept<Receiver<<Q as RawChannel>::Item, Q>>;
 pub struct Kept<E>(ManuallyDrop<E>);
 
 impl<E> Kept<E> {
-    fn new(end: E) -> Self {
+    pub fn new(end: E) -> Self {
         Self(ManuallyDrop::new(end))
     }
 }
@@ -84,7 +84,7 @@ impl<E> Drop for Kept<E> {
 }
 
 /// Runs threads, each of which takes its part; all tokens must have come back at the end.
-fn play<M: Engine, P: Send + 'static>(
+pub fn play<M: Engine, P: Send + 'static>(
     parts: Vec<P>,
     token: Arc<()>,
     act: impl Fn(usize, P, &Arc<()>) + Send + Sync + 'static,

@@ -190,8 +190,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         write.locked_at.set(version);
         // SeqCst: before the look at the clock (rule 1). Its Acquire pairs with the Release of the
         // commit before, whose value will be replaced.
-        version & LOCKED == 0
-            && write.stamp().exchange(version, version | LOCKED, SeqCst).is_ok()
+        version & LOCKED == 0 && write.stamp().exchange(version, version | LOCKED, SeqCst).is_ok()
     }
 
     fn unlock(writes: &[Write<M>]) {

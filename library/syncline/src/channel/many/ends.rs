@@ -10,9 +10,7 @@ use super::queue::Queue;
 use super::waiters::Waiters;
 use crate::channel::counted::Counted;
 use crate::channel::patience::Patience;
-use crate::channel::{
-    RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError,
-};
+use crate::channel::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use crate::memory::{LongMemory, Native, Padded, Word};
 use crate::wait::{Park, Wait};
 
@@ -117,20 +115,19 @@ pub struct Receiver<T: Send, W: Wait = Park, M: LongMemory = Native> {
     policy: PhantomData<fn() -> W>,
 }
 
-/// Both ends of a new channel.
-pub(super) fn pair<T: Send, W: Wait, M: LongMemory>(
-    capacity: usize,
-) -> (Sender<T, W, M>, Receiver<T, W, M>) {
-    assert!(capacity > 0, "a channel needs room for a message at least: its capacity is 0");
-    assert!(capacity <= MOST, "a channel has room for at most {MOST} messages, not {capacity}");
-    let (senders, receivers) = Default::default();
-    let queue = Queue::with_capacity(capacity);
-    let channel = Counted::new(Channel { queue, senders, receivers });
-    let receiver = Receiver { channel: channel.share(), policy: PhantomData };
-    (Sender { channel, policy: PhantomData }, receiver)
-}
-
 impl<T: Send, W: Wait, M: LongMemory> Sender<T, W, M> {
+    /// Both ends of a new channel; see [`over`](super::over).
+    #[doc(hidden)]
+    pub fn pair(capacity: usize) -> (Self, Receiver<T, W, M>) {
+        assert!(capacity > 0, "a channel needs room for a message at least: its capacity is 0");
+        assert!(capacity <= MOST, "a channel has room for at most {MOST} messages, not {capacity}");
+        let (senders, receivers) = Default::default();
+        let queue = Queue::with_capacity(capacity);
+        let channel = Counted::new(Channel { queue, senders, receivers });
+        let receiver = Receiver { channel: channel.share(), policy: PhantomData };
+        (Self { channel, policy: PhantomData }, receiver)
+    }
+
     /// Waits for room, and sends a message. What happened before is visible to who receives it.
     ///
     /// # Errors

@@ -57,5 +57,5 @@ pub fn bounded<T: Send>(capacity: usize) -> (Sender<T>, Receiver<T>) {
 pub fn over<T: Send, W: Wait, M: LongMemory>(
     capacity: usize,
 ) -> (Sender<T, W, M>, Receiver<T, W, M>) {
-    ends::pair(capacity)
+    Sender::pair(capacity)
 }

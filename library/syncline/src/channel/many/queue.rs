@@ -53,7 +53,8 @@ unsafe impl<T: Send, M: LongMemory> Send for Queue<T, M> {}
 impl<T, M: LongMemory> Queue<T, M> {
     /// An empty ring with at least so many places.
     pub fn with_capacity(messages: usize) -> Self {
-        let place = |_| Place { turn: M::Long::default(), message: Data::new(MaybeUninit::uninit()) };
+        let place =
+            |_| Place { turn: M::Long::default(), message: Data::new(MaybeUninit::uninit()) };
         let places = (0..messages.next_power_of_two()).map(place).collect();
         Self { tail: Padded::default(), head: Padded::default(), places }
     }
