@@ -56,7 +56,7 @@ fn throughput(
     senders: Vec<impl FnOnce(Range<u64>) -> bool + Send>,
     receivers: Vec<impl FnOnce() -> u64 + Send>,
 ) -> f64 {
-    let start = &Barrier::new(senders.len() + receivers.len() + 1);
+    let start = &Barrier::new(senders.len() + receivers.len());
     let each = messages / ENDS;
     thread::scope(|scope| {
         let receiving: Vec<_> = receivers
@@ -66,7 +66,7 @@ fn throughput(
                 scope.spawn(move || {
                     processors::keep_apart(number);
                     start.wait();
-                    receive()
+                    (Instant::now(), receive())
                 })
             })
             .collect();
@@ -77,9 +77,11 @@ fn throughput(
                 assert!(send(0..each), "the receivers are there until the run is over");
             });
         }
-        start.wait();
-        let began = Instant::now();
-        let sum: u64 = receiving.into_iter().map(|thread| thread.join().expect("it ends")).sum();
+        let ended = receiving.into_iter().map(|thread| thread.join().expect("it ends"));
+        let (begun, sums): (Vec<_>, Vec<u64>) = ended.unzip();
+        let sum: u64 = sums.iter().sum();
+        // Whoever began first may have been told before all others were.
+        let began = begun.into_iter().min().expect("there are receivers");
         let rate = (ENDS * each) as f64 / began.elapsed().as_secs_f64();
         assert_eq!(sum, ENDS * (each * each.saturating_sub(1) / 2), "messages were lost");
         rate
