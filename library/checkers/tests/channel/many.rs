@@ -56,7 +56,9 @@ macro_rules! many {
             fn in_time(capacity: usize) -> ($crate::many::Sends, $crate::many::Receives) {
                 let (sender, receiver) = <$Sender>::pair(capacity);
                 let send = move |note| sender.send(note).is_ok();
-                let receive = move || receiver.recv_until(<$Memory>::soon()).ok();
+                let receive = move || {
+                    receiver.recv_until(<$Memory as syncline_checkers::Engine>::soon()).ok()
+                };
                 (
                     $crate::cases::Kept::new(Box::new(send) as Box<_>),
                     $crate::cases::Kept::new(Box::new(receive) as Box<_>),

@@ -466,9 +466,7 @@ mod tests {
             assert!(writes.entries().len() <= cells.max(FEWEST + 1));
             let (written, mut before) = (values(), writes.present());
             (0..cells).rev().for_each(|place| write(&mut writes, place, 7));
-            for place in 0..cells {
-                assert!(writes.find(NonNull::from(&stamps[place])).is_some());
-            }
+            assert!(stamps[..cells].iter().all(|stamp| writes.find(stamp.into()).is_some()));
             writes.take_back();
             assert_eq!(values(), (0..20).collect::<Vec<_>>());
             before.write_again();
