@@ -184,7 +184,7 @@ fn whole(folder: &str, file: &str, broken: &str) -> String {
 
 /// The text as it reads outside of the library's crate.
 fn outside(text: &str, file: &str) -> String {
-    let parent = file.split_once('/').map_or("", |(parent, _)| parent);
+    let parent = file.rsplit_once('/').map_or("", |(parent, _)| parent).replace('/', "::");
     plain(text).replace("pub(super)", "pub").replace("super::", &format!("syncline::{parent}::"))
 }
 

@@ -1,5 +1,6 @@
-//! Which thread holds a lock: noted in debug builds only, so that a thread that locks again what
-//! it holds is told so instead of waiting for itself forever; and a number for each thread.
+//! Which thread holds a lock, since which line, and who waits for whom: noted in debug builds
+//! only, so that a deadlock is a panic that names its locks and lines. And a number for each
+//! thread.
 
 /// A number of this thread, never 0: the address of something that only it has. A later thread
 /// may have the same number, once this one has ended.
@@ -16,60 +17,8 @@ pub(crate) use noted::Owner;
 pub(crate) use unnoted::Owner;
 
 #[cfg(all(debug_assertions, feature = "std"))]
-mod noted {
-    use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
-    use super::this_thread;
-
-    /// The thread that holds a lock, if any.
-    #[derive(Debug, Default)]
-    #[repr(transparent)]
-    pub(crate) struct Owner(AtomicUsize);
-
-    // Relaxed throughout: a thread compares with its own number only, which nobody else writes.
-    impl Owner {
-        /// Nobody.
-        pub(crate) const fn nobody() -> Self {
-            Self(AtomicUsize::new(0))
-        }
-
-        /// Panics if this thread holds the lock.
-        #[track_caller]
-        pub(crate) fn expect_another(&self) {
-            assert!(
-                self.0.load(Relaxed) != this_thread(),
-                "this thread holds the lock already, and would wait for itself forever"
-            );
-        }
-
-        /// This thread holds the lock.
-        pub(crate) fn set(&self) {
-            self.0.store(this_thread(), Relaxed);
-        }
-
-        /// Nobody holds the lock.
-        pub(crate) fn clear(&self) {
-            self.0.store(0, Relaxed);
-        }
-    }
-}
-
+mod cycle;
+#[cfg(all(debug_assertions, feature = "std"))]
+mod noted;
 #[cfg(not(all(debug_assertions, feature = "std")))]
-mod unnoted {
-    /// Nothing, in release builds.
-    #[derive(Debug, Default)]
-    pub(crate) struct Owner;
-
-    #[allow(clippy::unused_self)]
-    impl Owner {
-        pub(crate) const fn nobody() -> Self {
-            Self
-        }
-        #[inline(always)]
-        pub(crate) fn expect_another(&self) {}
-        #[inline(always)]
-        pub(crate) fn set(&self) {}
-        #[inline(always)]
-        pub(crate) fn clear(&self) {}
-    }
-}
+mod unnoted;

@@ -34,10 +34,18 @@ impl<L> Watched<L> {
 }
 
 impl<L: RawLock> Watched<L> {
-    /// This thread's section begins: it holds the lock.
+    /// This thread's section begins: it holds the lock, since this line.
     #[inline(always)]
+    #[track_caller]
     pub(crate) fn begins(&self) {
         self.owner.set();
+        L::Memory::acquired();
+    }
+
+    /// This thread's section goes on, after the lock was released meanwhile.
+    #[inline(always)]
+    pub(crate) fn begins_again(&self) {
+        self.owner.set_again();
         L::Memory::acquired();
     }
 
@@ -51,11 +59,12 @@ impl<L: RawLock> Watched<L> {
     #[inline]
     #[track_caller]
     pub(crate) fn acquire(&self) -> Node<L> {
-        self.owner.expect_another();
+        let waiting = self.owner.waits();
         let node = Pooled::new();
         // SAFETY: a pooled node stays where it is until it is dropped, which its owner does after
         // the release; a forgotten one leaks.
         unsafe { self.lock.acquire(&node) };
+        waiting.ends();
         self.begins();
         node
     }
@@ -64,10 +73,11 @@ impl<L: RawLock> Watched<L> {
     #[inline]
     #[track_caller]
     pub(crate) fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        self.owner.expect_another();
+        let waiting = self.owner.waits();
         let node = Own::<L::Node, L::Memory>::default();
         // SAFETY: the node stays until it is released at the end.
         unsafe { self.lock.acquire(&node) };
+        waiting.ends();
         self.begins();
         // SAFETY: the lock was acquired with this node.
         let _release = AtEnd(|| unsafe { self.release(&node) });
@@ -87,6 +97,7 @@ impl<L: RawLock> Watched<L> {
 
 impl<L: TryLock> Watched<L> {
     #[inline]
+    #[track_caller]
     pub(crate) fn try_acquire(&self) -> Option<Node<L>> {
         let node = Pooled::new();
         // SAFETY: as in `acquire`.
@@ -116,10 +127,11 @@ impl<L: RawSharedLock> Watched<L> {
     #[inline]
     #[track_caller]
     pub(crate) fn share(&self) -> SharedNode<L> {
-        self.owner.expect_another();
+        let waiting = self.owner.waits();
         let node = Pooled::new();
         // SAFETY: as in `acquire`.
         unsafe { self.lock.acquire_shared(&node) };
+        waiting.ends();
         L::Memory::acquired();
         node
     }
@@ -128,10 +140,11 @@ impl<L: RawSharedLock> Watched<L> {
     #[inline]
     #[track_caller]
     pub(crate) fn with_share<R>(&self, section: impl FnOnce() -> R) -> R {
-        self.owner.expect_another();
+        let waiting = self.owner.waits();
         let node = Own::<L::SharedNode, L::Memory>::default();
         // SAFETY: the node stays until it is released at the end.
         unsafe { self.lock.acquire_shared(&node) };
+        waiting.ends();
         L::Memory::acquired();
         // SAFETY: this share was acquired with this node.
         let _release = AtEnd(|| unsafe { release_shared(&self.lock, &node) });

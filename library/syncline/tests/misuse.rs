@@ -17,9 +17,10 @@ use syncline::{Mutex, RwLock, for_each_delegation, for_each_form};
 #[cfg(debug_assertions)]
 fn is_told(call: impl FnOnce()) -> bool {
     let panic = catch_unwind(AssertUnwindSafe(call)).err();
-    panic.is_some_and(|panic| {
-        panic.downcast_ref::<&str>().is_some_and(|text| text.contains("for itself forever"))
-    })
+    let words = panic.as_ref().and_then(|panic| {
+        panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str))
+    });
+    words.is_some_and(|words| words.contains("for itself forever"))
 }
 
 /// A release build would wait: there is nothing to see.

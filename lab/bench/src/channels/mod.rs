@@ -6,6 +6,7 @@
 
 mod contender;
 mod load;
+mod many;
 mod transfers;
 
 use serde::Serialize;
@@ -23,6 +24,7 @@ one_way_transfers  simulated: a message's time over that of a line's transfer; t
                    machines, near and far
 throughput_ratio   messages in a second, ours over the best peer that waits in the same way; the
                    least of the streams and the server
+many_ratio         the same of a channel with two senders and two receivers
 ";
 
 const CLIENTS: usize = 3;
@@ -31,6 +33,7 @@ const CLIENTS: usize = 3;
 struct Line {
     one_way_transfers: f64,
     throughput_ratio: f64,
+    many_ratio: f64,
 }
 
 /// One kind of channel in a load, or what runs beside them.
@@ -160,11 +163,12 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     let ratios = throughputs.flat_map(|o| [true, false].map(|sleep| o.versus(sleep).1.median));
     let throughput_ratio = rounded(ratios.fold(f64::INFINITY, f64::min));
 
+    let many_ratio = rounded(many::compare(size)?);
     let costs = transfers::costs(size.pick(20, 500, 2000));
     print_costs(&costs);
     let one_way: Vec<f64> = costs.iter().map(|cost| cost.one_way).collect();
     let one_way_transfers = rounded(median(&one_way));
-    Ok(serde_json::to_string(&Line { one_way_transfers, throughput_ratio })?)
+    Ok(serde_json::to_string(&Line { one_way_transfers, throughput_ratio, many_ratio })?)
 }
 
 fn rounded(value: f64) -> f64 {

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::panicking;
 
 use syncline::channel::{
-    self, Duplex, Inbox, RawChannel, Receiver, RecvTimeoutError, Sender, TrySendError,
+    self, Duplex, Inbox, RawChannel, Receiver, RecvTimeoutError, Select, Selectable, Sender,
+    TryRecvError, TrySendError,
 };
 use syncline_checkers::Engine;
 
@@ -54,7 +55,7 @@ type Rx<Q> = Kept<Receiver<<Q as RawChannel>::Item, Q>>;
 pub struct Kept<E>(ManuallyDrop<E>);
 
 impl<E> Kept<E> {
-    fn new(end: E) -> Self {
+    pub fn new(end: E) -> Self {
         Self(ManuallyDrop::new(end))
     }
 }
@@ -83,7 +84,7 @@ impl<E> Drop for Kept<E> {
 }
 
 /// Runs threads, each of which takes its part; all tokens must have come back at the end.
-fn play<M: Engine, P: Send + 'static>(
+pub fn play<M: Engine, P: Send + 'static>(
     parts: Vec<P>,
     token: Arc<()>,
     act: impl Fn(usize, P, &Arc<()>) + Send + Sync + 'static,
@@ -321,5 +322,91 @@ pub fn chosen<Q: Checked>(senders: usize) {
         let (slot, note) = inbox.recv_from(&[senders - 1]).expect("it sends");
         assert_eq!((slot, note.number()), (senders - 1, (senders - 1) as u64 * 100));
         assert!(inbox.recv_from(&[senders - 1]).is_err());
+    });
+}
+
+type Chosen<Q> = Select<<Q as RawChannel>::Wait, <Q as RawChannel>::Memory>;
+
+enum Side<Q: RawChannel> {
+    /// To these channels in turn.
+    Sends(Vec<Tx<Q>>),
+    Selects(Vec<Rx<Q>>),
+}
+
+/// Receives from whoever is ready, until all senders are gone; each sender's messages arrive in order.
+fn select_all<Q: Checked>(mut receivers: Vec<Rx<Q>>, messages: u64) {
+    let mut select = Chosen::<Q>::default();
+    let mut next = vec![0; receivers.len()];
+    let mut open: Vec<_> = (0..receivers.len()).collect();
+    while !open.is_empty() {
+        let mut ends: Vec<&mut dyn Selectable<Q::Wait, Q::Memory>> = Vec::new();
+        for (place, receiver) in receivers.iter_mut().enumerate() {
+            if open.contains(&place) {
+                ends.push(&mut **receiver);
+            }
+        }
+        let ready = select.ready(&mut ends);
+        match receivers[open[ready]].try_recv() {
+            Ok(note) => {
+                let place = open[ready];
+                assert_eq!(note.number(), place as u64 * 100 + next[place]);
+                next[place] += 1;
+            }
+            Err(TryRecvError::Disconnected) => _ = open.remove(ready),
+            Err(TryRecvError::Empty) => panic!("it was said to be ready"),
+        }
+    }
+    assert!(next.iter().all(|&next| next == messages), "some are missing");
+}
+
+/// One receiver of several channels. Each has a sender of its own, or one sends to all.
+pub fn selected<Q: Checked>(channels: u64, by_one: bool, messages: u64) {
+    let (mut senders, mut receivers) = (Vec::new(), Vec::new());
+    for _ in 0..channels {
+        let (sender, receiver) = channel::over::<Q>(1);
+        senders.push(Kept::new(sender));
+        receivers.push(Kept::new(receiver));
+    }
+    let mut parts = vec![Side::<Q>::Selects(receivers)];
+    if by_one {
+        parts.push(Side::Sends(senders));
+    } else {
+        parts.extend(senders.into_iter().map(|sender| Side::Sends(vec![sender])));
+    }
+    play::<Q::Memory, _>(parts, Arc::default(), move |thread, part, token| match part {
+        Side::Sends(mut senders) => {
+            let first = if by_one { 0 } else { thread as u64 - 1 };
+            for number in 0..messages {
+                // The last one first: it is the one that is looked at last.
+                for (at, sender) in senders.iter_mut().enumerate().rev() {
+                    let place = first + at as u64;
+                    assert!(sender.send(Q::Item::new(place * 100 + number, token)).is_ok());
+                }
+            }
+        }
+        Side::Selects(receivers) => select_all::<Q>(receivers, messages),
+    });
+}
+
+/// Nobody sends to either channel before the deadline, or somebody does; nothing is lost by it.
+pub fn selected_in_time_or_not<Q: Checked>() {
+    let (mine, receiver) = channel::over::<Q>(1);
+    let (theirs, other) = channel::over::<Q>(1);
+    let receivers = vec![Kept::new(receiver), Kept::new(other)];
+    let parts =
+        vec![Side::<Q>::Selects(receivers), Side::Sends(vec![Kept::new(mine), Kept::new(theirs)])];
+    play::<Q::Memory, _>(parts, Arc::default(), move |_, part, token| match part {
+        Side::Sends(mut senders) => {
+            assert!(senders[1].send(Q::Item::new(100, token)).is_ok());
+            assert!(senders[0].send(Q::Item::new(0, token)).is_ok());
+        }
+        Side::Selects(mut receivers) => {
+            let [one, other] = &mut receivers[..] else { panic!("two") };
+            let ends: &mut [&mut dyn Selectable<_, _>] = &mut [&mut **one, &mut **other];
+            let mut select = Chosen::<Q>::default();
+            let ready = select.ready_until(ends, Q::Memory::soon());
+            assert!(ready.is_none_or(|ready| ends[ready].look() != channel::Look::NotYet));
+            select_all::<Q>(receivers, 1);
+        }
     });
 }

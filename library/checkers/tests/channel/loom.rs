@@ -37,6 +37,10 @@ macro_rules! channel {
                 a_fuller_inbox_of_two: explore(2), inbox(2, 2);
                 chosen: explore(2), chosen(2);
                 in_time_or_not: explore_timed(3), in_time_or_not(2);
+                selected_of_one_sender: explore(3), selected(2, true, 1);
+                selected_of_two: explore(2), selected(2, false, 1);
+                selected_of_two_later: explore(2), selected(2, false, 2);
+                selected_in_time_or_not: explore_timed(3), selected_in_time_or_not();
             }
         }
     };

@@ -23,6 +23,28 @@ macro_rules! reject {
     (inbox, $Channel:ty) => {
         $crate::mutants::reject!(@$Channel, inbox(2, 1))
     };
+    (selected, $Channel:ty) => {
+        $crate::mutants::reject!(@$Channel, selected(2, true, 1))
+    };
+    (to_one, $Channel:ty) => {
+        $crate::mutants::reject!(@many $Channel, spread(1, 1, 1, 3), spread(1, 2, 1, 1))
+    };
+    (to_two, $Channel:ty) => {
+        $crate::mutants::reject!(@many $Channel, spread(1, 1, 2, 2), spread(2, 1, 2, 2))
+    };
+    (left, $Channel:ty) => {
+        $crate::mutants::reject!(@many $Channel, left(1, 1, 1), left(1, 1, 2))
+    };
+    (@many $Sender:ty, $($case:ident($($argument:expr),*)),*) => {
+        struct Channel;
+        $crate::many::many! { Channel, $Sender, syncline_checkers::Loom }
+        let mut why = None;
+        $(if why.is_none() {
+            let case = || $crate::many::$case::<Channel>($($argument),*);
+            why = $crate::mutants::failure(false, case);
+        })*
+        println!("{}", why.expect("the mutant survived"));
+    };
     (too_late, $Channel:ty) => {
         $crate::mutants::reject!(@true, $Channel, too_late())
     };

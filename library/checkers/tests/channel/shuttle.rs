@@ -27,6 +27,8 @@ macro_rules! channel {
                 inboxes: inbox(4, 5);
                 chosen: chosen(4);
                 in_time_or_not: in_time_or_not(10);
+                selected_of_one_sender: selected(3, true, 5);
+                selected: selected(4, false, 5);
             }
         }
     };

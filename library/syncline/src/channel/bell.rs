@@ -1,5 +1,6 @@
 //! What an end sleeps on: `news.rs` says how.
 
+use super::select::Selector;
 use crate::memory::{Memory, Padded};
 
 /// The bell of an end, or of an inbox, which then has one for all its channels. It is written when
@@ -8,4 +9,6 @@ use crate::memory::{Memory, Padded};
 pub struct Bell<M: Memory> {
     /// Whether its owner sleeps.
     pub state: Padded<M::Word>,
+    /// What its owner sleeps on, if that is several bells.
+    pub selector: M::Link<Selector<M>>,
 }

@@ -12,7 +12,8 @@ use super::bell::Bell;
 use super::counted::Counted;
 use super::patience::Patience;
 use super::{
-    Look, RawChannel, RecvError, RecvTimeoutError, Ring, SendError, TryRecvError, TrySendError,
+    Look, RawChannel, RecvError, RecvTimeoutError, Ring, Selectable, SendError, TryRecvError,
+    TrySendError,
 };
 use crate::memory::{Data, Memory as _};
 
@@ -297,6 +298,16 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
             queue.release(&mut self.reader, senders);
             message
         }
+    }
+}
+
+impl<T: Send, Q: RawChannel<Item = T>> Selectable<Q::Wait, Q::Memory> for Receiver<T, Q> {
+    fn look(&mut self) -> Look {
+        Self::look(self)
+    }
+
+    fn bell(&self) -> &Bell<Q::Memory> {
+        &self.channel.receivers
     }
 }
 

@@ -15,8 +15,8 @@ use super::ends::with_bell;
 use super::news::sleep;
 use super::patience::Patience;
 use super::{
-    Bell, Look, NoSlot, RawChannel, Receiver, RecvError, RecvTimeoutError, Ring, Sender,
-    TryRecvError,
+    Bell, Look, NoSlot, RawChannel, Receiver, RecvError, RecvTimeoutError, Ring, Selectable,
+    Sender, TryRecvError,
 };
 use crate::memory::Memory;
 use crate::wait::Wait;
@@ -222,6 +222,21 @@ impl<T> Found<T> {
             Self::Message(slot, message) => Ok((slot, message)),
             Self::NotYet | Self::Gone => Err(RecvError),
         }
+    }
+}
+
+impl<T: Send, Q: RawChannel<Item = T>> Selectable<Q::Wait, Q::Memory> for Inbox<T, Q> {
+    fn look(&mut self) -> Look {
+        let looks = self.slots.iter_mut().flatten().map(Receiver::look);
+        looks.fold(Look::Gone, |found, look| match (found, look) {
+            (Look::Ready, _) | (_, Look::Ready) => Look::Ready,
+            (Look::NotYet, _) | (_, Look::NotYet) => Look::NotYet,
+            (Look::Gone, Look::Gone) => Look::Gone,
+        })
+    }
+
+    fn bell(&self) -> &Bell<Q::Memory> {
+        &self.bell
     }
 }
 

@@ -3,7 +3,9 @@
 //! A channel leads from one sender to one receiver; that is what lets its words have one writer
 //! each, and a message cost no atomic read-modify-write. A
 //! receiver of several senders has a channel from each of them, and is an [`Inbox`]; who asks and
-//! is answered has a channel each way, a [`Duplex`].
+//! is answered has a channel each way, a [`Duplex`]. [`Select`] waits for whichever of several
+//! receivers, of messages of any types, is first to have one. Channels of many senders and many
+//! receivers are in [`many`].
 //!
 //! ```
 //! use syncline::channel;
@@ -48,6 +50,8 @@ mod errors;
 mod inbox;
 #[doc(hidden)]
 pub mod line;
+#[cfg(target_has_atomic = "64")]
+pub mod many;
 #[doc(hidden)]
 pub mod news;
 #[doc(hidden)]
@@ -55,6 +59,8 @@ pub mod patience;
 #[doc(hidden)]
 pub mod raw;
 mod ring;
+#[doc(hidden)]
+pub mod select;
 mod single;
 
 pub use bell::Bell;
@@ -64,6 +70,7 @@ pub use errors::{NoSlot, RecvError, RecvTimeoutError, SendError, TryRecvError, T
 pub use inbox::Inbox;
 pub use raw::{Look, RawChannel};
 pub use ring::Ring;
+pub use select::{Select, Selectable};
 pub use single::{Exclusive, Fetch, Shared, Single};
 
 use counted::Counted;

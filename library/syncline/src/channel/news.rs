@@ -24,12 +24,15 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;
 
 use super::patience::Patience;
+use super::select::Selector;
 use super::{Bell, Look};
-use crate::memory::{Memory, Word};
+use crate::memory::{Link, Memory, Word};
 use crate::wait::Wait;
 
 const AWAKE: u32 = 0;
 const ASLEEP: u32 = 2;
+/// Its owner sleeps, but not on this bell alone.
+const SELECTS: u32 = 4;
 
 /// Writes a flag, with Release ordering, and wakes who waits for it on this bell.
 #[inline(always)]
@@ -39,7 +42,7 @@ pub fn post<W: Wait, M: Memory>(flag: &M::Word, value: u32, bell: &Bell<M>) {
     if W::SLEEPS {
         M::light_barrier();
         // Relaxed: the barrier orders it behind the flag.
-        if bell.state.load(Relaxed) == ASLEEP {
+        if bell.state.load(Relaxed) != AWAKE {
             ring(bell);
         }
     }
@@ -48,10 +51,31 @@ pub fn post<W: Wait, M: Memory>(flag: &M::Word, value: u32, bell: &Bell<M>) {
 #[cold]
 fn ring<M: Memory>(bell: &Bell<M>) {
     let address = bell.state.address();
-    // Relaxed: the flag carries the message. One of those who ring wakes the sleeper.
-    if bell.state.swap(AWAKE, Relaxed) == ASLEEP {
-        M::unpark(address, Some(0), 1);
+    // One of those who ring wakes the sleeper. Acquire: pairs with the Release of `select`: the
+    // selector is the one that it has noted. The flag carries the message.
+    match bell.state.swap(AWAKE, Acquire) {
+        ASLEEP => M::unpark(address, Some(0), 1),
+        SELECTS => {
+            let selector = bell.selector.load(Relaxed).expect("it is noted before the state");
+            // SAFETY: it stays until all who have found it have rung, and we have.
+            unsafe { Selector::<M>::ring(selector) }
+        }
+        _ => {}
     }
+}
+
+/// Notes on a bell that its owner sleeps on several, as this selector says.
+pub fn select<M: Memory>(bell: &Bell<M>, selector: &Selector<M>) {
+    // Relaxed: seen by whoever sees the state.
+    bell.selector.store(Some(M::refer(selector)), Relaxed);
+    // Release: pairs with the Acquire of `ring`.
+    bell.state.swap(SELECTS, Release);
+}
+
+/// Its owner is awake again. Whether somebody has found the selector, and rings it or has rung it.
+pub fn selected<M: Memory>(bell: &Bell<M>) -> bool {
+    // Relaxed: who found the selector says so on it.
+    bell.state.swap(AWAKE, Relaxed) == AWAKE
 }
 
 /// Sleeps until somebody rings or the deadline has passed, unless there is news already. To be

@@ -24,6 +24,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
+use super::linked::linked;
 use super::private::Private;
 use super::tree::{above, smallest_group};
 use super::{About, Algorithm, Described, Order, RawLock, TryLock};
@@ -173,7 +174,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         {
             return next;
         }
-        Some(linked::<W, M>(entry))
+        Some(linked::<W, M, _>(&entry.next))
     }
 
     fn try_acquire_at(&self, place: usize, entry: &Entry<M>) -> bool {
@@ -221,20 +222,6 @@ unsafe impl<W: Wait, M: Memory, const QUEUES: usize> TryLock for Hmcs<W, M, QUEU
         let place = smallest_group::<M, QUEUES>();
         node.place.set(place);
         self.try_acquire_at(place, &node.entry)
-    }
-}
-
-/// The entry that somebody has swapped in behind this one, and is about to link.
-#[cold]
-fn linked<W: Wait, M: Memory>(entry: &Entry<M>) -> M::Ref<Entry<M>> {
-    let mut looks = 1;
-    loop {
-        W::pause_at::<M, _>(&entry.next, looks);
-        // Acquire: pairs with the Release of the successor's link.
-        if let Some(next) = entry.next.load(Acquire) {
-            return next;
-        }
-        looks += 1;
     }
 }
 

@@ -12,6 +12,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
+use super::linked::linked;
 use super::{About, Algorithm, Contended, Described, Order, RawLock, TryLock};
 use crate::memory::{Link, Memory, Native, Word};
 use crate::wait::{Park, Wait};
@@ -79,17 +80,7 @@ impl<W: Wait, M: Memory> Mcs<W, M> {
         if next.is_some() || self.tail.exchange(Some(M::refer(node)), None, Release) {
             return next;
         }
-        // Somebody has swapped its node in, and is about to link it.
-        let mut looks = 1;
-        loop {
-            W::pause_at::<M, _>(&node.next, looks);
-            // Acquire: as above.
-            let next = node.next.load(Acquire);
-            if next.is_some() {
-                return next;
-            }
-            looks += 1;
-        }
+        Some(linked::<W, M, _>(&node.next))
     }
 }
 

@@ -21,6 +21,8 @@ pub mod handle;
 pub mod hclh;
 pub mod hmcs;
 pub mod hmcs_timed;
+#[doc(hidden)]
+pub mod linked;
 pub mod mcs;
 pub mod mcs_timed;
 #[cfg(all(test, feature = "std"))]

@@ -29,6 +29,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
+use super::linked::linked;
 use super::{About, Algorithm, Described, Order, RawLock, RawSharedLock};
 use crate::memory::{Link, Memory, Native, Word};
 use crate::wait::{Park, Wait};
@@ -217,14 +218,10 @@ impl<W: Wait, M: Memory> FairRw<W, M> {
     /// The node behind one that is not the last. It may be about to link itself.
     #[inline]
     fn linked(node: &Node<M>) -> M::Ref<Node<M>> {
-        let mut looks = 1;
-        loop {
-            // Acquire: pairs with the Release of the successor's link.
-            if let Some(next) = node.next.load(Acquire) {
-                return next;
-            }
-            W::pause_at::<M, _>(&node.next, looks);
-            looks += 1;
+        // Acquire: pairs with the Release of the successor's link.
+        match node.next.load(Acquire) {
+            Some(next) => next,
+            None => linked::<W, M, _>(&node.next),
         }
     }
 

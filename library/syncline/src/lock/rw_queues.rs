@@ -23,6 +23,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use bytemuck::Zeroable;
 
+use super::linked::linked;
 use crate::memory::{Address, Link, Memory, Word};
 use crate::wait::{PARKED, Wait};
 
@@ -224,20 +225,12 @@ impl<W: Wait, M: Memory> Writers<W, M> {
     #[inline]
     pub fn successor(&self, node: &WriterNode<M>) -> Option<M::Ref<WriterNode<M>>> {
         // Acquire: pairs with the Release of the successor's link.
-        let mut next = node.next.load(Acquire);
+        let next = node.next.load(Acquire);
         // Release: pairs with the Acquire of the next swap.
         if next.is_some() || self.tail.exchange(Some(M::refer(node)), None, Release) {
             return next;
         }
-        // Somebody has swapped its node in, and is about to link it.
-        let mut looks = 1;
-        while next.is_none() {
-            W::pause_at::<M, _>(&node.next, looks);
-            looks += 1;
-            // Acquire: as above.
-            next = node.next.load(Acquire);
-        }
-        next
+        Some(linked::<W, M, _>(&node.next))
     }
 }
 

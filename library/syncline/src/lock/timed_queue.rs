@@ -25,6 +25,7 @@ use core::time::Duration;
 use bytemuck::Zeroable;
 
 use super::handle::Handle;
+use super::linked::linked;
 use crate::memory::{Link, Memory, Word};
 use crate::wait::{PARKED, Wait};
 
@@ -265,17 +266,7 @@ impl<M: Memory> Queue<M> {
         if next.is_some() || self.tail.exchange(Some(mine), None, Release) {
             return next;
         }
-        // Somebody has swapped its place in, and is about to link it.
-        let mut looks = 1;
-        loop {
-            W::pause_at::<M, _>(&place.next, looks);
-            // Acquire: as above.
-            let next = place.next.load(Acquire);
-            if next.is_some() {
-                return next;
-            }
-            looks += 1;
-        }
+        Some(linked::<W, M, _>(&place.next))
     }
 }
 

@@ -68,6 +68,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
 
 impl<T: ?Sized, L: TryLock> Mutex<T, L> {
     /// As [`try_lock`](Self::try_lock), with a guard that keeps the `Arc`.
+    #[track_caller]
     pub fn try_lock_arc(self: &Arc<Self>) -> Option<ArcMutexGuard<T, L>> {
         Some(ArcMutexGuard::new(self, self.lock.try_acquire()?))
     }

@@ -149,7 +149,7 @@ struct OwnedAgain<'a, T: ?Sized, L: RawLock>(&'a Mutex<T, L>);
 impl<T: ?Sized, L: RawLock> Drop for OwnedAgain<'_, T, L> {
     #[inline]
     fn drop(&mut self) {
-        self.0.lock.begins();
+        self.0.lock.begins_again();
     }
 }
 

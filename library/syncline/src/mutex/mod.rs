@@ -161,6 +161,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
 impl<T: ?Sized, L: TryLock> Mutex<T, L> {
     /// Takes the lock if it is free.
     #[inline]
+    #[track_caller]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T, L>> {
         let node = self.lock.try_acquire()?;
         // SAFETY: the lock was acquired with this node.

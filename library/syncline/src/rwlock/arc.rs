@@ -105,6 +105,7 @@ impl<T: ?Sized, L: TrySharedLock> RwLock<T, L> {
     }
 
     /// As [`try_write`](Self::try_write), with a guard that keeps the `Arc`.
+    #[track_caller]
     pub fn try_write_arc(self: &Arc<Self>) -> Option<ArcRwLockWriteGuard<T, L>> {
         Some(ArcRwLockWriteGuard::new(self, self.lock.try_acquire()?))
     }

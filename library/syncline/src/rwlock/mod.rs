@@ -200,6 +200,7 @@ impl<T: ?Sized, L: TrySharedLock> RwLock<T, L> {
 
     /// Takes the lock if nobody has it.
     #[inline]
+    #[track_caller]
     pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T, L>> {
         let node = self.lock.try_acquire()?;
         // SAFETY: the lock was acquired with this node.

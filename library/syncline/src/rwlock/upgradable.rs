@@ -47,11 +47,12 @@ impl<T: ?Sized, L: Upgrade> RwLock<T, L> {
     /// As [`read`](Self::read).
     #[track_caller]
     pub fn upgradable_read(&self) -> RwLockUpgradableReadGuard<'_, T, L> {
-        self.lock.owner.expect_another();
+        let waiting = self.lock.owner.waits();
         let node = Pooled::new();
         // SAFETY: a pooled node stays where it is until the guard drops it, and leaks with it.
         unsafe {
             self.raw().acquire_upgradable(&node);
+            waiting.ends();
             RwLockUpgradableReadGuard::new(self, shared::<L>(node))
         }
     }
@@ -83,6 +84,7 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
     /// Waits until all other readers have left, and goes on as the writer. Nobody writes in
     /// between. Acquire ordering. The thread must not have another share of the lock, or it waits
     /// for itself.
+    #[track_caller]
     pub fn upgrade(guard: Self) -> RwLockWriteGuard<'a, T, L> {
         let lock = guard.lock;
         let (share, node) = (take_node!(guard), Pooled::new());
@@ -99,6 +101,7 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
     /// # Errors
     ///
     /// The guard as it was, if there is.
+    #[track_caller]
     pub fn try_upgrade(guard: Self) -> Result<RwLockWriteGuard<'a, T, L>, Self> {
         let lock = guard.lock;
         let (share, node) = (take_node!(guard), Pooled::new());
@@ -165,6 +168,7 @@ impl<'a, T: ?Sized, L: TimedUpgrade> RwLockUpgradableReadGuard<'a, T, L> {
     /// # Errors
     ///
     /// The guard as it was, if there are other readers still.
+    #[track_caller]
     pub fn try_upgrade_for(
         guard: Self,
         patience: Duration,
@@ -177,6 +181,7 @@ impl<'a, T: ?Sized, L: TimedUpgrade> RwLockUpgradableReadGuard<'a, T, L> {
     /// # Errors
     ///
     /// The guard as it was, if there are other readers still.
+    #[track_caller]
     pub fn try_upgrade_until(
         guard: Self,
         deadline: impl Deadline<L::Memory>,

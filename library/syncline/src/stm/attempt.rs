@@ -13,6 +13,9 @@ use crate::memory::{Long, LongMemory};
 /// The bit of a stamp by which a commit has it.
 pub const LOCKED: u64 = 1 << 63;
 
+/// What no stamp is.
+const NONE: u64 = u64::MAX;
+
 /// A thread's part.
 pub struct Thread<M: LongMemory> {
     /// The engine's.
@@ -22,10 +25,13 @@ pub struct Thread<M: LongMemory> {
     /// A cell is read at once if its stamp, counted from the base, is below this: one more than
     /// the moment, or 0 if the attempt runs in place or has written.
     at_once: u64,
+    /// If it runs in place, a cell that is not locked is read if its stamp, counted from the base,
+    /// is below this: all versions; otherwise 0.
+    in_place: u64,
+    /// If it runs in place, the stamp of a cell that it may write; otherwise [`NONE`].
+    taken: u64,
     /// The version of what it writes if it runs alone, or 0.
     pub(super) version: u64,
-    /// Whether it runs alone and in place.
-    pub(super) in_place: bool,
     /// The stamps of all cells that were read; not if it runs in place.
     pub(super) reads: Vec<NonNull<M::Long>>,
     pub(super) failures: u32,
@@ -48,8 +54,9 @@ impl<M: LongMemory> Thread<M> {
             base,
             moment: 0,
             at_once: 0,
+            in_place: 0,
+            taken: NONE,
             version: 0,
-            in_place: false,
             reads: Vec::new(),
             failures: 0,
             wasted: 0,
@@ -76,9 +83,34 @@ impl<M: LongMemory> Thread<M> {
     /// Lets attempts run alone, and write this version.
     #[inline]
     pub(super) fn be_alone(&mut self, version: u64) {
-        (self.version, self.in_place) = (version, true);
+        (self.version, self.taken) = (version, version);
         // Any version is old enough, if its cell is not locked.
-        (self.moment, self.at_once) = (STAMPS - 1, 0);
+        (self.moment, self.at_once, self.in_place) = (STAMPS - 1, 0, STAMPS);
+    }
+
+    /// Lets attempts run side by side again.
+    #[inline(always)]
+    pub(super) fn be_among_others(&mut self) {
+        self.version = 0;
+        self.keep_aside();
+    }
+
+    /// Lets attempts that run alone keep aside what they write.
+    #[inline(always)]
+    pub(super) fn keep_aside(&mut self) {
+        (self.in_place, self.taken) = (0, NONE);
+    }
+
+    /// Whether it runs alone and in place.
+    #[inline(always)]
+    pub(super) fn in_place(&self) -> bool {
+        self.in_place != 0
+    }
+
+    /// Whether it runs in place and may write a cell with this stamp.
+    #[inline(always)]
+    pub(super) fn has_taken(&self, stamp: u64) -> bool {
+        stamp == self.taken
     }
 
     #[inline(always)]
@@ -135,7 +167,7 @@ impl<M: LongMemory> Thread<M> {
         if counted < self.at_once {
             // SAFETY: our caller's promise.
             unsafe { self.load(at, before, load) }
-        } else if self.in_place && counted <= self.moment {
+        } else if counted < self.in_place {
             Some(load())
         } else {
             None

@@ -96,23 +96,24 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
     {
         let (stamp, thread) = (NonNull::from(&self.stamp), &mut tx.parts.thread);
         // SAFETY: the cell outlives the transaction.
-        if let Some(bits) = unsafe { tx.engine.read_at_once(thread, stamp, || self.load()) } {
-            return Ok(from_bits(bits));
+        match unsafe { tx.engine.read_at_once(thread, stamp, || self.load()) } {
+            Some(bits) => Ok(from_bits(bits)),
+            None => self.get_aside(tx).map(from_bits),
         }
-        if E::in_place(thread) {
-            // SAFETY: as above.
-            unsafe { tx.engine.wait_until_free(thread, stamp) };
-            return Ok(from_bits(self.load()));
-        }
-        self.get_aside(tx).map(from_bits)
     }
 
+    /// As [`get`](Self::get), if a look at the stamp was not enough.
     #[inline]
     fn get_aside<'tx, E>(&'tx self, tx: &mut Tx<'tx, '_, E>) -> Result<u64>
     where
         E: Engine<Memory = M>,
     {
         let stamp = NonNull::from(&self.stamp);
+        if E::in_place(&tx.parts.thread) {
+            // SAFETY: the cell outlives the transaction.
+            unsafe { tx.engine.wait_until_free(&mut tx.parts.thread, stamp) };
+            return Ok(self.load());
+        }
         if let Some(bits) = tx.parts.writes.word(stamp) {
             return Ok(bits.get());
         }
@@ -145,18 +146,18 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
     where
         E: Engine<Memory = M>,
     {
-        let stamp = NonNull::from(&self.stamp);
-        if E::in_place(&tx.parts.thread) {
-            // SAFETY: the cell outlives the transaction, with which the entries are cleared; this
-            // thread runs alone.
-            return unsafe {
-                tx.engine.take(&mut tx.parts.thread, stamp);
-                tx.parts.writes.overwrite(stamp, NonNull::from(&self.word), to_bits(value));
-            };
+        let (stamp, word) = (NonNull::from(&self.stamp), NonNull::from(&self.word));
+        // SAFETY: the cell outlives the transaction, with which the entries are cleared; this
+        // thread runs alone if it has taken the cell.
+        unsafe {
+            if tx.engine.has_taken(&tx.parts.thread, stamp) {
+                return tx.parts.writes.overwrite(stamp, word, to_bits(value));
+            }
         }
         self.set_aside(tx, to_bits(value));
     }
 
+    /// As [`set`](Self::set), if the cell was not taken before.
     #[inline]
     #[track_caller]
     fn set_aside<'tx, E>(&'tx self, tx: &mut Tx<'tx, '_, E>, value: u64)
@@ -164,6 +165,14 @@ impl<T: NoUninit + Send, M: LongMemory> TCell<T, M> {
         E: Engine<Memory = M>,
     {
         let stamp = NonNull::from(&self.stamp);
+        if E::in_place(&tx.parts.thread) {
+            // SAFETY: the cell outlives the transaction, with which the entries are cleared; this
+            // thread runs alone.
+            return unsafe {
+                tx.engine.take(&mut tx.parts.thread, stamp);
+                tx.parts.writes.overwrite(stamp, NonNull::from(&self.word), value);
+            };
+        }
         match tx.parts.writes.word(stamp) {
             Some(bits) => bits.set(value),
             None => {

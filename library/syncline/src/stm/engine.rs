@@ -111,6 +111,21 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     ) {
     }
 
+    /// Whether the attempt runs [in place](Self::in_place) and may write the cell, since it has
+    /// been [taken](Self::take) before. To be asked first.
+    ///
+    /// # Safety
+    ///
+    /// As for [`read`](Self::read).
+    #[inline(always)]
+    unsafe fn has_taken(
+        &self,
+        _: &Self::Thread,
+        _: NonNull<<Self::Memory as LongMemory>::Long>,
+    ) -> bool {
+        false
+    }
+
     /// As [`wait_until_free`](Self::wait_until_free), before the cell is written in place.
     ///
     /// # Safety

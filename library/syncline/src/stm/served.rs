@@ -274,7 +274,7 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
         if !self.keep_all(client) {
             return Err(Stop::CONFLICT);
         }
-        writes.install();
+        writes.install(|_| {});
         let written = writes.entries().len();
         // Those who sleep gave back what we hold after they had counted themselves.
         if written > 0 && self.sleepers.any() {

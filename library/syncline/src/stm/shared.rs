@@ -165,24 +165,32 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
     }
 
     /// Locks a cell.
-    #[inline]
+    #[inline(always)]
     fn lock(write: &Write<M>) {
-        let mut looks = 1;
-        loop {
-            // Relaxed: the exchange looks again.
-            let version = write.stamp().load(Relaxed);
-            if version & LOCKED == 0 {
-                // SeqCst: before the look at the clock (rule 1). Its Acquire pairs with the
-                // Release of the commit before, whose value will be replaced.
-                if write.stamp().exchange(version, version | LOCKED, SeqCst).is_ok() {
-                    write.locked_at.set(version);
-                    return;
-                }
-            } else {
-                W::pause::<M>(looks);
-            }
-            looks += 1;
+        if !Self::try_lock(write) {
+            Self::lock_later(write);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lock_later(write: &Write<M>) {
+        let mut looks = 0;
+        while !Self::try_lock(write) {
+            looks += 1;
+            W::pause::<M>(looks);
+        }
+    }
+
+    /// Locks a cell if nobody has.
+    #[inline(always)]
+    fn try_lock(write: &Write<M>) -> bool {
+        // Relaxed: the exchange looks again.
+        let version = write.stamp().load(Relaxed);
+        write.locked_at.set(version);
+        // SeqCst: before the look at the clock (rule 1). Its Acquire pairs with the Release of the
+        // commit before, whose value will be replaced.
+        version & LOCKED == 0 && write.stamp().exchange(version, version | LOCKED, SeqCst).is_ok()
     }
 
     fn unlock(writes: &[Write<M>]) {
@@ -237,7 +245,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
     /// Ends a time alone, and a turn if it was one, in which a transaction has cost so much.
     #[inline(always)]
     fn stand_back(&self, thread: &mut Thread<M>, cost: u64) {
-        (thread.version, thread.in_place) = (0, false);
+        thread.be_among_others();
         self.serial.leave(&self.clock);
         if thread.turn.is_some() {
             self.end_turn(thread, cost);
@@ -274,10 +282,10 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
             return Err(Stop::CONFLICT);
         }
         let version = self.next_version(thread, clock, writes.entries());
-        writes.install();
-        let entries = writes.entries();
+        // A cell is unlocked as soon as it is written: whoever sees its value and then a cell that
+        // is still locked waits for that.
         // Release: pairs with the looks of readers, who see the values.
-        entries.iter().for_each(|write| write.stamp().store(version, Release));
+        writes.install(|write| write.stamp().store(version, Release));
         if sleepers {
             self.sleepers.wake(|at| writes.find(at).is_some());
         }
@@ -367,7 +375,7 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared
 
     #[inline(always)]
     fn in_place(thread: &Thread<M>) -> bool {
-        thread.in_place
+        thread.in_place()
     }
 
     #[inline(always)]
@@ -377,19 +385,26 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared
     }
 
     #[inline(always)]
-    unsafe fn take(&self, thread: &mut Thread<M>, at: NonNull<M::Long>) {
+    unsafe fn has_taken(&self, thread: &Thread<M>, at: NonNull<M::Long>) -> bool {
         // SAFETY: our caller's promise.
         let stamp = unsafe { at.as_ref() };
         // A cell that has the version is free, and has been since it got it.
         // SeqCst: as in `free`.
-        if stamp.load(SeqCst) != thread.version {
-            self.take_first(thread, stamp);
+        thread.has_taken(stamp.load(SeqCst))
+    }
+
+    unsafe fn take(&self, thread: &mut Thread<M>, at: NonNull<M::Long>) {
+        // SAFETY: our caller's promise, twice.
+        unsafe {
+            if !self.has_taken(thread, at) {
+                self.take_first(thread, at.as_ref());
+            }
         }
     }
 
     #[inline(always)]
     fn commit(&self, thread: &mut Thread<M>, writes: &mut Writes<M>) -> Result<()> {
-        if thread.in_place {
+        if thread.in_place() {
             self.commit_in_place(thread, writes);
             return Ok(());
         }
@@ -416,9 +431,9 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared
     }
 
     fn wait_for_change(&self, thread: &mut Thread<M>) {
-        if thread.in_place {
+        if thread.in_place() {
             // Once more, still alone, but with logs: so we get to know what it has read.
-            thread.in_place = false;
+            thread.keep_aside();
             return;
         }
         assert!(!thread.reads.is_empty(), "retry without having read anything would wait forever");

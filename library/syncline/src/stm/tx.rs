@@ -60,7 +60,9 @@ impl<'tx, 'env: 'tx, E: Engine> Tx<'tx, 'env, E> {
                 self.parts.take_back();
                 let tried = replace(&mut self.parts.writes, before);
                 // What was written in place before `first` ran is so again.
-                self.parts.take_back();
+                if E::in_place(&self.parts.thread) {
+                    self.parts.writes.write_again();
+                }
                 drop(tried);
                 second(self)
             }
@@ -137,10 +139,10 @@ pub(super) struct Parts<E: Engine> {
 }
 
 impl<E: Engine> Parts<E> {
-    /// Exchanges what was written in place, if it was, with what is kept of before.
+    /// Takes back what was written in place, if it was.
     pub(super) fn take_back(&mut self) {
         if E::in_place(&self.thread) {
-            self.writes.exchange();
+            self.writes.take_back();
         }
     }
 

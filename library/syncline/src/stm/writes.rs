@@ -14,6 +14,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::any::Any;
 use core::cell::Cell;
+use core::mem::swap;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
@@ -124,16 +125,20 @@ impl<M: LongMemory> Default for Writes<M> {
     }
 }
 
+/// The filter's bit for a cell: its address in units of 16 bytes, with higher bits mixed in, since
+/// cells in an array of larger things don't differ in the lowest ones. To multiply would be worth
+/// it if compilers did not do that in advance for a filter that is then not asked.
+#[inline(always)]
+fn filter_bit<T>(stamp: NonNull<T>) -> u64 {
+    let address = stamp.addr().get();
+    1 << ((address >> 4 ^ address >> 10) & 63)
+}
+
 /// Spreads addresses, whose lowest bits are equal, over 64 bits.
 #[inline(always)]
 fn hash<T>(stamp: NonNull<T>) -> u64 {
     // 2^64 divided by the golden ratio (Knuth, volume 3, section 6.4).
     (stamp.addr().get() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-}
-
-#[inline(always)]
-fn filter_bit(hash: u64) -> u64 {
-    1 << (hash >> 58)
 }
 
 impl<M: LongMemory> Writes<M> {
@@ -153,13 +158,23 @@ impl<M: LongMemory> Writes<M> {
     /// for a cell whose owner waits for one of its own.
     #[inline]
     pub fn in_order(&mut self) -> &[Write<M>] {
-        if !self.entries.is_sorted_by_key(|write| write.stamp) {
-            self.sort();
+        match &mut *self.entries {
+            [] | [_] => {}
+            [one, other] => {
+                if one.stamp > other.stamp {
+                    swap(one, other);
+                }
+            }
+            entries => {
+                if !entries.is_sorted_by_key(|write| write.stamp) {
+                    self.sort();
+                }
+            }
         }
         &self.entries
     }
 
-    #[inline]
+    #[inline(never)]
     fn sort(&mut self) {
         self.entries.sort_unstable_by_key(|write| write.stamp);
         if self.entries.len() > FEW {
@@ -174,19 +189,18 @@ impl<M: LongMemory> Writes<M> {
         if self.entries.len() <= FEWEST {
             return self.entries.iter().find(|write| write.stamp == stamp);
         }
-        let hash = hash(stamp);
-        if self.filter & filter_bit(hash) == 0 {
+        if self.filter & filter_bit(stamp) == 0 {
             return None;
         }
-        self.look_up(stamp, hash)
+        self.look_up(stamp)
     }
 
     #[inline(never)]
-    fn look_up(&self, stamp: NonNull<M::Long>, hash: u64) -> Option<&Write<M>> {
+    fn look_up(&self, stamp: NonNull<M::Long>) -> Option<&Write<M>> {
         if self.entries.len() <= FEW {
             return self.entries.iter().find(|write| write.stamp == stamp);
         }
-        let mut at = self.home(hash);
+        let mut at = self.home(hash(stamp));
         loop {
             let place = self.index[at].checked_sub(1)? as usize;
             if self.entries[place].stamp == stamp {
@@ -242,9 +256,9 @@ impl<M: LongMemory> Writes<M> {
         self.objects.push(object);
     }
 
-    /// Writes all values, words with Release ordering.
+    /// Writes all values, words with Release ordering, and calls `written` after each.
     #[inline]
-    pub fn install(&mut self) {
+    pub fn install(&mut self, written: impl Fn(&Write<M>)) {
         for write in &self.entries {
             match write.word() {
                 // Release: pairs with the Acquire of the read in `TCell::get`: whoever sees the
@@ -252,6 +266,7 @@ impl<M: LongMemory> Writes<M> {
                 Some(word) => word.store(write.bits.get(), Release),
                 None => self.objects[write.bits.get() as usize].install(),
             }
+            written(write);
         }
     }
 
@@ -269,7 +284,7 @@ impl<M: LongMemory> Writes<M> {
     fn enter_last(&mut self) {
         let count = self.entries.len();
         let first = if count == FEWEST + 1 { 0 } else { count - 1 };
-        let bits = self.entries[first..].iter().map(|write| filter_bit(hash(write.stamp)));
+        let bits = self.entries[first..].iter().map(|write| filter_bit(write.stamp));
         self.filter |= bits.fold(0, |all, bit| all | bit);
         if count > FEW {
             self.index_last();
@@ -322,7 +337,9 @@ impl<M: LongMemory> Writes<M> {
     ) {
         // SAFETY: our caller's promise.
         let to = unsafe { word.as_ref() };
-        if self.find(stamp).is_none() {
+        // What is kept twice is taken back twice, the first value last. So a few are not looked
+        // through.
+        if self.entries.len() <= FEWEST || !self.keeps(stamp) {
             // Relaxed: only who is alone writes.
             self.add(stamp, Some(word), to.load(Relaxed));
         }
@@ -331,15 +348,27 @@ impl<M: LongMemory> Writes<M> {
         to.store(bits, Release);
     }
 
-    /// Exchanges all values with those that are kept: takes back what was written in place, or
-    /// writes it once more. Runs none of the user's code. This thread runs alone.
-    pub(super) fn exchange(&mut self) {
+    /// Whether there is an entry of a cell. Out of line, or compilers prepare for it in advance.
+    #[inline(never)]
+    fn keeps(&self, stamp: NonNull<M::Long>) -> bool {
+        self.find(stamp).is_some()
+    }
+
+    /// Takes back what was written in place, the latest first. Runs none of the user's code. This
+    /// thread runs alone.
+    pub(super) fn take_back(&mut self) {
+        self.entries.iter().rev().for_each(Write::exchange);
+        self.objects.iter_mut().for_each(|object| object.install());
+    }
+
+    /// Writes in place once more what was [present](Self::present), now that all is as it was
+    /// before, and keeps what that is. Otherwise as [`take_back`](Self::take_back).
+    pub(super) fn write_again(&mut self) {
         self.entries.iter().for_each(Write::exchange);
         self.objects.iter_mut().for_each(|object| object.install());
     }
 
-    /// What was written in place, as it is now; to be [exchanged](Self::exchange) once all is as
-    /// it was before.
+    /// What was written in place, as it is now, for [`write_again`](Self::write_again).
     pub(super) fn present(&self) -> Self {
         let mut present = self.again();
         for write in &mut present.entries {
@@ -414,7 +443,36 @@ mod tests {
             let value = writes.word(NonNull::from(stamp)).map(Cell::get);
             assert_eq!(value, (place < 17).then_some(place as u64 + 7));
         }
-        writes.install();
+        writes.install(|_| {});
         assert_eq!(words[16].load(Relaxed), 23);
+    }
+
+    #[test]
+    fn what_is_written_in_place_several_times_is_taken_back_and_written_again() {
+        let stamps: Vec<AtomicU64> = (0..20).map(AtomicU64::new).collect();
+        let words: Vec<AtomicU64> = (0..20).map(AtomicU64::new).collect();
+        let values = || words.iter().map(|word| word.load(Relaxed)).collect::<Vec<_>>();
+        let write = |writes: &mut Writes<Native>, place: usize, value| {
+            let (stamp, word) = (NonNull::from(&stamps[place]), NonNull::from(&words[place]));
+            // SAFETY: both outlive the entries, and there is one thread.
+            unsafe { writes.overwrite(stamp, word, value) };
+        };
+        for cells in [1, 2, 20] {
+            let mut writes = Writes::<Native>::default();
+            for value in 100..105 {
+                (0..cells).for_each(|place| write(&mut writes, place, value));
+            }
+            // A cell is kept a few times at most.
+            assert!(writes.entries().len() <= cells.max(FEWEST + 1));
+            let (written, mut before) = (values(), writes.present());
+            (0..cells).rev().for_each(|place| write(&mut writes, place, 7));
+            assert!(stamps[..cells].iter().all(|stamp| writes.find(stamp.into()).is_some()));
+            writes.take_back();
+            assert_eq!(values(), (0..20).collect::<Vec<_>>());
+            before.write_again();
+            assert_eq!(values(), written);
+            before.take_back();
+            assert_eq!(values(), (0..20).collect::<Vec<_>>());
+        }
     }
 }

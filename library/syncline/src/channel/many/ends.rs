@@ -1,0 +1,283 @@
+//! The ends, any number of each: what they do if there is nothing to take, or no room, and what
+//! happens when the last one of a kind goes.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::time::Duration;
+
+use super::queue::Queue;
+use super::waiters::Waiters;
+use crate::channel::counted::Counted;
+use crate::channel::patience::Patience;
+use crate::channel::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
+use crate::memory::{LongMemory, Native, Padded, Word};
+use crate::wait::{Park, Wait};
+
+/// The most messages that there may be room for.
+const MOST: usize = 1 << 28;
+
+/// What all ends share.
+struct Channel<T, M: LongMemory> {
+    queue: Queue<T, M>,
+    senders: Padded<Ends<M>>,
+    receivers: Padded<Ends<M>>,
+}
+
+/// The ends of a kind.
+#[derive(Default)]
+struct Ends<M: LongMemory> {
+    /// How many there are beside the first.
+    others: M::Word,
+    /// Not 0 if none is left.
+    gone: M::Word,
+    waiters: Waiters<M>,
+}
+
+impl<M: LongMemory> Ends<M> {
+    fn one_more(&self) {
+        // Relaxed: there is one, which is cloned. There can't be too many, since each has a place.
+        self.others.fetch_add(1, Relaxed);
+    }
+
+    /// One goes. If it was the last, the others' waiters are told.
+    fn one_less(&self, others: &Self) {
+        // AcqRel: what each of them did comes before what the last one says.
+        if self.others.fetch_sub(1, AcqRel) == 0 {
+            // Release: pairs with the Acquire in `are_gone`.
+            self.gone.store(2, Release);
+            others.waiters.wake(u32::MAX >> 1);
+        }
+    }
+
+    fn are_gone(&self) -> bool {
+        // Acquire: pairs with the Release in `one_less`: all that they sent is there.
+        self.gone.load(Acquire) != 0
+    }
+}
+
+impl<T: Send, M: LongMemory> Channel<T, M> {
+    #[inline]
+    fn try_send<W: Wait>(&self, message: T) -> Result<(), TrySendError<T>> {
+        if self.receivers.are_gone() {
+            return Err(TrySendError::Disconnected(message));
+        }
+        self.queue.push(message).map_err(TrySendError::Full)?;
+        if W::SLEEPS {
+            self.receivers.waiters.wake(1);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn try_recv<W: Wait>(&self) -> Result<T, TryRecvError> {
+        let message = match self.queue.pop() {
+            Some(message) => message,
+            None if !self.senders.are_gone() => return Err(TryRecvError::Empty),
+            // Something may have come before they went.
+            None => self.queue.pop().ok_or(TryRecvError::Disconnected)?,
+        };
+        if W::SLEEPS {
+            self.senders.waiters.wake(1);
+        }
+        Ok(message)
+    }
+}
+
+/// Looks until something is found, or the deadline has passed.
+fn wait<W: Wait, M: LongMemory, R>(
+    waiters: &Waiters<M>,
+    deadline: Option<Duration>,
+    mut look: impl FnMut() -> Option<R>,
+) -> Option<R> {
+    let mut patience = Patience::default();
+    loop {
+        let watched = patience.watch::<W, M, _>(deadline, &mut look);
+        let found = match watched {
+            None if W::SLEEPS => waiters.sleep(deadline, &mut look),
+            watched => watched,
+        };
+        if found.is_some() || deadline.is_some_and(|deadline| M::now() >= deadline) {
+            return found;
+        }
+    }
+}
+
+/// An end that sends. The channel is disconnected when all of them are dropped.
+pub struct Sender<T: Send, W: Wait = Park, M: LongMemory = Native> {
+    channel: Counted<Channel<T, M>, M>,
+    policy: PhantomData<fn() -> W>,
+}
+
+/// An end that receives. The channel is disconnected when all of them are dropped.
+pub struct Receiver<T: Send, W: Wait = Park, M: LongMemory = Native> {
+    channel: Counted<Channel<T, M>, M>,
+    policy: PhantomData<fn() -> W>,
+}
+
+impl<T: Send, W: Wait, M: LongMemory> Sender<T, W, M> {
+    /// Both ends of a new channel; see [`over`](super::over).
+    #[doc(hidden)]
+    pub fn pair(capacity: usize) -> (Self, Receiver<T, W, M>) {
+        assert!(capacity > 0, "a channel needs room for a message at least: its capacity is 0");
+        assert!(capacity <= MOST, "a channel has room for at most {MOST} messages, not {capacity}");
+        let (senders, receivers) = Default::default();
+        let queue = Queue::with_capacity(capacity);
+        let channel = Counted::new(Channel { queue, senders, receivers });
+        let receiver = Receiver { channel: channel.share(), policy: PhantomData };
+        (Self { channel, policy: PhantomData }, receiver)
+    }
+
+    /// Waits for room, and sends a message. What happened before is visible to who receives it.
+    ///
+    /// # Errors
+    ///
+    /// If all receivers are gone. If the last one goes at the same time, the message may be let in;
+    /// it is then dropped with the last end.
+    #[inline]
+    pub fn send(&self, message: T) -> Result<(), SendError<T>> {
+        match self.try_send(message) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Disconnected(message)) => Err(SendError(message)),
+            Err(TrySendError::Full(message)) => self.send_later(message),
+        }
+    }
+
+    /// Apart from the first try, so that sending where there is room stays small.
+    #[cold]
+    fn send_later(&self, message: T) -> Result<(), SendError<T>> {
+        let mut message = Some(message);
+        loop {
+            let sent = wait::<W, M, _>(&self.channel.senders.waiters, None, || {
+                match self.try_send(message.take()?) {
+                    Ok(()) => Some(Ok(())),
+                    Err(TrySendError::Disconnected(message)) => Some(Err(SendError(message))),
+                    Err(TrySendError::Full(back)) => {
+                        message = Some(back);
+                        None
+                    }
+                }
+            });
+            if let Some(sent) = sent {
+                return sent;
+            }
+        }
+    }
+
+    /// Sends a message if there is room.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or as [`send`](Self::send).
+    #[inline]
+    pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
+        self.channel.try_send::<W>(message)
+    }
+
+    /// How many messages there is room for: at least as many as were asked for.
+    pub fn capacity(&self) -> usize {
+        self.channel.queue.capacity()
+    }
+}
+
+impl<T: Send, W: Wait, M: LongMemory> Receiver<T, W, M> {
+    /// Waits for a message.
+    ///
+    /// # Errors
+    ///
+    /// If all senders are gone and all their messages were taken.
+    #[inline]
+    pub fn recv(&self) -> Result<T, RecvError> {
+        match self.try_recv() {
+            Ok(message) => Ok(message),
+            Err(TryRecvError::Disconnected) => Err(RecvError),
+            Err(TryRecvError::Empty) => loop {
+                match self.recv_later(None) {
+                    Ok(message) => return Ok(message),
+                    Err(RecvTimeoutError::Disconnected) => return Err(RecvError),
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
+            },
+        }
+    }
+
+    /// Waits for a message for so long at most. Where there is no clock, without `std` on other
+    /// systems than Linux, the time never comes.
+    ///
+    /// # Errors
+    ///
+    /// If none came in time, or as [`recv`](Self::recv).
+    pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        self.recv_until(M::now().saturating_add(timeout))
+    }
+
+    /// The same until a moment on the memory's clock.
+    #[doc(hidden)]
+    pub fn recv_until(&self, deadline: Duration) -> Result<T, RecvTimeoutError> {
+        self.recv_later(Some(deadline))
+    }
+
+    #[cold]
+    fn recv_later(&self, deadline: Option<Duration>) -> Result<T, RecvTimeoutError> {
+        let waiters = &self.channel.receivers.waiters;
+        let found = wait::<W, M, _>(waiters, deadline, || match self.try_recv() {
+            Ok(message) => Some(Ok(message)),
+            Err(TryRecvError::Disconnected) => Some(Err(RecvTimeoutError::Disconnected)),
+            Err(TryRecvError::Empty) => None,
+        });
+        found.unwrap_or(Err(RecvTimeoutError::Timeout))
+    }
+
+    /// Takes a message if there is one.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or as [`recv`](Self::recv).
+    #[inline]
+    pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        self.channel.try_recv::<W>()
+    }
+
+    /// Messages, until all senders are gone.
+    pub fn iter(&self) -> impl Iterator<Item = T> {
+        core::iter::from_fn(|| self.recv().ok())
+    }
+}
+
+impl<T: Send, W: Wait, M: LongMemory> Clone for Sender<T, W, M> {
+    fn clone(&self) -> Self {
+        self.channel.senders.one_more();
+        Self { channel: self.channel.share(), policy: PhantomData }
+    }
+}
+
+impl<T: Send, W: Wait, M: LongMemory> Clone for Receiver<T, W, M> {
+    fn clone(&self) -> Self {
+        self.channel.receivers.one_more();
+        Self { channel: self.channel.share(), policy: PhantomData }
+    }
+}
+
+impl<T: Send, W: Wait, M: LongMemory> Drop for Sender<T, W, M> {
+    fn drop(&mut self) {
+        self.channel.senders.one_less(&self.channel.receivers);
+    }
+}
+
+impl<T: Send, W: Wait, M: LongMemory> Drop for Receiver<T, W, M> {
+    fn drop(&mut self) {
+        self.channel.receivers.one_less(&self.channel.senders);
+    }
+}
+
+impl<T: Send, W: Wait, M: LongMemory> fmt::Debug for Sender<T, W, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}
+
+impl<T: Send, W: Wait, M: LongMemory> fmt::Debug for Receiver<T, W, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,61 @@
+//! Channels of many senders and many receivers: any of the receivers gets a message.
+//!
+//! ```
+//! use syncline::channel::many;
+//!
+//! let (sender, receiver) = many::bounded::<u64>(64);
+//! let sum = std::thread::scope(|scope| {
+//!     for first in 0..2 {
+//!         let sender = sender.clone();
+//!         scope.spawn(move || (first..1000).step_by(2).try_for_each(|number| sender.send(number)));
+//!     }
+//!     drop(sender);
+//!     let other = receiver.clone();
+//!     let other = scope.spawn(move || other.iter().sum::<u64>());
+//!     receiver.iter().sum::<u64>() + other.join().unwrap()
+//! });
+//! assert_eq!(sum, 499_500);
+//! ```
+//!
+//! Ends are cloned and shared. A message costs its sender two atomic read-modify-writes or one, and
+//! a line that all senders write; with one sender and one receiver take
+//! [`bounded`](super::bounded), with one receiver an [`Inbox`](super::Inbox).
+//!
+//! **Order:** messages are received in the order in which they were sent, as far as that is known:
+//! one that was sent before another was begun to be is taken first. What happened before a message
+//! was sent has happened, to who receives it.
+//!
+//! **Disconnecting** is dropping the last sender, or the last receiver. Receivers get all that was
+//! sent, and then an error; a sender gets its message back. What nobody takes is dropped with the
+//! last end.
+
+mod ends;
+#[doc(hidden)]
+pub mod queue;
+#[doc(hidden)]
+pub mod waiters;
+
+pub use ends::{Receiver, Sender};
+
+use crate::memory::LongMemory;
+use crate::wait::Wait;
+
+/// A channel with room for so many messages at least, whose ends sleep after a while of waiting.
+///
+/// # Panics
+///
+/// If the capacity is 0, or more than 2^28.
+pub fn bounded<T: Send>(capacity: usize) -> (Sender<T>, Receiver<T>) {
+    over(capacity)
+}
+
+/// A channel whose ends wait by this policy, in this memory.
+///
+/// # Panics
+///
+/// As [`bounded`].
+pub fn over<T: Send, W: Wait, M: LongMemory>(
+    capacity: usize,
+) -> (Sender<T, W, M>, Receiver<T, W, M>) {
+    Sender::pair(capacity)
+}

@@ -1,0 +1,136 @@
+//! The ring of a channel of many senders and many receivers.
+//!
+//! ```text
+//!   tail   how many messages have a place so far: who sends next
+//!   head   how many of them somebody has come for: who receives next
+//!   turn   of each place: 2n, it is free for its message number n; 2n + 1, that is there
+//! ```
+//!
+//! A sender claims a number by raising `tail`, if its place is free; writes the message, which nobody
+//! else may; and lets the receivers have the place by its turn. A receiver does the same with `head`.
+//! So two senders meet at `tail` and at no place, and a sender and a receiver meet at places only.
+//!
+//! 1. **Turns only grow**, and whoever has claimed a number is the only one to change its place's
+//!    turn next. So no exchange of `tail` or `head` succeeds on what was seen long ago: the number
+//!    would have to be the same, and numbers have 64 bits.
+//! 2. **Nothing is there** for a receiver if the place's message has not come and `tail` says that
+//!    no sender has claimed its number. If one has, the message is under way, and the receiver
+//!    waits for it by looking again: whoever slept instead would not be woken for the messages
+//!    behind it. **There is no room** for a sender likewise.
+//!
+//! Not lock-free: a sender that loses its processor between its claim and its turn holds up the
+//! receivers when they come to its place.
+//!
+//! Sources: that each place has a turn is in the queue of Gottlieb, Lubachevsky and Rudolph, "Basic
+//! Techniques for the Efficient Coordination of Very Large Numbers of Cooperating Sequential
+//! Processors", ACM TOPLAS 5(2), 1983; that a number is claimed by an exchange once the place is
+//! seen to be free, so that one can also try, in Vyukov's bounded queue of 2010.
+
+use alloc::boxed::Box;
+use core::mem::MaybeUninit;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::memory::{Data, Long, LongMemory, Padded};
+
+/// A ring with a power of two of places.
+pub struct Queue<T, M: LongMemory> {
+    tail: Padded<M::Long>,
+    head: Padded<M::Long>,
+    places: Box<[Place<T, M>]>,
+}
+
+struct Place<T, M: LongMemory> {
+    turn: M::Long,
+    message: M::Data<MaybeUninit<T>>,
+}
+
+// SAFETY: a message goes from one thread to another, which its type allows, and whoever has claimed
+// its number is alone with its place.
+unsafe impl<T: Send, M: LongMemory> Sync for Queue<T, M> {}
+// SAFETY: as above.
+unsafe impl<T: Send, M: LongMemory> Send for Queue<T, M> {}
+
+impl<T, M: LongMemory> Queue<T, M> {
+    /// An empty ring with at least so many places.
+    pub fn with_capacity(messages: usize) -> Self {
+        let place =
+            |_| Place { turn: M::Long::default(), message: Data::new(MaybeUninit::uninit()) };
+        let places = (0..messages.next_power_of_two()).map(place).collect();
+        Self { tail: Padded::default(), head: Padded::default(), places }
+    }
+
+    /// How many places there are.
+    pub fn capacity(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The place of a number, and its turn while it is free for it.
+    #[inline]
+    fn place(&self, number: u64) -> (&Place<T, M>, u64) {
+        let count = self.places.len();
+        let place = &self.places[number as usize & (count - 1)];
+        (place, (number >> count.trailing_zeros()) * 2)
+    }
+
+    /// Puts a message in, or gives it back if there is no room.
+    #[inline]
+    pub fn push(&self, message: T) -> Result<(), T> {
+        let mut looks = 0;
+        loop {
+            // Relaxed: the exchange looks again (1).
+            let number = self.tail.load(Relaxed);
+            let (place, free) = self.place(number);
+            // Acquire: pairs with the Release of the receiver, which has done with the place.
+            let turn = place.turn.load(Acquire);
+            // Relaxed: the turn carries the message.
+            if turn == free && self.tail.exchange(number, number + 1, Relaxed).is_ok() {
+                // SAFETY: we have claimed the number, and the place is free.
+                unsafe { place.message.with(|to| (*to).write(message)) };
+                // Release: pairs with the Acquire in `pop`.
+                place.turn.store(free + 1, Release);
+                return Ok(());
+            }
+            // Relaxed: whoever sleeps then has had a barrier, and others may be told late.
+            if turn < free && self.head.load(Relaxed) + self.places.len() as u64 == number {
+                return Err(message);
+            }
+            looks += 1;
+            M::pause(looks);
+        }
+    }
+
+    /// Takes a message out, if there is one.
+    #[inline]
+    pub fn pop(&self) -> Option<T> {
+        let mut looks = 0;
+        loop {
+            // Relaxed: the exchange looks again (1).
+            let number = self.head.load(Relaxed);
+            let (place, free) = self.place(number);
+            // Acquire: pairs with the Release in `push`: the message is there.
+            let turn = place.turn.load(Acquire);
+            // Relaxed: the turn carries the room.
+            if turn == free + 1 && self.head.exchange(number, number + 1, Relaxed).is_ok() {
+                // SAFETY: we have claimed the number, and the message is there.
+                let message = unsafe { place.message.with(|from| (*from).assume_init_read()) };
+                // Release: pairs with the Acquire in `push`.
+                place.turn.store(free + 2, Release);
+                return Some(message);
+            }
+            // Relaxed: as in `push`.
+            if turn == free && self.tail.load(Relaxed) == number {
+                return None;
+            }
+            looks += 1;
+            M::pause(looks);
+        }
+    }
+}
+
+impl<T, M: LongMemory> Drop for Queue<T, M> {
+    fn drop(&mut self) {
+        while let Some(message) = self.pop() {
+            drop(message);
+        }
+    }
+}

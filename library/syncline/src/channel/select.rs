@@ -1,0 +1,213 @@
+//! Waiting for whichever of several receivers is first to have a message.
+//!
+//! Looking at several receivers is looking at one after the other, each into the own cache. Who
+//! sleeps leaves word on the bells of all of them: that he sleeps, and on what, the *selector*, which
+//! is his for this sleep. Whoever rings a bell takes the word from it, wakes him by the selector, and
+//! counts himself there as the last thing he does with it. Once awake, he takes back the word from
+//! the bells that nobody has rung. The others were taken by somebody who knows the selector, so
+//! he waits until as many have counted themselves; then nobody uses it any more.
+//!
+//! No wake-up is lost, for the reason that is given in `news`: one heavy barrier lies between the
+//! words on all bells and the last looks at all receivers.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{Acquire, Release};
+use core::time::Duration;
+
+use super::news::{select, selected};
+use super::patience::Patience;
+use super::{Bell, Look};
+use crate::memory::{Memory, Native, Own, Word};
+use crate::wait::{Park, Wait};
+
+/// Waits for one of several receivers, in turns: whoever was chosen last is looked at last.
+///
+/// ```
+/// use syncline::channel::{self, Select};
+///
+/// let (mut orders, mut next_order) = channel::bounded::<u32>(8);
+/// let (mut notes, mut next_note) = channel::bounded::<&str>(8);
+/// orders.send(7).unwrap();
+/// notes.send("closing").unwrap();
+/// drop(orders);
+///
+/// let mut select = Select::new();
+/// let mut seen = Vec::new();
+/// loop {
+///     match select.ready(&mut [&mut next_order, &mut next_note]) {
+///         0 => match next_order.try_recv() {
+///             Ok(order) => seen.push(order.to_string()),
+///             Err(_) => break, // There are no more orders.
+///         },
+///         _ => seen.push(next_note.recv().unwrap().to_string()),
+///     }
+/// }
+/// assert_eq!(seen, ["7", "closing"]);
+/// ```
+///
+/// A receiver whose senders are gone is ready as well, to say so, and stays so: leave it out from
+/// then on. Receivers have one owner, so what is ready stays ready until its message is taken.
+pub struct Select<W: Wait = Park, M: Memory = Native> {
+    /// Who is looked at first.
+    next: usize,
+    patience: Patience,
+    kind: PhantomData<fn() -> (W, M)>,
+}
+
+/// What a [`Select`] can wait for: a [`Receiver`](super::Receiver) or an [`Inbox`](super::Inbox),
+/// whose waiting policy is `W`.
+pub trait Selectable<W: Wait = Park, M: Memory = Native> {
+    /// Whether there is a message.
+    #[doc(hidden)]
+    fn look(&mut self) -> Look;
+
+    /// What the receiver sleeps on.
+    #[doc(hidden)]
+    fn bell(&self) -> &Bell<M>;
+}
+
+type Receivers<'a, 'b, W, M> = &'a mut [&'b mut dyn Selectable<W, M>];
+
+impl Select {
+    /// For receivers that park, as those of [`bounded`](super::bounded) do.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl<W: Wait, M: Memory> Select<W, M> {
+    /// Waits until one of these receivers has a message or its senders are gone, and returns its
+    /// place among them. Its `recv` then returns at once.
+    ///
+    /// # Panics
+    ///
+    /// If there are no receivers.
+    pub fn ready(&mut self, receivers: Receivers<'_, '_, W, M>) -> usize {
+        loop {
+            if let Some(place) = self.wait(receivers, None) {
+                return place;
+            }
+        }
+    }
+
+    /// As [`ready`](Self::ready), but `None` if none is ready in time. Where there is no clock,
+    /// without `std` on other systems than Linux, the time never comes.
+    ///
+    /// # Panics
+    ///
+    /// If there are no receivers.
+    pub fn ready_timeout(
+        &mut self,
+        receivers: Receivers<'_, '_, W, M>,
+        timeout: Duration,
+    ) -> Option<usize> {
+        self.ready_until(receivers, M::now().saturating_add(timeout))
+    }
+
+    /// The same until a moment on the memory's clock.
+    #[doc(hidden)]
+    pub fn ready_until(
+        &mut self,
+        receivers: Receivers<'_, '_, W, M>,
+        deadline: Duration,
+    ) -> Option<usize> {
+        self.wait(receivers, Some(deadline))
+    }
+
+    /// The place of a receiver that is ready now, if there is one.
+    pub fn try_ready(&mut self, receivers: Receivers<'_, '_, W, M>) -> Option<usize> {
+        let count = receivers.len();
+        let first = if self.next < count { self.next } else { 0 };
+        let place =
+            (first..count).chain(0..first).find(|&at| receivers[at].look() != Look::NotYet)?;
+        self.next = place + 1;
+        Some(place)
+    }
+
+    fn wait(
+        &mut self,
+        receivers: Receivers<'_, '_, W, M>,
+        deadline: Option<Duration>,
+    ) -> Option<usize> {
+        assert!(!receivers.is_empty(), "there are no receivers: none would ever be ready");
+        let mut patience = self.patience;
+        let found = loop {
+            let watched = patience.watch::<W, M, _>(deadline, || self.try_ready(receivers));
+            let found = match watched {
+                None if W::SLEEPS => self.sleep(receivers, deadline),
+                watched => watched,
+            };
+            if found.is_some() || deadline.is_some_and(|deadline| M::now() >= deadline) {
+                break found;
+            }
+        };
+        self.patience = patience;
+        found
+    }
+
+    /// Sleeps until somebody sends to one of them, or goes, or until the deadline, unless one is
+    /// ready already.
+    #[cold]
+    fn sleep(
+        &mut self,
+        receivers: Receivers<'_, '_, W, M>,
+        deadline: Option<Duration>,
+    ) -> Option<usize> {
+        let selector = Own::<Selector<M>, M>::default();
+        receivers.iter().for_each(|receiver| select(receiver.bell(), &selector));
+        M::heavy_barrier();
+        let found = self.try_ready(receivers);
+        if found.is_none() {
+            M::park(&selector.rung, 0, 0, deadline);
+        }
+        let taken = receivers.iter().filter(|receiver| selected(receiver.bell())).count();
+        selector.wait_for(taken as u32);
+        found
+    }
+}
+
+/// What somebody sleeps on who waits for several receivers.
+#[derive(Default)]
+pub struct Selector<M: Memory> {
+    /// How many have rung.
+    rung: M::Word,
+}
+
+impl<M: Memory> Selector<M> {
+    /// Wakes the sleeper.
+    ///
+    /// # Safety
+    ///
+    /// The selector was found on a bell, and taken from it.
+    pub unsafe fn ring(selector: M::Ref<Self>) {
+        // SAFETY: its owner waits until all who have taken it from a bell have counted themselves.
+        let rung = unsafe { &M::follow(selector).rung };
+        let address = rung.address();
+        // The last use of it. Release: pairs with the Acquire in `wait_for`.
+        rung.fetch_add(1, Release);
+        M::unpark(address, Some(0), 1);
+    }
+
+    /// Waits until as many have rung as have taken it.
+    fn wait_for(&self, taken: u32) {
+        let mut looks = 0;
+        // Acquire: pairs with the Release in `ring`: they have done with it.
+        while self.rung.load(Acquire) != taken {
+            looks += 1;
+            M::pause_at(&self.rung, looks);
+        }
+    }
+}
+
+impl<W: Wait, M: Memory> Default for Select<W, M> {
+    fn default() -> Self {
+        Self { next: 0, patience: Patience::default(), kind: PhantomData }
+    }
+}
+
+impl<W: Wait, M: Memory> fmt::Debug for Select<W, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Select").finish_non_exhaustive()
+    }
+}
