@@ -59,7 +59,15 @@ const LIMITED: [(&str, &[&str]); 25] = [
     ("syncline-probe", &["syncline", "syncline-present", "syncline-sim", "syncline-statistics"]),
     (
         "syncline-study",
-        &["syncline", "syncline-present", "syncline-probe", "syncline-sim", "syncline-statistics"],
+        &[
+            "syncline",
+            "syncline-dsm",
+            "syncline-fabric",
+            "syncline-present",
+            "syncline-probe",
+            "syncline-sim",
+            "syncline-statistics",
+        ],
     ),
 ];
 
