@@ -22,6 +22,7 @@ const BENCHMARKS: &[(&str, &[&str])] = &[
             "memory_ratio",
         ],
     ),
+    ("attach", &["stop_ms", "attached_ratio", "after_ratio"]),
     ("inspect-overhead", &["full_ratio", "budget_ratio", "lackey_ratio"]),
     ("exec-overhead", &["exec_ratio", "bytes_per_lock"]),
     ("tune", &["workloads", "found", "gain_error_median"]),
@@ -35,9 +36,8 @@ const BENCHMARKS: &[(&str, &[&str])] = &[
         ],
     ),
     ("stm", &["worst_ratio"]),
-    ("channels", &["one_way_transfers", "throughput_ratio"]),
+    ("channels", &["one_way_transfers", "throughput_ratio", "many_ratio"]),
     ("simulator", &["accesses_per_second"]),
-    ("attach", &["stop_ms", "attached_ratio", "after_ratio"]),
     ("table", &["paper_mix_ratio", "standard_worst_ratio"]),
     (
         "dsm",

@@ -3,7 +3,7 @@
 use core::panic::Location;
 use core::ptr::{from_ref, null_mut};
 use core::sync::atomic::AtomicPtr;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::cycle::{self, Seat, Wait};
 
@@ -17,7 +17,7 @@ pub(crate) struct Owner {
 /// A thread waits for a lock, until this is dropped.
 pub(crate) struct Waiting(Option<&'static Seat>);
 
-// Relaxed throughout: a thread that asks whether it holds a lock compares with what it has written
+// Relaxed but for the seat: a thread that asks whether it holds a lock compares with what it has written
 // itself; and what others have written is seen by way of their seats (see `cycle`).
 impl Owner {
     /// Nobody.
@@ -62,7 +62,8 @@ impl Owner {
     /// This thread holds the lock again, as it did since the line that is noted.
     pub(crate) fn set_again(&self) {
         let seat = cycle::seat().map_or(null_mut(), |seat| from_ref(seat).cast_mut());
-        self.seat.store(seat, Relaxed);
+        // Release: pairs with the Acquire in `holder`, for the seat was made before.
+        self.seat.store(seat, Release);
     }
 
     /// Nobody holds the lock. To be called before it is released.
@@ -72,8 +73,10 @@ impl Owner {
 
     /// The seat of whoever holds the lock.
     pub(super) fn holder(&self) -> Option<&'static Seat> {
+        // Acquire: pairs with the Release in `set_again`.
+        let seat = self.seat.load(Acquire);
         // SAFETY: a seat, which is never freed.
-        unsafe { self.seat.load(Relaxed).as_ref() }
+        unsafe { seat.as_ref() }
     }
 
     /// Where it was taken.
