@@ -42,6 +42,14 @@ impl Part {
     fn named(self, paper: String) -> Part {
         Part { paper, ..self }
     }
+
+    /// The part, which says so if its value is not there.
+    pub fn if_there(self, value: f64) -> Part {
+        match value.is_nan() {
+            true => Part { ours: "not simulated".to_owned(), ..self },
+            false => self,
+        }
+    }
 }
 
 /// The middle one of some numbers; of none, 0.

@@ -34,12 +34,8 @@ pub fn quartiles(book: &Book) -> Vec<Part> {
     let mut parts = Vec::new();
     for (scheme, medians) in MEDIANS {
         for ((mix, _), paper) in MIXES.iter().zip(medians) {
-            parts.push(near(
-                format!("{}, median", row(scheme, mix)),
-                median(scheme, mix),
-                paper,
-                0.25,
-            ));
+            let (what, ours) = (format!("{}, median", row(scheme, mix)), median(scheme, mix));
+            parts.push(near(what, ours, paper, 0.25).if_there(ours));
         }
     }
     for (mix, _) in MIXES {
@@ -63,7 +59,8 @@ pub fn grows(book: &Book) -> Vec<Part> {
                 "GBH" => ("grows linearly", grown >= LINEAR),
                 _ => ("is near constant", grown <= CONSTANT),
             };
-            parts.push(that(format!("{}: {what}", row(scheme, mix)), holds, told, what));
+            let part = that(format!("{}: {what}", row(scheme, mix)), holds, told, what);
+            parts.push(part.if_there(grown));
         }
     }
     parts

@@ -417,9 +417,9 @@ pub fn all() -> Vec<Box<dyn Program>> {
 }
 
 /// The paper's smaller matrices.
-pub const SMALL_PRODUCT: &str = "matrices of 2000";
+pub const SMALL_PRODUCT: &str = "MM 2000";
 /// The paper's larger matrices.
-pub const LARGE_PRODUCT: &str = "matrices of 5000";
+pub const LARGE_PRODUCT: &str = "MM 5000";
 
 /// The product of the paper's larger matrices.
 pub fn large_product() -> Product {
