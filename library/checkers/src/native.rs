@@ -19,7 +19,7 @@ use crate::Engine;
 #[derive(Clone, Default)]
 struct Me {
     number: usize,
-    /// Which threads have waited.
+    /// Which threads have waited, or have ended.
     waited: Arc<[AtomicBool]>,
 }
 
@@ -35,6 +35,8 @@ impl Engine for Native {
             if catch_unwind(AssertUnwindSafe(|| body(number))).is_err() {
                 abort();
             }
+            // One with a deadline may have left before it ever waited.
+            Self::waits();
         };
         let play = &play;
         thread::scope(|scope| {
