@@ -142,7 +142,7 @@ fn processes_of_other_users() {
 
 #[test]
 fn sandboxes_that_forbid_what_is_needed() {
-    let program = Program::compile("sandboxed.c");
+    let program = Program::compile("confined.c");
     let start = |what: &str| {
         let mut command = Command::new(program.path());
         command.arg(what);
