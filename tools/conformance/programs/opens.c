@@ -1,26 +1,29 @@
-// Opens and closes the library of its argument, and calls it, as its standard input says.
+// Opens a library, uses it, closes it, again and again: opens LIBRARY MODE ROUNDS.
+#include "truth.h"
 #include <dlfcn.h>
-#include <stdio.h>
-#include <unistd.h>
 
-int main(int count, char **words) {
-    void *library = NULL;
-    char byte;
-    while (read(0, &byte, 1) == 1) {
-        if (byte == 'o') {
-            library = dlopen(words[count - 1], RTLD_NOW);
-            printf("%s\n", library ? "opened" : dlerror());
-        } else if (byte == 'c') {
-            dlclose(library);
-            library = NULL;
-            printf("closed\n");
-        } else if (library) {
-            int (*work)(void) = (int (*)(void))dlsym(library, "work");
-            printf("%d\n", work());
-        } else {
-            printf("none\n");
-        }
-        fflush(stdout);
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+int main(int count, char **arguments) {
+    REQUIRE(count == 4);
+    int deep = strcmp(arguments[2], "deepbind") == 0, rounds = atoi(arguments[3]);
+    unsigned long criticals = 0;
+    for (int i = 0; i < rounds; i++) {
+        pthread_mutex_lock(&lock);
+        void *library =
+            dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL | (deep ? RTLD_DEEPBIND : 0)), *address;
+        REQUIRE(library);
+        int (*run)(void **) = (int (*)(void **))dlsym(library, "plugin_run");
+        criticals += run(&address);
+        pthread_mutex_unlock(&lock);
+        // Where it lies may change from one time to the next, so that only the sum over all
+        // locks is known.
+        if (i < rounds - 1)
+            REQUIRE(dlclose(library) == 0);
     }
-    return 0;
+    say("%d rounds, %lu critical sections", rounds, criticals);
+    expect("MutexLock", &lock, rounds);
+    say("@rounds %d", rounds);
+    say("@criticals %lu", criticals);
+    _exit(0);
 }

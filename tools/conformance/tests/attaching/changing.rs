@@ -14,7 +14,7 @@ use crate::{attach, stopped, times};
 /// after detaching, its calls go where they went.
 #[test]
 fn a_library_that_is_opened_later() {
-    let program = Program::compile("opens.c");
+    let program = Program::compile("opens_later.c");
     let library = Program::compile_with("opened.c", &["-shared", "-fPIC"]);
     let folder = scratch();
     let mut command = Command::new(program.path());
