@@ -19,8 +19,8 @@ macro_rules! further {
     };
 }
 
-/// Runs threads that wait for each other. One has to panic, so that the others get on; what it
-/// says.
+/// Runs threads that wait for each other. One has to panic, so that the others get on; or several,
+/// that have come to wait at the same time. What one of them says.
 fn told(threads: Vec<Box<dyn FnOnce() + Send>>) -> String {
     let handles: Vec<_> = threads
         .into_iter()
@@ -31,7 +31,7 @@ fn told(threads: Vec<Box<dyn FnOnce() + Send>>) -> String {
         })
         .collect();
     let panics: Vec<_> = handles.into_iter().filter_map(|handle| handle.join().err()).collect();
-    assert_eq!(panics.len(), 1, "one of them is told, and the others get on");
+    assert!(!panics.is_empty(), "one of them is told, and the others get on");
     panics[0].downcast_ref::<String>().expect("it is told in words").clone()
 }
 
