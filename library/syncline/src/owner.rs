@@ -1,5 +1,5 @@
-//! Which thread holds a lock, since which line, and who waits for whom: noted in debug builds
-//! only, so that a deadlock is a panic that names its locks and lines. And a number for each
+//! Which thread holds a lock, and since which line: noted in debug builds only, so that a thread that
+//! locks again what it holds is told so instead of waiting for itself forever. And a number for each
 //! thread.
 
 /// A number of this thread, never 0: the address of something that only it has. A later thread
@@ -16,8 +16,6 @@ pub(crate) use noted::Owner;
 #[cfg(not(all(debug_assertions, feature = "std")))]
 pub(crate) use unnoted::Owner;
 
-#[cfg(all(debug_assertions, feature = "std"))]
-mod cycle;
 #[cfg(all(debug_assertions, feature = "std"))]
 mod noted;
 #[cfg(not(all(debug_assertions, feature = "std")))]
