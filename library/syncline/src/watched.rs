@@ -59,12 +59,11 @@ impl<L: RawLock> Watched<L> {
     #[inline]
     #[track_caller]
     pub(crate) fn acquire(&self) -> Node<L> {
-        let waiting = self.owner.waits();
+        self.owner.expect_another();
         let node = Pooled::new();
         // SAFETY: a pooled node stays where it is until it is dropped, which its owner does after
         // the release; a forgotten one leaks.
         unsafe { self.lock.acquire(&node) };
-        waiting.ends();
         self.begins();
         node
     }
@@ -73,11 +72,10 @@ impl<L: RawLock> Watched<L> {
     #[inline]
     #[track_caller]
     pub(crate) fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        let waiting = self.owner.waits();
+        self.owner.expect_another();
         let node = Own::<L::Node, L::Memory>::default();
         // SAFETY: the node stays until it is released at the end.
         unsafe { self.lock.acquire(&node) };
-        waiting.ends();
         self.begins();
         // SAFETY: the lock was acquired with this node.
         let _release = AtEnd(|| unsafe { self.release(&node) });
@@ -127,11 +125,10 @@ impl<L: RawSharedLock> Watched<L> {
     #[inline]
     #[track_caller]
     pub(crate) fn share(&self) -> SharedNode<L> {
-        let waiting = self.owner.waits();
+        self.owner.expect_another();
         let node = Pooled::new();
         // SAFETY: as in `acquire`.
         unsafe { self.lock.acquire_shared(&node) };
-        waiting.ends();
         L::Memory::acquired();
         node
     }
@@ -140,11 +137,10 @@ impl<L: RawSharedLock> Watched<L> {
     #[inline]
     #[track_caller]
     pub(crate) fn with_share<R>(&self, section: impl FnOnce() -> R) -> R {
-        let waiting = self.owner.waits();
+        self.owner.expect_another();
         let node = Own::<L::SharedNode, L::Memory>::default();
         // SAFETY: the node stays until it is released at the end.
         unsafe { self.lock.acquire_shared(&node) };
-        waiting.ends();
         L::Memory::acquired();
         // SAFETY: this share was acquired with this node.
         let _release = AtEnd(|| unsafe { release_shared(&self.lock, &node) });

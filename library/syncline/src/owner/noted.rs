@@ -14,9 +14,6 @@ pub(crate) struct Owner {
     since: AtomicPtr<Location<'static>>,
 }
 
-/// A thread waits for a lock, until this is dropped.
-pub(crate) struct Waiting;
-
 // Relaxed throughout: a thread compares with its own number only, which nobody else writes, and then
 // finds its own line.
 impl Owner {
@@ -33,13 +30,6 @@ impl Owner {
             "this thread holds the lock already, since {}, and would wait for itself forever",
             self.since()
         );
-    }
-
-    /// Notes that this thread waits for the lock. Panics if it would wait for itself.
-    #[track_caller]
-    pub(crate) fn waits(&self) -> Waiting {
-        self.expect_another();
-        Waiting
     }
 
     /// This thread holds the lock, since this line.
@@ -64,9 +54,4 @@ impl Owner {
         // SAFETY: a location, all of which are static.
         unsafe { self.since.load(Relaxed).as_ref() }.unwrap_or(Location::caller())
     }
-}
-
-impl Waiting {
-    /// The lock has been taken.
-    pub(crate) fn ends(self) {}
 }

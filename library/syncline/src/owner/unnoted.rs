@@ -4,9 +4,6 @@
 #[derive(Debug, Default)]
 pub(crate) struct Owner;
 
-/// A wait for a lock: not noted.
-pub(crate) struct Waiting;
-
 #[allow(clippy::unused_self)]
 impl Owner {
     pub(crate) const fn nobody() -> Self {
@@ -15,18 +12,9 @@ impl Owner {
     #[inline(always)]
     pub(crate) fn expect_another(&self) {}
     #[inline(always)]
-    pub(crate) fn waits(&self) -> Waiting {
-        Waiting
-    }
-    #[inline(always)]
     pub(crate) fn set(&self) {}
     #[inline(always)]
     pub(crate) fn set_again(&self) {}
     #[inline(always)]
     pub(crate) fn clear(&self) {}
-}
-
-impl Waiting {
-    #[inline(always)]
-    pub(crate) fn ends(self) {}
 }

@@ -47,12 +47,11 @@ impl<T: ?Sized, L: Upgrade> RwLock<T, L> {
     /// As [`read`](Self::read).
     #[track_caller]
     pub fn upgradable_read(&self) -> RwLockUpgradableReadGuard<'_, T, L> {
-        let waiting = self.lock.owner.waits();
+        self.lock.owner.expect_another();
         let node = Pooled::new();
         // SAFETY: a pooled node stays where it is until the guard drops it, and leaks with it.
         unsafe {
             self.raw().acquire_upgradable(&node);
-            waiting.ends();
             RwLockUpgradableReadGuard::new(self, shared::<L>(node))
         }
     }
