@@ -9,9 +9,8 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd};
 
-use super::guarded::Written;
 use super::memory::{Reserved, copy};
-use super::{Pages, Twins};
+use super::{Pages, Twins, Written};
 use crate::shape::PAGE;
 
 pub struct Mapped {

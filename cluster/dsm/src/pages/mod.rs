@@ -7,6 +7,7 @@
 //!   tracked  userfaultfd, where the kernel itself notes which pages were written (6.7)
 //!   guarded  userfaultfd, where first writes come to the handler (5.11)
 //!   mapped   SIGSEGV and `mprotect`, everywhere
+//!   written  which pages are written, where nobody else keeps that
 //!   choose   which of the three this process can have
 //! ```
 
@@ -17,12 +18,14 @@ mod memory;
 mod plain;
 mod tracked;
 mod uffd;
+mod written;
 
 use std::ops::Range;
 
 pub use choose::{Chosen, Side, Unavailable, choose};
 pub use memory::{Mapping, Reserved};
 pub use plain::Plain;
+pub use written::Written;
 
 /// When a page's twin is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

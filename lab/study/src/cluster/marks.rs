@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use syncline_dsm::pages::{Pages, Twins};
+use syncline_dsm::pages::{Pages, Twins, Written};
 
 /// Pages that are written as a whole, each time with other bytes.
 pub struct Marks {
-    /// A bit for each page that is written.
-    written: Vec<u64>,
+    written: Written,
     /// How often each page was written for the first time, as its bytes.
     value: Vec<u8>,
 }
@@ -15,7 +14,7 @@ pub struct Marks {
 impl Marks {
     /// So many clean pages.
     pub fn new(pages: usize) -> Marks {
-        Marks { written: vec![0; pages.div_ceil(64)], value: vec![0; pages] }
+        Marks { written: Written::new(pages), value: vec![0; pages] }
     }
 }
 
@@ -27,29 +26,16 @@ impl Pages for Marks {
     fn install(&mut self, _: usize, _: &[u8]) {}
 
     fn write(&mut self, page: usize) {
-        self.written[page / 64] |= 1 << (page % 64);
+        self.written.set(page);
         self.value[page] = self.value[page].wrapping_add(1);
     }
 
     fn is_written(&self, page: usize) -> bool {
-        self.written[page / 64] >> (page % 64) & 1 != 0
+        self.written.has(page)
     }
 
     fn take_written(&mut self, pages: Range<usize>, most: usize, found: &mut dyn FnMut(usize)) {
-        let (mut page, mut left) = (pages.start, most);
-        while page < pages.end && left > 0 {
-            let rest = self.written[page / 64] >> (page % 64);
-            if rest == 0 {
-                page = (page / 64 + 1) * 64;
-                continue;
-            }
-            page += rest.trailing_zeros() as usize;
-            if page < pages.end {
-                self.written[page / 64] &= !(1 << (page % 64));
-                found(page);
-                left -= 1;
-            }
-        }
+        self.written.take(pages, most, |_| (), found);
     }
 
     /// All bytes differ from what they were before the page was last written.
@@ -58,9 +44,7 @@ impl Pages for Marks {
     }
 
     fn drop(&mut self, pages: Range<usize>) {
-        for page in pages {
-            self.written[page / 64] &= !(1 << (page % 64));
-        }
+        pages.for_each(|page| self.written.remove(page));
     }
 
     fn freeze(&mut self, _: Range<usize>) {}

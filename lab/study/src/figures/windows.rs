@@ -9,41 +9,33 @@ use crate::lab::{Effort, Lab};
 use crate::stress::windows::{Scheme, pairs, write_and_unlock};
 use crate::target::Target;
 
-const X: &str = "processes";
-const Y: &str = "median of lock and unlock, microseconds";
+type Measure = fn(&Lab, &Target) -> Option<Panel>;
+
+/// A figure over numbers of processes.
+const fn over(id: &'static str, title: &'static str, kind: Kind, measure: Measure) -> Plan {
+    let (x, y) = ("processes", "median of lock and unlock, microseconds");
+    Plan { id, title, x, y, kind, measure, says }
+}
 
 /// Figure 6.
-pub const SHARED: Plan = Plan {
-    id: "scc-figure-6",
-    title: "Locks of a window that are only shared",
-    x: X,
-    y: Y,
-    kind: Kind::Lines,
-    measure: |lab, target| over_processes(lab, target, 0.0),
-    says,
-};
-
+pub const SHARED: Plan =
+    over("scc-figure-6", "Locks of a window that are only shared", Kind::Lines, |lab, target| {
+        over_processes(lab, target, 0.0)
+    });
 /// Figure 7.
-pub const MIXED: Plan = Plan {
-    id: "scc-figure-7",
-    title: "Locks of a window, half of them shared",
-    x: X,
-    y: Y,
-    kind: Kind::LogLines,
-    measure: |lab, target| over_processes(lab, target, 0.5),
-    says,
-};
-
+pub const MIXED: Plan = over(
+    "scc-figure-7",
+    "Locks of a window, half of them shared",
+    Kind::LogLines,
+    |lab, target| over_processes(lab, target, 0.5),
+);
 /// Figure 8.
-pub const EXCLUSIVE: Plan = Plan {
-    id: "scc-figure-8",
-    title: "Locks of a window, none of them shared",
-    x: X,
-    y: Y,
-    kind: Kind::LogLines,
-    measure: |lab, target| over_processes(lab, target, 1.0),
-    says,
-};
+pub const EXCLUSIVE: Plan = over(
+    "scc-figure-8",
+    "Locks of a window, none of them shared",
+    Kind::LogLines,
+    |lab, target| over_processes(lab, target, 1.0),
+);
 
 /// Table 2.
 pub const QUARTILES: Plan = Plan {

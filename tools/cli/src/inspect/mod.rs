@@ -8,7 +8,7 @@ mod names;
 mod of_recording;
 mod report;
 mod show;
-mod tables;
+pub mod tables;
 
 use std::ffi::OsString;
 use std::io::{Write, stderr};

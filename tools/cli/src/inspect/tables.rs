@@ -7,9 +7,19 @@ use syncline_present::terminal::{Cell, Style, cell, table};
 use super::lock::short_title;
 
 /// Rows of Table 2.
-const CONTENDED: usize = 15;
+pub const CONTENDED: usize = 15;
 /// Rows of Table 3.
-const HELD: usize = 10;
+pub const HELD: usize = 10;
+/// Table 2's columns.
+pub const CONTENDED_TITLES: [&str; 7] = [
+    "acquired",
+    "contended",
+    "share",
+    "conflicts",
+    "set bytes",
+    "conflicting",
+    "most contended locks",
+];
 
 /// The most contended locks: of those sections that waited, how many conflict with what they
 /// waited for (Table 2).
@@ -32,16 +42,7 @@ pub fn contended(report: &Report) -> String {
             cell(short_title(lock)),
         ]
     };
-    let titles = [
-        "acquired",
-        "contended",
-        "share",
-        "conflicts",
-        "set bytes",
-        "conflicting",
-        "most contended locks",
-    ];
-    written(titles, locks.iter().take(CONTENDED).map(row).collect())
+    written(CONTENDED_TITLES, locks.iter().take(CONTENDED).map(row).collect())
 }
 
 /// The locks that were held longest, each section against the last ones of its lock (Table 3).
@@ -67,11 +68,13 @@ pub fn window(report: &Report) -> String {
     written(titles, report.locks.iter().take(HELD).map(row).collect())
 }
 
-fn or_dash(text: String, is_known: bool) -> Cell {
+/// A cell that has nothing to say if that is not known.
+pub fn or_dash(text: String, is_known: bool) -> Cell {
     if is_known { cell(text) } else { cell("-") }
 }
 
-fn written<const N: usize>(titles: [&str; N], rows: Vec<[Cell; N]>) -> String {
+/// A table as text.
+pub fn written<const N: usize>(titles: [&str; N], rows: Vec<[Cell; N]>) -> String {
     let mut text = Vec::new();
     table::write(&mut text, &Style::default(), titles, rows).expect("memory takes all");
     String::from_utf8(text).expect("cells are text")

@@ -13,7 +13,7 @@ use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::{env, fs};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -150,7 +150,6 @@ fn ends() -> Result<Arc<AtomicBool>, Failure> {
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&ends)))
             .map_err(|error| Failure::new(REPORT_FAILED, error))?;
     }
-    ends.store(false, Ordering::Relaxed);
     Ok(ends)
 }
 

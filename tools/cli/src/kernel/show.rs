@@ -7,12 +7,10 @@ use syncline_kernel::contention::Compared;
 use syncline_kernel::report::{Report, Row};
 use syncline_kernel::run::{About, Counts, INVARIANTS};
 use syncline_present::number::{count, counted, of_so_many, percent};
-use syncline_present::terminal::{Cell, Style, cell, table, wrapped};
+use syncline_present::terminal::{cell, wrapped};
 
-/// Rows of Table 2.
-const CONTENDED: usize = 15;
-/// Rows of Table 3.
-const HELD: usize = 10;
+use crate::inspect::tables::{CONTENDED, CONTENDED_TITLES, HELD, or_dash, written};
+
 /// Call sites of a class that are named.
 const SITES: usize = 3;
 
@@ -164,16 +162,7 @@ fn contended(report: &Report) -> String {
             cell(&row.class),
         ]
     };
-    let titles = [
-        "acquired",
-        "contended",
-        "share",
-        "conflicts",
-        "set bytes",
-        "conflicting",
-        "most contended locks",
-    ];
-    written(titles, rows.iter().take(CONTENDED).map(cells).collect())
+    written(CONTENDED_TITLES, rows.iter().take(CONTENDED).map(cells).collect())
 }
 
 /// The classes that were held longest, each section against the last ones of its lock (Table 3): of pairs
@@ -216,14 +205,4 @@ fn detail(row: &Row) -> String {
         let _ = write!(text, "; {handed} sections were ended by another task, and not compared");
     }
     text + "\n"
-}
-
-fn or_dash(text: String, is_known: bool) -> Cell {
-    if is_known { cell(text) } else { cell("-") }
-}
-
-fn written<const N: usize>(titles: [&str; N], rows: Vec<[Cell; N]>) -> String {
-    let mut text = Vec::new();
-    table::write(&mut text, &Style::default(), titles, rows).expect("memory takes all");
-    String::from_utf8(text).expect("cells are text")
 }

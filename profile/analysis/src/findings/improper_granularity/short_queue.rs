@@ -124,14 +124,18 @@ impl Queue {
     }
 }
 
+/// Whether a side is mostly told only while it waits.
+fn told_if_waited_for(process: &Process, side: &Side) -> bool {
+    process.locks[side.condition].primitive == Primitive::Futex
+}
+
 /// The queue that two sides are of, if it is too short.
 fn queue(process: &Process, thresholds: &Thresholds, a: Side, b: Side) -> Option<Queue> {
     let elements = a.elements.min(b.elements);
     let (more, less) = if a.sleeps >= b.sleeps { (a, b) } else { (b, a) };
     let sleeps_enough = |side: &Side| {
         let of_elements = side.sleeps / elements.max(1.0);
-        let told_if_waited_for = process.locks[side.condition].primitive == Primitive::Futex;
-        let most = if told_if_waited_for { MOST_SLEEPS } else { SLEEPS.end };
+        let most = if told_if_waited_for(process, side) { MOST_SLEEPS } else { SLEEPS.end };
         (SLEEPS.start..most).contains(&of_elements)
     };
     let queue = Queue { more, less, elements };
@@ -150,7 +154,7 @@ fn finding(process: &Process, queues: &[Queue]) -> Finding {
     let of_elements = |sleeps: fn(&Queue) -> f64| {
         (queues.iter().map(sleeps).sum::<f64>() / elements.max(1.0)).min(1.0)
     };
-    let told_if_waited_for = process.locks[more.condition].primitive == Primitive::Futex;
+    let told_if_waited_for = told_if_waited_for(process, more);
     let locks: Vec<usize> =
         queues.iter().flat_map(|queue| [queue.more.condition, queue.less.condition]).collect();
     let wakers = locks.iter().flat_map(|&lock| process.locks[lock].uses(Class::Notify));

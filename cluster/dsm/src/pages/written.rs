@@ -1,0 +1,64 @@
+//! Which pages are written: a bit each.
+
+use std::ops::Range;
+
+/// Which pages are written.
+#[derive(Debug)]
+pub struct Written(Vec<u64>);
+
+impl Written {
+    /// None of so many.
+    pub fn new(pages: usize) -> Written {
+        Written(vec![0; pages.div_ceil(64)])
+    }
+
+    /// A page is written.
+    pub fn set(&mut self, page: usize) {
+        self.0[page / 64] |= 1 << (page % 64);
+    }
+
+    /// Whether a page is.
+    pub fn has(&self, page: usize) -> bool {
+        self.0[page / 64] >> (page % 64) & 1 != 0
+    }
+
+    /// A page is clean, or not there.
+    pub fn remove(&mut self, page: usize) {
+        self.0[page / 64] &= !(1 << (page % 64));
+    }
+
+    /// The first one from a page on.
+    pub fn next(&self, from: usize, end: usize) -> Option<usize> {
+        let mut page = from;
+        while page < end {
+            let rest = self.0[page / 64] >> (page % 64);
+            if rest != 0 {
+                return Some(page + rest.trailing_zeros() as usize).filter(|page| *page < end);
+            }
+            page = (page / 64 + 1) * 64;
+        }
+        None
+    }
+
+    /// Takes written pages of a range out, as runs of neighbours: each is first protected and then
+    /// found.
+    pub fn take(
+        &mut self,
+        pages: Range<usize>,
+        most: usize,
+        mut protect: impl FnMut(Range<usize>),
+        found: &mut dyn FnMut(usize),
+    ) {
+        let (mut left, mut from) = (most, pages.start);
+        while let Some(first) = self.next(from, pages.end).filter(|_| left > 0) {
+            let mut end = first;
+            while end < pages.end && left > 0 && self.has(end) {
+                self.remove(end);
+                (end, left) = (end + 1, left - 1);
+            }
+            protect(first..end);
+            (first..end).for_each(&mut *found);
+            from = end;
+        }
+    }
+}
