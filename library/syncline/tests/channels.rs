@@ -1,9 +1,10 @@
 //! Each channel on the machine itself, under each waiting policy, with all that goes wrong with
 //! channels. Needs nothing but `syncline`, so that it can be built for a sanitizer too.
 
+mod limit;
+
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,15 +25,7 @@ const MESSAGES: u64 = 3000;
 
 /// Runs a test in a thread of its own, which may take only so long.
 fn within_limit(test: impl FnOnce() + Send + 'static) {
-    let (done, wait) = mpsc::channel();
-    let runner = thread::spawn(move || {
-        test();
-        done.send(()).expect("the test is waited for");
-    });
-    match wait.recv_timeout(LIMIT) {
-        Err(mpsc::RecvTimeoutError::Timeout) => panic!("still not done after {LIMIT:?}"),
-        _ => runner.join().unwrap_or_else(|panic| resume_unwind(panic)),
-    }
+    limit::within(LIMIT, test);
 }
 
 /// Numbers from 0 on, for as long as a case goes on.

@@ -2,11 +2,11 @@
 //! nothing is lost or doubled, nobody sleeps on, whoever goes tells the others. What a message is
 //! worth is counted by the senders.
 
-use std::panic::resume_unwind;
+mod limit;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,16 +21,9 @@ const LIMIT: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(60);
 const MESSAGES: u64 = 20_000;
 
+/// Runs a test in a thread of its own, which may take only so long.
 fn within_limit(test: impl FnOnce() + Send + 'static) {
-    let (done, wait) = mpsc::channel();
-    let runner = thread::spawn(move || {
-        test();
-        done.send(()).expect("the test is waited for");
-    });
-    match wait.recv_timeout(LIMIT) {
-        Err(mpsc::RecvTimeoutError::Timeout) => panic!("still not done after {LIMIT:?}"),
-        _ => runner.join().unwrap_or_else(|panic| resume_unwind(panic)),
-    }
+    limit::within(LIMIT, test);
 }
 
 /// Numbers for as long as a case goes on.

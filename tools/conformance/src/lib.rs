@@ -16,6 +16,7 @@ mod case;
 mod compile;
 mod functions;
 mod limits;
+mod mariadb;
 mod paths;
 mod recording;
 mod truth;
@@ -24,6 +25,7 @@ pub use case::{Both, Case, Outcome};
 pub use compile::Program;
 pub use functions::Functions;
 pub use limits::{is_root, run_limited};
+pub use mariadb::MARIADB;
 pub use paths::{
     beside_tests, delay_library, inspect_library, mpi_library, preload_library, replace_library,
     scratch, syncline,

@@ -1,6 +1,9 @@
 //! Stress over the catalogue, natively: few threads and too many, each waiting policy, the
 //! native limits and those of [`Grouped`], which are reached all the time.
 
+#[path = "../../tests/limit/mod.rs"]
+mod limit;
+
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,7 +11,6 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use core::time::Duration;
 use std::boxed::Box;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::mpsc;
 use std::thread;
 
 use super::{Delegated, RawDelegation};
@@ -20,15 +22,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 /// Runs a test in a thread of its own, which may take only so long.
 fn within_limit(test: impl FnOnce() + Send + 'static) {
-    let (done, wait) = mpsc::channel();
-    let runner = thread::spawn(move || {
-        test();
-        done.send(()).expect("the test is waited for");
-    });
-    match wait.recv_timeout(LIMIT) {
-        Err(mpsc::RecvTimeoutError::Timeout) => panic!("still not done after {LIMIT:?}"),
-        _ => runner.join().unwrap_or_else(|panic| resume_unwind(panic)),
-    }
+    limit::within(LIMIT, test);
 }
 
 /// Runs a function in so many threads, each in a group of [`Grouped`]'s.

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getuid};
-use syncline_conformance::scratch;
+use syncline_conformance::{MARIADB, scratch};
 use syncline_recording::{ProcessFile, process_files};
 
 use crate::{record, stopped, times};
@@ -231,16 +231,9 @@ fn mariadb() {
     if is_missing("/usr/sbin/mariadbd") || is_missing("/usr/bin/mysqlslap") {
         return;
     }
-    const START: &str = "
-        export TMPDIR=\"$1/temporary\"; mkdir \"$TMPDIR\"
-        mariadb-install-db --no-defaults --force --datadir=\"$1/data\" --user=root \
-            --auth-root-authentication-method=normal --skip-test-db >&2
-        exec mariadbd --no-defaults --datadir=\"$1/data\" --socket=\"$1/socket\" --user=root \
-            --skip-networking --innodb-buffer-pool-size=64M --innodb-log-file-size=32M \
-            --innodb-flush-log-at-trx-commit=2 --pid-file=\"$1/pid\"";
     let folder = scratch();
     let mut command = Command::new("/bin/sh");
-    command.args(["-ec", START, "sh"]).arg(folder.path());
+    command.args(["-ec", MARIADB, "sh"]).arg(folder.path());
     let server = Server::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
     let socket = folder.path().join("socket");
     let query = |sql: &str| {

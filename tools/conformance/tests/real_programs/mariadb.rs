@@ -5,19 +5,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use syncline_conformance::run_limited;
+use syncline_conformance::{MARIADB, run_limited};
 
 use crate::{assert_locks, eventually, installed, script, serve_both};
-
-/// A server that starts removes what others left behind in the folder for temporary tables, so
-/// each has one of its own.
-const SERVER: &str = "
-    export TMPDIR=\"$1/temporary\"; mkdir \"$TMPDIR\"
-    mariadb-install-db --no-defaults --force --datadir=\"$1/data\" --user=root \
-        --auth-root-authentication-method=normal --skip-test-db >&2
-    exec mariadbd --no-defaults --datadir=\"$1/data\" --socket=\"$1/socket\" --user=root \
-        --skip-networking --innodb-buffer-pool-size=64M --innodb-log-file-size=32M \
-        --innodb-flush-log-at-trx-commit=2 --pid-file=\"$1/pid\"";
 
 const TABLE: &str =
     "--tables=2 --table-size=2000 --rand-seed=7 --db-driver=mysql --mysql-user=root";
@@ -27,7 +17,7 @@ fn mariadb() {
     installed("/usr/sbin/mariadbd", "mariadb-server-core");
     installed("/usr/bin/mariadb", "mariadb-client-core");
     installed("/usr/bin/sysbench", "sysbench");
-    let recording = serve_both(|folder| script(SERVER, folder), client);
+    let recording = serve_both(|folder| script(MARIADB, folder), client);
     assert_locks(&recording, "mariadbd", 10_000);
 }
 
