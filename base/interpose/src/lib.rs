@@ -11,6 +11,7 @@
 //!   Object         a loaded library or program: where it lies, and which build it is
 //!   position       in which file an address is, and where in it
 //!   Folder         where the process is to write to
+//!   Mark           on what is changed in steps, for handlers that interrupt it
 //!   run_on         another stack, for work that the program's may have no room for
 //!   ProcessFile    the process's file, where the library writes down what it sees
 //!   for_each_frame the calls that led here
@@ -34,6 +35,7 @@ mod errno;
 mod folder;
 mod found;
 mod link_map;
+mod mark;
 mod object;
 mod position;
 mod process_file;
@@ -48,6 +50,7 @@ pub use errno::preserving_errno;
 pub use folder::Folder;
 pub use found::{can_ask, object_at};
 pub use link_map::{definition, is_late, next_definition};
+pub use mark::{Mark, Marked};
 pub use object::{Object, ProgramHeader, for_each_loaded};
 pub use position::{Position, Span, learn_program, number, position};
 pub use process_file::{ProcessFile, describe_program, populate, read_arguments};

@@ -33,6 +33,14 @@ fn siglongjmp_out_of_a_handler() {
     case("signals.c", "jump").exact();
 }
 
+/// A handler that leaves the recorder in the middle takes one operation with it, and no later one.
+#[test]
+fn siglongjmp_out_of_the_recorder() {
+    let both = case("signals.c", "jump-out").both();
+    both.truth.assert_counted(&both.recording);
+    assert_eq!(both.recording.only().header.interrupted_operations, 0);
+}
+
 /// The totals stay exact when threads take over the records of ended ones.
 #[track_caller]
 fn threads(mode: &str, total: u64) -> Both {

@@ -15,7 +15,6 @@ pub mod sampling;
 mod wait;
 
 use core::mem::offset_of;
-use core::sync::atomic::Ordering::Relaxed;
 
 use syncline_recording::Op;
 use syncline_recording::layout::Header;
@@ -179,7 +178,7 @@ pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
                 }
                 (*waits).refused_at = now;
             }
-            None if state.busy.load(Relaxed) != 0 => {
+            None if state.busy.is_set() => {
                 recorder::count(offset_of!(Header, interrupted_operations));
             }
             None => recorder::count(offset_of!(Header, dropped_operations)),

@@ -10,14 +10,13 @@ use syncline_recording::writer::LOCKS;
 
 use crate::recorder::{self, stacks};
 use crate::thread::ThreadState;
-use crate::thread::busy::Busy;
 use crate::thread::rows::{Call, DEPTHS, Site, place, site};
 use crate::unwind::tools::{self, Cache, Registers};
 
 /// A row that is made for a call that has none: of its lock, if that is asked for or its site has
 /// not too many; else of all locks of its place.
 pub unsafe fn made(state: &ThreadState, call: Call, of_lock: bool, from: Registers) -> *mut Row {
-    let Some(_guard) = Busy::enter(state) else {
+    let Some(_guard) = state.busy.set() else {
         recorder::count(offset_of!(Header, interrupted_operations));
         return null_mut();
     };

@@ -116,7 +116,7 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
     state.held.clear();
     state.record.set(record);
     state.index.store(index, Ordering::Relaxed);
-    state.busy.store(0, Ordering::Relaxed);
+    state.busy.clear();
     state.stack_high.set(tls::stack_high());
     state.tail.leave();
     state.handle.store(tls::pthread_self(), Ordering::Relaxed);

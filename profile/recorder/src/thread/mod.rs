@@ -7,7 +7,6 @@
 
 mod adding;
 pub mod attach;
-mod busy;
 pub mod held;
 pub mod records;
 pub mod rows;
@@ -18,6 +17,7 @@ use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use syncline_interpose::Mark;
 use syncline_recording::layout::{Row, ThreadRecord};
 use syncline_recording::writer::{Kind, LOCKS, Log, PLACES, Room, Table, Tail};
 
@@ -48,7 +48,7 @@ pub struct ThreadState {
     pub index: AtomicU32,
     /// Set while the state is being changed in steps: a signal handler that comes then
     /// finds it so and lets its operation pass uncounted.
-    pub busy: AtomicU32,
+    pub busy: Mark,
     /// The thread's record, in the file.
     pub record: Cell<*mut ThreadRecord>,
     /// How often the destructor of the thread-specific key has run.

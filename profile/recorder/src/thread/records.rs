@@ -4,7 +4,6 @@ use syncline_recording::layout::{EventRecord, NestRecord, Row, WaitRecord};
 
 use crate::recorder::{self, Recorder};
 use crate::thread::ThreadState;
-use crate::thread::busy::Busy;
 
 /// The wait record of a row, made if there is none; none if there is no room, or this is a
 /// signal handler that interrupted the recorder.
@@ -33,7 +32,7 @@ unsafe fn record_of<T>(state: &ThreadState, word: *mut u32) -> Option<*mut T> {
     // SAFETY: this thread's own state and row.
     unsafe {
         if *word == 0 {
-            let _guard = Busy::enter(state)?;
+            let _guard = state.busy.set()?;
             *word = state.tail.next::<T>(file)?;
         }
         Some(file.unit(u64::from(*word)).cast())

@@ -28,7 +28,6 @@ use syncline_recording::{Class, Op};
 use crate::count::sampling::is_sampled;
 use crate::count::{add, add_one};
 use crate::thread::adding::made;
-use crate::thread::busy::Busy;
 use crate::thread::{ThreadState, attach};
 use crate::tls;
 use crate::unwind::tools::Registers;
@@ -212,7 +211,7 @@ pub unsafe fn of(op: Op, lock: usize, caller: *const usize) -> *mut Row {
 /// # Safety
 /// `row` is what [`spot`] gave for this operation.
 pub unsafe fn count_sampled(state: &ThreadState, row: *mut Row, op: Op, caller: *const usize) {
-    let guard = Busy::enter(state);
+    let guard = state.busy.set();
     // SAFETY: by this function's own condition, rows of this thread's own tables.
     unsafe {
         let call = Call::new(state, op, (*row).lock as usize, caller);

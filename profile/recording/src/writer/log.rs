@@ -16,6 +16,8 @@ use core::cell::Cell;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
+use syncline_interpose::Mark;
+
 use super::counter::claim;
 use super::file::File;
 use super::room::Room;
@@ -43,7 +45,7 @@ pub struct Log {
     slots: Cell<u64>,
     windows: Cell<Windows>,
     /// Set while the log is in use: a signal handler that comes then may not exchange it.
-    busy: AtomicU32,
+    busy: Mark,
     /// Where the file says how often the logs were taken, and how often that was when this one began.
     taken: Cell<*mut u32>,
     window: Cell<u32>,
@@ -60,7 +62,7 @@ impl Log {
             unsafe { ((*record).log, (*record).log_windows, (*record).log_window) };
         self.taken.set(file.window().0);
         self.window.set(window);
-        self.busy.store(0, Ordering::Relaxed);
+        self.busy.clear();
         self.windows.set(Windows::from_word(windows).unwrap_or(Windows::ALL));
         if word == 0 {
             self.first.set(null_mut());
@@ -83,10 +85,8 @@ impl Log {
         event: EventRecord,
         room: impl FnOnce() -> Option<Room<'a>>,
     ) {
-        let interrupted = self.busy.load(Ordering::Relaxed) != 0;
-        self.busy.store(1, Ordering::Relaxed);
-        // The only other party is a signal handler on this thread.
-        compiler_fence(Ordering::SeqCst);
+        let marked = self.busy.set();
+        let interrupted = marked.is_none();
         // SAFETY: by this function's own condition.
         unsafe {
             // Acquire: when they were taken was written before.
@@ -106,10 +106,6 @@ impl Log {
                     self.write(slot, event);
                 }
             }
-        }
-        if !interrupted {
-            compiler_fence(Ordering::SeqCst);
-            self.busy.store(0, Ordering::Relaxed);
         }
     }
 

@@ -1,0 +1,145 @@
+//! A mark on what a thread changes in steps, for the signal handlers that interrupt it.
+//!
+//! A handler that finds the mark leaves the thing alone. A handler may also leave by `siglongjmp`:
+//! then nobody takes the mark away, and the thing would be left alone for ever. So the mark is the
+//! stack pointer of who set it. A handler runs below the frame that it interrupts, by at least what
+//! the kernel puts between them; who finds a mark below itself has found one that was left.
+
+use core::arch::asm;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicUsize, Ordering, compiler_fence};
+
+/// Bytes that the kernel puts at least between an interrupted frame and its handler: the red zone,
+/// the registers, and what the processor saves of its floating-point unit.
+const FRAME: usize = 128 + 256 + 512;
+
+/// The mark. All zero is none.
+#[repr(transparent)]
+pub struct Mark(AtomicUsize);
+
+/// Takes the mark away when it is dropped.
+pub struct Marked<'a>(&'a Mark);
+
+impl Mark {
+    /// Nothing is being changed.
+    pub const fn new() -> Mark {
+        Mark(AtomicUsize::new(0))
+    }
+
+    /// Sets the mark. `None` if it is set: the caller is a signal handler that interrupted the change.
+    ///
+    /// Only the thread whose mark it is and its signal handlers may call this.
+    #[inline]
+    pub fn set(&self) -> Option<Marked<'_>> {
+        let found = self.0.load(Ordering::Relaxed);
+        let here = stack_pointer();
+        if found != 0 && !was_left(found, here) {
+            return None;
+        }
+        self.0.store(here, Ordering::Relaxed);
+        // The only other party is a signal handler on this thread.
+        compiler_fence(Ordering::SeqCst);
+        Some(Marked(self))
+    }
+
+    /// Whether somebody's change was interrupted by the caller.
+    pub fn is_set(&self) -> bool {
+        let found = self.0.load(Ordering::Relaxed);
+        found != 0 && !was_left(found, stack_pointer())
+    }
+
+    /// Takes it away, of whomever it was.
+    pub fn clear(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Default for Mark {
+    fn default() -> Mark {
+        Mark::new()
+    }
+}
+
+impl Drop for Marked<'_> {
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        self.0.clear();
+    }
+}
+
+/// Whether who set the mark has left its frame without taking the mark away.
+///
+/// Addresses are compared where both are of one stack. On the alternate signal stack a handler may
+/// have interrupted anything, and is taken to; and a mark that was set there was left once the
+/// thread is elsewhere. Of a thread whose alternate stack disarms itself (`SS_AUTODISARM`) the
+/// kernel doesn't tell whether it is there.
+#[cold]
+fn was_left(mark: usize, here: usize) -> bool {
+    let alternate = alternate_stack();
+    if alternate.ss_flags & libc::SS_ONSTACK != 0 {
+        return false;
+    }
+    let offset = mark.wrapping_sub(alternate.ss_sp.addr());
+    offset < alternate.ss_size || here > mark - FRAME
+}
+
+/// The calling thread's alternate signal stack, of no bytes where it has none.
+fn alternate_stack() -> libc::stack_t {
+    let mut stack = libc::stack_t { ss_sp: null_mut(), ss_flags: 0, ss_size: 0 };
+    // SAFETY: without a new stack, the kernel only writes the one above.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") libc::SYS_sigaltstack => _,
+            in("rdi") 0,
+            in("rsi") &raw mut stack,
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack),
+        );
+    }
+    stack
+}
+
+#[inline(always)]
+fn stack_pointer() -> usize {
+    let here: usize;
+    // SAFETY: reads a register.
+    unsafe {
+        asm!("mov {}, rsp", out(reg) here, options(nomem, nostack, preserves_flags));
+    }
+    here
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FRAME, Mark};
+
+    /// Runs something as many bytes and more further down the stack.
+    #[inline(never)]
+    fn below<R>(action: impl FnOnce() -> R) -> R {
+        let room = core::hint::black_box([0_u8; 4 * FRAME]);
+        let result = action();
+        core::hint::black_box(room);
+        result
+    }
+
+    #[test]
+    fn who_interrupts_a_change_finds_the_mark() {
+        let mark = Mark::new();
+        assert!(!mark.is_set());
+        let marked = mark.set();
+        assert!(marked.is_some());
+        assert!(below(|| mark.is_set() && mark.set().is_none()));
+        drop(marked);
+        assert!(below(|| !mark.is_set() && mark.set().is_some()));
+    }
+
+    #[test]
+    fn a_mark_that_was_jumped_over_holds_up_nobody() {
+        let mark = Mark::new();
+        // As a jump out of a handler leaves it.
+        below(|| core::mem::forget(mark.set()));
+        assert!(!mark.is_set());
+        assert!(mark.set().is_some());
+    }
+}
