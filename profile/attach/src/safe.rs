@@ -62,9 +62,11 @@ fn threads(pid: u32) -> Vec<(i32, u32)> {
 /// Whether no return address on the stack of a thread in a system call leads into what must not be entered
 /// twice.
 ///
-/// Words that earlier calls left may look like return addresses. No allocator waits for sockets, so a thread
-/// that does is inside one only if it is in a signal handler, whose return address is on the stack then. In
-/// the loader it may be: a constructor may wait for anything.
+/// Words that earlier calls left may look like return addresses: below the first function of a process that
+/// was forked, which has large variables, those of `fork` may stay for ever. No allocator waits for sockets,
+/// nor does `fork` while it holds the allocator's locks (handlers of `pthread_atfork` run without them), so a
+/// thread that waits for sockets is inside one only if it is in a signal handler, whose return address is on
+/// the stack then. In the loader it may be: a constructor may wait for anything.
 fn is_safe(target: &Target, call: u32, sp: u64) -> bool {
     let stack = target.memory.read_up_to(sp, DEPTH);
     let leads_into = |ranges: &[Range<u64>]| {

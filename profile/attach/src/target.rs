@@ -14,7 +14,8 @@ const PT_INTERP: u32 = 3;
 const EM_X86_64: u16 = 62;
 /// `mov $15, %rax; syscall`: where the C library's signal handlers return to.
 const SIGRETURN: &[u8] = &[0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05];
-/// The allocator's functions, which must not be entered twice by one thread.
+/// The allocator's functions, which must not be entered twice by one thread; and `fork`, which holds the
+/// allocator's locks.
 const ALLOCATOR: &[&str] = &[
     "malloc",
     "free",
@@ -24,19 +25,12 @@ const ALLOCATOR: &[&str] = &[
     "posix_memalign",
     "aligned_alloc",
     "valloc",
-];
-/// The same of the loader, and what takes the allocator's locks.
-const LOADER: &[&str] = &[
-    "dlopen",
-    "dlclose",
-    "dlsym",
-    "dlvsym",
-    "dladdr",
-    "dlerror",
-    "dl_iterate_phdr",
     "fork",
     "_Fork",
 ];
+/// The same of the loader.
+const LOADER: &[&str] =
+    &["dlopen", "dlclose", "dlsym", "dlvsym", "dladdr", "dlerror", "dl_iterate_phdr"];
 
 /// A process that can be attached to, as far as can be told from outside.
 pub struct Target {
@@ -47,7 +41,7 @@ pub struct Target {
     pub modules: Vec<Module>,
     /// Code of the loader, which must not be entered twice by one thread.
     pub loader: Vec<Range<u64>>,
-    /// Code of the allocator, for which the same holds.
+    /// Code of the allocator and of `fork`, for which the same holds.
     pub allocator: Vec<Range<u64>>,
     pub dlopen: u64,
     pub dlerror: u64,
