@@ -10,7 +10,7 @@ TEST_PACKAGES=(
     "${BENCH_PACKAGES[@]}"
     apache2-bin apache2-utils
     'mariadb-server-core|mariadb-server-core-10.6' 'mariadb-client-core|mariadb-client-core-10.6'
-    sysbench rocksdb-tools
+    sysbench rocksdb-tools redis-server postgresql
     cmake 'pkgconf|pkg-config'
     libjemalloc2 'libtcmalloc-minimal4|libtcmalloc-minimal4t64'
     'libomp5-14|libomp5-18|libomp5-16|libomp5'
@@ -20,7 +20,7 @@ TEST_PACKAGES=(
 )
 # Too large for every machine that runs the tests.
 MATRIX_PACKAGES=(
-    libreoffice-writer-nogui libreoffice-calc-nogui postgresql redis-server python3
+    libreoffice-writer-nogui libreoffice-calc-nogui python3
     'openjdk-17-jdk-headless|openjdk-21-jdk-headless' libglib2.0-tests libsdl2-tests
     'libpython3-testsuite|libpython3.11-testsuite|libpython3.12-testsuite'
 )

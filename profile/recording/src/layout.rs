@@ -240,7 +240,7 @@ pub struct ThreadRecord {
     /// Threads that used this record. More than one only where the region was full and
     /// a thread took over the record of an ended one.
     pub lifetimes: u32,
-    /// Index of the thread that created it; `u32::MAX` if not known.
+    /// Index of the thread that created it; `u32::MAX` if not known, and [`FOUND`].
     pub creator: u32,
     /// Stack at its creation.
     pub created_at: u32,
@@ -254,8 +254,9 @@ pub struct ThreadRecord {
     pub ended: u64,
     /// Ticks that earlier threads of this record lived.
     pub earlier_ticks: u64,
-    /// Processor time of the threads that ended, in nanoseconds.
-    pub cpu_ns: u64,
+    /// Processor time of the threads that ended, in nanoseconds, less what a thread that was [`FOUND`]
+    /// had used before: the sum with [`ThreadRecord::left_cpu_ns`] is what was used while it was recorded.
+    pub cpu_ns: i64,
     /// The latest moment at which this thread was seen, in ticks.
     pub last_seen: u64,
     /// The table of rows of single locks, where a place has more than one: its unit in the low 48
@@ -293,9 +294,9 @@ pub struct ThreadRecord {
     pub log_windows: u64,
     /// How often the log was thinned, twice: odd while its events are moved.
     pub log_thinned: u64,
-    /// Nanoseconds that the threads that ended were ready to run and had no processor; 0 where the
-    /// kernel doesn't say.
-    pub ready_ns: u64,
+    /// Nanoseconds that the threads that ended were ready to run and had no processor, as
+    /// [`ThreadRecord::cpu_ns`]; 0 where the kernel doesn't say.
+    pub ready_ns: i64,
     /// Processor time of the latest thread when that was last looked at, in nanoseconds.
     pub seen_cpu_ns: u64,
     /// When that was, in ticks; 0 if never.
@@ -317,6 +318,10 @@ pub struct ThreadRecord {
     /// Nanoseconds that it was ready to run and had no processor, by then.
     pub left_ready_ns: u64,
 }
+
+/// [`ThreadRecord::creator`]: the thread ran before its process was attached to, and what it had used by
+/// its first counted call is taken off its sums.
+pub const FOUND: u32 = u32::MAX - 1;
 
 /// How many frames a stack keeps.
 pub const STACK_FRAMES: usize = 15;

@@ -92,8 +92,8 @@ fn record_since(now: &ThreadRecord, was: &ThreadRecord, from: u64) -> ThreadReco
         record.started = now.started.max(from);
         less!(record, was; cpu_ns, ready_ns);
         if now.state == THREAD_EXITED {
-            record.cpu_ns = record.cpu_ns.saturating_sub(was.left_cpu_ns);
-            record.ready_ns = record.ready_ns.saturating_sub(was.left_ready_ns);
+            record.cpu_ns = record.cpu_ns.saturating_sub_unsigned(was.left_cpu_ns);
+            record.ready_ns = record.ready_ns.saturating_sub_unsigned(was.left_ready_ns);
         } else if unknown {
             (record.left_cpu_ns, record.left_ready_ns) = (0, 0);
         } else {
@@ -103,9 +103,9 @@ fn record_since(now: &ThreadRecord, was: &ThreadRecord, from: u64) -> ThreadReco
         let lived = if was.state == THREAD_EXITED { was.ended } else { from };
         let lived = was.earlier_ticks.saturating_add(lived.saturating_sub(was.started));
         record.earlier_ticks = now.earlier_ticks.saturating_sub(lived);
-        record.cpu_ns = now.cpu_ns.saturating_sub(was.cpu_ns.saturating_add(was.left_cpu_ns));
-        record.ready_ns =
-            now.ready_ns.saturating_sub(was.ready_ns.saturating_add(was.left_ready_ns));
+        less!(record, was; cpu_ns, ready_ns);
+        record.cpu_ns = record.cpu_ns.saturating_sub_unsigned(was.left_cpu_ns);
+        record.ready_ns = record.ready_ns.saturating_sub_unsigned(was.left_ready_ns);
         record.lifetimes = now.lifetimes.saturating_sub(was.lifetimes).max(1);
     }
     record.seen_cpu_at = 0;

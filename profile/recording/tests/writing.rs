@@ -56,6 +56,7 @@ impl Writer<'_> {
             tid,
             started: 11,
             name,
+            before: None,
         };
         let (record, index) = file.claim_thread(start.function).expect("room");
         // SAFETY: all zero is none of each.

@@ -64,7 +64,7 @@ fn to_be_ready_without_a_processor_is_told_from_running_and_sleeping() {
     for number in 0..=4 {
         let thread = both.recording.thread(both.truth.value(&format!("tid_{number}")));
         let said = both.truth.value(&format!("ready_{number}"));
-        let (ready, ran) = (thread.record.ready_ns, thread.record.cpu_ns);
+        let (ready, ran) = (thread.record.ready_ns as u64, thread.record.cpu_ns as u64);
         let lived = both.recording.only().seconds(thread.record.ended - thread.record.started);
         assert!(ready >= said, "thread {number}: {ready} ns, {said} ns before");
         // It was ready before it ran its first instruction, and was seen.

@@ -24,11 +24,12 @@ pub fn threads(
         .collect();
     let places: HashMap<u32, usize> =
         file.threads.iter().enumerate().map(|(place, thread)| (thread.index, place)).collect();
-    // What a thread used before it was attached to is in its sum.
-    let is_known = file.header.attached == 0 || file.header.based != 0;
     let mut threads = Vec::new();
     for thread in &file.threads {
         let record = &thread.record;
+        // Else what it used before its process was attached to is in its sum.
+        let is_known =
+            file.header.attached == 0 || file.header.based != 0 || record.creator != u32::MAX;
         let mut waited_ticks = BTreeMap::new();
         let mut acquisitions = 0u64;
         let mut spun = 0u64;
@@ -93,8 +94,10 @@ fn looked_at(record: &ThreadRecord) -> bool {
 
 fn cpu(record: &ThreadRecord, clock: &Clock) -> Option<f64> {
     match record.state {
-        THREAD_EXITED => Some(record.cpu_ns as f64 / 1e9),
-        _ if looked_at(record) => Some((record.cpu_ns as f64 + record.left_cpu_ns as f64) / 1e9),
+        THREAD_EXITED => Some(seconds(record.cpu_ns)),
+        _ if looked_at(record) => {
+            Some(seconds(record.cpu_ns.saturating_add_unsigned(record.left_cpu_ns)))
+        }
         _ => living_cpu(record, clock),
     }
 }
@@ -102,7 +105,13 @@ fn cpu(record: &ThreadRecord, clock: &Clock) -> Option<f64> {
 fn ready(record: &ThreadRecord) -> Option<f64> {
     let left = if looked_at(record) { record.left_ready_ns } else { 0 };
     let known = record.state == THREAD_EXITED || looked_at(record);
-    known.then_some((record.ready_ns as f64 + left as f64) / 1e9)
+    known.then_some(seconds(record.ready_ns.saturating_add_unsigned(left)))
+}
+
+/// Seconds of a sum of differences. The kernel's numbers of a thread that runs are some milliseconds old,
+/// so one may be below zero.
+fn seconds(nanoseconds: i64) -> f64 {
+    nanoseconds.max(0) as f64 / 1e9
 }
 
 /// Processor time of a thread that was not seen to end, as if it had gone on as until it was last
@@ -111,8 +120,10 @@ fn living_cpu(record: &ThreadRecord, clock: &Clock) -> Option<f64> {
     let lived = clock.ended().saturating_sub(record.started) as f64;
     let seen = record.seen_cpu_at.saturating_sub(record.started) as f64;
     let goes_on = lived / seen.max(1.0);
-    (record.seen_cpu_at != 0 && goes_on <= 2.0)
-        .then(|| (record.cpu_ns as f64 + record.seen_cpu_ns as f64 * goes_on.max(1.0)) / 1e9)
+    // Before the thread began there was more, or for one that was found, less.
+    let (earlier, before) = (record.cpu_ns.max(0) as f64, record.cpu_ns.min(0) as f64);
+    let used = (record.seen_cpu_ns as f64 + before).max(0.0);
+    (record.seen_cpu_at != 0 && goes_on <= 2.0).then(|| (earlier + used * goes_on.max(1.0)) / 1e9)
 }
 
 /// Ticks that the threads of a record lived.

@@ -105,6 +105,9 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
     let file = recorder.file();
     let function = start.function as u64;
     let Some((record, index)) = file.claim_thread(function) else { return give_up() };
+    // A thread that nobody saw created, in a process that ran before, has used something already.
+    // SAFETY: the header is mapped, and the field is not written any more.
+    let may_be_found = start.creator == u32::MAX && unsafe { (*file.header()).attached } != 0;
     let begun = ThreadStart {
         function,
         creator: start.creator,
@@ -112,6 +115,7 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
         tid: gettid().as_raw_nonzero().get() as u32,
         started: clock::now(),
         name: name(),
+        before: if may_be_found { usage::so_far() } else { None },
     };
     state.held.clear();
     state.record.set(record);
@@ -187,8 +191,8 @@ fn finish(state: &'static ThreadState) {
     // SAFETY: the record is this thread's own as long as the state is attached.
     unsafe {
         store_name(record);
-        (*record).cpu_ns += clock::nanoseconds(ClockId::ThreadCPUTime);
-        (*record).ready_ns += usage::ready();
+        (*record).cpu_ns += clock::nanoseconds(ClockId::ThreadCPUTime) as i64;
+        (*record).ready_ns += usage::ready() as i64;
         (*record).waiting_op = 0;
         (*record).ended = clock::now();
         (*record).last_seen = (*record).ended;

@@ -87,6 +87,16 @@ pub fn ready() -> u64 {
     read(c"/proc/thread-self/schedstat").map_or(0, |times| times.ready_ns)
 }
 
+/// How long the calling thread was on a processor and ready for one since it began; none where that can't
+/// be read.
+pub fn so_far() -> Option<Times> {
+    if is_sandboxed() {
+        return None;
+    }
+    let times = read(c"/proc/thread-self/schedstat")?;
+    Some(Times { cpu_ns: clock::nanoseconds(ClockId::ThreadCPUTime), ..times })
+}
+
 /// How long a thread of this process was on a processor, and ready for one, by its number; none where
 /// that can't be read. The calling thread must not be in a sandbox.
 pub fn of_thread(tid: u32) -> Option<Times> {

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::file::File;
-use crate::layout::{THREAD_EXITED, THREAD_RUNNING, ThreadRecord};
+use crate::layout::{FOUND, THREAD_EXITED, THREAD_RUNNING, ThreadRecord};
 use crate::schedstat::Times;
 
 /// Records that a process gets.
@@ -24,6 +24,8 @@ pub struct ThreadStart {
     pub started: u64,
     /// [`ThreadRecord::name`]
     pub name: [u8; 24],
+    /// What it has used already, if it is one that was [`FOUND`].
+    pub before: Option<Times>,
 }
 
 impl File {
@@ -95,6 +97,11 @@ impl File {
             }
             (*record).lifetimes += 1;
             (*record).creator = start.creator;
+            if let Some(before) = start.before {
+                (*record).creator = FOUND;
+                (*record).cpu_ns -= before.cpu_ns as i64;
+                (*record).ready_ns -= before.ready_ns as i64;
+            }
             (*record).created_at = start.created_at;
             (*record).tid = start.tid;
             (*record).started = start.started;

@@ -41,7 +41,7 @@ fn shop() -> Fixture {
     f.row(main, Op::RwlockInit, 0xa0_0000, setup, 1);
     f.row(clerk, Op::CondWait, 0x8080, idle, 4).waited(&[100 * MS; 4]);
     f.row(main, Op::FutexWait, 0x80c0, idle, 2).waited(&[20 * MS, 5 * MS]);
-    f.threads[main].cpu_ns = 2 * SECOND;
+    f.threads[main].cpu_ns = 2 * SECOND as i64;
     let record = &mut f.threads[clerk];
     (record.state, record.ended, record.start_function) = (THREAD_RUNNING, 0, 0x1500);
     (record.waiting_op, record.waiting_lock) = (Op::MutexLock as u32, 0x8000);

@@ -8,6 +8,7 @@ mod refused;
 mod servers;
 mod windows;
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::FileExt;
@@ -17,7 +18,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use syncline_conformance::{Program, preload_library, scratch, syncline};
-use syncline_recording::layout::PROCESS_LEFT;
+use syncline_recording::layout::{FOUND, PROCESS_LEFT};
 use syncline_recording::{Op, ProcessFile, process_files};
 
 /// Locks of one round, by the program's own count.
@@ -177,6 +178,53 @@ fn rounds_are_counted_while_attached_and_tables_are_as_before() {
         running.round();
         assert_eq!(counted(&recording, running.lock), (time + 1) * ROUND);
     }
+}
+
+/// Processor time of each thread of a process so far, in nanoseconds, by the scheduler's count.
+fn used(pid: u32) -> HashMap<u32, i64> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task")).expect("it runs").map(Result::unwrap);
+    let of = |entry: fs::DirEntry| {
+        let text = fs::read_to_string(entry.path().join("schedstat")).expect("it runs");
+        let tid = entry.file_name().to_str().unwrap().parse().unwrap();
+        (tid, text.split(' ').next().unwrap().parse().expect("a number"))
+    };
+    entries.map(of).collect()
+}
+
+#[test]
+fn what_threads_used_before_is_not_theirs_in_the_recording() {
+    /// The scheduler's count of a thread that runs may be a tick old.
+    const TICK: i64 = 10_000_000;
+    let folder = scratch();
+    let mut running = Running::start();
+    let total = |pid| used(pid).values().sum::<i64>();
+    while total(running.pid) < 80 * TICK {
+        running.round();
+    }
+    let before = used(running.pid);
+    let recording = folder.path().join("recording");
+    let command = running.attach(&recording);
+    running.round();
+    let first = used(running.pid);
+    while total(running.pid) < first.values().sum::<i64>() + 20 * TICK {
+        running.round();
+    }
+    let last = used(running.pid);
+    command.end();
+    let after = used(running.pid);
+    let process = ProcessFile::open(&process_files(&recording).expect("a recording")[0]);
+    let threads = process.expect("it is whole").threads;
+    assert!(threads.len() >= 4);
+    for thread in threads {
+        let (record, tid) = (thread.record, thread.record.tid);
+        let said = record.cpu_ns + record.left_cpu_ns as i64;
+        let bounds = last[&tid] - first[&tid] - TICK..=after[&tid] - before[&tid] + TICK;
+        assert!(bounds.contains(&said), "thread {tid}: {said} ns, not {bounds:?}");
+        assert_eq!(record.creator, FOUND);
+    }
+    let report = Command::new(syncline()).arg("report").arg(&recording).output().expect("it runs");
+    let report = String::from_utf8(report.stdout).expect("text");
+    assert!(!report.contains("not known"), "{report}");
 }
 
 #[test]
