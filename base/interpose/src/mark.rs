@@ -6,14 +6,16 @@
 //! the kernel puts between them; who finds a mark below itself has found one that was left.
 
 use core::arch::asm;
-use core::ptr::null_mut;
 use core::sync::atomic::{AtomicUsize, Ordering, compiler_fence};
+
+use crate::stack::alternate_stack;
 
 /// Bytes that the kernel puts at least between an interrupted frame and its handler: the red zone,
 /// the registers, and what the processor saves of its floating-point unit.
 const FRAME: usize = 128 + 256 + 512;
 
 /// The mark. All zero is none.
+#[derive(Default)]
 #[repr(transparent)]
 pub struct Mark(AtomicUsize);
 
@@ -21,15 +23,11 @@ pub struct Mark(AtomicUsize);
 pub struct Marked<'a>(&'a Mark);
 
 impl Mark {
-    /// Nothing is being changed.
-    pub const fn new() -> Mark {
-        Mark(AtomicUsize::new(0))
-    }
-
     /// Sets the mark. `None` if it is set: the caller is a signal handler that interrupted the change.
     ///
     /// Only the thread whose mark it is and its signal handlers may call this.
     #[inline]
+    #[must_use = "the mark goes with what is returned"]
     pub fn set(&self) -> Option<Marked<'_>> {
         let found = self.0.load(Ordering::Relaxed);
         let here = stack_pointer();
@@ -54,12 +52,6 @@ impl Mark {
     }
 }
 
-impl Default for Mark {
-    fn default() -> Mark {
-        Mark::new()
-    }
-}
-
 impl Drop for Marked<'_> {
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
@@ -81,23 +73,6 @@ fn was_left(mark: usize, here: usize) -> bool {
     }
     let offset = mark.wrapping_sub(alternate.ss_sp.addr());
     offset < alternate.ss_size || here > mark - FRAME
-}
-
-/// The calling thread's alternate signal stack, of no bytes where it has none.
-fn alternate_stack() -> libc::stack_t {
-    let mut stack = libc::stack_t { ss_sp: null_mut(), ss_flags: 0, ss_size: 0 };
-    // SAFETY: without a new stack, the kernel only writes the one above.
-    unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") libc::SYS_sigaltstack => _,
-            in("rdi") 0,
-            in("rsi") &raw mut stack,
-            lateout("rcx") _, lateout("r11") _,
-            options(nostack),
-        );
-    }
-    stack
 }
 
 #[inline(always)]
@@ -125,7 +100,7 @@ mod tests {
 
     #[test]
     fn who_interrupts_a_change_finds_the_mark() {
-        let mark = Mark::new();
+        let mark = Mark::default();
         assert!(!mark.is_set());
         let marked = mark.set();
         assert!(marked.is_some());
@@ -136,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_mark_that_was_jumped_over_holds_up_nobody() {
-        let mark = Mark::new();
+        let mark = Mark::default();
         // As a jump out of a handler leaves it.
         below(|| core::mem::forget(mark.set()));
         assert!(!mark.is_set());

@@ -3,6 +3,7 @@
 
 use core::arch::asm;
 use core::ffi::c_void;
+use core::ptr::null_mut;
 
 /// Runs something on another stack.
 ///
@@ -74,6 +75,23 @@ fn exchange_mask(mask: u64) -> u64 {
         );
     }
     before
+}
+
+/// The calling thread's alternate signal stack, of no bytes where it has none.
+pub fn alternate_stack() -> libc::stack_t {
+    let mut stack = libc::stack_t { ss_sp: null_mut(), ss_flags: 0, ss_size: 0 };
+    // SAFETY: without a new stack, the kernel only writes the one above.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") libc::SYS_sigaltstack => _,
+            in("rdi") 0,
+            in("rsi") &raw mut stack,
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack),
+        );
+    }
+    stack
 }
 
 #[cfg(test)]

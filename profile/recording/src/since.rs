@@ -87,25 +87,24 @@ fn record_since(now: &ThreadRecord, was: &ThreadRecord, from: u64) -> ThreadReco
     let mut record = *now;
     // Of what a thread used that lives, nothing is known if nobody looked.
     let unknown = was.state != THREAD_EXITED && was.left_cpu_ns == 0;
-    if now.lifetimes == was.lifetimes {
+    let is_same = now.lifetimes == was.lifetimes;
+    less!(record, was; cpu_ns, ready_ns);
+    if !is_same || now.state == THREAD_EXITED {
+        // The thread that lived at the earlier look has ended, and all that it used is in these.
+        record.cpu_ns = record.cpu_ns.saturating_sub_unsigned(was.left_cpu_ns);
+        record.ready_ns = record.ready_ns.saturating_sub_unsigned(was.left_ready_ns);
+    } else if unknown {
+        (record.left_cpu_ns, record.left_ready_ns) = (0, 0);
+    } else {
+        less!(record, was; left_cpu_ns, left_ready_ns);
+    }
+    if is_same {
         record.earlier_ticks = 0;
         record.started = now.started.max(from);
-        less!(record, was; cpu_ns, ready_ns);
-        if now.state == THREAD_EXITED {
-            record.cpu_ns = record.cpu_ns.saturating_sub_unsigned(was.left_cpu_ns);
-            record.ready_ns = record.ready_ns.saturating_sub_unsigned(was.left_ready_ns);
-        } else if unknown {
-            (record.left_cpu_ns, record.left_ready_ns) = (0, 0);
-        } else {
-            less!(record, was; left_cpu_ns, left_ready_ns);
-        }
     } else {
         let lived = if was.state == THREAD_EXITED { was.ended } else { from };
         let lived = was.earlier_ticks.saturating_add(lived.saturating_sub(was.started));
         record.earlier_ticks = now.earlier_ticks.saturating_sub(lived);
-        less!(record, was; cpu_ns, ready_ns);
-        record.cpu_ns = record.cpu_ns.saturating_sub_unsigned(was.left_cpu_ns);
-        record.ready_ns = record.ready_ns.saturating_sub_unsigned(was.left_ready_ns);
         record.lifetimes = now.lifetimes.saturating_sub(was.lifetimes).max(1);
     }
     record.seen_cpu_at = 0;

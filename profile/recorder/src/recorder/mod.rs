@@ -173,8 +173,7 @@ pub fn begin_again() -> Option<&'static Recorder> {
 pub fn count_acquired_before() {
     let Some(recorder) = existing() else { return };
     let file = recorder.file();
-    // SAFETY: the header is mapped, and the field is not written any more.
-    if unsafe { (*file.header()).attached } != 0 {
+    if file.was_attached_to() {
         file.count(offset_of!(Header, acquired_before), 1);
     }
 }

@@ -106,8 +106,7 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
     let function = start.function as u64;
     let Some((record, index)) = file.claim_thread(function) else { return give_up() };
     // A thread that nobody saw created, in a process that ran before, has used something already.
-    // SAFETY: the header is mapped, and the field is not written any more.
-    let may_be_found = start.creator == u32::MAX && unsafe { (*file.header()).attached } != 0;
+    let may_be_found = start.creator == u32::MAX && file.was_attached_to();
     let begun = ThreadStart {
         function,
         creator: start.creator,

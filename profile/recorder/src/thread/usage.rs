@@ -81,20 +81,18 @@ fn switches() -> (u64, u64) {
 /// How long the calling thread was ready to run and had no processor since it began, in
 /// nanoseconds; 0 where that can't be read. To a thread in a sandbox a file may not be open.
 pub fn ready() -> u64 {
-    if is_sandboxed() {
-        return 0;
-    }
-    read(c"/proc/thread-self/schedstat").map_or(0, |times| times.ready_ns)
+    of_this_thread().map_or(0, |times| times.ready_ns)
 }
 
 /// How long the calling thread was on a processor and ready for one since it began; none where that can't
 /// be read.
 pub fn so_far() -> Option<Times> {
-    if is_sandboxed() {
-        return None;
-    }
-    let times = read(c"/proc/thread-self/schedstat")?;
+    let times = of_this_thread()?;
     Some(Times { cpu_ns: clock::nanoseconds(ClockId::ThreadCPUTime), ..times })
+}
+
+fn of_this_thread() -> Option<Times> {
+    if is_sandboxed() { None } else { read(c"/proc/thread-self/schedstat") }
 }
 
 /// How long a thread of this process was on a processor, and ready for one, by its number; none where

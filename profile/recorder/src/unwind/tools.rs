@@ -49,24 +49,22 @@ pub fn prepare() {
 /// Runs something that may unwind: with a cache and on a stack of ours or, if all are in use,
 /// here and without.
 pub fn with<R>(action: impl FnOnce(Option<&mut Cache>) -> R) -> R {
-    with_signals_blocked(|| with_those_left(action))
-}
-
-fn with_those_left<R>(action: impl FnOnce(Option<&mut Cache>) -> R) -> R {
-    let taken = POOL.iter().enumerate().find_map(|(place, set)| {
-        // Acquire pairs with the Release below: whoever had it last is done with it.
-        let tools = set.swap(null_mut(), Ordering::Acquire);
-        (!tools.is_null()).then_some((place, tools))
-    });
-    let Some((place, tools)) = taken else { return action(None) };
-    // SAFETY: whoever took tools out of the pool has them alone; the stack is mapped.
-    let result = unsafe {
-        let tools = &mut *tools;
-        let cache = &mut tools.cache;
-        run_on(tools.stack_end, || action(Some(cache)))
-    };
-    POOL[place].store(tools, Ordering::Release);
-    result
+    with_signals_blocked(|| {
+        let taken = POOL.iter().enumerate().find_map(|(place, set)| {
+            // Acquire pairs with the Release below: whoever had it last is done with it.
+            let tools = set.swap(null_mut(), Ordering::Acquire);
+            (!tools.is_null()).then_some((place, tools))
+        });
+        let Some((place, tools)) = taken else { return action(None) };
+        // SAFETY: whoever took tools out of the pool has them alone; the stack is mapped.
+        let result = unsafe {
+            let tools = &mut *tools;
+            let cache = &mut tools.cache;
+            run_on(tools.stack_end, || action(Some(cache)))
+        };
+        POOL[place].store(tools, Ordering::Release);
+        result
+    })
 }
 
 /// The registers from which unwinding starts.

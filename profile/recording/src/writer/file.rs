@@ -197,6 +197,12 @@ impl File {
         unsafe { (*self.header()).pid == own_number() }
     }
 
+    /// Whether the process ran already when its recording began.
+    pub fn was_attached_to(&self) -> bool {
+        // SAFETY: the header is mapped, and the field is not written any more.
+        unsafe { (*self.header()).attached != 0 }
+    }
+
     /// Says that the process ends, at this tick. A child of `vfork` runs in its parent's memory, and its
     /// end is not the parent's: for a process that this header is not of, nothing happens.
     pub fn end(&self, ticks: u64) {

@@ -207,11 +207,6 @@ fn take(thread: &mut Thread, caller: Caller, choice: Choice) -> Option<&'static 
 
 /// Whether the program runs on the stack that it has given handlers of signals.
 fn is_on_alternate_stack(caller: Caller) -> bool {
-    // SAFETY: the call writes the structure.
-    let stack = unsafe {
-        let mut stack: libc::stack_t = core::mem::zeroed();
-        libc::sigaltstack(core::ptr::null(), &mut stack);
-        stack
-    };
+    let stack = syncline_interpose::alternate_stack();
     caller.addr().wrapping_sub(stack.ss_sp.addr()) < stack.ss_size
 }
