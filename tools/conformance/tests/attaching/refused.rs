@@ -106,8 +106,10 @@ fn processes_that_are_stopped_or_traced_or_recorded() {
         command.args(["record", "-o"]).arg(&recording).arg("--").arg(program);
         command
     });
-    let session = syncline_recording::Session::read(&recording).expect("a session");
-    refused(session.expect("one").pid, 126, "is recorded since its start");
+    // The session is written once the program runs.
+    let session = || syncline_recording::Session::read(&recording).expect("it can be read");
+    let session = crate::eventually("a session", session);
+    refused(session.pid, 126, "is recorded since its start");
     drop(recorded);
 }
 

@@ -18,7 +18,7 @@ use nix::unistd::{Pid, getuid};
 use syncline_conformance::{MARIADB, scratch};
 use syncline_recording::{ProcessFile, process_files};
 
-use crate::{record, stopped, times};
+use crate::{eventually, record, stopped, times};
 
 /// A server, ended by SIGTERM when the value goes.
 struct Server(Child);
@@ -42,17 +42,6 @@ fn is_missing(path: &str) -> bool {
         eprintln!("left out: {path} is not installed");
     }
     missing
-}
-
-fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + Duration::from_secs(60);
-    loop {
-        if let Some(value) = attempt() {
-            return value;
-        }
-        assert!(Instant::now() < until, "waited in vain for {what}");
-        thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// Attaches to a process and detaches, again and again, while it is under load. Each client does some
