@@ -24,7 +24,7 @@ mod truth;
 pub use case::{Both, Case, Outcome};
 pub use compile::Program;
 pub use functions::Functions;
-pub use limits::{is_root, run_limited};
+pub use limits::{eventually, is_root, run_limited};
 pub use mariadb::MARIADB;
 pub use paths::{
     beside_tests, delay_library, inspect_library, mpi_library, preload_library, replace_library,

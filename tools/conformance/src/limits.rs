@@ -19,6 +19,21 @@ use crate::paths::scratch;
 
 const POLL: Duration = Duration::from_millis(3);
 
+/// Tries until it succeeds, for some seconds.
+///
+/// # Panics
+/// If it never does.
+pub fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(40);
+    loop {
+        if let Some(value) = attempt() {
+            return value;
+        }
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// Runs the command to its end.
 ///
 /// # Panics

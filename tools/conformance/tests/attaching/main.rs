@@ -30,18 +30,6 @@ fn times(short: usize) -> usize {
     asked.map_or(short, |times| times.parse().expect("SYNCLINE_ATTACH_TIMES is a number"))
 }
 
-/// What an attempt gives, once it gives something.
-fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + Duration::from_secs(60);
-    loop {
-        if let Some(value) = attempt() {
-            return value;
-        }
-        assert!(Instant::now() < until, "waited in vain for {what}");
-        sleep(Duration::from_millis(20));
-    }
-}
-
 /// The program, with all tables of its calls in pages that are read-only.
 struct Running {
     child: Child,

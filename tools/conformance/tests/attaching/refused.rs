@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getuid};
-use syncline_conformance::{Program, scratch};
+use syncline_conformance::{Program, eventually, scratch};
 use syncline_recording::{ProcessFile, process_files};
 
 use crate::{ROUND, Running, counted, record};
@@ -108,7 +108,7 @@ fn processes_that_are_stopped_or_traced_or_recorded() {
     });
     // The session is written once the program runs.
     let session = || syncline_recording::Session::read(&recording).expect("it can be read");
-    let session = crate::eventually("a session", session);
+    let session = eventually("a session", session);
     refused(session.pid, 126, "is recorded since its start");
     drop(recorded);
 }

@@ -11,14 +11,13 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getuid};
-use syncline_conformance::{MARIADB, scratch};
+use syncline_conformance::{MARIADB, eventually, scratch};
 use syncline_recording::{ProcessFile, process_files};
 
-use crate::{eventually, record, stopped, times};
+use crate::{record, stopped, times};
 
 /// A server, ended by SIGTERM when the value goes.
 struct Server(Child);

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use syncline_conformance::{Case, Outcome, run_limited};
+use syncline_conformance::{Case, Outcome, eventually, run_limited};
 
-use crate::{assert_locks, eventually, installed, serve_both};
+use crate::{assert_locks, installed, serve_both};
 
 #[test]
 fn apache_with_the_event_module() {

@@ -11,10 +11,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use syncline_conformance::{
-    inspect_library, preload_library, replace_library, run_limited, scratch, syncline,
+    eventually, inspect_library, preload_library, replace_library, run_limited, scratch, syncline,
 };
 
-use crate::{eventually, installed};
+use crate::installed;
 
 #[test]
 fn chromium_recorded() {

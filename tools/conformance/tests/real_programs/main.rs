@@ -11,7 +11,6 @@ mod memcached;
 
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use syncline_conformance::{Case, Outcome, Program, Recording, scratch};
 use syncline_recording::Op;
@@ -53,21 +52,6 @@ fn serve_both<T: Send + PartialEq + std::fmt::Debug>(
     let (_, recorded) = serve(|folder| server(folder).recorded_to(kept.path()), &client);
     assert_eq!(plain, recorded);
     Recording::open(kept)
-}
-
-/// Tries until it succeeds, for some seconds.
-///
-/// # Panics
-/// If it never does.
-fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + Duration::from_secs(40);
-    loop {
-        if let Some(value) = attempt() {
-            return value;
-        }
-        assert!(Instant::now() < deadline, "waited in vain for {what}");
-        thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// The recording of a program that is known to lock must show it.

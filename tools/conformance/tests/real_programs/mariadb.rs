@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use syncline_conformance::{MARIADB, run_limited};
+use syncline_conformance::{MARIADB, eventually, run_limited};
 
-use crate::{assert_locks, eventually, installed, script, serve_both};
+use crate::{assert_locks, installed, script, serve_both};
 
 const TABLE: &str =
     "--tables=2 --table-size=2000 --rand-seed=7 --db-driver=mysql --mysql-user=root";

@@ -5,9 +5,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread;
 
-use syncline_conformance::Case;
+use syncline_conformance::{Case, eventually};
 
-use crate::{assert_locks, eventually, installed, serve_both};
+use crate::{assert_locks, installed, serve_both};
 
 const CLIENTS: u64 = 4;
 const KEYS: u64 = 2000;
