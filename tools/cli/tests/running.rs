@@ -175,7 +175,10 @@ fn an_older_recording_is_there_until_the_program_has_ended() {
 
     // Killed in the middle, it loses nothing; the next run has both to take care of.
     make_file("syncline-recording");
-    assert_eq!(record("kill -9 $PPID"), None);
+    // The session is written just after the program has started: before, there is no recording yet.
+    let written = sandbox.path("syncline-recording/session.json");
+    let kill = format!("until test -e {}; do :; done; kill -9 $PPID", written.display());
+    assert_eq!(record(&kill), None);
     assert!(older.exists());
     make_file("syncline-recording");
     assert_eq!(record("exit 3"), Some(3));
