@@ -116,9 +116,57 @@ impl Writer<'_> {
     }
 }
 
+/// The number of a stack of which it is known where its return addresses lie: in words of `memory`,
+/// which ends where the thread's stack does.
+fn stack_in(file: &File, memory: &[usize], slots: &[u32]) -> u32 {
+    let at = |&slot: &u32| memory[slot as usize] as u64;
+    let frames: Vec<u64> = [0].iter().chain(slots).map(at).collect();
+    let stack = Stack { frames: &frames, slots: Some(slots), cut: false, broken: false };
+    let within = memory.as_ptr_range();
+    file.add_stack(&stack, memory.as_ptr(), memory[0], within.start.addr()..within.end.addr())
+}
+
+/// Whether that is the stack of a call whose return address is the first word.
+fn is_stack_in(file: &File, stack: u32, memory: &[usize]) -> bool {
+    let within = memory.as_ptr_range();
+    // SAFETY: the memory is there.
+    unsafe { file.is_stack_of(stack, memory.as_ptr(), within.start.addr()..within.end.addr()) }
+}
+
+#[test]
+fn a_stack_is_known_again_by_where_its_return_addresses_lie() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = create(folder.path());
+    let memory = [0x1000, 7, 0x2000, 8, 0x3000, 9];
+    let three = stack_in(&file, &memory, &[2, 4]);
+    assert!(is_stack_in(&file, three, &memory));
+    assert!(is_stack_in(&file, three, &[0x1000, 0, 0x2000, 0, 0x3000, 0]), "other locals");
+    assert!(!is_stack_in(&file, three, &[0x1000, 7, 0x2000, 8, 0x3001, 9]), "another caller");
+    assert!(!is_stack_in(&file, three, &[0x1001, 7, 0x2000, 8, 0x3000, 9]), "another call");
+    assert!(!is_stack_in(&file, three, &[0x1000, 7, 0x2000, 8, 0x3000, 9, 0x4000, 0]), "deeper");
+    assert!(!is_stack_in(&file, 0, &memory), "none");
+
+    // A thread's own function: nothing lies behind the only frame.
+    let one = stack_in(&file, &memory[4..], &[]);
+    assert!(is_stack_in(&file, one, &memory[4..]));
+    assert!(!is_stack_in(&file, one, &[0x3000, 9, 0x2000, 0]), "called by another");
+    assert!(!is_stack_in(&file, one, &memory[..2]), "another call");
+
+    // It is found by its call alone, which another call may have taken the place of.
+    let within = memory.as_ptr_range();
+    let within = within.start.addr()..within.end.addr();
+    // SAFETY: the memory is there.
+    let known = |at: usize| unsafe {
+        file.stack_of_call(&raw const memory[at], memory[at], within.clone())
+    };
+    assert_eq!(known(0), Some(three));
+    assert_eq!(known(4), Some(one));
+    assert_eq!(known(2), None);
+}
+
 fn stack_of(file: &File, frames: &[u64]) -> u32 {
     let stack = Stack { frames, slots: None, cut: false, broken: false };
-    file.add_stack(&stack, CALLER, frames[0] as usize)
+    file.add_stack(&stack, CALLER, frames[0] as usize, 0..0)
 }
 
 fn read(folder: &Path) -> ProcessFile {

@@ -22,18 +22,18 @@ const AFTER_SHORT_WAITS: u64 = 8;
 /// the two looks take a twentieth of it.
 const LONG_HOLD: u64 = 10;
 
-/// Notes a lock as held whose acquisition did not wait, and is timed.
+/// Notes a lock as held whose acquisition did not wait, and is timed for so many others.
 ///
 /// # Safety
 /// The state is this thread's own, and so is the row, which is that of the acquisition.
 #[inline(never)]
-pub unsafe fn begin(state: &ThreadState, lock: usize, row: *mut Row) {
+pub unsafe fn begin(state: &ThreadState, lock: usize, row: *mut Row, weight: u32) {
     // SAFETY: by this function's own condition.
     unsafe {
-        nest::look(state, row);
+        nest::look(state, row, weight);
         let used = are_long(&*row).then(Usage::from_here);
         let since = used.map_or_else(clock::now, |used| used.at);
-        state.held.push(Hold { since: Some(since), used, ..Hold::untimed(lock, row) });
+        state.held.push(Hold { since: Some(since), weight, used, ..Hold::untimed(lock, row) });
     }
 }
 
@@ -44,7 +44,7 @@ pub unsafe fn begin(state: &ThreadState, lock: usize, row: *mut Row) {
 pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, ended: u64) {
     // SAFETY: by this function's own condition.
     unsafe {
-        nest::look(state, row);
+        nest::look(state, row, 1);
         // First of all, since others may be waiting for this thread by now.
         let hold = Hold::untimed((*row).lock as usize, row);
         state.held.push(Hold { since: Some(ended), waited: true, ..hold });
@@ -117,9 +117,11 @@ pub fn end(state: &ThreadState, hold: &Hold) {
     // SAFETY: state, row and record are this thread's own.
     unsafe {
         if !hold.waited {
-            (*row).held_ticks += ticks;
-            (*row).held_max = (*row).held_max.max(ticks);
-            (*row).held_samples = (*row).held_samples.saturating_add(1);
+            // A new longest may be one that was preempted: what it is longer by counts once only.
+            let longer = ticks.saturating_sub((*row).held_max);
+            (*row).held_ticks += (ticks - longer) * u64::from(hold.weight) + longer;
+            (*row).held_max += longer;
+            (*row).held_samples = (*row).held_samples.saturating_add(hold.weight);
         } else if let Some(waits) = records::waits_of(state, row) {
             (*waits).held_ticks += ticks;
             (*waits).held_max = (*waits).held_max.max(ticks);

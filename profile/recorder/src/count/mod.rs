@@ -62,8 +62,8 @@ unsafe fn acquired_rarely(spot: Spot, op: Op, lock: usize, caller: Caller) -> i3
     unsafe {
         if let (Some(row), Some(state)) = (spot.row(), tls::state()) {
             if spot.is_sampled() {
-                rows::count_sampled(state, row, op, caller);
-                hold::begin(state, lock, row);
+                let weight = rows::count_sampled(state, row, op, caller);
+                hold::begin(state, lock, row, weight);
             } else {
                 add_one(&raw mut (*row).calls);
                 state.held.push(Hold::untimed(lock, row));
@@ -115,7 +115,7 @@ pub unsafe fn passed(spot: Spot, op: Op, caller: Caller) {
     unsafe {
         match (spot.row(), tls::state()) {
             (Some(row), Some(state)) if spot.is_sampled() => {
-                rows::count_sampled(state, row, op, caller);
+                _ = rows::count_sampled(state, row, op, caller);
             }
             (Some(row), _) => add_one(&raw mut (*row).calls),
             (None, _) => {}

@@ -7,11 +7,12 @@ use syncline_recording::layout::{Nest, Row};
 
 use crate::thread::{ThreadState, records};
 
-/// Looks at what the thread holds while it acquires a lock, before that counts as held.
+/// Looks at what the thread holds while it acquires a lock, before that counts as held. It stands for so
+/// many acquisitions.
 ///
 /// # Safety
 /// The state is this thread's own, and so is the row, which is that of the acquisition.
-pub unsafe fn look(state: &ThreadState, row: *mut Row) {
+pub unsafe fn look(state: &ThreadState, row: *mut Row, weight: u32) {
     // SAFETY: by this function's own condition; what the thread holds are rows of its own.
     unsafe {
         let outer = state.held.newest_other((*row).lock as usize);
@@ -25,15 +26,15 @@ pub unsafe fn look(state: &ThreadState, row: *mut Row) {
             (*nest).alone = before;
         }
         let Some(outer) = outer else {
-            (*nest).alone = (*nest).alone.saturating_add(1);
+            (*nest).alone = (*nest).alone.saturating_add(weight);
             return;
         };
         let (lock, stack) = (outer.0, (*outer.1).stack);
         let locks = &mut (*nest).locks;
         match locks.iter_mut().find(|nest| nest.lock == lock || nest.lock == 0) {
-            Some(place) if place.lock == lock => place.seen = place.seen.saturating_add(1),
-            Some(place) => *place = Nest { lock, stack, seen: 1 },
-            None => (*nest).others = (*nest).others.saturating_add(1),
+            Some(place) if place.lock == lock => place.seen = place.seen.saturating_add(weight),
+            Some(place) => *place = Nest { lock, stack, seen: weight },
+            None => (*nest).others = (*nest).others.saturating_add(weight),
         }
     }
 }

@@ -25,7 +25,7 @@ pub fn capture(
     unwind::trace(recorder, from, ret, cache, &mut trace);
     let (frames, slots) = (trace.frames(), trace.slots());
     let stack = Stack { frames, slots, cut: trace.cut, broken: trace.broken };
-    recorder.file().add_stack(&stack, caller, ret)
+    recorder.file().add_stack(&stack, caller, ret, own_stack())
 }
 
 /// The stack of a call, if it was captured before for one like it, perhaps in another process of the

@@ -47,6 +47,7 @@ struct Entry {
 
 struct Notes {
     since: Cell<u64>,
+    weight: Cell<u32>,
     used: Cell<Usage>,
     resumed: Cell<Resumed>,
 }
@@ -61,6 +62,8 @@ pub struct Hold {
     /// When it was acquired, in ticks, less the waits in which it was let go of; none if that
     /// is not timed.
     pub since: Option<u64>,
+    /// For how many acquisitions it is timed.
+    pub weight: u32,
     /// Whether it had to be waited for.
     pub waited: bool,
     /// What the thread had used of a processor by then; none if that is not looked at.
@@ -85,7 +88,7 @@ pub struct Resumed {
 impl Hold {
     /// A hold that is not timed.
     pub fn untimed(lock: usize, row: *mut Row) -> Hold {
-        Hold { lock, row, since: None, waited: false, used: None, resumed: None }
+        Hold { lock, row, since: None, weight: 1, waited: false, used: None, resumed: None }
     }
 
     fn tags(&self) -> usize {
@@ -123,6 +126,7 @@ impl Held {
         let notes = &self.notes[count];
         if let Some(since) = hold.since {
             notes.since.set(since);
+            notes.weight.set(hold.weight);
         }
         if let Some(used) = hold.used {
             notes.used.set(used);
@@ -182,6 +186,7 @@ impl Held {
             lock,
             row,
             since: has(TIMED).then(|| notes.since.get()),
+            weight: if has(TIMED) { notes.weight.get() } else { 1 },
             waited: has(WAITED),
             used: has(LOOKED_AT).then(|| notes.used.get()),
             resumed: has(RESUMED).then(|| notes.resumed.get()),
@@ -209,6 +214,7 @@ impl Held {
             self.holds[from - 1].set(lock, row, tags);
             let (to, from) = (&self.notes[from - 1], &self.notes[from]);
             to.since.set(from.since.get());
+            to.weight.set(from.weight.get());
             to.used.set(from.used.get());
             to.resumed.set(from.resumed.get());
         }

@@ -5,8 +5,8 @@
 //! lock has a row of its own, and all that it counts is exact. A place with many locks (a hash
 //! table's, a tree's) would have rows by the thousand, which don't fit into the cache: there one
 //! row counts for all locks but those with a row of their own, exactly, and a *sample* tells how
-//! that spreads over them: one acquisition in 128 takes what its place has counted since the last
-//! one into the row of its lock. So a place's sum stays exact, and a lock's share is an estimate
+//! that spreads over them: one acquisition in 128, and fewer once there were many, takes what its
+//! place has counted since the last one into the row of its lock. So a place's sum stays exact, and a lock's share is an estimate
 //! without bias.
 //!
 //! ```text
@@ -25,7 +25,7 @@ use syncline_recording::layout::{ANY_DEPTH, NOTE, REST, Row, TOLD_APART};
 use syncline_recording::writer::{hash_of_lock, hash_of_place};
 use syncline_recording::{Class, Op};
 
-use crate::count::sampling::is_sampled;
+use crate::count::sampling::{may_be_sampled, weight};
 use crate::count::{add, add_one};
 use crate::thread::adding::made;
 use crate::thread::{ThreadState, attach};
@@ -130,7 +130,7 @@ pub unsafe fn spot(op: Op, lock: usize, caller: *const usize) -> Spot {
             let call = Call::new(state, op, lock, caller);
             let row = state.places.home(hash_of_place(call.ret, call.key));
             let counts_it = (*row).lock == lock as u64 || (*row).lock == REST;
-            if call.is_at(&*row) && counts_it && !is_sampled((*row).calls) {
+            if call.is_at(&*row) && counts_it && !may_be_sampled((*row).calls) {
                 return Spot(row);
             }
         }
@@ -138,7 +138,8 @@ pub unsafe fn spot(op: Op, lock: usize, caller: *const usize) -> Spot {
     }
 }
 
-/// [`spot`], where the place has several locks: their rows are mostly at home, too.
+/// [`spot`], where the place has several locks, whose rows are mostly at home, too; or where the
+/// operation might have belonged to the sample, and doesn't.
 #[inline(never)]
 unsafe fn told_apart(op: Op, lock: usize, caller: *const usize) -> Spot {
     // SAFETY: as in `spot`.
@@ -149,10 +150,13 @@ unsafe fn told_apart(op: Op, lock: usize, caller: *const usize) -> Spot {
         {
             let call = Call::new(state, op, lock, caller);
             let place = state.places.home(hash_of_place(call.ret, call.key));
-            let row = state.locks.home(hash_of_lock(lock, call.ret, call.key));
-            let counts_it = (*place).lock == TOLD_APART && (*row).lock == lock as u64;
+            let row = match (*place).lock {
+                TOLD_APART => state.locks.home(hash_of_lock(lock, call.ret, call.key)),
+                _ => place,
+            };
+            let counts_it = [lock as u64, REST].contains(&(*row).lock);
             let are_there = call.is_at(&*place) && call.is_at(&*row);
-            if are_there && counts_it && !is_sampled((*row).calls) {
+            if are_there && counts_it && weight((*row).calls).is_none() {
                 return Spot(row);
             }
         }
@@ -173,7 +177,7 @@ unsafe fn elsewhere(op: Op, lock: usize, caller: *const usize) -> Spot {
             None => made(state, call, false, Registers::here()),
         };
         // What is counted of creations is of single objects, or stays in the rest.
-        if row.is_null() || op.class() == Class::Create || !is_sampled((*row).calls) {
+        if row.is_null() || op.class() == Class::Create || weight((*row).calls).is_none() {
             return Spot(row);
         }
         if (*row).lock == REST {
@@ -208,16 +212,26 @@ pub unsafe fn of(op: Op, lock: usize, caller: *const usize) -> *mut Row {
 /// finds the thread busy, and adds none. What it counts at the same place is left to the next
 /// operation of the sample, and so is this one if it belongs to a handler itself.
 ///
+/// Returns for how many the operation stands, as [`weight`] does.
+///
 /// # Safety
 /// `row` is what [`spot`] gave for this operation.
-pub unsafe fn count_sampled(state: &ThreadState, row: *mut Row, op: Op, caller: *const usize) {
+pub unsafe fn count_sampled(
+    state: &ThreadState,
+    row: *mut Row,
+    op: Op,
+    caller: *const usize,
+) -> u32 {
     let guard = state.busy.set();
     // SAFETY: by this function's own condition, rows of this thread's own tables.
     unsafe {
         let call = Call::new(state, op, (*row).lock as usize, caller);
         let Some(place) = place(state, &call).filter(|&place| (*place).lock == REST) else {
-            return add_one(&raw mut (*row).calls);
+            let weight = weight((*row).calls);
+            add_one(&raw mut (*row).calls);
+            return weight.unwrap_or(1);
         };
+        let weight = weight((*place).calls);
         add_one(&raw mut (*place).calls);
         // Looked for again: a handler may have made the table grow since it was found.
         if let (Some(_), Some(row)) = (guard, own(state, &call)) {
@@ -225,6 +239,7 @@ pub unsafe fn count_sampled(state: &ThreadState, row: *mut Row, op: Op, caller: 
             add(&raw mut (*row).calls, calls - (*place).held_ticks);
             (*place).held_ticks = calls;
         }
+        weight.unwrap_or(1)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Call stacks, stored once per file.
 //!
-//! Where the return addresses of a stack lay, relative to the innermost one, may be kept with it: from one
-//! call to the next at the same place and depth they mostly still lie there, and then the stack is the
-//! same, frame by frame, without unwinding.
+//! Where the return addresses of a stack lay, relative to the innermost one, may be kept with it, and how
+//! far it is from there to the end of the thread's stack: from one call to the next at the same place and
+//! depth they mostly still lie there, and then the stack is the same, frame by frame, without unwinding.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
@@ -21,8 +21,8 @@ const REACH: usize = 64;
 pub struct StackIndex {
     numbers: [AtomicU32; NUMBERS],
     /// Where the frames of each stack lay when it was stored: words from the innermost return
-    /// address. The first, which is 0, has the number of the others instead; 0 if they are not
-    /// known.
+    /// address. The first, which is 0, has the words from there to the end of the thread's stack
+    /// instead; 0 if all this is not known.
     slots: [[AtomicU32; STACK_FRAMES]; NUMBERS / 2],
     /// The stack that a call was last made with, by its return address and where that lay. The
     /// children of a server mostly make the same calls.
@@ -48,15 +48,28 @@ fn index_of_call(caller: *const usize, ret: usize) -> usize {
     mixed >> (usize::BITS - CALLS.ilog2())
 }
 
+/// Words from a call's return address to the end of the stack that it lies on, at least 1; none if it
+/// lies on another one.
+fn words_to_end(caller: *const usize, within: &Range<usize>) -> Option<u32> {
+    let bytes = within.contains(&caller.addr()).then(|| within.end - caller.addr())?;
+    u32::try_from(bytes.div_ceil(size_of::<usize>())).ok()
+}
+
 impl File {
     fn index(&self) -> &'static StackIndex {
         &self.family().stack_index
     }
 
     /// The number of the stack that a call was made with, which is stored if it is new; 0 if it can't be.
-    /// `caller` is where the call's return address lies.
-    pub fn add_stack(&self, stack: &Stack<'_>, caller: *const usize, ret: usize) -> u32 {
-        let number = self.intern(stack);
+    /// `caller` is where the call's return address lies, and `within` the bounds of the thread's stack.
+    pub fn add_stack(
+        &self,
+        stack: &Stack<'_>,
+        caller: *const usize,
+        ret: usize,
+        within: Range<usize>,
+    ) -> u32 {
+        let number = self.intern(stack, words_to_end(caller, &within));
         // Release pairs with the Acquire in `stack_of_call`, also in another process: the frames are
         // there.
         self.index().by_call[index_of_call(caller, ret)].store(number, Ordering::Release);
@@ -94,22 +107,24 @@ impl File {
             return false;
         };
         // SAFETY: a number that a row has is that of a stored stack, which does not change.
-        let frames = unsafe { &(*self.stack(number)).frames };
-        let others = slots[0].load(Ordering::Relaxed) as usize;
+        let (frames, depth) = unsafe {
+            let stack = &*self.stack(number);
+            (&stack.frames, usize::from(stack.depth))
+        };
         let is_at = |(slot, &frame): (&AtomicU32, &u64)| {
             let at = caller.wrapping_add(slot.load(Ordering::Relaxed) as usize);
             // SAFETY: from a call's frame to its end, a thread's stack is mapped.
             at.addr() < within.end && unsafe { *at } as u64 == frame
         };
-        others > 0
-            && within.start <= caller.addr()
+        // The stack ends where it did, so nothing can have come in behind its last frame.
+        words_to_end(caller, &within).is_some_and(|words| words == slots[0].load(Ordering::Relaxed))
             // SAFETY: by this function's own condition.
             && unsafe { *caller } as u64 == frames[0]
-            && slots[1..].iter().zip(&frames[1..]).take(others).all(is_at)
+            && frames.get(1..depth).is_some_and(|others| slots[1..].iter().zip(others).all(is_at))
     }
 
-    /// Stores a stack, or finds it stored.
-    fn intern(&self, stack: &Stack<'_>) -> u32 {
+    /// Stores a stack, or finds it stored. `to_end` is [`words_to_end`] of its call.
+    fn intern(&self, stack: &Stack<'_>, to_end: Option<u32>) -> u32 {
         let hash = hash(stack.frames);
         let mut mine = None;
         for step in 0..REACH {
@@ -118,7 +133,7 @@ impl File {
             if number == 0 {
                 let fresh = match mine {
                     Some(number) => number,
-                    None => self.store(stack, hash),
+                    None => self.store(stack, hash, to_end),
                 };
                 if fresh == 0 {
                     return 0;
@@ -136,7 +151,7 @@ impl File {
                 return number;
             }
         }
-        mine.unwrap_or_else(|| self.store(stack, hash))
+        mine.unwrap_or_else(|| self.store(stack, hash, to_end))
     }
 
     /// The record of a stack.
@@ -155,14 +170,14 @@ impl File {
             && stored.frames[..usize::from(stored.depth)] == *stack.frames
     }
 
-    fn store(&self, stack: &Stack<'_>, hash: u32) -> u32 {
+    fn store(&self, stack: &Stack<'_>, hash: u32, to_end: Option<u32>) -> u32 {
         let Some((record, number)) = self.new_stack() else { return 0 };
         let frames = &stack.frames[..stack.frames.len().min(STACK_FRAMES)];
         if let Some(slots) = self.index().slots.get(number as usize)
-            && let Some(others) = stack.slots
+            && let (Some(others), Some(to_end)) = (stack.slots, to_end)
         {
             // Relaxed: who has the number of a stack, has it through the index or made it.
-            slots[0].store(others.len() as u32, Ordering::Relaxed);
+            slots[0].store(to_end, Ordering::Relaxed);
             for (slot, &at) in slots[1..].iter().zip(others) {
                 slot.store(at, Ordering::Relaxed);
             }
