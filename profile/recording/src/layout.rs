@@ -253,9 +253,6 @@ pub struct StackRecord {
 /// last one to the row of its own lock; `held_ticks` is the count up to which that was done. Of
 /// creations, nothing is.
 pub const REST: u64 = 0;
-/// [`Row::lock`], in the table of places: nothing is counted here, as each lock has its row in the
-/// other table.
-pub const TOLD_APART: u64 = 1;
 /// The low byte of [`Row::key`]: no row, but a note of the writer's.
 pub const NOTE: u64 = 0xff;
 /// [`Row::depth`] of a row that stands for all further depths.

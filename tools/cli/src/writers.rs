@@ -7,7 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::fs::{metadata, read, read_dir, read_to_string};
+use std::fs::{File, metadata, read, read_dir};
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -79,8 +80,12 @@ impl Writers {
 fn began(process: &str) -> Option<u64> {
     /// Its place among the fields of `/proc/PID/stat` behind the name, which may hold anything.
     const START_TIME: usize = 19;
-    let stat = read_to_string(format!("/proc/{process}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(START_TIME)?.parse().ok()
+    /// Longer than the file ever is. One call of the kernel reads it, of each process of the machine.
+    const LONGEST: usize = 1024;
+    let mut stat = [0; LONGEST];
+    let read = File::open(format!("/proc/{process}/stat")).ok()?.read(&mut stat).ok()?;
+    let stat = str::from_utf8(stat[..read].rsplit(|&b| b == b')').next()?).ok()?;
+    stat.split_whitespace().nth(START_TIME)?.parse().ok()
 }
 
 /// Whether a line of a process's maps is of a recording's file, or of a trace's.

@@ -5,7 +5,7 @@ use core::ptr::null_mut;
 
 use bytemuck::Zeroable;
 use syncline_interpose::{preserving_errno, with_signals_blocked};
-use syncline_recording::layout::{Header, REST, Row, TOLD_APART};
+use syncline_recording::layout::{Header, REST, Row};
 use syncline_recording::writer::LOCKS;
 
 use crate::recorder::{self, stacks};
@@ -39,16 +39,12 @@ pub unsafe fn made(state: &ThreadState, call: Call, of_lock: bool, from: Registe
     row.unwrap_or(null_mut())
 }
 
-/// The most frequent case, which needs neither another stack nor signals to be blocked: the place
-/// has several locks already, its stack is known, and the table has room.
+/// The most frequent case, which needs neither another stack nor signals to be blocked: the place is
+/// there, its stack is that of the call, and the table of locks has room.
 unsafe fn add_here(state: &ThreadState, call: &Call, of_lock: bool) -> Option<*mut Row> {
     // SAFETY: the caller's own state, marked busy.
     unsafe {
-        let place = place(state, call).filter(|&place| has_several(&*place))?;
-        if !of_lock && is_full(state, call) {
-            (*place).lock = REST;
-            return Some(place);
-        }
+        let place = place(state, call).filter(|_| of_lock || !is_full(state, call))?;
         let stack = (*place).stack;
         let is_quick = state.locks.has_room(&LOCKS) && stacks::is_here(stack, call.caller);
         if is_quick { add_own(state, call, place, stack) } else { None }
@@ -63,20 +59,12 @@ unsafe fn add(
 ) -> Option<*mut Row> {
     // SAFETY: the caller's own state, marked busy.
     unsafe {
-        let Some(place) = place(state, &call) else { return add_place(state, call, stack) };
-        if !has_several(&*place) {
-            tell_apart(state, place)?;
+        match place(state, &call) {
+            None => add_place(state, call, stack),
+            Some(place) if !of_lock && is_full(state, &call) => count_the_rest(state, place),
+            Some(place) => add_own(state, &call, place, stack()),
         }
-        if !of_lock && is_full(state, &call) {
-            (*place).lock = REST;
-            return Some(place);
-        }
-        add_own(state, &call, place, stack())
     }
-}
-
-fn has_several(place: &Row) -> bool {
-    [REST, TOLD_APART].contains(&place.lock)
 }
 
 /// Whether a call has as many rows of single locks as it gets.
@@ -85,7 +73,7 @@ unsafe fn is_full(state: &ThreadState, call: &Call) -> bool {
     unsafe { site(state, call).is_none_or(|site| (*site).locks >= call.most()) }
 }
 
-/// Adds the row of a lock at a place that has several.
+/// Adds the row of a lock at a place that has another one.
 unsafe fn add_own(
     state: &ThreadState,
     call: &Call,
@@ -127,19 +115,20 @@ unsafe fn add_place(
     }
 }
 
-/// Gives the only lock of a place a row of its own, since there is another one.
-unsafe fn tell_apart(state: &ThreadState, place: *mut Row) -> Option<()> {
+/// Lets a place count for all locks that have no row of their own, since they are too many. The lock
+/// that had the row moves to another one.
+unsafe fn count_the_rest(state: &ThreadState, place: *mut Row) -> Option<*mut Row> {
     // SAFETY: the caller's own state, marked busy. Signals are blocked, so that nothing is counted
     // in a row that is already copied.
     with_signals_blocked(|| unsafe {
         let moved = state.put_lock(*place)?;
         state.held.relocate(|row| if row == place { moved } else { row });
         let Row { ret, key, stack, .. } = *place;
-        place.write(Row { lock: TOLD_APART, ret, key, stack, ..Row::zeroed() });
+        place.write(Row { lock: REST, ret, key, stack, ..Row::zeroed() });
         // A reader that has seen both rows reads again.
         let record = state.record.get();
         (*record).exchanges = (*record).exchanges.wrapping_add(1);
-        Some(())
+        Some(place)
     })
 }
 

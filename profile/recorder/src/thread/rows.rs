@@ -10,18 +10,17 @@
 //! without bias.
 //!
 //! ```text
-//! places   (ret, op, depth) --> lock A       the row of the only lock that was used here
-//!                           --> TOLD_APART   no counts: see `locks`, one row for each
-//!                           --> REST         all but those in `locks`
-//!          (ret, op)        --> Site         how many rows and depths there are: a note
-//! locks    (lock, ret, op, depth)
+//! places   (ret, op, depth) --> lock A   the row of the first lock that was used here
+//!                           --> REST     all that have no row in `locks`
+//!          (ret, op)        --> Site     how many rows and depths there are: a note
+//! locks    (lock, ret, op, depth)         the others
 //! ```
 //!
 //! What waits, or is refused, is always counted in the row of its lock: it is slow anyway.
 
 use core::ptr::null_mut;
 
-use syncline_recording::layout::{ANY_DEPTH, NOTE, REST, Row, TOLD_APART};
+use syncline_recording::layout::{ANY_DEPTH, NOTE, REST, Row};
 use syncline_recording::writer::{hash_of_lock, hash_of_place};
 use syncline_recording::{Class, Op};
 
@@ -138,8 +137,8 @@ pub unsafe fn spot(op: Op, lock: usize, caller: *const usize) -> Spot {
     }
 }
 
-/// [`spot`], where the place has several locks, whose rows are mostly at home, too; or where the
-/// operation might have belonged to the sample, and doesn't.
+/// [`spot`], where it is another lock than the place's first, whose row is mostly at home, too; or
+/// where the operation might have belonged to the sample, and doesn't.
 #[inline(never)]
 unsafe fn told_apart(op: Op, lock: usize, caller: *const usize) -> Spot {
     // SAFETY: as in `spot`.
@@ -150,11 +149,13 @@ unsafe fn told_apart(op: Op, lock: usize, caller: *const usize) -> Spot {
         {
             let call = Call::new(state, op, lock, caller);
             let place = state.places.home(hash_of_place(call.ret, call.key));
-            let row = match (*place).lock {
-                TOLD_APART => state.locks.home(hash_of_lock(lock, call.ret, call.key)),
-                _ => place,
+            let (row, counts_it) = match (*place).lock {
+                of if of == lock as u64 || of == REST => (place, true),
+                _ => {
+                    let row = state.locks.home(hash_of_lock(lock, call.ret, call.key));
+                    (row, (*row).lock == lock as u64)
+                }
             };
-            let counts_it = [lock as u64, REST].contains(&(*row).lock);
             let are_there = call.is_at(&*place) && call.is_at(&*row);
             if are_there && counts_it && weight((*row).calls).is_none() {
                 return Spot(row);
@@ -278,8 +279,7 @@ unsafe fn counting(state: &ThreadState, call: &Call) -> Option<*mut Row> {
         match (*place).lock {
             REST => Some(place),
             lock if lock == call.lock as u64 => Some(place),
-            TOLD_APART => in_locks(state, call.lock, &*place),
-            _ => None,
+            _ => in_locks(state, call.lock, &*place),
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! The time stamp counter is the cheapest, and can be trusted where the processor says
 //! that it runs at one rate and never stops, and the kernel still offers it as a clock (it
-//! withdraws a counter that it caught out of step). Its rate is measured here, once.
+//! withdraws a counter that it caught out of step). Its rate is measured here, once, while the
+//! command does what else it has to do before the program starts.
 //! Elsewhere the library asks the kernel for `CLOCK_MONOTONIC`, in nanoseconds.
 
 use syncline_recording::layout::{CLOCK_MONOTONIC, CLOCK_TSC};
@@ -18,11 +19,26 @@ pub struct Clock {
 
 const MONOTONIC: Clock = Clock { kind: CLOCK_MONOTONIC, ticks_per_second: 1_000_000_000 };
 
+/// The measuring of a clock, which takes 2 ms from its begin.
+pub struct Choosing(Option<counter::Measuring>);
+
 impl Clock {
     /// The best clock of this machine. Takes some 2 ms where it has to be measured.
     pub fn choose() -> Clock {
-        match counter::rate() {
-            Some(ticks_per_second) => Clock { kind: CLOCK_TSC, ticks_per_second },
+        Clock::begin_choosing().finish()
+    }
+
+    /// Begins to measure. Whoever has something else to do until the clock is needed waits less for it.
+    pub fn begin_choosing() -> Choosing {
+        Choosing(counter::begin())
+    }
+}
+
+impl Choosing {
+    /// The best clock of this machine.
+    pub fn finish(self) -> Clock {
+        match self.0 {
+            Some(measuring) => Clock { kind: CLOCK_TSC, ticks_per_second: measuring.rate() },
             None => MONOTONIC,
         }
     }
@@ -30,6 +46,7 @@ impl Clock {
 
 #[cfg(target_arch = "x86_64")]
 mod counter {
+    use std::arch::x86_64::{__cpuid, _rdtsc};
     use std::fs;
     use std::thread::sleep;
     use std::time::{Duration, Instant};
@@ -42,26 +59,44 @@ mod counter {
     const CLOCK_SOURCES: &str =
         "/sys/devices/system/clocksource/clocksource0/available_clocksource";
 
-    /// Its rate in hertz, or nothing where it can't be trusted.
-    pub fn rate() -> Option<u64> {
-        let processor = fs::read_to_string("/proc/cpuinfo").ok()?;
+    /// A reading of the counter, until another one tells its rate.
+    pub struct Measuring {
+        from: Instant,
+        from_ticks: u64,
+    }
+
+    /// Begins to measure; none where the counter can't be trusted.
+    pub fn begin() -> Option<Measuring> {
         let sources = fs::read_to_string(CLOCK_SOURCES).ok();
-        trusted(&processor, sources.as_deref()).then(measure)
+        let is_offered = sources.is_none_or(|sources| offers_counter(&sources));
+        (is_invariant() && is_offered).then(|| {
+            let (from, from_ticks) = reading();
+            Measuring { from, from_ticks }
+        })
     }
 
-    fn trusted(processor: &str, sources: Option<&str>) -> bool {
-        let has = |text: &str, word| text.split_whitespace().any(|w| w == word);
-        has(processor, "constant_tsc")
-            && has(processor, "nonstop_tsc")
-            && sources.is_none_or(|sources| has(sources, "tsc"))
+    impl Measuring {
+        /// The rate in hertz, as soon as enough time has passed to tell.
+        pub fn rate(self) -> u64 {
+            sleep(MEASURED.saturating_sub(self.from.elapsed()));
+            let (to, to_ticks) = reading();
+            let ticks = to_ticks.wrapping_sub(self.from_ticks);
+            (ticks as f64 / (to - self.from).as_secs_f64()).round() as u64
+        }
     }
 
-    fn measure() -> u64 {
-        let (from, from_ticks) = reading();
-        sleep(MEASURED);
-        let (to, to_ticks) = reading();
-        let ticks = to_ticks.wrapping_sub(from_ticks);
-        (ticks as f64 / (to - from).as_secs_f64()).round() as u64
+    /// Whether the counter runs at one rate and in all states of the processor: a bit that Intel and AMD
+    /// define alike ("invariant TSC").
+    fn is_invariant() -> bool {
+        const HIGHEST: u32 = 0x8000_0000;
+        const POWER: u32 = 0x8000_0007;
+        const INVARIANT: u32 = 1 << 8;
+        __cpuid(HIGHEST).eax >= POWER && __cpuid(POWER).edx & INVARIANT != 0
+    }
+
+    /// Whether the counter is among the kernel's clock sources.
+    fn offers_counter(sources: &str) -> bool {
+        sources.split_whitespace().any(|source| source == "tsc")
     }
 
     /// A moment and the counter at that moment: of several readings the one that the
@@ -70,7 +105,7 @@ mod counter {
         let one = || {
             let before = Instant::now();
             // SAFETY: every x86-64 processor has the instruction, and it only reads.
-            let ticks = unsafe { core::arch::x86_64::_rdtsc() };
+            let ticks = unsafe { _rdtsc() };
             let width = before.elapsed();
             (width, before + width / 2, ticks)
         };
@@ -83,28 +118,41 @@ mod counter {
     mod tests {
         use super::*;
 
+        /// What the kernel knows of the processor says the same as the processor.
         #[test]
-        fn a_counter_must_be_constant_and_nonstop_and_offered_by_the_kernel() {
-            let good = "flags : fpu constant_tsc nonstop_tsc";
-            assert!(trusted(good, Some("tsc kvm-clock")));
-            assert!(trusted(good, None));
-            assert!(!trusted(good, Some("hpet acpi_pm")));
-            assert!(!trusted("flags : constant_tsc", None));
-            assert!(!trusted("flags : nonstop_tsc", None));
+        fn the_kernel_agrees_on_whether_the_counter_is_invariant() {
+            let processor = fs::read_to_string("/proc/cpuinfo").expect("it is always there");
+            let has = |flag| processor.split_whitespace().any(|word| word == flag);
+            assert_eq!(is_invariant(), has("constant_tsc") && has("nonstop_tsc"));
+        }
+
+        #[test]
+        fn the_kernel_must_offer_the_counter() {
+            assert!(offers_counter("tsc kvm-clock"));
+            assert!(!offers_counter("hpet acpi_pm"));
         }
 
         #[test]
         fn measuring_twice_gives_the_same_rate() {
-            let (one, two) = (measure() as f64, measure() as f64);
-            assert!((one / two - 1.0).abs() < 0.001, "{one} and {two}");
+            let [one, two] = [(); 2].map(|()| begin().map(|measuring| measuring.rate() as f64));
+            let differ = one.zip(two).map_or(0.0, |(one, two)| (one / two - 1.0).abs());
+            assert!(differ < 0.001, "{one:?} and {two:?}");
         }
     }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 mod counter {
-    /// There is no counter that the library could read here.
-    pub fn rate() -> Option<u64> {
+    /// No counter that the library could read is there to be measured.
+    pub enum Measuring {}
+
+    pub fn begin() -> Option<Measuring> {
         None
+    }
+
+    impl Measuring {
+        pub fn rate(self) -> u64 {
+            match self {}
+        }
     }
 }

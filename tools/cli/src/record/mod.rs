@@ -63,11 +63,12 @@ pub fn run(args: &args::Record) -> Result<ExitCode, Failure> {
         return live::run(args, pid);
     }
     let command = &args.command;
+    let clock = Clock::begin_choosing();
     let prepared = prepare(args).inspect_err(|why| note_refusal(&args.output, command, why));
     let (program, library, max_size) = prepared?;
     let folder = Folder::create(&args.output)?;
-    let environment =
-        Environment { library, clock: Clock::choose(), max_size, timeline: args.timeline };
+    let clock = clock.finish();
+    let environment = Environment { library, clock, max_size, timeline: args.timeline };
     Runs { args, program, environment }.record_all(&folder)
 }
 
