@@ -99,7 +99,9 @@ impl Analysis {
             _ => {}
         }
         processes.sort_by(|a, b| {
-            let lost = |p: &Process| (p.waiting.locks, p.waiting.futexes + p.waiting.events);
+            let lost = |p: &Process| {
+                (p.waiting.locks, p.waiting.futexes + p.waiting.events, p.thread_seconds)
+            };
             lost(b).partial_cmp(&lost(a)).expect("times are numbers").then(a.pid.cmp(&b.pid))
         });
         Ok(Analysis { session, thresholds: options.thresholds, processes, notes })

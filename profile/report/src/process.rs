@@ -59,7 +59,7 @@ const WHOLE: f64 = 0.9;
 
 /// Why threads that were ready to run had no processor; none if that hardly happened.
 pub fn short_of_processors(process: &Process) -> Option<String> {
-    if process.ready() < SHORT * process.thread_seconds {
+    if process.ready() <= SHORT * process.thread_seconds {
         return None;
     }
     let processors = process.processors.filter(|&processors| processors > 0);

@@ -69,6 +69,16 @@ fn thousands_of_children_are_counted_exactly() {
     }
 }
 
+/// A parent that takes no lock has no file, and its children one each, until there are many of them.
+#[test]
+fn children_of_a_parent_that_counts_nothing() {
+    let both = Case::new(&Program::compile("idle_parent.c")).arg("200").exact();
+    let counted = both.recording.processes.iter().filter(|process| taken(process) > 0).count();
+    assert_eq!(counted, 200);
+    let files = files(&both.recording.folder(), "syncline").expect("a folder").len();
+    assert!(files <= 12, "{files} files");
+}
+
 /// Looks at all processes again and again, as `syncline top` does; what is counted never becomes less.
 fn watch(recording: &Path, ended: &AtomicBool) -> (usize, usize) {
     let (mut looks, mut most) = (0, 0);

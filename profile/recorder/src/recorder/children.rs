@@ -1,5 +1,8 @@
 //! What a parent is told of a child's end. It may come in a signal handler.
 
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use syncline_interpose::preserving_errno;
 use syncline_recording::writer::{child_ended, child_ended_elsewhere};
 
 use crate::options;
@@ -10,7 +13,22 @@ use crate::thread::usage::is_sandboxed;
 pub fn ended(pid: u32, status: u32) {
     let Some(options) = options::get() else { return };
     let file = recorder::existing().map(Recorder::file);
+    let mut has_own = false;
     child_ended(file, pid, status, || {
-        !is_sandboxed() && child_ended_elsewhere(&options.folder, pid, status)
+        has_own = !is_sandboxed() && child_ended_elsewhere(&options.folder, pid, status);
+        has_own
     });
+    if has_own && file.is_none() && !options.timeline {
+        had_its_own();
+    }
+}
+
+/// Gives a process a file that counted nothing so far, once many of its children have made one each: those
+/// that it forks from then on begin in its file, which is far cheaper.
+fn had_its_own() {
+    const MANY: u32 = 8;
+    static HAD: AtomicU32 = AtomicU32::new(0);
+    if HAD.fetch_add(1, Ordering::Relaxed) + 1 >= MANY {
+        preserving_errno(|| _ = recorder::get());
+    }
 }

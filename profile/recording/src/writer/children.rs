@@ -21,7 +21,12 @@ const START: usize = offset_of!(Header, sample_period);
 /// Notes that a child has ended with this status, as `wait` gives it. `file` is this process's, if it has
 /// one; `elsewhere` notes the end in a file of the child's own, and says whether it has one
 /// ([`child_ended_elsewhere`]).
-pub fn child_ended(file: Option<&File>, pid: u32, status: u32, elsewhere: impl Fn() -> bool) {
+pub fn child_ended(
+    file: Option<&File>,
+    pid: u32,
+    status: u32,
+    mut elsewhere: impl FnMut() -> bool,
+) {
     let joined = file.and_then(|file| {
         let header = header_of_child(file, pid)?;
         // SAFETY: a header of this file, whose process has ended; the words are only touched atomically.
