@@ -18,16 +18,20 @@ pub fn choose(monotonic: bool, ticks_per_second: u64) {
     TICKS_PER_SECOND.store(ticks_per_second, Ordering::Relaxed);
 }
 
-/// Converts a short time.
+/// Nanoseconds in a second.
+const SECOND: u64 = 1_000_000_000;
+
+/// Converts a time. In 64 bits, for rates below 18 GHz: a division of 128 would be a function in another
+/// page of code, which each forked child would have to find.
 pub fn to_nanoseconds(ticks: u64) -> u64 {
     let rate = TICKS_PER_SECOND.load(Ordering::Relaxed);
-    (u128::from(ticks) * 1_000_000_000 / u128::from(rate)) as u64
+    ticks / rate * SECOND + ticks % rate * SECOND / rate
 }
 
 /// Converts to ticks.
 pub fn to_ticks(nanoseconds: u64) -> u64 {
     let rate = TICKS_PER_SECOND.load(Ordering::Relaxed);
-    (u128::from(nanoseconds) * u128::from(rate) / 1_000_000_000) as u64
+    (u128::from(nanoseconds) * u128::from(rate) / u128::from(SECOND)) as u64
 }
 
 /// So many microseconds, fewer than a million, in ticks.
@@ -49,7 +53,7 @@ pub fn now() -> u64 {
 /// A clock of the system, in nanoseconds.
 pub fn nanoseconds(clock: ClockId) -> u64 {
     let t = clock_gettime(clock);
-    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+    t.tv_sec as u64 * SECOND + t.tv_nsec as u64
 }
 
 /// When this process image started; and the number of that process, since a forked child

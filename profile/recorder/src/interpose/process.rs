@@ -2,9 +2,9 @@
 
 use core::ffi::{c_char, c_int};
 
-use std::panic;
+use std::{mem, panic};
 
-use syncline_interpose::{entry, fail, real};
+use syncline_interpose::{Symbol, entry, fail, real};
 
 use crate::recorder::create;
 use crate::thread::attach;
@@ -13,7 +13,6 @@ use crate::{clock, live, options, recorder};
 macro_rules! functions {
     ($list:ident) => {
         $list! {
-            fn _exit(status: c_int) -> !;
             fn _Exit(status: c_int) -> !;
             fn quick_exit(status: c_int) -> !;
         }
@@ -21,6 +20,11 @@ macro_rules! functions {
 }
 
 functions!(entry);
+entry! { fn _exit(status: c_int) -> !; }
+
+/// The function by which most forked children end. It is looked up before there are any: each would
+/// do so anew.
+static EXIT: Symbol = Symbol::new(c"_exit", None);
 
 #[allow(non_snake_case, reason = "the names of the functions")]
 mod real {
@@ -35,8 +39,11 @@ mod imp {
 
     pub unsafe extern "C-unwind" fn _exit(status: c_int, _: Caller) -> ! {
         recorder::process_ends();
-        // SAFETY: the program's own call.
-        unsafe { real::_exit(status) }
+        // SAFETY: the symbol of this name has this type; the program's own call.
+        unsafe {
+            let real: unsafe extern "C-unwind" fn(c_int) -> ! = mem::transmute(EXIT.get());
+            real(status)
+        }
     }
 
     pub unsafe extern "C-unwind" fn _Exit(status: c_int, _: Caller) -> ! {
@@ -60,6 +67,7 @@ extern "C" fn starts(count: c_int, arguments: *const *const c_char) {
     if options::get().is_some() {
         // Among the first keys, while the program has none yet.
         attach::prepare();
+        EXIT.get();
         live::is_preloaded();
     }
     clock::process_starts();

@@ -53,9 +53,11 @@ pub struct Recorder {
     pub modules_busy: AtomicU32,
     /// Tables that threads have outgrown.
     shelf: Shelf,
-    /// The threads' states.
+    /// The threads' states, of which the first lies in the same page as all that is above.
     pub threads: Threads,
 }
+
+const _: () = assert!(offset_of!(Recorder, threads) + Threads::FIRST_ENDS <= 4096);
 
 /// Where the recorder is. The pointer outlives a fork; what it points to doesn't.
 static RECORDER: AtomicPtr<Recorder> = AtomicPtr::new(null_mut());
@@ -63,10 +65,12 @@ static RECORDER: AtomicPtr<Recorder> = AtomicPtr::new(null_mut());
 /// The recorder, once it has a file; begins one if that was not tried yet.
 pub fn get() -> Option<&'static Recorder> {
     let recorder = mapped()?;
-    match recorder.stage.load(Ordering::Acquire) {
-        READY => Some(recorder),
-        FRESH => recorder.begin(),
-        _ => None,
+    // Not read first: in a child, that would be a page fault of its own.
+    let (fresh, starting) = (FRESH, STARTING);
+    match recorder.stage.compare_exchange(fresh, starting, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => recorder.begin(),
+        Err(READY) => Some(recorder),
+        Err(_) => None,
     }
 }
 
@@ -116,15 +120,8 @@ fn mapped() -> Option<&'static Recorder> {
 const NEEDED: usize = 2 << 20;
 
 impl Recorder {
+    /// Begins; the caller has set the stage to [`STARTING`].
     fn begin(&'static self) -> Option<&'static Recorder> {
-        let (fresh, starting) = (FRESH, STARTING);
-        if self
-            .stage
-            .compare_exchange(fresh, starting, Ordering::AcqRel, Ordering::Acquire)
-            .is_err()
-        {
-            return get();
-        }
         let file = if has_room(NEEDED) { create::create() } else { None };
         let Some(file) = file else {
             self.stage.store(OFF, Ordering::Release);
@@ -146,6 +143,14 @@ impl Recorder {
         // SAFETY: written before READY was stored with Release, and only a recorder that was found
         // READY with Acquire is handed out. Never freed.
         unsafe { &*self.file.load(Ordering::Relaxed) }
+    }
+
+    /// Notes what the threads have used that are there.
+    fn note_living(&self) {
+        let file = self.file();
+        if file.is_of_this_process() && !usage::is_sandboxed() {
+            preserving_errno(|| file.note_living(usage::of_thread));
+        }
     }
 
     /// Where threads get room for tables and logs.
@@ -181,11 +186,8 @@ pub fn count_acquired_before() {
 /// Notes that recording ends and the process goes on; nobody finds a recorder from here on.
 pub fn process_is_left() {
     if let Some(recorder) = existing() {
-        let file = recorder.file();
-        if file.is_of_this_process() && !usage::is_sandboxed() {
-            preserving_errno(|| file.note_living(usage::of_thread));
-        }
-        file.leave(clock::now());
+        recorder.note_living();
+        recorder.file().leave(clock::now());
         recorder.stage.store(OFF, Ordering::Release);
     }
 }
@@ -218,10 +220,8 @@ pub unsafe fn rest() {
 
 /// Notes that the process ends, and what the threads have used that live on until then.
 pub fn process_ends() {
-    let Some(recorder) = existing() else { return };
-    let file = recorder.file();
-    if file.is_of_this_process() && !usage::is_sandboxed() {
-        preserving_errno(|| file.note_living(usage::of_thread));
+    if let Some(recorder) = existing() {
+        recorder.note_living();
+        recorder.file().end(clock::now());
     }
-    file.end(clock::now());
 }

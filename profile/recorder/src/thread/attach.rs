@@ -122,6 +122,9 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
     state.busy.clear();
     state.stack_high.set(tls::stack_high());
     state.tail.leave();
+    // One that was created here has used nothing yet.
+    let is_new = start.creator != u32::MAX;
+    state.cpu_before.set(if is_new { 0 } else { clock::nanoseconds(ClockId::ThreadCPUTime) });
     state.handle.store(tls::pthread_self(), Ordering::Relaxed);
     state.destructor_runs.set(0);
     // SAFETY: the record was claimed for this thread. Without room for a table the thread
@@ -190,8 +193,9 @@ fn finish(state: &'static ThreadState) {
     // SAFETY: the record is this thread's own as long as the state is attached.
     unsafe {
         store_name(record);
-        (*record).cpu_ns += clock::nanoseconds(ClockId::ThreadCPUTime) as i64;
-        (*record).ready_ns += usage::ready() as i64;
+        let times = usage::at_end(state, (*record).started);
+        (*record).cpu_ns += times.cpu_ns as i64;
+        (*record).ready_ns += times.ready_ns as i64;
         (*record).waiting_op = 0;
         (*record).ended = clock::now();
         (*record).last_seen = (*record).ended;

@@ -14,6 +14,7 @@ pub mod usage;
 
 use core::cell::Cell;
 use core::ffi::c_void;
+use core::mem::offset_of;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -51,6 +52,8 @@ pub struct ThreadState {
     pub busy: Mark,
     /// The thread's record, in the file.
     pub record: Cell<*mut ThreadRecord>,
+    /// Nanoseconds of processor time that it had used when it began to be recorded.
+    pub cpu_before: Cell<u64>,
     /// How often the destructor of the thread-specific key has run.
     pub destructor_runs: Cell<u32>,
     /// Where its next wait or nest record goes.
@@ -155,6 +158,9 @@ pub struct Threads {
 }
 
 impl Threads {
+    /// Where the first state ends.
+    pub const FIRST_ENDS: usize = offset_of!(Threads, states) + size_of::<ThreadState>();
+
     /// Takes a state; none if all are taken.
     pub fn take(&self) -> Option<&ThreadState> {
         let mut free = self.free.load(Ordering::Acquire);

@@ -6,13 +6,16 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-const SIZES: usize = 32;
+use super::table::{FIRST_LOG2, LAST_LOG2};
+
+/// Sizes that tables have.
+const SIZES: usize = (LAST_LOG2 - FIRST_LOG2 + 1) as usize;
 /// Tables of one size that are kept.
-const MOST: usize = 16;
+const MOST: usize = 8;
 
 /// Tables by size. All zero is the empty shelf.
 pub struct Shelf {
-    /// First units of tables of two to the power of the index rows; 0 is none.
+    /// First units of tables, by the logarithm of their rows modulo the sizes; 0 is none.
     units: [[AtomicU64; MOST]; SIZES],
 }
 

@@ -69,9 +69,9 @@ fn folded(a: u64, b: u64) -> u64 {
 }
 
 /// Rows of a new table, log 2: one page.
-const FIRST_LOG2: u32 = 6;
+pub(super) const FIRST_LOG2: u32 = 6;
 /// Largest table, log 2: a gigabyte.
-const LAST_LOG2: u32 = 24;
+pub(super) const LAST_LOG2: u32 = 24;
 
 /// A table of a thread. All zero is none.
 #[repr(C)]
@@ -257,6 +257,8 @@ impl Table {
             self.mask.set((1 << log2) - 1);
             // SAFETY: both tables are this thread's own; the new one is zeroed and real, and larger.
             unsafe {
+                // First a write: in a child, a read of the file's page would be a page fault of its own.
+                self.first.get().cast::<u64>().write_volatile(0);
                 for row in old.clone().filter(is_used) {
                     let empty = |&slot: &*mut Row| (*slot).key == 0;
                     if let Some(slot) = self.slots((kind.hash)(&*row)).find(empty) {

@@ -1,5 +1,6 @@
 //! The records of threads: claimed, filled in, taken over from threads that have ended.
 
+use core::iter::successors;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::file::File;
@@ -87,6 +88,8 @@ impl File {
     pub unsafe fn begin_thread(&self, record: *mut ThreadRecord, index: u32, start: &ThreadStart) {
         // SAFETY: by this function's own condition.
         unsafe {
+            // First a write: in a child, a read of the file's page would be a page fault of its own.
+            (&raw mut (*record).last_seen).write_volatile(start.started);
             if (*record).lifetimes > 0 {
                 (*record).earlier_ticks += (*record).ended.saturating_sub((*record).started);
                 (*record).seen_cpu_at = 0;
@@ -105,7 +108,6 @@ impl File {
             (*record).created_at = start.created_at;
             (*record).tid = start.tid;
             (*record).started = start.started;
-            (*record).last_seen = start.started;
             (*record).ended = 0;
             (*record).name = start.name;
             // Release: readers of the file take a record whose state says that it is there.
@@ -114,22 +116,22 @@ impl File {
     }
 
     /// Notes how long the threads that live were on a processor and ready for one: the process ends, and
-    /// they will not say so themselves. `times` is asked by the kernel's number of a thread.
-    pub fn note_living(&self, times: impl Fn(u32) -> Option<Times>) {
-        let (count, region) = self.threads();
-        let page = self.page();
-        for index in 0..count {
-            let offset = region.offset + u64::from(index) * u64::from(region.record_size);
-            let record = self.at(offset).cast::<ThreadRecord>();
-            // SAFETY: within the region. Acquire pairs with the Release in `begin_thread`: the number
-            // is there. The two words are this function's own, but for a thread that begins just now.
+    /// they will not say so themselves. `times` is asked by the kernel's number of a thread, and by when it
+    /// began.
+    pub fn note_living(&self, times: impl Fn(u32, u64) -> Option<Times>) {
+        for record in self.own_records() {
+            // SAFETY: a record of this process. Acquire pairs with the Release in `begin_thread`: the
+            // number is there. The two words are this function's own, but for a thread that begins just
+            // now.
             unsafe {
                 let state = AtomicU32::from_ptr(&raw mut (*record).state).load(Ordering::Acquire);
-                if state != THREAD_RUNNING || (*record).process != page {
+                if state != THREAD_RUNNING {
                     continue;
                 }
                 let tid = AtomicU32::from_ptr(&raw mut (*record).tid).load(Ordering::Relaxed);
-                let Some(times) = times(tid) else { continue };
+                let started =
+                    AtomicU64::from_ptr(&raw mut (*record).started).load(Ordering::Relaxed);
+                let Some(times) = times(tid, started) else { continue };
                 let store = |word: *mut u64, ns: u64| {
                     AtomicU64::from_ptr(word).store(ns, Ordering::Relaxed);
                 };
@@ -137,6 +139,24 @@ impl File {
                 store(&raw mut (*record).left_cpu_ns, times.cpu_ns);
             }
         }
+    }
+
+    /// The records of this process's threads, the latest first: the file may have those of a thousand
+    /// other processes.
+    fn own_records(&self) -> impl Iterator<Item = *mut ThreadRecord> {
+        let (_, region) = self.threads();
+        let record = move |number: u32| {
+            let index = number.checked_sub(1).filter(|&index| index < region.capacity)?;
+            let offset = region.offset + u64::from(index) * u64::from(region.record_size);
+            Some(self.at(offset).cast::<ThreadRecord>())
+        };
+        // SAFETY: the header is mapped. Acquire pairs with the Release in `link`: the record's own link is
+        // there, and does not change.
+        let latest = unsafe {
+            AtomicU32::from_ptr(&raw mut (*self.header()).latest_thread).load(Ordering::Acquire)
+        };
+        // SAFETY: as above.
+        successors(record(latest), move |&of| record(unsafe { (*of).previous }))
     }
 
     /// Says whose a new record is, and leads to it from the process's header.
