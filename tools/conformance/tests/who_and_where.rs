@@ -97,6 +97,30 @@ fn uncontended_holds_are_timed() {
     }
 }
 
+/// The more often a lock was taken, the fewer acquisitions are timed; each stands for so many more. So
+/// holds that were long at first count for no more than there were of them. The longest is left out,
+/// and where the scheduler made another one long, the program runs once more.
+#[test]
+fn holds_that_become_short_are_not_taken_for_long() {
+    let program = Program::compile("phases.c");
+    let ratio = || {
+        let both = Case::new(&program).exact();
+        let process = both.recording.only();
+        let rows = both.recording.rows(Op::MutexLock, both.truth.value("lock"));
+        let (mut held, mut samples) = (0.0, 0.0);
+        for row in rows {
+            held += process.seconds(row.counts.held_ticks - row.counts.held_max) * 1e9;
+            samples += f64::from(row.counts.held_samples - 1);
+        }
+        // Of 1,016,000 at one in 128 there would be 7,937.
+        assert!((6000.0..10_000.0).contains(&samples), "{samples} timed");
+        held * 128.0 / both.truth.value("total_ns") as f64
+    };
+    let ratios: Vec<f64> = (0..3).map(|_| ratio()).collect();
+    let is_right = |ratio: &f64| (0.4..2.2).contains(ratio);
+    assert!(ratios.iter().any(is_right), "{ratios:?} of what the program measured");
+}
+
 /// A stack that lay at a place before is not taken for another one of the same depth: neither for
 /// the first locks of the place, which get rows one by one, nor for those that the sample finds.
 #[test]

@@ -2,7 +2,7 @@
 //! counts spreads over its locks.
 //!
 //! The more a row has counted, the fewer of its operations are taken: some hundred samples say what
-//! there is to say, and each costs as much as ten acquisitions. One that stands for more than
+//! there is to say, and each costs as much as twenty acquisitions. One that stands for more than
 //! others has that *weight* in what is added up, so that the sums have no bias, whatever changes
 //! while the program runs.
 
@@ -13,9 +13,9 @@ pub const SAMPLE_PERIOD: u32 = 128;
 /// So many operations of a row, log 2, are counted at that rate: 256 samples. From there on each doubling
 /// brings as many again.
 const DENSE_LOG2: u32 = 15;
-/// The rarest rate is 1 in [`SAMPLE_PERIOD`] shifted by this: a row that is passed a million times a
-/// second still has a few hundred samples in each.
-const RAREST_LOG2: u32 = 5;
+/// The rarest rate is 1 in [`SAMPLE_PERIOD`] shifted by this, 1 in 1024: there a sample costs less than
+/// a nanosecond for each operation, and one that the scheduler has made long does not yet stand for many.
+const RAREST_LOG2: u32 = 3;
 
 /// What the scattered number of an operation must not exceed to be one of the sample.
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX / SAMPLE_PERIOD as u64);
