@@ -9,7 +9,7 @@ mod hold;
 mod holder;
 mod interrupted;
 mod nest;
-mod notice;
+pub mod notice;
 mod outcome;
 pub mod sampling;
 mod wait;

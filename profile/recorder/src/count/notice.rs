@@ -4,7 +4,7 @@
 //! records of the others for the latest that woke waiters of the same object. As with holders,
 //! the price is paid by the one who waited.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use syncline_recording::Op;
 use syncline_recording::layout::ThreadRecord;
@@ -15,11 +15,49 @@ use crate::{clock, tls};
 /// Threads that are looked at, the latest first: a microsecond's worth.
 const LOOK_AT: u32 = 256;
 
+/// How many threads of the process wait for events, by object: several objects may share a number. Most
+/// signals of most programs wake nobody, and need no time then.
+pub struct Waiters([AtomicU32; Waiters::NUMBERS]);
+
+impl Waiters {
+    const NUMBERS: usize = 64;
+
+    fn of(&self, object: usize) -> &AtomicU32 {
+        let scattered = object.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        &self.0[scattered >> (usize::BITS - Self::NUMBERS.ilog2())]
+    }
+
+    /// Notes that a thread is about to wait. Who then wakes it for sure has seen the change that it
+    /// waits for, or made it under the lock that is let go of in the wait: Relaxed is enough.
+    pub fn add(&self, object: usize) {
+        self.of(object).fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes that it waits no more.
+    pub fn take(&self, object: usize) {
+        let one_less = |waiting: u32| waiting.checked_sub(1);
+        // None is there if recording began anew meanwhile.
+        let _ = self.of(object).fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+    }
+
+    fn may_be_any(&self, object: usize) -> bool {
+        self.of(object).load(Ordering::Relaxed) != 0
+    }
+}
+
+/// Whether waits of an operation are ended by a notice.
+pub fn is_noticed(op: Op) -> bool {
+    matches!(op, Op::CondWait | Op::CondTimedwait | Op::SemWait | Op::SemTimedwait | Op::FutexWait)
+}
+
 /// Says that the calling thread is about to wake who waits for an object.
 #[inline]
 pub fn waking(object: usize) {
     let Some(state) = tls::state().filter(|state| state.is_attached()) else { return };
     state.notices.set(state.notices.get().wrapping_add(1));
+    if !recorder::existing().is_some_and(|recorder| recorder.waiters.may_be_any(object)) {
+        return;
+    }
     let record = state.record.get();
     // SAFETY: the record is this thread's own; others read both words whole. Release pairs with
     // the Acquire in `waker_of`: who finds the object finds a time that is no older.
@@ -41,9 +79,7 @@ pub fn waking_nobody() {
 pub fn waker_of(op: Op, object: usize, began: u64, ended: u64) -> Option<u32> {
     let recorder = recorder::existing()?;
     match op {
-        Op::CondWait | Op::CondTimedwait | Op::SemWait | Op::SemTimedwait | Op::FutexWait => {
-            latest_notice(recorder, object, began, ended)
-        }
+        op if is_noticed(op) => latest_notice(recorder, object, began, ended),
         Op::ThreadJoin => joined(recorder, object),
         _ => None,
     }

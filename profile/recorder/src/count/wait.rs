@@ -12,7 +12,7 @@ use syncline_recording::layout::{
 use syncline_recording::{Class, Op, Primitive};
 
 use crate::count::holder::{Holder, blame, holder_of, last_holder_of, myself};
-use crate::count::notice::waker_of;
+use crate::count::notice::{is_noticed, waker_of};
 use crate::count::outcome::Outcome;
 use crate::count::{Caller, acquired, add_one, hold, spot};
 use crate::thread::attach::before_trying;
@@ -112,8 +112,16 @@ unsafe fn measured(
         let stack = if row.is_null() { 0 } else { (*row).stack };
         let began = clock::now();
         waiting(op, lock, began, stack, now);
+        let waiters = recorder::existing().map(|r| &r.waiters).filter(|_| is_noticed(op));
+        if let Some(waiters) = waiters {
+            waiters.add(lock);
+        }
+        // A thread that is cancelled here comes out nowhere, and leaves its number behind.
         let result = block();
         let ended = clock::now();
+        if let Some(waiters) = waiters {
+            waiters.take(lock);
+        }
         let row = if row.is_null() { row } else { rows::of(op, lock, caller) };
         let outcome = outcome(result);
         let got = matches!(outcome, Outcome::Got) && has_holder(op);

@@ -34,6 +34,7 @@ use alloc::boxed::Box;
 
 use crate::alloc::{has_room, map_anonymous};
 use crate::clock;
+use crate::count::notice::Waiters;
 use crate::thread::{Threads, usage};
 use crate::unwind;
 
@@ -51,6 +52,8 @@ pub struct Recorder {
     file: AtomicPtr<File>,
     /// Set while a thread adds a module to the unwinder.
     pub modules_busy: AtomicU32,
+    /// How many threads wait for events.
+    pub waiters: Waiters,
     /// Tables that threads have outgrown.
     shelf: Shelf,
     /// The threads' states, of which the first lies in the same page as all that is above.
