@@ -12,9 +12,9 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use rustix::fd::RawFd;
 use syncline_interpose::{Folder, variable};
 use syncline_recording::layout::{CLOCK_MONOTONIC, CLOCK_TSC};
+use syncline_recording::writer::sampling;
 
 use crate::clock;
-use crate::count::sampling;
 
 /// The options of one recording.
 #[derive(Clone, Copy)]

@@ -11,7 +11,6 @@ mod interrupted;
 mod nest;
 pub mod notice;
 mod outcome;
-pub mod sampling;
 mod wait;
 
 use core::mem::offset_of;

@@ -8,10 +8,10 @@ use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use rustix::fd::BorrowedFd;
 use rustix::time::ClockId;
 use syncline_interpose::read_arguments;
+use syncline_recording::writer::sampling::SAMPLE_PERIOD;
 use syncline_recording::writer::{Child, File, Start};
 
 use crate::clock;
-use crate::count::sampling::SAMPLE_PERIOD;
 use crate::options;
 use crate::unwind::known_modules;
 

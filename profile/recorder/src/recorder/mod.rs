@@ -60,6 +60,7 @@ pub struct Recorder {
     pub threads: Threads,
 }
 
+/// Of a child that lives for a moment, this page is all of its own memory that it touches.
 const _: () = assert!(offset_of!(Recorder, threads) + Threads::FIRST_ENDS <= 4096);
 
 /// Where the recorder is. The pointer outlives a fork; what it points to doesn't.

@@ -122,7 +122,7 @@ unsafe fn count_the_rest(state: &ThreadState, place: *mut Row) -> Option<*mut Ro
     // in a row that is already copied.
     with_signals_blocked(|| unsafe {
         let moved = state.put_lock(*place)?;
-        state.held.relocate(|row| if row == place { moved } else { row });
+        state.rows_moved(|row| if row == place { moved } else { row });
         let Row { ret, key, stack, .. } = *place;
         place.write(Row { lock: REST, ret, key, stack, ..Row::zeroed() });
         // A reader that has seen both rows reads again.

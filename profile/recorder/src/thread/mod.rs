@@ -20,7 +20,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use syncline_interpose::Mark;
 use syncline_recording::layout::{Row, ThreadRecord};
-use syncline_recording::writer::{Kind, LOCKS, Log, PLACES, Room, Table, Tail};
+use syncline_recording::writer::{Kind, LOCKS, Log, PLACES, Recent, Room, Table, Tail};
 
 use crate::recorder;
 use crate::thread::held::Held;
@@ -41,6 +41,9 @@ pub struct ThreadState {
     pub stack_high: Cell<usize>,
     /// The locks that it holds. Others read it, to find who holds a lock.
     pub held: Held,
+
+    /// The calls that it made lately.
+    pub recent: Recent,
 
     /// Its rows by lock and place, in the file.
     pub locks: Table,
@@ -84,6 +87,7 @@ impl ThreadState {
     /// The state and its record are the calling thread's own, as in all that follows.
     unsafe fn take_over_tables(&self, room: Room<'_>) -> bool {
         let record = self.record.get();
+        self.recent.clear();
         // SAFETY: by this function's own condition.
         unsafe {
             self.places.take_over(&PLACES, Some(room), (*record).places);
@@ -94,6 +98,7 @@ impl ThreadState {
 
     /// Leaves the tables to the thread that has the record next.
     fn leave_tables(&self, room: Option<Room<'_>>) {
+        self.recent.clear();
         self.places.leave(&PLACES, room);
         self.locks.leave(&LOCKS, room);
     }
@@ -110,10 +115,16 @@ impl ThreadState {
         unsafe { self.put(&self.locks, &LOCKS, row) }
     }
 
+    /// Mends what points to rows, which have moved.
+    fn rows_moved(&self, to: impl Fn(*mut Row) -> *mut Row) {
+        self.recent.clear();
+        self.held.relocate(to);
+    }
+
     unsafe fn put(&self, table: &Table, kind: &Kind, row: Row) -> Option<*mut Row> {
         let room = recorder::existing()?.room();
         // SAFETY: by the condition above; who adds rows has marked the state busy.
-        unsafe { table.put(kind, room, self.record.get(), row, |to| self.held.relocate(to)) }
+        unsafe { table.put(kind, room, self.record.get(), row, |to| self.rows_moved(to)) }
     }
 }
 

@@ -21,10 +21,10 @@
 use core::ptr::null_mut;
 
 use syncline_recording::layout::{ANY_DEPTH, NOTE, REST, Row};
+use syncline_recording::writer::sampling::weight;
 use syncline_recording::writer::{hash_of_lock, hash_of_place};
 use syncline_recording::{Class, Op};
 
-use crate::count::sampling::{may_be_sampled, weight};
 use crate::count::{add, add_one};
 use crate::thread::adding::made;
 use crate::thread::{ThreadState, attach};
@@ -124,33 +124,27 @@ pub unsafe fn spot(op: Op, lock: usize, caller: *const usize) -> Spot {
     // SAFETY: by this function's own condition; rows of this thread's own table.
     unsafe {
         if let Some(state) = tls::state()
-            && state.places.is_there()
+            && let Some(row) = state.recent.find(op, lock, caller, *caller)
         {
-            let call = Call::new(state, op, lock, caller);
-            let row = state.places.home(hash_of_place(call.ret, call.key));
-            let counts_it = (*row).lock == lock as u64 || (*row).lock == REST;
-            if call.is_at(&*row) && counts_it && !may_be_sampled((*row).calls) {
-                return Spot(row);
-            }
+            return Spot(row);
         }
-        told_apart(op, lock, caller)
+        at_home(op, lock, caller)
     }
 }
 
-/// [`spot`], where it is another lock than the place's first, whose row is mostly at home, too; or
-/// where the operation might have belonged to the sample, and doesn't.
+/// [`spot`], where the call was not noted lately: its row is mostly at home.
 #[inline(never)]
-unsafe fn told_apart(op: Op, lock: usize, caller: *const usize) -> Spot {
+unsafe fn at_home(op: Op, lock: usize, caller: *const usize) -> Spot {
     // SAFETY: as in `spot`.
     unsafe {
         if let Some(state) = tls::state()
             && state.places.is_there()
-            && state.locks.is_there()
         {
             let call = Call::new(state, op, lock, caller);
             let place = state.places.home(hash_of_place(call.ret, call.key));
             let (row, counts_it) = match (*place).lock {
                 of if of == lock as u64 || of == REST => (place, true),
+                _ if !state.locks.is_there() => (place, false),
                 _ => {
                     let row = state.locks.home(hash_of_lock(lock, call.ret, call.key));
                     (row, (*row).lock == lock as u64)
@@ -181,6 +175,7 @@ unsafe fn elsewhere(op: Op, lock: usize, caller: *const usize) -> Spot {
         if row.is_null() || op.class() == Class::Create || weight((*row).calls).is_none() {
             return Spot(row);
         }
+        state.recent.note(op, caller, call.ret, row);
         if (*row).lock == REST {
             row = match own(state, &call) {
                 Some(row) => row,

@@ -5,6 +5,7 @@
 //!   Family   what forked children share with the process that made the file
 //!   Room     where tables and logs of threads get their room
 //! Table      a thread's rows, found by hash
+//! Recent     the calls that a thread made lately, each with its row
 //! Log        a thread's events
 //! Tail       a thread's wait and nest records
 //! ```
@@ -15,7 +16,7 @@
 //! tables and log only; what threads and processes share is claimed with one atomic step
 //! ([`crate::layout`] says which words).
 //!
-//! All zero bytes are an empty [`Shelf`], [`Table`], [`Log`] and [`Tail`], so that they can lie in memory
+//! All zero bytes are an empty [`Shelf`], [`Table`], [`Recent`], [`Log`] and [`Tail`], so that they can lie in memory
 //! that the kernel wipes in a forked child.
 
 mod children;
@@ -25,7 +26,9 @@ mod family;
 mod file;
 mod log;
 mod modules;
+mod recent;
 mod room;
+pub mod sampling;
 mod shelf;
 mod stacks;
 mod table;
@@ -39,6 +42,7 @@ pub use create::Start;
 pub use family::Child;
 pub use file::File;
 pub use log::Log;
+pub use recent::Recent;
 pub use room::Room;
 pub use shelf::Shelf;
 pub use stacks::Stack;

@@ -11,7 +11,7 @@ use super::table::{FIRST_LOG2, LAST_LOG2};
 /// Sizes that tables have.
 const SIZES: usize = (LAST_LOG2 - FIRST_LOG2 + 1) as usize;
 /// Tables of one size that are kept.
-const MOST: usize = 8;
+const MOST: usize = 4;
 
 /// Tables by size. All zero is the empty shelf.
 pub struct Shelf {

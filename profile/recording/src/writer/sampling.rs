@@ -27,13 +27,6 @@ pub fn choose(every: bool) {
     }
 }
 
-/// Whether the operation after so many of a row may belong to the sample, which [`weight`] tells: one
-/// in [`SAMPLE_PERIOD`].
-#[inline(always)]
-pub fn may_be_sampled(calls: u64) -> bool {
-    scattered(calls) <= LIMIT.load(Relaxed)
-}
-
 /// For how many at the first rate the operation after so many of a row stands; none if it doesn't belong
 /// to the sample. The first one of a row always does.
 pub fn weight(calls: u64) -> Option<u32> {
@@ -45,9 +38,50 @@ pub fn weight(calls: u64) -> Option<u32> {
     (scattered(calls) <= limit >> thinner).then_some(1 << thinner)
 }
 
+/// How many operations after one of the sample the next one comes.
+pub fn until_next(calls: u64) -> u64 {
+    /// The distances at the first rate: no others are there, by the three-distance theorem.
+    const DISTANCES: [u64; 3] = [89, 144, 233];
+    let limit = LIMIT.load(Relaxed);
+    if limit == u64::MAX {
+        return 1;
+    }
+    let mut next = calls;
+    loop {
+        let is_one = |&distance: &u64| scattered(next.wrapping_add(distance)) <= limit;
+        next += DISTANCES.into_iter().find(is_one).unwrap_or(1);
+        if weight(next).is_some() {
+            return next - calls;
+        }
+    }
+}
+
 /// Multiples of the golden ratio: those below a limit lie at distances that no rhythm of the
 /// program's can hide from.
 #[inline(always)]
 fn scattered(calls: u64) -> u64 {
     calls.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_of_the_sample_is_the_next_one_that_belongs_to_it() {
+        let sampled: Vec<u64> = (0..600_000).filter(|&calls| weight(calls).is_some()).collect();
+        for pair in sampled.windows(2) {
+            assert_eq!(until_next(pair[0]), pair[1] - pair[0], "after {}", pair[0]);
+        }
+    }
+
+    #[test]
+    fn the_weights_of_the_sample_add_up_to_one_in_the_period() {
+        let calls = 3_000_000;
+        let weights: u32 = (0..calls).filter_map(weight).sum();
+        let wanted = calls as f64 / f64::from(SAMPLE_PERIOD);
+        assert!((f64::from(weights) / wanted - 1.0).abs() < 0.01, "{weights} for {wanted}");
+        let samples = (0..calls).filter_map(weight).count();
+        assert!((3000..5000).contains(&samples), "{samples}");
+    }
 }
