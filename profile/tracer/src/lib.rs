@@ -31,6 +31,7 @@ syncline_interpose::go_around! { "nanosleep" = 35, }
 mod alloc;
 mod aside;
 mod clock;
+mod ending;
 mod engine;
 mod files;
 mod heap;
@@ -40,5 +41,6 @@ mod process;
 mod sandbox;
 mod section;
 mod select;
+mod starting;
 mod thread;
 mod tls;

@@ -5,7 +5,7 @@ use super::context::{Context, IN_ENGINE, TRACING};
 use super::emit::Emitter;
 use super::exits::Exit;
 use super::system_calls::{self, Before};
-use crate::{aside, process, section, tls};
+use crate::{aside, ending, process, section, tls};
 use syncline_trace::layout::{STOP_LIMIT, STOP_OTHER};
 
 /// Called by [`enter`](super::enter::enter); sets where to go on.
@@ -20,7 +20,7 @@ pub unsafe extern "C" fn dispatch(context: &mut Context) {
         }
     };
     if let Some(why) = context.engine().forbids.take() {
-        process::leave_alone(why);
+        ending::leave_alone(why);
     }
     context.state = TRACING;
 }

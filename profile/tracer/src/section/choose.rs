@@ -17,7 +17,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use super::Caller;
 use crate::engine::context::{Context, TRACING};
-use crate::process::MEASURED;
+use crate::process::budget::MEASURED;
 use crate::thread::Thread;
 use crate::{aside, clock, heap, tls};
 

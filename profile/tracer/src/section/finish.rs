@@ -33,7 +33,7 @@ pub fn write(section: &mut Open, stack: (u64, u64), objects: &mut Vec<ObjectReco
     let Some(thread) = thread::current() else { return };
     let words = section.words.records();
     find_objects(words, stack, objects);
-    thread.process.stacks.keep(thread, words, stack);
+    thread.process.stacks.keep(&mut thread.writer, words, stack);
     let lock = heap::block_of(section.record.lock);
     section.record.incarnation = lock.map_or(0, |block| block.serial);
     // By which the lock gets a name.

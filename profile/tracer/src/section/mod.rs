@@ -11,10 +11,8 @@
 mod call;
 mod choose;
 mod finish;
-mod stacks;
 
 pub use finish::write;
-pub use stacks::Stacks;
 
 use syncline_trace::layout::{
     AFTER_WAIT, EARLY, HANDLER, NONE, SHARED, STOP_JUMP, STOP_OTHER, SectionRecord, WAITED,
@@ -26,7 +24,7 @@ use syncline_interpose::run_on;
 use crate::engine::context::{Context, IN_ENGINE, SUSPENDED, TRACING};
 use crate::engine::replay::{End, Event};
 use crate::thread::Thread;
-use crate::{aside, clock, heap, process, thread, tls};
+use crate::{aside, clock, ending, heap, thread, tls};
 
 /// The stack pointer at the entry of an interposed function: the return address lies there.
 pub type Caller = *mut u64;
@@ -186,7 +184,7 @@ pub unsafe fn leaving_alone(caller: Caller, why: &str) {
     if let Call::Traced(context) = unsafe { enter(caller) } {
         stopped_here(context, STOP_OTHER);
     }
-    process::leave_alone(why);
+    ending::leave_alone(why);
 }
 
 fn begin(
