@@ -1,10 +1,10 @@
 //! What is done when the program starts, and in a child that it forks.
 
-use crate::{aside, interpose, process, thread};
+use crate::{aside, dispatch, process, thread};
 
 /// Runs when the program starts.
 extern "C" fn starts() {
-    interpose::look_up();
+    dispatch::syscall::behind();
     if process::current().is_some() {
         // SAFETY: the handler changes the thread's own words, and a count. If there is no memory for it,
         // the first acquisitions of a child may be passed over.

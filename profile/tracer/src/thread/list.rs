@@ -51,23 +51,29 @@ fn make(process: &'static Process) -> Option<&'static mut Thread> {
     let began = clock::of_thread();
     let thread = Box::leak(Thread::new(process)?);
     let me: *mut Thread = thread;
-    let mut first = THREADS.load(Ordering::Relaxed);
+    // Acquire, as at a failed exchange: with the Release of the exchange, what `known_of` reads is there.
+    let mut first = THREADS.load(Ordering::Acquire);
     loop {
-        // SAFETY: threads are never freed.
-        let is_ours = |other: &&mut Thread| core::ptr::eq(other.process, process);
-        // In a forked child those that are known are its parent's.
-        thread.next = unsafe { first.as_mut() }.filter(is_ours).map_or(null_mut(), |t| t);
-        // Release: with the Acquire of `flush_all`.
-        match THREADS.compare_exchange(first, me, Ordering::Release, Ordering::Relaxed) {
+        thread.next = known_of(process, first);
+        // Release: with the Acquire of `flush_all`, and the one above.
+        match THREADS.compare_exchange(first, me, Ordering::Release, Ordering::Acquire) {
             Ok(_) => break,
             Err(now) => first = now,
         }
     }
     at_end(me);
-    engine::warm_up(thread.tid);
+    engine::cache::warm_up(thread.tid);
     process.add_besides(clock::of_thread().saturating_sub(began));
     thread.busy = false;
     Some(thread)
+}
+
+/// The known threads of a process, if the first of all is one: in a forked child they are its parent's
+/// at first.
+fn known_of(process: &Process, first: *mut Thread) -> *mut Thread {
+    // SAFETY: threads are never freed, and this field of theirs does not change.
+    let is_ours = !first.is_null() && core::ptr::eq(unsafe { (*first).process }, process);
+    if is_ours { first } else { null_mut() }
 }
 
 /// Has the thread's counts written when it ends.
