@@ -15,7 +15,27 @@ use crate::imports::{Files, Module, files, imports};
 const LEFT: [&str; 1] = ["recorder"];
 
 /// Crates in which files that stand beside or in each other come back to each other.
-const LEFT_IN_FOLDERS: [&str; 0] = [];
+const LEFT_IN_FOLDERS: [&str; 19] = [
+    "analysis",
+    "bench",
+    "capi",
+    "checkers",
+    "cli",
+    "conformance",
+    "dht",
+    "dsm",
+    "fabric",
+    "interpose",
+    "mpi",
+    "probe",
+    "recorder",
+    "recording",
+    "replace",
+    "report",
+    "sim",
+    "study",
+    "syncline",
+];
 
 /// Which files import which.
 type Graph = BTreeMap<Module, BTreeSet<Module>>;
