@@ -77,7 +77,7 @@ impl Call {
                 let depth = context.engine().held.iter_mut().find(|h| h.0 == by.lock as u64);
                 match depth {
                     Some((_, depth)) => *depth += 1,
-                    None => begin(context, thread, by, site, row, waited_for_condition),
+                    None => begin(context, thread, &by, site, row, waited_for_condition),
                 }
             }
             _ => {
@@ -90,7 +90,7 @@ impl Call {
                 };
                 if choice != Choice::Passed {
                     if let Some(context) = start::start(thread, caller, choice) {
-                        begin(context, thread, by, site, row, waited_for_condition);
+                        begin(context, thread, &by, site, row, waited_for_condition);
                         *self = Call::Traced(context);
                     }
                 } else if thread.is_time_for_a_clock(by.stands_for) {

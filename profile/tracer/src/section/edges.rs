@@ -29,7 +29,7 @@ pub struct Acquired {
 pub fn begin(
     context: &mut Context,
     thread: &mut Thread,
-    by: Acquired,
+    by: &Acquired,
     site: u64,
     row: usize,
     after_wait: bool,
