@@ -15,10 +15,9 @@ use crate::imports::{Files, Module, files, imports};
 const LEFT: [&str; 1] = ["recorder"];
 
 /// Crates in which files that stand beside or in each other come back to each other.
-const LEFT_IN_FOLDERS: [&str; 19] = [
+const LEFT_IN_FOLDERS: [&str; 17] = [
     "analysis",
     "bench",
-    "capi",
     "checkers",
     "cli",
     "conformance",
@@ -31,7 +30,6 @@ const LEFT_IN_FOLDERS: [&str; 19] = [
     "recorder",
     "recording",
     "replace",
-    "report",
     "sim",
     "study",
     "syncline",
