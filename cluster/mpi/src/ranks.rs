@@ -10,7 +10,7 @@ use std::sync::Once;
 
 use syncline::window::Scheme;
 
-use crate::hosts::place;
+use crate::hosts::place::place;
 use crate::library::{Constants, SUCCESS, Word, below};
 use crate::say::say;
 use crate::scheme::{LIBRARY, MOST_RANKS};

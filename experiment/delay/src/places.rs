@@ -28,10 +28,7 @@ use syncline_interpose::{Span, learn_program, number, position, preserving_errno
 
 use crate::options;
 use crate::tls::{looking, set_looking};
-use crate::unwind::return_address_above;
-
-/// The place on the stack where the return address of the program's call lies.
-pub type Caller = *const usize;
+use crate::unwind::{Caller, return_address_above};
 
 /// Counters have room for so many places.
 const MOST: u64 = 5;

@@ -1,10 +1,10 @@
 //! The loads.
 
 mod files;
+mod processes;
 mod small;
 
 use std::fs;
-use std::io;
 use std::process::Command;
 
 use crate::marker;
@@ -35,31 +35,6 @@ fn between_markers<T>(run: impl FnOnce() -> T) -> T {
     let outcome = run();
     marker::stop();
     outcome
-}
-
-/// Runs so many processes, and waits for all of them.
-fn processes(count: usize, work: &dyn Fn(usize) -> io::Result<()>) -> Result<(), String> {
-    let mut children = Vec::new();
-    for number in 0..count {
-        // SAFETY: this process has one thread, so its child may do what it likes.
-        match unsafe { libc::fork() } {
-            -1 => return Err(format!("fork: {}", io::Error::last_os_error())),
-            0 => {
-                let failed = work(number).is_err();
-                // SAFETY: ends this process and nothing else.
-                unsafe { libc::_exit(failed.into()) };
-            }
-            child => children.push(child),
-        }
-    }
-    let mut failed = 0;
-    for child in children {
-        let mut status = 0;
-        // SAFETY: the status is this function's own.
-        unsafe { libc::waitpid(child, &mut status, 0) };
-        failed += u32::from(status != 0);
-    }
-    if failed == 0 { Ok(()) } else { Err(format!("{failed} processes failed")) }
 }
 
 /// A script that the user wrote.

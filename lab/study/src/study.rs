@@ -4,7 +4,7 @@ use crate::claims::{Check, ROWS};
 use crate::figure::Book;
 use crate::figures::{PLANS, Plan};
 use crate::lab::Lab;
-use crate::target::Target;
+use crate::target::{MACHINES, Target};
 
 /// Measures these figures on these machines, those that have sense there. `step` is told before each
 /// part what comes next.
@@ -46,8 +46,6 @@ pub fn claimed(lab: &Lab, mut step: impl FnMut(&Plan, &Target)) -> Book {
     book
 }
 
-/// SSYNC's machines.
-pub const MACHINES: [&str; 4] = ["opteron", "xeon", "niagara", "tilera"];
 /// Other machines, and the figures that their claims are about: SSYNC's section 8, and the SCC.
 const OTHERS: [(&[&str], &[&str]); 2] = [
     (&["opteron-2384", "xeon-x5660"], &["table-2", "figure-4", "figure-5"]),

@@ -7,6 +7,9 @@ use syncline_sim::{Machine, machine};
 use crate::on;
 use crate::world::{Here, Placement, World};
 
+/// SSYNC's machines, which come along.
+pub const MACHINES: [&str; 4] = ["opteron", "xeon", "niagara", "tilera"];
+
 /// A machine that can be measured.
 #[derive(Debug)]
 pub enum Target {

@@ -38,6 +38,7 @@ pub mod model;
 pub mod name;
 mod options;
 mod runs;
+mod written;
 
 pub use analysis::Analysis;
 pub use inspections::{InFile, Inspections};

@@ -3,27 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Serialize;
 use syncline_code::file::files::DEBUG_DIR;
 
 use crate::inspections::Inspections;
-
-/// From where on a lock or a call site is called contended, or busy.
-///
-/// The values by default are those of SyncPerf (section 4.1), found by experience there.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Thresholds {
-    /// A higher share of acquisitions that found the lock taken is high contention.
-    pub contention: f64,
-    /// More acquisitions in a second of the process's time are many.
-    pub acquisitions_per_second: f64,
-}
-
-impl Default for Thresholds {
-    fn default() -> Self {
-        Thresholds { contention: 0.10, acquisitions_per_second: 1000.0 }
-    }
-}
+pub use crate::model::Thresholds;
 
 /// How a recording is read.
 #[derive(Clone, Debug)]

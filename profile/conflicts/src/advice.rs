@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::facts::LockFacts;
+use crate::lock::LockFacts;
 use crate::section::SiteFacts;
 
 /// Fewer pairs of sections say nothing: a share of 0 in 100 is known to be under 3 %.

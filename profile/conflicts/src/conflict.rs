@@ -19,7 +19,8 @@ use syncline_trace::layout::{EARLY, NONE, WAITED, WordRecord};
 use syncline_trace::{Section, Trace};
 
 use crate::index::{Conflict, Window, pair};
-use crate::sets::{LockSections, Place, Set, Sets};
+use crate::places::Place;
+use crate::sets::{LockSections, Set, Sets};
 
 /// Conflicts among pairs of sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,8 @@
 use rustc_hash::FxHashMap;
 use syncline_trace::Trace;
 
-use crate::facts::{LockFacts, UntracedLock};
+use crate::lock::LockFacts;
+use crate::totals::UntracedLock;
 
 /// Sections of a lock that are enough: a share of pairs is then known to 10 % (`Comparison`).
 pub const ENOUGH: u64 = 200;

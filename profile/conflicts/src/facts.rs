@@ -2,16 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::{FxHashMap, FxHashSet};
-use syncline_trace::layout::{COUNTED_ONE_BY_ONE, ObjectRecord, WAITED};
-use syncline_trace::{Section, Trace};
+use syncline_trace::Trace;
 
-use crate::conflict::{Cause, Comparison, Conflicts, conflicts};
 use crate::enough::{Scarce, scarce};
-use crate::groups::{Groups, groups};
-use crate::section::{SharedPlaces, SiteFacts, sites};
-use crate::sets::{Loader, LockSections, Set, Sets};
-use crate::touched::{Object, Touched, touched};
+use crate::lock::{All, LockFacts, lock_facts};
+use crate::section::SharedPlaces;
+use crate::sets::{LockSections, Sets};
+use crate::totals::{Totals, UntracedLock};
 
 /// How sections are compared.
 #[derive(Clone, Copy, Debug)]
@@ -28,69 +25,13 @@ impl Options {
     pub const WINDOW: usize = 128;
 }
 
-/// What is known of a lock, or of several that are acquired at the same place.
-#[derive(Clone, Debug)]
-pub struct LockFacts {
-    /// The lock's address; that of the first, if there are several.
-    pub lock: u64,
-    /// How many locks these are.
-    pub locks: usize,
-    /// The addresses of all of them.
-    pub addresses: Vec<u64>,
-    /// The block of the heap that the first lies in, if it lies in one.
-    pub block: Option<ObjectRecord>,
-    /// Acquisitions, traced or not.
-    pub acquisitions: u64,
-    /// Whether a part of them is an estimate.
-    pub estimated: bool,
-    /// Of those, how many had to wait.
-    pub contended: u64,
-    /// Sections traced.
-    pub traced: u64,
-    /// Sections that were traced and could be compared.
-    pub compared: u64,
-    /// Threads that acquired it, in traced sections.
-    pub threads: usize,
-    /// Seconds that threads waited for it.
-    pub waited: f64,
-    /// Seconds that it was held; 0 if no section was timed.
-    pub held: f64,
-    /// What it weighs in the mean: that time, or instructions; see [`Overall::by_instructions`].
-    pub weight: f64,
-    /// Against the last sections.
-    pub window: Comparison,
-    /// Against the sections that were waited for.
-    pub waited_for: Comparison,
-    /// What pairs conflict on, the most frequent first.
-    pub causes: Vec<Cause>,
-    /// What its sections touch, the most first.
-    pub touched: Vec<(Object, Touched)>,
-    /// The data that it guards.
-    pub groups: Groups,
-    /// The data that it guards, but for the first of the causes.
-    pub groups_without: Groups,
-    /// Its call sites, those that acquired most first.
-    pub sites: Vec<SiteFacts>,
-    /// Sections that another thread ended than began them.
-    pub handed_over: u64,
-    /// Whether some sections held it for reading.
-    pub shared_mode: bool,
-}
-
-impl LockFacts {
-    /// The share of pairs that are independent; none if no pair was compared.
-    pub fn independence(&self) -> Option<f64> {
-        (self.window.pairs > 0).then(|| 1.0 - self.window.share())
-    }
-}
-
 /// What is known of all locks together.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Overall {
     /// The mean independence, weighted by the time that the locks were held; none if no pair was
     /// compared.
     pub independence: Option<f64>,
-    /// What the sample leaves open of it, as [`Comparison::uncertainty`]; 1 if there is none.
+    /// What the sample leaves open of it, as [`Comparison::uncertainty`](crate::Comparison::uncertainty); 1 if there is none.
     pub uncertainty: f64,
     /// Processors that optimistic sections of that independence could keep busy, of those there
     /// are.
@@ -187,7 +128,7 @@ pub fn facts_by(
     let mut locks: Vec<LockFacts> = families
         .into_values()
         .map(|family| {
-            let lock = one(&all_of, &family, options);
+            let lock = lock_facts(&all_of, &family, options.window);
             done += family.iter().map(|lock| lock.sets.len()).sum::<usize>();
             progress(done, all);
             lock
@@ -210,99 +151,6 @@ fn main_site(trace: &Trace, lock: &LockSections) -> u64 {
     counts.into_iter().max_by_key(|&(site, n)| (n, site)).map_or(0, |(site, _)| site)
 }
 
-/// What was counted, by lock and site.
-#[derive(Default)]
-struct Totals {
-    by_lock: FxHashMap<u64, Total>,
-    /// By lock, then by site.
-    by_site: FxHashMap<u64, FxHashMap<u64, u64>>,
-    sections_of: FxHashMap<(u64, u64), Vec<usize>>,
-    held_samples: u64,
-    /// Locks of which not all acquisitions were counted one by one.
-    estimated: FxHashSet<u64>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Total {
-    acquisitions: u64,
-    contended: u64,
-    waited: u64,
-    held: u64,
-    held_samples: u64,
-}
-
-impl Totals {
-    fn of(trace: &Trace) -> Totals {
-        let mut totals = Totals { estimated: estimated(trace), ..Totals::default() };
-        for (_, count) in &trace.counts {
-            let total = totals.by_lock.entry(count.lock).or_default();
-            total.acquisitions = total.acquisitions.saturating_add(count.acquisitions);
-            total.contended = total.contended.saturating_add(count.contended);
-            total.waited = total.waited.saturating_add(count.waited_ticks);
-            total.held = total.held.saturating_add(count.held_ticks);
-            total.held_samples = total.held_samples.saturating_add(count.held_samples);
-            totals.held_samples = totals.held_samples.saturating_add(count.held_samples);
-            let site = totals.by_site.entry(count.lock).or_default().entry(count.site);
-            let site = site.or_default();
-            *site = site.saturating_add(count.acquisitions);
-        }
-        for (number, section) in trace.sections.iter().enumerate() {
-            let key = (section.record.lock, section.record.incarnation);
-            totals.sections_of.entry(key).or_default().push(number);
-        }
-        if trace.header.ended == 0 {
-            totals.add_unwritten(trace);
-        }
-        totals
-    }
-
-    /// A process that was killed has not written all that it counted: of its traced sections at
-    /// least it is known how often they waited.
-    fn add_unwritten(&mut self, trace: &Trace) {
-        let mut seen: FxHashMap<u64, Total> = FxHashMap::default();
-        for section in &trace.sections {
-            let total = seen.entry(section.record.lock).or_default();
-            total.acquisitions += 1;
-            total.contended += u64::from(section.record.flags & WAITED != 0);
-            total.waited = total.waited.saturating_add(section.record.waited);
-        }
-        for (lock, seen) in seen {
-            let total = self.by_lock.entry(lock).or_default();
-            total.acquisitions = total.acquisitions.max(seen.acquisitions);
-            total.contended = total.contended.max(seen.contended);
-            total.waited = total.waited.max(seen.waited);
-        }
-    }
-
-    /// The locks of which nothing was traced, in the order of their addresses.
-    fn untraced(&self, sets: &Sets) -> Vec<UntracedLock> {
-        let traced: FxHashSet<u64> = sets.locks.iter().map(|lock| lock.lock).collect();
-        let untraced = self.by_lock.iter().filter(|(lock, _)| !traced.contains(lock));
-        let mut all: Vec<UntracedLock> = untraced
-            .map(|(&lock, total)| {
-                let sites = self.by_site.get(&lock).into_iter().flatten();
-                let site = sites.max_by_key(|&(site, n)| (n, site)).map_or(0, |(&site, _)| site);
-                let Total { acquisitions, waited, .. } = *total;
-                UntracedLock { lock, site, acquisitions, waited }
-            })
-            .collect();
-        all.sort_unstable_by_key(|one| one.lock);
-        all
-    }
-}
-
-/// A lock of which nothing was traced.
-pub struct UntracedLock {
-    /// Its address.
-    pub lock: u64,
-    /// The call site that acquired it most.
-    pub site: u64,
-    /// Acquisitions.
-    pub acquisitions: u64,
-    /// Ticks that threads waited for it.
-    pub waited: u64,
-}
-
 /// The locks of which nothing was traced, together.
 fn together(untraced: &[UntracedLock], trace: &Trace) -> Untraced {
     let mut all = Untraced::default();
@@ -317,134 +165,6 @@ fn together(untraced: &[UntracedLock], trace: &Trace) -> Untraced {
         }
     }
     all
-}
-
-/// The locks of which not all acquisitions were counted one by one. A thread counts by call site,
-/// whichever the lock is, and only where there is a budget.
-fn estimated(trace: &Trace) -> FxHashSet<u64> {
-    if trace.header.budget_permille == 0 {
-        return FxHashSet::default();
-    }
-    let mut by_thread: FxHashMap<(u32, u64), u64> = FxHashMap::default();
-    for (thread, count) in &trace.counts {
-        let sum = by_thread.entry((*thread, count.site)).or_default();
-        *sum = sum.saturating_add(count.acquisitions);
-    }
-    let is_often = |thread, site| by_thread[&(thread, site)] >= COUNTED_ONE_BY_ONE;
-    let often = trace.counts.iter().filter(|(thread, count)| is_often(*thread, count.site));
-    often.map(|(_, count)| count.lock).collect()
-}
-
-/// All that the facts of one lock follow from.
-struct All<'a> {
-    trace: &'a Trace,
-    sets: &'a Sets,
-    totals: &'a Totals,
-    shared: &'a SharedPlaces,
-}
-
-fn one(all: &All<'_>, family: &[&LockSections], options: &Options) -> LockFacts {
-    let All { trace, sets, totals, shared } = *all;
-    let timed = totals.held_samples > 0;
-    let mut addresses: Vec<u64> = family.iter().map(|lock| lock.lock).collect();
-    addresses.sort_unstable();
-    addresses.dedup();
-    let of_lock = |l: &u64| totals.by_lock.get(l).copied().unwrap_or_default();
-    let sum = |part: fn(&Total) -> u64| -> u64 {
-        addresses.iter().map(|l| part(&of_lock(l))).fold(0, u64::saturating_add)
-    };
-    let sections: Vec<usize> = family
-        .iter()
-        .filter_map(|lock| totals.sections_of.get(&(lock.lock, lock.incarnation)))
-        .flatten()
-        .copied()
-        .collect();
-    let instructions: u64 = sections.iter().map(|&s| trace.sections[s].record.instructions).sum();
-    let acquisitions = sum(|t| t.acquisitions).max(sections.len() as u64);
-    let per_section = match (timed, sum(|t| t.held_samples)) {
-        (true, 0) => 0.0,
-        (true, samples) => sum(|t| t.held) as f64 / samples as f64,
-        (false, _) => instructions as f64 / sections.len().max(1) as f64,
-    };
-    let ticks = trace.header.ticks_per_second.max(1) as f64;
-    let weight = per_section * acquisitions as f64 / ticks;
-    let compared = conflicts_of(trace, sets, family, options.window);
-    let first: Vec<_> = compared.causes.first().map(|cause| cause.field).into_iter().collect();
-    let set_of: FxHashMap<usize, &Set> =
-        family.iter().flat_map(|lock| &lock.sets).map(|set| (set.section, set)).collect();
-    let mut by_site: FxHashMap<u64, u64> = FxHashMap::default();
-    for (&site, &n) in addresses.iter().filter_map(|lock| totals.by_site.get(lock)).flatten() {
-        *by_site.entry(site).or_default() += n;
-    }
-    let mut threads: Vec<u32> = sections.iter().map(|&s| trace.sections[s].thread).collect();
-    threads.sort_unstable();
-    threads.dedup();
-    let groups = groups_of(sets, family, &[]);
-    LockFacts {
-        lock: addresses[0],
-        locks: addresses.len(),
-        block: block_of(trace, &sections, addresses[0]),
-        acquisitions,
-        estimated: addresses.iter().any(|lock| totals.estimated.contains(lock)),
-        contended: sum(|t| t.contended),
-        traced: sections.len() as u64,
-        compared: set_of.len() as u64,
-        threads: threads.len(),
-        waited: sum(|t| t.waited) as f64 / ticks,
-        held: if timed { weight } else { 0.0 },
-        weight,
-        window: compared.window,
-        waited_for: compared.contended,
-        causes: compared.causes,
-        touched: touched(sets, family),
-        groups,
-        groups_without: if first.is_empty() { groups } else { groups_of(sets, family, &first) },
-        sites: sites(trace, sets, &sections, &set_of, &by_site, (shared, &Loader::of(trace))),
-        handed_over: family.iter().map(|lock| lock.handed_over).sum(),
-        shared_mode: family.iter().flat_map(|lock| &lock.sets).any(|set| set.shared),
-        addresses,
-    }
-}
-
-/// The block that a lock lies in, by its sections: they name the blocks that they touch, and the lock's.
-fn block_of(trace: &Trace, sections: &[usize], lock: u64) -> Option<ObjectRecord> {
-    let of_lock = |section: &&Section| section.record.lock == lock;
-    let sections = sections.iter().map(|&s| &trace.sections[s]);
-    let section = sections.into_iter().find(of_lock)?;
-    let covers = |o: &&ObjectRecord| {
-        lock.wrapping_sub(o.start) < o.size && o.serial == section.record.incarnation
-    };
-    section.objects.iter().find(covers).copied()
-}
-
-fn conflicts_of(trace: &Trace, sets: &Sets, family: &[&LockSections], window: usize) -> Conflicts {
-    let mut all = Conflicts::default();
-    let mut causes: BTreeMap<_, Cause> = BTreeMap::new();
-    for lock in family {
-        let one = conflicts(trace, sets, lock, window);
-        all.window = all.window.plus(one.window);
-        all.contended = all.contended.plus(one.contended);
-        for cause in one.causes {
-            let kept = causes.entry(cause.field).or_insert(Cause { pairs: 0, alone: 0, ..cause });
-            kept.pairs += cause.pairs;
-            kept.alone += cause.alone;
-            kept.bytes |= cause.bytes;
-        }
-    }
-    all.causes = causes.into_values().collect();
-    all.causes.sort_by_key(|c| (std::cmp::Reverse((c.pairs, c.alone)), c.field));
-    all
-}
-
-/// Summed over the locks of a family: pieces under different locks are different pieces.
-fn groups_of(sets: &Sets, family: &[&LockSections], without: &[crate::Field]) -> Groups {
-    family.iter().map(|lock| groups(sets, lock, without)).fold(Groups::default(), |a, b| Groups {
-        groups: a.groups + b.groups,
-        met_again: a.met_again + b.met_again,
-        largest: a.largest.max(b.largest),
-        sections: a.sections + b.sections,
-        places: a.places + b.places,
-    })
 }
 
 fn overall(

@@ -17,7 +17,7 @@
 //!             +--> touched     which variables and blocks of the heap these are part of
 //!             +--> enough      whether there are enough of the locks that are waited for most
 //!             v
-//!           facts --> advice --> naming --> model (with names)
+//!      lock --> facts --> advice --> naming --> model (with names)
 //! ```
 //!
 //! Everything up to `facts` is a pure function over plain data and knows only addresses.
@@ -33,23 +33,26 @@ mod enough;
 mod facts;
 mod groups;
 mod index;
+mod lock;
 mod model;
 mod naming;
 mod places;
 mod section;
 mod sets;
 mod system_calls;
+mod totals;
 mod touched;
 
 pub use advice::{Advice, Proposal, advise};
 pub use conflict::{Cause, Comparison, Field};
 pub use enough::{ENOUGH, Run, Scarce};
-pub use facts::{Facts, LockFacts, Options, Overall, Untraced, busy, facts, facts_by, facts_with};
+pub use facts::{Facts, Options, Overall, Untraced, busy, facts, facts_by, facts_with};
 pub use groups::Groups;
 pub use index::{Conflict, Window};
+pub use lock::LockFacts;
 pub use model::{Data, Line, Lock, NamedCause, Names, Pairs, Report, SCHEMA, Site, TooFew};
 pub use naming::named;
-pub use places::Places;
+pub use places::{Place, Places};
 pub use section::{Distribution, SiteFacts, StepFacts};
-pub use sets::{Access, LockSections, Place, Set, Sets};
+pub use sets::{Access, LockSections, Set, Sets};
 pub use touched::{Object, Touched};

@@ -6,8 +6,9 @@ use syncline_trace::layout::{STOP_CLONE, STOP_FORK, STOP_JUMP, STOP_LIMIT, STOP_
 
 use crate::advice::advise;
 use crate::conflict::{Cause, Comparison, Field, ratio};
-use crate::enough::{Run, Scarce};
-use crate::facts::{Facts, LockFacts};
+use crate::enough::{ENOUGH, Run, Scarce};
+use crate::facts::{Facts, Options};
+use crate::lock::LockFacts;
 use crate::model::{Data, Line, Lock, NamedCause, Names, Pairs, Report, Site, TooFew};
 use crate::section::SiteFacts;
 use crate::system_calls;
@@ -21,12 +22,7 @@ const KINDS: usize = 8;
 const LINES: usize = 8;
 
 /// Gives names to the facts of a trace, made with this window.
-pub fn named(
-    trace: &Trace,
-    facts: &Facts,
-    options: &crate::Options,
-    names: &mut dyn Names,
-) -> Report {
+pub fn named(trace: &Trace, facts: &Facts, options: &Options, names: &mut dyn Names) -> Report {
     let (all, header) = (&facts.overall, &trace.header);
     let [besides, processor] =
         [header.besides_ticks, header.processor_ticks].map(|ticks| trace.seconds(ticks));
@@ -89,7 +85,7 @@ fn too_few(facts: &Facts, run: &Run, names: &mut dyn Names) -> Vec<TooFew> {
             waited_seconds: scarce.waited,
             acquisitions: scarce.acquisitions,
             traced: scarce.traced,
-            enough: crate::ENOUGH,
+            enough: ENOUGH,
             run_seconds: run.seconds,
             enough_seconds: scarce.seconds(run),
             enough_budget: scarce.budget(run),

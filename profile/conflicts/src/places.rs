@@ -7,13 +7,20 @@
 use rustc_hash::FxHashMap;
 use syncline_trace::layout::ObjectRecord;
 
-use crate::sets::Place;
-
 /// Words of a line.
 const WORDS: u32 = 8;
 const BYTES: u64 = 8 * WORDS as u64;
 /// Of a word that no thread accessed.
 const NOBODY: u32 = u32::MAX;
+
+/// Eight bytes of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Their address.
+    pub address: u64,
+    /// The block of the heap that they lay in.
+    pub object: Option<ObjectRecord>,
+}
 
 /// A line, and the block of the heap that it lay in, by its start and serial: one that grows where it
 /// is stays the same.

@@ -15,21 +15,10 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 use syncline_recording::{Op, Primitive};
-use syncline_trace::layout::{
-    NONE, ObjectRecord, PLAINLY_READ, PLAINLY_WRITTEN, RELEASED_BY_OTHER, STOP_NONE,
-};
+use syncline_trace::layout::{NONE, PLAINLY_READ, PLAINLY_WRITTEN, RELEASED_BY_OTHER, STOP_NONE};
 use syncline_trace::{Section, Trace};
 
-use crate::places::Places;
-
-/// Eight bytes of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
-    /// Their address.
-    pub address: u64,
-    /// The block of the heap that they lay in.
-    pub object: Option<ObjectRecord>,
-}
+use crate::places::{Place, Places};
 
 /// What a section did to a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::sets::{LockSections, Place, Sets};
+use crate::places::Place;
+use crate::sets::{LockSections, Sets};
 
 /// What a word of memory is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -33,82 +33,13 @@
 //! ```
 //!
 //! The instructions of a form are told from the section's site, and the first section of a chunk from
-//! zeros, so each chunk is read by itself. A form is named only where it is at most [`LONGER`] times as
+//! zeros, so each chunk is read by itself. A form is named only where it is at most four times as
 //! long as the rest, so that a few bytes never stand for endless memory.
 
+mod form;
 mod read;
 mod write;
 
-use crate::layout::{NONE, ObjectRecord, SectionRecord, StepRecord, SystemCallRecord, WordRecord};
-
+pub use form::Contents;
 pub(crate) use read::{Arrays, Reading};
 pub use write::Writing;
-
-/// The arrays of a section.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Contents<'a> {
-    /// Blocks of the heap that it touched.
-    pub objects: &'a [ObjectRecord],
-    /// Its address set, each word once, in any order.
-    pub words: &'a [WordRecord],
-    /// The instructions that it executed, in any order; where one comes more than once, who reads
-    /// it adds up.
-    pub steps: &'a [StepRecord],
-    /// Its system calls, each number once.
-    pub system_calls: &'a [SystemCallRecord],
-}
-
-/// What the next section of a chunk is told from, beside the forms.
-#[derive(Clone, Copy, Debug, Default)]
-struct Before {
-    lock: u64,
-    site: u64,
-    acquired: u64,
-    incarnation: u64,
-    /// Its first word.
-    word: u64,
-}
-
-impl Before {
-    /// What follows on a section with this first word, if it has one.
-    fn after(self, section: &SectionRecord, word: Option<u64>) -> Before {
-        let SectionRecord { lock, site, acquired, incarnation, .. } = *section;
-        Before { lock, site, acquired, incarnation, word: word.unwrap_or(self.word) }
-    }
-}
-
-/// How many times as long as the rest of a section a form may be that is not written with it.
-const LONGER: usize = 4;
-/// Bytes of a form's number.
-const NUMBER: usize = 2;
-/// Bytes of its length.
-const LENGTH: usize = 4;
-
-/// [`WordRecord`]'s fields that follow.
-mod with {
-    pub const READER: u8 = 1 << 0;
-    pub const WRITER: u8 = 1 << 1;
-    pub const PLAINLY_READ: u8 = 1 << 2;
-    pub const PLAINLY_WRITTEN: u8 = 1 << 3;
-    /// Which bytes were read; if not, all or none were.
-    pub const READ: u8 = 1 << 4;
-    pub const READ_ALL: u8 = 1 << 5;
-    pub const WRITTEN: u8 = 1 << 6;
-    pub const WRITTEN_ALL: u8 = 1 << 7;
-}
-
-/// Differences of addresses from here on don't share their number.
-const FAR: u64 = 1 << 11;
-
-/// How a step is accessed: not at all.
-const NO_ACCESS: u64 = 0;
-/// Each time that it is executed, and the form says which bytes from the lowest on.
-const ALL_ACCESS: u64 = 1;
-/// Not always: `accesses` follows.
-const SOME_ACCESS: u64 = 2;
-/// Each time, and the data says which bytes.
-const WIDE_ACCESS: u64 = 3;
-/// An access that reaches further than this is [`WIDE_ACCESS`]: it is of several executions.
-const WIDE: u64 = 64;
-
-const _: () = assert!(NONE == u32::MAX, "what is not known is written as 0");

@@ -9,9 +9,8 @@ use std::path::{Path, PathBuf};
 use syncline_recording::folder::files;
 use syncline_recording::layout::ModuleRecord;
 use syncline_recording::source::Source;
-use syncline_recording::{check_answers, text};
+use syncline_recording::{Error, check_answers, text};
 
-use crate::Error;
 use crate::layout::{
     CountRecord, Header, MAGIC, ObjectRecord, RECORD_COUNT, RECORD_SECTION, RECORD_STACK,
     SectionRecord, StackRecord, StepRecord, SystemCallRecord, ThreadRecord, VERSION, WordRecord,

@@ -1,9 +1,9 @@
 //! The records of a process's file: what is read is checked against the file's size first.
 
 use bytemuck::Zeroable;
+use syncline_recording::Error;
 use syncline_recording::source::Source;
 
-use crate::Error;
 use crate::layout::{CHUNK, CHUNK_MAGIC, ChunkHeader, Header, RecordHeader};
 
 /// A whole record: its thread's index, its kind and its bytes.

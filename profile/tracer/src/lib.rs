@@ -2,15 +2,24 @@
 //! sections touch.
 //!
 //! ```text
-//! program --> interpose::*   the functions that take and release locks
+//! program --> interpose   the functions that take and release locks, and those that allocate
 //!                v
-//!             section        which sections are traced; their begin and their end
-//!               |    |
-//!               |    v
-//!               |  engine    runs the program's instructions and notes their accesses
-//!               v
-//!             thread, process   counts, the file (`syncline_trace`)
+//!             call        counts an acquisition, and chooses whether its section is traced
+//!                v
+//!             dispatch    translated code comes here for what it can't do by itself
+//!                v
+//!             section     the begin and the end of a traced section, and its record
+//!              |   |
+//!              |   v
+//!              |  thread, heap    what is counted; blocks of memory
+//!              v   v
+//!           engine   process      runs instructions and notes their accesses; the file
+//!                  v              (`syncline_trace`), the budget
+//!                aside            the gate that all system calls of our own go through
 //! ```
+//!
+//! No file imports one that imports it. `starting` and `ending` are what is done when the program
+//! starts, and where tracing ends.
 //!
 //! What it holds to:
 //!
@@ -30,7 +39,10 @@ syncline_interpose::go_around! { "nanosleep" = 35, }
 
 mod alloc;
 mod aside;
+mod call;
 mod clock;
+mod dispatch;
+mod ending;
 mod engine;
 mod files;
 mod heap;
@@ -40,5 +52,6 @@ mod process;
 mod sandbox;
 mod section;
 mod select;
+mod starting;
 mod thread;
 mod tls;

@@ -4,8 +4,6 @@ use core::arch::asm;
 
 use syncline_interpose::thread_words;
 
-use crate::thread::often::Sites;
-
 thread_words! {
     "syncline_inspect_thread" of 1088 bytes;
     /// The address of the context in which this thread is traced; 0 when it is not.
@@ -24,11 +22,13 @@ pub const CONTEXT: usize = 0;
 pub const TIMED: usize = 24;
 /// See [`CONTEXT`].
 pub const SITES: usize = 64;
+/// Bytes of the call sites, which are words.
+pub const SITES_BYTES: usize = 1024;
 
-const _: () = assert!(SITES + size_of::<Sites>() == 1088);
+const _: () = assert!(SITES + SITES_BYTES == 1088);
 
-/// The call sites that this thread acquires at often.
-pub fn sites() -> *mut Sites {
+/// Where `thread::often` keeps the call sites that this thread acquires at often: [`SITES_BYTES`].
+pub fn sites() -> *mut u8 {
     let offset: u64;
     // SAFETY: reads where this thread's words lie.
     unsafe {
@@ -38,7 +38,7 @@ pub fn sites() -> *mut Sites {
             options(nostack, preserves_flags, readonly),
         );
     }
-    (fs_base().wrapping_add(offset) as usize + SITES) as *mut Sites
+    (fs_base().wrapping_add(offset) as usize + SITES) as *mut u8
 }
 
 /// The thread's base for `fs`.

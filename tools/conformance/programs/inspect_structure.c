@@ -6,7 +6,9 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <threads.h>
+#include <unistd.h>
 
 static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t hand1 = PTHREAD_MUTEX_INITIALIZER, hand2 = PTHREAD_MUTEX_INITIALIZER;
@@ -14,6 +16,7 @@ static pthread_mutex_t recursive, jumped = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER, waiting = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t around = PTHREAD_MUTEX_INITIALIZER, thrown = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t tried = PTHREAD_MUTEX_INITIALIZER, filling = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_spinlock_t spin;
 static mtx_t c11;
@@ -135,6 +138,13 @@ int main(void) {
     words[27] = 1;
     pthread_mutex_unlock(&filling);
     say("filled %d", large[sizeof large - 1]);
+
+    // The C library's `syscall`, in front of which the tracer has one of its own.
+    part("asking", &asking);
+    pthread_mutex_lock(&asking);
+    words[28] = 1;
+    words[29] = syscall(SYS_getppid) == syscall(SYS_getppid);
+    pthread_mutex_unlock(&asking);
 
     // Out of a section by a jump; the lock stays held and is released later.
     part("jumped", &jumped);

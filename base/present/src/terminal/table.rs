@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use super::Style;
+use super::style::Style;
 
 /// How a piece of text is to stand out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,12 +4,9 @@
 //! first can open what the first has made. Who can't, in another container or as another user, counts
 //! as a host of its own.
 
-use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use syncline::window::Scheme;
-use syncline_fabric::Process;
 use syncline_fabric::server::{CARD, Card};
 
 use super::peers::{Peers, own_card};
@@ -26,14 +23,6 @@ pub struct Meeting {
     pub firsts: Box<[usize]>,
     /// How the ranks reach each other, if some have to.
     pub peers: Option<Peers>,
-}
-
-/// What a host is known by: the same number at two ranks if they may be on one.
-pub fn place() -> u64 {
-    let network = fs::read_link("/proc/self/ns/net").ok();
-    let mut place = DefaultHasher::new();
-    (Process::own().space, network).hash(&mut place);
-    place.finish()
 }
 
 impl Meeting {

@@ -26,12 +26,13 @@
 mod cohort;
 mod meet;
 mod peers;
+pub mod place;
 mod request;
 mod spread;
 mod stand_in;
 
 pub use cohort::Cohort;
-pub use meet::{Meeting, place};
+pub use meet::Meeting;
 pub use peers::Peers;
 pub use spread::Spread;
 pub use stand_in::forget;

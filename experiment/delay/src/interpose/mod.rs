@@ -12,7 +12,8 @@ use core::ffi::c_int;
 use libc::EOWNERDEAD;
 
 use crate::options::Kind;
-use crate::places::{self, Caller};
+use crate::places;
+use crate::unwind::Caller;
 use crate::{counts, delay};
 
 /// Acquires a lock by a call that may wait, and spends the section's delay while it is held.
@@ -73,7 +74,7 @@ macro_rules! passed {
             $(
                 pub unsafe extern "C-unwind" fn $name(
                     $($arg: $type,)*
-                    caller: crate::places::Caller,
+                    caller: crate::unwind::Caller,
                 ) -> c_int {
                     // SAFETY: the program's own call.
                     crate::interpose::$how(caller, || unsafe { real::$name($($arg),*) })

@@ -4,7 +4,7 @@
 use std::io;
 use std::{fs, thread};
 
-use super::processes;
+use super::processes::processes;
 use crate::machine;
 
 const FOLDERS: usize = 64;

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
 
-use super::processes;
+use super::processes::processes;
 
 const PROCESSES: usize = 8;
 

@@ -13,7 +13,7 @@ use crate::case::ACCESSES;
 use crate::error::Error;
 use crate::layout::Layout;
 use crate::measurement::{Cell, Distance, Measurement, Mine, Shared, Stays};
-use crate::note::{self, Facts};
+use crate::note::rules::{self, Facts};
 use crate::plan::{self, Crew};
 use probe::{CASES, MINE, Probe, case};
 use syncline_statistics::{Summary, median};
@@ -136,7 +136,7 @@ pub fn measure<B: Bench>(
         layout: Layout::of(topology),
         notes: Vec::new(),
     };
-    measurement.notes = note::all(&Facts {
+    measurement.notes = rules::all(&Facts {
         surroundings: bench.surroundings(),
         source: &topology.source,
         caches: topology.caches,

@@ -1,13 +1,11 @@
 //! What could not be measured, or not with certainty, and what that means for the figures.
 
-mod rules;
+pub(crate) mod rules;
 
 use std::fmt;
 
 use serde::Serialize;
 use syncline_sim::machine::Protocol;
-
-pub(crate) use rules::{Facts, all};
 
 /// A limit of a measurement that its reader should know of.
 #[derive(Clone, Debug, PartialEq, Serialize)]

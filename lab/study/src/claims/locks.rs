@@ -5,7 +5,7 @@ use super::check::{Part, SAME, median, near, that};
 use crate::figure::{Book, Panel};
 use crate::figures::sentence::number;
 use crate::stress::contenders::EAGER;
-use crate::study::MACHINES;
+use crate::target::MACHINES;
 
 /// S4: "far below" is this share at most.
 const FAR_BELOW: f64 = 2.0 / 3.0;

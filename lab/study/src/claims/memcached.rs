@@ -4,7 +4,7 @@ use super::check::{Part, SAME, that};
 use crate::figure::Book;
 use crate::figures::memcached::{LOADS, gain};
 use crate::figures::sentence::number;
-use crate::study::MACHINES;
+use crate::target::MACHINES;
 
 /// What the paper has: from 29 to 50 % on three of the four machines.
 const WON: (f64, f64, usize) = (0.29, 0.50, 3);

@@ -9,7 +9,7 @@ use crate::figures::NINE;
 use crate::figures::scalability::{LOCKS, THREADS, name};
 use crate::figures::sentence::number;
 use crate::figures::uncontended::ALONE;
-use crate::study::MACHINES;
+use crate::target::MACHINES;
 
 /// S10: "poorly" is less than this many times one thread, however many there are.
 const POORLY: f64 = 2.0;

@@ -5,7 +5,7 @@ use crate::figure::{Book, Panel};
 use crate::figures::scalability::THREADS;
 use crate::figures::sentence::number;
 use crate::figures::table::{SERVED, SHAPES, name};
-use crate::study::MACHINES;
+use crate::target::MACHINES;
 
 /// Locks that are one or two words, on which waiters spin.
 const SPIN: [&str; 3] = ["tas", "ttas", "ticket"];

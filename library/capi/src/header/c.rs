@@ -1,7 +1,7 @@
 //! `locks.h`, `rwlocks.h` and `delegation.h`.
 
 use super::comment::{description, of_delegating, wrapped};
-use super::{Delegating, Type};
+use super::types::{Delegating, Type};
 
 /// The lines of a header.
 struct Page {

@@ -2,7 +2,7 @@
 
 use syncline::lock::{About, Order};
 
-use super::{Delegating, Type};
+use super::types::{Delegating, Type};
 
 const WIDTH: usize = 90;
 

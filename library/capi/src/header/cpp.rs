@@ -1,7 +1,7 @@
 //! `locks.hpp`.
 
 use super::comment::{description, of_delegating, wrapped};
-use super::{Delegating, Type};
+use super::types::{Delegating, Type};
 
 pub(super) fn locks(exclusive: &[Type], shared: &[Type], delegating: &[Delegating]) -> String {
     let introduction = "The locks as classes; syncline.hpp says what they can do. This file is \

@@ -6,29 +6,16 @@
 mod c;
 mod comment;
 mod cpp;
+mod types;
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use syncline::lock::{About, Described, Entry, catalogue};
+use syncline::lock::{Described, catalogue};
 
 use crate::delegation::{Delegation, Waiting};
 use crate::typed::{for_each_type, parking};
-
-/// A lock's type of C.
-struct Type {
-    entry: Entry,
-    size: usize,
-    alignment: usize,
-}
-
-/// A delegation lock's type of C.
-struct Delegating {
-    name: &'static str,
-    about: About,
-    size: usize,
-    alignment: usize,
-}
+use types::{Delegating, Type};
 
 macro_rules! add {
     ({ $list:ident } $lock:ty, $name:ident, $($feature:ident)*) => {

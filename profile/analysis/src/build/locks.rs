@@ -10,6 +10,7 @@ use super::tally::{Clock, Tally};
 use crate::model::{Blocker, Kind, Lock, Quadrant, SiteUse};
 use crate::name::primitive as primitive_name;
 use crate::options::Thresholds;
+use crate::written::written;
 
 /// The locks so far. A lock is an address and a primitive: memory that was freed may come
 /// back as something else.
@@ -142,20 +143,6 @@ impl Sum {
             blockers,
             threads: self.threads.into_iter().collect(),
         }
-    }
-}
-
-/// How many bytes of such an object are written when it is used, from its first one on: its
-/// size in the C library, without what only its creation writes.
-pub fn written(primitive: Primitive) -> u64 {
-    match primitive {
-        Primitive::Mutex => 24,
-        Primitive::Rwlock => 32,
-        Primitive::Condvar => 48,
-        Primitive::Barrier | Primitive::Semaphore => 16,
-        Primitive::OmpLock | Primitive::OmpCritical => 8,
-        Primitive::Spinlock | Primitive::Futex => 4,
-        Primitive::OmpBarrier | Primitive::Thread => 0,
     }
 }
 

@@ -24,7 +24,6 @@ use crate::model::{Kind, Process, State, Times, Waiting};
 use crate::options::Options;
 use blocking::Pairs;
 use locks::Locks;
-pub use locks::written;
 use nesting::Nests;
 use sites::Sites;
 use stacks::Stacks;

@@ -15,6 +15,7 @@ mod sites;
 use serde::Serialize;
 
 use crate::Analysis;
+pub use crate::model::Run;
 use crate::model::{Frame, Process};
 pub use findings::{Fate, FindingChange};
 pub(crate) use findings::{Key, key};
@@ -32,25 +33,6 @@ pub struct Diff {
     pub findings: Vec<FindingChange>,
     /// The call sites of both, most changed first.
     pub sites: Vec<SiteChange>,
-}
-
-/// A run, in few numbers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Run {
-    /// Its arguments, the program's name first.
-    pub arguments: Vec<String>,
-    /// Seconds that it ran.
-    pub seconds: f64,
-    /// Threads.
-    pub threads: usize,
-    /// Seconds that its threads lived, all together.
-    pub thread_seconds: f64,
-    /// Seconds that they waited for locks.
-    pub waited: f64,
-    /// The share of the threads' time that was lost waiting for locks.
-    pub lock_share: f64,
-    /// Acquisitions of locks in a second.
-    pub acquisitions_per_second: f64,
 }
 
 /// A place that is found again although lines have moved.

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::options::Thresholds;
+use super::thresholds::Thresholds;
 
 /// Where a lock or a call site stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

@@ -3,7 +3,25 @@
 use serde::Serialize;
 
 use super::Rule;
-use crate::diff::Run;
+
+/// A run, in few numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// Its arguments, the program's name first.
+    pub arguments: Vec<String>,
+    /// Seconds that it ran.
+    pub seconds: f64,
+    /// Threads.
+    pub threads: usize,
+    /// Seconds that its threads lived, all together.
+    pub thread_seconds: f64,
+    /// Seconds that they waited for locks.
+    pub waited: f64,
+    /// The share of the threads' time that was lost waiting for locks.
+    pub lock_share: f64,
+    /// Acquisitions of locks in a second.
+    pub acquisitions_per_second: f64,
+}
 
 /// The runs that were read as one.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -18,6 +18,7 @@
 //! a report chooses what it shows. Calls of a function that takes locks for its callers can be named
 //! as well.
 
+mod found;
 mod name;
 mod search;
 
@@ -30,6 +31,7 @@ use object::{Object, ReadCache};
 use crate::file::image::Image;
 use crate::model::SymbolSource;
 use crate::symbols::place::LIBRARIES;
+pub use found::{Found, Missing, Place, Wider};
 use name::Name;
 
 /// The program's files, in which names are looked up.
@@ -41,46 +43,6 @@ struct File {
     name: String,
     build_id: String,
     image: Image,
-}
-
-/// Addresses of a file: of the last bytes of calls, or of variables.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The file's name without its folders.
-    pub module: String,
-    /// The addresses, as in the file's own tables.
-    pub addresses: Range<u64>,
-}
-
-/// What a name stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// Where it is; at least one place.
-    pub places: Vec<Place>,
-    /// If it is more than what was named, why.
-    pub wider: Option<Wider>,
-}
-
-/// Why a whole function stands for a line in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wider {
-    /// There are no lines in the files.
-    NoLines,
-    /// The function has no lock on that line any more.
-    Moved,
-    /// The file has changed since its addresses were noted.
-    Changed,
-}
-
-/// Why a name stands for nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
-    /// No file has it.
-    NoSuchName,
-    /// No file has it, and one of them has no symbols.
-    NoSymbols,
-    /// The file has changed since its addresses were noted.
-    Changed,
 }
 
 impl Locator {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::Wider;
+use super::found::Wider;
 use crate::file::image::{Found, Image};
 use crate::model::Frame;
 use crate::section::held;

@@ -11,7 +11,7 @@ use object::{
     RelocationFlags, RelocationTarget, SectionFlags, SectionKind,
 };
 
-use super::effects::Known;
+use super::names::Effect;
 use crate::file::calls::call_before;
 use crate::file::demangle::demangle;
 use crate::file::unwind::Unwind;
@@ -32,8 +32,8 @@ pub struct Code<'a> {
     /// Ranges that are never written.
     constants: Vec<Range<u64>>,
     unwind: Option<&'a Unwind>,
-    /// What its functions do to locks, of those that were read.
-    pub effects: RefCell<Known>,
+    /// What its functions do to locks, by their first addresses, of those that were read.
+    pub effects: RefCell<HashMap<u64, Effect>>,
 }
 
 impl<'a> Code<'a> {

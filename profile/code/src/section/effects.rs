@@ -5,7 +5,7 @@
 //! Only whether is asked, and not which lock: no values are followed. A function that does
 //! both, on different ways or one after the other, is taken for one that does neither.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use iced_x86::{FlowControl, Instruction, Mnemonic};
@@ -19,9 +19,6 @@ const POINTS: usize = 512;
 const LEVELS: u8 = 3;
 /// Locks taken on one way.
 const NESTED: u8 = 8;
-
-/// What was read already, by the addresses where functions begin.
-pub type Known = HashMap<u64, Effect>;
 
 /// What the instruction, a call or a jump to another function, does to locks.
 pub fn of_call(code: &Code, namer: Namer, i: &Instruction) -> Effect {

@@ -13,7 +13,7 @@ use fxprof_processed_profile::{
     StaticSchemaMarker, StaticSchemaMarkerField, StringHandle, ThreadHandle, Timestamp, WeightType,
 };
 
-use super::{nanoseconds, object, thread_name};
+use super::parts::{nanoseconds, object, thread_name};
 use syncline_analysis::Analysis;
 use syncline_analysis::model::{self, Activity, Process, Span};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::waits_for_locks;
+use super::parts::waits_for_locks;
 use syncline_analysis::Analysis;
 use syncline_analysis::model::Process;
 

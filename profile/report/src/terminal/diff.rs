@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use syncline_recording::{Class, command_line};
 
-use super::{heading, more};
+use super::text::{heading, more};
 use syncline_analysis::diff::{Diff, Fate, FindingChange, Rates, Run, SiteChange};
 use syncline_analysis::model::{Gain, Kind};
 use syncline_analysis::name;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{heading, more, paragraph};
+use super::text::{heading, more, paragraph};
 use crate::process;
 use crate::whatif;
 use syncline_analysis::model::{Evidence, Finding, Process, Unit};

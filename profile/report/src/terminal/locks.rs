@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{heading, more};
+use super::text::{heading, more};
 use crate::process;
 use syncline_analysis::Thresholds;
 use syncline_analysis::model::{Blocking, Figures, Kind, Lock, Process, Quadrant, Site};

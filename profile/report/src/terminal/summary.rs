@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::{heading, more, paragraph};
+use super::text::{heading, more, paragraph};
 use crate::process;
 use syncline_analysis::model::{Kind, Process, Times};
 use syncline_analysis::name;

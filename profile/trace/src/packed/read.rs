@@ -1,6 +1,6 @@
 //! The side that reads, and trusts nothing.
 
-use super::{ALL_ACCESS, Before, FAR, LENGTH, LONGER, NO_ACCESS, NUMBER, SOME_ACCESS, with};
+use super::form::{ALL_ACCESS, Before, FAR, LENGTH, LONGER, NO_ACCESS, NUMBER, SOME_ACCESS, with};
 use crate::layout::{
     ObjectRecord, PLAINLY_READ, PLAINLY_WRITTEN, SectionRecord, StepRecord, SystemCallRecord,
     WordRecord,

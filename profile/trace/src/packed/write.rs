@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{
+use super::form::{
     ALL_ACCESS, Before, Contents, FAR, LENGTH, LONGER, NO_ACCESS, NUMBER, SOME_ACCESS, WIDE,
     WIDE_ACCESS, with,
 };

@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 use core::ops::Range;
 use core::ptr::{null_mut, slice_from_raw_parts_mut};
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use bytemuck::{bytes_of, cast_slice};
 
@@ -33,8 +33,25 @@ pub struct Writer {
     not_sync: PhantomData<*mut ()>,
 }
 
+impl File {
+    /// A thread's writer; none if there is no room for its record, or in a forked child.
+    ///
+    /// `started` is in ticks; the stack is what [`Writer::set_stack`] may change.
+    pub fn thread(self, tid: u32, stack: Range<u64>, started: u64) -> Option<Writer> {
+        let (record, index) = self.thread_record()?;
+        // SAFETY: the record was claimed for this thread, and is zero. `tid` makes it visible.
+        unsafe {
+            (*record).stack_low = stack.start;
+            (*record).stack_high = stack.end;
+            (*record).started = started;
+            AtomicU32::from_ptr(&raw mut (*record).tid).store(tid, Ordering::Release);
+        }
+        Some(Writer::new(self, record, index))
+    }
+}
+
 impl Writer {
-    pub(super) fn new(file: File, record: *mut ThreadRecord, index: u32) -> Writer {
+    fn new(file: File, record: *mut ThreadRecord, index: u32) -> Writer {
         let chunk = slice_from_raw_parts_mut(null_mut(), 0);
         Writer {
             file,

@@ -1,6 +1,5 @@
 //! The mapped file: what is where, and how records and chunks of it are claimed.
 
-use core::ops::Range;
 use core::ptr::{null_mut, slice_from_raw_parts_mut};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -8,7 +7,6 @@ use rustix::mm::{Advice, madvise};
 use syncline_interpose::populate;
 use syncline_recording::layout::{ModuleRecord, Region};
 
-use super::append::Writer;
 use crate::layout::{CHUNK, Header, ThreadRecord};
 
 /// This part of the room, as a divisor, is kept for counts: they are few and small, and without them
@@ -48,21 +46,12 @@ impl File {
         self.base.wrapping_add(offset as usize)
     }
 
-    /// A thread's writer; none if there is no room for its record, or in a forked child.
-    ///
-    /// `started` is in ticks; the stack is what [`Writer::set_stack`] may change.
-    pub fn thread(self, tid: u32, stack: Range<u64>, started: u64) -> Option<Writer> {
+    /// A place for a thread's record, and its number; none if there is no room for it, or in a forked
+    /// child.
+    pub(super) fn thread_record(self) -> Option<(*mut ThreadRecord, u32)> {
         // SAFETY: the region is the header's.
         let (record, index) = unsafe { self.claim(&raw mut (*self.header()).threads)? };
-        let record: *mut ThreadRecord = record.cast();
-        // SAFETY: the record was claimed for this thread, and is zero. `tid` makes it visible.
-        unsafe {
-            (*record).stack_low = stack.start;
-            (*record).stack_high = stack.end;
-            (*record).started = started;
-            AtomicU32::from_ptr(&raw mut (*record).tid).store(tid, Ordering::Release);
-        }
-        Some(Writer::new(self, record, index))
+        Some((record.cast(), index))
     }
 
     /// Adds a module; false if there is no room.

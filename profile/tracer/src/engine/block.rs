@@ -2,6 +2,9 @@
 
 use super::address_set::How;
 
+/// Most blocks of the cache, which rarely holds half as many.
+pub const BLOCKS: usize = 1 << 15;
+
 /// A basic block of the program, translated.
 ///
 /// Each time it runs it logs an entry: its number, and below it some words, which

@@ -17,7 +17,9 @@ use core::mem::offset_of;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use super::Engine;
+use super::block::BLOCKS;
 use super::emit::Emitter;
+use super::processor;
 use crate::alloc::map;
 use crate::aside;
 
@@ -35,8 +37,6 @@ const LOG_RESERVE: usize = 1 << 16;
 /// The log lies at a multiple of this, so that bits 16 to 23 of the place in it say how many
 /// times [`LOG_RESERVE`] are left: a test that needs no flag.
 const LOG_ALIGN: usize = 1 << 24;
-/// Most blocks of the cache, which rarely holds half as many.
-pub const BLOCKS: usize = 1 << 15;
 /// Contexts of a process: as many threads can be traced at a time.
 const MOST: usize = 64;
 
@@ -76,6 +76,8 @@ pub struct Context {
     pub argument: u64,
     /// The end of the engine's stack.
     pub stack: u64,
+    /// Where translated code enters the engine, with the context in rdi.
+    pub entry: u64,
     /// [`TRACING`] and its like.
     pub state: u64,
     /// The stack pointer at the entry of the function of [`SUSPENDED`].
@@ -149,7 +151,7 @@ impl Context {
         unsafe {
             (*context).stack = base.add(STACK_AT + STACK - 64).addr() as u64;
             (*context).log_base = log.addr() as u64;
-            (*context).vector_mask = super::enter::vector_mask();
+            (*context).vector_mask = processor::vector_mask();
             (*context).owner = AtomicU32::new(thread);
             (*context).engine = Box::into_raw(Box::new(Engine::new()));
             (*context).empty_log();

@@ -3,21 +3,13 @@
 //! Sections run the same blocks over and over, and mostly touch again what they have touched. So a
 //! block that ran keeps for each word of its entries a [`Window`]: between which values all its
 //! accesses add nothing, neither to the address set nor to the bounds of an instruction. An entry
-//! whose words are all in their windows is only counted.
-//!
-//! ```text
-//!                   all bytes known to be in the set
-//!           |<------------------------------------------>|
-//!     ......#############################################.......   memory
-//!                 |<----------------------->|
-//!                 lowest and highest so far of this access
-//!                 |<---- window ----->|        (its access is so many bytes long)
-//! ```
+//! whose words are all in their windows is only counted (`touched.rs`).
 
 use syncline_trace::layout::{SectionRecord, StepRecord, SystemCallRecord};
 
-use super::address_set::{Covered, Hint, Words};
-use super::block::{Access, Address, Block, Shape};
+use super::address_set::Words;
+use super::block::{Address, Block, Shape};
+use super::touched::{Touched, Window};
 
 /// See the top of this file.
 pub struct Open {
@@ -58,38 +50,6 @@ struct Ran {
 }
 
 const NO_WINDOWS: usize = usize::MAX;
-
-/// What an access did.
-#[derive(Clone, Copy)]
-struct Touched {
-    /// How often it touched something outside of the stack.
-    accesses: u32,
-    /// Whether it did so the last time.
-    outside: bool,
-    /// Where it was found in the set the last time.
-    hint: Hint,
-    /// The lowest and the last address outside of the stack.
-    low: u64,
-    high: u64,
-    /// What around its address is in the set.
-    covered: Covered,
-}
-
-/// Values of a word of an entry with which nothing new is touched: so many from the first one on.
-#[derive(Clone, Copy)]
-struct Window {
-    first: u64,
-    count: u64,
-}
-
-const NOTHING: Touched = Touched {
-    accesses: 0,
-    outside: false,
-    hint: Hint::NONE,
-    low: u64::MAX,
-    high: 0,
-    covered: Covered::NOTHING,
-};
 
 /// Windows in which so many entries lay one after the other were of use.
 const ENOUGH: u32 = 8;
@@ -215,7 +175,7 @@ impl Open {
             self.places.resize(number_index + 1, 0);
         }
         let first = self.touched.len();
-        self.touched.resize(first + block.accesses.len(), NOTHING);
+        self.touched.resize(first + block.accesses.len(), Touched::NOTHING);
         self.blocks.push(Ran {
             block: number,
             times: 0,
@@ -272,67 +232,4 @@ fn settle(ran: &mut Ran, touched: &mut [Touched], times: u32) -> u32 {
     }
     ran.looked_at = times;
     since
-}
-
-impl Touched {
-    /// Adds memory that was accessed.
-    #[inline(always)]
-    fn touch(
-        &mut self,
-        words: &mut Words,
-        access: &Access,
-        address: u64,
-        bytes: u64,
-        stack: (u64, u64),
-    ) {
-        words.touch(address, bytes, access.how, access.by, &mut self.hint);
-        self.outside = address.wrapping_sub(stack.0) >= stack.1.wrapping_sub(stack.0);
-        if self.outside {
-            self.accesses += 1;
-            self.low = self.low.min(address);
-            self.high = self.high.max(address.wrapping_add(bytes - 1));
-        }
-    }
-
-    /// How far the access may go down and up from its address and do nothing new.
-    fn room(&mut self, access: &Access, at: u64, words: &Words, stack: (u64, u64)) -> (u64, u64) {
-        let Shape::Plain(size) = access.shape else { return (0, 0) };
-        let size = u64::from(size);
-        if !words.cover(&mut self.covered, at, size, access.how, self.hint) {
-            return (0, 0);
-        }
-        let (mut low, mut high) = self.covered.starts(size);
-        if !self.outside {
-            (low, high) = (low.max(stack.0), high.min(stack.1 - 1));
-        } else {
-            (low, high) = (low.max(self.low), high.min(self.high - (size - 1)));
-            if at < stack.0 {
-                high = high.min(stack.0 - 1);
-            } else {
-                low = low.max(stack.1);
-            }
-        }
-        (at - low, high - at)
-    }
-}
-
-impl Window {
-    /// All but one value, which stands for all.
-    const ALL: Window = Window { first: 0, count: u64::MAX };
-
-    #[inline(always)]
-    fn is_left_by(&self, value: u64) -> bool {
-        value.wrapping_sub(self.first) >= self.count
-    }
-
-    /// Leaves so many values below and above this one.
-    fn narrow(&mut self, value: u64, down: u64, up: u64) {
-        if self.count == Window::ALL.count {
-            *self = Window { first: value.wrapping_sub(down), count: down + up + 1 };
-            return;
-        }
-        let down = down.min(value.wrapping_sub(self.first));
-        let up = up.min(self.first.wrapping_add(self.count - 1).wrapping_sub(value));
-        *self = Window { first: value.wrapping_sub(down), count: down + up + 1 };
-    }
 }

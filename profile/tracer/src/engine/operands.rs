@@ -6,7 +6,7 @@ use iced_x86::{
 };
 
 use super::emit::{Memory, Reg};
-use super::enter;
+use super::processor;
 
 /// One operand in memory.
 pub struct Operand {
@@ -175,11 +175,11 @@ fn extent(instruction: &Instruction, memory: &UsedMemory) -> Result<Extent, Unkn
         }
         M::Maskmovq => Extent::Masked(Mask::ByteSigns(number(vector(2)), true), By::Elements(1, 8)),
         M::Xsave | M::Xsave64 | M::Xsaveopt | M::Xsaveopt64 => {
-            Extent::Plain(enter::xsave_bytes(false))
+            Extent::Plain(processor::xsave_bytes(false))
         }
         // What is restored is mostly what the loader has saved, which uses the compact form.
         M::Xsavec | M::Xsavec64 | M::Xrstor | M::Xrstor64 => {
-            Extent::Plain(enter::xsave_bytes(true))
+            Extent::Plain(processor::xsave_bytes(true))
         }
         M::Xlatb => return Err(Unknown),
         _ if memory.index().is_vector_register() => gather(instruction, memory)?,
@@ -210,7 +210,7 @@ fn gather(instruction: &Instruction, memory: &UsedMemory) -> Result<Extent, Unkn
 }
 
 fn mask_register(instruction: &Instruction) -> Result<Mask, Unknown> {
-    if !enter::has_avx512bw() {
+    if !processor::has_avx512bw() {
         return Err(Unknown);
     }
     Ok(Mask::Register(number(instruction.op_mask())))

@@ -7,8 +7,7 @@
 use syncline_trace::layout::{STOP_LIMIT, STOP_NONE, SectionRecord, SystemCallRecord};
 
 use super::address_set::{Hint, How};
-use super::block::Block;
-use super::context::BLOCKS;
+use super::block::{BLOCKS, Block};
 use super::open::{Open, Places};
 
 /// Entries with this number are events; their one word is the event's place.

@@ -1,25 +1,22 @@
-//! What each interposed function means.
+//! The functions that this library stands in front of: what each of them means.
 
 mod c11;
 mod cond;
+mod heap;
 mod jump;
 mod mutex;
 mod passing;
+mod prctl;
 mod rwlock;
-pub mod sandbox;
 mod spin;
 
 use core::ffi::c_int;
 
 use syncline_recording::Op;
 
-use crate::section::{Acquired, Call, Caller, enter, finish, prepare};
+use crate::call::choose::prepare;
+use crate::section::{Acquired, Call, Caller, enter, finish};
 use crate::{clock, thread};
-
-/// Finds what is needed before the program runs.
-pub fn look_up() {
-    sandbox::behind();
-}
 
 /// What became of a call that may acquire.
 enum Got {

@@ -48,16 +48,6 @@ const KEPT: (u64, u64) = (3, 4);
 /// Where all is traced, one section in so many, at random, has its cost measured.
 pub const MEASURED: u64 = 16;
 
-/// What a look at a thread's processor time takes, in nanoseconds: the least of some.
-pub fn clock_cost() -> u64 {
-    const LOOKS: usize = 8;
-    let one = |_| {
-        let before = clock::of_thread();
-        clock::of_thread().saturating_sub(before)
-    };
-    (0..LOOKS).map(one).min().unwrap_or(0)
-}
-
 impl Process {
     /// Whether tracing has cost less than it may, as [`Process::keep_up`] knew last.
     #[inline]

@@ -9,7 +9,7 @@
 //! meanwhile ([`Waits::any`]).
 //!
 //! What is chosen is a family and never one of its acquisitions, which are drawn at random whether
-//! they waited or not (`section::choose`): so what is said of a lock is said of all its sections.
+//! they waited or not (`call::choose`): so what is said of a lock is said of all its sections.
 //!
 //! A wait costs microseconds, and is where all of this is done. Others look at [`Waits::watch`],
 //! a line of the cache that rarely changes.

@@ -42,7 +42,7 @@ pub struct Site {
 }
 
 /// Those that a thread knows.
-pub type Sites = [[Site; 2]; PLACES / 2];
+type Sites = [[Site; 2]; PLACES / 2];
 
 impl Site {
     /// Where a site's return address and its next acquisition lie, and its size as a power of 2, for
@@ -63,12 +63,18 @@ impl Site {
 }
 
 const _: () = assert!(size_of::<Site>() == 1 << Site::BITS);
+const _: () = assert!(size_of::<Sites>() == tls::SITES_BYTES);
+
+/// Those that this thread knows.
+fn sites() -> *mut Sites {
+    tls::sites().cast()
+}
 
 /// Forgets what this thread knows: it is the first of a process that was forked, whose acquisitions
 /// are counted one by one again.
-pub extern "C" fn forget() {
+pub fn forget() {
     // SAFETY: the thread's own words.
-    unsafe { tls::sites().write([[Site { at: 0, next: 0, count: 0 }; 2]; PLACES / 2]) };
+    unsafe { sites().write([[Site { at: 0, next: 0, count: 0 }; 2]; PLACES / 2]) };
 }
 
 /// For how many acquisitions the next one of this thread at a call site stands; 0 if it is passed
@@ -76,7 +82,7 @@ pub extern "C" fn forget() {
 #[inline]
 pub fn stands_for(site: u64, random: impl FnOnce(u32) -> u32) -> u32 {
     // SAFETY: the thread's own words; a handler that comes between leaves sites that are whole.
-    let [one, other] = &mut unsafe { &mut *tls::sites() }[pair(site)];
+    let [one, other] = &mut unsafe { &mut *sites() }[pair(site)];
     let known = match site {
         _ if one.at == site => one,
         _ if other.at == site => other,

@@ -12,6 +12,9 @@ use syncline_trace::{Section, Trace};
 
 use crate::traced::{Set, by_lock, trace, trace_with};
 
+/// The number of `getppid` on x86-64.
+const GETPPID: u32 = 110;
+
 /// Which of the program's words a section wrote, by number.
 fn written(section: &Section, words: u64) -> Vec<u64> {
     const WORDS: u64 = 32;
@@ -99,6 +102,11 @@ fn begins_and_ends() {
     // Too large: it says so, and goes on.
     assert_eq!(wrote("filling"), [[26, 27]]);
     assert_eq!(of("filling")[0].record.stopped, STOP_LIMIT);
+
+    // A system call by the C library's function is the section's as one by an instruction is.
+    assert_eq!(wrote("asking"), [[28, 29]]);
+    let asked: Vec<_> = of("asking")[0].system_calls.iter().map(|c| (c.number, c.times)).collect();
+    assert_eq!(asked, [(GETPPID, 2)]);
 
     assert_eq!(wrote("jumped"), [[18]]);
     assert_eq!(of("jumped")[0].record.stopped, STOP_JUMP);

@@ -2,6 +2,7 @@
 
 mod circles;
 mod dependencies;
+mod imports;
 mod sources;
 
 use std::fs;

@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use syncline_recording::Primitive;
 
 use super::{FETCH, FLOOR, ask_hardware};
-use crate::build::written;
 use crate::findings::evidence::{count, rate, share};
 use crate::findings::family::few;
 use crate::model::{Finding, Process, Remedy, Rule};
 use crate::options::Thresholds;
+use crate::written::written;
 use syncline_code::symbols::CACHE_LINE;
 
 /// Hot lines that locks share, one finding for all locks that are taken at the same place.

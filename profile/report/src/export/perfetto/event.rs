@@ -1,7 +1,7 @@
 //! What an event says of a span: its name, and what a viewer shows when it is selected.
 
 use super::messages::{AnnotationValue, DebugAnnotation, EventType, TrackEvent};
-use crate::export::{object, thread_name};
+use crate::export::parts::{object, thread_name};
 use syncline_analysis::model::{Activity, Process, Span};
 
 /// An event that tells of a span.

@@ -15,7 +15,7 @@ use std::io::{self, Write};
 
 use prost::Message;
 
-use super::{nanoseconds, thread_name};
+use super::parts::{nanoseconds, thread_name};
 use event::event;
 use messages::{
     EventType, ProcessDescriptor, ThreadDescriptor, Trace, TracePacket, TrackDescriptor, TrackEvent,

@@ -14,7 +14,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message;
 
-use super::{nanoseconds, waits_for_locks};
+use super::parts::{nanoseconds, waits_for_locks};
 use messages::{Function, Label, Line, Location, Mapping, Profile, Sample, ValueType};
 use syncline_analysis::Analysis;
 use syncline_analysis::model::{Process, SymbolSource};

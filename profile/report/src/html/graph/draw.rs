@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::layout::Place;
-use super::{Arrow, Node};
+use super::parts::{Arrow, Node};
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{count, duration};
 

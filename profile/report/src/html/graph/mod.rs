@@ -3,32 +3,17 @@
 
 mod draw;
 mod layout;
+mod parts;
 
 use std::collections::{BTreeMap, HashMap};
 
 use layout::Edge;
+use parts::{Arrow, Node};
 use syncline_analysis::model::Process;
 use syncline_analysis::name;
 
 /// Boxes, so that the picture stays readable. The places with least waiting share the last.
 const NODES: usize = 20;
-
-/// Where threads waited, or held what others waited for.
-#[derive(Clone, Debug, PartialEq)]
-struct Node {
-    name: String,
-    /// The row of the table of call sites that tells more, if there is one.
-    site: Option<usize>,
-}
-
-/// Waiting of one place for another.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Arrow {
-    from: usize,
-    to: usize,
-    waited: f64,
-    waits: u64,
-}
 
 /// The section: the picture; empty if nobody was in the way of others. The table of call
 /// sites has rows whose ids begin with `sites`.

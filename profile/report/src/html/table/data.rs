@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::{Cell, Row};
+use super::cell::{Cell, Row};
 use syncline_present::page::Json;
 use syncline_present::page::number::compact;
 

@@ -4,9 +4,12 @@
 //! program may have many thousand locks, so the others are data: the script makes a row of
 //! them when it comes into view. Both are written from the same [`Cell`]s.
 
+mod cell;
 mod data;
 
 use std::fmt::Write;
+
+pub use cell::{Cell, Row, text};
 
 use syncline_present::page::Escaped;
 use syncline_present::page::number::{compact, count, counted, duration, grouped, percent, rate};
@@ -63,32 +66,6 @@ impl Format {
 
 /// A column: its title, what it means, and what it holds.
 pub type Column = (&'static str, &'static str, Format);
-
-/// What a row has in a column.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
-    /// For a column of text.
-    Text(String),
-    /// For a column of numbers.
-    Number(f64),
-    /// A number that is not known.
-    Unknown,
-}
-
-/// Text.
-pub fn text(text: impl Into<String>) -> Cell {
-    Cell::Text(text.into())
-}
-
-/// A row.
-pub struct Row {
-    /// The cells, one for each column.
-    pub cells: Vec<Cell>,
-    /// What the row shows when it is opened, as HTML.
-    pub details: String,
-    /// The same in a few lines of text, for a row that is written as data.
-    pub brief: Vec<String>,
-}
 
 /// A table.
 pub struct Table<'a> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{FIGURES, figures};
+use super::figures::{FIGURES, figures};
 use crate::html::histogram;
 use crate::html::table::{Column, Format, Row, Table, text};
 use syncline_analysis::model::{Lock, Process};

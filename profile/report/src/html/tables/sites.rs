@@ -1,6 +1,6 @@
 //! Call sites.
 
-use super::{FIGURES, figures};
+use super::figures::{FIGURES, figures};
 use crate::html::stacks;
 use crate::html::table::{Cell, Column, Format, Row, Table, text};
 use syncline_analysis::model::{Process, Section, Site};

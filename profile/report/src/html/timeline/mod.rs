@@ -10,10 +10,11 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use reduce::{MOST, Piece, What, reduce};
-use syncline_analysis::model::{Kind, Process, Span, Thread, Times};
+use syncline_analysis::model::{Kind, Process, Span, Times};
 use syncline_analysis::name;
 use syncline_present::page::Json;
 use syncline_present::page::number::{compact, counted, duration};
+use table::title;
 
 /// Threads that are drawn: those that waited and held most.
 const LANES: usize = 128;
@@ -211,8 +212,4 @@ fn place(process: &Process, span: &Span) -> String {
     let place =
         site.map_or_else(|| name::stack(process, span.stack), |site| name::site(process, site));
     format!("{} at {place}", span.op.label())
-}
-
-fn title(thread: &Thread) -> String {
-    format!("{} {}", thread.name, thread.tid)
 }

@@ -1,9 +1,8 @@
 //! The timeline in numbers, for those who don't see the picture.
 
 use super::reduce::What;
-use super::title;
 use crate::html::table::{Cell, Column, Format, Row, Table, text};
-use syncline_analysis::model::{Kind, Process, Span};
+use syncline_analysis::model::{Kind, Process, Span, Thread};
 
 const COLUMNS: [Column; 8] = [
     ("thread", "its name and number", Format::Text),
@@ -51,6 +50,11 @@ fn covered<'a>(spans: impl Iterator<Item = &'a Span>) -> f64 {
         until = until.max(ended);
     }
     sum
+}
+
+/// What a thread is called.
+pub fn title(thread: &Thread) -> String {
+    format!("{} {}", thread.name, thread.tid)
 }
 
 #[cfg(test)]

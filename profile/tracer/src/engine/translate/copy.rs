@@ -3,7 +3,7 @@
 use iced_x86::{Instruction, Register};
 
 use super::Translator;
-use super::decode::Decoded;
+use super::decoded::Decoded;
 use crate::engine::context::spill_offset;
 use crate::engine::emit::{RCX, RSP};
 

@@ -5,7 +5,7 @@ use core::mem::offset_of;
 use iced_x86::{Instruction, OpKind, Register};
 
 use super::Translator;
-use super::decode::End;
+use super::decoded::End;
 use crate::engine::context::{Context, spill_offset};
 use crate::engine::emit::{Emitter, Memory, RAX, RSP, Reg};
 use crate::engine::exits;

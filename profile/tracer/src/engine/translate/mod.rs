@@ -16,7 +16,9 @@
 
 mod copy;
 mod decode;
+mod decoded;
 mod ends;
+mod leave;
 mod notes;
 
 use core::mem::offset_of;
@@ -28,7 +30,8 @@ use super::context::{Context, LOG_ROOM, spill_offset, unsure_offset};
 use super::emit::{Emitter, Memory, RAX, RCX, Reg};
 use super::exits::{self, Exit};
 use super::replay::entry_number;
-use decode::{End, is_jump};
+use super::rseq::Rseq;
+use decoded::{End, is_jump};
 
 /// The log's entry and the cache have room for so many bytes of any block.
 pub const BLOCK_ROOM: u64 = 48 << 10;
@@ -39,6 +42,8 @@ pub struct Translator<'a> {
     pub emit: Emitter,
     /// Whether nobody may write to the program's code.
     steady: bool,
+    /// How restartable sequences are recognised.
+    rseq: Rseq,
     /// What is asked of the library that knows the instructions.
     pub factory: &'a mut InstructionInfoFactory,
     /// What encodes.
@@ -59,12 +64,14 @@ impl<'a> Translator<'a> {
     pub fn new(
         emit: Emitter,
         steady: bool,
+        rseq: Rseq,
         factory: &'a mut InstructionInfoFactory,
         encoder: &'a mut Encoder,
     ) -> Translator<'a> {
         Translator {
             emit,
             steady,
+            rseq,
             factory,
             encoder,
             accesses: Vec::new(),
@@ -78,7 +85,7 @@ impl<'a> Translator<'a> {
 
     /// Translates the block at an address of the program.
     pub fn block(&mut self, start: u64, id: u32, exits: &mut exits::Exits) -> Block {
-        let (decoded, end) = self.decode(start, exits.rseq());
+        let (decoded, end) = self.decode(start);
         let length = decoded.last().map_or(0, |d| d.instruction.next_ip() - start);
         self.free = self.free_registers(&decoded);
         let (host, slot_count) = self.entry(start, length as u32, id, exits);

@@ -1,54 +1,17 @@
-//! `prctl` and `syscall`, by which a program may forbid itself what tracing needs ([`crate::sandbox`]).
+//! `syscall`, by which a program may forbid itself what tracing needs ([`crate::sandbox`]).
+//!
+//! It stands here, and not with the other functions that are interposed, since in a section the C library's
+//! own is translated in its place.
 
 use core::arch::naked_asm;
-use core::ffi::{c_int, c_long, c_ulong, c_void};
+use core::ffi::{c_long, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-use syncline_interpose::{Symbol, entry, real};
+use syncline_interpose::Symbol;
 
 use crate::sandbox::forbids;
-use crate::section::{Caller, enter, leaving_alone};
-
-macro_rules! functions {
-    ($list:ident) => {
-        $list! {
-            fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int;
-        }
-    };
-}
-
-functions!(entry);
-
-mod real {
-    use super::*;
-    functions!(real);
-}
-
-mod imp {
-    use super::*;
-
-    pub unsafe extern "C-unwind" fn prctl(
-        option: c_int,
-        a: c_ulong,
-        b: c_ulong,
-        c: c_ulong,
-        d: c_ulong,
-        caller: Caller,
-    ) -> c_int {
-        // SAFETY: the program's own call; it takes as many arguments as the option has.
-        unsafe {
-            if let Some(why) = forbids(libc::SYS_prctl as u64, option as u64, a, b) {
-                leaving_alone(caller, why);
-                return real::prctl(option, a, b, c, d);
-            }
-            let call = enter(caller);
-            let result = real::prctl(option, a, b, c, d);
-            call.leave(caller);
-            result
-        }
-    }
-}
+use crate::section::{Caller, leaving_alone};
 
 /// What [`syscall`] jumps to, once it was looked up.
 static BEHIND: AtomicPtr<c_void> = AtomicPtr::new(null_mut());

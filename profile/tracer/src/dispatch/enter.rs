@@ -6,62 +6,10 @@
 //! written meanwhile is fetched anew.
 
 use core::arch::naked_asm;
-use core::arch::x86_64::{__cpuid_count, _xgetbv};
 use core::mem::offset_of;
 
-use super::context::Context;
-use super::dispatch::dispatch;
-
-/// x87, SSE, AVX and the three parts of AVX-512.
-const KNOWN: u64 = 0b1110_0111;
-
-/// What of the vector state this system has switched on.
-pub fn vector_mask() -> u64 {
-    const OSXSAVE: u32 = 1 << 27;
-    if __cpuid_count(1, 0).ecx & OSXSAVE == 0 {
-        return 0;
-    }
-    xgetbv() & KNOWN
-}
-
-#[target_feature(enable = "xsave")]
-fn read_control_register() -> u64 {
-    // SAFETY: the caller has looked for OSXSAVE.
-    unsafe { _xgetbv(0) }
-}
-
-fn xgetbv() -> u64 {
-    // SAFETY: called only where OSXSAVE is set.
-    unsafe { read_control_register() }
-}
-
-/// Whether this processor has `kmovq`.
-pub fn has_avx512bw() -> bool {
-    __cpuid_count(7, 0).ebx & 1 << 30 != 0
-}
-
-/// Bytes that `xsave` may write, or if `compact` its compact form, which leaves out what is switched
-/// off: all parts that are on, but for tiles.
-///
-/// Those are 8 KiB, and nobody saves them whom they don't belong to: the loader, whose saving a
-/// section with a first call meets, leaves them out.
-pub fn xsave_bytes(compact: bool) -> u32 {
-    /// x87 and SSE, and the header.
-    const FIRST: u32 = 576;
-    const TILE_CONFIGURATION: u32 = 17;
-    const ALIGNED: u32 = 1 << 1;
-    let on = if vector_mask() == 0 { 0 } else { xgetbv() };
-    let parts = (2..TILE_CONFIGURATION).filter(|part| on & 1 << part != 0);
-    parts.fold(FIRST, |end, part| {
-        let part = __cpuid_count(0xd, part);
-        let (size, place) = (part.eax, part.ebx);
-        match (compact, part.ecx & ALIGNED != 0) {
-            (false, _) => end.max(place + size),
-            (true, false) => end + size,
-            (true, true) => end.next_multiple_of(64) + size,
-        }
-    })
-}
+use super::dispatch;
+use crate::engine::context::Context;
 
 /// Jumped to by translated code with the context in rdi, whose program's value is saved.
 #[unsafe(naked)]

@@ -1,14 +1,31 @@
-//! The engine's answer to each exit of translated code.
+//! The answer to each exit of translated code.
+//!
+//! ```text
+//!   enter         from translated code to here and back, with all registers kept
+//!   (this file)   translates what is missing, links it, empties the log, ends tracing
+//!   library       where this library's own code lies, which is called and not translated
+//!   system_calls  what the kernel reads and writes
+//!   syscall       the C library's function of this name, which is translated as what it does
+//! ```
 
-use super::Engine;
-use super::context::{Context, IN_ENGINE, TRACING};
-use super::emit::Emitter;
-use super::exits::Exit;
-use super::system_calls::{self, Before};
-use crate::{aside, process, section, tls};
+pub mod enter;
+mod library;
+pub mod syscall;
+mod system_calls;
+
 use syncline_trace::layout::{STOP_LIMIT, STOP_OTHER};
 
-/// Called by [`enter`](super::enter::enter); sets where to go on.
+use crate::engine::Engine;
+use crate::engine::block::BLOCKS;
+use crate::engine::context::{Context, IN_ENGINE, TRACING};
+use crate::engine::emit::Emitter;
+use crate::engine::exits::Exit;
+use crate::engine::translate::BLOCK_ROOM;
+use crate::section::{drain, stopped};
+use crate::{aside, ending, process, tls};
+use system_calls::Before;
+
+/// Called by [`enter`](enter::enter); sets where to go on.
 pub unsafe extern "C" fn dispatch(context: &mut Context) {
     context.state = IN_ENGINE;
     context.next = match aside::within(|| go_on(context)) {
@@ -20,7 +37,7 @@ pub unsafe extern "C" fn dispatch(context: &mut Context) {
         }
     };
     if let Some(why) = context.engine().forbids.take() {
-        process::leave_alone(why);
+        ending::leave_alone(why);
     }
     context.state = TRACING;
 }
@@ -46,7 +63,7 @@ fn go_on(context: &mut Context) -> u64 {
         Exit::Link => {
             let link = context.engine().exits.links[argument];
             let generation = context.generation();
-            let host = context.translation(link.target);
+            let host = translation(context, link.target);
             // The jump is gone if the cache was emptied.
             if context.generation() == generation {
                 let place = (&raw const *context).addr() as u64;
@@ -56,16 +73,16 @@ fn go_on(context: &mut Context) -> u64 {
         }
         Exit::LookUp => {
             let target = context.target;
-            context.translation(target)
+            translation(context, target)
         }
         Exit::Full => {
             let start = context.engine().blocks[argument].start;
-            context.drain();
+            drain(context);
             let instructions = context.engine().sections.instructions;
             if instructions > process::current().map_or(0, process::Process::longest) {
                 return stop(context, start, STOP_LIMIT);
             }
-            context.translation(start)
+            translation(context, start)
         }
         Exit::Stale => {
             let start = context.engine().blocks[argument].start;
@@ -73,7 +90,7 @@ fn go_on(context: &mut Context) -> u64 {
             context.engine().index.remove(start);
             context.engine().code.forget();
             let generation = context.generation();
-            let host = context.translation(start);
+            let host = translation(context, start);
             if context.generation() == generation {
                 // Whoever is linked to the old one goes on in the new one.
                 let place = (&raw const *context).addr() as u64;
@@ -97,11 +114,11 @@ fn go_on(context: &mut Context) -> u64 {
             let frees_code = context.engine().pending.is_some_and(|call| call.frees_code());
             system_calls::after(context, site.instruction);
             if frees_code {
-                context.drain();
+                drain(context);
                 context.recycle();
             }
             context.doubt_code();
-            context.translation(site.next)
+            translation(context, site.next)
         }
         Exit::Stop => {
             let (at, why) = context.engine().exits.stops[argument];
@@ -112,6 +129,34 @@ fn go_on(context: &mut Context) -> u64 {
 
 /// Ends tracing; the program goes on by itself at `at`.
 fn stop(context: &mut Context, at: u64, why: u32) -> u64 {
-    section::stopped(context, why);
+    stopped(context, why);
     at
+}
+
+/// Where an address of the program is translated.
+fn translation(context: &mut Context, target: u64) -> u64 {
+    if let Some(host) = context.engine().index.get(target) {
+        context.table()[usize::from(target as u16)] = [target, host];
+        return host;
+    }
+    if context.cache_end() - context.engine().at < BLOCK_ROOM || context.engine().count() == BLOCKS
+    {
+        drain(context);
+        context.recycle();
+    }
+    let host = if target == syscall::syscall as *const () as u64 {
+        // The engine sees each system call by itself.
+        context.translate(syscall::behind())
+    } else if library::contains(target) {
+        let mut emit = context.emitter();
+        let host = emit.at;
+        context.engine().exits.call_library(&mut emit, target);
+        context.engine().at = emit.at;
+        host
+    } else {
+        context.translate(target)
+    };
+    context.engine().index.insert(target, host);
+    context.table()[usize::from(target as u16)] = [target, host];
+    host
 }

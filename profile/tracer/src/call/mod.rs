@@ -1,18 +1,28 @@
 //! What an interposed function does with a call: counts it, begins and ends sections.
+//!
+//! ```text
+//!   (this file)   what is counted, and where a section begins and ends
+//!   choose        which sections are traced
+//!   start         tracing one
+//! ```
+
+pub mod choose;
+mod start;
 
 use core::cell::Cell;
 
 use syncline_trace::layout::BEFORE_WAIT;
 
-use super::{Acquired, Call, Caller, Choice, begin, choose, end, finish};
+use crate::engine::choice::Choice;
 use crate::engine::context::Context;
+use crate::section::{Acquired, Call, Caller, begin, end, finish};
 use crate::{clock, thread, tls};
 
 impl Call {
     /// Ends the interposed function: what is being traced goes on behind it.
     ///
     /// # Safety
-    /// As for [`enter`], with the same caller.
+    /// As for [`enter`](crate::section::enter), with the same caller.
     #[inline]
     pub unsafe fn leave(self, caller: Caller) {
         if let Call::Traced(context) = self {
@@ -24,7 +34,7 @@ impl Call {
     /// Counts an acquisition, and begins its section if it is to be traced.
     ///
     /// # Safety
-    /// As for [`enter`], with the same caller.
+    /// As for [`enter`](crate::section::enter), with the same caller.
     #[inline]
     pub unsafe fn acquired(&mut self, by: Acquired, caller: Caller) {
         // SAFETY: by this function's own condition.
@@ -35,7 +45,7 @@ impl Call {
     /// not, and so is this one then.
     ///
     /// # Safety
-    /// As for [`enter`], with the same caller.
+    /// As for [`enter`](crate::section::enter), with the same caller.
     pub unsafe fn acquired_after(
         &mut self,
         by: Acquired,
@@ -67,7 +77,7 @@ impl Call {
                 let depth = context.engine().held.iter_mut().find(|h| h.0 == by.lock as u64);
                 match depth {
                     Some((_, depth)) => *depth += 1,
-                    None => begin(context, thread, by, site, row, waited_for_condition),
+                    None => begin(context, thread, &by, site, row, waited_for_condition),
                 }
             }
             _ => {
@@ -79,8 +89,8 @@ impl Call {
                     (_, before) => before,
                 };
                 if choice != Choice::Passed {
-                    if let Some(context) = choose::start(thread, caller, choice) {
-                        begin(context, thread, by, site, row, waited_for_condition);
+                    if let Some(context) = start::start(thread, caller, choice) {
+                        begin(context, thread, &by, site, row, waited_for_condition);
                         *self = Call::Traced(context);
                     }
                 } else if thread.is_time_for_a_clock(by.stands_for) {

@@ -10,8 +10,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use syncline_interpose::for_each_loaded;
 use syncline_trace::layout::{NONE, StackRecord, WordRecord};
-
-use crate::thread::Thread;
+use syncline_trace::writer::Writer;
 
 /// Words of which that is kept, at most.
 const MOST: u32 = 64;
@@ -35,7 +34,7 @@ impl Stacks {
 
     /// Keeps what surrounds a section's words, but for those on its own stack. On the context's
     /// stack, after the release.
-    pub fn keep(&self, thread: &mut Thread, words: &[WordRecord], own: (u64, u64)) {
+    pub fn keep(&self, writer: &mut Writer, words: &[WordRecord], own: (u64, u64)) {
         for word in words {
             let seen = &self.seen[(word.address / 8) as usize % WORDS];
             if word.written == 0 || word.object != NONE || seen.load(Relaxed) == word.address {
@@ -51,7 +50,7 @@ impl Stacks {
                 self.kept.fetch_add(1, Relaxed);
                 let start = (word.address / PAGE).saturating_sub(1) * PAGE;
                 let record = StackRecord { start, written: word.address };
-                thread.writer.stack(&record, &copy(start));
+                writer.stack(&record, &copy(start));
             }
         }
     }

@@ -6,14 +6,13 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use syncline_trace::writer::{File, Start, modules};
 
 use crate::options::Options;
-use crate::section::Stacks;
 use crate::{aside, clock, sandbox};
 
-mod budget;
+pub mod budget;
+mod stacks;
 mod waits;
 
-pub use budget::MEASURED;
-use budget::clock_cost;
+use stacks::Stacks;
 pub use waits::WATCHED;
 use waits::Waits;
 
@@ -69,17 +68,6 @@ const READY: u32 = 2;
 const ABSENT: u32 = 3;
 static STAGE: AtomicU32 = AtomicU32::new(UNREAD);
 
-/// Says why the program is left alone from here on, and leaves it alone.
-pub fn leave_alone(why: &str) {
-    if let Some(process) = current() {
-        aside::work(|| {
-            process.file.leave_alone(why);
-            process.end();
-        });
-    }
-    aside::close();
-}
-
 /// The process; none if this is no inspection, its file can't be made, or it is left alone.
 #[inline]
 pub fn current() -> Option<&'static Process> {
@@ -122,7 +110,10 @@ fn begin() -> Option<&'static Process> {
     let process = process.flatten();
     let stage = if process.is_some() { READY } else { ABSENT };
     if let Some(process) = process {
-        CURRENT.store(Box::into_raw(process), Ordering::Release);
+        let process = Box::into_raw(process);
+        // SAFETY: never freed.
+        aside::report_to(unsafe { &(*process).file });
+        CURRENT.store(process, Ordering::Release);
     }
     STAGE.store(stage, Ordering::Release);
     existing()
@@ -149,7 +140,6 @@ fn make() -> Option<Box<Process>> {
     });
     let file = file.ok()?;
     modules::note_loaded(file);
-    crate::thread::forget_all();
     let threads = [const { AtomicU64::new(0) }; THREADS];
     let [sites, locks] = [const { [const { AtomicU32::new(0) }; PLACES] }; 2];
     Some(Box::new(Process {
@@ -162,7 +152,7 @@ fn make() -> Option<Box<Process>> {
         besides: AtomicU64::new(0),
         allowed: AtomicU64::new(0),
         allowed_at: AtomicU64::new(0),
-        clock_cost: clock_cost(),
+        clock_cost: clock::cost_of_look(),
         waits: Waits::none(),
         stacks: Stacks::none(),
         sites,
@@ -172,13 +162,6 @@ fn make() -> Option<Box<Process>> {
 }
 
 impl Process {
-    /// Writes what was counted, and that tracing ends here.
-    fn end(&self) {
-        crate::thread::flush_all(self);
-        self.tell_cost();
-        self.file.end(clock::now());
-    }
-
     /// Notes that a section found no room: tracing others would cost time for nothing.
     pub fn file_is_full(&self) {
         self.full.store(true, Ordering::Relaxed);
@@ -212,36 +195,3 @@ impl Process {
         (entry >> 32 == u64::from(tid) && tid != 0).then(|| (entry & LOW_HALF) as u32 - 1)
     }
 }
-
-/// Runs when the program starts.
-extern "C" fn starts() {
-    /// In a forked child.
-    extern "C" fn forked() {
-        aside::forked();
-        crate::thread::often::forget();
-    }
-    crate::interpose::look_up();
-    if current().is_some() {
-        // SAFETY: the handler changes the thread's own words, and a count. If there is no memory for it,
-        // the first acquisitions of a child may be passed over.
-        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
-    }
-}
-
-/// Runs when the program has returned from `main` or called `exit`.
-pub extern "C" fn ends() {
-    if let Some(process) = existing() {
-        aside::work(|| {
-            modules::note_loaded(process.file);
-            process.end();
-        });
-    }
-}
-
-#[used]
-#[unsafe(link_section = ".init_array")]
-static STARTS: extern "C" fn() = starts;
-
-#[used]
-#[unsafe(link_section = ".fini_array")]
-static ENDS: extern "C" fn() = ends;

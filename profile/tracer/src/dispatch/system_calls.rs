@@ -3,28 +3,10 @@
 
 use syncline_trace::layout::{STOP_CLONE, STOP_FORK, STOP_OTHER};
 
-use super::context::Context;
-use super::replay::Event;
+use crate::engine::context::Context;
+use crate::engine::pending::Pending;
+use crate::engine::replay::Event;
 use crate::{clock, sandbox};
-
-/// A system call that has been made.
-#[derive(Clone, Copy)]
-pub struct Pending {
-    number: u64,
-    arguments: [u64; 6],
-    /// When it was made, in the thread's own time.
-    made: Option<u64>,
-}
-
-impl Pending {
-    /// Whether code may be writable behind it that was not before.
-    pub fn frees_code(&self) -> bool {
-        let Pending { number, arguments, .. } = *self;
-        let rights = (libc::PROT_WRITE | libc::PROT_EXEC) as u64;
-        let protects = [libc::SYS_mprotect, libc::SYS_pkey_mprotect].contains(&(number as i64));
-        protects && arguments[2] & rights == rights
-    }
-}
 
 /// What to do with a system call.
 pub enum Before {

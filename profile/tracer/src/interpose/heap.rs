@@ -1,4 +1,4 @@
-//! The functions that allocate and free.
+//! `malloc` and its family, and C++'s operator new: the functions that allocate and free.
 //!
 //! Each passes the call on and notes the outcome. A block is noted as freed before it is freed,
 //! since another thread may be given its memory at once. Where C++'s operator new calls `malloc`,
@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_void};
 
 use syncline_interpose::{entry, real};
 
-use super::{index, words};
+use crate::heap::{index, words};
 use crate::section::return_address;
 
 macro_rules! functions {

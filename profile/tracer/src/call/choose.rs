@@ -15,11 +15,9 @@
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::Caller;
-use crate::engine::context::{Context, TRACING};
-use crate::process::MEASURED;
+use crate::engine::choice::Choice;
 use crate::thread::Thread;
-use crate::{aside, clock, heap, tls};
+use crate::{clock, heap};
 
 /// Where the budget allows, the next section to trace is up to twice so many acquisitions away:
 /// at random, lest it keep step with the program.
@@ -38,17 +36,6 @@ const FIRST: u32 = 32;
 /// and leaves the budget to others: analysis looks at windows of a hundred sections, and memory is not
 /// endless.
 const MANY: u32 = 4096;
-
-/// Whether a section is traced, and why.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
-    /// It is not.
-    Passed,
-    /// By a draw, as each acquisition of the lock may be.
-    Drawn,
-    /// As one of the first of its call site.
-    Early,
-}
 
 /// Whether this section, of a lock at a call site, is to be traced. `is_rare` says that the site may
 /// have had fewer than [`FIRST`], and is cleared when it has had more. The acquisition stands for so
@@ -173,40 +160,4 @@ fn account(thread: &mut Thread, may_trace: bool) -> bool {
         thread.countdown = 1 + thread.random(2 * gap);
     }
     core::mem::replace(&mut thread.may_trace, may_trace)
-}
-
-/// Takes a context for this thread, for a section that was chosen so; none if there is none, or the
-/// section can't be traced.
-pub fn start(thread: &mut Thread, caller: Caller, choice: Choice) -> Option<&'static mut Context> {
-    aside::allowed(|| take(thread, caller, choice))?
-}
-
-fn take(thread: &mut Thread, caller: Caller, choice: Choice) -> Option<&'static mut Context> {
-    // The engine has a stack of its own: see `with_signals_blocked` for what the kernel would do to a
-    // handler on the alternate one.
-    if is_on_alternate_stack(caller) {
-        return None;
-    }
-    // Where there is no budget to keep, what tracing costs is only told, and a look at the clock
-    // would cost as much as a small section.
-    let measured = thread.process.options.budget != 0 || thread.random(MEASURED as u32) == 0;
-    let began = measured.then(clock::of_thread);
-    thread.learn_stack(caller.addr() as u64);
-    let context = Context::take(thread.tid)?;
-    let engine = context.engine();
-    engine.sections.stack = thread.stack;
-    engine.sections.fs = tls::fs_base();
-    engine.handler_ran = false;
-    engine.choice = choice;
-    engine.began = began;
-    context.doubt_code();
-    context.state = TRACING;
-    tls::set_context((&raw mut *context).addr());
-    Some(context)
-}
-
-/// Whether the program runs on the stack that it has given handlers of signals.
-fn is_on_alternate_stack(caller: Caller) -> bool {
-    let stack = syncline_interpose::alternate_stack();
-    caller.addr().wrapping_sub(stack.ss_sp.addr()) < stack.ss_size
 }

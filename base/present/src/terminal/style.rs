@@ -1,0 +1,23 @@
+//! How text on a terminal looks.
+
+/// See the top of this file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Whether to use colours, as ANSI escapes.
+    pub color: bool,
+    /// Columns of the terminal.
+    pub width: usize,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Style { color: false, width: 100 }
+    }
+}
+
+impl Style {
+    /// Columns that a line may have: at least 80.
+    pub fn width(&self) -> usize {
+        self.width.max(80)
+    }
+}

@@ -1,0 +1,183 @@
+//! What a trace says of one lock, or of several that are acquired at the same place.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+use syncline_trace::layout::ObjectRecord;
+use syncline_trace::{Section, Trace};
+
+use crate::conflict::{Cause, Comparison, Conflicts, Field, conflicts};
+use crate::groups::{Groups, groups};
+use crate::section::{SharedPlaces, SiteFacts, sites};
+use crate::sets::{Loader, LockSections, Set, Sets};
+use crate::totals::{Total, Totals};
+use crate::touched::{Object, Touched, touched};
+
+/// What is known of a lock, or of several that are acquired at the same place.
+#[derive(Clone, Debug)]
+pub struct LockFacts {
+    /// The lock's address; that of the first, if there are several.
+    pub lock: u64,
+    /// How many locks these are.
+    pub locks: usize,
+    /// The addresses of all of them.
+    pub addresses: Vec<u64>,
+    /// The block of the heap that the first lies in, if it lies in one.
+    pub block: Option<ObjectRecord>,
+    /// Acquisitions, traced or not.
+    pub acquisitions: u64,
+    /// Whether a part of them is an estimate.
+    pub estimated: bool,
+    /// Of those, how many had to wait.
+    pub contended: u64,
+    /// Sections traced.
+    pub traced: u64,
+    /// Sections that were traced and could be compared.
+    pub compared: u64,
+    /// Threads that acquired it, in traced sections.
+    pub threads: usize,
+    /// Seconds that threads waited for it.
+    pub waited: f64,
+    /// Seconds that it was held; 0 if no section was timed.
+    pub held: f64,
+    /// What it weighs in the mean: that time, or instructions; see [`Overall::by_instructions`](crate::Overall::by_instructions).
+    pub weight: f64,
+    /// Against the last sections.
+    pub window: Comparison,
+    /// Against the sections that were waited for.
+    pub waited_for: Comparison,
+    /// What pairs conflict on, the most frequent first.
+    pub causes: Vec<Cause>,
+    /// What its sections touch, the most first.
+    pub touched: Vec<(Object, Touched)>,
+    /// The data that it guards.
+    pub groups: Groups,
+    /// The data that it guards, but for the first of the causes.
+    pub groups_without: Groups,
+    /// Its call sites, those that acquired most first.
+    pub sites: Vec<SiteFacts>,
+    /// Sections that another thread ended than began them.
+    pub handed_over: u64,
+    /// Whether some sections held it for reading.
+    pub shared_mode: bool,
+}
+
+impl LockFacts {
+    /// The share of pairs that are independent; none if no pair was compared.
+    pub fn independence(&self) -> Option<f64> {
+        (self.window.pairs > 0).then(|| 1.0 - self.window.share())
+    }
+}
+
+/// All that the facts of one lock follow from.
+pub struct All<'a> {
+    pub trace: &'a Trace,
+    pub sets: &'a Sets,
+    pub totals: &'a Totals,
+    pub shared: &'a SharedPlaces,
+}
+
+/// The facts of the locks of a family, each section compared with so many before it.
+pub fn lock_facts(all: &All<'_>, family: &[&LockSections], window: usize) -> LockFacts {
+    let All { trace, sets, totals, shared } = *all;
+    let timed = totals.held_samples > 0;
+    let mut addresses: Vec<u64> = family.iter().map(|lock| lock.lock).collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    let of_lock = |l: &u64| totals.by_lock.get(l).copied().unwrap_or_default();
+    let sum = |part: fn(&Total) -> u64| -> u64 {
+        addresses.iter().map(|l| part(&of_lock(l))).fold(0, u64::saturating_add)
+    };
+    let sections: Vec<usize> = family
+        .iter()
+        .filter_map(|lock| totals.sections_of.get(&(lock.lock, lock.incarnation)))
+        .flatten()
+        .copied()
+        .collect();
+    let instructions: u64 = sections.iter().map(|&s| trace.sections[s].record.instructions).sum();
+    let acquisitions = sum(|t| t.acquisitions).max(sections.len() as u64);
+    let per_section = match (timed, sum(|t| t.held_samples)) {
+        (true, 0) => 0.0,
+        (true, samples) => sum(|t| t.held) as f64 / samples as f64,
+        (false, _) => instructions as f64 / sections.len().max(1) as f64,
+    };
+    let ticks = trace.header.ticks_per_second.max(1) as f64;
+    let weight = per_section * acquisitions as f64 / ticks;
+    let compared = conflicts_of(trace, sets, family, window);
+    let first: Vec<_> = compared.causes.first().map(|cause| cause.field).into_iter().collect();
+    let set_of: FxHashMap<usize, &Set> =
+        family.iter().flat_map(|lock| &lock.sets).map(|set| (set.section, set)).collect();
+    let mut by_site: FxHashMap<u64, u64> = FxHashMap::default();
+    for (&site, &n) in addresses.iter().filter_map(|lock| totals.by_site.get(lock)).flatten() {
+        *by_site.entry(site).or_default() += n;
+    }
+    let mut threads: Vec<u32> = sections.iter().map(|&s| trace.sections[s].thread).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    let groups = groups_of(sets, family, &[]);
+    LockFacts {
+        lock: addresses[0],
+        locks: addresses.len(),
+        block: block_of(trace, &sections, addresses[0]),
+        acquisitions,
+        estimated: addresses.iter().any(|lock| totals.estimated.contains(lock)),
+        contended: sum(|t| t.contended),
+        traced: sections.len() as u64,
+        compared: set_of.len() as u64,
+        threads: threads.len(),
+        waited: sum(|t| t.waited) as f64 / ticks,
+        held: if timed { weight } else { 0.0 },
+        weight,
+        window: compared.window,
+        waited_for: compared.contended,
+        causes: compared.causes,
+        touched: touched(sets, family),
+        groups,
+        groups_without: if first.is_empty() { groups } else { groups_of(sets, family, &first) },
+        sites: sites(trace, sets, &sections, &set_of, &by_site, (shared, &Loader::of(trace))),
+        handed_over: family.iter().map(|lock| lock.handed_over).sum(),
+        shared_mode: family.iter().flat_map(|lock| &lock.sets).any(|set| set.shared),
+        addresses,
+    }
+}
+
+/// The block that a lock lies in, by its sections: they name the blocks that they touch, and the lock's.
+fn block_of(trace: &Trace, sections: &[usize], lock: u64) -> Option<ObjectRecord> {
+    let of_lock = |section: &&Section| section.record.lock == lock;
+    let sections = sections.iter().map(|&s| &trace.sections[s]);
+    let section = sections.into_iter().find(of_lock)?;
+    let covers = |o: &&ObjectRecord| {
+        lock.wrapping_sub(o.start) < o.size && o.serial == section.record.incarnation
+    };
+    section.objects.iter().find(covers).copied()
+}
+
+fn conflicts_of(trace: &Trace, sets: &Sets, family: &[&LockSections], window: usize) -> Conflicts {
+    let mut all = Conflicts::default();
+    let mut causes: BTreeMap<_, Cause> = BTreeMap::new();
+    for lock in family {
+        let one = conflicts(trace, sets, lock, window);
+        all.window = all.window.plus(one.window);
+        all.contended = all.contended.plus(one.contended);
+        for cause in one.causes {
+            let kept = causes.entry(cause.field).or_insert(Cause { pairs: 0, alone: 0, ..cause });
+            kept.pairs += cause.pairs;
+            kept.alone += cause.alone;
+            kept.bytes |= cause.bytes;
+        }
+    }
+    all.causes = causes.into_values().collect();
+    all.causes.sort_by_key(|c| (std::cmp::Reverse((c.pairs, c.alone)), c.field));
+    all
+}
+
+/// Summed over the locks of a family: pieces under different locks are different pieces.
+fn groups_of(sets: &Sets, family: &[&LockSections], without: &[Field]) -> Groups {
+    family.iter().map(|lock| groups(sets, lock, without)).fold(Groups::default(), |a, b| Groups {
+        groups: a.groups + b.groups,
+        met_again: a.met_again + b.met_again,
+        largest: a.largest.max(b.largest),
+        sections: a.sections + b.sections,
+        places: a.places + b.places,
+    })
+}

@@ -1,0 +1,33 @@
+//! What several forms have in common.
+
+use syncline_analysis::model::{Kind, Lock, Process, Site, Span, Way};
+use syncline_analysis::name::primitive;
+
+/// The ways on which a process waited for locks: the site, its stack, and what was done.
+///
+/// Waiting for events is left out: a worker that waits for work would hide all else.
+pub fn waits_for_locks(process: &Process) -> impl Iterator<Item = (&Site, usize, &Way)> {
+    let sites = process.sites.iter().filter(|site| site.kind == Kind::Lock);
+    let ways = sites.flat_map(|site| {
+        let ways = site.stacks.iter().zip(&site.ways);
+        ways.map(move |(&stack, way)| (site, stack, way))
+    });
+    ways.filter(|(_, _, way)| way.waits > 0)
+}
+
+/// Seconds in whole nanoseconds.
+pub fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}
+
+/// What a span waits for or holds: its name, or at least what it is.
+pub fn object<'a>(process: &'a Process, span: &Span) -> &'a str {
+    let lock: Option<&Lock> = span.lock.and_then(|lock| process.locks.get(lock));
+    lock.map_or_else(|| primitive(span.op.primitive()), |lock| &lock.name)
+}
+
+/// A thread's name, or its number if it has none.
+pub fn thread_name(process: &Process, thread: usize) -> String {
+    let thread = &process.threads[thread];
+    if thread.name.is_empty() { format!("thread {}", thread.tid) } else { thread.name.clone() }
+}

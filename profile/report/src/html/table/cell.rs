@@ -1,0 +1,27 @@
+//! A row, and what it has in each column.
+
+/// What a row has in a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// For a column of text.
+    Text(String),
+    /// For a column of numbers.
+    Number(f64),
+    /// A number that is not known.
+    Unknown,
+}
+
+/// Text.
+pub fn text(text: impl Into<String>) -> Cell {
+    Cell::Text(text.into())
+}
+
+/// A row.
+pub struct Row {
+    /// The cells, one for each column.
+    pub cells: Vec<Cell>,
+    /// What the row shows when it is opened, as HTML.
+    pub details: String,
+    /// The same in a few lines of text, for a row that is written as data.
+    pub brief: Vec<String>,
+}

@@ -1,0 +1,92 @@
+//! Translated code in a context's cache: made, given up, and taken up again.
+
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use super::context::{Context, SUSPENDED, TABLE};
+use super::emit::Emitter;
+use super::translate::Translator;
+
+/// Makes the first context and what the decoder needs, which takes a millisecond that no section
+/// should take longer for.
+pub fn warm_up(thread: u32) {
+    /// Goes into the cache and is never run.
+    extern "C" fn nothing() {}
+    static WARM: AtomicBool = AtomicBool::new(false);
+    if WARM.swap(true, Relaxed) {
+        return;
+    }
+    if let Some(context) = Context::take(thread) {
+        let _ = context.translate(nothing as *const () as u64);
+        context.give_back();
+    }
+}
+
+impl Context {
+    /// Empties the cache.
+    pub fn recycle(&mut self) {
+        let mut emit = self.cache();
+        // SAFETY: the table is part of the mapping, and wholly this context's: zeros again.
+        unsafe {
+            let table = self.table();
+            libc::madvise(table.as_mut_ptr().cast(), TABLE * 16, libc::MADV_DONTNEED);
+        }
+        let engine = self.engine();
+        engine.sections.fold(&engine.blocks);
+        engine.generation += 1;
+        engine.blocks.clear();
+        engine.code.forget();
+        engine.index.clear();
+        engine.exits.begin(&mut emit);
+        engine.at = emit.at;
+    }
+
+    /// Writes behind what is translated.
+    pub fn emitter(&mut self) -> Emitter {
+        let context = (&raw const *self).addr() as u64;
+        Emitter { context, at: self.engine().at }
+    }
+
+    /// Translates the block at an address, for which there is room.
+    pub fn translate(&mut self, target: u64) -> u64 {
+        let emit = self.emitter();
+        let engine = self.engine();
+        let id = engine.blocks.len() as u32;
+        let steady = engine.code.is_steady(target);
+        let mut translator =
+            Translator::new(emit, steady, engine.rseq, &mut engine.factory, &mut engine.encoder);
+        let block = translator.block(target, id, &mut engine.exits);
+        engine.at = translator.emit.at;
+        let host = block.host;
+        engine.blocks.push(block);
+        host
+    }
+
+    /// Takes tracing up where a function of this library returns to: its return address, at
+    /// `caller`, is exchanged for code that goes on there.
+    ///
+    /// # Safety
+    /// `caller` is the stack pointer at the function's entry, and the function returns normally
+    /// and soon.
+    pub unsafe fn resume(&mut self, caller: *mut u64) {
+        // SAFETY: by this function's own condition.
+        unsafe {
+            self.target = *caller;
+            *caller = self.engine().exits.resume;
+        }
+        // The function may have waited for another thread, which may have changed code.
+        self.doubt_code();
+        self.suspended_at = caller.addr() as u64;
+        self.state = SUSPENDED;
+    }
+
+    /// The return address of a function of this library that the section calls.
+    pub fn resumes_at(&self) -> u64 {
+        // SAFETY: made with the context, and used by its owner only.
+        unsafe { (*self.engine).exits.resume }
+    }
+
+    /// How often the cache was emptied.
+    pub fn generation(&mut self) -> u64 {
+        self.engine().generation
+    }
+}

@@ -1,0 +1,12 @@
+//! Whether a section is traced, and why.
+
+/// See the top of this file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// It is not.
+    Passed,
+    /// By a draw, as each acquisition of the lock may be.
+    Drawn,
+    /// As one of the first of its call site.
+    Early,
+}

@@ -1,0 +1,117 @@
+//! What an access of a block has done in a section, and with which words of an entry it does the same
+//! again.
+//!
+//! ```text
+//!                   all bytes known to be in the set
+//!           |<------------------------------------------>|
+//!     ......#############################################.......   memory
+//!                 |<----------------------->|
+//!                 lowest and highest so far of this access
+//!                 |<---- window ----->|        (its access is so many bytes long)
+//! ```
+
+use super::address_set::{Covered, Hint, Words};
+use super::block::{Access, Shape};
+
+/// What an access did.
+#[derive(Clone, Copy)]
+pub struct Touched {
+    /// How often it touched something outside of the stack.
+    pub accesses: u32,
+    /// Whether it did so the last time.
+    pub outside: bool,
+    /// Where it was found in the set the last time.
+    pub hint: Hint,
+    /// The lowest and the last address outside of the stack.
+    pub low: u64,
+    /// See `low`.
+    pub high: u64,
+    /// What around its address is in the set.
+    pub covered: Covered,
+}
+
+/// Values of a word of an entry with which nothing new is touched: so many from the first one on.
+#[derive(Clone, Copy)]
+pub struct Window {
+    first: u64,
+    count: u64,
+}
+
+impl Touched {
+    /// Nothing yet.
+    pub const NOTHING: Touched = Touched {
+        accesses: 0,
+        outside: false,
+        hint: Hint::NONE,
+        low: u64::MAX,
+        high: 0,
+        covered: Covered::NOTHING,
+    };
+
+    /// Adds memory that was accessed.
+    #[inline(always)]
+    pub fn touch(
+        &mut self,
+        words: &mut Words,
+        access: &Access,
+        address: u64,
+        bytes: u64,
+        stack: (u64, u64),
+    ) {
+        words.touch(address, bytes, access.how, access.by, &mut self.hint);
+        self.outside = address.wrapping_sub(stack.0) >= stack.1.wrapping_sub(stack.0);
+        if self.outside {
+            self.accesses += 1;
+            self.low = self.low.min(address);
+            self.high = self.high.max(address.wrapping_add(bytes - 1));
+        }
+    }
+
+    /// How far the access may go down and up from its address and do nothing new.
+    pub fn room(
+        &mut self,
+        access: &Access,
+        at: u64,
+        words: &Words,
+        stack: (u64, u64),
+    ) -> (u64, u64) {
+        let Shape::Plain(size) = access.shape else { return (0, 0) };
+        let size = u64::from(size);
+        if !words.cover(&mut self.covered, at, size, access.how, self.hint) {
+            return (0, 0);
+        }
+        let (mut low, mut high) = self.covered.starts(size);
+        if !self.outside {
+            (low, high) = (low.max(stack.0), high.min(stack.1 - 1));
+        } else {
+            (low, high) = (low.max(self.low), high.min(self.high - (size - 1)));
+            if at < stack.0 {
+                high = high.min(stack.0 - 1);
+            } else {
+                low = low.max(stack.1);
+            }
+        }
+        (at - low, high - at)
+    }
+}
+
+impl Window {
+    /// All but one value, which stands for all.
+    pub const ALL: Window = Window { first: 0, count: u64::MAX };
+
+    #[inline(always)]
+    pub fn is_left_by(&self, value: u64) -> bool {
+        value.wrapping_sub(self.first) >= self.count
+    }
+
+    /// Leaves so many values below and above this one.
+    pub fn narrow(&mut self, value: u64, down: u64, up: u64) {
+        if self.count == Window::ALL.count {
+            *self = Window { first: value.wrapping_sub(down), count: down + up + 1 };
+            return;
+        }
+        let down = down.min(value.wrapping_sub(self.first));
+        let up = up.min(self.first.wrapping_add(self.count - 1).wrapping_sub(value));
+        *self = Window { first: value.wrapping_sub(down), count: down + up + 1 };
+    }
+}

@@ -1,0 +1,82 @@
+//! An instruction of a block, and how a block ends.
+
+use iced_x86::{Code, ConstantOffsets, FlowControl, Instruction, Mnemonic};
+
+use crate::engine::exits;
+use crate::engine::operands::Operand;
+
+/// An instruction as it is decoded.
+pub struct Decoded {
+    /// The instruction.
+    pub instruction: Instruction,
+    /// Where its parts are in its bytes.
+    pub offsets: ConstantOffsets,
+    /// Its operands in memory.
+    pub operands: Vec<Operand>,
+}
+
+/// How a block ends.
+pub enum End {
+    /// Goes on at an address: a jump, or the block is long enough.
+    Direct(u64),
+    /// A conditional jump.
+    Conditional(u64),
+    /// Calls an address.
+    Call(u64),
+    /// Jumps, or calls with an address to return to, to where an operand says.
+    Indirect(Option<u64>),
+    /// Returns, and takes so many bytes more from the stack.
+    Return(u16),
+    /// Goes on as if a transaction had been given up at its begin.
+    Abort(u64),
+    /// A system call.
+    SystemCall,
+    /// Here the program goes on by itself.
+    Stop(u32),
+}
+
+/// Whether it only jumps: then it isn't copied.
+pub fn is_jump(one: &Decoded) -> bool {
+    one.instruction.flow_control() == FlowControl::UnconditionalBranch
+}
+
+/// How an instruction ends its block, if it does.
+pub fn end_of(instruction: &Instruction) -> Option<End> {
+    let next = instruction.next_ip();
+    match instruction.mnemonic() {
+        Mnemonic::Syscall => return Some(End::SystemCall),
+        // Any transaction may be given up, and what would be noted of one would be gone with it.
+        Mnemonic::Xbegin => return Some(End::Abort(instruction.near_branch_target())),
+        // Privileged, or with effects on control that are not followed.
+        Mnemonic::Xend
+        | Mnemonic::Xabort
+        | Mnemonic::Sysenter
+        | Mnemonic::Wrpkru
+        | Mnemonic::Wrfsbase
+        | Mnemonic::Wrgsbase
+        | Mnemonic::Xrstors
+        | Mnemonic::Xsaves => {
+            return Some(End::Stop(exits::UNKNOWN));
+        }
+        _ => {}
+    }
+    Some(match instruction.flow_control() {
+        FlowControl::Next => return None,
+        FlowControl::UnconditionalBranch if instruction.is_jmp_short_or_near() => {
+            End::Direct(instruction.near_branch_target())
+        }
+        FlowControl::ConditionalBranch => End::Conditional(instruction.near_branch_target()),
+        FlowControl::Call if instruction.is_call_near() => {
+            End::Call(instruction.near_branch_target())
+        }
+        FlowControl::IndirectBranch if instruction.is_jmp_near_indirect() => End::Indirect(None),
+        FlowControl::IndirectCall if instruction.is_call_near_indirect() => {
+            End::Indirect(Some(next))
+        }
+        FlowControl::Return if matches!(instruction.code(), Code::Retnq | Code::Retnq_imm16) => {
+            let more = if instruction.op_count() > 0 { instruction.immediate16() } else { 0 };
+            End::Return(more)
+        }
+        _ => End::Stop(exits::UNKNOWN),
+    })
+}

@@ -1,0 +1,76 @@
+//! Who calls an interposed function: the section that is being traced, or somebody else.
+
+use syncline_trace::layout::STOP_JUMP;
+
+use super::stop::stopped_here;
+use crate::engine::context::{Context, SUSPENDED};
+use crate::{aside, tls};
+
+/// The stack pointer at the entry of an interposed function: the return address lies there.
+pub type Caller = *mut u64;
+
+/// A call of an interposed function.
+pub enum Call {
+    /// Nothing is being traced.
+    Plain,
+    /// By a section that is being traced.
+    Traced(&'static mut Context),
+    /// By a handler that interrupted one, or in a program that is left alone: only to be passed on.
+    Foreign,
+}
+
+/// The kind of call that this is.
+///
+/// # Safety
+/// `caller` is the stack pointer at the entry of a function of this library.
+#[inline]
+pub unsafe fn enter(caller: Caller) -> Call {
+    // SAFETY: the word is 0 or a context that is lent to this thread.
+    let context = unsafe { (tls::context() as *mut Context).as_mut() };
+    let alone = aside::is_closed();
+    let Some(context) = context else {
+        return if alone { Call::Foreign } else { Call::Plain };
+    };
+    if context.state == SUSPENDED && context.suspended_at == caller.addr() as u64 {
+        // SAFETY: by this function's own condition.
+        if unsafe { *caller } != context.resumes_at() {
+            // The call that was there never returned, and another one has its place on the stack: the C
+            // library jumped out of it to run the handlers of a cancelled thread.
+            stopped_here(context, STOP_JUMP);
+            return if alone { Call::Foreign } else { Call::Plain };
+        }
+        // SAFETY: by this function's own condition. The engine's return address was put there.
+        unsafe { *caller = context.target };
+        if alone {
+            tls::set_context(0);
+            return Call::Foreign;
+        }
+        return Call::Traced(context);
+    }
+    // In a function of this library it may also be the program's own allocator that locks.
+    if context.state != SUSPENDED {
+        context.engine().handler_ran = true;
+    }
+    Call::Foreign
+}
+
+/// The return address of a call, also where the engine has exchanged it.
+///
+/// # Safety
+/// As for [`enter`].
+#[inline]
+pub unsafe fn return_address(caller: *const u64) -> u64 {
+    // SAFETY: as in `enter`.
+    unsafe {
+        match (tls::context() as *const Context).as_ref() {
+            Some(context)
+                if context.state == SUSPENDED
+                    && context.suspended_at == caller.addr() as u64
+                    && *caller == context.resumes_at() =>
+            {
+                context.target
+            }
+            _ => *caller,
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The program leaves a section, or tracing at all, otherwise than by a release.
+
+use syncline_trace::layout::{STOP_JUMP, STOP_OTHER};
+
+use super::enter::{Call, Caller, enter};
+use super::stop::{stopped, stopped_here};
+use crate::engine::context::{Context, IN_ENGINE, TRACING};
+use crate::{aside, ending, tls};
+
+/// The program jumps out of what it does, to a place that was noted before. Where that is is not
+/// known, so tracing ends.
+///
+/// # Safety
+/// As for [`enter`].
+pub unsafe fn jumping(caller: Caller) {
+    // SAFETY: by this function's own condition.
+    match unsafe { enter(caller) } {
+        Call::Traced(context) => stopped_here(context, STOP_JUMP),
+        Call::Foreign => {
+            // From a handler: what it interrupted does not go on.
+            // SAFETY: the word is 0 or a context that is lent to this thread.
+            let context = unsafe { (tls::context() as *mut Context).as_mut() };
+            let Some(context) = context else { return };
+            let state = context.state;
+            if state == IN_ENGINE {
+                // In the middle of anything: this context is not used again.
+                tls::set_context(0);
+                return;
+            }
+            tls::set_context(0);
+            aside::work(|| {
+                context.drain_but(state == TRACING);
+                stopped(context, STOP_JUMP);
+            });
+        }
+        Call::Plain => {}
+    }
+}
+
+/// The program is about to take system calls away from itself, which tracing needs: it is left alone
+/// from here on.
+///
+/// # Safety
+/// As for [`enter`].
+pub unsafe fn leaving_alone(caller: Caller, why: &str) {
+    // SAFETY: by this function's own condition.
+    if let Call::Traced(context) = unsafe { enter(caller) } {
+        stopped_here(context, STOP_OTHER);
+    }
+    ending::leave_alone(why);
+}

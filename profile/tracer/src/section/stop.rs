@@ -1,0 +1,28 @@
+//! Tracing can't go on.
+
+use super::edges::end;
+use super::finish::write_rest;
+use crate::engine::context::Context;
+use crate::{aside, clock, thread, tls};
+
+/// Tracing can't go on here: every section that is open ends with a reason. The context stays this
+/// thread's, who may be on its stack.
+#[cold]
+pub fn stopped(context: &mut Context, why: u32) {
+    let now = clock::now();
+    while let Some(&(lock, _)) = context.engine().held.last() {
+        end(context, lock, now, 0, why);
+    }
+    tls::set_context(0);
+    write_rest(context);
+    if let Some(thread) = thread::existing() {
+        thread.retire(context);
+    }
+}
+
+/// As [`stopped`], in a function of this library.
+#[cold]
+pub fn stopped_here(context: &mut Context, why: u32) {
+    tls::set_context(0);
+    aside::work(|| stopped(context, why));
+}
