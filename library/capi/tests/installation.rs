@@ -140,8 +140,16 @@ fn the_installed_command_finds_its_library() {
     let recording = folder.join("recording");
     let recording = recording.to_str().expect("a text");
     output_of(Command::new(&command).args(["record", "-o", recording, "--", "true"]));
-    let page = fs::read_to_string(prefix().join("share/man/man1/syncline.1")).expect("a page");
-    assert!(page.contains("syncline"), "{page}");
+    for (page, words) in [
+        ("man/man1/syncline.1", "syncline\\-record"),
+        ("man/man1/syncline-record.1", "max\\-size"),
+        ("man/man5/syncline-policy.5", "acquired"),
+        ("doc/syncline/exec.md", "--policy"),
+        ("doc/syncline/internals/one-lock.md", "pthread_mutex_lock"),
+    ] {
+        let text = fs::read_to_string(prefix().join("share").join(page)).expect(page);
+        assert!(text.contains(words), "no {words} in {page}: {text}");
+    }
 }
 
 /// `<syncline_mpi.h>` is for programs that run under the installed command.

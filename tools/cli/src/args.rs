@@ -40,10 +40,7 @@ pub enum Command {
     Study(crate::study::args::Study),
     Bench(crate::study::args::Bench),
     Completions(crate::shell::Completions),
-    /// Print the man page
-    ///
-    /// For example: `syncline man > ~/.local/share/man/man1/syncline.1`
-    Man,
+    Man(crate::shell::ManPages),
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub trait Install: 'static {
     fn install(&mut self);
     /// The value that the variable has now, for the same variable.
     fn present(&self) -> Box<dyn Install>;
-    /// The same, for the same variable.
+    /// A second copy of this value, for the same variable.
     fn again(&self) -> Box<dyn Install>;
     /// To find the value again.
     fn any(&mut self) -> &mut dyn Any;

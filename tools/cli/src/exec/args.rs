@@ -30,8 +30,8 @@ pub struct Exec {
 
     /// Choose a lock for each object by the rules in FILE, as `syncline tune` writes it
     ///
-    /// By the place that creates or acquires the object, by its name, or by where it is;
-    /// docs/exec.md describes the file.
+    /// By the call site that creates or acquires the object, by its name, or by its address;
+    /// syncline-policy(5) describes the file.
     #[arg(short, long, value_name = "FILE", conflicts_with = "lock")]
     pub policy: Option<PathBuf>,
 

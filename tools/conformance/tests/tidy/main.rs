@@ -1,8 +1,10 @@
 //! Rules of the project that no compiler holds.
 
+mod book;
 mod circles;
 mod dependencies;
 mod sources;
+mod voice;
 
 use std::fs;
 use std::path::{Path, PathBuf};
