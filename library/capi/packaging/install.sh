@@ -40,7 +40,7 @@ copy 755 "$built/syncline-kernel-init" lib/syncline/syncline-kernel-init
 # --- what there is to read -----------------------------------------------------------------
 
 docs=$crate/../../docs
-(cd "$docs" && find . -name '*.md') | while read -r page; do
+(cd "$docs" && find . -name '*.md' -o -name '*.png') | while read -r page; do
     copy 644 "$docs/$page" "share/doc/syncline/$page"
 done
 book=$built/../book

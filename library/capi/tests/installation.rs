@@ -71,6 +71,27 @@ fn the_examples_run() {
     }
 }
 
+/// The program in a page of the book that is marked as being in this language.
+fn example_of_the_book(language: &str) -> String {
+    let page = crate_folder().join("../../docs/library.md");
+    let page = fs::read_to_string(page).expect("a page");
+    let begin = format!("```{language}\n");
+    let (_, rest) = page.split_once(&begin).expect("an example");
+    let (program, _) = rest.split_once("```").expect("its end");
+    program.to_owned()
+}
+
+#[test]
+fn the_books_examples_run() {
+    let folder = scratch("book");
+    for (language, linking) in [("c", Linking::Shared), ("cpp", Linking::Static)] {
+        let source = folder.join(format!("book_{language}.{language}"));
+        fs::write(&source, example_of_the_book(language)).expect("a program");
+        let program = compile(&source, &[], linking);
+        assert_eq!(run(&program, &[]), "counted to 400000\n");
+    }
+}
+
 #[test]
 fn cmake_finds_it() {
     let folder = scratch("cmake");

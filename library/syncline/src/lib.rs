@@ -62,7 +62,19 @@ pub use reentrant::{ReentrantMutex, ReentrantMutexGuard};
 pub use rwlock::{ArcRwLockReadGuard, ArcRwLockWriteGuard, MappedRwLockReadGuard};
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard};
 
-/// The example of the crate's page runs as a test.
+/// The examples of the crate's page and of the book's pages run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod pages {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/library.md")]
+    struct Library;
+    #[doc = include_str!("../../../docs/familiar.md")]
+    struct Familiar;
+    #[doc = include_str!("../../../docs/channels.md")]
+    struct Channels;
+    #[doc = include_str!("../../../docs/table.md")]
+    struct Tables;
+    #[doc = include_str!("../../../docs/transactions.md")]
+    struct Transactions;
+}

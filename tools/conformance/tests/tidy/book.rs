@@ -26,14 +26,13 @@ pub fn prose(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// The targets of the links `[words](target)` in a page, each with its line.
+/// The targets of the links `[words](target)` and of the pictures in a page, each with its line.
 fn links(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in prose(text) {
-        for rest in line.split("](").skip(1) {
-            if let Some((target, _)) = rest.split_once(')') {
-                found.push((number, target.to_owned()));
-            }
+        for (begin, end) in [("](", ')'), (" src=\"", '"'), (" srcset=\"", '"')] {
+            let targets = line.split(begin).skip(1).filter_map(|rest| rest.split_once(end));
+            found.extend(targets.map(|(target, _)| (number, target.to_owned())));
         }
     }
     found
@@ -199,11 +198,15 @@ fn what_is_wrong_with_a_book_is_found() {
     write("b/b.md", "[a](../a.md#a-b-to-c)\n`[no](link.md)`\n```\n[no](link.md)\n```\n");
     assert_eq!(found(), Vec::<String>::new());
 
-    write("b/b.md", "[a](../a.md#more-2)\n[c](c.md)\n[out](../../README.md)\n");
+    write(
+        "b/b.md",
+        "[a](../a.md#more-2)\n[c](c.md)\n[out](../../README.md)\n<img src=\"x.png\">\n",
+    );
     let faults = [
         "b/b.md:1: ../a.md#more-2 is no heading of that page",
         "b/b.md:2: c.md does not exist",
         "b/b.md:3: ../../README.md leaves the book",
+        "b/b.md:4: x.png does not exist",
     ];
     assert_eq!(found(), faults);
 

@@ -27,7 +27,7 @@ const NOWHERE: [(&str, &str); 8] = [
 /// In pages for users, as well as those above.
 const NOT_IN_PAGES: [(&str, &str); 12] = [
     ("Who ", "name who: \"A thread that\", \"A user who\""),
-    ("hoever ", "name who: \"the thread that holds the lock\""),
+    ("Whoever ", "name who: \"The thread that holds the lock\""),
     ("can't be told", "\"is unknown\""),
     ("is told apart", "\"is identified by\""),
     ("are told apart", "\"are identified by\""),
