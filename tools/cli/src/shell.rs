@@ -87,17 +87,20 @@ fn subcommands(command: &Command) -> impl Iterator<Item = &Command> {
 
 /// Writes `man1/syncline.1`, `man1/syncline-COMMAND.1` for each command, and the page of policies.
 fn write_pages(command: &Command, folder: &Path) -> anyhow::Result<()> {
-    // The page of `help` would only say how to read the others.
-    let command = &command.clone().disable_help_subcommand(true);
-    let mut pages = vec![("syncline".to_owned(), command)];
-    pages.extend(subcommands(command).map(|one| (format!("syncline-{}", one.get_name()), one)));
-    for (name, command) in pages {
-        let mut text = Vec::new();
-        Man::new(command.clone()).title(name.to_uppercase()).render(&mut text)?;
-        text.extend_from_slice(SEE_ALSO.as_bytes());
-        write(&folder.join("man1").join(format!("{name}.1")), &text)?;
-    }
+    write_page(command, "syncline", &folder.join("man1"))?;
     write(&folder.join("man5/syncline-policy.5"), syncline_policy::MAN_PAGE.as_bytes())
+}
+
+/// Writes the page of a command with this name, and those of its subcommands.
+fn write_page(command: &Command, name: &str, folder: &Path) -> anyhow::Result<()> {
+    // The page of `help` would only say how to read the others.
+    let command = command.clone().disable_help_subcommand(true);
+    let mut text = Vec::new();
+    Man::new(command.clone()).title(name.to_uppercase()).render(&mut text)?;
+    text.extend_from_slice(SEE_ALSO.as_bytes());
+    write(&folder.join(format!("{name}.1")), &text)?;
+    let mut subcommands = subcommands(&command);
+    subcommands.try_for_each(|one| write_page(one, &format!("{name}-{}", one.get_name()), folder))
 }
 
 fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {

@@ -44,6 +44,10 @@ fn every_command_has_a_page_of_its_own() {
         .collect();
     assert!(names.len() > 15, "{names:?}");
     names.push("syncline.1".to_owned());
+    names.extend(
+        ["atomics", "channels", "locks", "stm", "table"]
+            .map(|test| format!("syncline-bench-{test}.1")),
+    );
     names.sort();
     let files = std::fs::read_dir(out.join("man1")).unwrap();
     let mut files: Vec<_> =
@@ -56,10 +60,11 @@ fn every_command_has_a_page_of_its_own() {
     for word in [".TH SYNCLINE-RECORD 1", "max\\-size", "126", "SEE ALSO"] {
         assert!(record.contains(word), "no {word} in {record}");
     }
-    for command in &names {
+    for command in names.iter().filter(|name| !name.starts_with("syncline-bench-")) {
         let name = command.strip_suffix(".1").unwrap().replace('-', "\\-");
         assert!(read("man1/syncline.1").contains(&name), "syncline.1 does not name {name}");
     }
+    assert!(read("man1/syncline-bench.1").contains("syncline\\-bench\\-stm"));
     assert!(read("man5/syncline-policy.5").contains("build_ids"));
 
     // A folder that can't be written to.

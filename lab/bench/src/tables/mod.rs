@@ -8,7 +8,7 @@
 //!
 //! All tables of a case run one after the other in each round, on the same streams of steps. Where
 //! a table happens to lie in memory makes as much of a difference as the table does, and stays the
-//! same in all rounds. So the best of ours and the best peer run on in [pairs](pairs), from time to
+//! same in all rounds. So the best of ours and the best peer run on in [pairs], from time to
 //! time with new tables, and the ratio comes from these.
 
 mod load;

@@ -22,9 +22,9 @@ use crate::statuses;
 pub struct Exec {
     /// Which lock to use, by its name in `syncline locks`
     ///
-    /// With a policy of waiting (`mcs-spin`, `mcs-yield`, `mcs-park`) or without, which means
-    /// parking. A lock of one holder takes the place of mutexes and spinlocks, one for readers and
-    /// writers that of reader-writer locks; `gate+rw_readers` is one of each.
+    /// With a waiting policy (`mcs-spin`, `mcs-yield`, `mcs-park`) or without one, which means
+    /// parking. An exclusive lock replaces mutexes and spinlocks, a lock for readers and writers
+    /// replaces reader-writer locks; `gate+rw_readers` names one of each.
     #[arg(short, long, value_name = "LOCK", required_unless_present_any = ["policy", "place"])]
     pub lock: Option<Locks>,
 
