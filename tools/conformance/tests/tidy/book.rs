@@ -182,6 +182,27 @@ fn pages_that_are_named_exist() {
 }
 
 #[test]
+fn every_workload_is_an_example_of_its_rule() {
+    let page = fs::read_to_string(root().join("docs/findings.md")).expect("a page");
+    let mut programs = Vec::new();
+    sources(&root().join("workloads"), &mut programs);
+    let mut examples = 0;
+    for path in programs {
+        let text = fs::read_to_string(&path).expect("a program");
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        for (_, rest) in
+            text.match_indices("FINDING ").map(|(at, mark)| text.split_at(at + mark.len()))
+        {
+            let end = rest.find(|letter: char| !letter.is_ascii_lowercase() && letter != '-');
+            let row = format!("| `{}` | `{name}` |", &rest[..end.unwrap_or(rest.len())]);
+            assert!(page.contains(&row), "docs/findings.md has no row {row}");
+            examples += 1;
+        }
+    }
+    assert!(examples > 25, "only {examples} examples");
+}
+
+#[test]
 fn what_is_wrong_with_a_book_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |name: &str, text: &str| {
