@@ -40,7 +40,7 @@ struct Summary {
     standard_worst_ratio: f64,
 }
 
-/// The same for `--help`.
+/// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
   Ratios are throughput of our best table over that of the best peer, which run in turn: 1 is
   equal, more is better. Each is the median over the pairs of runs.

@@ -262,7 +262,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
         }
     }
 
-    /// The same until a moment on the memory's clock.
+    /// Waits for a message until a moment on the memory's clock.
     #[doc(hidden)]
     pub fn recv_until(&mut self, deadline: Duration) -> Result<T, RecvTimeoutError> {
         match self.wait(Some(deadline)) {

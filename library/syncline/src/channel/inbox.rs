@@ -106,7 +106,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
         self.recv_until(Q::Memory::now().saturating_add(timeout))
     }
 
-    /// The same until a moment on the memory's clock.
+    /// Waits for a message from any sender until a moment on the memory's clock.
     #[doc(hidden)]
     pub fn recv_until(&mut self, deadline: Duration) -> Result<(usize, T), RecvTimeoutError> {
         let slots = self.slots.len();

@@ -380,7 +380,7 @@ impl<M: LongMemory> Writes<M> {
         present
     }
 
-    /// The same once more, with copies of what is to be written.
+    /// A copy of these writes, with copies of the values that are to be written.
     pub(super) fn again(&self) -> Self {
         Self {
             entries: self.entries.iter().map(Write::again).collect(),

@@ -44,7 +44,7 @@ const NOT_IN_PAGES: [(&str, &str); 12] = [
 const LEFT: [&str; 3] = ["benchmarks.md", "recording.md", "study.md"];
 
 /// First lines of documentation that begin with "The same".
-const MOST_THE_SAME: usize = 120;
+const MOST_THE_SAME: usize = 55;
 
 /// The lines of a text that have one of the phrases.
 fn faults(name: &Path, text: &str, phrases: &[(&str, &str)]) -> Vec<String> {
