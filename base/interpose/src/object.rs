@@ -69,7 +69,7 @@ impl Object {
     }
 }
 
-/// All objects that are loaded now; see [`crate::link_map`] for what may go away meanwhile.
+/// All objects that are loaded now; see `crate::link_map` for what may go away meanwhile.
 pub fn for_each_loaded<F: FnMut(Object)>(each: F) {
     link_maps().filter_map(Object::of).for_each(each);
 }

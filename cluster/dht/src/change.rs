@@ -100,7 +100,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         })
     }
 
-    /// The same after a look in vain.
+    /// Looks a key up again, after a first look that something disturbed.
     #[cold]
     fn look_again(&self, key: Key<'_>, first: Look, buffer: &mut Buffer) -> Result<bool, Dead> {
         let (mut look, mut wait, mut looks) = (first, Wait::new(), 1);

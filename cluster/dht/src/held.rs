@@ -63,7 +63,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         self.exchange(bucket, bucket.seen.held(self.fabric.rank()))
     }
 
-    /// The same, to change more than one word.
+    /// Takes a bucket that is as it was seen, to change more than one word of it; `None` if it is
+    /// not.
     pub(crate) fn hold_to_split(&self, bucket: &Bucket) -> Result<Option<Held<'_, F, M>>, Dead> {
         self.exchange(bucket, bucket.seen.split(self.fabric.rank()))
     }

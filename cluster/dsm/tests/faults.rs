@@ -53,7 +53,7 @@ fn scene(count: usize, name: &str, scheme: Scheme) {
     with(count, name, Options { memory: MEMORY, scheme, ..Options::default() });
 }
 
-/// The same, with options.
+/// Runs a scene with options.
 fn with(count: usize, name: &str, options: Options) {
     for side in Side::ALL {
         let statuses = ranks(count, name, Options { side: Some(side), ..options });

@@ -28,7 +28,7 @@
 //!
 //! **A waiter drives MPI's progress**, since the holder may wait in its flush for just this rank.
 //!
-//! **One library for all MPIs**: a handle is a word ([`library`]), so nothing of an MPI is needed to
+//! **One library for all MPIs**: a handle is a word (`library`), so nothing of an MPI is needed to
 //! build this one.
 //!
 //! A window without a scheme, or without a rank that asks for one, is passed through untouched.

@@ -1,5 +1,5 @@
 //! Policy files: which lock of the catalogue each object of a program gets, by the place that
-//! creates or acquires it, by its name, or by where it is. `docs/exec.md` describes the file.
+//! creates or acquires it, by its name, or by where it is. `docs/policy.md` describes the file.
 //!
 //! Three steps, each in a module of its own:
 //!
@@ -21,3 +21,6 @@ pub use file::{Error, Policy, Rule, Subject};
 pub use files::Files;
 pub use plan::Plan;
 pub use remark::{Remark, Why};
+
+/// The manual page of policy files, syncline-policy(5), as `man` reads it.
+pub const MAN_PAGE: &str = include_str!("../man/syncline-policy.5");

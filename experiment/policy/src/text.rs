@@ -9,7 +9,7 @@ use crate::file::{Policy, Subject, VERSION};
 const HEAD: &str = "\
 # Locks in place of a program's own. To run a program with them:
 #     syncline exec --policy THIS-FILE -- PROGRAM
-# docs/exec.md describes the file. Of several rules for one object the most precise one counts:
+# syncline-policy(5) describes the file. Of several rules for one object the most precise one counts:
 # `object`, then `created`, `acquired`, `class`, and `default`.
 ";
 
@@ -116,6 +116,39 @@ mod tests {
             rule.line = 0;
         }
         assert_eq!(read, policy);
+    }
+
+    /// The part of a page between two lines that contain these words, which are left out.
+    fn part(page: &str, begin: &str, end: &str) -> String {
+        let lines = page.lines().skip_while(|line| !line.contains(begin)).skip(1);
+        lines.take_while(|line| !line.contains(end)).map(|line| format!("{line}\n")).collect()
+    }
+
+    #[test]
+    fn the_pages_describe_what_is_read() {
+        let book = include_str!("../../../docs/policy.md");
+        let manual = part(crate::MAN_PAGE, "begin", "end").replace("\\-", "-");
+        let manual: String =
+            manual.lines().filter(|l| !l.starts_with('.')).map(|l| format!("{l}\n")).collect();
+        for example in [part(book, "```toml", "```"), manual] {
+            let names = example.replace("gate+rw_readers", "gate").replace("futex", "mcs");
+            let policy =
+                parse(&names.replace("\"libc-spin\"", "\"mcs\"").replace("\"libc\"", "\"gate\""));
+            let policy = policy.unwrap_or_else(|error| panic!("{error}:\n{example}"));
+            assert_eq!((policy.rules.len(), policy.build_ids.len()), (4, 1));
+        }
+        // All fields, as the reader names them when it meets another one.
+        for wrong in ["version = 1\nnew = 1", "version = 1\n[[lock]]\nuse = \"gate\"\nnew = 1"] {
+            let error = parse(wrong).unwrap_err().to_string();
+            let (_, fields) = error.split_once("expected one of ").expect(&error);
+            for field in fields.split('`').skip(1).step_by(2) {
+                let (row, item) = (format!("{field}`"), format!(".B {field}"));
+                assert!(book.contains(&row) || book.contains(&format!("[{field}]")), "{field}");
+                let known = crate::MAN_PAGE.contains(&item)
+                    || crate::MAN_PAGE.contains(&format!("[{field}]"));
+                assert!(known, "{field}");
+            }
+        }
     }
 
     #[test]

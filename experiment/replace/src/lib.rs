@@ -25,7 +25,7 @@
 //! **What can't be replaced is left to the C library whole**: objects shared between processes,
 //! robust mutexes, and those with a priority protocol. Nothing is ever half replaced.
 //!
-//! It also places threads on processors, if that is asked for ([`placement`]).
+//! It also places threads on processors, if that is asked for (`placement`).
 //!
 //! It calls nothing that the program can replace, such as its allocator, once the program has begun
 //! (`go_around` in `syncline-interpose`), and leaves `errno` alone.

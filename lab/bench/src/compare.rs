@@ -118,8 +118,8 @@ pub fn run(cases: Vec<Case>) -> anyhow::Result<Vec<Row>> {
     run_showing(cases, 1, |_| {})
 }
 
-/// The same; the rows of each case are shown as soon as they are there. While an aim lies inside an
-/// interval, a case has as many pairs once more, up to so many looks.
+/// Runs all cases and shows the rows of each as soon as they are there. While an aim lies inside
+/// an interval, a case has as many pairs once more, up to so many looks.
 pub fn run_showing(
     cases: Vec<Case>,
     looks: usize,

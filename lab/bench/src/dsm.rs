@@ -29,7 +29,7 @@ struct Summary {
     programs_worst_ratio: f64,
 }
 
-/// The same for `--help`.
+/// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
   miss_ratio                processor time of a page's miss over that of the peer
   upgrade_ratio             the same of the first write to a page that is here

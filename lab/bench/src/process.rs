@@ -62,7 +62,8 @@ impl Running {
         self.finish_with(0)
     }
 
-    /// The same where another status is expected, and where no end within the limit is an error too.
+    /// Waits for its end with a given status. Another status is an error, and so is no end within
+    /// the limit.
     pub fn finish_as(self, status: i32, limit: Duration) -> anyhow::Result<Finished> {
         let in_time = ends_within(self.child.id() as libc::pid_t, limit)?;
         let last = || last_lines(&self.stderr);

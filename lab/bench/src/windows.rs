@@ -36,7 +36,7 @@ struct Summary {
     sm_worst_ratio: f64,
 }
 
-/// The same for `--help`.
+/// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
   empty_worst_ratio      median of lock + unlock under `full-support` over that of the MPI
                          library's own lock; the worst of three mixes and of all libraries

@@ -48,7 +48,8 @@ pub const LAPS: usize = 32;
 pub enum Timing {
     /// A chain of these accesses, each line once.
     Access(Access),
-    /// The same, [`LAPS`] times: for lines that stay with the one who is timed.
+    /// A chain of these accesses to each line [`LAPS`] times: for lines that stay in the
+    /// measuring thread's cache.
     Own(Access),
     /// A chain without accesses, with fences or without, [`LAPS`] times.
     Nothing { fences: bool },

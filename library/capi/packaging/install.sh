@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what was built into a folder such as /usr/local:
 #
-#     bin/syncline, its man page and completions
+#     bin/syncline, its man pages and completions
+#     share/doc/syncline/    the pages of docs/, and in html/ the book, if `./x docs` has built it
 #     lib/syncline/   the libraries that it preloads, and what it runs a kernel with
 #     include/    syncline.h, syncline.hpp, and syncline_mpi.h for programs under `syncline mpi`
 #     lib/        libsyncline.so and libsyncline.a, and what pkg-config and CMake read
@@ -31,10 +32,22 @@ for name in libsyncline_recorder.so libsyncline_replace.so libsyncline_tracer.so
     copy 644 "$built/$name" "lib/syncline/$name"
 done
 copy 755 "$built/syncline-kernel-init" lib/syncline/syncline-kernel-init
-"$built/syncline" man | to share/man/man1/syncline.1
+"$built/syncline" man --out "$prefix/share/man"
 "$built/syncline" completions bash | to share/bash-completion/completions/syncline
 "$built/syncline" completions zsh | to share/zsh/site-functions/_syncline
 "$built/syncline" completions fish | to share/fish/vendor_completions.d/syncline.fish
+
+# --- what there is to read -----------------------------------------------------------------
+
+docs=$crate/../../docs
+(cd "$docs" && find . -name '*.md' -o -name '*.png') | while read -r page; do
+    copy 644 "$docs/$page" "share/doc/syncline/$page"
+done
+book=$built/../book
+if [ -e "$book/index.html" ]; then
+    rm -rf "$prefix/share/doc/syncline/html"
+    cp -r "$book" "$prefix/share/doc/syncline/html"
+fi
 
 # --- the shared library --------------------------------------------------------------------
 

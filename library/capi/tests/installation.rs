@@ -71,6 +71,27 @@ fn the_examples_run() {
     }
 }
 
+/// The program in a page of the book that is marked as being in this language.
+fn example_of_the_book(language: &str) -> String {
+    let page = crate_folder().join("../../docs/library.md");
+    let page = fs::read_to_string(page).expect("a page");
+    let begin = format!("```{language}\n");
+    let (_, rest) = page.split_once(&begin).expect("an example");
+    let (program, _) = rest.split_once("```").expect("its end");
+    program.to_owned()
+}
+
+#[test]
+fn the_books_examples_run() {
+    let folder = scratch("book");
+    for (language, linking) in [("c", Linking::Shared), ("cpp", Linking::Static)] {
+        let source = folder.join(format!("book_{language}.{language}"));
+        fs::write(&source, example_of_the_book(language)).expect("a program");
+        let program = compile(&source, &[], linking);
+        assert_eq!(run(&program, &[]), "counted to 400000\n");
+    }
+}
+
 #[test]
 fn cmake_finds_it() {
     let folder = scratch("cmake");
@@ -140,8 +161,16 @@ fn the_installed_command_finds_its_library() {
     let recording = folder.join("recording");
     let recording = recording.to_str().expect("a text");
     output_of(Command::new(&command).args(["record", "-o", recording, "--", "true"]));
-    let page = fs::read_to_string(prefix().join("share/man/man1/syncline.1")).expect("a page");
-    assert!(page.contains("syncline"), "{page}");
+    for (page, words) in [
+        ("man/man1/syncline.1", "syncline\\-record"),
+        ("man/man1/syncline-record.1", "max\\-size"),
+        ("man/man5/syncline-policy.5", "acquired"),
+        ("doc/syncline/exec.md", "--policy"),
+        ("doc/syncline/internals/one-lock.md", "pthread_mutex_lock"),
+    ] {
+        let text = fs::read_to_string(prefix().join("share").join(page)).expect(page);
+        assert!(text.contains(words), "no {words} in {page}: {text}");
+    }
 }
 
 /// `<syncline_mpi.h>` is for programs that run under the installed command.

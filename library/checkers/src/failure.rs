@@ -33,7 +33,7 @@ pub fn failure(timed: bool, case: impl Fn() + Send + Sync + 'static) -> Option<S
     failure_of(timed, Arc::new(case))
 }
 
-/// The same, compiled once and not for each mutant.
+/// Why a case fails, if it does: compiled once and not for each mutant.
 fn failure_of(timed: bool, case: Arc<dyn Fn() + Send + Sync>) -> Option<String> {
     let bounds = Bounds { preemptions: Some(3), executions: Some(20_000), timed };
     failure_in(move || {

@@ -45,7 +45,7 @@ pub fn randomly(executions: usize, case: impl Fn() + Send + Sync + 'static) {
     draw(executions, Arc::new(case));
 }
 
-/// The same, compiled once and not for each case.
+/// Runs a case under each of the two schedulers: compiled once and not for each case.
 fn draw(executions: usize, case: Arc<dyn Fn() + Send + Sync>) {
     let mut config = Config::new();
     config.max_steps = MaxSteps::FailAfter(LONGEST);

@@ -6,6 +6,20 @@
 //! thread waits is another, the [`Wait`](wait::Wait): spinning, yielding, or parking in the
 //! kernel. So the text that is checked exhaustively is the text that is shipped.
 //!
+//! ```
+//! use syncline::lock::Ticket;
+//! use syncline::{Mutex, RwLock};
+//!
+//! static HITS: Mutex<u64> = Mutex::new(0); // the default lock
+//! static LOG: Mutex<Vec<u8>, Ticket> = Mutex::with_lock(Vec::new()); // another lock, by its type
+//! static NAMES: RwLock<Vec<&str>> = RwLock::new(Vec::new());
+//!
+//! *HITS.lock() += 1;
+//! LOG.lock().push(b'x');
+//! NAMES.write().push("Ada");
+//! assert_eq!(NAMES.read().len(), 1);
+//! ```
+//!
 //! [`Mutex`] and [`RwLock`] put a value under a lock, the default one or another; [`lock`] has the
 //! locks and the catalogue of them. [`Condvar`], [`Once`], [`OnceLock`], [`LazyLock`], [`Barrier`]
 //! and `ReentrantMutex` complete what the standard library and parking_lot have, by their names;
@@ -62,7 +76,19 @@ pub use reentrant::{ReentrantMutex, ReentrantMutexGuard};
 pub use rwlock::{ArcRwLockReadGuard, ArcRwLockWriteGuard, MappedRwLockReadGuard};
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard};
 
-/// The example of the crate's page runs as a test.
+/// The examples of the crate's page and of the book's pages run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod pages {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/library.md")]
+    struct Library;
+    #[doc = include_str!("../../../docs/familiar.md")]
+    struct Familiar;
+    #[doc = include_str!("../../../docs/channels.md")]
+    struct Channels;
+    #[doc = include_str!("../../../docs/table.md")]
+    struct Tables;
+    #[doc = include_str!("../../../docs/transactions.md")]
+    struct Transactions;
+}

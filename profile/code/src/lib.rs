@@ -1,6 +1,6 @@
 //! What a program's files tell: the names of its addresses, and what its instructions do.
 //!
-//! - [`file`]: one file's symbols, debug information, unwind tables and calls;
+//! - [`mod@file`]: one file's symbols, debug information, unwind tables and calls;
 //! - `section`: critical sections, followed through the instructions from an acquisition to its
 //!   release, and functions that take a lock for their callers;
 //! - [`symbols`]: what the addresses of one process mean, and which frame of a stack to show for it;

@@ -35,7 +35,7 @@
 //! of the program's allocator, of its `close`, of a destructor. By construction:
 //!
 //! - the recorder of the process, also of a forked child, and the state of the thread are made
-//!   before a lock is tried ([`thread::rows::spot`], [`thread::attach::before_trying`]), and so are
+//!   before a lock is tried (`thread::rows::spot`, `thread::attach::before_trying`), and so are
 //!   the rows in which its acquisition is counted;
 //! - system calls are made by this library itself, since a program may have its own `close` or
 //!   `mmap` ([`go_around`](syncline_interpose::go_around)); memory is its own (`alloc.rs`), and so

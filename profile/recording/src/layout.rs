@@ -319,9 +319,9 @@ pub struct Nest {
     pub seen: u32,
 }
 
-/// Which lock was held already when that of a row was acquired. Looked at are those
-/// acquisitions that are timed: the first, one in [`Header::sample_period`], and each
-/// that waited. Exactly one cache line.
+/// Which lock was held already when that of a row was acquired. Only timed acquisitions are
+/// sampled: the first, one in [`Header::sample_period`], and each that waited. Exactly one
+/// cache line.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct NestRecord {

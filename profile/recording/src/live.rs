@@ -16,7 +16,8 @@ pub const VERSION: u32 = 1;
 
 /// The recorder's [`State`].
 pub const STATE: &str = "syncline_live_state";
-/// `int syncline_live_begin(const Request *)`: begins a recording; 0, or why not ([`REFUSED`]).
+/// `int syncline_live_begin(const Request *)`: begins a recording; 0, or one of
+/// the `REFUSED_` numbers below.
 pub const BEGIN: &str = "syncline_live_begin";
 /// `int syncline_live_point(Slot *slots, size_t count)`: points the slots to the recorder's functions,
 /// and says how many of them.

@@ -109,8 +109,7 @@ impl ProcessFile {
         ProcessFile::read(path, true)
     }
 
-    /// Reads the file without the threads' logs, which may be large: for who reads it again and
-    /// again.
+    /// Reads the file without the threads' logs, which may be large: for callers that poll.
     ///
     /// # Errors
     /// As [`ProcessFile::open`].

@@ -33,7 +33,7 @@
 //! ```
 //!
 //! The instructions of a form are told from the section's site, and the first section of a chunk from
-//! zeros, so each chunk is read by itself. A form is named only where it is at most four times as
+//! zeros, so each chunk is read by itself. A form is named only where it is at most `LONGER` times as
 //! long as the rest, so that a few bytes never stand for endless memory.
 
 mod form;

@@ -8,11 +8,12 @@ use crate::statuses;
 /// Finds out what a threaded program waits for.
 ///
 /// `syncline record -- PROGRAM` runs a program and counts what it does with its locks;
-/// `syncline report` then says which locks cost it time, where, and who was in the way.
+/// `syncline report` then says which locks cost it time, where, and which threads were in the way.
 /// `syncline inspect` says what the critical sections touch, and whether they depend on each
-/// other, and `syncline kernel` the same of the Linux kernel's. `syncline whatif` measures how much a place matters, and `syncline try` whether other
-/// locks would make the program faster. `syncline machine` and `syncline study` are about what
-/// synchronization costs, here and on other machines.
+/// other; `syncline kernel` says the same of the Linux kernel's. `syncline whatif` measures how much
+/// a call site matters, and `syncline try` whether other locks would make the program faster.
+/// `syncline machine` and `syncline study` are about what synchronization costs, on this machine and
+/// on others.
 #[derive(Parser)]
 #[command(name = "syncline", version, after_long_help = statuses::ALL)]
 pub struct Args {
@@ -40,10 +41,7 @@ pub enum Command {
     Study(crate::study::args::Study),
     Bench(crate::study::args::Bench),
     Completions(crate::shell::Completions),
-    /// Print the man page
-    ///
-    /// For example: `syncline man > ~/.local/share/man/man1/syncline.1`
-    Man,
+    Man(crate::shell::ManPages),
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ impl Failure {
         }
     }
 
-    /// The same with another exit status.
+    /// This failure with another exit status.
     pub fn with_status(self, status: u8) -> Failure {
         Failure { status, ..self }
     }

@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         Command::Study(args) => study::run(&args),
         Command::Bench(args) => study::bench(&args),
         Command::Completions(args) => shell::completions(&args),
-        Command::Man => shell::man(),
+        Command::Man(args) => shell::man(&args),
     };
     outcome.unwrap_or_else(|failure| explain(&failure))
 }

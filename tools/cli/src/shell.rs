@@ -1,14 +1,26 @@
 //! `syncline completions` and `syncline man`: texts for a shell and for `man`, made from
 //! the definition of the command line.
 
+use std::fs;
 use std::io::{self, Write, stdout};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
 use crate::args::Args;
 use crate::failure::{Failure, REPORT_FAILED};
+
+/// What each page of a command ends with.
+const SEE_ALSO: &str = "\
+.SH \"SEE ALSO\"
+\\fBsyncline\\fR(1), \\fBsyncline\\-policy\\fR(5)
+.PP
+A page that is named as \\fIdocs/NAME.md\\fR is in the folder \\fIshare/doc/syncline\\fR of an \
+installation, and in Syncline's repository.
+";
 
 /// Print the completions of a shell
 ///
@@ -18,6 +30,16 @@ pub struct Completions {
     pub shell: clap_complete::Shell,
 }
 
+/// Print the man page of all commands, or write a page for each
+///
+/// For example: `syncline man | man -l -`, or `syncline man --out ~/.local/share/man`
+#[derive(clap::Args)]
+pub struct ManPages {
+    /// Write a page for each command, and one for policy files, into `man1` and `man5` of this folder
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
 /// Prints the completions of a shell.
 pub fn completions(args: &Completions) -> Result<ExitCode, Failure> {
     let mut text = Vec::new();
@@ -25,22 +47,31 @@ pub fn completions(args: &Completions) -> Result<ExitCode, Failure> {
     print(&text)
 }
 
-/// Prints the man page: the command, then each of its subcommands.
-pub fn man() -> Result<ExitCode, Failure> {
+/// Prints one man page with all commands, or writes a page for each.
+pub fn man(args: &ManPages) -> Result<ExitCode, Failure> {
     let mut command = Args::command();
     command.build();
-    let mut text = Vec::new();
-    page(&command, &mut text).map_err(|e| Failure::new(REPORT_FAILED, e))?;
-    print(&text)
+    match &args.out {
+        Some(folder) => {
+            write_pages(&command, folder).map_err(|e| Failure::new(REPORT_FAILED, e))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        None => {
+            let mut text = Vec::new();
+            page(&command, &mut text).map_err(|e| Failure::new(REPORT_FAILED, e))?;
+            print(&text)
+        }
+    }
 }
 
+/// The command's page, then what each of its subcommands' pages says.
 fn page(command: &Command, text: &mut Vec<u8>) -> io::Result<()> {
     let main = Man::new(command.clone());
     main.render_title(text)?;
     main.render_name_section(text)?;
     main.render_synopsis_section(text)?;
     main.render_description_section(text)?;
-    for subcommand in command.get_subcommands().filter(|c| c.get_name() != "help") {
+    for subcommand in subcommands(command) {
         writeln!(text, ".SH \"SYNCLINE {}\"", subcommand.get_name().to_uppercase())?;
         let part = Man::new(subcommand.clone());
         part.render_description_section(text)?;
@@ -48,6 +79,34 @@ fn page(command: &Command, text: &mut Vec<u8>) -> io::Result<()> {
         part.render_options_section(text)?;
     }
     main.render_extra_section(text)
+}
+
+fn subcommands(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help")
+}
+
+/// Writes `man1/syncline.1`, `man1/syncline-COMMAND.1` for each command, and the page of policies.
+fn write_pages(command: &Command, folder: &Path) -> anyhow::Result<()> {
+    write_page(command, "syncline", &folder.join("man1"))?;
+    write(&folder.join("man5/syncline-policy.5"), syncline_policy::MAN_PAGE.as_bytes())
+}
+
+/// Writes the page of a command with this name, and those of its subcommands.
+fn write_page(command: &Command, name: &str, folder: &Path) -> anyhow::Result<()> {
+    // The page of `help` would only say how to read the others.
+    let command = command.clone().disable_help_subcommand(true);
+    let mut text = Vec::new();
+    Man::new(command.clone()).title(name.to_uppercase()).render(&mut text)?;
+    text.extend_from_slice(SEE_ALSO.as_bytes());
+    write(&folder.join(format!("{name}.1")), &text)?;
+    let mut subcommands = subcommands(&command);
+    subcommands.try_for_each(|one| write_page(one, &format!("{name}-{}", one.get_name()), folder))
+}
+
+fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {
+    let parent = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).with_context(|| format!("can't make {}", parent.display()))?;
+    fs::write(path, text).with_context(|| format!("can't write {}", path.display()))
 }
 
 fn print(text: &[u8]) -> Result<ExitCode, Failure> {

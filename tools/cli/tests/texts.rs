@@ -29,6 +29,52 @@ fn the_man_page_has_every_command_and_every_status() {
     }
 }
 
+#[test]
+fn every_command_has_a_page_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("man");
+    assert_eq!(text(&["man", "--out", out.to_str().unwrap()]), "");
+    let help = text(&["--help"]);
+    let (_, commands) = help.split_once("Commands:\n").unwrap();
+    let commands = commands.lines().take_while(|line| !line.is_empty());
+    let mut names: Vec<String> = commands
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .map(|line| format!("syncline-{}.1", line.split_whitespace().next().unwrap()))
+        .filter(|name| name != "syncline-help.1")
+        .collect();
+    assert!(names.len() > 15, "{names:?}");
+    names.push("syncline.1".to_owned());
+    names.extend(
+        ["atomics", "channels", "locks", "stm", "table"]
+            .map(|test| format!("syncline-bench-{test}.1")),
+    );
+    names.sort();
+    let files = std::fs::read_dir(out.join("man1")).unwrap();
+    let mut files: Vec<_> =
+        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    files.sort();
+    assert_eq!(files, names);
+
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
+    let record = read("man1/syncline-record.1");
+    for word in [".TH SYNCLINE-RECORD 1", "max\\-size", "126", "SEE ALSO"] {
+        assert!(record.contains(word), "no {word} in {record}");
+    }
+    for command in names.iter().filter(|name| !name.starts_with("syncline-bench-")) {
+        let name = command.strip_suffix(".1").unwrap().replace('-', "\\-");
+        assert!(read("man1/syncline.1").contains(&name), "syncline.1 does not name {name}");
+    }
+    assert!(read("man1/syncline-bench.1").contains("syncline\\-bench\\-stm"));
+    assert!(read("man5/syncline-policy.5").contains("build_ids"));
+
+    // A folder that can't be written to.
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let output = syncline().args(["man", "--out"]).arg(&file).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("can't make"));
+}
+
 /// A command that runs a program ends with the program's status, and one that reads a recording does not.
 #[test]
 fn help_has_the_statuses_of_its_command() {

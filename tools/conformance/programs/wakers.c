@@ -105,8 +105,8 @@ static void for_wake(void) {
         syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 }
 
-// Who was woken runs only when the waker has woken others since: nobody can be named, and
-// surely not who signalled before the wait.
+// Who was woken runs only when the waker has signalled something else since, which nobody waits for. It
+// may be named, or nobody; surely not who signalled before the wait.
 static void *signal_and_go_on(void *argument) {
     sleep_ms(30);
     pthread_mutex_lock(&lock);
@@ -114,7 +114,7 @@ static void *signal_and_go_on(void *argument) {
     pthread_cond_signal(&elsewhere);
     pthread_cond_broadcast(&crowd);
     pthread_mutex_unlock(&lock);
-    say("@elsewhere %p", (void *)&elsewhere);
+    announce("elsewhere", gettid(), &elsewhere);
     return argument;
 }
 

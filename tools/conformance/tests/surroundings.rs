@@ -108,7 +108,7 @@ fn a_full_disk() {
     let script = r#"set -e
         mount -t tmpfs -o size=20m none "$1/small"
         "$2" record -o "$1/small/recording" -- \
-            sh -c 'head -c 19M /dev/zero > "$1"; exec "$2" distinct' sh "$1/small/filler" "$3" \
+            sh -c 'head -c 20200K /dev/zero > "$1"; exec "$2" distinct' sh "$1/small/filler" "$3" \
             || echo "@record $?" >&2
         cp -r --sparse=always "$1/small/recording" "$1/recording""#;
     fs::create_dir(folder.path().join("small")).expect("a folder");

@@ -107,7 +107,7 @@ fn counts<M: Mode<Host>>(table: &Table<Host, M>) {
     meet(host);
 }
 
-/// The same under the locks of windows.
+/// All ranks increment the same keys under the locks of windows.
 fn coarse(host: &Host) {
     fn under<L: RawSharedLock<Memory = Window<Host>> + Zeroable + 'static>(host: &Host, at: usize) {
         let options = Options { at: 4096 + at * (512 << 10), ..OPTIONS };

@@ -47,7 +47,7 @@ pub trait Rules {
     fn fence(&self, which: Fence) -> &'static [FenceStep] {
         fence(which)
     }
-    /// See [`line`].
+    /// See [`line()`].
     fn line(&self, event: LineEvent) -> &'static [LineStep] {
         line(event)
     }

@@ -48,7 +48,7 @@ pub enum LineStep {
     MakeRoom,
     /// Deposit oneself as a reader unless that is done, and tell whom it concerns.
     Reader,
-    /// The same as a writer.
+    /// Deposit oneself as a writer unless that is done, and tell whom it concerns.
     Writer,
     /// Wait until all that was put to the line's home has arrived, if anything was.
     Settle,

@@ -15,7 +15,7 @@ use crate::shape::PAGE;
 
 pub struct Mapped {
     pages: Reserved,
-    /// The same pages, all writable.
+    /// A second mapping of the pages, all writable.
     alias: *mut u8,
     written: Written,
 }

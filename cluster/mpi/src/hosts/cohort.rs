@@ -19,7 +19,7 @@ type Queue = FairRw<Yield, Segment>;
 pub struct Cohort {
     /// Between hosts, in the name of the host, for writers.
     host: Spread,
-    /// The same in this rank's own name, for readers.
+    /// Between hosts, in this rank's own name, for readers.
     own: Spread,
     local: Table<Queue>,
     area: Arc<Area>,

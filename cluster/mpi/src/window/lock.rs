@@ -20,8 +20,8 @@ impl Window {
         self.lock_until(kind, rank, assert, None, &mut false)
     }
 
-    /// The same, at most until a deadline on the segments' clock if there is one; `taken` says
-    /// whether it is held then.
+    /// `MPI_Win_lock`, at most until a deadline on the segments' clock if there is one; `taken`
+    /// says whether the lock is held then.
     #[inline]
     pub fn lock_until(
         &self,

@@ -49,7 +49,7 @@ static TABLE: [AtomicPtr<u8>; CHUNKS] = {
 
 /// The number of the next line, if the chunk has so many more.
 static NEXT: AtomicUsize = AtomicUsize::new(LINES);
-/// The same for the first chunk.
+/// The number of the next line in the first chunk.
 static NEXT_KEPT: AtomicUsize = AtomicUsize::new(1);
 
 /// Maps the first of the chunks that are mapped, while that is surely allowed.

@@ -15,7 +15,7 @@ pub trait Until<L: TryLock> {
     ///
     /// # Safety
     ///
-    /// As of [`TimedLock::acquire_until`].
+    /// Same requirements as [`TimedLock::acquire_until`].
     unsafe fn acquire(lock: &L, node: &L::Node, deadline: Duration) -> bool;
 }
 

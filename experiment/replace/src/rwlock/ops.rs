@@ -60,7 +60,7 @@ impl Ops {
         }
     }
 
-    /// The same, but that [`CompactRw`] is put in the place of objects that shall prefer writers.
+    /// A copy in which [`CompactRw`] replaces objects that shall prefer writers.
     pub const fn but_for_writers(self) -> Ops {
         const COMPACT: Ops = Ops::of::<CompactRw<Park, Own>, mutex::Timed, Timed>();
         Ops { for_writers: Some(&COMPACT), ..self }

@@ -14,7 +14,7 @@ pub trait ShareUntil<L: TrySharedLock> {
     ///
     /// # Safety
     ///
-    /// As of [`TimedSharedLock::acquire_shared_until`].
+    /// Same requirements as [`TimedSharedLock::acquire_shared_until`].
     unsafe fn acquire(lock: &L, deadline: Duration) -> bool;
 }
 

@@ -47,7 +47,7 @@ struct Summary {
     gain_error_median: Option<f64>,
 }
 
-/// The same for `--help`.
+/// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
   problems           workloads with a problem
   found              those found in most runs, by the right rule at the right line

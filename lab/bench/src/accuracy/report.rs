@@ -39,7 +39,7 @@ pub fn print(outcomes: &[Outcome]) {
     println!();
 }
 
-/// The same as text for the documentation.
+/// A row for each workload, as a table for the documentation.
 pub fn markdown(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
         "| workload | rule | found | stripped | predicted | measured | 95 % interval | also |\n\

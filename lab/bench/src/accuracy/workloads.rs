@@ -102,7 +102,7 @@ impl Workload {
         Ok(program)
     }
 
-    /// The same program as packages ship it: without names and lines.
+    /// A copy of the program as packages ship it: without names and lines.
     pub fn stripped(&self, lab: &Lab, program: &Path) -> anyhow::Result<PathBuf> {
         let stripped = program.with_extension("stripped");
         let mut command = Command::new("strip");

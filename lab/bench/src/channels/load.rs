@@ -76,7 +76,7 @@ pub fn numbers<C: Contender>(messages: u64) -> f64 {
     })
 }
 
-/// The same with messages that fill a line.
+/// One message that fills a line after the other, as fast as they go.
 pub fn lines<C: Contender>(messages: u64) -> f64 {
     let (mut sender, mut receiver) = C::channel::<Line>(ROOM);
     let send = move || (0..messages).for_each(|number| C::send(&mut sender, [number; 7]));

@@ -41,7 +41,7 @@ struct Summary {
     host_table_ratio: f64,
 }
 
-/// The same for `--help`.
+/// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
   Ratios are operations a second of 4 ranks, 95 % reads, ours over the other's: more is better. Each
   is the median over rounds in which all sides run in turn; the worse of two sizes.
@@ -59,7 +59,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     run_with(size, None)
 }
 
-/// The same, with programs that a folder describes run in turn.
+/// Runs the benchmark, in turn with programs that a folder describes.
 pub fn run_with(size: Size, peers: Option<&Path>) -> anyhow::Result<String> {
     let lab = Lab::new(size)?;
     let plain = compile(&lab)?;

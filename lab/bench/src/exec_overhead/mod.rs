@@ -52,7 +52,7 @@ struct Summary {
     bytes_per_lock: f64,
 }
 
-/// The same for `--help`.
+/// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
   exec_ratio      time under `syncline exec` over the time of the same program built with the
                   lock, geometric mean over all cases

@@ -61,7 +61,7 @@ struct Summary {
     lackey_ratio: f64,
 }
 
-/// The same for `--help`.
+/// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
   full_ratio    geometric mean over the programs of time with every section traced over time
                 without tracing

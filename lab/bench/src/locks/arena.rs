@@ -33,7 +33,7 @@ pub trait Lock: Default + Send + Sync {
 pub trait Arena: Send + Sync {
     /// Acquires and releases the first lock so many times.
     fn pairs(&self, count: u64);
-    /// The same as a reader.
+    /// Acquires the first lock as a reader and releases it, so many times.
     fn read_pairs(&self, count: u64);
     /// Uses the locks until told to stop.
     fn work(&self, work: &mut Work);

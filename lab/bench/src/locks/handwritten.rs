@@ -1,7 +1,7 @@
-//! Locks written down plainly over `core::sync::atomic`, as one writes them who needs one lock and
-//! no library. The library's native forms must be as quick: being generic over a memory and a
-//! waiting policy is to cost nothing. The six of this file are timed; [`super::instructions`]
-//! compares what is run for these and for those below.
+//! Locks written down plainly over `core::sync::atomic`, as a program has them that needs one lock
+//! and no library. The library's native forms must be as quick: being generic over a memory and a
+//! waiting policy is to cost nothing. The six of this file are timed; the tests of
+//! `instructions.rs` compare what is run for these and for those below.
 //!
 //! Each has the same words and the same orderings as the library's lock of that name.
 

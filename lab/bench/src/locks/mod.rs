@@ -52,7 +52,7 @@ struct Summary {
     oversubscribed_worst_ratio: f64,
 }
 
-/// The same for `--help`.
+/// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
   Ratios are throughput of ours over that of the best peer, both measured in turn in the
   same run: 1 is equal, more is better. Each is the median over the rounds.

@@ -37,7 +37,7 @@ struct Summary {
     memory_worst: f64,
 }
 
-/// The same for `--help`.
+/// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
   programs                    how many were run
   wall_ratio, wall_worst      wall time with recording over without: geometric mean, and the

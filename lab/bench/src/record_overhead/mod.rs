@@ -59,7 +59,7 @@ struct Summary {
     memory_ratio: f64,
 }
 
-/// The same for `--help`.
+/// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
   pair_added_ns   nanoseconds added to lock and unlock of a mutex that nobody contends; the
                   larger of a process with one thread and one with two

@@ -25,7 +25,7 @@ use crate::rounds::{self, Once};
 use crate::statistics::{Spread, median, spread};
 use load::Load;
 
-/// The same for `--help`.
+/// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
   worst_ratio                 our throughput over that of the best peer, measured in turn in
                               the same run: 1 is equal, more is better. The median over the

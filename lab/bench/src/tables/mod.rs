@@ -8,7 +8,7 @@
 //!
 //! All tables of a case run one after the other in each round, on the same streams of steps. Where
 //! a table happens to lie in memory makes as much of a difference as the table does, and stays the
-//! same in all rounds. So the best of ours and the best peer run on in [pairs](pairs), from time to
+//! same in all rounds. So the best of ours and the best peer run on in [pairs], from time to
 //! time with new tables, and the ratio comes from these.
 
 mod load;
@@ -40,7 +40,7 @@ struct Summary {
     standard_worst_ratio: f64,
 }
 
-/// The same for `--help`.
+/// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
   Ratios are throughput of our best table over that of the best peer, which run in turn: 1 is
   equal, more is better. Each is the median over the pairs of runs.

@@ -16,7 +16,7 @@ pub fn run(pairs: usize, mut once: impl FnMut(usize) -> [f64; 2]) -> Vec<Pair> {
     run_anew(pairs, |side, _| once(side))
 }
 
-/// The same; the flag says that the side's table is to be made anew.
+/// Runs side 0 and side 1 in pairs; the flag says whether the side's table is to be made anew.
 pub fn run_anew(pairs: usize, mut once: impl FnMut(usize, bool) -> [f64; 2]) -> Vec<Pair> {
     let each = pairs.div_ceil(PLACES);
     let pair = |number: usize| {

@@ -40,7 +40,7 @@ struct Summary {
     gain_error_median: f64,
 }
 
-/// The same for `--help`.
+/// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
   workloads          workloads whose known fix is another lock
   found              those for which tune keeps a lock, as faster beyond doubt

@@ -150,7 +150,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// The same, with accesses that come with no instructions: for measuring what accesses cost.
+    /// An engine whose accesses come with no instructions: for measuring what accesses cost.
     #[must_use]
     pub fn accesses_only(mut self) -> Engine<'m> {
         self.with_instructions = false;

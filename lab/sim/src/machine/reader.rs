@@ -40,7 +40,7 @@ impl Machine {
     /// The machine of this name that comes with Syncline; none if there is none.
     pub fn named(name: &str) -> Option<Machine> {
         let (name, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
-        Some(Machine::parse(text, name).expect("the machines that come along are well described"))
+        Some(Machine::parse(text, name).expect("the built-in machines are well described"))
     }
 
     /// A machine from the file that describes it.

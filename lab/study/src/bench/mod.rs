@@ -90,7 +90,7 @@ pub fn locks(target: &Target, request: &Request, shown: Shown) -> Result<Vec<Lin
 /// Threads that do one atomic operation on one word.
 ///
 /// # Errors
-/// As of [`locks`].
+/// Same errors as [`locks`].
 pub fn atomics(target: &Target, request: &Request, shown: Shown) -> Result<Vec<Line>, Error> {
     let known = Operation::ALL.map(Operation::name);
     let names = names(request, "operation", &known)?;

@@ -90,7 +90,7 @@ pub const SERVERS: &str = "servers";
 /// The hash table with a lock in each bucket, or with servers.
 ///
 /// # Errors
-/// As of [`channels`].
+/// Same errors as [`channels`].
 pub fn table(
     target: &Target,
     request: &Request,
@@ -124,7 +124,7 @@ fn tables<'a, W: World + 'a>(
 /// Transactions of a bank, by what they are made with.
 ///
 /// # Errors
-/// As of [`channels`].
+/// Same errors as [`channels`].
 pub fn transactions(
     target: &Target,
     request: &Request,

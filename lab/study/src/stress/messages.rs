@@ -12,7 +12,7 @@ use crate::world::{Body, Course, Phase, Placement, Watch, World};
 pub type Message = [u64; 7];
 /// SSYNC's buffer of one message, fetched for writing before it is looked at (section 5.3).
 pub type Fetched<W> = Single<Message, Spin, <W as World>::Memory, Exclusive>;
-/// The same, read first.
+/// SSYNC's buffer of one message, read before it is fetched for writing.
 pub type Plain<W> = Single<Message, Spin, <W as World>::Memory, Shared>;
 
 /// Whether messages are answered.

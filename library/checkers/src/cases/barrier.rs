@@ -14,7 +14,7 @@ pub trait Meeting: From<usize> + Send + Sync + 'static {
     fn meet(&self) -> bool;
 }
 
-/// Makes a type with this method a [`Meeting`](cases::barrier::Meeting).
+/// Makes a type with this method a `Meeting`.
 #[macro_export]
 macro_rules! meeting {
     ($Barrier:ident) => {

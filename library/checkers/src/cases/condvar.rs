@@ -28,7 +28,7 @@ pub trait Condition<M: Memory>: Default + Send + Sync + 'static {
     fn notify_all(&self);
 }
 
-/// Makes a type with these methods a [`Condition`](cases::condvar::Condition).
+/// Makes a type with these methods a `Condition`.
 #[macro_export]
 macro_rules! condition {
     ($Condvar:ident) => {

@@ -18,7 +18,7 @@ pub trait Happens: Default + Send + Sync + 'static {
     fn wait(&self);
 }
 
-/// Makes a type with these methods one that [`Happens`](cases::once::Happens).
+/// Makes a type with these methods one that `Happens`.
 #[macro_export]
 macro_rules! happens {
     ($Once:ident) => {

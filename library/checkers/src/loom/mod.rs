@@ -91,7 +91,7 @@ impl Executions {
         self.run(preemptions, false, Arc::new(case));
     }
 
-    /// The same while deadlines may pass.
+    /// Explores executions with so many preemptions, in which deadlines may pass.
     pub fn explore_timed(self, preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
         self.run(preemptions, true, Arc::new(case));
     }
@@ -112,7 +112,8 @@ pub fn model(bounds: Bounds, case: impl Fn() + Send + Sync + 'static) -> Explore
     model_of(bounds, Arc::new(case))
 }
 
-/// The same, compiled once and not for each case: there are a thousand of them.
+/// Explores the executions of a case: compiled once and not for each case, of which there are a
+/// thousand.
 fn model_of(bounds: Bounds, case: Arc<dyn Fn() + Send + Sync>) -> Explored {
     let start = Instant::now();
     let mut builder = loom::model::Builder::new();

@@ -125,7 +125,8 @@ pub struct LoomLink<T> {
     refers: PhantomData<*mut T>,
 }
 
-/// The same without the node's type, so that its code is there once and not for each type.
+/// A reference to a node without the node's type, so that its code is compiled once and not for
+/// each type.
 #[derive(Debug)]
 struct AddressLink(usize);
 

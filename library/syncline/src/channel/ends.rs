@@ -59,6 +59,16 @@ unsafe fn drain<Q: RawChannel>(queue: &Q, reader: &mut Q::Reader) {
 }
 
 /// The sending end of a channel. Dropping it disconnects; what was sent still arrives.
+///
+/// ```
+/// use syncline::channel;
+///
+/// let (mut sender, mut receiver) = channel::bounded(8);
+/// sender.send(1).unwrap();
+/// drop(sender);
+/// assert_eq!(receiver.recv(), Ok(1));
+/// assert!(receiver.recv().is_err());
+/// ```
 pub struct Sender<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
     channel: Counted<Channel<Q>, Q::Memory>,
     writer: Q::Writer,
@@ -66,6 +76,14 @@ pub struct Sender<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
 }
 
 /// The receiving end of a channel. Dropping it disconnects, and drops what was not received.
+///
+/// ```
+/// use syncline::channel;
+///
+/// let (mut sender, receiver) = channel::bounded(8);
+/// drop(receiver);
+/// assert!(sender.send("nobody receives this").is_err());
+/// ```
 pub struct Receiver<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
     channel: Counted<Channel<Q>, Q::Memory>,
     reader: Q::Reader,
@@ -244,7 +262,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Receiver<T, Q> {
         }
     }
 
-    /// The same until a moment on the memory's clock.
+    /// Waits for a message until a moment on the memory's clock.
     #[doc(hidden)]
     pub fn recv_until(&mut self, deadline: Duration) -> Result<T, RecvTimeoutError> {
         match self.wait(Some(deadline)) {

@@ -22,6 +22,18 @@ use crate::memory::Memory;
 use crate::wait::Wait;
 
 /// Receives from several senders. Dropping it disconnects all of them.
+///
+/// ```
+/// use syncline::channel::Inbox;
+///
+/// let mut inbox = Inbox::new(2, 8);
+/// let (slot, mut sender) = inbox.connect().unwrap();
+/// let (_, mut other) = inbox.connect().unwrap();
+/// sender.send("a job").unwrap();
+/// assert_eq!(inbox.recv(), Ok((slot, "a job")));
+/// other.send("another").unwrap();
+/// assert_eq!(inbox.recv().unwrap().1, "another");
+/// ```
 pub struct Inbox<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
     slots: Vec<Option<Receiver<T, Q>>>,
     capacity: usize,
@@ -94,7 +106,7 @@ impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
         self.recv_until(Q::Memory::now().saturating_add(timeout))
     }
 
-    /// The same until a moment on the memory's clock.
+    /// Waits for a message from any sender until a moment on the memory's clock.
     #[doc(hidden)]
     pub fn recv_until(&mut self, deadline: Duration) -> Result<(usize, T), RecvTimeoutError> {
         let slots = self.slots.len();

@@ -105,7 +105,7 @@ impl<W: Wait, M: Memory> Select<W, M> {
         self.ready_until(receivers, M::now().saturating_add(timeout))
     }
 
-    /// The same until a moment on the memory's clock.
+    /// Waits until a receiver is ready, or until a moment on the memory's clock.
     #[doc(hidden)]
     pub fn ready_until(
         &mut self,

@@ -4,6 +4,16 @@
 //! what it can do. Each file opens with the idea, the source, and when not to use it. To use a
 //! lock, put a value under it: [`Mutex<T, Ticket>`](crate::Mutex).
 //!
+//! ```
+//! use syncline::Mutex;
+//! use syncline::lock::Mcs;
+//! use syncline::wait::Spin;
+//!
+//! let parked = Mutex::<_, Mcs>::with_lock(5); // waiters sleep after a while
+//! let spinning = Mutex::<_, Mcs<Spin>>::with_lock(5); // each thread has a processor of its own
+//! assert_eq!(*parked.lock(), *spinning.lock());
+//! ```
+//!
 //! The catalogue, [`for_each_lock`](crate::for_each_lock), is the only list: tests, checkers,
 //! benchmarks, the C interface, the command line and the table in `docs/locks.md` are made from
 //! it. To add a lock, write its file, and add its line there.

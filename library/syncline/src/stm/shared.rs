@@ -1,6 +1,6 @@
 //! The engine for shared memory: versioned locks, one in each cell, and a clock.
 //!
-//! A cell's stamp is the version of its value or, while a commit writes it, that and [`LOCKED`].
+//! A cell's stamp is the version of its value or, while a commit writes it, that and `LOCKED`.
 //! An attempt begins by reading the clock. What it reads must not be newer than that, which it
 //! finds out from the stamp, and then all it has read is of that one moment. If it meets something
 //! newer, it moves its moment to the present, provided that nothing it has read has changed. To

@@ -32,7 +32,7 @@ pub trait Install: 'static {
     fn install(&mut self);
     /// The value that the variable has now, for the same variable.
     fn present(&self) -> Box<dyn Install>;
-    /// The same, for the same variable.
+    /// A second copy of this value, for the same variable.
     fn again(&self) -> Box<dyn Install>;
     /// To find the value again.
     fn any(&mut self) -> &mut dyn Any;
@@ -380,7 +380,7 @@ impl<M: LongMemory> Writes<M> {
         present
     }
 
-    /// The same once more, with copies of what is to be written.
+    /// A copy of these writes, with copies of the values that are to be written.
     pub(super) fn again(&self) -> Self {
         Self {
             entries: self.entries.iter().map(Write::again).collect(),

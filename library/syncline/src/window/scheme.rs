@@ -17,7 +17,7 @@ pub enum Scheme {
     Hierarchical,
     /// The requests of all ranks go by messages to the part's own, at the first operation.
     MessageDeferred,
-    /// The same, at once.
+    /// The requests of all ranks go by messages to the part's own, at once.
     MessageImmediate,
 }
 

@@ -37,7 +37,7 @@ pub struct Frame {
     pub file: Option<String>,
     /// Line in that file, from 1.
     pub line: Option<u32>,
-    /// Place in [`super::Process::modules`]; none if nothing was mapped there.
+    /// Index into the process's modules; `None` if nothing was mapped there.
     pub module: Option<usize>,
 }
 

@@ -40,7 +40,7 @@ pub unsafe fn begin(state: &ThreadState, lock: usize, row: *mut Row, weight: u32
 /// Notes a lock as held for which the thread waited from `began` to `ended`.
 ///
 /// # Safety
-/// As of [`begin`].
+/// Same requirements as [`begin`].
 pub unsafe fn begin_after_wait(state: &ThreadState, row: *mut Row, began: u64, ended: u64) {
     // SAFETY: by this function's own condition.
     unsafe {

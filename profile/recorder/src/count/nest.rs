@@ -1,7 +1,7 @@
 //! Which other lock is held when one is acquired.
 //!
-//! Looked at are the acquisitions that are timed, and those that waited. Most locks are never
-//! taken inside another: a record is made only once one was.
+//! Only acquisitions that are timed or waited are sampled. Most locks are never taken inside
+//! another: a record is made only once one was.
 
 use syncline_recording::layout::{Nest, Row};
 

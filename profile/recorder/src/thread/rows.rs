@@ -190,7 +190,7 @@ unsafe fn elsewhere(op: Op, lock: usize, caller: *const usize) -> Spot {
 /// then the operation is counted as dropped.
 ///
 /// # Safety
-/// As of [`spot`].
+/// Same requirements as [`spot`].
 #[inline(never)]
 pub unsafe fn of(op: Op, lock: usize, caller: *const usize) -> *mut Row {
     let Some(state) = attach::current() else { return null_mut() };

@@ -115,7 +115,7 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
     }
     more(others.len().saturating_sub(FINDINGS), "thing that takes time", out, style)?;
     if let Some(open) = others.iter().find_map(|one| one.open_question.as_ref()) {
-        let text = format!("What do the sections touch? `{}` tells.", open.command);
+        let text = format!("What do the sections touch? Run `{}` to find out.", open.command);
         paragraph("     ?  ", &printable(&text), out, style)?;
     }
     if !idle.is_empty() {
@@ -155,7 +155,7 @@ fn one(
     }
     paragraph("     -> ", &printable(&finding.advice), out, style)?;
     if let Some(open) = &finding.open_question {
-        let text = format!("{} `{}` tells.", open.question, open.command);
+        let text = format!("{} Run `{}` to find out.", open.question, open.command);
         paragraph("     ?  ", &printable(&text), out, style)?;
     }
     by_experiment(process, &finding.place, out, style)

@@ -187,7 +187,7 @@ impl Writer {
         unsafe { self.chunk.cast::<u8>().add(self.used).cast::<RecordHeader>().write(header) };
         self.used += length;
         // SAFETY: the chunk begins with its header, and this word is only stored by this thread.
-        // Release, so that who reads it (Acquire, or with a read of the file) finds the records.
+        // Release, so that a reader of the word (Acquire, or by a read of the file) finds the records.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.chunk.cast::<ChunkHeader>()).used) }
             .store(self.used as u64, Ordering::Release);
         true

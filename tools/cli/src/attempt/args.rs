@@ -11,8 +11,8 @@ use crate::statuses;
 /// Find out which locks make a program faster
 ///
 /// Runs the program with its own locks and with others, in turn, and compares the runs of each
-/// round. Says "no difference" where there is none that matters. Ctrl-C ends it and shows what the
-/// complete rounds came to. `syncline exec` then runs the program with the locks that won.
+/// round. Says "no difference" if there is none that matters. Ctrl-C ends it and shows the result of
+/// the complete rounds. `syncline exec` then runs the program with the locks that won.
 ///
 /// For example: `syncline try --lock gate,mcs,ticket --runs 20 -- ./app`
 #[derive(clap::Args)]
@@ -25,11 +25,11 @@ pub struct Try {
     #[arg(short, long, value_name = "LOCK,...", value_delimiter = ',')]
     pub lock: Vec<Locks>,
 
-    /// Mends to try that need no other lock [default without --lock: all that this machine has]
+    /// Changes to try that need no other lock [default without --lock: all that differ on this machine]
     #[arg(short, long, value_enum, value_name = "MEND,...", value_delimiter = ',')]
     pub mend: Vec<Mend>,
 
-    /// Exchange only the locks that are first acquired at this place, as reports name it
+    /// Replace only the locks that are first acquired at this call site, named as in reports
     #[arg(short, long, value_name = "PLACE")]
     pub site: Option<String>,
 
@@ -56,22 +56,22 @@ pub struct Measuring {
     #[arg(long, value_name = "REGEX", conflicts_with = "cpu", group = "figure")]
     pub metric: Option<Regex>,
 
-    /// Compare a number that this command of the shell makes of what the program, or load, prints
+    /// Compare a number that a shell command extracts from what the program, or the load, prints
     #[arg(long, value_name = "COMMAND", conflicts_with = "cpu", group = "figure")]
     pub metric_command: Option<String>,
 
-    /// Of that number, less is better
+    /// Less is better for that number
     #[arg(long, requires = "figure")]
     pub less_is_better: bool,
 
-    /// Compare processor time, not the time that passes
+    /// Compare processor time, not elapsed time
     #[arg(long)]
     pub cpu: bool,
 
-    /// The program is a server: run this command of the shell when it is ready, and compare that
+    /// The program is a server: run this shell command when it is ready, and compare that
     ///
-    /// When the command has ended, the server gets SIGTERM. Its time or its figure is compared,
-    /// with --cpu the server's processor time.
+    /// When the command has ended, the server gets SIGTERM. The command's time or its number is
+    /// compared; with --cpu, the server's processor time.
     #[arg(long, value_name = "COMMAND", requires = "ready")]
     pub load: Option<String>,
 

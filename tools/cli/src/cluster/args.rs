@@ -10,12 +10,11 @@ use crate::statuses;
 
 /// Run a program on several ranks with shared memory
 ///
-/// Starts the program so many times on this machine. The processes have memory in common by page
-/// faults, which they allocate and synchronize by the functions of `syncline_dsm.h` or of the crate
-/// `syncline-dsm`; docs/dsm.md says how such a program is written, and what makes it fast. Each rank
+/// Starts the program RANKS times on this machine. The processes share memory by page faults, and
+/// allocate and synchronize it by the functions of `syncline_dsm.h` or of the crate `syncline-dsm`; docs/dsm.md says how such a program is written, and what makes it fast. Each rank
 /// has a cache of its own, as if it were on a machine of its own. Standard input is rank 0's.
 ///
-/// If a rank dies, the others are ended, and a message says which, and what it has asked for last.
+/// If a rank dies, the others are ended, and a message names it and its last request.
 #[derive(clap::Args)]
 #[command(
     override_usage = "syncline cluster -n RANKS [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
@@ -30,17 +29,16 @@ pub struct Cluster {
     #[arg(short, long, value_name = "SIZE", default_value = "256M", value_parser = memory)]
     pub memory: usize,
 
-    /// How many pages of 4 KiB come at a miss
+    /// How many pages of 4 KiB a miss fetches
     #[arg(long, value_name = "PAGES", default_value_t = 1, value_parser = line)]
     pub line: usize,
 
-    /// How much of it each rank caches at most, but at least four lines; as much as there is, unless
-    /// this is given
+    /// How much of it each rank caches at most, but at least four lines [default: all of it]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub cache: Option<usize>,
 
-    /// How many pages a rank may write before some go home, between synchronizations, at least four;
-    /// no limit, unless this is given
+    /// How many pages a rank may write between synchronizations before some are sent home, at least
+    /// four [default: no limit]
     #[arg(long, value_name = "PAGES", value_parser = pages)]
     pub write_buffer: Option<usize>,
 
@@ -48,11 +46,11 @@ pub struct Cluster {
     #[arg(long, value_name = "SCHEME", default_value = "ps3", value_parser = schemes())]
     pub scheme: String,
 
-    /// Where pages live that the program has not placed
+    /// The home ranks of pages that the program has not placed
     #[arg(long, value_name = "WHERE", default_value = "interleaved", value_parser = homes())]
     pub homes: Placement,
 
-    /// How accesses are noticed; the quickest way that the system allows, unless this is given
+    /// How accesses are noticed [default: the quickest way that the system allows]
     #[arg(long, value_name = "SIDE", value_parser = sides())]
     pub faults: Option<Side>,
 

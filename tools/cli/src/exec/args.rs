@@ -22,16 +22,16 @@ use crate::statuses;
 pub struct Exec {
     /// Which lock to use, by its name in `syncline locks`
     ///
-    /// With a policy of waiting (`mcs-spin`, `mcs-yield`, `mcs-park`) or without, which means
-    /// parking. A lock of one holder takes the place of mutexes and spinlocks, one for readers and
-    /// writers that of reader-writer locks; `gate+rw_readers` is one of each.
+    /// With a waiting policy (`mcs-spin`, `mcs-yield`, `mcs-park`) or without one, which means
+    /// parking. An exclusive lock replaces mutexes and spinlocks, a lock for readers and writers
+    /// replaces reader-writer locks; `gate+rw_readers` names one of each.
     #[arg(short, long, value_name = "LOCK", required_unless_present_any = ["policy", "place"])]
     pub lock: Option<Locks>,
 
     /// Choose a lock for each object by the rules in FILE, as `syncline tune` writes it
     ///
-    /// By the place that creates or acquires the object, by its name, or by where it is;
-    /// docs/exec.md describes the file.
+    /// By the call site that creates or acquires the object, by its name, or by its address;
+    /// syncline-policy(5) describes the file.
     #[arg(short, long, value_name = "FILE", conflicts_with = "lock")]
     pub policy: Option<PathBuf>,
 

@@ -60,13 +60,14 @@ pub fn become_program(
     Err(not_started(program, error))
 }
 
-/// What the library is told, and how it gets into the program.
+/// Environment variables that load the library into a program and name its locks.
 pub fn variables(locks: &Locks) -> Result<Variables, Failure> {
     // A policy would count before the names: not one that this command itself runs under.
     preloaded(vec![("SYNCLINE_LOCKS", locks.names().into()), ("SYNCLINE_POLICY", "".into())])
 }
 
-/// The same, for the policy in a file; says what in it no longer stands for anything.
+/// Environment variables that apply the policy in a file to a program. Rules that no longer match
+/// anything are reported on standard error.
 fn by_policy(path: &Path, program: &Path) -> Result<Variables, Failure> {
     let policy = read(path)?;
     let plan = plan(&policy, program)?;
@@ -77,12 +78,12 @@ fn by_policy(path: &Path, program: &Path) -> Result<Variables, Failure> {
     planned(&plan)
 }
 
-/// The same, for a policy that is made ready.
+/// Environment variables that apply a prepared policy.
 pub fn planned(plan: &Plan) -> Result<Variables, Failure> {
     preloaded(vec![("SYNCLINE_POLICY", plan.variable.clone().into())])
 }
 
-/// The same, for a placement of threads.
+/// Environment variables that pin threads as `placement` says.
 pub fn placed(placement: Placement) -> Result<Variables, Failure> {
     preloaded(vec![placement.variable()?])
 }

@@ -10,11 +10,11 @@ use crate::failure::{Failure, RECORD_FAILED};
 /// Where a program's threads run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Placement {
-    /// All on one socket, wherever they like there
+    /// All on one socket
     OneSocket,
-    /// Each on a processor of its own, near each other, around and around
+    /// Each on a processor of its own, near each other; starting over when all are used
     Packed,
-    /// Each on a processor of its own, far from each other, around and around
+    /// Each on a processor of its own, far from each other; starting over when all are used
     Spread,
     /// All on one processor
     OneProcessor,

@@ -13,7 +13,8 @@ use crate::record::find_program;
 pub fn read(path: &Path) -> Result<Policy, Failure> {
     let check = |names: &str| names.parse::<Locks>().map(|locks| locks.names());
     Policy::read(path, check).map_err(|error| {
-        Failure::new(RECORD_FAILED, error).hint("docs/exec.md describes policy files")
+        Failure::new(RECORD_FAILED, error)
+            .hint("`man syncline-policy`, or docs/policy.md, describes policy files")
     })
 }
 

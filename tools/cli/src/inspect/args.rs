@@ -25,15 +25,15 @@ use crate::statuses;
 pub struct Inspect {
     /// Trace the locks that the findings of this recording are about
     ///
-    /// If it has no findings about locks, those are traced that cost most waiting.
+    /// If no finding is about locks, the call sites with the most waiting are traced.
     #[arg(long, value_name = "RECORDING", conflicts_with = "read")]
     pub from: Option<PathBuf>,
 
-    /// Trace what is acquired here: `queue.c:120`, a function, or as a report names a place
+    /// Trace what is acquired at this call site: `queue.c:120`, a function, or a name as in a report
     #[arg(long, value_name = "PLACE", conflicts_with = "read")]
     pub site: Vec<String>,
 
-    /// Trace this lock: a global variable, or as a report names a lock
+    /// Trace this lock: a global variable, or a name as in a report
     #[arg(long, value_name = "NAME", conflicts_with = "read")]
     pub lock: Vec<String>,
 

@@ -33,7 +33,7 @@ pub struct Kernel {
     #[arg(long, value_name = "FILE", conflicts_with = "read")]
     pub kernel: Option<PathBuf>,
 
-    /// What runs in it: `make` (30 jobs compile 27 C files), `fs` (files are made, renamed, read and
+    /// What runs in the kernel: `make` (30 jobs compile 27 C files), `fs` (files are made, renamed, read and
     /// removed in 64 folders of ext4), `small` (eight processes in files and pipes), or a script's path
     ///
     /// A script is run by /bin/sh, as root, and only finds what --files brings.
@@ -58,7 +58,7 @@ pub struct Kernel {
 
     /// Instructions that one virtual processor may be ahead of another; 0 for no limit
     ///
-    /// Without a limit, processors wait for locks whose holder this machine has put aside. A smaller
+    /// Without a limit, processors wait for locks whose holder this machine has preempted. A smaller
     /// number is nearer to processors of equal speed, and slower.
     #[arg(long, value_name = "N", default_value_t = 20_000, conflicts_with = "read")]
     pub quantum: u64,
@@ -82,7 +82,7 @@ pub struct Kernel {
     #[arg(short, long, value_name = "DIR", default_value = DEFAULT, conflicts_with = "read")]
     pub output: PathBuf,
 
-    /// Largest size of the trace, such as 512M or 4G; what comes behind it is not recorded
+    /// Largest size of the trace, such as 512M or 4G; what comes after that is not recorded
     #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = parse_size, conflicts_with = "read")]
     pub max_size: u64,
 

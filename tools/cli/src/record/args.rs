@@ -37,7 +37,7 @@ pub struct Record {
     /// Time and log every acquisition, for a timeline
     ///
     /// Without it, waits are logged, and the time that locks are held is a sample. Costs some
-    /// 30 ns an acquisition, and up to 8 MiB a thread; of a long run windows of time are kept.
+    /// 30 ns an acquisition, and up to 8 MiB a thread; of a long run, windows of time are kept.
     #[arg(long)]
     pub timeline: bool,
 
@@ -68,7 +68,7 @@ pub struct Record {
 
     /// With --every: how many windows are kept
     ///
-    /// Older ones go, and also where all windows together take more space than --max-size.
+    /// Older windows are deleted, also if all windows together take more space than --max-size.
     #[arg(long, value_name = "N", default_value = "6", requires = "every", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub keep: u32,
 

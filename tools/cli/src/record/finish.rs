@@ -30,7 +30,8 @@ pub fn tidy_and_summarize(folder: &Folder, shown: &Path) -> Tidied {
     tidy(folder, shown, &Writers::of_newer(folder.path()))
 }
 
-/// The same for a process that was there before this one.
+/// Tidies the folder of a process that was there before this one, and tells the user what is in
+/// it.
 pub fn tidy_of_older(folder: &Folder, shown: &Path) -> Tidied {
     tidy(folder, shown, &Writers::of(folder.path()))
 }

@@ -33,7 +33,7 @@ use old::{keep_as_old, kind_of, remove_older};
 const LEAST_SPACE: u64 = 16 << 20;
 /// Addresses and arguments are nobody else's business.
 const MODE: u32 = 0o700;
-/// The same, but others may pass through to the subfolder for them.
+/// The mode of a folder that other users may pass through, to the subfolder for them.
 const MODE_WITH_OTHERS: u32 = 0o711;
 /// Everybody may make files there, see none, and take away only their own.
 const MODE_OF_OTHERS: u32 = 0o1733;

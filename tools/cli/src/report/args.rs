@@ -8,22 +8,22 @@ use crate::statuses;
 
 /// Say what a recorded program waited for
 ///
-/// Shows the locks and the places in the code that cost time, the most costly first, and
-/// who was in the way. The program may still run.
+/// Shows the locks and the call sites that cost time, the most costly first, and which threads were
+/// in the way. The program may still run.
 #[derive(clap::Args)]
 #[command(after_long_help = statuses::READING)]
 pub struct Report {
     /// The recording; several of one program are read as one
     ///
-    /// Of several, as `syncline record --runs` makes them too, one is shown, and each finding with
-    /// the number of recordings that it was seen in.
+    /// Of several recordings, or of those of `syncline record --runs`, one is shown, and each finding
+    /// with the number of recordings that it was seen in.
     #[arg(value_name = "RECORDING", default_value = DEFAULT_RECORDING)]
     pub recordings: Vec<PathBuf>,
 
     /// Show only the end of the run, such as 20s
     ///
-    /// For a recording in windows of time (`record --every`). Shown is from the end of a window on, so
-    /// it may be up to a window more.
+    /// For a recording in windows of time (`record --every`). The part that is shown
+    /// begins at the end of a window, so it may be longer by up to a window.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub last: Option<Duration>,
 
@@ -41,16 +41,16 @@ pub struct Report {
 
     /// Use this trace of critical sections, as `syncline inspect` wrote it
     ///
-    /// Without it that is used which `syncline inspect --from RECORDING` left in the recording's
-    /// folder, if there is one.
+    /// By default the report uses the trace that `syncline inspect --from RECORDING` left in the
+    /// recording's folder, if there is one.
     #[arg(long, value_name = "DIR")]
     pub trace: Option<PathBuf>,
 
-    /// From which share of acquisitions that waited a lock is called contended
+    /// A lock is contended if at least this share of its acquisitions waited
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent)]
     pub contention: f64,
 
-    /// From how many acquisitions a second a lock is called busy
+    /// A lock is busy from this number of acquisitions a second on
     #[arg(long, value_name = "N", default_value = "1000", value_parser = parse_rate)]
     pub rate: f64,
 }

@@ -11,7 +11,7 @@ use crate::statuses;
 
 /// Show what a running program waits for, live
 ///
-/// Needs a recording whose program still runs, or with -p a process that nobody records. On a
+/// Needs a recording whose program still runs, or with -p a process that is not being recorded. On a
 /// terminal, `q` leaves; elsewhere, a table is printed after each interval. Ends when the program
 /// ends.
 #[derive(clap::Args)]
@@ -28,7 +28,7 @@ pub struct Top {
     /// Show a process that already runs
     ///
     /// Syncline attaches to the process as `syncline record -p` does, and detaches at the end; the
-    /// process goes on. What was recorded goes then.
+    /// process goes on. The recording is deleted then.
     #[arg(short, long, value_name = "PID", conflicts_with = "recording")]
     pub pid: Option<u32>,
 

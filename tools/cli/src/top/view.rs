@@ -160,7 +160,7 @@ pub mod tests {
         );
     }
 
-    /// The same with two of its threads in a deadlock.
+    /// A process of three threads, two of which are in a deadlock.
     pub fn example_of_a_deadlock() -> Rates {
         let why = "thread 7 (one) waits for a; thread 8 (two) waits for b.".to_owned();
         let stuck = Stuck { trap: Trap::Deadlock, threads: vec![0, 1], seconds: 3.0, why };

@@ -9,13 +9,12 @@ use crate::attempt::args::{Mattering, Measuring};
 use crate::exec::Locks;
 use crate::statuses;
 
-/// Find the best lock for each place, and write a policy
+/// Find the best lock for each call site, and write a policy
 ///
-/// Records the program, takes the locks that cost it time, and runs it with other locks in their
-/// place, one after the other, those with the greatest predicted gain first. What is faster beyond
-/// doubt is kept, and written to a policy file for `syncline exec --policy`. What is decided is not
-/// run again; what is undecided goes on, as far as --at-most. Ctrl-C ends it and keeps what is
-/// measured.
+/// Records the program, selects the locks that cost it time, and runs it with other locks in their
+/// place, one after the other, the greatest predicted gain first. Locks that are faster beyond doubt
+/// are kept, and written to a policy file for `syncline exec --policy`. A lock that is decided is not
+/// run again; an undecided one is, up to --at-most. Ctrl-C ends it and keeps what has been measured.
 ///
 /// For example: `syncline tune --cpu -o app.toml -- ./app`
 #[derive(clap::Args)]
@@ -40,11 +39,11 @@ pub struct Tune {
     #[arg(long, value_name = "N", value_parser = parse_runs)]
     pub at_most: Option<usize>,
 
-    /// The locks to try at each place [default: those that suit what was found there]
+    /// The locks to try at each call site [default: those that suit what was found there]
     #[arg(short, long, value_name = "LOCK,...", value_delimiter = ',')]
     pub lock: Vec<Locks>,
 
-    /// At most so many places
+    /// The number of call sites at most
     #[arg(long, value_name = "N", default_value = "5", value_parser = parse_runs)]
     pub places: usize,
 

@@ -9,12 +9,13 @@ use crate::arguments::{Program, parse_percent, parse_runs};
 use crate::attempt::args::Measuring;
 use crate::statuses;
 
-/// Measure how much a place matters, by slowing it down
+/// Measure how much a call site matters, by slowing it down
 ///
-/// Runs the unmodified program with a known delay added in critical sections, in several sizes, in
-/// turn with runs without, and says how the run follows. What an added nanosecond costs is, near
-/// zero, what a saved one brings: so much could be gained at most if the sections took no time.
-/// Without --site, the places are those of the report's findings, and what else takes time.
+/// Runs the unmodified program with a known delay in critical sections, in several sizes, in turn
+/// with runs without a delay, and says how the run time follows. Near zero, a saved nanosecond gains
+/// what an added one costs; so the result is a bound of what could be gained if the sections took no
+/// time. Without --site, the call sites are those of the report's findings, then those of what else
+/// takes time.
 ///
 /// For example: `syncline whatif -- ./app` after `syncline record -- ./app`
 #[derive(clap::Args)]
@@ -23,21 +24,21 @@ use crate::statuses;
     after_long_help = statuses::COMPARING
 )]
 pub struct WhatIf {
-    /// Take the places from this recording of the program, and leave the outcome in it
+    /// Take the call sites from this recording of the program, and save the result in it
     ///
     /// [default: syncline-recording, if it is one of this command line]
     #[arg(long, value_name = "RECORDING")]
     pub from: Option<PathBuf>,
 
-    /// Slow this place down: `queue.c:120`, a function, or as a report names a place
+    /// Slow this call site down: `queue.c:120`, a function, or a name as in a report
     #[arg(short, long, value_name = "PLACE")]
     pub site: Vec<String>,
 
-    /// What to delay at --site [default: what there is most of]
+    /// What to delay at --site [default: what is most frequent there]
     #[arg(short, long, value_enum, value_name = "WHAT", requires = "site")]
     pub delay: Option<What>,
 
-    /// At most so many of the report's places, from 1 to 5
+    /// The number of the report's call sites at most, from 1 to 5
     #[arg(long, value_name = "N", default_value = "3", value_parser = parse_places)]
     pub places: usize,
 

@@ -300,7 +300,7 @@ impl Slowed<'_> {
         one.sizes.iter().enumerate().map(added).collect()
     }
 
-    /// What the experiment says of a place, the so-manieth of those that were reached.
+    /// What the experiment says of the place with this number among those that were reached.
     fn outcome(
         &self,
         one: &Reached,

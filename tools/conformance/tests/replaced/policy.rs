@@ -186,7 +186,7 @@ fn a_file_that_is_no_policy_is_refused_with_its_line() {
         let output = output.expect("it runs");
         assert_eq!(output.status.code(), Some(125));
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(said.contains(told) && said.contains("docs/exec.md"), "{told}: {said}");
+        assert!(said.contains(told) && said.contains("man syncline-policy"), "{told}: {said}");
     }
 }
 

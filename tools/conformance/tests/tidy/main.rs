@@ -1,9 +1,11 @@
 //! Rules of the project that no compiler holds.
 
+mod book;
 mod circles;
 mod dependencies;
 mod imports;
 mod sources;
+mod voice;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -58,7 +58,7 @@ fn explained(lines: &[&str]) -> bool {
 }
 
 /// The files that people write, below a folder.
-fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
+pub fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         let ending = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
@@ -70,12 +70,18 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-#[test]
-fn files_are_short_finished_and_explained() {
+/// The files that people write, of all crates.
+pub fn crate_sources() -> Vec<PathBuf> {
     let mut files = Vec::new();
     for folder in crates() {
         sources(&folder, &mut files);
     }
+    files
+}
+
+#[test]
+fn files_are_short_finished_and_explained() {
+    let mut files = crate_sources();
     sources(&root().join("workloads"), &mut files);
     let script = root().join("x");
     files.extend(script.exists().then_some(script));

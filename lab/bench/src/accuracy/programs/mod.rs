@@ -32,11 +32,12 @@ struct Summary {
     false_alarms: usize,
     /// Percentage points by which three in four promises are wrong at most.
     gain_error_p75: Option<f64>,
-    /// The same of what is measured by slowing down: not built.
+    /// Percentage points by which three in four gains are wrong that slowing down has measured:
+    /// not built.
     whatif_error_p75: Option<f64>,
 }
 
-/// The same for `--help`.
+/// The fields of the last line, as `--help` describes them.
 pub const FIELDS: &str = "
   problems           programs with a problem
   found_first_two    those of which it is among the first two findings in all runs, idle and busy

@@ -25,7 +25,7 @@ pub fn text(rows: &[Row]) -> String {
     text + "\n"
 }
 
-/// The same as a table for the documentation.
+/// A row for each program, as a table for the documentation.
 pub fn markdown(rows: &[Row]) -> String {
     let mut text = String::from(
         "| program | version | what is wrong, by whose word | found, idle | busy | place in the list | promised | measured | recording costs |\n\

@@ -61,7 +61,7 @@ impl Lock for HierarchicalTicket {
     }
 }
 
-/// The same of MCS locks.
+/// An MCS lock for each socket, and one among the sockets.
 #[derive(Default)]
 pub struct CohortMcs {
     global: Line<Mcs>,
@@ -177,7 +177,8 @@ impl Lock for CohortTtasMcs {
     }
 }
 
-/// The same of locks that can be given up; here nobody does.
+/// An MCS lock that waiters could leave for each socket, and a spinlock among the sockets; here
+/// no waiter leaves.
 #[derive(Default)]
 pub struct TimedCohort {
     global: Line<Ttas>,

@@ -130,7 +130,7 @@ impl Hmcs {
     }
 }
 
-/// The same of queues that can be left; here none is.
+/// A tree of queues that waiters could leave; here no waiter leaves.
 #[derive(Default)]
 pub struct TimedHmcs([Line<TimedQueue>; TREE]);
 

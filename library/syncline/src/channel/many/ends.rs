@@ -211,7 +211,7 @@ impl<T: Send, W: Wait, M: LongMemory> Receiver<T, W, M> {
         self.recv_until(M::now().saturating_add(timeout))
     }
 
-    /// The same until a moment on the memory's clock.
+    /// Waits for a message until a moment on the memory's clock.
     #[doc(hidden)]
     pub fn recv_until(&self, deadline: Duration) -> Result<T, RecvTimeoutError> {
         self.recv_later(Some(deadline))

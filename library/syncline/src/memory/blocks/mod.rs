@@ -90,7 +90,8 @@ pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     /// Asks for all of a block's lines but the head's, if the machine can, and goes on meanwhile.
     fn fetch(_: Self::Ref<H>) {}
 
-    /// The same for all lines, to write.
+    /// Asks for all of a block's lines to write to them, if the machine can, and goes on
+    /// meanwhile.
     fn fetch_for_write(_: Self::Ref<H>) {}
 }
 

@@ -105,7 +105,8 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
         M::fetch(self.at);
     }
 
-    /// The same to write. A lock keeps whatever comes after it from being fetched before.
+    /// Asks for its lines at once, to write. A lock keeps later accesses from being fetched
+    /// before.
     #[inline]
     pub(super) fn fetch_for_write(self) {
         M::fetch_for_write(self.at);

@@ -243,7 +243,7 @@ where
         self.lock_later(hash)
     }
 
-    /// The same where the bucket is not free, or not the one that has the keys, or to be split.
+    /// Locks the bucket of a hash that is not free, does not have the keys, or has to be split.
     #[cold]
     fn lock_later(&self, hash: u64) -> Held<'_, P::Raw, M> {
         let mut at = hash as usize & mask(self.directory.bits());

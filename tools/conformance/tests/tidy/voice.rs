@@ -1,0 +1,118 @@
+//! Phrases that make a sentence hard to read, and what to write in their place. The page "Voice" in
+//! `CONTRIBUTING.md` says why; this list holds what a program can hold.
+//!
+//! Pages for users are held to all of it, comments and messages to the phrases that no file has any
+//! more. First lines of documentation that begin with "The same" say nothing in an index: there are
+//! still some, and they may only become fewer.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::book::prose;
+use crate::root;
+use crate::sources::crate_sources;
+
+/// Anywhere: in pages, comments and messages.
+const NOWHERE: [(&str, &str); 8] = [
+    ("As of [`", "name it: \"Same requirements as [`f`]\""),
+    ("Looked at are", "the subject first: \"Only timed acquisitions are sampled\""),
+    ("` tells.", "say what to do: \"Run `...` to find out\""),
+    ("The same, for", "say what it is"),
+    ("The same, but for", "say what it is"),
+    ("come along", "\"are included\", \"are built in\""),
+    ("manieth", "\"the how many-th\" has no English word: \"its number\""),
+    ("who reads it", "name the reader: \"callers that poll\""),
+];
+
+/// In pages for users, as well as those above.
+const NOT_IN_PAGES: [(&str, &str); 12] = [
+    ("Who ", "name who: \"A thread that\", \"A user who\""),
+    ("Whoever ", "name who: \"The thread that holds the lock\""),
+    ("can't be told", "\"is unknown\""),
+    ("is told apart", "\"is identified by\""),
+    ("are told apart", "\"are identified by\""),
+    ("of one's own", "\"of your own\""),
+    ("what there is", "name it"),
+    ("in vain", "\"without success\""),
+    ("let go of", "\"release\""),
+    ("let go", "\"release\""),
+    ("as ever", "\"as always\", or nothing"),
+    ("of which below", "a link"),
+];
+
+/// Pages that are not rewritten yet.
+const LEFT: [&str; 3] = ["benchmarks.md", "recording.md", "study.md"];
+
+/// First lines of documentation that begin with "The same".
+const MOST_THE_SAME: usize = 55;
+
+/// The lines of a text that have one of the phrases.
+fn faults(name: &Path, text: &str, phrases: &[(&str, &str)]) -> Vec<String> {
+    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.to_owned()));
+    faults_in(name, lines.collect(), phrases)
+}
+
+/// The same search in numbered lines.
+fn faults_in(name: &Path, lines: Vec<(usize, String)>, phrases: &[(&str, &str)]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (number, line) in lines {
+        for (phrase, instead) in phrases.iter().filter(|(phrase, _)| line.contains(phrase)) {
+            let at = format!("{}:{number}", name.display());
+            faults.push(format!("{at}: \"{}\"; {instead}", phrase.trim()));
+        }
+    }
+    faults
+}
+
+/// Whether a line is the first one of an item's documentation, and begins with "The same".
+fn says_the_same(before: &str, line: &str) -> bool {
+    let is_doc = |line: &str| line.trim_start().starts_with("///");
+    is_doc(line) && !is_doc(before) && line.trim_start().starts_with("/// The same")
+}
+
+fn pages() -> Vec<PathBuf> {
+    let files = fs::read_dir(root().join("docs")).expect("a folder");
+    let paths = files.map(|entry| entry.expect("an entry").path());
+    let left = |path: &PathBuf| LEFT.iter().any(|name| path.ends_with(name));
+    let mut pages: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|ending| ending == "md") && !left(path))
+        .collect();
+    pages.push(root().join("README.md"));
+    pages.sort();
+    pages
+}
+
+#[test]
+fn nothing_says_what_has_to_be_read_twice() {
+    let mut found = Vec::new();
+    let mut same = 0;
+    for path in crate_sources().iter().filter(|path| !path.ends_with("tidy/voice.rs")) {
+        let text = fs::read_to_string(path).expect("a text");
+        found.extend(faults(path, &text, &NOWHERE));
+        let lines: Vec<&str> = text.lines().collect();
+        same += lines.windows(2).filter(|two| says_the_same(two[0], two[1])).count();
+    }
+    for path in pages() {
+        let text = fs::read_to_string(&path).expect("a page");
+        found.extend(faults(&path, &text, &NOWHERE));
+        // The output of a program in a page is what the program prints.
+        found.extend(faults_in(&path, prose(&text), &NOT_IN_PAGES));
+    }
+    assert!(found.is_empty(), "{} phrases:\n{}", found.len(), found.join("\n"));
+    assert!(same <= MOST_THE_SAME, "{same} first lines begin with \"The same\"");
+}
+
+#[test]
+fn every_phrase_is_found() {
+    let path = Path::new("a.md");
+    for list in [&NOWHERE[..], &NOT_IN_PAGES[..]] {
+        for (phrase, _) in list {
+            let text = format!("A line.\nOr {phrase}x that.\n");
+            let found = faults(path, &text, list);
+            assert!(found.iter().any(|fault| fault.starts_with("a.md:2: ")), "{phrase}");
+        }
+    }
+    assert!(faults(path, "A thread that waits sleeps.\n", &NOT_IN_PAGES).is_empty());
+    assert!(says_the_same("}", "    /// The same with more arguments."));
+    assert!(!says_the_same("/// Waits.", "/// The same holds for others."));
+}
