@@ -114,7 +114,7 @@ static void *signal_and_go_on(void *argument) {
     pthread_cond_signal(&elsewhere);
     pthread_cond_broadcast(&crowd);
     pthread_mutex_unlock(&lock);
-    announce("elsewhere", gettid(), &elsewhere);
+    announce("elsewhere", thread_number(), &elsewhere);
     return argument;
 }
 

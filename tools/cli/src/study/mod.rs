@@ -72,7 +72,7 @@ fn ids(names: &[String]) -> Result<Vec<String>, Failure> {
 
 fn targets(names: &[String]) -> Result<Vec<Target>, Failure> {
     let all = |name: &String| match name.as_str() {
-        "all" => study::MACHINES.map(str::to_owned).to_vec(),
+        "all" => target::MACHINES.map(str::to_owned).to_vec(),
         name => vec![name.to_owned()],
     };
     names.iter().flat_map(all).map(|name| machine(&name)).collect()
