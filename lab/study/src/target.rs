@@ -7,7 +7,7 @@ use syncline_sim::{Machine, machine};
 use crate::on;
 use crate::world::{Here, Placement, World};
 
-/// SSYNC's machines, which come along.
+/// SSYNC's machines, which are built in.
 pub const MACHINES: [&str; 4] = ["opteron", "xeon", "niagara", "tilera"];
 
 /// A machine that can be measured.

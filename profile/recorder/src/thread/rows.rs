@@ -5,8 +5,8 @@
 //! lock has a row of its own, and all that it counts is exact. A place with many locks (a hash
 //! table's, a tree's) would have rows by the thousand, which don't fit into the cache: there one
 //! row counts for all locks but those with a row of their own, exactly, and a *sample* tells how
-//! that spreads over them: one acquisition in 128, and fewer once there were many, takes what its
-//! place has counted since the last one into the row of its lock. So a place's sum stays exact, and a lock's share is an estimate
+//! that spreads over them: one acquisition in 128 takes what its place has counted since the last
+//! one into the row of its lock. So a place's sum stays exact, and a lock's share is an estimate
 //! without bias.
 //!
 //! ```text
@@ -151,7 +151,7 @@ unsafe fn at_home(op: Op, lock: usize, caller: *const usize) -> Spot {
                 }
             };
             let are_there = call.is_at(&*place) && call.is_at(&*row);
-            if are_there && counts_it && weight((*row).calls).is_none() {
+            if are_there && counts_it && weight((*row).lock, (*row).calls).is_none() {
                 return Spot(row);
             }
         }
@@ -172,7 +172,10 @@ unsafe fn elsewhere(op: Op, lock: usize, caller: *const usize) -> Spot {
             None => made(state, call, false, Registers::here()),
         };
         // What is counted of creations is of single objects, or stays in the rest.
-        if row.is_null() || op.class() == Class::Create || weight((*row).calls).is_none() {
+        if row.is_null()
+            || op.class() == Class::Create
+            || weight((*row).lock, (*row).calls).is_none()
+        {
             return Spot(row);
         }
         state.recent.note(op, caller, call.ret, row);
@@ -223,11 +226,11 @@ pub unsafe fn count_sampled(
     unsafe {
         let call = Call::new(state, op, (*row).lock as usize, caller);
         let Some(place) = place(state, &call).filter(|&place| (*place).lock == REST) else {
-            let weight = weight((*row).calls);
+            let weight = weight((*row).lock, (*row).calls);
             add_one(&raw mut (*row).calls);
             return weight.unwrap_or(1);
         };
-        let weight = weight((*place).calls);
+        let weight = weight(REST, (*place).calls);
         add_one(&raw mut (*place).calls);
         // Looked for again: a handler may have made the table grow since it was found.
         if let (Some(_), Some(row)) = (guard, own(state, &call)) {

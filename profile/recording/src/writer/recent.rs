@@ -63,7 +63,7 @@ impl Recent {
         entry.caller.set(caller.addr());
         entry.lock.set(lock);
         entry.row.set(row);
-        entry.left.set(sampling::until_next(calls) - 1);
+        entry.left.set(sampling::until_next(lock, calls) - 1);
         compiler_fence(Ordering::SeqCst);
         entry.call.set(word(op, ret));
     }
@@ -135,7 +135,7 @@ mod tests {
     fn the_next_of_the_sample_is_not_found() {
         let (recent, caller) = (none(), 0x7000 as *const usize);
         let mut row = row(0x1000, 89);
-        let between = sampling::until_next(89) - 1;
+        let between = sampling::until_next(0x1000, 89) - 1;
         // SAFETY: as above.
         unsafe { recent.note(Op::MutexLock, caller, RET, &raw mut row) };
         let find = || recent.find(Op::MutexLock, 0x1000, caller, RET).is_some();

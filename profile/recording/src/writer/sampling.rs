@@ -1,17 +1,20 @@
 //! Which uncontended operations belong to the sample: they are timed, and tell how what a place
 //! counts spreads over its locks.
 //!
-//! The more a row has counted, the fewer of its operations are taken: some hundred samples say what
-//! there is to say, and each costs as much as twenty acquisitions. One that stands for more than
+//! The more a lock's row has counted, the fewer of its operations are taken: some hundred samples say
+//! what there is to say, and each costs as much as twenty acquisitions. One that stands for more than
 //! others has that *weight* in what is added up, so that the sums have no bias, whatever changes
-//! while the program runs.
+//! while the program runs. A row that counts for many locks goes on at the first rate: a lock that has a
+//! thousandth of its operations would else be seen too rarely to tell its waits from its uses.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use crate::layout::REST;
+
 /// At first one operation in this many belongs to the sample, on average: a power of two.
 pub const SAMPLE_PERIOD: u32 = 128;
-/// So many operations of a row, log 2, are counted at that rate: 256 samples. From there on each doubling
-/// brings as many again.
+/// So many operations of a lock's row, log 2, are taken at that rate: 256 samples. From there on each
+/// doubling brings half as many, until the rarest rate is reached.
 const DENSE_LOG2: u32 = 15;
 /// The rarest rate is 1 in [`SAMPLE_PERIOD`] shifted by this, 1 in 1024: there a sample costs less than
 /// a nanosecond for each operation, and one that the scheduler has made long does not yet stand for many.
@@ -27,19 +30,20 @@ pub fn choose(every: bool) {
     }
 }
 
-/// For how many at the first rate the operation after so many of a row stands; none if it doesn't belong
-/// to the sample. The first one of a row always does.
-pub fn weight(calls: u64) -> Option<u32> {
+/// For how many at the first rate the operation after so many of a row stands, which is that of a lock or
+/// [`REST`]; none if it doesn't belong to the sample. The first one of a row always does.
+pub fn weight(lock: u64, calls: u64) -> Option<u32> {
     let limit = LIMIT.load(Relaxed);
     let thinner = match limit {
         u64::MAX => 0,
+        _ if lock == REST => 0,
         _ => calls.checked_ilog2().unwrap_or(0).saturating_sub(DENSE_LOG2 - 1).min(RAREST_LOG2),
     };
     (scattered(calls) <= limit >> thinner).then_some(1 << thinner)
 }
 
 /// How many operations after one of the sample the next one comes.
-pub fn until_next(calls: u64) -> u64 {
+pub fn until_next(lock: u64, calls: u64) -> u64 {
     /// The distances at the first rate: no others are there, by the three-distance theorem.
     const DISTANCES: [u64; 3] = [89, 144, 233];
     let limit = LIMIT.load(Relaxed);
@@ -50,7 +54,7 @@ pub fn until_next(calls: u64) -> u64 {
     loop {
         let is_one = |&distance: &u64| scattered(next.wrapping_add(distance)) <= limit;
         next += DISTANCES.into_iter().find(is_one).unwrap_or(1);
-        if weight(next).is_some() {
+        if weight(lock, next).is_some() {
             return next - calls;
         }
     }
@@ -67,21 +71,28 @@ fn scattered(calls: u64) -> u64 {
 mod tests {
     use super::*;
 
+    const LOCK: u64 = 0x1000;
+
     #[test]
     fn the_next_of_the_sample_is_the_next_one_that_belongs_to_it() {
-        let sampled: Vec<u64> = (0..600_000).filter(|&calls| weight(calls).is_some()).collect();
-        for pair in sampled.windows(2) {
-            assert_eq!(until_next(pair[0]), pair[1] - pair[0], "after {}", pair[0]);
+        for lock in [LOCK, REST] {
+            let is_sampled = |&calls: &u64| weight(lock, calls).is_some();
+            let sampled: Vec<u64> = (0..600_000).filter(is_sampled).collect();
+            for pair in sampled.windows(2) {
+                assert_eq!(until_next(lock, pair[0]), pair[1] - pair[0], "after {}", pair[0]);
+            }
         }
     }
 
     #[test]
     fn the_weights_of_the_sample_add_up_to_one_in_the_period() {
         let calls = 3_000_000;
-        let weights: u32 = (0..calls).filter_map(weight).sum();
         let wanted = calls as f64 / f64::from(SAMPLE_PERIOD);
-        assert!((f64::from(weights) / wanted - 1.0).abs() < 0.01, "{weights} for {wanted}");
-        let samples = (0..calls).filter_map(weight).count();
-        assert!((3000..5000).contains(&samples), "{samples}");
+        for (lock, samples) in [(LOCK, 3000..5000), (REST, 23_000..24_000)] {
+            let weights: Vec<u32> = (0..calls).filter_map(|calls| weight(lock, calls)).collect();
+            let sum = f64::from(weights.iter().sum::<u32>());
+            assert!((sum / wanted - 1.0).abs() < 0.01, "{sum} for {wanted}");
+            assert!(samples.contains(&weights.len()), "{}", weights.len());
+        }
     }
 }
