@@ -119,7 +119,7 @@ pub struct Header {
     pub pid: u32,
     /// Process number of the parent when recording began.
     pub parent: u32,
-    /// One uncontended operation in this many belongs to the sample, on average: it is timed from
+    /// One uncontended operation in this many belongs to the sample at first, on average: it is timed from
     /// acquire to release, and tells where the counts of a place's [`REST`] belong. 1 with
     /// [`Header::timeline`].
     pub sample_period: u32,
@@ -273,11 +273,13 @@ pub struct Row {
     pub key: u64,
     /// Calls that did what the operation is for (see [`crate::Class`]).
     pub calls: u64,
-    /// Ticks held, over those uncontended acquisitions that were timed.
+    /// Ticks held, over those uncontended acquisitions that were timed, each as often as it counts in
+    /// `held_samples`.
     pub held_ticks: u64,
     /// The longest of them. Of a semaphore's creation, the value that it began with.
     pub held_max: u64,
-    /// How many were timed.
+    /// How many were timed at one in [`Header::sample_period`]. Later ones of a row that counted much are
+    /// rarer, and count for several each.
     pub held_samples: u32,
     /// Number of the stack; 0 if there is none.
     pub stack: u32,

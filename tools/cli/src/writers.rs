@@ -83,8 +83,9 @@ fn began(process: &str) -> Option<u64> {
     /// Longer than the file ever is. One call of the kernel reads it, of each process of the machine.
     const LONGEST: usize = 1024;
     let mut stat = [0; LONGEST];
-    let read = File::open(format!("/proc/{process}/stat")).ok()?.read(&mut stat).ok()?;
-    let stat = str::from_utf8(stat[..read].rsplit(|&b| b == b')').next()?).ok()?;
+    let length = File::open(format!("/proc/{process}/stat")).ok()?.read(&mut stat).ok()?;
+    let name_ends = stat[..length].iter().rposition(|&byte| byte == b')')?;
+    let stat = str::from_utf8(&stat[name_ends + 1..length]).ok()?;
     stat.split_whitespace().nth(START_TIME)?.parse().ok()
 }
 

@@ -1,6 +1,6 @@
-//! How text on a terminal looks.
+//! Whether a terminal has colours, and how wide it is.
 
-/// See the top of this file.
+/// How text on a terminal looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Whether to use colours, as ANSI escapes.

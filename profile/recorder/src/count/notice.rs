@@ -7,7 +7,6 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use syncline_recording::Op;
-use syncline_recording::layout::ThreadRecord;
 
 use crate::recorder::{self, Recorder};
 use crate::{clock, tls};
@@ -86,11 +85,10 @@ pub fn waker_of(op: Op, object: usize, began: u64, ended: u64) -> Option<u32> {
 }
 
 fn latest_notice(recorder: &Recorder, object: usize, began: u64, ended: u64) -> Option<u32> {
-    let (count, region) = recorder.file().threads();
-    let page = recorder.file().page();
+    let file = recorder.file();
+    let ((count, _), page) = (file.threads(), file.page());
     let notice = |index: u32| {
-        let at = region.offset + u64::from(index) * size_of::<ThreadRecord>() as u64;
-        let record = recorder.file().at(at).cast::<ThreadRecord>();
+        let record = file.thread_record(index);
         // SAFETY: a record in use, whose words are read whole; see `waking`.
         let (process, notified, at) = unsafe {
             let notified = AtomicU64::from_ptr(&raw mut (*record).notified);

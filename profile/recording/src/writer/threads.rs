@@ -50,8 +50,7 @@ impl File {
         let page = self.page();
         for _ in 0..count {
             let index = NEXT.fetch_add(1, Ordering::Relaxed) % count;
-            let offset = region.offset + u64::from(index) * u64::from(region.record_size);
-            let record = self.at(offset).cast::<ThreadRecord>();
+            let record = self.thread_record(index);
             // SAFETY: within the region. Acquire pairs with the Release in `end_thread`: we go on
             // with the tables of the thread that ended.
             let taken = unsafe {
@@ -141,15 +140,18 @@ impl File {
         }
     }
 
+    /// The record of the thread with this index, which is one of the region's ([`File::threads`]).
+    pub fn thread_record(&self, index: u32) -> *mut ThreadRecord {
+        let (_, region) = self.threads();
+        let offset = region.offset + u64::from(index) * u64::from(region.record_size);
+        self.at(offset).cast()
+    }
+
     /// The records of this process's threads, the latest first: the file may have those of a thousand
     /// other processes.
     fn own_records(&self) -> impl Iterator<Item = *mut ThreadRecord> {
-        let (_, region) = self.threads();
-        let record = move |number: u32| {
-            let index = number.checked_sub(1).filter(|&index| index < region.capacity)?;
-            let offset = region.offset + u64::from(index) * u64::from(region.record_size);
-            Some(self.at(offset).cast::<ThreadRecord>())
-        };
+        // The header's and the records' links are indices plus 1; 0 is none.
+        let record = |number: u32| number.checked_sub(1).map(|index| self.thread_record(index));
         // SAFETY: the header is mapped. Acquire pairs with the Release in `link`: the record's own link is
         // there, and does not change.
         let latest = unsafe {

@@ -1,6 +1,6 @@
-//! Whether a section is traced, and why.
+//! What is chosen for a section before it begins.
 
-/// See the top of this file.
+/// Whether a section is traced, and why.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// It is not.
