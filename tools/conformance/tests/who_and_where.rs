@@ -86,7 +86,8 @@ fn uncontended_holds_are_timed() {
     let program = Program::compile("holds.c");
     let both = Case::new(&program).exact();
     let process = both.recording.only();
-    for row in both.recording.rows(Op::MutexLock, both.truth.value("lock")) {
+    let of = |lock| both.recording.rows(Op::MutexLock, both.truth.value(lock));
+    for row in ["lock", "first", "second"].into_iter().flat_map(of) {
         let place = functions_of(&both, &program, row.counts.stack)[0].clone();
         let samples = row.counts.held_samples;
         assert!(samples >= 3, "{samples} samples of 300 holds");

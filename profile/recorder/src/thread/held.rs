@@ -52,6 +52,15 @@ struct Notes {
     resumed: Cell<Resumed>,
 }
 
+impl Notes {
+    fn take_over(&self, from: &Notes) {
+        self.since.set(from.since.get());
+        self.weight.set(from.weight.get());
+        self.used.set(from.used.get());
+        self.resumed.set(from.resumed.get());
+    }
+}
+
 /// A lock that is held.
 #[derive(Clone, Copy)]
 pub struct Hold {
@@ -207,16 +216,15 @@ impl Held {
         (!row.is_null()).then_some((lock, row))
     }
 
-    /// Moves the newer holds down by one, and counts one less.
+    /// Moves the newer holds down by one, and counts one less. Programs that take two locks hand over hand
+    /// do this at every other release, so notes are moved only where tags announce some.
     fn close_gap(&self, gap: usize, count: usize) {
         for from in gap + 1..count.min(PLACES) {
             let (lock, row, tags) = self.holds[from].get();
             self.holds[from - 1].set(lock, row, tags);
-            let (to, from) = (&self.notes[from - 1], &self.notes[from]);
-            to.since.set(from.since.get());
-            to.weight.set(from.weight.get());
-            to.used.set(from.used.get());
-            to.resumed.set(from.resumed.get());
+            if tags != 0 {
+                self.notes[from - 1].take_over(&self.notes[from]);
+            }
         }
         self.count.store(count as u32 - 1, Relaxed);
     }
