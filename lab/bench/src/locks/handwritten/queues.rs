@@ -208,7 +208,7 @@ impl TimedMcs {
     /// Hands over to somebody behind who hasn't left, if there is one.
     #[inline(always)]
     pub fn pass(&self, places: &Places<Place>, granted: u32) -> bool {
-        // SAFETY: ours until we have handed on, and so are those that were left.
+        // SAFETY: ours until we have handed on, and so are the nodes that were left.
         unsafe {
             loop {
                 let mine = places.enqueued();
@@ -241,7 +241,7 @@ impl TimedMcs {
     #[inline(always)]
     pub fn leave(&self, places: &Places<Place>, granted: u32) {
         let mut mine = places.enqueued();
-        // SAFETY: ours until we have handed on, and so are those that were left. The next one
+        // SAFETY: ours until we have handed on, and so are the nodes that were left. The next one
         // stays until we have handed over to it.
         unsafe {
             let Some(mut next) = self.behind(mine) else { return places.keep(mine) };
