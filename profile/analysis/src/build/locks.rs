@@ -33,7 +33,7 @@ struct Sum {
 }
 
 impl Locks {
-    /// Adds what one thread did to one lock at one place: a site, a stack and a thread.
+    /// Adds what one thread did to one lock at one call site with one stack.
     pub fn add(
         &mut self,
         op: Op,
