@@ -166,7 +166,11 @@ impl Composer {
     fn plan(self, start: &str) -> Result<Plan, String> {
         let variable = start.to_owned() + &self.entries;
         if variable.len() > LONGEST {
-            return Err("the policy stands for more places than a program can be told".to_owned());
+            return Err(
+                "the policy matches more call sites and objects than fit into the environment \
+                 variable that passes them"
+                    .to_owned(),
+            );
         }
         Ok(Plan { variable, remarks: self.remarks })
     }

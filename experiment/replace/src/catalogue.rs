@@ -61,7 +61,9 @@ pub fn set(names: &[u8]) -> Set {
                 (set.mutexes, set.spinlocks) = (Some(mutex), Some(spin));
             }
             Some(Chosen::Shared(rwlock)) => set.rwlocks = Some(rwlock),
-            None => fail(&[b"this library has no lock that can replace another named ", name]),
+            None => {
+                fail(&[b"this library has no lock of this name that can replace others: ", name])
+            }
         }
     }
     set

@@ -247,6 +247,6 @@ fn a_folder_that_others_may_write_to_is_refused() {
     let outcome = run_limited(record.arg("record").arg("-o").arg(&open).arg("true"), LIMIT);
     outcome.assert_status(125);
     let errors = String::from_utf8_lossy(&outcome.stderr);
-    assert!(errors.contains("everybody may write to it"), "{errors}");
+    assert!(errors.contains("every user may write to it"), "{errors}");
     assert!(matches!(process_files(&open), Err(Error::Empty(_))));
 }

@@ -43,7 +43,7 @@ pub fn cards(process: &Process) -> String {
     }
     card(duration(times.running), "on a processor");
     if let Some(text) = process::short_of_processors(process) {
-        let what = format!("ready, no processor, also at the ends of waits: {text}");
+        let what = format!("ready without a processor, also when a wait had ended: {text}");
         card(duration(process.ready()), &what);
     }
     if times.futexes > 0.0 {

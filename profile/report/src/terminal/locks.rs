@@ -130,7 +130,7 @@ fn members(process: &Process, quadrant: Quadrant) -> String {
     locks.iter().take(MEMBERS).map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// Which places keep each other waiting.
+/// Which call sites keep each other waiting.
 pub fn blocking(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     if process.blocking.is_empty() {
         return Ok(());
@@ -139,7 +139,9 @@ pub fn blocking(process: &Process, out: &mut impl Write, style: &Style) -> io::R
     let row = |pair: &Blocking| {
         let waiter = name::site(process, &process.sites[pair.waiter]);
         let holder = match pair.holder {
-            Some(holder) if holder == pair.waiter => "another thread at the same place".to_owned(),
+            Some(holder) if holder == pair.waiter => {
+                "another thread at the same call site".to_owned()
+            }
             _ => name::stack(process, pair.holder_stack),
         };
         [

@@ -90,9 +90,9 @@ fn end(job: Job, rank: usize, status: ExitStatus, layout: &Layout, tell: bool) -
     if tell {
         let asked = job.load(layout.control(rank, Control::Asked));
         let last = match asked & ASKED_LOCK {
-            0 if asked == 0 => "it had asked for nothing yet".to_owned(),
-            0 => format!("the last page it asked for is at {asked:#x} of the shared memory"),
-            _ => format!("the last it asked for is lock {}", asked & !ASKED_LOCK),
+            0 if asked == 0 => "it had requested no page and no lock yet".to_owned(),
+            0 => format!("the last page that it requested is at {asked:#x} of the shared memory"),
+            _ => format!("the last lock that it requested is number {}", asked & !ASKED_LOCK),
         };
         let how = match status.signal() {
             Some(signal) => match nix::sys::signal::Signal::try_from(signal) {

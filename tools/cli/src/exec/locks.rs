@@ -66,9 +66,9 @@ fn find(name: &str) -> Result<(Entry, Form), String> {
     });
     match found {
         None if LIBC.contains(&name) => Err(format!("`{name}` can't be joined with other locks")),
-        None => Err(format!("there is no lock `{name}`; these are there:{}", suited(|_| true))),
+        None => Err(format!("there is no lock `{name}`; the locks are:{}", suited(|_| true))),
         Some((entry, form)) if !form.replaces_posix(&entry) => Err(format!(
-            "`{}` can't take the place of the program's locks; these of its kind can:{}",
+            "`{}` can't replace the program's locks; these locks of its kind can:{}",
             form.name,
             suited(|other| other.shared == entry.shared)
         )),

@@ -40,11 +40,11 @@ pub fn wanted(args: &Inspect, program: &Path) -> Result<String, Failure> {
         }
         if let Some(changed) = analysis.processes.iter().find_map(|p| another_build(p, &lines)) {
             let message = format!(
-                "{changed} is another build than the one in {}, whose places are elsewhere",
+                "{changed} is another build than the one in {}, with other addresses",
                 recording.display()
             );
             return Err(Failure::message(RECORD_FAILED, message)
-                .hint("record this one, or give --site or --lock in place of --from"));
+                .hint("record this build, or give --site or --lock instead of --from"));
         }
         if lines.is_empty() {
             let message = format!("no lock was waited for in {}", recording.display());
@@ -82,8 +82,8 @@ fn add(
                 "without --site and --lock, all locks are traced",
             ),
             Missing::NoSuchName | Missing::Changed => (
-                "nothing in the program has this name",
-                "`syncline inspect -- PROGRAM` names its locks and the places where they are taken",
+                "the program has no lock and no call site of this name",
+                "`syncline inspect -- PROGRAM` lists its locks and the call sites that acquire them",
             ),
         };
         Failure::message(RECORD_FAILED, format!("--{kind} {name}: {why}")).hint(hint)

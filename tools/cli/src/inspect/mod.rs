@@ -71,7 +71,7 @@ pub fn run(args: &Inspect) -> Result<ExitCode, Failure> {
     folder.remove_older();
     if told_to_end() && traced.bytes > QUICK {
         // Standard error may be closed.
-        let _ = writeln!(stderr(), "syncline: told to end: no report is made now");
+        let _ = writeln!(stderr(), "syncline: asked to end (SIGTERM), so no report is made now");
     } else if !args.trace_only {
         hear_signals();
         report::print(args, &output)?;

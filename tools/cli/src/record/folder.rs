@@ -248,13 +248,13 @@ fn open_empty(path: &Path) -> Result<folder::Folder, Failure> {
     let why = if opened.owner() != getuid().as_raw() {
         format!("it belongs to user {}", opened.owner())
     } else if mode & WRITABLE_BY_ALL != 0 {
-        "everybody may write to it".to_owned()
+        "every user may write to it".to_owned()
     } else {
         return Ok(opened);
     };
-    let message = format!("{} is no place for a recording: {why}", path.display());
+    let message = format!("{} can't hold a recording: {why}", path.display());
     Err(Failure::message(RECORD_FAILED, message)
-        .hint("name a folder with -o that isn't there yet, such as one inside it"))
+        .hint("name a folder with -o that does not exist yet, such as one inside it"))
 }
 
 fn failed(what: &str, path: &Path, error: io::Error) -> Failure {

@@ -131,7 +131,7 @@ fn line(svg: &mut String, arrow: &Arrow, corners: &[(f64, f64)], nodes: &[Node],
         base.1 - ux * half
     );
     let holder = match arrow.from == arrow.to {
-        true => "another thread at the same place".to_owned(),
+        true => "another thread at the same call site".to_owned(),
         false => Escaped(&nodes[arrow.to].name).to_string(),
     };
     let _ = write!(

@@ -76,7 +76,7 @@ fn keep(all: &mut Vec<(Node, f64)>) -> Vec<usize> {
     let rest = order.len() - kept;
     let mut nodes: Vec<_> = order[..kept].iter().map(|&old| all[old].clone()).collect();
     if rest > 0 {
-        nodes.push((Node { name: format!("{rest} other places"), site: None }, 0.0));
+        nodes.push((Node { name: format!("{rest} other call sites"), site: None }, 0.0));
     }
     *all = nodes;
     places
@@ -93,6 +93,6 @@ mod tests {
         let places = keep(&mut all);
         assert_eq!(all.len(), NODES);
         assert_eq!((all[0].0.site, places[49], places[30]), (Some(49), 0, 19));
-        assert_eq!((all[19].0.name.as_str(), places[0]), ("31 other places", 19));
+        assert_eq!((all[19].0.name.as_str(), places[0]), ("31 other call sites", 19));
     }
 }
