@@ -172,14 +172,14 @@ impl<M: Memory> Condvar<M> {
         node: &L::Node,
         deadline: Option<Duration>,
     ) -> WaitTimeoutResult {
-        // Relaxed: whoever notifies us has held the lock since then.
+        // Relaxed: the thread that notifies us has held the lock since then.
         self.waiters.fetch_add(1, Relaxed);
         let sequence = self.sequence.load(Relaxed);
         // SAFETY: our caller's promise.
         unsafe { lock.release(node) };
         M::park(&self.sequence, sequence, KEY, deadline);
-        // Relaxed: it was changed before anybody was woken. Whoever was woken must not say that
-        // its time was up, or the notification would be lost.
+        // Relaxed: it was changed before anybody was woken. A thread that was woken must not say
+        // that its time was up, or the notification would be lost.
         let notified = self.sequence.load(Relaxed) != sequence;
         let expired = !notified && deadline.is_some_and(|deadline| M::now() >= deadline);
         self.waiters.fetch_sub(1, Relaxed);
@@ -188,18 +188,18 @@ impl<M: Memory> Condvar<M> {
         WaitTimeoutResult(expired)
     }
 
-    /// Wakes one of those who wait, and says whether somebody did. Whoever changed the condition has
-    /// held, or holds, the lock.
+    /// Wakes one of the threads that wait, and says whether somebody did. A thread that changed the
+    /// condition has held, or holds, the lock.
     ///
-    /// One who was woken before and has not gone on yet counts as waiting.
+    /// A thread that was woken before and has not gone on yet counts as waiting.
     pub fn notify_one(&self) -> bool {
         self.notify(1) != 0
     }
 
-    /// Wakes all who wait, and says how many did. Whoever changed the condition has held, or holds,
-    /// the lock.
+    /// Wakes all threads that wait, and says how many did. A thread that changed the condition has
+    /// held, or holds, the lock.
     ///
-    /// One who was woken before and has not gone on yet counts as waiting.
+    /// A thread that was woken before and has not gone on yet counts as waiting.
     pub fn notify_all(&self) -> usize {
         self.notify(u32::MAX) as usize
     }

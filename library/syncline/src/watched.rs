@@ -1,5 +1,5 @@
 //! A lock as `Mutex` and `RwLock` use it: with a node from the pool for each acquisition and, in
-//! debug builds, a note of who holds it.
+//! debug builds, a note of the thread that holds it.
 //!
 //! Guards are of several kinds (borrowed, mapped, with an `Arc`); all of them are a reference to
 //! this and the node of an acquisition. So this is where their sections begin and end, which the

@@ -71,7 +71,7 @@ fn guards_stay_where_they_are() {
             $(is!($Guard<u32>: Sync);
             is_not!($Guard<u32>: Send);
             is_not!($Guard<Sent>: Sync);
-            // Who has a shared one may be the last to have the lock.
+            // A thread that has a shared one may be the last to have the lock.
             is_not!($Guard<Shared>: Sync);)*
         };
     }

@@ -16,16 +16,17 @@
 //!
 //! - **Barriers**, light and heavy, are loom's fences, both. That is a little more than is promised:
 //!   two light ones order each other here.
-//! - **Waiting.** Whoever pauses lets others run. From a thread's second look in vain on, loom is
-//!   told not to branch any more in this execution (`skip_branch`): a further look in vain
+//! - **Waiting.** A thread that pauses lets others run. From a thread's second look in vain on,
+//!   loom is told not to branch any more in this execution (`skip_branch`): a further look in vain
 //!   changes nothing, and there is another execution in which the thread came later. Safety stays
-//!   checked in full where a look in vain writes nothing. *Progress of spinning is not*: that
-//!   every run ends is checked for the schedules that are run, where an endless wait meets the
-//!   limit of branches. Parked threads are checked in full, since sleeping is no pause.
+//!   checked in full where a look in vain writes nothing. *Progress of spinning is not*: that every
+//!   run ends is checked for the schedules that are run, where an endless wait meets the limit of
+//!   branches. Parked threads are checked in full, since sleeping is no pause.
 //! - **Sleeping** as the kernel's futex does it: the look at the word and falling asleep are one
 //!   step, and sleepers wake in order of arrival. If all sleep, loom reports a deadlock. One thing
-//!   is stronger than promised: who is woken sees what the waker did before. A wrong ordering must
-//!   therefore show where a waiter finds its word written without having slept, as it does.
+//!   is stronger than promised: a thread that is woken sees what the waker did before. A wrong
+//!   ordering must therefore show where a waiter finds its word written without having slept, as it
+//!   does.
 //! - **Time** is a coin. A deadline has passed or has not, at every look at the clock, until the
 //!   thread has seen it pass or has waited; and a sleeper with a deadline wakes up or is woken,
 //!   whichever comes first. Both outcomes of every timed wait are explored.

@@ -2,7 +2,7 @@
 //!
 //! Each has its own notes of how far it is; what both share is freed by the one that goes last.
 //! Messages that nobody takes any more are dropped by a receiver that goes, and those that come
-//! in that moment by whoever goes last.
+//! in that moment by the thread that goes last.
 
 use core::fmt;
 use core::mem;
@@ -30,7 +30,7 @@ pub struct Channel<Q: RawChannel> {
     left: <Memory<Q> as crate::memory::Memory>::Data<Q::Reader>,
 }
 
-// SAFETY: the notes go from the receiver to whoever goes last, and may.
+// SAFETY: the notes go from the receiver to the thread that goes last, and may.
 unsafe impl<Q: RawChannel> Sync for Channel<Q> {}
 // SAFETY: as above.
 unsafe impl<Q: RawChannel> Send for Channel<Q> {}
@@ -112,7 +112,8 @@ pub fn with_bell<T: Send, Q: RawChannel<Item = T>>(
 // since it is borrowed for writing. It was not closed, which is done when it is dropped.
 
 impl<T: Send, Q: RawChannel<Item = T>> Sender<T, Q> {
-    /// Waits for room, and sends a message. What happened before is visible to who receives it.
+    /// Waits for room, and sends a message. What happened before is visible to the thread that
+    /// receives it.
     ///
     /// # Errors
     ///
@@ -331,7 +332,8 @@ impl<T: Send, Q: RawChannel<Item = T>> Selectable<Q::Wait, Q::Memory> for Receiv
 
 impl<T: Send, Q: RawChannel<Item = T>> Drop for Receiver<T, Q> {
     fn drop(&mut self) {
-        /// Leaves the notes to who goes last, also if a message panics when it is dropped.
+        /// Leaves the notes to the thread that goes last, also if a message panics when it is
+        /// dropped.
         struct Leave<'a, T: Send, Q: RawChannel<Item = T>>(&'a mut Receiver<T, Q>);
         impl<T: Send, Q: RawChannel<Item = T>> Drop for Leave<'_, T, Q> {
             fn drop(&mut self) {

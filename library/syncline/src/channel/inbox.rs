@@ -228,7 +228,7 @@ impl<T> Found<T> {
         if matches!(self, Self::NotYet) { None } else { Some(self) }
     }
 
-    /// A message, if whoever waits for one waits without end.
+    /// A message, if the thread that waits for one waits without end.
     fn message(self) -> Result<(usize, T), RecvError> {
         match self {
             Self::Message(slot, message) => Ok((slot, message)),

@@ -73,7 +73,7 @@ pub struct Units<T, M: Memory> {
 }
 
 // SAFETY: a message goes from one thread to another, which its type allows, and is never used by
-// two: those who may write and read a slot take turns.
+// two: the threads that may write and read a slot take turns.
 unsafe impl<T: Send, M: Memory> Sync for Units<T, M> {}
 // SAFETY: as above.
 unsafe impl<T: Send, M: Memory> Send for Units<T, M> {}

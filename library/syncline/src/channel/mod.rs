@@ -34,7 +34,7 @@
 //! Larger ones take several lines.
 //!
 //! **Order and visibility:** messages arrive once and in order. What happened before one was sent
-//! has happened, to who receives it.
+//! has happened, to the thread that receives it.
 //!
 //! **Disconnecting** is dropping an end, also by a panic. A receiver gets all that was sent, and
 //! then an error; a sender gets its message back. No end waits for one that is gone.

@@ -34,10 +34,10 @@ const ASLEEP: u32 = 2;
 /// Its owner sleeps, but not on this bell alone.
 const SELECTS: u32 = 4;
 
-/// Writes a flag, with Release ordering, and wakes who waits for it on this bell.
+/// Writes a flag, with Release ordering, and wakes the thread that waits for it on this bell.
 #[inline(always)]
 pub fn post<W: Wait, M: Memory>(flag: &M::Word, value: u32, bell: &Bell<M>) {
-    // Release: pairs with the Acquire of whoever looks at the flag.
+    // Release: pairs with the Acquire of the thread that looks at the flag.
     flag.store(value, Release);
     if W::SLEEPS {
         M::light_barrier();
@@ -51,13 +51,13 @@ pub fn post<W: Wait, M: Memory>(flag: &M::Word, value: u32, bell: &Bell<M>) {
 #[cold]
 fn ring<M: Memory>(bell: &Bell<M>) {
     let address = bell.state.address();
-    // One of those who ring wakes the sleeper. Acquire: pairs with the Release of `select`: the
-    // selector is the one that it has noted. The flag carries the message.
+    // One of the threads that ring wakes the sleeper. Acquire: pairs with the Release of `select`:
+    // the selector is the one that it has noted. The flag carries the message.
     match bell.state.swap(AWAKE, Acquire) {
         ASLEEP => M::unpark(address, Some(0), 1),
         SELECTS => {
             let selector = bell.selector.load(Relaxed).expect("it is noted before the state");
-            // SAFETY: it stays until all who have found it have rung, and we have.
+            // SAFETY: it stays until all threads that have found it have rung, and we have.
             unsafe { Selector::<M>::ring(selector) }
         }
         _ => {}
@@ -66,7 +66,7 @@ fn ring<M: Memory>(bell: &Bell<M>) {
 
 /// Notes on a bell that its owner sleeps on several, as this selector says.
 pub fn select<M: Memory>(bell: &Bell<M>, selector: &Selector<M>) {
-    // Relaxed: seen by whoever sees the state.
+    // Relaxed: seen by the thread that sees the state.
     bell.selector.store(Some(M::refer(selector)), Relaxed);
     // Release: pairs with the Acquire of `ring`.
     bell.state.swap(SELECTS, Release);
@@ -98,7 +98,7 @@ pub fn sleep<M: Memory>(
 }
 
 /// Waits until a flag's value is not [`Look::NotYet`], or the deadline has passed, with `fetch`
-/// before each look. The bell is the caller's, and known to whoever writes the flag.
+/// before each look. The bell is the caller's, and known to the thread that writes the flag.
 #[inline]
 pub fn wait_fetching<W: Wait, M: Memory>(
     flag: &M::Word,

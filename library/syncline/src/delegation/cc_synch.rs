@@ -9,8 +9,8 @@
 //! The paper's threads always wait. Here a section may be detached, and a detached one's owner
 //! can't be made the helper. So who leaves and who detaches exchange the place's state, and one of
 //! them finds the other's mark. A helper at its limit that would have to hand over to a detached
-//! place goes on, and says that it is tired: from then on also those who
-//! delegate wait in their places, until one of them has become the helper.
+//! place goes on, and says that it is tired: from then on also the threads that delegate wait in
+//! their places, until one of them has become the helper.
 //!
 //! ```text
 //!   state   WAITING -> DONE         run; the owner gives the place back
@@ -122,7 +122,7 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
 
     /// Runs the requests from a node on, as the helper, until another one is.
     unsafe fn serve(&self, mut first: M::Ref<Node<M>>) {
-        // Relaxed: a hint for those who come, which the helper alone writes.
+        // Relaxed: a hint for the threads that come, which the helper alone writes.
         if self.tired.load(Relaxed) != 0 {
             self.tired.store(0, Relaxed);
         }
@@ -175,8 +175,8 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
     }
 }
 
-// SAFETY: one thread is the helper: the very first one to come, and then whoever finds TURN in
-// its place, which each helper writes once, as the last it does. It runs the requests of a
+// SAFETY: one thread is the helper: the very first one to come, and then the thread that finds TURN
+// in its place, which each helper writes once, as the last it does. It runs the requests of a
 // queue, each of which is in one place. The caller's actions come with the link.
 unsafe impl<W: Wait, M: Memory> RawDelegation for CcSynch<W, M> {
     type Memory = M;
@@ -210,7 +210,7 @@ unsafe impl<W: Wait, M: Memory> RawDelegation for CcSynch<W, M> {
 
 impl<W: Wait, M: Memory> Drop for CcSynch<W, M> {
     fn drop(&mut self) {
-        // Relaxed: whoever drops the lock has it alone.
+        // Relaxed: the thread that drops the lock has it alone.
         if let Some(tail) = self.tail.load(Relaxed) {
             // SAFETY: the last helper has left it, and nobody will come.
             unsafe { M::free(tail) };

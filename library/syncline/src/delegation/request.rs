@@ -46,8 +46,8 @@ impl<M: Memory> Request<M> {
 
     #[inline]
     fn task(&self) -> Task {
-        // SAFETY: it is written before the request is handed in, and then used by whoever runs
-        // the request, one after another.
+        // SAFETY: it is written before the request is handed in, and then used by the thread that
+        // runs the request, one after another.
         unsafe { self.task.with(|task| *task) }
     }
 
@@ -105,7 +105,7 @@ impl<M: Memory> Request<M> {
     /// Waits until it is completed.
     #[inline]
     pub fn wait<W: Wait>(&self) {
-        // Only the one who waits could abandon it.
+        // Only the thread that waits could abandon it.
         W::wait::<M>(&self.state, 0, None, |state| state != PENDING);
     }
 

@@ -2,11 +2,11 @@
 //!
 //! A queue lock hands over to the next waiter, wherever that is. If it sleeps, or is off its
 //! processor, the lock stands idle until the scheduler brings it back: a context switch for each
-//! critical section, a hundred times the section itself. Here the queue only orders those who
-//! wait. The lock is a word before it, the gate, which is *released*, not handed over: whoever
-//! runs can take it, a newcomer before the queue's head. The head alone watches the gate; the
-//! others wait in the queue, one of any kind. So a contended gate is as quiet as a queue lock,
-//! and never waits for a sleeper.
+//! critical section, a hundred times the section itself. Here the queue only orders the threads
+//! that wait. The lock is a word before it, the gate, which is *released*, not handed over: the
+//! thread that runs can take it, a newcomer before the queue's head. The head alone watches the
+//! gate; the others wait in the queue, one of any kind. So a contended gate is as quiet as a queue
+//! lock, and never waits for a sleeper.
 //!
 //! Newcomers could overtake the head for ever. A head that was woken `IN_VAIN` times and found
 //! the gate taken closes it to newcomers: the next release leaves it to the head.
@@ -126,7 +126,7 @@ impl<Q: RawLock> Gate<Q> {
                 continue;
             }
             if deadline.is_some_and(|deadline| Q::Memory::now() >= deadline) {
-                // Whoever holds the gate may believe that we sleep, and wake nobody.
+                // A thread that holds the gate may believe that we sleep, and wake nobody.
                 return false;
             }
             // Relaxed: the exchange orders.

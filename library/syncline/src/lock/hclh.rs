@@ -1,11 +1,11 @@
 //! The hierarchical CLH lock: queues of near waiters, spliced whole into one for all.
 //!
-//! As in the CLH lock each waiter watches the node before its own. Who wants the lock appends its
-//! node to its group's queue. The first there is the group's master, who appends all nodes that
-//! gather in that queue within a short delay to the global one at once. So neighbours in the
-//! global queue are near each other, and the global tail is written once for all of them. The
-//! last node that it took stays the tail of the group's queue, with a mark: whoever is behind it
-//! there, or comes later, is the next master.
+//! As in the CLH lock each waiter watches the node before its own. A thread that wants the lock
+//! appends its node to its group's queue. The first there is the group's master, who appends all
+//! nodes that gather in that queue within a short delay to the global one at once. So neighbours in
+//! the global queue are near each other, and the global tail is written once for all of them. The
+//! last node that it took stays the tail of the group's queue, with a mark: the thread that is
+//! behind it there, or comes later, is the next master.
 //!
 //! An acquisition alone costs two exchanges; the delay is left out where the group's last
 //! master did not have to wait. How many gather is a matter of luck: the cohort locks and

@@ -1,13 +1,14 @@
 //! A reader-writer lock in one word, for everyday use: a writer that waits keeps new readers out.
 //!
-//! The word counts the readers inside and the writers that wait, so that whoever leaves knows
-//! whom to wake: one writer if any waits, else all the readers. Readers don't starve writers;
+//! The word counts the readers inside and the writers that wait, so that the thread that leaves
+//! knows whom to wake: one writer if any waits, else all the readers. Readers don't starve writers;
 //! writers of whom always one waits starve readers. Among themselves writers take the lock in any
-//! order, as whoever runs first gets it. All readers write to the word: where many cores read,
-//! in sections so short that its line is the bottleneck, this lock doesn't scale.
+//! order, as the thread that runs first gets it. All readers write to the word: where many cores
+//! read, in sections so short that its line is the bottleneck, this lock doesn't scale.
 //!
 //! It always parks. That it has a policy is for the catalogue's sake, whose locks all have one;
-//! the policy changes nothing. Who never sleeps has less to do with [two words](super::FlagRw).
+//! the policy changes nothing. A thread that never sleeps has less to do with [two
+//! words](super::FlagRw).
 //!
 //! ```text
 //!   bits      31     13 12      3        2           1       0
@@ -20,16 +21,17 @@
 //!             0,w,1 -> 1,w,0           downgraded
 //! ```
 //!
-//! 1. Who sleeps has set `PARKED` in a word that kept it out, and sleeps only while the word stays
-//!    as it was.
-//! 2. A writer sleeps only while it is counted. It is kept out by who is inside; the last of these
-//!    finds the mark and the count, and wakes one writer. A writer takes the mark away with that,
-//!    so that nobody wakes more while that one is on its way: it sets the mark again when it
-//!    enters or goes back to sleep, since others may sleep still.
+//! 1. A thread that sleeps has set `PARKED` in a word that kept it out, and sleeps only while the
+//!    word stays as it was.
+//! 2. A writer sleeps only while it is counted. It is kept out by the thread that is inside; the
+//!    last of these finds the mark and the count, and wakes one writer. A writer takes the mark
+//!    away with that, so that nobody wakes more while that one is on its way: it sets the mark
+//!    again when it enters or goes back to sleep, since others may sleep still.
 //! 3. A reader is kept out by writers, inside or waiting, and sleeps only under `READER_WAITS`,
 //!    which keeps the mark in place. The last of these writers, leaving or giving up, finds both,
 //!    takes them away, and wakes all readers.
-//! 4. So in a word that keeps no reader out the mark is out of date; who enters removes it.
+//! 4. So in a word that keeps no reader out the mark is out of date; a thread that enters removes
+//!    it.
 //! 5. A release doesn't touch the lock after the change that lets others in, who may drop it.
 //!
 //! Source: none; a counting word with a mark for sleepers is common in C libraries and in Rust's.
@@ -261,8 +263,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
 }
 
 // SAFETY: a writer enters when nobody is inside, and while it is nobody enters. All changes of
-// the word are atomic additions and exchanges; so the Acquire of whoever enters sees the Release
-// of all who have left.
+// the word are atomic additions and exchanges; so the Acquire of the thread that enters sees the
+// Release of all threads that have left.
 unsafe impl<W: Wait, M: Memory> RawLock for CompactRw<W, M> {
     type Memory = M;
     type Node = ();

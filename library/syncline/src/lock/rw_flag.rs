@@ -21,8 +21,8 @@
 //!    flag. A count of 0 that is seen later comes from the last one to leave.
 //!
 //! A writer that has raised the flag goes before all readers that come later, so readers don't
-//! starve writers. When it has left, those who waited take their chances, readers and writers;
-//! among many writers a reader may starve.
+//! starve writers. When it has left, the threads that waited take their chances, readers and
+//! writers; among many writers a reader may starve.
 //!
 //! Source: common practice; the store-then-look of Dekker's algorithm (Dijkstra 1965) between the
 //! two words. Concurrency Kit's `ck_rwlock` is built in this way.
@@ -143,8 +143,8 @@ impl<W: Wait, M: Memory> FlagRw<W, M> {
 }
 
 // SAFETY: one writer at a time has raised the flag, and is inside when it has then seen no reader.
-// By (1) readers that it has not seen have seen the flag, and have stepped back. Who comes later
-// sees what was done before, by the pairings above.
+// By (1) readers that it has not seen have seen the flag, and have stepped back. A thread that
+// comes later sees what was done before, by the pairings above.
 unsafe impl<W: Wait, M: Memory> RawLock for FlagRw<W, M> {
     type Memory = M;
     type Node = ();

@@ -11,9 +11,9 @@
 //! ```
 //!
 //! Writers stand in an MCS queue. Only its first is at the state; and of the readers that wait, only
-//! the first on the list. Those two see for themselves when they may go on. So whoever leaves
-//! changes the state, wakes them if the mark says that one sleeps, and touches the lock no more:
-//! they may be gone with it by then.
+//! the first on the list. Those two see for themselves when they may go on. So the thread that
+//! leaves changes the state, wakes them if the mark says that one sleeps, and touches the lock no
+//! more: they may be gone with it by then.
 //!
 //! The mark stays when readers leave, and when the writer goes in, as the other one may sleep still.
 //! A writer that leaves takes it away, and wakes both.
@@ -147,7 +147,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
     /// of it without `ACTIVE`, and 0 of that alone. Has Release ordering. The lock may be gone after.
     #[inline]
     pub fn release(&self, left: impl Fn(u32) -> u32) {
-        // Release: pairs with the Acquire of those who enter.
+        // Release: pairs with the Acquire of the threads that enter.
         if self.state.exchange(ACTIVE, 0, Release).is_err() {
             self.release_to_others(left);
         }
@@ -259,8 +259,8 @@ impl<W: Wait, M: Memory> Readers<W, M> {
     pub fn push(&self, node: &ReaderNode<M>) -> Option<M::Ref<ReaderNode<M>>> {
         // Relaxed: the swap publishes it.
         node.gate.store(WAITING, Relaxed);
-        // AcqRel: publishes our node to whoever wakes us, and pairs with the swap of the one
-        // before us, which published its own.
+        // AcqRel: publishes our node to the thread that wakes us, and pairs with the swap of the
+        // one before us, which published its own.
         self.last.swap(Some(M::refer(node)), AcqRel)
     }
 

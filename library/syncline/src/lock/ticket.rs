@@ -48,7 +48,7 @@ pub trait Approach: Debug + Default + Send + Sync + 'static {
     /// Called after each look in vain, with `ahead` waiters and holders before this one.
     #[inline(always)]
     fn stay_away<M: Memory>(ahead: u32) {
-        // The one who is served may release at any moment.
+        // The thread that is served may release at any moment.
         M::delay(ahead - 1);
     }
 }
@@ -135,7 +135,7 @@ unsafe impl<W: Wait, M: Memory, A: Approach> TryLock for Ticket<W, M, A> {
     }
 }
 
-// SAFETY: whoever has drawn a ticket waits until served.
+// SAFETY: the thread that has drawn a ticket waits until served.
 unsafe impl<W: Wait, M: Memory, A: Approach> Contended for Ticket<W, M, A> {
     #[inline]
     unsafe fn is_contended(&self, (): &()) -> bool {

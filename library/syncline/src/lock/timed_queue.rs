@@ -1,10 +1,10 @@
 //! The queue of MCS locks whose waiters can give up.
 //!
-//! Waiters are linked and each watches its own place. Both a waiter that gives up and whoever
-//! hands over to it exchange the place's state, and whoever comes second finds what the other has
-//! done: the waiter finds that it was granted something after all, or the one before it finds
-//! that the waiter has left. Then that one frees the place and goes on to the next. So of a grant
-//! it is known at once whether it has come to somebody, and nobody waits for anybody.
+//! Waiters are linked and each watches its own place. Both a waiter that gives up and the thread
+//! that hands over to it exchange the place's state, and the thread that comes second finds what
+//! the other has done: the waiter finds that it was granted something after all, or the one before
+//! it finds that the waiter has left. Then that one frees the place and goes on to the next. So of
+//! a grant it is known at once whether it has come to somebody, and nobody waits for anybody.
 //!
 //! ```text
 //!   WAITING -> LEFT         by its owner, whose place it is no more
@@ -13,11 +13,12 @@
 //! ```
 //!
 //! A place that was left stays in the queue until a first one comes by. There are at most
-//! [`Memory::BATCH`] of them, and one more for each thread that is about to leave: whoever may give
-//! up and comes when there are so many does not join the queue, but waits beside it until a first
-//! one has passed some. So threads that come again and again with short deadlines, while the lock
-//! is held, need no memory for it, and a hand-over passes a bounded number of places. Those beside
-//! the queue lose their order; who waits without a deadline is never among them.
+//! [`Memory::BATCH`] of them, and one more for each thread that is about to leave: the thread that
+//! may give up and comes when there are so many does not join the queue, but waits beside it until
+//! a first one has passed some. So threads that come again and again with short deadlines, while
+//! the lock is held, need no memory for it, and a hand-over passes a bounded number of places.
+//! Those beside the queue lose their order; a thread that waits without a deadline is never among
+//! them.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::time::Duration;
@@ -105,7 +106,8 @@ impl<M: Memory> Queue<M> {
             // Relaxed: we have just waited for it.
             return Some(place.state.load(Relaxed));
         }
-        // Relaxed: the swap publishes it to whoever passes the place. The queue may be gone then.
+        // Relaxed: the swap publishes it to the thread that passes the place. The queue may be gone
+        // then.
         self.left.fetch_add(ONE_LEFT, Relaxed);
         // Acquire: pairs with the Release of `replace`, if we were granted something after all.
         // Release: pairs with its Acquire, since the place is then the first one's to free.
@@ -136,7 +138,7 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// Wakes all that wait beside the queue; who waits on sets the mark again.
+    /// Wakes all that wait beside the queue; a thread that waits on sets the mark again.
     #[cold]
     fn wake_beside(&self) {
         // Relaxed: it publishes nothing.

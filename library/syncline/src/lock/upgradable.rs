@@ -1,9 +1,9 @@
 //! A shared lock with upgradable reads, made of any shared lock and a turn.
 //!
 //! An upgradable reader wants to become the writer without anybody writing in between. So all
-//! who write, or may come to, take turns: the turn is a small lock that a writer and an
-//! upgradable reader take first, and keep. Ordinary readers know nothing of it. Whoever has the
-//! turn can let go of its share and acquire exclusively, or the other way round: others may
+//! threads that write, or may come to, take turns: the turn is a small lock that a writer and an
+//! upgradable reader take first, and keep. Ordinary readers know nothing of it. A thread that has
+//! the turn can let go of its share and acquire exclusively, or the other way round: others may
 //! read meanwhile, and nobody can write.
 //!
 //! ```text
@@ -139,8 +139,8 @@ unsafe impl<S: TimedSharedLock> TimedSharedLock for Upgradable<S> {
     }
 }
 
-// SAFETY: all who acquire the shared lock exclusively have the turn, which is held throughout; so
-// while it is, only its holder does.
+// SAFETY: all threads that acquire the shared lock exclusively have the turn, which is held
+// throughout; so while it is, only its holder does.
 unsafe impl<S: TrySharedLock> Upgrade for Upgradable<S> {
     unsafe fn acquire_upgradable(&self, share: &S::SharedNode) {
         // SAFETY: our caller's promise.

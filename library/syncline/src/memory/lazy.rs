@@ -33,7 +33,7 @@ impl<T: Default, M: Memory> Lazy<T, M> {
             // SAFETY: a value without a size is anywhere that is aligned; one was just made.
             return unsafe { NonNull::dangling().as_ref() };
         }
-        // Relaxed: whoever had the turn before us wrote it, and that happened before.
+        // Relaxed: the thread that had the turn before us wrote it, and that happened before.
         let node = self.node.load(Relaxed).unwrap_or_else(|| {
             let node = M::allocate();
             self.node.store(Some(node), Relaxed);

@@ -219,8 +219,8 @@ pub trait Link<R: Copy>: Default + Debug + Send + Sync {
 
 /// Ordinary data, shared under some lock's protection.
 ///
-/// It goes from thread to thread only if `T: Send`, which whoever has it in a type of its own says
-/// there.
+/// It goes from thread to thread only if `T: Send`, which a type that contains it has to say
+/// itself.
 ///
 /// ```compile_fail,E0277
 /// use std::rc::Rc;

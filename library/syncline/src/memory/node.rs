@@ -27,9 +27,9 @@ impl<T> Deref for OnStack<T> {
 
 /// A node at an address that stays, for as long as this lives.
 ///
-/// Dropping it gives the node back, whoever still refers to it: whoever has enqueued the node
-/// keeps this until it is out of the queue. Forgetting it leaks the node and is safe. A node
-/// without a size needs no memory and gets none.
+/// Dropping it gives the node back, even if others still refer to it: the thread that has enqueued
+/// the node keeps this until it is out of the queue. Forgetting it leaks the node and is safe. A
+/// node without a size needs no memory and gets none.
 pub struct Pooled<T: Default, M: Memory> {
     /// None for a node without a size.
     node: Option<M::Ref<T>>,

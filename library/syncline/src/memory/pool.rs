@@ -112,7 +112,8 @@ mod cache {
     }
 
     /// Whether the thread's end is still ahead, and frees what is kept. Others' destructors may run
-    /// after that. Out of line, as whoever gives would work out where `END` is in any case.
+    /// after that. Out of line, as the code that gives a node back would work out where `END` is in
+    /// any case.
     #[inline(never)]
     fn will_be_freed() -> bool {
         END.try_with(|_| ()).is_ok()

@@ -20,8 +20,8 @@ type Function<F> = <Native as Memory>::Data<Option<F>>;
 /// assert_eq!(CODES["ok"], 200);
 /// ```
 ///
-/// Orderings are those of [`OnceLock`]. If the function panics there will be no value, and whoever
-/// looks at it panics.
+/// Orderings are those of [`OnceLock`]. If the function panics there will be no value, and the
+/// thread that looks at it panics.
 pub struct LazyLock<T, F = fn() -> T, M: Memory = Native> {
     value: OnceLock<T, M>,
     /// Gone once it has been called. Only the thread that makes the value has it.

@@ -30,8 +30,8 @@ use raw::{POISONED, RawOnce};
 /// assert!(SET_UP.is_completed());
 /// ```
 ///
-/// Who comes while it is being done waits until it is; all see what was done (Acquire and Release
-/// ordering). A function that comes back to its own `Once` waits for itself forever.
+/// A thread that comes while it is being done waits until it is; all see what was done (Acquire and
+/// Release ordering). A function that comes back to its own `Once` waits for itself forever.
 ///
 /// If the function panics, the `Once` is *poisoned*: there is no telling how much was done. Then
 /// [`call_once`](Self::call_once) panics, and [`call_once_force`](Self::call_once_force) tries again.

@@ -21,7 +21,7 @@ type Place<T> = <Native as Memory>::Data<MaybeUninit<T>>;
 /// assert_eq!(NAME.set("second".to_owned()), Err("second".to_owned()));
 /// ```
 ///
-/// Who sees the value sees all that was done before it was written (Acquire and Release
+/// A thread that sees the value sees all that was done before it was written (Acquire and Release
 /// ordering). A function that panics leaves the place empty: the next one tries again. One that
 /// comes back to its own place waits for itself forever.
 pub struct OnceLock<T, M: Memory = Native> {

@@ -9,8 +9,8 @@
 //! 1. One thread at a time runs, since it has exchanged `FRESH` or `POISONED` for `RUNNING`, and
 //!    nobody changes that but itself.
 //! 2. `COMPLETE` is for ever.
-//! 3. Who sleeps has marked a word that was not what it waits for. Any change takes the mark away
-//!    and wakes all.
+//! 3. A thread that sleeps has marked a word that was not what it waits for. Any change takes the
+//!    mark away and wakes all.
 //!
 //! Source: none; the states are those of the standard library's `Once`.
 
@@ -71,7 +71,7 @@ impl<M: Memory> RawOnce<M> {
     }
 
     /// Calls the function, or waits until another thread's has returned. After a panic, the state
-    /// is `panicked`. If it is `POISONED`, only those who `force` it begin again.
+    /// is `panicked`. If it is `POISONED`, only the threads that `force` it begin again.
     ///
     /// # Panics
     ///

@@ -173,7 +173,7 @@ impl<'a, T: ?Sized, L: RawSharedLock> RwLockWriteGuard<'a, T, L> {
 
 impl<'a, T: ?Sized, L: Downgrade> RwLockWriteGuard<'a, T, L> {
     /// Goes on as a reader. Nobody writes in between, and this never waits. What was written is
-    /// visible to all who read from now on: Release ordering.
+    /// visible to all threads that read from now on: Release ordering.
     ///
     /// ```
     /// use syncline::{RwLock, RwLockWriteGuard};

@@ -33,8 +33,8 @@ use crate::memory::{Data, Memory, Own, Padded};
 /// ```
 ///
 /// Each operation takes effect at one moment while it runs (it is linearizable): what happened
-/// before a [`put`](Self::put) is visible to who gets its value. Values are returned, never
-/// dropped under a lock.
+/// before a [`put`](Self::put) is visible to the thread that gets its value. Values are returned,
+/// never dropped under a lock.
 pub struct LockTable<V, L: RawLock = Ttas> {
     buckets: Vec<Padded<Bucket<V, L>>>,
 }

@@ -63,7 +63,7 @@ pub struct TableServer<V, W: Wait = Park, M: Memory = Native> {
 /// Asks the servers of a table. Dropping it disconnects.
 ///
 /// Each operation takes effect at one moment while it runs (it is linearizable): what happened
-/// before a [`put`](Self::put) is visible to who gets its value.
+/// before a [`put`](Self::put) is visible to the thread that gets its value.
 pub struct TableClient<V, W: Wait = Park, M: Memory = Native> {
     servers: Vec<Client<TablePart<V, M>, W, M>>,
 }

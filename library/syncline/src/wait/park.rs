@@ -1,6 +1,6 @@
 //! Spinning, then parking: after a while of looking in vain, the waiter sets [`PARKED`] in the
-//! word and sleeps in the kernel. Whoever writes the word finds the bit in what it overwrites,
-//! and wakes the sleeper.
+//! word and sleeps in the kernel. A thread that writes the word finds the bit in what it
+//! overwrites, and wakes the sleeper.
 //!
 //! No wake-up is lost: the kernel lets a thread sleep only while the word still holds the value
 //! with the bit, and every later writer sees the bit, since it writes with an atomic exchange.
@@ -52,8 +52,8 @@ impl Wait for Park {
     #[inline]
     fn announce<M: Memory>(word: &M::Word, value: u32) {
         let address = word.address();
-        // The mark goes, so all who slept under it are woken; whoever waits on sets it again.
-        // Release: pairs with the Acquire of `wait`.
+        // The mark goes, so all threads that slept under it are woken; the thread that waits on
+        // sets it again. Release: pairs with the Acquire of `wait`.
         if word.swap(value, Release) & PARKED != 0 {
             M::unpark(address, None, u32::MAX);
         }
@@ -64,8 +64,8 @@ impl Wait for Park {
         let address = word.address();
         let next = value.wrapping_add(2);
         // While others sleep for later values the bit stays, or nobody would wake them. It goes
-        // when nobody else waits; whoever came and slept meanwhile is woken to set it again.
-        // Release: pairs with the Acquire of `wait`.
+        // when nobody else waits; the thread that came and slept meanwhile is woken to set it
+        // again. Release: pairs with the Acquire of `wait`.
         let (old, key) = if last {
             (word.swap(next, Release), None)
         } else {

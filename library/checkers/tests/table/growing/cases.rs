@@ -226,7 +226,8 @@ pub fn writer_beside_doubling<T: Grows>() {
     has(&*table, &sorted(&[0, 4, 8]));
 }
 
-/// What stays is met once by who goes through all, while a bucket is split; what comes, at most.
+/// What stays is met once by the thread that goes through all, while a bucket is split; what comes,
+/// at most.
 pub fn iterated_beside_split<T: Grows>() {
     let table = doubled::<T>(&[0, 4]);
     beside(

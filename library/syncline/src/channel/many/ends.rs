@@ -128,7 +128,8 @@ impl<T: Send, W: Wait, M: LongMemory> Sender<T, W, M> {
         (Self { channel, policy: PhantomData }, receiver)
     }
 
-    /// Waits for room, and sends a message. What happened before is visible to who receives it.
+    /// Waits for room, and sends a message. What happened before is visible to the thread that
+    /// receives it.
     ///
     /// # Errors
     ///

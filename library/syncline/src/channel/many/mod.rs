@@ -23,7 +23,7 @@
 //!
 //! **Order:** messages are received in the order in which they were sent, as far as that is known:
 //! one that was sent before another was begun to be is taken first. What happened before a message
-//! was sent has happened, to who receives it.
+//! was sent has happened, to the thread that receives it.
 //!
 //! **Disconnecting** is dropping the last sender, or the last receiver. Receivers get all that was
 //! sent, and then an error; a sender gets its message back. What nobody takes is dropped with the

@@ -10,13 +10,13 @@
 //! else may; and lets the receivers have the place by its turn. A receiver does the same with `head`.
 //! So two senders meet at `tail` and at no place, and a sender and a receiver meet at places only.
 //!
-//! 1. **Turns only grow**, and whoever has claimed a number is the only one to change its place's
-//!    turn next. So no exchange of `tail` or `head` succeeds on what was seen long ago: the number
-//!    would have to be the same, and numbers have 64 bits.
+//! 1. **Turns only grow**, and the thread that has claimed a number is the only one to change its
+//!    place's turn next. So no exchange of `tail` or `head` succeeds on what was seen long ago: the
+//!    number would have to be the same, and numbers have 64 bits.
 //! 2. **Nothing is there** for a receiver if the place's message has not come and `tail` says that
 //!    no sender has claimed its number. If one has, the message is under way, and the receiver
-//!    waits for it by looking again: whoever slept instead would not be woken for the messages
-//!    behind it. **There is no room** for a sender likewise.
+//!    waits for it by looking again: the thread that slept instead would not be woken for the
+//!    messages behind it. **There is no room** for a sender likewise.
 //!
 //! Not lock-free: a sender that loses its processor between its claim and its turn holds up the
 //! receivers when they come to its place.
@@ -44,8 +44,8 @@ struct Place<T, M: LongMemory> {
     message: M::Data<MaybeUninit<T>>,
 }
 
-// SAFETY: a message goes from one thread to another, which its type allows, and whoever has claimed
-// its number is alone with its place.
+// SAFETY: a message goes from one thread to another, which its type allows, and the thread that has
+// claimed its number is alone with its place.
 unsafe impl<T: Send, M: LongMemory> Sync for Queue<T, M> {}
 // SAFETY: as above.
 unsafe impl<T: Send, M: LongMemory> Send for Queue<T, M> {}
@@ -90,7 +90,7 @@ impl<T, M: LongMemory> Queue<T, M> {
                 place.turn.store(free + 1, Release);
                 return Ok(());
             }
-            // Relaxed: whoever sleeps then has had a barrier, and others may be told late.
+            // Relaxed: the thread that sleeps then has had a barrier, and others may be told late.
             if turn < free && self.head.load(Relaxed) + self.places.len() as u64 == number {
                 return Err(message);
             }

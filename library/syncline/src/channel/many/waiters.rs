@@ -1,4 +1,4 @@
-//! Those who sleep until something has changed, of whom any may be woken.
+//! Threads that sleep until something has changed, of whom any may be woken.
 //!
 //! ```text
 //!   who sleeps                              who changes something
@@ -11,8 +11,8 @@
 //!
 //! No wake-up is lost. Either the sleeper finds what has changed, or he is seen to be counted. Then
 //! the number is raised: before he notes it, and he finds what has changed, which came before; or
-//! after, and he does not sleep, or is woken. Whoever is woken looks once more, also if his time is
-//! over: the wake-up was for one of those who sleep.
+//! after, and he does not sleep, or is woken. A thread that is woken looks once more, also if his
+//! time is over: the wake-up was for one of the threads that sleep.
 //!
 //! Source: an event count (Reed and Kanodia, "Synchronization with Eventcounts and Sequencers",
 //! CACM 22(2), 1979), with the barrier of two sides that `news` has.
@@ -25,7 +25,7 @@ use crate::memory::{Memory, Word};
 /// What a number of changes grows by: bit 0 stays clear, as in all words that are slept on.
 const STEP: u32 = 2;
 
-/// Those who wait for messages, or those who wait for room.
+/// Threads that wait for messages, or threads that wait for room.
 #[derive(Default)]
 pub struct Waiters<M: Memory> {
     /// How many sleep, or are about to.
@@ -47,7 +47,8 @@ impl<M: Memory> Waiters<M> {
 
     #[cold]
     fn wake_some(&self, most: u32) {
-        // Release: pairs with the Acquire in `sleep`: who sees the number sees the change.
+        // Release: pairs with the Acquire in `sleep`: a thread that sees the number sees the
+        // change.
         self.changes.fetch_add(STEP, Release);
         M::unpark(self.changes.address(), Some(0), most);
     }
@@ -69,7 +70,7 @@ impl<M: Memory> Waiters<M> {
         if found.is_none() {
             M::park(&self.changes, changes, 0, deadline);
         }
-        // Relaxed: who sees us counted for too long wakes nobody.
+        // Relaxed: a thread that sees us counted for too long wakes nobody.
         self.count.fetch_sub(1, Relaxed);
         found.or_else(look)
     }

@@ -19,7 +19,8 @@ use crate::memory::{BlockHead, Blocks, Link, Long, LongMemory, Memory, Native};
 /// The largest bucket of which all lines are fetched at once: one line in two is needed then.
 const FETCHED: usize = 256;
 /// Tables of fewer bytes are in a core's own cache. Lines come from there so soon that to ask ahead
-/// gains nothing, and each that is asked for in vain is taken from whoever has just written to it.
+/// gains nothing, and each that is asked for in vain is taken from the thread that has just written
+/// to it.
 const NEAR: usize = 1 << 20;
 /// See `version`.
 const READ: Ordering = Version::<Native>::READ;
@@ -136,7 +137,7 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
     /// Writes the tag of a slot; 0 makes it vacant.
     #[inline]
     fn set_tag(self, slot: usize, tag: u8) {
-        // Relaxed: only whoever has the lock writes.
+        // Relaxed: only the thread that has the lock writes.
         let [first, second] = &self.head().tags;
         let tags = Tags([first.load(Relaxed), second.load(Relaxed)]);
         self.head().tags[slot / 8].store(tags.replaced(slot, tag), WRITE);

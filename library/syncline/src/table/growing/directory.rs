@@ -2,8 +2,8 @@
 //!
 //! Bucket `i` has the keys whose hashes end in `i`. When the table doubles, nothing is moved yet:
 //! the new upper half's buckets were never used, and what belongs there is still in the lower
-//! half, in the bucket with one bit less. Whoever writes next to such a bucket splits it. So no
-//! operation has to wait for the whole table, and readers find their way by the buckets' depths.
+//! half, in the bucket with one bit less. A thread that writes next to such a bucket splits it. So
+//! no operation has to wait for the whole table, and readers find their way by the buckets' depths.
 //!
 //! Buckets stay where they are until the table goes. So readers need no protection from memory
 //! that is given back, and the memory in use is never more than the largest size needed.

@@ -14,7 +14,8 @@ use crate::memory::Native;
 
 /// A key's place, locked as long as this lives: see [`HashTable::entry`].
 ///
-/// Whoever has one must not use the table otherwise: its bucket may be the one that is locked.
+/// A thread that has one must not use the table otherwise: its bucket may be the one that is
+/// locked.
 pub struct Entry<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw> = Native> {
     // The lock is let go before the key is dropped.
     held: Held<'t, P::Raw, M>,

@@ -88,7 +88,7 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         })
     }
 
-    /// Adds a bucket's entries, and returns its depth. Who calls is pinned.
+    /// Adds a bucket's entries, and returns its depth. The caller is pinned.
     fn entries_of(&self, ending: usize, found: &mut Vec<P::Raw>) -> u32 {
         let mut copies = Vec::with_capacity(Bucket::<P::Raw, M>::SLOTS);
         let depth = self.visit(ending, |visited| match visited {

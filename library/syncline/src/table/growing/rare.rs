@@ -1,7 +1,7 @@
 //! What a table needs where a bucket is too small: buckets that stand behind others.
 //!
-//! They are made one by one, and used again and again. All is under one lock, which whoever makes
-//! the table larger takes as well.
+//! They are made one by one, and used again and again. All is under one lock, which the thread that
+//! makes the table larger takes as well.
 
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::Relaxed;

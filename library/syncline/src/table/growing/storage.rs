@@ -38,7 +38,7 @@ impl<K, V> Storage<K, V> for Boxed {}
 /// # Safety
 ///
 /// `key` and `value` lead to what was given to `make`, until the raw entry is retired, and for
-/// those who have pinned before, until they unpin.
+/// the threads that have pinned before, until they unpin.
 pub unsafe trait Keep<K, V>: Default {
     /// What is in a slot.
     type Raw: Copy;
@@ -145,8 +145,8 @@ unsafe impl<K, V> Keep<K, V> for Boxed {
     }
 }
 
-/// Frees a node. Whoever comes to free it has nothing to do with it: a panic of its values has
-/// been reported by the panic hook, and ends here. The others of its batch are freed as well.
+/// Frees a node. A thread that comes to free it has nothing to do with it: a panic of its values
+/// has been reported by the panic hook, and ends here. The others of its batch are freed as well.
 unsafe fn reclaim<K, V>(node: *mut (K, V), _: &Collector) {
     // SAFETY: it comes from a box, and nobody can read it any more.
     let node = unsafe { Box::from_raw(node) };

@@ -21,7 +21,7 @@ use crate::memory::Native;
 /// A hash table that threads share, which grows: [`Table`] or [`FlatTable`].
 ///
 /// Each operation on a key takes effect at one moment while it runs (it is linearizable); what
-/// happened before a value was put in is visible to who finds it. Readers lock nothing.
+/// happened before a value was put in is visible to the thread that finds it. Readers lock nothing.
 ///
 /// **Functions of the caller's** run while the key's bucket is locked where the text says so:
 /// they must not use the table, or they may wait for themselves. So do `Eq` of keys, and `Hash`
@@ -104,7 +104,7 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         self.directory.bytes()
     }
 
-    /// What a found entry is returned as. Who calls is pinned, or has locked its bucket.
+    /// What a found entry is returned as. The caller is pinned, or has locked the entry's bucket.
     #[inline]
     pub(super) fn refer(&self, raw: P::Raw) -> Ref<'_, K, V, P> {
         Ref::new(raw, self.storage.pin())
@@ -161,7 +161,7 @@ where
         move |raw| unsafe { P::key(raw) }.borrow() == key
     }
 
-    /// The entry of a key. Who calls is pinned.
+    /// The entry of a key. The caller is pinned.
     #[inline]
     pub(super) fn find<Q>(&self, hash: u64, key: &Q) -> Option<P::Raw>
     where
@@ -284,7 +284,7 @@ where
         };
         // SAFETY: the entries' bucket is locked.
         held.split(&mut sibling, depth, |raw| self.hash(unsafe { P::key(raw) }));
-        // The sibling first: whoever finds our new depth finds it ready.
+        // The sibling first: the thread that finds our new depth finds it ready.
         drop(sibling);
         drop(held);
     }
