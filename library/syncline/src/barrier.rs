@@ -2,9 +2,9 @@
 //!
 //! A thread that comes counts itself under a small lock and, unless it is the last one, waits for
 //! the number of the *round* to change. The last one sets the count back and changes the number. So
-//! a thread that comes again at once is in the next round, and who still sleeps in this one is not
-//! held up by it. Since the round is read under the lock that it is changed under, which round a
-//! thread has come in is never in doubt, whichever threads come.
+//! a thread that comes again at once is in the next round, and a thread that still sleeps in this
+//! one is not held up by it. Since the round is read under the lock that it is changed under, which
+//! round a thread has come in is never in doubt, whichever threads come.
 //!
 //! A waiter doesn't take the lock again. Counting takes it once for each thread: with many
 //! threads on many processors, which meet often, a tree of counters would be faster.

@@ -2,8 +2,8 @@
 //!
 //! A sequence number that each notification changes, and on which waiters sleep. A waiter reads
 //! it while it holds the lock and sleeps only while it is still the same; so a notification
-//! between its release of the lock and its sleep is not lost. Nobody is notified who didn't wait
-//! yet, and a notification without waiters is one look at a word.
+//! between its release of the lock and its sleep is not lost. A thread that doesn't wait yet is not
+//! notified, and a notification without waiters is one look at a word.
 //!
 //! A waiter may wake for no reason, and when it wakes, the condition may be over again: look in a
 //! loop, or use [`Condvar::wait_while`].

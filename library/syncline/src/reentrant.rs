@@ -1,8 +1,9 @@
 //! A mutex that the thread that holds it can lock again.
 //!
-//! Beside the lock there is who holds it and how often. A thread that finds its own number there
-//! holds the lock, since only it writes and erases that number; so it counts, and is done. The
-//! value is reached through shared references only, since the thread may have several guards.
+//! Beside the lock are the number of its holder and how often that holds it. A thread that finds
+//! its own number there holds the lock, since only it writes and erases that number; so it counts,
+//! and is done. The value is reached through shared references only, since the thread may have
+//! several guards.
 //!
 //! An acquisition outlives the guard that made it if another one is dropped later, so there is no
 //! guard to keep a queue node in: only locks without nodes will do, such as the default one.

@@ -20,7 +20,7 @@ pub(crate) type Node<L> = Pooled<<L as RawLock>::Node, <L as RawLock>::Memory>;
 /// The node of a share.
 pub(crate) type SharedNode<L> = Pooled<<L as RawSharedLock>::SharedNode, <L as RawLock>::Memory>;
 
-/// A lock, and who holds it exclusively.
+/// A lock, and the thread that holds it exclusively.
 #[derive(Default)]
 pub(crate) struct Watched<L> {
     pub(crate) lock: L,

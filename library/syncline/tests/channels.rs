@@ -17,7 +17,7 @@ use syncline::wait::{Park, Spin, Yield};
 /// No test needs longer; one that does hangs.
 const LIMIT: Duration = Duration::from_secs(60);
 /// How long a case goes on, and how many messages it sends at most. Where other programs run too,
-/// who spins waits a time slice for each message.
+/// a thread that spins waits a time slice for each message.
 const SHORT: Duration = Duration::from_millis(50);
 const MESSAGES: u64 = 3000;
 

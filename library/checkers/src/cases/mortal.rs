@@ -40,7 +40,8 @@ impl<L: RawLock<Memory: Engine> + 'static> Mortal<L> {
     }
 
     fn lock(&self) -> &L {
-        // SAFETY: the thread that has yet to come finds it alive, and who frees it is the last.
+        // SAFETY: a thread that has yet to come finds it alive, and the thread that frees it is the
+        // last.
         unsafe { &*self.lock.get() }
     }
 
@@ -101,7 +102,7 @@ impl<L: RawSharedLock<Memory: Engine> + 'static> Mortal<L> {
     }
 }
 
-/// The first thread writes, and frees the lock if all others, who read, have left.
+/// The first thread writes, and frees the lock if all others, which read, have left.
 pub fn last_writer_frees<L>(threads: usize)
 where
     L: RawSharedLock<Memory: Engine> + 'static,
@@ -112,7 +113,7 @@ where
     });
 }
 
-/// The first thread reads, and frees the lock if all others, who write, have left.
+/// The first thread reads, and frees the lock if all others, which write, have left.
 pub fn last_reader_frees<L>(threads: usize)
 where
     L: RawSharedLock<Memory: Engine> + 'static,

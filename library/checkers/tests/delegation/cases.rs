@@ -101,8 +101,8 @@ where
     });
 }
 
-/// The first thread's section is abandoned while it runs, or before, or after; who drops the
-/// result last, drops all of it. The others wait.
+/// The first thread's section is abandoned while it runs, or before, or after; the thread that
+/// drops the result last drops all of it. The others wait.
 pub fn abandoned<D>(threads: usize, rounds: u32)
 where
     D: RawDelegation<Memory: Engine> + 'static,

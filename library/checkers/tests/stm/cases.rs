@@ -254,8 +254,8 @@ pub fn ahead<S: Setup>(threads: usize) {
 }
 
 /// As `ahead`, where the writer has run a transaction before: if that changes how they run, it is
-/// alone and writes in place, while others who look have begun side by side. Before all this one
-/// thread has run so many transactions.
+/// alone and writes in place, while other threads that only read have begun side by side. Before
+/// all this one thread has run so many transactions.
 pub fn in_place<S: Setup>(threads: usize, before: u32) {
     let stage = Scene::<S>::set(threads);
     let mut session = Session::new(&stage.engine);
@@ -342,7 +342,7 @@ pub fn skewed<S: Setup>() {
     assert_eq!(values[0] + values[1], 1, "neither saw what the other wrote");
 }
 
-/// What happened before a transaction is visible to who reads what it wrote.
+/// What happened before a transaction is visible to threads that read what it wrote.
 pub fn published<S: Setup>() {
     let data = Arc::new(Plain::<S>(Data::new(0)));
     Scene::<S>::play(2, move |scene, session, thread| {

@@ -64,7 +64,7 @@ macro_rules! engine {
 
 engine!(spin, Alone<Shared<Spin, Loom, 2>>);
 engine!(park, Alone<Shared<Park, Loom, 2>>);
-// Who fails once asks for a turn.
+// A thread that fails once asks for a turn.
 engine!(turns, Alone<Shared<Park, Loom, 1>>);
 
 engine!(serial, Begun<Shared<Park, Loom, 2, Serial>>);

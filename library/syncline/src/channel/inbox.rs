@@ -218,7 +218,7 @@ enum Found<T> {
     /// From this slot.
     Message(usize, T),
     NotYet,
-    /// Nobody is left who could send.
+    /// No sender is left.
     Gone,
 }
 

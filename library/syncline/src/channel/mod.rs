@@ -2,10 +2,10 @@
 //!
 //! A channel leads from one sender to one receiver; that is what lets its words have one writer
 //! each, and a message cost no atomic read-modify-write. A
-//! receiver of several senders has a channel from each of them, and is an [`Inbox`]; who asks and
-//! is answered has a channel each way, a [`Duplex`]. [`Select`] waits for whichever of several
-//! receivers, of messages of any types, is first to have one. Channels of many senders and many
-//! receivers are in [`many`].
+//! receiver of several senders has a channel from each of them, and is an [`Inbox`]; an end that
+//! asks and is answered has a channel each way, a [`Duplex`]. [`Select`] waits for whichever of
+//! several receivers, of messages of any types, is first to have one. Channels of many senders and
+//! many receivers are in [`many`].
 //!
 //! ```
 //! use syncline::channel;

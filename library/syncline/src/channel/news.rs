@@ -1,6 +1,7 @@
 //! How an end hears of the other: waiting for a flag, and writing one that is waited for.
 //!
-//! An end that falls asleep says so on its bell, and who writes a flag looks at the bell after it:
+//! An end that falls asleep says so on its bell, and an end that writes a flag looks at the bell
+//! after it:
 //!
 //! ```text
 //!   who sleeps                          who writes
@@ -74,7 +75,7 @@ pub fn select<M: Memory>(bell: &Bell<M>, selector: &Selector<M>) {
 
 /// Its owner is awake again. Whether somebody has found the selector, and rings it or has rung it.
 pub fn selected<M: Memory>(bell: &Bell<M>) -> bool {
-    // Relaxed: who found the selector says so on it.
+    // Relaxed: the thread that found the selector says so on it.
     bell.state.swap(AWAKE, Relaxed) == AWAKE
 }
 
@@ -93,7 +94,7 @@ pub fn sleep<M: Memory>(
     if !is_there_news() {
         M::park(&bell.state, ASLEEP, 0, deadline);
     }
-    // Relaxed: who rings in vain after this finds us awake, or wakes nobody.
+    // Relaxed: a thread that rings after this finds us awake, or wakes no thread.
     bell.state.swap(AWAKE, Relaxed);
 }
 

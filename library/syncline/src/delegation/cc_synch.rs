@@ -3,14 +3,14 @@
 //! The lock is a link to the queue's tail, a node without a request. A newcomer swaps in a fresh
 //! node as the new tail, and writes its request into the old one, its place. The helper walks
 //! along the queue, runs each request and says so in its place. After a bounded number it makes
-//! the owner of the next place the helper; at the queue's end, whoever comes next. It runs all
+//! the owner of the next place the helper; at the queue's end, the next thread to come. It runs all
 //! sections in order of arrival, and is the baseline for combining.
 //!
 //! The paper's threads always wait. Here a section may be detached, and a detached one's owner
-//! can't be made the helper. So who leaves and who detaches exchange the place's state, and one of
-//! them finds the other's mark. A helper at its limit that would have to hand over to a detached
-//! place goes on, and says that it is tired: from then on also the threads that delegate wait in
-//! their places, until one of them has become the helper.
+//! can't be made the helper. So the thread that leaves and the one that detaches exchange the
+//! place's state, and one of them finds the other's mark. A helper at its limit that would have to
+//! hand over to a detached place goes on, and says that it is tired: from then on also the threads
+//! that delegate wait in their places, until one of them has become the helper.
 //!
 //! ```text
 //!   state   WAITING -> DONE         run; the owner gives the place back
@@ -70,7 +70,7 @@ where
 
 /// A place in the queue, and the node behind it.
 struct Entered<M: Memory> {
-    /// None for the very first to come, who is the helper.
+    /// `None` for the very first thread to come, which is the helper.
     place: Option<M::Ref<Node<M>>>,
     next: M::Ref<Node<M>>,
 }
@@ -193,7 +193,7 @@ unsafe impl<W: Wait, M: Memory> RawDelegation for CcSynch<W, M> {
         // SAFETY: the request stays until it is completed, by the helper or by us.
         unsafe {
             let entered = self.enter(request);
-            // Relaxed: a hint; the helper runs those of us who don't see it yet.
+            // Relaxed: a hint; the helper runs the sections of threads that don't see it yet.
             if self.tired.load(Relaxed) == 0
                 && let Some(place) = entered.place
                 // Release: pairs with the Acquire of `replace`: the link, and that we have done

@@ -1,4 +1,4 @@
-//! The lock at which those line up who have to serve their sections themselves.
+//! The lock at which threads line up that have to run their sections themselves.
 //!
 //! If waiters sleep it stands behind a [gate](crate::lock::Gate), for the same reason as any queue
 //! lock. Here a hand-over to a sleeper costs even more: until it is back all others delegate to

@@ -29,7 +29,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Who gets the lock next in its parking form, which stands behind a gate if waiters queue.
+    /// Which waiter gets the lock next in its parking form, which stands behind a gate if waiters
+    /// queue.
     pub fn parking_order(&self) -> Order {
         match self.about.order {
             Order::Fifo | Order::FifoInGroup => Order::Bounded,

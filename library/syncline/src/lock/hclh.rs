@@ -17,8 +17,8 @@
 //! one behind in the global queue; the second to leave it frees it. So threads may move, and
 //! each word has one waiter, as parking requires.
 //!
-//! It can't be tried, for the reason that [`Clh`](super::Clh) can't; and who has appended a node to
-//! its group's queue can't take it back, since a master may have spliced it in already.
+//! It can't be tried, for the reason that [`Clh`](super::Clh) can't; and a thread that has appended
+//! a node to its group's queue can't take it back, since a master may have spliced it in already.
 //!
 //! Source: Luchangco, Nussbaum and Shavit, "A Hierarchical CLH Queue Lock" (Euro-Par 2006);
 //! Herlihy and Shavit, "The Art of Multiprocessor Programming" (2008), section 7.8.2.

@@ -88,7 +88,7 @@ unsafe impl<W: Wait, M: Memory<Word: Zeroable>, const QUEUES: usize> Zeroable fo
 }
 
 impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
-    /// A group's place in the queue above, for the first of its own queue, who has this entry.
+    /// A group's place in the queue above, for the first of its own queue, which has this entry.
     #[inline]
     fn enter_above(&self, place: usize, entry: &Entry<M>) -> &Entry<M> {
         let queue = &self.queues[place];

@@ -14,8 +14,8 @@
 //! lock; that one queues for it again, behind those of other groups. So giving up takes a few steps
 //! at each level, and an exchange for each place of its group that was left behind it.
 //!
-//! As there, whoever hands over further up first leaves the queues below, and takes the group's
-//! stand along: so a release ends with the hand-over, after which the lock may be gone.
+//! As there, a thread that hands over further up first leaves the queues below, and takes the
+//! group's stand along: so a release ends with the hand-over, after which the lock may be gone.
 //!
 //! Uncontended it costs more than [`Hmcs`](super::Hmcs), since places are on lines of the
 //! memory's and not on the caller's stack. A lock that is dropped while it is held leaks what is
@@ -25,8 +25,8 @@
 //! NUMA Systems" (PPoPP 2017), HMCS-T: a thread that gives up a level has the group's next one
 //! climb again. There a thread keeps the node that it has left, and takes up its old place if it
 //! comes again before somebody has freed it; here the place is the queue's, as in He, Scherer and
-//! Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks" (HiPC 2005), and who
-//! comes again queues anew.
+//! Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks" (HiPC 2005), and a
+//! thread that comes again queues anew.
 
 use core::array;
 use core::fmt;

@@ -5,10 +5,10 @@
 //! (`timed_queue.rs`).
 //!
 //! So giving up takes a count and an exchange, and nobody waits for anybody. But the place stays in
-//! the queue until a holder comes by; and when there are 64 of them, who comes with a deadline waits
-//! beside the queue. Where many waits with short timeouts meet a lock that is held for long, use
-//! [`TimedClh`](super::TimedClh), whose waiters remove each other's places and keep their order. A
-//! lock that is dropped while it is held leaks what is in its queue.
+//! the queue until a holder comes by; and when there are 64 of them, a thread that comes with a
+//! deadline waits beside the queue. Where many waits with short timeouts meet a lock that is held
+//! for long, use [`TimedClh`](super::TimedClh), whose waiters remove each other's places and keep
+//! their order. A lock that is dropped while it is held leaks what is in its queue.
 //!
 //! Source: He, Scherer and Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin
 //! Locks" (HiPC 2005), the MCS time-published lock without the published time: waiters are not

@@ -160,8 +160,8 @@ pub unsafe trait Contended: RawLock {
     /// The lock is held, and was acquired with this node.
     unsafe fn is_contended(&self, node: &Self::Node) -> bool;
 
-    /// Releases the lock if it so gets to somebody who waits for it, to the holder's knowledge,
-    /// and says whether it does. Otherwise the lock is still held, with the same node.
+    /// Releases the lock if the holder knows of a waiter that then gets it, and says whether it
+    /// did. Otherwise the lock is still held, with the same node.
     ///
     /// # Safety
     ///
@@ -356,7 +356,7 @@ pub unsafe trait TimedUpgrade: Upgrade + TimedSharedLock {
 ///
 /// The features are bare words in this order:
 ///
-/// 1. Who can hold it: one at a time, `exclusive` ([`RawLock`]), or several, `shared`
+/// 1. How many threads can hold it: one at a time, `exclusive` ([`RawLock`]), or several, `shared`
 ///    ([`RawSharedLock`]).
 /// 2. How its waiters wait, which decides in which [forms](crate::for_each_form) it comes. It
 ///    `waits` as its policy says, or it `queues`: waiters follow each other in a queue, so that

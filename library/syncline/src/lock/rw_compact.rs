@@ -32,7 +32,7 @@
 //!    takes them away, and wakes all readers.
 //! 4. So in a word that keeps no reader out the mark is out of date; a thread that enters removes
 //!    it.
-//! 5. A release doesn't touch the lock after the change that lets others in, who may drop it.
+//! 5. A release doesn't touch the lock after the change that lets others in, which may drop it.
 //!
 //! Source: none; a counting word with a mark for sleepers is common in C libraries and in Rust's.
 
@@ -251,7 +251,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
         }
     }
 
-    /// Wakes who may go on, after the last one inside has left `word`, which may be gone.
+    /// Wakes the threads that may go on, after the last one inside has left `word`, which may be
+    /// gone.
     #[cold]
     fn wake(address: Address, word: u32) {
         if word & ALL_WAITING != 0 {

@@ -3,8 +3,8 @@
 //!
 //! With a word of its own for the flag, a reader changes the count without having to know what it
 //! was, and a writer releases with a store. So this is the quickest lock here for reading, as long
-//! as the readers' one word isn't what they wait for. Nobody is told that somebody waits: who
-//! should sleep needs the [compact lock](super::CompactRw). A policy that sleeps yields here.
+//! as the readers' one word isn't what they wait for. Nobody is told that somebody waits: threads
+//! that should sleep need the [compact lock](super::CompactRw). A policy that sleeps yields here.
 //!
 //! ```text
 //!   reader    readers + 1, then looks at the flag     raised: readers - 1, waits until it is not

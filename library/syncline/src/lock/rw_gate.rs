@@ -1,11 +1,11 @@
 //! A gate before a shared lock: what the [gate](super::Gate) is to exclusive locks.
 //!
 //! The lock is a word that counts the readers inside or says that a writer is. A thread that runs
-//! and finds the gate open goes in. Who can't lines up in the queue, a shared lock of any kind, as
-//! a reader or as a writer; so the threads that wait come in the order that the queue prefers. A
-//! thread that has the queue *stands at the gate*: one writer, or some readers. It waits to be let
-//! in, and then lets go of the queue at once. So readers follow each other, and the lock never
-//! waits for a sleeper.
+//! and finds the gate open goes in. A thread that can't lines up in the queue, a shared lock of any
+//! kind, as a reader or as a writer; so the threads that wait come in the order that the queue
+//! prefers. A thread that has the queue *stands at the gate*: one writer, or some readers. It waits
+//! to be let in, and then lets go of the queue at once. So readers follow each other, and the lock
+//! never waits for a sleeper.
 //!
 //! Newcomers overtake for a bounded time. A writer at the gate that finds readers inside closes it
 //! to newcomers, since among many readers always one may be inside. So does the thread that was
@@ -30,7 +30,7 @@
 //!    goes in removes it.
 //! 2. `PREFERRED` keeps the writer at the gate out while readers wait. It may sleep meanwhile with
 //!    no mark, and nobody inside: the reader that goes in and removes `PREFERRED` sets `PARKED`.
-//! 3. A release doesn't touch the lock after the change that lets others in, who may drop it.
+//! 3. A release doesn't touch the lock after the change that lets others in, which may drop it.
 //!
 //! Source: as for the [gate](super::Gate).
 

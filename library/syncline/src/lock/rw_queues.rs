@@ -33,7 +33,7 @@ const WAITING: u32 = 0;
 const FIRST: u32 = 2;
 const GRANTED: u32 = 4;
 
-/// The keys under which those sleep who are at the state.
+/// The keys under which threads at the state sleep.
 const READERS: u32 = 0;
 const WRITERS: u32 = 1;
 

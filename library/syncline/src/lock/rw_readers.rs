@@ -13,7 +13,7 @@
 //! Source: Mellor-Crummey and Scott, "Scalable Reader-Writer Synchronization for Shared-Memory
 //! Multiprocessors" (PPoPP'91), the reader-preference lock with local-only spinning. There also the
 //! first reader and the first writer spin locally, and the thread that leaves finds them by the
-//! lock after it has let others in, who so must not free it.
+//! lock after it has let others in. So these must not free it.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 

@@ -1,10 +1,10 @@
 //! The ticket lock: a waiter draws a number and waits until it is served.
 //!
-//! First come, first served, in two words. All waiters watch the word that says who is served, so
-//! each hand-over makes all of them fetch it again. But a waiter knows its place in the queue, and
-//! so it can stay away for a time proportional to the number of those before it ([`Approach`]).
-//! Uncontended it is as quick as a spinlock. With many waiters per lock use a queue lock, where
-//! each waits on a line of its own.
+//! First come, first served, in two words. All waiters watch the word that says which ticket is
+//! served, so each hand-over makes all of them fetch it again. But a waiter knows its place in the
+//! queue, and so it can stay away for a time proportional to the number of those before it
+//! ([`Approach`]). Uncontended it is as quick as a spinlock. With many waiters per lock use a queue
+//! lock, where each waits on a line of its own.
 //!
 //! Source: Mellor-Crummey and Scott, "Algorithms for Scalable Synchronization on Shared-Memory
 //! Multiprocessors" (1991), Algorithm 2; SSYNC (SOSP'13), sections 4.1 and 5.3.

@@ -1,7 +1,7 @@
 //! Which group of near processors this thread runs in.
 //!
-//! The machine is looked at once, when a thread first asks. Whoever asks meanwhile is told group
-//! 0 rather than made to wait: it may be the very thread that looks, in a lock of its allocator.
+//! The machine is looked at once, when a thread first asks. A thread that asks meanwhile gets group
+//! 0 rather than having to wait: it may be the very thread that looks, in a lock of its allocator.
 //! Elsewhere than on Linux, and without `std`, all processors are one group. Under Miri, which has
 //! no machine to look at, threads move all the time among some groups.
 
@@ -55,7 +55,7 @@ mod linux {
 
     #[cold]
     fn look(level: usize) -> usize {
-        // Relaxed: it only decides who looks.
+        // Relaxed: it only decides which thread looks.
         if DIVIDED.compare_exchange(UNKNOWN, 0, Relaxed, Relaxed).is_err() {
             return 0;
         }

@@ -138,7 +138,7 @@ impl Machine<'_> {
                 continue;
             }
             for member in list(processor)? {
-                // Those who are offline may be listed too.
+                // Processors that are offline may be listed too.
                 if let Ok(place) = self.processors.binary_search(&member)
                     && parts[place].replace(count).is_some()
                 {

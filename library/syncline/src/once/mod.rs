@@ -1,4 +1,4 @@
-//! What is to happen once, whoever comes first: [`Once`], [`OnceLock`], [`LazyLock`].
+//! What is to happen once, by whichever thread comes first: [`Once`], [`OnceLock`], [`LazyLock`].
 //!
 //! All three are a word that says how far the one thing is ([`raw`]), and, but for the first, a
 //! place for what it makes.

@@ -207,7 +207,7 @@ impl<M: LongMemory> Thread<M> {
         let value = load();
         // SAFETY: our caller's promise.
         // Relaxed: if the value is newer, its Acquire has made us see the lock, or the version of
-        // who is alone (1 in `serial`).
+        // the thread that is alone (1 in `serial`).
         let after = unsafe { at.as_ref() }.load(Relaxed);
         if after != before {
             return None;

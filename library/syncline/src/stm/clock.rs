@@ -22,7 +22,7 @@ impl<M: LongMemory> Clock<M> {
     /// At this version.
     pub fn at(version: u64) -> Self {
         let clock = M::Long::default();
-        // Relaxed: whoever else gets to see the clock gets it by a way that orders.
+        // Relaxed: other threads get a reference to the clock by a way that orders.
         clock.store(version, Relaxed);
         Self(clock)
     }

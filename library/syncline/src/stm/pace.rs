@@ -43,7 +43,7 @@ pub struct Measured {
     pause: AtomicU64,
 }
 
-/// The length of a window in nanoseconds: many hand-overs of the lock, even to who sleeps.
+/// The length of a window in nanoseconds: many hand-overs of the lock, even to sleepers.
 const WINDOW: u64 = 500_000;
 /// The fewest and the most windows between trials. With the most, trials take 2 % of the time.
 const PAUSES: [u64; 2] = [4, 64];

@@ -2,24 +2,24 @@
 //! commit can't fail.
 //!
 //! A word, the *epoch*, says how transactions run: side by side while it is even, one after the
-//! other under a lock while it is odd. It changes only under that lock. So whoever holds the lock
-//! while the epoch is odd is alone, but for attempts that began before, which go on. They read as
-//! ever, and don't look at the epoch for it:
+//! other under a lock while it is odd. It changes only under that lock. So the thread that holds
+//! the lock while the epoch is odd is alone, except for attempts that began before, which go on.
+//! They read as ever, and don't look at the epoch for it:
 //!
 //! 1. **What is written in an odd epoch has one version**, which lies ahead: the clock, looked at
 //!    once the epoch is odd, plus two. Before a cell is written in place its stamp is given that
 //!    version, by an exchange, so that no commit loses its lock. The value is then written with
-//!    Release, and read with Acquire: whoever sees the value sees the version, and finds that the
-//!    cell is newer than the attempt's moment.
+//!    Release, and read with Acquire: a reader that sees the value sees the version, and finds that
+//!    the cell is newer than the attempt's moment.
 //! 2. **The clock reaches that version when the epoch ends**, and so does no moment before. Commits
 //!    don't take it: those that looked at the epoch before it became odd looked at the clock still
-//!    earlier, and took that plus one at most. And whoever finds it in a stamp advances the clock
-//!    only after a look at the epoch: the stamp is written with Release, so they see it odd.
+//!    earlier, and took that plus one at most. And a thread that finds it in a stamp advances the
+//!    clock only after a look at the epoch: the stamp is written with Release, so they see it odd.
 //! 3. **Commits that lock their cells** look at the epoch before and once they have them, and give
-//!    up if it is odd or has changed. Whoever is alone waits before each access until the cell is
-//!    not locked. The lock and the look, and the change and the wait, are in one order that all
-//!    threads see: so either the commit gives up, or it is waited for, and comes before all who are
-//!    alone.
+//!    up if it is odd or has changed. The thread that is alone waits before each access until the
+//!    cell is not locked. The lock and the look, and the change and the wait, are in one order that
+//!    all threads see: so either the commit gives up, or it is waited for, and comes before all
+//!    threads that are alone.
 //!
 //! So a transaction that is alone is in the eyes of all others a commit that takes long. It costs
 //! them one look at the epoch when they begin, and two when they commit.
@@ -43,7 +43,7 @@ use crate::lock::{GatedClh, RawLock};
 use crate::memory::{Long, LongMemory, Native};
 use crate::wait::Wait;
 
-/// Who is alone, if anybody.
+/// The thread that is alone, if one is.
 pub struct Serial<W: Wait, M: LongMemory> {
     gate: GatedClh<W, M>,
     epoch: M::Long,
@@ -82,7 +82,8 @@ impl<W: Wait, M: LongMemory> Serial<W, M> {
     pub fn epoch(&self) -> u64 {
         // SeqCst: in the one order with a commit's locks (3), and with a sleeper's count. Its
         // Acquire pairs with the Releases of `make`, which ends an epoch: what was written in
-        // place before is seen; and of whoever gives a stamp its version: the change is seen (2).
+        // place before is seen; and of the thread that gives a stamp its version: the change is
+        // seen (2).
         self.epoch.load(SeqCst)
     }
 

@@ -203,10 +203,10 @@ impl<W: Wait, M: LongMemory> Place<W, M> {
     }
 }
 
-// SAFETY: a cell's value is read and written by who holds the cell, and whoever is handed it comes
-// after those who had it before, by the server's messages. A commit that succeeds holds all that
-// it has read and writes, from `keep_all` until it has written. What an attempt reads before its
-// status says that it is aborted was all held at that look.
+// SAFETY: a cell's value is read and written by the holder of the cell, and the next holder comes
+// after the earlier ones by the server's messages. A commit that succeeds holds all that it has
+// read and writes, from `keep_all` until it has written. What an attempt reads before its status
+// says that it is aborted was all held at that look.
 unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
     type Memory = M;
     type Thread = Place<W, M>;
@@ -276,7 +276,7 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
         }
         writes.install(|_| {});
         let written = writes.entries().len();
-        // Those who sleep gave back what we hold after they had counted themselves.
+        // Threads that sleep gave back what we hold after they had counted themselves.
         if written > 0 && self.sleepers.any() {
             self.sleepers.wake(|at| writes.find(at).is_some());
         }
@@ -297,7 +297,8 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
         self.sleepers.sleep_while(&reads, || {
             let client = place.client();
             let held = self.keep_all(client);
-            // From here on what we have read can be written, and who does sees that we sleep.
+            // From here on what we have read can be written, and a thread that writes it sees that
+            // we sleep.
             client.release();
             held
         });

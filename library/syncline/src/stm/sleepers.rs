@@ -6,7 +6,7 @@
 //! or the epoch odd: the lock and the look, and the count and the look, are in one order that all
 //! threads see. Commits that find nobody asleep pay for a look at a line that is rarely written.
 //!
-//! Only those are woken who have read what was written.
+//! Only threads that have read what was written are woken.
 
 use alloc::vec::Vec;
 use core::ptr::NonNull;
@@ -71,7 +71,7 @@ impl<W: Wait, M: LongMemory> Sleepers<W, M> {
         }
     }
 
-    /// Wakes those who have read something that was written, which `written` says.
+    /// Wakes the threads that have read something that was written, as `written` says.
     #[cold]
     pub fn wake(&self, mut written: impl FnMut(NonNull<M::Long>) -> bool) {
         self.list.with(|list| {

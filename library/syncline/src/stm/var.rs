@@ -1,9 +1,9 @@
 //! A variable for values of any type: they are shared, never changed in place.
 //!
-//! Readers of a value that may be replaced at any moment can't copy it as words, and whoever
+//! Readers of a value that may be replaced at any moment can't copy it as words, and a writer that
 //! replaces it must not free it under them. So the value is in an `Arc`, and a lock of one word is
-//! held while the `Arc` is exchanged or another reference to it is made. A read therefore writes
-//! to the variable's line, which [`TCell`](super::TCell) avoids.
+//! held while the `Arc` is exchanged or another reference to it is made. A read therefore writes to
+//! the variable's line, which [`TCell`](super::TCell) avoids.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -36,7 +36,7 @@ use crate::wait::Park;
 /// assert_eq!(name.into_inner(), "Ada Lovelace");
 /// ```
 ///
-/// Values are dropped after the transaction that has replaced them, by whoever has the last
+/// Values are dropped after the transaction that has replaced them, by the thread that has the last
 /// reference. If that panics, the panic leaves [`atomically`](super::atomically), and the
 /// transaction has happened.
 pub struct TVar<T, M: LongMemory = Native> {
@@ -59,7 +59,7 @@ impl<T: Send + Sync + 'static> TVar<T> {
 impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
     fn with_stamp(fresh: u64, value: T) -> Self {
         let stamp = M::Long::default();
-        // Relaxed: whoever else gets to see the variable gets it by a way that orders.
+        // Relaxed: other threads get a reference to the variable by a way that orders.
         stamp.store(fresh, Relaxed);
         Self { stamp, value: Guarded::new(Arc::new(value)) }
     }
@@ -69,7 +69,7 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
         Self::with_stamp(engine.fresh_stamp(), value)
     }
 
-    /// The value, as this transaction sees it, shared with whoever else has read it.
+    /// The value, as this transaction sees it, shared with the other threads that have read it.
     ///
     /// # Errors
     ///

@@ -82,7 +82,7 @@ impl<M: LongMemory> Write<M> {
     /// ```
     #[inline(always)]
     pub fn stamp(&self) -> &M::Long {
-        // SAFETY: whoever added the entry has promised that the cell lives.
+        // SAFETY: the code that added the entry has promised that the cell lives.
         unsafe { self.stamp.as_ref() }
     }
 
@@ -96,7 +96,7 @@ impl<M: LongMemory> Write<M> {
     /// Exchanges the word with what is kept.
     fn exchange(&self) {
         if let Some(word) = self.word() {
-            // Relaxed: only who is alone writes. Release: as in `Writes::overwrite`.
+            // Relaxed: only the thread that is alone writes. Release: as in `Writes::overwrite`.
             let bits = word.load(Relaxed);
             word.store(self.bits.replace(bits), Release);
         }
@@ -261,8 +261,8 @@ impl<M: LongMemory> Writes<M> {
     pub fn install(&mut self, written: impl Fn(&Write<M>)) {
         for write in &self.entries {
             match write.word() {
-                // Release: pairs with the Acquire of the read in `TCell::get`: whoever sees the
-                // value sees the stamp locked.
+                // Release: pairs with the Acquire of the read in `TCell::get`: a reader that sees
+                // the value sees the stamp locked.
                 Some(word) => word.store(write.bits.get(), Release),
                 None => self.objects[write.bits.get() as usize].install(),
             }
@@ -340,11 +340,11 @@ impl<M: LongMemory> Writes<M> {
         // What is kept twice is taken back twice, the first value last. So a few are not looked
         // through.
         if self.entries.len() <= FEWEST || !self.keeps(stamp) {
-            // Relaxed: only who is alone writes.
+            // Relaxed: only the thread that is alone writes.
             self.add(stamp, Some(word), to.load(Relaxed));
         }
-        // Release: pairs with the Acquire of the read in `TCell::get`: whoever sees the value sees
-        // the version that the stamp was given.
+        // Release: pairs with the Acquire of the read in `TCell::get`: a reader that sees the value
+        // sees the version that the stamp was given.
         to.store(bits, Release);
     }
 
@@ -372,7 +372,7 @@ impl<M: LongMemory> Writes<M> {
     pub(super) fn present(&self) -> Self {
         let mut present = self.again();
         for write in &mut present.entries {
-            // Relaxed: only who is alone writes.
+            // Relaxed: only the thread that is alone writes.
             let now = write.word().map(|word| word.load(Relaxed));
             write.bits.set(now.unwrap_or(write.bits.get()));
         }

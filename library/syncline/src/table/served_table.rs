@@ -1,9 +1,9 @@
 //! SSYNC's hash table over message passing: each server owns a part of the keys, and others ask it.
 //!
 //! A part never leaves its server's cache, and there is no lock: an operation is a message there
-//! and one back, four transfers of a line, whoever else wants the same bucket. So it is ahead where
-//! many threads want few buckets, and behind where a lock is nearly always free. SSYNC has one
-//! server for every three threads.
+//! and one back, four transfers of a line, however many threads want the same bucket. So it is
+//! ahead where many threads want few buckets, and behind where a lock is nearly always free. SSYNC
+//! has one server for every three threads.
 //!
 //! A server is a [delegation server](crate::delegation::Server) of buckets laid out as those of
 //! [`LockTable`](super::LockTable), and an operation is a section. Values of up to four words

@@ -13,7 +13,7 @@ use crate::memory::{Memory, Word};
 
 /// A waiter that can sleep loses patience so many times sooner than one that can't: after about
 /// the time that falling asleep and being woken takes. With many more threads than processors,
-/// who looks for longer looks at a word whose writer is off its processor.
+/// a thread that spins for longer looks at a word whose writer is off its processor.
 const SOONER: u32 = 4;
 
 /// Spin for a while, then sleep in the kernel until woken.

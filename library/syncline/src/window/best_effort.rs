@@ -1,5 +1,5 @@
 //! The lock of one part of a window in one word: a count of readers and a writer's bit, with no
-//! queue. Who finds the word taken steps back and tries again.
+//! queue. A rank that finds the word taken steps back and tries again.
 //!
 //! ```text
 //!   reader   r -> r + 1                or, if the writer's bit is set, back to r
@@ -29,7 +29,7 @@ use crate::wait::{Wait, Yield};
 
 /// The writer's bit; the bits below count readers.
 const WRITER: u32 = 1 << 31;
-/// The longest pause of those who back off, as a power of two, in units of [`Memory::delay`]: some
+/// The longest pause of ranks that back off, as a power of two, in units of [`Memory::delay`]: some
 /// ten microseconds.
 const LONGEST: u32 = 8;
 
@@ -97,7 +97,7 @@ unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> TryLock for BestEffort<BAC
     }
 }
 
-// SAFETY: whoever finds the writer's bit has taken itself off again.
+// SAFETY: a rank that finds the writer's bit has taken itself off again.
 unsafe impl<const BACK_OFF: bool, W: Wait, M: Memory> TrySharedLock for BestEffort<BACK_OFF, W, M> {
     #[inline]
     unsafe fn try_acquire_shared(&self, (): &()) -> bool {
@@ -126,7 +126,8 @@ impl<const BACK_OFF: bool, W: Wait, M: Memory> BestEffort<BACK_OFF, W, M> {
 
     /// Writes the word anew, while nobody else changes it.
     pub(super) fn restore(&self, readers: u32, written: bool) {
-        // Release: pairs with the Acquire of who comes next, for what a repair has done before.
+        // Release: pairs with the Acquire of the rank that comes next, for what a repair has done
+        // before.
         self.word.store(readers | if written { WRITER } else { 0 }, Release);
     }
 }

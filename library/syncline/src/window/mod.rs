@@ -18,11 +18,11 @@
 //!
 //! [`Hierarchical`] is a part's lock where its users are on several hosts.
 //!
-//! [`Robust`] are the same words with a record of who has added what, so that a rank's death leaves
-//! nobody waiting.
+//! [`Robust`] are the same words with a record of what each rank has added, so that a rank's death
+//! leaves no rank waiting.
 //!
 //! Unlike in the paper a writer stays counted in the global word while it waits for its part. It may
-//! wait for a reader of the part only, who by MPI's rules does not come for all parts meanwhile.
+//! wait for a reader of the part only, which by MPI's rules does not come for all parts meanwhile.
 
 mod best_effort;
 mod global;

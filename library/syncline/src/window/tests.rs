@@ -167,7 +167,7 @@ fn two_hosts_keep_apart_and_leave_nothing_behind() {
     });
     // SAFETY: all threads have ended.
     assert_eq!(unsafe { *hosts.sum.get() }, 4 * ROUNDS);
-    // Who comes last for a while has left it to nobody, or a reader has given it up.
+    // The last rank for a while has left it to no other, or a reader has given it up.
     for host in [0, 1, 0] {
         let before = hosts.taken.load(Relaxed);
         let (lock, alone) = (hosts.lock(host), Default::default());

@@ -170,7 +170,7 @@ fn a_long_transaction_is_not_starved_by_short_ones() {
 }
 
 /// A list that grows and shrinks at its head while others walk along it: nodes that were taken
-/// out stay until those who are on them have left.
+/// out stay until the threads that are on them have left.
 #[test]
 fn nodes_outlive_those_who_walk_on_them() {
     struct Node {
