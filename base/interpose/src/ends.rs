@@ -91,7 +91,7 @@ impl ThreadEnds {
     /// Whether there is a key.
     #[inline]
     pub fn are_noticed(&self) -> bool {
-        // Relaxed: a value of a moment ago is good enough for whoever asks.
+        // Relaxed: a value of a moment ago is good enough for the callers.
         !matches!(self.key.load(Relaxed), 0 | GONE)
     }
 
@@ -125,7 +125,8 @@ impl ThreadEnds {
         if matches!(key, 0 | GONE) {
             return false;
         }
-        // SAFETY: values that were set are forgotten with it, and who sets one now sees to that.
+        // SAFETY: values that were set are forgotten with it, and code that sets one now sees to
+        // that.
         unsafe { real::pthread_key_delete(key - 1) };
         true
     }

@@ -1,14 +1,14 @@
 //! The folder of a recording or a trace, as a recorded process finds it, and a new file in it.
 //!
 //! Only its owner may use the folder. A process that has given its rights away can't make its file
-//! there, so it takes the subfolder that `record` made for such processes: everybody may make files
-//! in that who knows its name, and only recorded processes are told it. A handle on the folder that
-//! was opened while the process still had its rights would not do: the kernel asks for rights when a
-//! file is made, daemons close descriptors that they don't know, and a new program would find an
+//! there, so it takes the subfolder that `record` made for such processes: any user that knows its
+//! name may make files in it, and only recorded processes are told it. A handle on the folder that
+//! was opened while the process still had its rights would not do: the kernel asks for rights when
+//! a file is made, daemons close descriptors that they don't know, and a new program would find an
 //! open descriptor that it did not ask for.
 //!
-//! The path may lead elsewhere by now: the process may be in another mount namespace, or somebody
-//! who may write to a folder above has put something else there. So the folder is known by its
+//! The path may lead elsewhere by now: the process may be in another mount namespace, or a user who
+//! may write to a folder above has put something else there. So the folder is known by its
 //! identity, and files are made relative to a handle on it.
 //!
 //! Nothing here calls libc, whose functions a program can replace.

@@ -2,8 +2,9 @@
 //!
 //! A handler that finds the mark leaves the thing alone. A handler may also leave by `siglongjmp`:
 //! then nobody takes the mark away, and the thing would be left alone for ever. So the mark is the
-//! stack pointer of who set it. A handler runs below the frame that it interrupts, by at least what
-//! the kernel puts between them; who finds a mark below itself has found one that was left.
+//! stack pointer of the function that set it. A handler runs below the frame that it interrupts, by
+//! at least what the kernel puts between them; a function that finds a mark below itself has found
+//! one that was left.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicUsize, Ordering, compiler_fence};
@@ -59,7 +60,7 @@ impl Drop for Marked<'_> {
     }
 }
 
-/// Whether who set the mark has left its frame without taking the mark away.
+/// Whether the function that set the mark has left its frame without taking the mark away.
 ///
 /// Addresses are compared where both are of one stack. On the alternate signal stack a handler may
 /// have interrupted anything, and is taken to; and a mark that was set there was left once the

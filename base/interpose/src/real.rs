@@ -22,8 +22,8 @@ impl Symbol {
         Symbol { name, version, found: AtomicPtr::new(null_mut()) }
     }
 
-    /// The address. If there is none, says so and ends the program: whoever calls a
-    /// function that this system doesn't have could not have been linked without us.
+    /// The address. If there is none, says so and ends the program: a program that calls a function
+    /// that this system doesn't have could not have been linked without us.
     #[inline]
     pub fn get(&self) -> *mut c_void {
         // Relaxed: everybody finds the same.

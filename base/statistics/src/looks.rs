@@ -1,13 +1,13 @@
 //! When an experiment is looked at, and how much each look may say.
 //!
-//! Who looks at the same numbers again and again, and ends when they please, errs more often than
-//! a look may by itself. So the looks are fixed beforehand, and share the probability of being
-//! wrong: by the look at round *n* of *N* at most *n / N* of it may be spent. How often the true
-//! median has been missed by *any* look so far can be counted exactly, since each draw lies below
-//! it with probability one half, whatever the distribution: it is a walk of coin tosses that must
-//! stay between the ranks of each look. Each look takes the narrowest ranks that its share allows.
-//! That says more than a fixed part of the probability for each look would, since looks at nearly
-//! the same numbers are mostly wrong together.
+//! An experimenter who looks at the same numbers again and again, and ends when they please, errs
+//! more often than with a single look. So the looks are fixed beforehand, and share the probability
+//! of being wrong: by the look at round *n* of *N* at most *n / N* of it may be spent. How often
+//! the true median has been missed by *any* look so far can be counted exactly, since each draw
+//! lies below it with probability one half, whatever the distribution: it is a walk of coin tosses
+//! that must stay between the ranks of each look. Each look takes the narrowest ranks that its
+//! share allows. That says more than a fixed part of the probability for each look would, since
+//! looks at nearly the same numbers are mostly wrong together.
 //!
 //! Source: Lan and DeMets, "Discrete sequential boundaries for clinical trials" (Biometrika 1983),
 //! with their linear spending; repeated confidence intervals: Jennison and Turnbull, "Interim
@@ -142,8 +142,8 @@ mod tests {
         assert_eq!(Looks::several(2, 4).says(0.05), None);
     }
 
-    /// Who looks seven times with the interval of one look errs three times as often as one may;
-    /// with these ranks not more often, and not much less.
+    /// An experimenter who looks seven times with the interval of one look errs three times as
+    /// often as one may; with these ranks not more often, and not much less.
     #[test]
     fn several_looks_together_miss_no_more_often_than_one_may() {
         const TRIALS: u32 = 20_000;

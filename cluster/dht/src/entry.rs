@@ -6,8 +6,8 @@
 //!   ...      the key, the value
 //! ```
 //!
-//! An entry is written before a slot refers to it, and never changed: a new value is a new entry. Who
-//! reads one may be overtaken by its block's next owner, and then finds anything: lengths are held
+//! An entry is written before a slot refers to it, and never changed: a new value is a new entry. A
+//! reader may be overtaken by its block's next owner, and then finds anything: lengths are held
 //! against what was read, and the bucket's version says whether the entry was still the slot's.
 
 use syncline_fabric::{Dead, Fabric, Place};

@@ -13,7 +13,7 @@
 //! If the new bucket is in use, the split is finished from 3; otherwise it has not begun, and the next
 //! one begins at 1. The new bucket stays as it is until 5 is done: entries that have moved would else be
 //! given back while the old bucket's slots still refer to them, and step 4 would read another's hash. So
-//! who finds the new one left by the dead sees to the old one first.
+//! a rank that finds the new one left by the dead sees to the old one first.
 
 use syncline_fabric::{Dead, Fabric, Place};
 

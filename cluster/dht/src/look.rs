@@ -127,7 +127,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
             return Ok(true);
         }
         let now = Version(self.fabric.load(bucket.place)?);
-        // Who holds it does not matter (1): nothing is given back before the version changes (3).
+        // Which rank holds it does not matter (1): nothing is given back before the version changes
+        // (3).
         Ok(now.free() == bucket.seen.free() && !now.is_split() && !bucket.seen.is_split())
     }
 }

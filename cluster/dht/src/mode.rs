@@ -83,7 +83,7 @@ where
 {
     fn with<R>(&self, rank: usize, act: impl FnOnce(&Part<'_, W, L>) -> R) -> R {
         // SAFETY: the table has these bytes for the locks alone, as `Layout` says, and all are zero at
-        // first; who opens the table has entered the fabric.
+        // first; the rank that opens the table has entered the fabric.
         let lock: &L = unsafe { Region::lock::<F, L>(Place { rank, at: self.part }) };
         // SAFETY: as above. `Global` is a word.
         let global = unsafe { Region::value::<Global<W, Window<F>>>(self.global) };

@@ -60,7 +60,8 @@ impl Options {
 /// that rank's help. Each rank [opens](Table::open) the table with the same [`Options`].
 ///
 /// Each operation on a key takes effect at one moment while it runs (it is linearizable), and what the
-/// caller did before a put is visible to whoever finds what was put, as far as the fabric shows it.
+/// caller did before a put is visible to callers that find what was put, as far as the fabric shows
+/// it.
 ///
 /// **Deaths.** When a rank dies the keys of others are there as before. If its part is gone with it,
 /// operations on its keys return [`Error::Lost`], and [`lost`](Table::lost) says which those are; on a

@@ -1,9 +1,9 @@
 //! Where lines live: which rank's memory has a line's bytes and its directory entry.
 //!
-//! A line has no home until somebody touches it. Then the one who does claims its word in the table
-//! of homes, by compare-and-swap from `NONE` to `CLAIMED`, takes a number at the rank that the
-//! placement wants, and writes both into the word; the others wait for that. So placements are one
-//! mechanism: interleaved and in blocks are functions of the line, first touch is the rank that
+//! A line has no home until somebody touches it. Then the rank that does claims its word in the
+//! table of homes, by compare-and-swap from `NONE` to `CLAIMED`, takes a number at the rank that
+//! the placement wants, and writes both into the word; the others wait for that. So placements are
+//! one mechanism: interleaved and in blocks are functions of the line, first touch is the rank that
 //! claims, and by hand is to claim before anybody touches. A rank that is full passes the line to
 //! the next one. Every node keeps what it has learnt, as a home never moves.
 

@@ -154,7 +154,7 @@ impl<const BACK_OFF: bool> Locks for Words<BACK_OFF> {
     ) -> Result<bool, Refusal> {
         // SAFETY: our caller's promise.
         let mut taken = unsafe { self.take(target, exclusive, Some(deadline)) };
-        // Who only ever tries has to ask as well, now and then.
+        // A rank that only ever tries has to ask as well, now and then.
         if !taken && self.is_time_to_ask() && self.locks().repair_after_deaths() {
             // SAFETY: our caller's promise, since nothing was taken.
             taken = unsafe { self.take(target, exclusive, Some(Segment::now())) };

@@ -85,7 +85,7 @@ impl Meaning {
 /// The place of a call; none before [`start`].
 #[inline(always)]
 pub fn of(caller: Caller) -> Option<Place> {
-    // Acquire: pairs with the Release in `start`, so that who looks sees the entries.
+    // Acquire: pairs with the Release in `start`, so that a thread that looks sees the entries.
     if TEXT.load(Acquire).is_null() {
         return None;
     }
@@ -188,7 +188,7 @@ fn known(address: usize) -> Option<Meaning> {
 /// Keeps it, if there is room.
 fn keep(address: usize, meaning: Meaning) {
     for entry in entries(address) {
-        // Relaxed: as in `known`. Who comes second finds the same meaning.
+        // Relaxed: as in `known`. The thread that comes second finds the same meaning.
         let found = entry.address.compare_exchange(0, address, Relaxed, Relaxed);
         if found.is_ok() || found == Err(address) {
             entry.meaning.store(meaning.to_bits(), Relaxed);

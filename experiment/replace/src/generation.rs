@@ -1,9 +1,9 @@
 //! Which process this is, counted by forks.
 //!
 //! In a forked child only the forking thread goes on. A lock that it holds may have waiters that
-//! are no more, and handing over to one of them would lose the lock. So whoever holds a lock notes
-//! the generation, and a release in a later one makes the lock a fresh one. A process that had
-//! one thread leaves no such waiters behind, and its child is of the same generation.
+//! are no more, and handing over to one of them would lose the lock. So the holder of a lock notes
+//! the generation, and a release in a later one makes the lock a fresh one. A process that had one
+//! thread leaves no such waiters behind, and its child is of the same generation.
 //!
 //! Until that release the lock's queue is one of the dead. Threads of the child that come meanwhile
 //! must not stand in it: they look again and again until the lock is a fresh one ([`is_past`]).
@@ -34,7 +34,7 @@ pub fn is_past(noted: &AtomicU32) -> bool {
 }
 
 fn is_other(noted: &AtomicU32, now: u32) -> bool {
-    // Acquire: pairs with the Release of whoever makes the lock a fresh one.
+    // Acquire: pairs with the Release of the thread that makes the lock a fresh one.
     let noted = noted.load(Acquire);
     noted != 0 && noted != now
 }

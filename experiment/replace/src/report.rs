@@ -1,5 +1,5 @@
-//! What was replaced and what was not, for those who ask: counted where objects are made, and
-//! where the C library is called in our place. Replaced locks count nothing when they are used.
+//! What was replaced and what was not, for users who ask: counted where objects are made, and where
+//! the C library is called in our place. Replaced locks count nothing when they are used.
 
 use core::ffi::c_int;
 use core::fmt::{self, Write};

@@ -194,7 +194,7 @@ impl<const WORDS: usize> Slot<WORDS> {
     ///
     /// Nobody uses the lock, or holds it.
     pub unsafe fn clear<L: RawLock>(&self, large: &Large) {
-        // Relaxed, also below: whoever uses it next must know from elsewhere that it may.
+        // Relaxed, also below: the thread that uses it next must know from elsewhere that it may.
         let pointer = self.pointer::<L>().load(Relaxed);
         // SAFETY: nobody uses the lock; a pointer comes from `make`.
         unsafe {
@@ -217,7 +217,7 @@ impl<const WORDS: usize> Slot<WORDS> {
             // Relaxed: nobody else is there.
             self.0.iter().for_each(|word| word.store(0, Relaxed));
         } else {
-            // SAFETY: whoever holds the lock has found it behind the pointer.
+            // SAFETY: the holder of the lock has found it behind the pointer.
             unsafe { (self.pointer::<L>().load(Relaxed) as *mut L).write(L::default()) };
         }
     }

@@ -113,7 +113,8 @@ impl<L: TryLock<Memory = Own>> Home<L> {
     #[inline(always)]
     fn entered(&self, node: &L::Node) -> c_int {
         self.holder.hold::<L>(node);
-        // Relaxed: the lock orders holders; who comes after a fork knows it from the fork.
+        // Relaxed: the lock orders holders; a thread that comes after a fork knows it from the
+        // fork.
         self.generation.store(generation::now(), Relaxed);
         0
     }
@@ -222,7 +223,7 @@ unsafe fn unlock<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
             let value = (*word).load(Relaxed);
             let stale = Cells::at((value & PLACE) as u32).cast::<Home<L>>();
             (&raw mut (*stale.as_ptr()).lock).write(L::default());
-            // Release: pairs with the Acquire in `is_past`: who comes next finds a fresh lock.
+            // Release: pairs with the Acquire in `is_past`: the next thread finds a fresh lock.
             place.generation.store(0, Release);
             return 0;
         }

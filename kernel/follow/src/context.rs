@@ -51,7 +51,7 @@ struct Pending {
     /// Where the lock is, virtually and physically, once that is known.
     lock: Option<(u64, u64)>,
     proved: bool,
-    /// When waiting began, and who held the lock then.
+    /// When waiting began, and which task held the lock then.
     waiting: Option<(u64, u32)>,
 }
 
@@ -70,7 +70,7 @@ pub struct Held {
     pub acquired: u64,
     /// How long it had to be waited for; none if it was free.
     pub waited: Option<u64>,
-    /// Who held it then; [`u32::MAX`] if that is not known.
+    /// The task that held it then; [`u32::MAX`] if that is not known.
     pub holder: u32,
     /// Whether another task than the one that took it goes on with it.
     pub handed_over: bool,
@@ -311,7 +311,7 @@ impl Task {
         same.then_some(pending.lock?.0)
     }
 
-    /// It waits, since now, for who holds the lock.
+    /// It waits, since now, for the holder of the lock.
     pub fn slow(&mut self, role: Role, now: u64, holder: u32) {
         if let Some(pending) = self.level().pending.last_mut()
             && pending.role.kind == role.kind
@@ -370,7 +370,7 @@ impl Task {
         Some(held)
     }
 
-    /// An access. Whoever calls has asked [`Task::holds`].
+    /// An access. The caller has asked [`Task::holds`].
     pub fn access(&mut self, access: Access) {
         let level = self.level();
         // What the section before has logged is not this one's.

@@ -78,7 +78,7 @@ pub struct Settings {
     pub words: Vec<String>,
 }
 
-/// What a run was, for whoever reads the recording later.
+/// What a run was, for later readers of the recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// The version of this form.

@@ -58,7 +58,7 @@ struct Offsets {
     comm: u64,
 }
 
-/// A task, and who it is.
+/// A task, and its identity.
 struct Known {
     address: u64,
     pid: u32,

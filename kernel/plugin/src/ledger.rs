@@ -1,11 +1,11 @@
-//! Who holds which lock, over all processors, as far as waiting needs it: a table that forgets.
+//! The holder of each lock, over all processors, as far as waiting needs it: a table that forgets.
 //!
 //! Each lock has one place, by its address; two locks with the same place push each other out. What is
-//! lost is who was waited for, never an acquisition.
+//! lost is the task that was waited for, never an acquisition.
 //!
 //! It also keeps the processors' clocks in order. Each counts its own instructions, and two of them may
-//! be apart; who acquires a lock is later than who released it, and a release that somebody waited for is
-//! later than the beginning of the wait (Lamport 1978).
+//! be apart; an acquisition of a lock is later than the release before it, and a release that a
+//! task waited for is later than the beginning of the wait (Lamport 1978).
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

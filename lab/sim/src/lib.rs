@@ -3,7 +3,7 @@
 //!
 //! 1. [`machine`]: what is where, and how many cycles an access takes, as a file describes it;
 //!    the machines of SSYNC are built in.
-//! 2. `line`: who has a cache line, and so what the next access to it costs.
+//! 2. `line`: which core has a cache line, and so what the next access to it costs.
 //! 3. [`engine`]: threads, processors and time.
 //! 4. [`Simulated`]: the memory.
 //! 5. [`uncached`]: the words and registers of a machine without cache coherence, bare.

@@ -70,7 +70,7 @@ impl Register {
         engine::test_and_set(self.0)
     }
 
-    /// Frees the register, whoever has taken it.
+    /// Frees the register, whichever thread has taken it.
     ///
     /// # Panics
     /// As [`test_and_set`](Self::test_and_set).

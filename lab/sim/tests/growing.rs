@@ -80,7 +80,8 @@ fn one_seed_gives_one_run() {
     assert!(runs[0].found.iter().any(|&found| found > 0), "threads read each other's keys");
 }
 
-/// Who only reads writes nothing that others read: threads on many sockets don't slow each other.
+/// A thread that only reads writes nothing that others read: threads on many sockets don't slow
+/// each other.
 #[test]
 fn readers_do_not_meet() {
     let machine = Machine::named("opteron").unwrap();

@@ -155,7 +155,7 @@ fn the_librarys_locks_run_with_atomics_made_under_registers() {
             let body: Body<'_> = Box::new(move || {
                 let node = Padded::<L::Node>::default();
                 for _ in 0..10 {
-                    // SAFETY: the node stays in place, and whoever releases has acquired.
+                    // SAFETY: the node stays in place, and the thread that releases has acquired.
                     unsafe { lock.acquire(&node) };
                     assert!(!inside.replace(true), "two threads hold the lock");
                     engine::delay(100);

@@ -2,7 +2,7 @@
 //!
 //! A command listens at an abstract socket whose name has the process's number and the time when it
 //! began. The kernel gives a name to one socket only, takes it away when the command ends, however it
-//! ends, and tells whoever connects who listens.
+//! ends, and tells a process that connects which one listens.
 
 use std::fs::read_to_string;
 use std::io::ErrorKind;
@@ -44,7 +44,7 @@ impl Claim {
     }
 }
 
-/// Who listens at the other end.
+/// The process that listens at the other end.
 fn peer(stream: &UnixStream) -> u32 {
     let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;

@@ -10,7 +10,7 @@ use crate::memory::words;
 use crate::refusal::Error;
 use crate::target::Target;
 
-/// Waits for an event of the outside, which nobody does who holds up others.
+/// Waits for an event of the outside, which no thread does that holds up others.
 const IDLE: &[u32] =
     &[0, 7, 23, 34, 35, 43, 45, 47, 61, 128, 130, 208, 219, 230, 232, 247, 270, 271, 281, 288, 441];
 /// Those of them that only wait for sockets and the like: poll, select, accept, recvfrom, recvmsg, epoll.

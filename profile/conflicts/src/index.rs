@@ -60,7 +60,7 @@ fn for_each_slot(words: usize, word: impl Fn(usize) -> u64, mut each: impl FnMut
     }
 }
 
-/// Who accessed a place: sets of slots.
+/// The sections that accessed a word: sets of slots.
 struct Entry {
     readers: u32,
     writers: u32,

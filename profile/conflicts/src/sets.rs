@@ -5,7 +5,7 @@
 //! changes and which no other synchronization would need (Syncchar, section 3).
 //!
 //! So is what the dynamic loader does, when a function is called for the first time in a section:
-//! the word that it binds is written once in the program's life, and read by all who call. Such
+//! the word that it binds is written once in the program's life, and read by all callers. Such
 //! words, which are only read to jump to where they say, are left out in any case.
 //!
 //! A place in memory is an address and which of the heap's blocks it lay in: after a block was

@@ -129,8 +129,8 @@ pub unsafe extern "C" fn syncline_live_point(slots: *const Slot, count: usize) -
     exchange_all(unsafe { slice::from_raw_parts(slots, count) }, |slot, page| {
         let noted = STATE.pointed.load(Relaxed) as usize;
         let Some(place) = place_of_note(noted) else { return false };
-        // Noted first: who is killed in between leaves a note of a slot that has its old value.
-        // SAFETY: a place of our own, which nobody reads before it is counted.
+        // Noted first: a thread that is killed in between leaves a note of a slot that has its old
+        // value. SAFETY: a place of our own, which nobody reads before it is counted.
         unsafe { place.write(*slot) };
         STATE.pointed.store(noted as u32 + 1, SeqCst);
         exchange(slot.at, slot.theirs, slot.ours, page)
@@ -158,7 +158,7 @@ pub unsafe extern "C" fn syncline_live_unpoint() -> c_int {
     exchanged
 }
 
-/// Ends the recording. Who is inside keeps what it has.
+/// Ends the recording. A thread that is inside keeps what it has.
 #[unsafe(no_mangle)]
 pub extern "C" fn syncline_live_end() -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };

@@ -99,7 +99,7 @@ pub fn begin(options: Options) {
 
 /// The open file is used, and closed from here on.
 pub fn forget_file() {
-    // SAFETY: called by who began the recording, before a call of the program leads here.
+    // SAFETY: called by the code that began the recording, before a call of the program leads here.
     unsafe { (*OPTIONS.options.get()).file = None };
 }
 

@@ -1,13 +1,13 @@
 //! A folder that recorded programs write to, held open by a handle.
 //!
-//! Whoever reads there may be root, and whoever wrote there somebody else. So every file is opened
+//! The reader of a folder may be root, and its writer another user. So every file is opened
 //! relative to the handle, never through a link, and without waiting for anybody (a fifo's reader
 //! waits for its writer); and what was opened must be a plain file of an expected owner.
 //!
 //! Only the owner may look into the folder. A recorded program may give its rights away and start
 //! others, which then can't make files there; where root records there is therefore a subfolder for
-//! them, whose name begins with [`OTHERS`]. Everybody may make files in it who knows its name, which
-//! is long, chosen by chance, and told to nobody but the recorded program.
+//! them, whose name begins with [`OTHERS`]. Any user that knows its name may make files in it; the
+//! name is long, random, and known to the recorded program only.
 //!
 //! Of several runs of a program, the first is recorded in the folder itself, and each other one in a
 //! subfolder whose name begins with [`RUN`]. Of a run that is recorded in windows of time, each window is

@@ -15,7 +15,7 @@
 //!   file of that;
 //! - [`Windows`] says which stretches of the run a thread's log keeps;
 //! - [`writer`] lays a file out and writes it, from inside the program, without a lock;
-//! - [`folder`] is how files in the folder are opened, whoever else may write there;
+//! - [`folder`] is how files in the folder are opened, even if other users may write there;
 //! - [`Session`] says what was run.
 //!
 //! This crate knows nothing of symbols, findings or reports, nor of what is counted when; both

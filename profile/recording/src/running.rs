@@ -1,7 +1,7 @@
 //! Whether a file's process still runs, and what time it is for it.
 //!
 //! A process that hangs adds nothing to its file: how long its threads have waited is seen only by the
-//! time of whoever reads.
+//! reader's clock.
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};

@@ -3,8 +3,8 @@
 //!
 //! **System calls.** A program may forbid itself system calls (seccomp), and the kernel ends it when
 //! one is made that it didn't allow. So once it is left alone ([`close`]) this library makes none:
-//! the gate lets nobody in any more, and [`close`] returns when all who were inside are out. Only
-//! then does the program's own call go on, which may apply to all of its threads.
+//! the gate lets no thread in any more, and [`close`] returns when all threads that were inside are
+//! out. Only then does the program's own call go on, which may apply to all of its threads.
 //!
 //! **Stack.** A thread may have 16 KiB of stack and use most of it, and a coroutine's or a handler's
 //! may be smaller. [`work`] runs on a stack of this library's.
@@ -97,8 +97,8 @@ pub fn work<R>(action: impl FnOnce() -> R) -> Option<R> {
     })?
 }
 
-/// Leaves the program alone from here on: waits until all who are inside are out. False if it was left
-/// alone before.
+/// Leaves the program alone from here on: waits until all threads that are inside are out. False if
+/// it was left alone before.
 pub fn close() -> bool {
     if CLOSED.swap(true, SeqCst) {
         return false;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use syncline_analysis::Progress;
 
-/// Who waits less than this needs no bar.
+/// A user who waits less than this needs no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A bar on standard error, if that is a terminal and only after a while. It is gone when

@@ -1,4 +1,4 @@
-//! Who still writes to a recording.
+//! The processes that still write to a recording.
 //!
 //! A process writes to its file through memory, so it is the maps of the processes in
 //! `/proc` that tell. A process number alone would not: it may have been given away again,

@@ -89,7 +89,8 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
     ] {
         assert_eq!(rows.taken_in(functions), times, "{functions:?}");
     }
-    // Whoever reads a folder moves the file's position, under a lock that is there for nothing else.
+    // A process that reads a folder moves the file's position, under a lock that is there for
+    // nothing else.
     let position = rows.class("file.f_pos_lock");
     assert_eq!(position["conflicts"], 1.0);
     assert_eq!(position["cause"][0], "file.f_pos");
@@ -113,7 +114,7 @@ fn locks_are_taken_as_often_as_the_load_says_and_nothing_contradicts_itself() {
 
 /// A folder's entries are handed to `filldir64`, which keeps its state on its caller's stack and reaches it
 /// by a pointer, under the lock of the file's position: none of that is in the set. Others' stacks may be:
-/// who waits for a lock has his place in its queue there.
+/// a waiter of a lock has its place in the queue there.
 fn no_stack_in_the_sets(out: &Path) {
     /// Stacks lie here.
     const MAPPED: std::ops::Range<u64> = 0xffff_c900_0000_0000..0xffff_e900_0000_0000;

@@ -1,16 +1,16 @@
 //! A node enters itself into a line's entry: what the entry becomes, what the node learns from it,
-//! and who has to be told (sections 3.4 and 3.5).
+//! and which nodes have to be told (sections 3.4 and 3.5).
 //!
 //! A node has to be told when another's deposit ends its right to keep the line: under P/S the
 //! first deposit of another reader, under P/S3 the first of another writer. (Under P/S3 nobody is
 //! told of P -> S by a read: P, "S, NW" and one's own "S, SW" are all kept.)
 //!
-//! **Who tells.** The paper lets the second writer notify the first writer only, since the first
-//! one has notified the readers. But its notices may still be under way: second writer's release,
-//! a reader's acquire from it, and the reader keeps a line that it was to be told about. So every
-//! depositor tells all others of the entry, until an entry says *told*: set by a depositor whose
-//! notices have arrived, and only if they reached everybody who can be concerned. Under P/S3 the
-//! first writer can't set it, as nobody has told *it* of a second one.
+//! ***Which node tells.** The paper lets the second writer notify the first writer only, since the
+//! first one has notified the readers. But its notices may still be under way: second writer's
+//! release, a reader's acquire from it, and the reader keeps a line that it was to be told about.
+//! So every depositor tells all others of the entry, until an entry says *told*: set by a depositor
+//! whose notices have arrived, and only if they reached every node that can be concerned. Under
+//! P/S3 the first writer can't set it, as nobody has told *it* of a second one.
 //!
 //! Invariant, held by an exhaustive test below over four nodes and all orders of delivery: once a
 //! deposit and its notices are complete, every other node of the entry knows of it.

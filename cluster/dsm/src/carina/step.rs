@@ -82,8 +82,8 @@ pub fn line(event: LineEvent) -> &'static [LineStep] {
         // Either order of deposit and fetch is sound (the node learns what the entry says before its
         // next acquire; `two_orders_do_not_matter`); this one stays so when nodes can leave an entry.
         LineEvent::Miss => &[MakeRoom, Reader, Settle, Fetch, Twin],
-        // The writer is registered here and not at its first write: who has to see the write
-        // acquires after this node's release, which waits for the notices.
+        // The writer is registered here and not at its first write: a node that has to see the
+        // write acquires after this node's release, which waits for the notices.
         LineEvent::Downgrade => &[Writer, Diff, Twin],
     }
 }

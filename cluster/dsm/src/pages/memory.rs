@@ -17,7 +17,7 @@ pub struct Reserved {
     bytes: usize,
 }
 
-// SAFETY: addresses; who accesses what they lead to has its own reasons.
+// SAFETY: addresses; code that accesses what they lead to has its own reasons.
 unsafe impl Send for Reserved {}
 // SAFETY: as above.
 unsafe impl Sync for Reserved {}
@@ -107,7 +107,7 @@ impl Reserved {
     /// Changes how pages may be accessed.
     pub fn protect(&self, pages: Range<usize>, access: i32) {
         let (start, bytes) = (self.page(pages.start), pages.len() * PAGE);
-        // SAFETY: pages that are ours; who faults on them waits, or is told.
+        // SAFETY: pages that are ours; a thread that faults on them waits, or is told.
         let result = unsafe { libc::mprotect(start.cast(), bytes, access) };
         assert!(result == 0, "mprotect of {bytes} bytes: {}", failed());
     }

@@ -77,7 +77,8 @@ pub trait Pages {
     /// Present pages become absent. Their bytes are lost.
     fn drop(&mut self, pages: Range<usize>);
 
-    /// Until [`thaw`](Self::thaw) no thread writes to pages of the range: who tries has to wait.
+    /// Until [`thaw`](Self::thaw) no thread writes to pages of the range: a thread that tries has
+    /// to wait.
     fn freeze(&mut self, pages: Range<usize>);
 
     /// Ends what [`freeze`](Self::freeze) of the same range began.

@@ -56,8 +56,8 @@ impl Pages for Tracked {
         self.uffd.pages.discard(pages);
     }
 
-    /// By `mprotect`: the kernel would resolve a write to a page that userfaultfd protects. Who
-    /// writes gets SIGSEGV, and waits in the handler.
+    /// By `mprotect`: the kernel would resolve a write to a page that userfaultfd protects. A
+    /// thread that writes gets SIGSEGV, and waits in the handler.
     fn freeze(&mut self, pages: Range<usize>) {
         self.uffd.pages.protect(pages, libc::PROT_READ);
     }

@@ -3,8 +3,8 @@
 //! Absent pages and writes to clean ones come as SIGBUS or SIGSEGV, by the fault side, in the thread
 //! that makes the access. The handler lets the node make the access possible, and returns; then the
 //! processor tries it again. It allocates nothing. It takes the node's lock, which the program's code
-//! never holds while it can fault: whoever has it has all signals blocked and touches no shared
-//! memory.
+//! never holds while it can fault: a thread that has it has all signals blocked and touches no
+//! shared memory.
 //!
 //! Signals for other addresses are the program's own: the handler that was there before ours is called,
 //! or what the system does without one happens.

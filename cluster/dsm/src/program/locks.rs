@@ -189,8 +189,8 @@ impl Program {
         reached(self.host.add(self.counter(number), add))
     }
 
-    /// What this rank's threads have written is seen by those who wait for the counter, to which this
-    /// adds.
+    /// What this rank's threads have written is seen by the threads that wait for the counter, to
+    /// which this adds.
     ///
     /// # Panics
     ///
@@ -200,7 +200,8 @@ impl Program {
         self.count(number, add);
     }
 
-    /// Waits until a counter is at least so much, and sees what those who signalled have written.
+    /// Waits until a counter is at least `value`, and sees what the threads that signalled have
+    /// written.
     ///
     /// # Panics
     ///

@@ -187,7 +187,7 @@ impl Program {
         self.after(Fence::Acquire, Quiet::No, || ());
     }
 
-    /// What this rank's threads have written is seen by all who acquire from now on.
+    /// What this rank's threads have written is seen by all threads that acquire from now on.
     pub fn release(&self) {
         self.before(Fence::Release);
     }

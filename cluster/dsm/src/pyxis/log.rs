@@ -9,8 +9,8 @@
 //!    begins there again the next time, which comes: the entry is still to be counted.
 //! 2. The ring may have gone round, and entries be lost. A reader finds that by the tail or by the
 //!    numbers, and takes it that it was told of every line: that costs misses, and is sound.
-//! 3. A writer that was overtaken by a whole round does not write over the newer entry. Whoever has
-//!    yet to read its own is in case 2.
+//! 3. A writer that was overtaken by a whole round does not write over the newer entry. A node that
+//!    has yet to read its own is in case 2.
 
 use syncline_fabric::{Dead, Fabric};
 

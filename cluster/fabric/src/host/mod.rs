@@ -76,8 +76,8 @@ impl Fabric for Host {
     #[inline]
     fn put(&self, to: Place, bytes: &[u8]) {
         let address = self.segment.address(to, bytes.len());
-        // Release: pairs with the fence in `get`: who sees a word of this, and then looks at a word
-        // that this rank has changed before, sees that change.
+        // Release: pairs with the fence in `get`: a rank that sees a word of this, and then looks
+        // at a word that this rank has changed before, sees that change.
         fence(Release);
         // SAFETY: so many bytes of the mapping.
         unsafe { copy::write(address, bytes) };

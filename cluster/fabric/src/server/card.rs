@@ -12,8 +12,8 @@ pub const CARD: usize = 16 + 8 + ADDRESSES * 16;
 /// How to reach a server. It is told to others by whatever they talk over before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Card {
-    /// Random bytes: who does not know them is not let in, and of several addresses the right one is
-    /// found by them.
+    /// Random bytes: a peer that does not know them is not let in, and they show which of several
+    /// addresses is the right one.
     pub(super) token: u128,
     port: u16,
     /// As IPv6 ones; `::` is none.

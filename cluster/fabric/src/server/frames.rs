@@ -9,7 +9,7 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
-/// The longest message; who announces more is none of ours.
+/// The longest message; a peer that announces more is none of ours.
 pub(super) const LONGEST: usize = 1 << 30;
 /// The longest message of a caller that has not said the token.
 pub(super) const HELLO: usize = 32;

@@ -36,7 +36,7 @@ pub struct Spread {
     peers: Arc<Peers>,
     /// What was said of each part when it was taken.
     orphaned: Box<[AtomicBool]>,
-    /// Of each host, by its first rank: who has shared all of its parts for this rank.
+    /// Of each host, by its first rank: which host has shared all of its parts for this rank.
     sharers: Box<[AtomicUsize]>,
 }
 

@@ -118,7 +118,7 @@ impl Window {
     #[inline]
     fn step(&self, state: &AtomicU8, from: u8, to: u8) -> bool {
         if self.made.threads {
-            // AcqRel: pairs with the Release stores of those who gave the state back.
+            // AcqRel: pairs with the Release stores of the threads that gave the state back.
             return state.compare_exchange(from, to, AcqRel, Relaxed).is_ok();
         }
         // Relaxed: calls come one after the other, and the program sees to their order.

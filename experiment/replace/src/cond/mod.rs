@@ -5,8 +5,8 @@
 //!
 //! The C library's stay those that processes share and that are used with mutexes that are left to
 //! it: another process may not have this library. If the process that shares one uses it with a
-//! replaced mutex, it is ours for as long as somebody so waits; who then comes with a mutex of the
-//! other kind is refused (EINVAL, as POSIX allows of different mutexes).
+//! replaced mutex, it is ours for as long as somebody so waits; a thread that then comes with a
+//! mutex of the other kind is refused (EINVAL, as POSIX allows of different mutexes).
 //!
 //! ```text
 //!   bytes   the C library's              ours
@@ -22,8 +22,8 @@
 //! Waiters count themselves, so that a notification that nobody waits for is a look at a word, and
 //! destroying waits for those that were woken to be gone, as POSIX asks for.
 //!
-//! Whoever is cancelled while it waits has perhaps taken a notification with it, and passes one
-//! on.
+//! A thread that is cancelled while it waits has perhaps taken a notification with it, and passes
+//! one on.
 
 mod object;
 mod wait;

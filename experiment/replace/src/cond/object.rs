@@ -44,8 +44,8 @@ impl Cond {
 
     /// Whether processes may share it.
     pub fn is_shared(&self) -> bool {
-        // Relaxed, as all looks at the mode: who waits has the mutex, and who notifies has had it
-        // after that, or needn't be noticed.
+        // Relaxed, as all looks at the mode: a waiter has the mutex, and a notifier has had it
+        // after that, or need not be noticed.
         self.mode.load(Relaxed) & SHARED != 0
     }
 
@@ -93,18 +93,18 @@ impl Cond {
         !waited_for
     }
 
-    /// Has somebody who was perhaps woken wake another in its stead.
+    /// Has a thread that was perhaps woken wake another in its stead.
     pub fn pass_on(&self) {
         wake(self.sequence.as_ptr(), self.private(), 1);
     }
 
     pub fn notify(&self, count: c_int) {
         // Relaxed: a waiter that must not be missed has counted itself while it held the mutex,
-        // which whoever notifies has held since.
+        // which the notifier has held since.
         if self.waiters.load(Relaxed) & !DESTROYING != 0 {
             let (word, private) = (self.sequence.as_ptr(), self.private());
-            // Relaxed: the mutex carries what the waiter is to see. Who wakes by this may destroy
-            // the condition variable, which is not touched any more.
+            // Relaxed: the mutex carries what the waiter is to see. A thread that this wakes may
+            // destroy the condition variable, which is not touched any more.
             self.sequence.fetch_add(1, Relaxed);
             wake(word, private, count);
         }
@@ -137,7 +137,7 @@ impl Cond {
     }
 }
 
-/// Wakes so many who sleep at a word, which may be gone.
+/// Wakes `count` threads that sleep at a word, which may be gone.
 fn wake(word: *const u32, private: c_int, count: c_int) {
     // SAFETY: the kernel compares the address with those of sleepers, and doesn't access it.
     preserving_errno(|| unsafe {

@@ -68,7 +68,7 @@ pub unsafe fn wait(
     // SAFETY: our caller's promise. The handler is popped before this returns.
     unsafe {
         let shown = &*cond;
-        // Relaxed: whoever notifies us has held the mutex since then.
+        // Relaxed: the thread that notifies us has held the mutex since then.
         shown.waiters.fetch_add(1, Relaxed);
         let sequence = shown.sequence.load(Relaxed);
         let refused = (ops.unlock)(mutex);

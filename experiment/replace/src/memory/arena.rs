@@ -93,7 +93,7 @@ pub(super) fn at(number: u32) -> NonNull<u8> {
     let number = number as usize;
     // The remainder changes nothing, and spares a check. Acquire: pairs with the AcqRel in `chunk`.
     let chunk = TABLE[number / LINES % CHUNKS].load(Acquire);
-    // SAFETY: whoever knows a number has it from `number` or `cut`, so its chunk is there.
+    // SAFETY: a thread that knows a number has it from `number` or `cut`, so its chunk is there.
     unsafe { NonNull::new_unchecked(chunk.add(number % LINES * LINE)) }
 }
 

@@ -86,6 +86,6 @@ impl Cells {
 /// A piece's first word, which links free ones.
 fn link_of<'a>(piece: NonNull<u8>) -> &'a AtomicU32 {
     // SAFETY: pieces are aligned and never unmapped, and an atomic word may be read and written
-    // whoever has the piece.
+    // whichever thread has the piece.
     unsafe { piece.cast().as_ref() }
 }

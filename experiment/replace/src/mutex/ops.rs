@@ -1,9 +1,9 @@
 //! What POSIX says of a mutex, over a lock `L` of the catalogue.
 //!
 //! A normal mutex is the lock. A recursive or error-checking one notes its owner while it is
-//! held, which is exact for whoever asks about itself. A mutex that nobody holds is not released,
-//! as with the C library, which a program may be lucky with. [`plain`] has the short way of the
-//! normal ones, and comes here if something is out of the ordinary.
+//! held, which is exact for a thread that asks about itself. A mutex that nobody holds is not
+//! released, as with the C library, which a program may be lucky with. [`plain`] has the short way
+//! of the normal ones, and comes here if something is out of the ordinary.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -238,7 +238,7 @@ fn unlock_strange<L: TryLock<Memory = Own>>(mutex: &Mutex, acquired: u32) -> c_i
     // SAFETY: this thread is the only one of those that were there when the lock was acquired,
     // and others that came since look only at the generation.
     unsafe { mutex.room.forget::<L>() };
-    // Release: pairs with the Acquire in `is_past`: who comes next finds a fresh lock.
+    // Release: pairs with the Acquire in `is_past`: the next thread finds a fresh lock.
     mutex.generation.store(0, Release);
     0
 }

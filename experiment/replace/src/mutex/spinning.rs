@@ -1,5 +1,6 @@
-//! The C library's own mutexes, but who finds one taken looks again for a while before it sleeps.
-//! A sleep and a wake-up cost some microseconds; where sections are shorter, spinning is cheaper.
+//! The C library's own mutexes, but a thread that finds one taken spins for a while before it
+//! sleeps. A sleep and a wake-up cost some microseconds; where sections are shorter, spinning is
+//! cheaper.
 //!
 //! Source: A. Karlin, K. Li, M. Manasse and S. Owicki, "Empirical Studies of Competitive Spinning
 //! for a Shared-Memory Multiprocessor" (SOSP 1991): to spin for as long as a sleep costs takes at

@@ -85,7 +85,7 @@ unsafe fn choose(word: *const Word, moment: Moment) -> &'static Ops {
         if !made {
             let _ = (*word).compare_exchange(OURS, FREE, Relaxed, Relaxed);
         }
-        // Whoever was first.
+        // The lock of the thread that was first.
         self::number(word).map_or(&Ops::LEFT, by)
     }
 }

@@ -146,7 +146,7 @@ unsafe fn find<'a, L: Suited>(lock: *const Rwlock) -> Option<(&'a Rwlock, &'a L)
     Some((shown, shown.room.get::<L>(&LARGE)?))
 }
 
-/// The same for whoever is about to acquire it, which counts where it isn't.
+/// The same for a thread that is about to acquire it, which counts where it isn't.
 ///
 /// # Safety
 ///
@@ -291,7 +291,7 @@ unsafe fn unlock<L: Suited>(lock: *const Rwlock) -> c_int {
         if shown.generation.load(Relaxed) != generation::now() {
             // Nobody else of those that were there has come through the fork.
             shown.room.forget::<L>();
-            // Release: pairs with the Acquire in `is_past`: who comes next finds a fresh lock.
+            // Release: pairs with the Acquire in `is_past`: the next thread finds a fresh lock.
             shown.generation.store(0, Release);
         } else {
             shown.generation.store(0, Relaxed);

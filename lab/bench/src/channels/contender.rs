@@ -11,7 +11,7 @@ use syncline::wait::{Park, Yield};
 
 /// A message that fills a line: 56 bytes beside the flags.
 pub type Line = [u64; 7];
-/// Who asks, and what.
+/// Which end asks, and what.
 pub type Request = (usize, u64);
 
 /// A kind of channel.

@@ -1,8 +1,9 @@
 //! The library's channels beside others, on this machine; and what a message costs on simulated
 //! ones.
 //!
-//! Who sleeps is compared with who sleeps, and who yields with who yields: a waiter that doesn't
-//! sleep needs nobody to wake it, and so is quicker where processors are free.
+//! Channels that sleep are compared with channels that sleep, and those that yield with those that
+//! yield: a waiter that doesn't sleep needs nobody to wake it, and so is quicker where processors
+//! are free.
 
 mod contender;
 mod load;

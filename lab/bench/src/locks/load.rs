@@ -1,4 +1,4 @@
-//! What the threads do with the locks, and who takes part.
+//! What the threads do with the locks, and which locks take part.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use super::access::{Access, Machine, Op};
 use super::load::{Load, Random};
 
-/// A transaction on a set. Nodes are brought by who inserts.
+/// A transaction on a set. The inserting thread brings the nodes.
 #[derive(Clone, Copy)]
 pub enum Ask {
     Contains(u64),

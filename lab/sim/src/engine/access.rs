@@ -1,5 +1,5 @@
-//! What an access does: it finds its line, is served when the line is free, and lets those go on
-//! who watch the line.
+//! What an access does: it finds its line, is served when the line is free, and lets the threads
+//! that watch the line go on.
 
 use super::{Engine, Then, ThreadId};
 use crate::line::Line;
@@ -22,7 +22,7 @@ const PAUSE: u64 = 40;
 
 /// A line that a thread has got, and uses again at once: it does not leave before another cache's
 /// access to it can be served, and that takes [`Machine::quickest`](crate::Machine::quickest) at
-/// least. So the words of a line are read or written in a burst, whoever else asks for it
+/// least. So the words of a line are read or written in a burst, whichever other thread asks for it
 /// meanwhile. An atomic operation is part of none: it waits for what is before it, and what is
 /// after waits for it.
 #[derive(Clone, Copy)]
@@ -76,8 +76,8 @@ impl Engine<'_> {
         self.fresh = fresh;
     }
 
-    /// Gives the lines of these addresses their home, whoever touches them first: this node, or
-    /// the nearest to it that has memory.
+    /// Gives the lines of these addresses their home, whichever thread touches them first: this
+    /// node, or the nearest to it that has memory.
     pub fn home(&mut self, addresses: std::ops::Range<usize>, node: usize) {
         let machine = self.machine;
         for number in addresses.start / LINE..addresses.end.div_ceil(LINE) {
@@ -280,7 +280,7 @@ impl Engine<'_> {
         begins + u64::from(cycles)
     }
 
-    /// Lets those go on who watch a line, when what is being written can be seen; until then
+    /// Lets the threads that watch a line go on, when what is being written can be seen; until then
     /// nobody begins to watch.
     #[inline]
     pub(super) fn write(&mut self, line: u32, at: u64) {
@@ -325,7 +325,7 @@ impl Engine<'_> {
     }
 
     /// The current thread stays away for so many times what a line needs at most to change
-    /// hands: until a write has reached all who share it, and the next one has read it.
+    /// hands: until a write has reached all sharers, and the next one has read it.
     pub(crate) fn back_off(&mut self, units: u32) -> Then {
         let machine = self.machine;
         let written = machine.cycles(Access::Store, State::Shared, machine.farthest());

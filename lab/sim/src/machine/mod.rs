@@ -255,7 +255,7 @@ impl Machine {
         }
     }
 
-    /// For how many cycles of an access that takes so many a line stays with who has it: a request
+    /// For how many cycles of an access that takes so many a line stays with its owner: a request
     /// has a way to go before the line leaves.
     #[inline]
     pub(crate) fn stays(&self, cycles: u32) -> u64 {

@@ -104,7 +104,7 @@ struct Locking<'a, L: RawLock<Memory: LongMemory>> {
 
 impl<L: RawLock<Memory: LongMemory>> Locking<'_, L> {
     fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        // SAFETY: the node stays in place, and whoever releases has acquired.
+        // SAFETY: the node stays in place, and the thread that releases has acquired.
         unsafe { self.lock.acquire(&self.node) };
         let result = section();
         // SAFETY: as above.
@@ -244,7 +244,7 @@ pub fn served<W: World>(world: &W, bank: Bank, load: &Load) -> Outcome {
         (place, body)
     });
     let left = AtomicUsize::new(clients);
-    // AcqRel: who is last comes after the others, whose sessions have ended.
+    // AcqRel: the last thread comes after the others, whose sessions have ended.
     let retire = || {
         if left.fetch_sub(1, AcqRel) == 1 {
             engine.close();

@@ -1,12 +1,12 @@
 //! Futexes of the program's own, in which threads wait much and often. Rust's `std` and
 //! `parking_lot`, `std::atomic::wait` and hand-written locks take a free lock without any
-//! call, so only those who have to wait are seen: there are no acquisitions to hold the
-//! waits against, no holders and no sections.
+//! call, so only threads that have to wait are seen: there are no acquisitions to hold the waits
+//! against, no holders and no sections.
 //!
 //! Workers that have nothing to do wait in a futex as well. They wait long, are seldom woken,
 //! and others wake them. Threads that stand in each other's way wait shortly and often; or
-//! each of those who wait wakes others as well, since who has got the lock lets go of it, and
-//! there are fewer futexes than threads.
+//! each waiter wakes others as well, since the thread that has got the lock releases it, and there
+//! are fewer futexes than threads.
 //!
 //! Locks that are many already, one for each table say, are now and then waited for as well, above
 //! all while a holder has lost its processor. So where there are more futexes than threads, one

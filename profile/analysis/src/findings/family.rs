@@ -229,7 +229,7 @@ pub fn share_of_work(process: &Process, lock: &Lock) -> f64 {
         [] => process.threads.iter().map(worked).sum(),
         _ => takers.map(worked).sum(),
     };
-    // Those who read together do not keep each other out.
+    // Readers that hold a lock together do not keep each other out.
     let alone = lock.sites.iter().filter(|use_| !is_to_read(use_.op));
     let held: f64 = alone.map(|use_| mean_held(use_.held, use_.calls) * use_.calls as f64).sum();
     if worked > 0.0 { (held / worked).min(1.0) } else { 0.0 }

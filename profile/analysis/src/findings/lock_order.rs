@@ -5,7 +5,7 @@
 //! Locks are the nodes of a graph, with an edge from each lock to those that were taken with
 //! it held; what can be reached from each other both ways is one finding. No danger is
 //!
-//! - a try: who is refused lets go of what it has;
+//! - a try: a thread that is refused releases what it has;
 //! - a lock that is only held and only wanted to read;
 //! - two orders under one and the same third lock, which lets one thread in at a time;
 //! - locks that one thread alone uses.

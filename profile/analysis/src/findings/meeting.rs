@@ -1,8 +1,8 @@
 //! Barriers that a program made of a lock and a condition.
 //!
-//! All who come count themselves under the lock; all but the last wait for the condition, and the
-//! last one wakes them. So, other than at a queue, threads wait and wake all in one function, and
-//! there are as many arrivals to each broadcast as threads meet.
+//! All threads that arrive count themselves under the lock; all but the last wait for the
+//! condition, and the last one wakes them. So, other than at a queue, threads wait and wake all in
+//! one function, and there are as many arrivals to each broadcast as threads meet.
 
 use syncline_recording::{Class, Op, Primitive};
 

@@ -1,7 +1,8 @@
 //! What no finding explains, and still takes time: each kind of lock, each loop of tries and each
-//! event that takes 2 % of the threads' time or more gets a sentence. It says who waits for whom, and
-//! by which numbers the rules pass it over, so that an expert can go on from there. So do locks that
-//! nobody waits for, but that are taken so often that the calls themselves take 5 %.
+//! event that takes 2 % of the threads' time or more gets a sentence. It says which threads wait
+//! for which, and by which numbers the rules pass it over, so that an expert can go on from there.
+//! So do locks that nobody waits for, but that are taken so often that the calls themselves take 5
+//! %.
 
 use syncline_recording::{Class, Primitive};
 
@@ -235,14 +236,14 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     })
 }
 
-/// The share of their time that those who come to a site work; none if nobody is known.
+/// The share of their time that the threads which come to a site work; none if nobody is known.
 fn worked(process: &Process, site: &Site) -> Option<f64> {
     let threads = || site.by_thread.iter().map(|&(thread, _)| &process.threads[thread]);
     let seconds: f64 = threads().map(|thread| thread.seconds).sum();
     (seconds > 0.0).then(|| threads().map(|thread| thread.worked()).sum::<f64>() / seconds)
 }
 
-/// Where those who wait are mostly woken.
+/// Where the waiters are mostly woken.
 fn wakers(process: &Process, objects: &[usize]) -> String {
     let wakes = objects.iter().flat_map(|&object| process.locks[object].uses(Class::Notify));
     match wakes.max_by_key(|used| used.calls) {

@@ -56,7 +56,7 @@ pub enum Ends {
         thread: usize,
         /// Its work by then.
         work: f64,
-        /// Seconds from then until the one who waits goes on: the wake-up.
+        /// Seconds from then until the waiter goes on: the wake-up.
         delay: f64,
     },
     /// So many seconds are over: what ended it is not known.
@@ -79,7 +79,7 @@ pub fn tracks(process: &Process, processors: f64) -> Vec<Track> {
     let ends = |by: Option<usize>, from: f64, to: f64| match by {
         Some(thread) if thread < works.len() => {
             let life = &lives[thread];
-            // Who waits itself by then had done it before it began to.
+            // A thread that waits itself by then had done it before its wait began.
             let since = life.waiting_at(to).map_or(to, |wait| wait.began).max(from);
             Ends::With { thread, work: works[thread].by(to, life, &pace), delay: to - since }
         }
@@ -155,8 +155,8 @@ fn lives(process: &Process) -> Vec<Life> {
     process.threads.iter().enumerate().map(life).collect()
 }
 
-/// Who ended a wait. At a barrier it is the last to come, who waits there as well, for a
-/// moment at most.
+/// The thread that ended a wait. At a barrier it is the last to come, which waits there as well,
+/// for a moment at most.
 fn by(process: &Process, number: usize, wait: &Span) -> Option<usize> {
     if !matches!(wait.op, Op::BarrierWait | Op::OmpBarrier) {
         return wait.by;
@@ -175,7 +175,7 @@ fn spins(op: Op) -> bool {
     op.primitive() == Primitive::Spinlock
 }
 
-/// How fast those who ran got on, over time: 1 while there was a processor for each.
+/// How fast the running threads got on, over time: 1 while there was a processor for each.
 struct Pace {
     /// Moments at which it changed, each with the work that one thread could have done
     /// until then, and the pace from then on.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Who held one lock when others waited for it.
+/// The threads that held one lock when others waited for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Blocker {
     /// Site where others waited.
@@ -22,7 +22,7 @@ pub struct Blocker {
 /// Two places that exclude each other, over all locks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Blocking {
-    /// Site of those who waited.
+    /// The call site of the waiters.
     pub waiter: usize,
     /// Stack at which the holders had acquired the lock: the one with most waiting behind it.
     pub holder_stack: usize,

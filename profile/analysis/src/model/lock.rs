@@ -36,10 +36,10 @@ pub struct Lock {
     pub quadrant: Option<Quadrant>,
     /// Where it was used, also to wake others, the sites with most waiting first.
     pub sites: Vec<SiteUse>,
-    /// Who held it when others waited, most time first.
+    /// The holders when others waited, most time first.
     pub blockers: Vec<Blocker>,
-    /// Who used it: places in [`super::Process::threads`], each with its calls. Not part of
-    /// the JSON report.
+    /// The threads that used it: places in [`super::Process::threads`], each with its calls. Not
+    /// part of the JSON report.
     #[serde(skip)]
     pub threads: Vec<(usize, u64)>,
 }

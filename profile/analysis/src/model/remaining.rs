@@ -19,10 +19,10 @@ pub struct Remaining {
     pub seconds: f64,
     /// Of the time of all threads, from 0 to 1.
     pub share: f64,
-    /// Whether those who wait there do hardly anything else: a pool that has no work, or a thread
-    /// that waits for others to end.
+    /// Whether the threads that wait there do hardly anything else: a pool that has no work, or a
+    /// thread that waits for others to end.
     pub idle: bool,
-    /// Who waits for whom, and what was ruled out by which numbers.
+    /// Which threads wait for which, and what was ruled out by which numbers.
     pub why: String,
     /// What would tell more, and the command.
     pub open_question: Option<OpenQuestion>,

@@ -34,6 +34,6 @@ pub struct Stuck {
     pub threads: Vec<usize>,
     /// Seconds for which the latest of them waited.
     pub seconds: f64,
-    /// Who waits where, for what, and for whom.
+    /// Which thread waits where, for what, and for which thread.
     pub why: String,
 }

@@ -96,7 +96,7 @@ pub struct WaitingNow {
     pub stack: Option<usize>,
     /// Seconds so far.
     pub seconds: f64,
-    /// For a lock: place in [`super::Process::threads`] of who held it when the wait began.
+    /// For a lock: place in [`super::Process::threads`] of the holder when the wait began.
     pub holder: Option<usize>,
     /// Stack at which that thread had acquired it.
     pub holder_stack: Option<usize>,

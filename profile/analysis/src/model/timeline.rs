@@ -36,8 +36,8 @@ pub struct Span {
     pub site: Option<usize>,
     /// Place in [`super::Process::stacks`].
     pub stack: usize,
-    /// For a wait: place in [`super::Process::threads`] of who held the lock, or ended the
-    /// wait.
+    /// For a wait: place in [`super::Process::threads`] of the thread that held the lock, or ended
+    /// the wait.
     pub by: Option<usize>,
 }
 

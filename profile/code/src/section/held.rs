@@ -1,4 +1,4 @@
-//! Who takes a lock for its caller.
+//! Functions that take a lock for their callers.
 //!
 //! Programs wrap their locks: `Mutex::Lock()`, `safe_mutex_lock()`, a guard of their own, in
 //! several levels, some of them inlined. No list of names has them all, but they are known by

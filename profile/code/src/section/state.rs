@@ -2,8 +2,8 @@
 //!
 //! Memory is a map from addresses to values. Different addresses are taken for different
 //! words, so a store through a pointer of unknown origin changes nothing that was known:
-//! compilers may not assume this, but who reads code to see what a lock protects can. A call
-//! may change all that is not the function's own, and those numbers on its stack whose
+//! compilers may not assume this, but a reader of code that looks for what a lock protects can. A
+//! call may change all that is not the function's own, and those numbers on its stack whose
 //! addresses it was given.
 
 use std::collections::BTreeMap;

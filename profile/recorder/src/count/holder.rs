@@ -1,4 +1,4 @@
-//! Who is in the way of a thread that waits for a lock.
+//! The thread that is in the way of one that waits for a lock.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -31,7 +31,7 @@ pub fn myself(lock: usize) -> Option<Holder> {
     Some(Holder { stack, thread: state.index.load(Relaxed) })
 }
 
-/// Who has just let go of a lock.
+/// The thread that has just released a lock.
 pub fn last_holder_of(lock: usize) -> Option<Holder> {
     look(lock, Held::find_released)
 }

@@ -16,8 +16,8 @@ use crate::thread::usage::Usage;
 use crate::thread::{ThreadState, records, rows};
 use crate::tls;
 
-/// Who finds nothing to do waits again within this many microseconds: it only looks at some
-/// variables. Who takes longer has done something.
+/// A thread that finds nothing to do waits again within this many microseconds: it only looks at
+/// some variables. One that takes longer has done something.
 const LOOK: u64 = 50;
 
 /// Waits for an event; meanwhile a lock does not count as held.

@@ -1,8 +1,8 @@
-//! Who woke a thread that waited for an event.
+//! The thread that woke one that waited for an event.
 //!
-//! Who is about to wake others says so in its own record; who was woken looks through the
-//! records of the others for the latest that woke waiters of the same object. As with holders,
-//! the price is paid by the one who waited.
+//! A thread that is about to wake others says so in its own record; one that was woken looks
+//! through the records of the others for the latest that woke waiters of the same object. As with
+//! holders, the waiter pays the price.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -26,8 +26,9 @@ impl Waiters {
         &self.0[scattered >> (usize::BITS - Self::NUMBERS.ilog2())]
     }
 
-    /// Notes that a thread is about to wait. Who then wakes it for sure has seen the change that it
-    /// waits for, or made it under the lock that is let go of in the wait: Relaxed is enough.
+    /// Notes that a thread is about to wait. The thread that wakes it then has certainly seen the
+    /// change that it waits for, or made it under the lock that the wait releases: Relaxed is
+    /// enough.
     pub fn add(&self, object: usize) {
         self.of(object).fetch_add(1, Ordering::Relaxed);
     }
@@ -49,7 +50,7 @@ pub fn is_noticed(op: Op) -> bool {
     matches!(op, Op::CondWait | Op::CondTimedwait | Op::SemWait | Op::SemTimedwait | Op::FutexWait)
 }
 
-/// Says that the calling thread is about to wake who waits for an object.
+/// Says that the calling thread is about to wake waiters of an object.
 #[inline]
 pub fn waking(object: usize) {
     let Some(state) = tls::state().filter(|state| state.is_attached()) else { return };
@@ -59,7 +60,7 @@ pub fn waking(object: usize) {
     }
     let record = state.record.get();
     // SAFETY: the record is this thread's own; others read both words whole. Release pairs with
-    // the Acquire in `waker_of`: who finds the object finds a time that is no older.
+    // the Acquire in `waker_of`: a thread that finds the object finds a time that is no older.
     unsafe {
         AtomicU64::from_ptr(&raw mut (*record).notified_at).store(clock::now(), Ordering::Relaxed);
         AtomicU64::from_ptr(&raw mut (*record).notified).store(object as u64, Ordering::Release);

@@ -19,7 +19,8 @@ use crate::thread::attach::before_trying;
 use crate::thread::{records, rows};
 use crate::{clock, recorder, tls};
 
-/// Waits for a lock that another thread holds: measures the wait, and who was in the way.
+/// Waits for a lock that another thread holds: measures the wait, and notes which thread was in the
+/// way.
 ///
 /// # Safety
 /// `caller` is a [`Caller`].
@@ -176,13 +177,13 @@ unsafe fn add_call(
     }
 }
 
-/// Whether the one who acquires is the one who releases.
+/// Whether the thread that acquires is the one that releases.
 fn has_holder(op: Op) -> bool {
     op.class() == Class::Acquire && op.primitive() != Primitive::Semaphore
 }
 
-/// Says in the thread's record what it waits for, for whoever looks at a running program
-/// or at one that was killed.
+/// Says in the thread's record what it waits for, for readers of a running program, or of one that
+/// was killed.
 fn waiting(op: Op, lock: usize, since: u64, stack: u32, holder: Option<Holder>) {
     let Some(record) = own_record() else { return };
     // SAFETY: the record is this thread's own. A reader takes the words as they come;

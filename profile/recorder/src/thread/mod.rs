@@ -39,7 +39,7 @@ pub struct ThreadState {
     pub places: Table,
     /// Highest address of the stack, from which depths are counted.
     pub stack_high: Cell<usize>,
-    /// The locks that it holds. Others read it, to find who holds a lock.
+    /// The locks that it holds. Other threads read it, to find the holder of a lock.
     pub held: Held,
 
     /// The calls that it made lately.
@@ -123,7 +123,7 @@ impl ThreadState {
 
     unsafe fn put(&self, table: &Table, kind: &Kind, row: Row) -> Option<*mut Row> {
         let room = recorder::existing()?.room();
-        // SAFETY: by the condition above; who adds rows has marked the state busy.
+        // SAFETY: by the condition above; the code that adds rows has marked the state busy.
         unsafe { table.put(kind, room, self.record.get(), row, |to| self.rows_moved(to)) }
     }
 }

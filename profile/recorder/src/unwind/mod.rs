@@ -32,7 +32,7 @@ use alloc::vec::Vec;
 const OWN_FRAMES: usize = 16;
 
 /// How many of the file's modules this process may know: one more than the index of the last that it,
-/// or who forked it, has put there.
+/// or the process that forked it, has put there.
 static KNOWN: AtomicU32 = AtomicU32::new(0);
 
 /// How many of the file's modules a child knows from its parent.
@@ -147,7 +147,7 @@ fn knowing(recorder: &Recorder, pc: u64) -> Option<&'static Snapshot> {
     if known.modules.iter().any(|m| m.is(&object)) {
         return Some(known);
     }
-    // Waits for nobody: whoever comes second goes without this frame.
+    // Waits for nobody: the thread that comes second goes without this frame.
     if recorder.modules_busy.swap(1, Ordering::Acquire) != 0 {
         return None;
     }

@@ -22,7 +22,7 @@ use alloc::boxed::Box;
 /// Makes unwinding fast the second time.
 pub type Cache = CacheX86_64<MustNotAllocateDuringUnwind>;
 
-/// Sets of tools: as many threads can unwind at once. Who finds none goes without.
+/// Sets of tools: as many threads can unwind at once. A thread that finds none goes without.
 const SETS: usize = 8;
 /// Bytes of each stack; only what is used takes memory.
 const STACK: usize = 256 << 10;
@@ -51,12 +51,12 @@ pub fn prepare() {
 pub fn with<R>(action: impl FnOnce(Option<&mut Cache>) -> R) -> R {
     with_signals_blocked(|| {
         let taken = POOL.iter().enumerate().find_map(|(place, set)| {
-            // Acquire pairs with the Release below: whoever had it last is done with it.
+            // Acquire pairs with the Release below: the last owner is done with it.
             let tools = set.swap(null_mut(), Ordering::Acquire);
             (!tools.is_null()).then_some((place, tools))
         });
         let Some((place, tools)) = taken else { return action(None) };
-        // SAFETY: whoever took tools out of the pool has them alone; the stack is mapped.
+        // SAFETY: the thread that took tools out of the pool has them alone; the stack is mapped.
         let result = unsafe {
             let tools = &mut *tools;
             let cache = &mut tools.cache;

@@ -85,8 +85,8 @@ pub struct ThreadRecord {
     pub seen_cpu_ns: u64,
     /// When that was, in ticks; 0 if never.
     pub seen_cpu_at: u64,
-    /// Who held what it waits for now, when it began to wait: the thread's index and 1; 0 if nobody
-    /// was seen.
+    /// The holder of what it waits for now, when it began to wait: the thread's index and 1; 0 if
+    /// nobody was seen.
     pub waiting_holder: u32,
     /// Stack at which that thread had acquired it.
     pub waiting_holder_stack: u32,

@@ -1,4 +1,5 @@
-//! The waits of a row, by length and by who was in the way, and what else is too rare for the row.
+//! The waits of a row, by length and by the thread in the way, and what else is too rare for the
+//! row.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -16,7 +17,7 @@ pub fn bucket(ticks: u64) -> usize {
     (bits.saturating_sub(FIRST_BUCKET_LOG2) as usize).min(BUCKETS - 1)
 }
 
-/// Who was in the way.
+/// The thread that was in the way.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Blocker {

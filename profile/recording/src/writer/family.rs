@@ -5,11 +5,12 @@
 //! four places and filled with what the parent has in its own already. So a child *joins*: it claims
 //! a page of its parent's file for a header, and counts on in the same regions and the same arena,
 //! whose counters are claimed by atomic steps in the file. That takes no system call but those that
-//! tell who and when. What the parent knew when it forked, modules and stacks, stays known.
+//! return the process and the time. What the parent knew when it forked, modules and stacks, stays
+//! known.
 //!
 //! A child makes a file of its own where that is better: if it is another user's by now, if all is to
-//! be logged, or if the file might be too small for all who write to it. For each process that lives,
-//! a file is kept as large as the smallest that one gets alone ([`SHARE`]).
+//! be logged, or if the file might be too small for all processes that write to it. For each
+//! process that lives, a file is kept as large as the smallest that one gets alone ([`SHARE`]).
 //!
 //! What is needed to write and is no part of the file lies in memory that all of them share.
 
@@ -74,7 +75,7 @@ impl Family {
         self.live.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
     }
 
-    /// Notes that a process ended: once, whoever sees it.
+    /// Notes that a process ended: once, by whichever process sees it.
     ///
     /// # Safety
     /// The header is that of a process of this family.
@@ -119,8 +120,9 @@ impl File {
         unsafe {
             fill_header(own, parent, child, arguments);
             let newest = AtomicU32::from_ptr(&raw mut (*parent.first()).newest);
-            // Release pairs with the Acquire in `header_of_child`, and with readers of the file: whoever
-            // finds the header finds it filled in, and what was there before behind it.
+            // Release pairs with the Acquire in `header_of_child`, and with readers of the file: a
+            // process that finds the header finds it filled in, and what was there before behind
+            // it.
             let link = |before: u32| {
                 (*own).before = before;
                 Some(file.page())

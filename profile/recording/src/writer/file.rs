@@ -175,7 +175,7 @@ impl File {
         claimed.ok()
     }
 
-    /// Whether the arena had no room when it was last asked for some. Who asks for much asks
+    /// Whether the arena had no room when it was last asked for some. Code that asks for much asks
     /// here first: a try costs time, and would be made again at every operation.
     pub(super) fn is_full(&self) -> bool {
         self.family.real.full.load(Ordering::Relaxed)

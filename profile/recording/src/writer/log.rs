@@ -194,8 +194,8 @@ impl Log {
                 }
             }
             let thinned = AtomicU64::from_ptr(&raw mut (*record).log_thinned);
-            // A reader that sees another number afterwards, or an odd one, reads again. Whoever
-            // comes after a kill finds the coarser windows in any case, and events in order.
+            // A reader that sees another number afterwards, or an odd one, reads again. A reader
+            // that comes after a kill finds the coarser windows in any case, and events in order.
             thinned.store(thinned.load(Ordering::Relaxed) + 1, Ordering::Release);
             AtomicU64::from_ptr(&raw mut (*record).log_windows)
                 .store(windows.word(), Ordering::Release);

@@ -31,7 +31,7 @@ impl Room<'_> {
     /// Returns a table's room to the file system and, if that worked, to the shelf.
     ///
     /// # Safety
-    /// Nobody writes to the table any more. Whoever still looks at a row in it reads zero.
+    /// Nobody writes to the table any more. A thread that still reads a row in it reads zero.
     pub(super) unsafe fn give_back(self, table: *mut Row, log2: u32) {
         let arena = self.file.unit(0).addr();
         // SAFETY: whole pages of the mapped file, which are not in use.

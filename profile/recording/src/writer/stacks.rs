@@ -139,8 +139,8 @@ impl File {
                     return 0;
                 }
                 mine = Some(fresh);
-                // Release pairs with the Acquire load above: whoever finds the number
-                // finds the frames.
+                // Release pairs with the Acquire load above: a thread that finds the number finds
+                // the frames.
                 match entry.compare_exchange(0, fresh, Ordering::Release, Ordering::Acquire) {
                     Ok(_) => return fresh,
                     Err(theirs) => number = theirs,
@@ -176,7 +176,7 @@ impl File {
         if let Some(slots) = self.index().slots.get(number as usize)
             && let (Some(others), Some(to_end)) = (stack.slots, to_end)
         {
-            // Relaxed: who has the number of a stack, has it through the index or made it.
+            // Relaxed: a thread that has the number of a stack has it through the index or made it.
             slots[0].store(to_end, Ordering::Relaxed);
             for (slot, &at) in slots[1..].iter().zip(others) {
                 slot.store(at, Ordering::Relaxed);

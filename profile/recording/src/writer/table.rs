@@ -3,7 +3,7 @@
 //! A thread has two. That of its *places* is nearly empty on purpose, so that the row of an
 //! operation mostly lies at the first slot looked at, and so small that it stays in the cache.
 //! That of its *locks* has the rows of single locks, where a place has more than one. Which row is in
-//! which is up to who counts.
+//! which table is up to the code that counts.
 //!
 //! Open addressing, with the next slot tried where one is taken. Rows are never taken out; a
 //! table that becomes too full is exchanged for one of twice the size.

@@ -177,7 +177,7 @@ impl File {
                 (*record).previous = previous;
                 Some(index + 1)
             };
-            // Release: readers of the file who find this record find the one before it.
+            // Release: readers of the file that find this record find the one before it.
             let _ = latest.fetch_update(Ordering::Release, Ordering::Relaxed, after);
         }
     }

@@ -165,7 +165,7 @@ fn question(open: &OpenQuestion) -> String {
     )
 }
 
-/// The stacks of those who waited and of those who held the lock, folded away.
+/// The stacks of the waiters and of the holders, folded away.
 fn who(process: &Process, finding: &Finding, rows: &str) -> String {
     let mut html = String::new();
     for &number in finding.sites.iter().take(STACKS) {

@@ -92,8 +92,8 @@ impl Writer {
         }
     }
 
-    /// Another writer of the same thread's records, which begins a chunk of its own: for who writes
-    /// them while the thread may be writing too.
+    /// Another writer of the same thread's records, which begins a chunk of its own: for code that
+    /// writes them while the thread may be writing too.
     pub fn beside(&self) -> Writer {
         Writer::new(self.file, self.record, self.index)
     }

@@ -101,7 +101,8 @@ impl File {
 
     /// Says why the program is left alone. The first reason stays.
     pub fn leave_alone(self, why: &str) {
-        // SAFETY: the field lies in the mapped header; whoever sees half of a sentence sees text.
+        // SAFETY: the field lies in the mapped header; a reader that sees half of a sentence sees
+        // text.
         unsafe {
             let field = &raw mut (*self.header()).left_alone;
             if (*field)[0] == 0 {

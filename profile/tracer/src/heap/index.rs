@@ -15,7 +15,8 @@
 //! block may cover its start, so a live block that covers an address is preferred.
 //!
 //! Nobody else writes the words of a block while its thread does: it was just given this memory,
-//! or is about to give it back. Who looks may see one word of an old and one of a new block.
+//! or is about to give it back. A thread that looks may see one word of an old and one of a new
+//! block.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{
@@ -34,7 +35,7 @@ const LEAF_BITS: u32 = 21;
 const GRANULE: u64 = 16;
 const PAGE: u64 = 4096;
 /// Pages behind this of a larger block are not noted: it would cost as much as the block is large,
-/// and who reserves more than 1 GiB rarely touches it all.
+/// and a program that reserves more than 1 GiB rarely touches it all.
 const LARGEST: u64 = 1 << 30;
 
 const ROOTS: usize = 1 << (ADDRESS_BITS - LEAF_BITS);

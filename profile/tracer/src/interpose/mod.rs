@@ -33,7 +33,7 @@ impl Got {
     }
 }
 
-/// Of locks that don't show who waits for them.
+/// Of locks that don't show their waiters.
 fn unknown() -> bool {
     false
 }

@@ -9,7 +9,7 @@
 //! so that it will not wait: those that wait are all counted.
 
 /// Exports a function of this name: some instructions that go to `2f` for the long way, and their
-/// operands. Who gets through them passes.
+/// operands. An acquisition that gets through them passes.
 macro_rules! past {
     ($name:ident [$($instructions:literal)*] [$($operands:tt)*]) => {
         /// # Safety

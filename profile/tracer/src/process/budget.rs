@@ -20,8 +20,8 @@ const PER_PAIR: u64 = 3;
 /// What it costs besides when it is counted, in nanoseconds. An allocation with its end costs as much
 /// as both.
 const PER_LOOK: u64 = 7;
-/// However much of the budget these take, this part of it, as a divisor, is left for tracing: who
-/// asks for a trace wants to see something.
+/// However much of the budget these take, this part of it, as a divisor, is left for tracing: a
+/// user who asks for a trace wants to see something.
 const LEAST: u64 = 8;
 /// This part of what counting leaves of the budget, as a divisor, is spent by what our clocks show. The rest is for what they
 /// don't: what the loader does for one library more, what the program finds no longer in the caches
@@ -39,8 +39,9 @@ const PER_INSTRUCTION: u64 = 30;
 /// program may end soon.
 const OF_ALL: u64 = 2;
 /// A section that others slept for costs so many times what it took: their time, the kernel's way down
-/// and up for each, and those who find the lock taken while they wake. On one-table-lock, where this is
-/// all that tracing costs, twice as much left 1.5 % of the program's processor time unseen.
+/// and up for each, and the threads that find the lock taken while they wake. On one-table-lock,
+/// where this is all that tracing costs, twice as much left 1.5 % of the program's processor time
+/// unseen.
 const WAITED_FOR: u64 = 4;
 /// Of what tracing may have cost, this part (and at most a quarter of a second's budget) is kept for
 /// sections that are watched.

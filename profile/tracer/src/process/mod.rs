@@ -92,7 +92,7 @@ fn begin() -> Option<&'static Process> {
     if stage == ABSENT || stage == BUSY {
         return None;
     }
-    // Whoever comes while it begins passes untraced: it may be a handler on this very thread.
+    // A thread that comes while it begins passes untraced: it may be a handler on this very thread.
     STAGE.compare_exchange(stage, BUSY, Ordering::AcqRel, Ordering::Relaxed).ok()?;
     if stage == UNREAD {
         sandbox::begin();

@@ -5,8 +5,8 @@
 //! none in a thousand of those whose sections are cheap. So waits are added up as they happen, by
 //! family: a lock, or the locks that are waited for at one call site, as a report shows them. The
 //! three most waited for are *watched* until [`ENOUGH`] of their sections are traced, and then make room
-//! for the next. Those that are watched come before all others, who keep away from a part of the budget
-//! meanwhile ([`Waits::any`]).
+//! for the next. Those that are watched come before all others, which keep away from a part of the
+//! budget meanwhile ([`Waits::any`]).
 //!
 //! What is chosen is a family and never one of its acquisitions, which are drawn at random whether
 //! they waited or not (`call::choose`): so what is said of a lock is said of all its sections.
@@ -74,9 +74,9 @@ pub struct Waits {
     watches: Watches,
     /// The families of the three, plus 1; 0 for none.
     first: [AtomicU32; WATCHED],
-    /// Who is waited for more than this may become one of them.
+    /// A lock that is waited for more than this may become one of them.
     least: AtomicU64,
-    /// Somebody changes the three. Who can't at this moment does so at a later wait.
+    /// Somebody changes the three. One that can't at this moment does so at a later wait.
     changing: AtomicBool,
     families: [Family; FAMILIES],
     /// Locks, each with its family.

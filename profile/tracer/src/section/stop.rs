@@ -6,7 +6,7 @@ use crate::engine::context::Context;
 use crate::{aside, clock, thread, tls};
 
 /// Tracing can't go on here: every section that is open ends with a reason. The context stays this
-/// thread's, who may be on its stack.
+/// thread's, which may be on its stack.
 #[cold]
 pub fn stopped(context: &mut Context, why: u32) {
     let now = clock::now();

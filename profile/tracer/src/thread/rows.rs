@@ -125,8 +125,8 @@ impl Rows {
         }
     }
 
-    /// Looks for the row of a lock and a site. Call sites are scattered, locks are not: who takes
-    /// many in turn takes neighbours.
+    /// Looks for the row of a lock and a site. Call sites are scattered, locks are not: a thread
+    /// that takes many in turn takes neighbours.
     #[inline]
     pub fn find(&self, lock: u64, site: u64) -> Place {
         let Some(table) = self.table else { return Place::Taken(0) };

@@ -1,7 +1,7 @@
 //! `syncline cluster`: starts a program as ranks with shared memory, and watches over them.
 //!
 //! The ranks find each other by the memory that this process has made, and take no part in watching:
-//! who dies is seen here, from outside, and so it does not matter what the others wait for.
+//! a rank's death is seen here, from outside, and so it does not matter what the others wait for.
 
 pub mod args;
 

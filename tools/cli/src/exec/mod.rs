@@ -26,7 +26,7 @@ use crate::record::{Signals, find_library, find_program, preload};
 
 /// The library that replaces locks.
 const LIBRARY: &str = "libsyncline_replace.so";
-/// Names another library instead, for those who work on Syncline.
+/// Names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_REPLACE";
 
 /// Runs the program in place of Syncline; returns only if that fails.

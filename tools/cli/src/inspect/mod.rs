@@ -36,7 +36,7 @@ use syncline_present::number::{self, counted};
 const LIBRARY: &str = "libsyncline_tracer.so";
 /// What tells the library of the trace's folder.
 const FOLDER: [&str; 3] = ["SYNCLINE_TRACE", "SYNCLINE_TRACE_ID", "SYNCLINE_TRACE_OTHERS"];
-/// Names another library instead, for those who work on Syncline.
+/// Names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_INSPECT";
 
 /// A trace of so many bytes is read in a second.

@@ -27,7 +27,7 @@ use crate::record::{Folder, find_part, largest_file};
 use args::Kernel;
 use progress::Console;
 
-/// The plugin, and what names another instead, for those who work on Syncline.
+/// The plugin, and the variable that names another, for developers of Syncline.
 const PLUGIN: [&str; 2] = ["libsyncline_kernel_plugin.so", "SYNCLINE_KERNEL_PLUGIN"];
 /// The guest's first process.
 const INIT: [&str; 2] = ["syncline-kernel-init", "SYNCLINE_KERNEL_INIT"];

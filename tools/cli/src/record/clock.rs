@@ -28,7 +28,8 @@ impl Clock {
         Clock::begin_choosing().finish()
     }
 
-    /// Begins to measure. Whoever has something else to do until the clock is needed waits less for it.
+    /// Begins to measure. A command that has something else to do until the clock is needed waits
+    /// less for it.
     pub fn begin_choosing() -> Choosing {
         Choosing(counter::begin())
     }

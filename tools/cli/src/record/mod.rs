@@ -43,7 +43,7 @@ pub use program::refuse_leak_checker;
 
 /// The library that records.
 const LIBRARY: &str = "libsyncline_recorder.so";
-/// Names another library instead, for those who work on Syncline.
+/// Names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_PRELOAD";
 
 /// The file that a program's name stands for, if a library can be preloaded into it.

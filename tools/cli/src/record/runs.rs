@@ -24,7 +24,7 @@ pub struct Runs<'a> {
 }
 
 impl Runs<'_> {
-    /// Records them all. Who asks for the program's end asks for no further run.
+    /// Records them all. A user who asks for the program's end asks for no further run.
     ///
     /// # Errors
     /// As [`run_in_windows`] and [`Run::exit_code`].

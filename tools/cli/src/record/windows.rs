@@ -185,7 +185,7 @@ fn take_logs(files: &[(PathBuf, ProcessFile)]) {
             let folder = Folder::open(parent).map_err(io::Error::other)?;
             let (opened, _) = folder.file(name, true).map_err(io::Error::other)?;
             let now = read_at.to_ne_bytes();
-            // First the time: whoever sees the number has that.
+            // First the time: a thread that sees the number has that.
             opened.write_all_at(&now, offset_of!(Header, window_began) as u64)?;
             let number = file.header.window.wrapping_add(1).to_ne_bytes();
             opened.write_all_at(&number, offset_of!(Header, window) as u64)

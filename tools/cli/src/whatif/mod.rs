@@ -39,7 +39,7 @@ use target::{Recorded, Target, targets};
 
 /// The library that delays.
 const LIBRARY: &str = "libsyncline_delay.so";
-/// Names another library instead, for those who work on Syncline.
+/// Names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_DELAY_LIBRARY";
 const OWN: &str = "no delay";
 

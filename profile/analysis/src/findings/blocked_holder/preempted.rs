@@ -1,6 +1,6 @@
-//! [`Rule::PreemptedHolder`]: the holder's processor was taken from it. Who waits asleep leaves
-//! its own processor to the holder, so that this is mostly harmless; who spins keeps the holder
-//! from running.
+//! [`Rule::PreemptedHolder`]: the holder's processor was taken from it. A waiter that sleeps leaves
+//! its own processor to the holder, so that this is mostly harmless; a waiter that spins keeps the
+//! holder from running.
 
 use syncline_recording::{Class, Primitive};
 
@@ -10,7 +10,7 @@ use crate::findings::family::{FEWEST_TAKEN, WAITED_FLOOR, mean_held, share_of_ru
 use crate::model::{Evidence, Figures, Finding, Process, Remedy, Rule};
 
 /// The least share of a mutex's acquisitions that wait when its holder's being preempted is
-/// worth a word: who waits for it sleeps, and takes nothing from anybody.
+/// worth a word: its waiters sleep, and take nothing from other threads.
 const CONTENDED: f64 = 0.3;
 /// How many times as long as a hold a spin must be for the holder not to have run meanwhile.
 const SPIN_TIMES: f64 = 20.0;
@@ -106,7 +106,7 @@ pub fn explains_waits_at(process: &Process, sites: &[usize]) -> bool {
 }
 
 /// The spins at a site, and those among them that are so long that the holder can't have run
-/// meanwhile. The mean of all says little: who meets a running holder spins for a moment.
+/// meanwhile. The mean of all says little: a thread that meets a running holder spins for a moment.
 #[derive(Default)]
 struct Spins {
     /// Of a time slice or more, and many times as long as the lock is held.

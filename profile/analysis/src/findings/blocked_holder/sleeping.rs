@@ -87,7 +87,7 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
             command: Answer::SystemCalls,
         }),
         remedy: if seen {
-            // Who waits meets the long holds, so the mean of all holds would say too little.
+            // Waiters meet the long holds, so the mean of all holds would say too little.
             Remedy::CheaperCalls {
                 sites: vec![site],
                 seconds_per_call: 0.0,

@@ -1,10 +1,10 @@
 //! Locks of different threads on one cache line, mostly neighbours in an array.
 //!
-//! Who uses which lock is known. If uses come in any order, one is by another thread than
-//! the one before with 1 − Σ pₜ², where pₜ is the share of each thread: then the line has to
-//! be fetched. So much for all uses of the line; the same for each lock alone is what there
-//! would be if it had a line to itself. The difference is what sharing the line costs.
-//! 92,000 quiet locks in an array share lines as well, and it costs nothing.
+//! Which thread uses which lock is known. If uses come in any order, one is by another thread than
+//! the one before with 1 − Σ pₜ², where pₜ is the share of each thread: then the line has to be
+//! fetched. So much for all uses of the line; the same for each lock alone is what there would be
+//! if it had a line to itself. The difference is what sharing the line costs. 92,000 quiet locks in
+//! an array share lines as well, and it costs nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -29,8 +29,8 @@ const MOST_AT_ONCE: f64 = 1.2;
 /// keeps its processor and the lock while the others sleep, there are few.
 const WAITED_MUCH: f64 = 0.3;
 /// The same of the time of the threads that take it, if so many of them would be in its sections at
-/// once. Where fewer would, they wait for who lost its processor to another program. RocksDB's cache
-/// of one shard has 25 % and 0.37, and 5 % of its acquisitions wait.
+/// once. Where fewer would, they wait for a holder that lost its processor to another program.
+/// RocksDB's cache of one shard has 25 % and 0.37, and 5 % of its acquisitions wait.
 const WAITED_BY_ITS_OWN: f64 = 0.2;
 const AT_ONCE: f64 = 0.3;
 /// A thread with a smaller share of the acquisitions is none of a lock's threads.
@@ -60,7 +60,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         .filter(|(family, _)| meeting::function(process, family).is_none())
         // Nor what a queue holds, or else is waited for with the lock let go of.
         .filter(|(family, found)| found.rule != Rule::TooMuchData || !family.is_of_condition())
-        // Nor is it the section, where who spins waits for a holder that does not run.
+        // Nor is it the section, where a spinning thread waits for a holder that does not run.
         .filter(|(family, _)| !preempted::explains_waits_at(process, &family.sites))
         .map(|(_, found)| found)
         .collect()
@@ -75,7 +75,7 @@ fn seconds_of_threads(process: &Process, lock: &Lock) -> f64 {
     let takers =
         lock.threads.iter().filter(|(_, calls)| *calls as f64 >= SHARE_OF_CALLS * all as f64);
     let seconds: f64 = takers.map(|&(thread, _)| process.threads[thread].seconds).sum();
-    // Who took it may not be known.
+    // Which thread took it may not be known.
     if seconds > 0.0 { seconds } else { process.thread_seconds }
 }
 

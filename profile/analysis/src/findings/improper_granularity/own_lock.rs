@@ -8,10 +8,10 @@
 //!
 //! The mutex is hardly waited for, and threads that wait for the condition look as if they had
 //! nothing to do. What tells such a lock from a queue is that each thread gives back what it took:
-//! it locks the mutex as often in the one function as in the others. A queue has those who put and
-//! those who take; at a barrier all happens in one function, at one place. Where a compiler has put
-//! both into one function, and no debug information tells them apart, the two places have to be used
-//! as often as the condition is signalled.
+//! it locks the mutex as often in the one function as in the others. A queue has threads that put
+//! and threads that take; at a barrier all happens in one function, at one place. Where a compiler
+//! has put both into one function, and no debug information tells them apart, the two places have
+//! to be used as often as the condition is signalled.
 //!
 //! A thread may also hand such a lock over and wait in line for it again, in one function that locks the
 //! mutex once, as OCaml's `yield` does. It signals the condition and waits for it as often as it locks

@@ -1,10 +1,10 @@
 //! Queues that are full and empty by turns.
 //!
-//! Who puts into a queue waits while it is full, for a condition that those who take signal; who
-//! takes waits while it is empty, for one that those who put signal. Where one side is faster it is
-//! that side which waits, as it must. Where both wait again and again, the queue holds too little to
-//! bridge what one side is ahead for a moment, and an element costs a sleep and a wake-up in place of
-//! some nanoseconds.
+//! A producer waits while the queue is full, for a condition that consumers signal; a consumer
+//! waits while it is empty, for one that producers signal. Where one side is faster it is that side
+//! which waits, as it must. Where both wait again and again, the queue holds too little to bridge
+//! what one side is ahead for a moment, and an element costs a sleep and a wake-up in place of some
+//! nanoseconds.
 //!
 //! What puts and what takes are functions. Each may leave the signal to a function that it calls, as
 //! GStreamer's queue does. Several queues are mostly made by the same code, and are one finding.

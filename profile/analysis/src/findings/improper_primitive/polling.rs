@@ -34,8 +34,8 @@ const NEARLY_ALL: f64 = 0.9;
 /// How much fewer arrivals one thread may have than another, where all meet: it may do without
 /// some of them.
 const UNEQUAL: f64 = 0.05;
-/// From so many looks for each arrival on, threads poll. Who works on what others have made ready looks
-/// at each piece some times as well (x265's rows of a picture: 4.5).
+/// From so many looks for each arrival on, threads poll. A thread that works on what others have
+/// made ready looks at each piece some times as well (x265's rows of a picture: 4.5).
 const LOOKS_PER_ARRIVAL: f64 = 8.0;
 
 const POLLING_BARRIER: &str = "Threads poll a lock until all of them have come";
@@ -113,8 +113,8 @@ fn is_at_few_locks(process: &Process, number: usize, site: &Site) -> bool {
     site.locks < site.threads || is_at_one_lock(process, number)
 }
 
-/// Whether all threads come there equally often, as they do where they meet; who steals work from
-/// others comes as often as there is some.
+/// Whether all threads come there equally often, as they do where they meet; a thread that steals
+/// work from others comes as often as there is some.
 fn arrive_equally(site: &Site) -> bool {
     let calls = || site.by_thread.iter().map(|&(_, calls)| calls);
     let (Some(least), Some(most)) = (calls().min(), calls().max()) else { return true };
@@ -184,8 +184,8 @@ fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<
     })
 }
 
-/// Whether the refused tries of a site are mostly of one lock, which is hardly ever got at once: who
-/// goes on to another lock when one is taken does not come back to it so often.
+/// Whether the refused tries of a site are mostly of one lock, which is hardly ever got at once: a
+/// thread that goes on to another lock when one is taken does not come back to it so often.
 fn is_at_one_lock(process: &Process, site: usize) -> bool {
     let uses = process.locks.iter().flat_map(|lock| &lock.sites).filter(|used| used.site == site);
     let Some(most) = uses.max_by_key(|used| used.refused) else { return false };
@@ -194,7 +194,7 @@ fn is_at_one_lock(process: &Process, site: usize) -> bool {
         && most.refused as f64 >= MOSTLY_REFUSED * process.sites[site].figures.refused as f64
 }
 
-/// Tries that one function makes, for itself or for those who call it.
+/// Tries that one function makes, for itself or for its callers.
 struct Tries<'a> {
     process: &'a Process,
     /// The places whose tries they are, those with most refused first.
@@ -240,7 +240,7 @@ impl<'a> Tries<'a> {
     }
 
     /// The processor time of refused tries is to be had where processors are short; elsewhere
-    /// those who wait would wait as long.
+    /// the waiters would wait as long.
     fn remedy(&self, threads: usize) -> Remedy {
         let short = self.process.processors.is_some_and(|processors| processors < threads);
         if short && self.calls > 0 {

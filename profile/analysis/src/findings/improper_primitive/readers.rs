@@ -116,7 +116,7 @@ fn only_reads(process: &Process, site: usize) -> bool {
 }
 
 /// The share of the waiting at these sites that was for one of them, as far as it is known
-/// who was waited for; all if nothing is known.
+/// which thread was waited for; all if nothing is known.
 fn behind(process: &Process, family: &Family, sites: &[usize]) -> f64 {
     let (mut here, mut all) = (0.0, 0.0);
     for blocker in family.locks.iter().flat_map(|&lock| &process.locks[lock].blockers) {

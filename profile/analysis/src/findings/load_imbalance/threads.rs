@@ -27,7 +27,7 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
     let mean_active = crew.active.iter().sum::<f64>() / threads;
     let least = process.ran() / process.processors.unwrap_or(usize::MAX).max(1) as f64;
     let after = mean.max(least);
-    // Who sleeps, or waits for a processor that another program has, has no more to do.
+    // A thread that sleeps, or waits for a processor that another program has, has no more to do.
     let applies = !crew.inexact
         && crew.work[busiest] >= TIMES * after
         && crew.work[busiest] - after >= FLOOR * process.seconds

@@ -1,5 +1,5 @@
-//! Who blocks whom, as a picture: a box for each place, an arrow from who waited to who
-//! held the lock, as wide as the waiting.
+//! Who blocks whom, as a picture: a box for each call site, an arrow from the waiter to the holder,
+//! as wide as the waiting.
 
 mod draw;
 mod layout;

@@ -9,8 +9,8 @@
 //! DIR.old --> DIR/older      DIR --> DIR.old      the program runs      DIR.old/older is removed
 //! ```
 //!
-//! Whoever is killed in between has lost nothing, and leaves a recording with an older one in it,
-//! which goes with it or before it.
+//! A command that is killed in between has lost nothing, and leaves a recording with an older one
+//! in it, which goes with it or before it.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -260,7 +260,7 @@ mod tests {
         remove_older(&path).unwrap_or_else(|_| panic!("there is none"));
     }
 
-    /// Whoever is killed leaves one of these; the next run goes on from there.
+    /// A command that is killed leaves one of these; the next run goes on from there.
     #[test]
     fn nothing_is_lost_when_the_moves_are_cut_off() {
         let between_the_moves = ["r/2.syncline", "r/older/1.syncline"];
