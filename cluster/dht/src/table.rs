@@ -109,7 +109,7 @@ where
     ///
     /// # Errors
     ///
-    /// As for [`open`](Table::open), and if the lock is too large.
+    /// Same errors as [`open`](Table::open), and an error if the lock is too large.
     pub fn open_coarse(fabric: F, options: Options) -> Result<Self, Error> {
         let layout = options.layout(&fabric)?;
         if size_of::<L>() > LOCK {
@@ -183,7 +183,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// # Errors
     ///
-    /// As for [`get`](Self::get).
+    /// Same errors as [`get`](Self::get).
     #[inline]
     pub fn with<R>(&self, key: &[u8], then: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Error> {
         self.read(self.key(key), then)
@@ -193,7 +193,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// # Errors
     ///
-    /// As for [`get`](Self::get).
+    /// Same errors as [`get`](Self::get).
     #[inline]
     pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
         self.read(self.key(key), |value| value.is_some())
@@ -215,7 +215,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// # Errors
     ///
-    /// As for [`get`](Self::get).
+    /// Same errors as [`get`](Self::get).
     pub fn remove(&self, key: &[u8]) -> Result<bool, Error> {
         let mut draft = self.draft(key)?;
         self.change(&mut draft, |_, _| Ok(Next::Nothing))
@@ -230,7 +230,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// # Errors
     ///
-    /// As for [`put`](Self::put).
+    /// Same errors as [`put`](Self::put).
     pub fn update(
         &self,
         key: &[u8],

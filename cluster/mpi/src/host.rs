@@ -90,7 +90,7 @@ impl Parts {
 ///
 /// # Safety
 ///
-/// As for [`ptr::copy`].
+/// Same requirements as [`ptr::copy`].
 #[inline]
 unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
     let is_aligned = (from.addr() | to.addr()) & (length - 1) == 0;

@@ -176,7 +176,7 @@ impl Btf {
         Some(path)
     }
 
-    /// As [`Btf::field`], of a variable; the name of its structure comes first: `rq.__lock`.
+    /// Like [`Btf::field`], for a variable; the name of its structure comes first: `rq.__lock`.
     pub fn field_of_variable(&self, variable: &str, offset: u64) -> Option<String> {
         let mut at = *self.variables.get(variable)?;
         for _ in 0..DEPTH {

@@ -46,7 +46,7 @@ pub(crate) trait SendingEnd {
     ///
     /// # Safety
     ///
-    /// As for [`send`](Self::send), for each of them.
+    /// Same requirements as [`send`](Self::send), for each of them.
     unsafe fn send_all(&mut self, messages: *const u8, bytes: usize, count: usize) -> usize;
 }
 
@@ -55,7 +55,7 @@ trait ReceivingEnd {
     ///
     /// # Safety
     ///
-    /// As for [`SendingEnd::send`].
+    /// Same requirements as [`SendingEnd::send`].
     unsafe fn receive(&mut self, message: *mut u8, bytes: usize, how: Receive) -> Outcome;
 }
 

@@ -64,7 +64,7 @@ fn create<T: Lock>() -> *mut Object {
 
 /// # Safety
 ///
-/// As for [`lock`].
+/// Same requirements as [`lock`].
 unsafe fn destroy<T: Lock>(object: *mut Object) -> Outcome {
     // SAFETY: our caller's promise.
     unsafe { lock::<T>(object) }.expect_unused()?;

@@ -32,7 +32,7 @@ trait Receiving {
     ///
     /// # Safety
     ///
-    /// As for [`receive`](Self::receive).
+    /// Same requirements as [`receive`](Self::receive).
     unsafe fn receive_from(
         &mut self,
         slots: &[usize],

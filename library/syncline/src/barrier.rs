@@ -54,7 +54,7 @@ impl Barrier {
     }
 }
 
-/// As [`Barrier::new`], in any memory.
+/// Like [`Barrier::new`], in any memory.
 impl<M: Memory> From<usize> for Barrier<M> {
     fn from(n: usize) -> Self {
         let arrived = Mutex::from_raw(Futex::default(), 0);

@@ -41,7 +41,7 @@ impl Analysis {
     /// Does what [`Analysis::load`] does, and reports its progress meanwhile.
     ///
     /// # Errors
-    /// As [`Analysis::load`].
+    /// Same errors as [`Analysis::load`].
     pub fn load_with_progress(
         recording: &Path,
         options: &Options,
@@ -59,7 +59,7 @@ impl Analysis {
     /// some of which may have been read already.
     ///
     /// # Errors
-    /// As [`Analysis::load`].
+    /// Same errors as [`Analysis::load`].
     pub fn load_with_library(
         recording: &Path,
         options: &Options,

@@ -94,8 +94,8 @@ pub fn facts(trace: &Trace, options: &Options) -> Facts {
     facts_with(trace, options, &mut |_, _| {})
 }
 
-/// As [`facts`]; says as it goes how many steps of how many are done. A step is a section, once where
-/// its set is made and once where it is compared.
+/// Like [`facts`], but reports how many of the steps are done. A step is a section, once where its
+/// set is made and once where it is compared.
 pub fn facts_with(
     trace: &Trace,
     options: &Options,
@@ -104,8 +104,8 @@ pub fn facts_with(
     facts_by(trace, options, &|_| None, progress)
 }
 
-/// As [`facts_with`], of which locks belong together being known: `family` gives the same number for
-/// these. Locks without a number are told by the call site that acquires them most.
+/// Like [`facts_with`], if it is known which locks belong together: `family` gives these the same
+/// number. Locks without a number are identified by the call site that acquires them most.
 pub fn facts_by(
     trace: &Trace,
     options: &Options,

@@ -59,7 +59,7 @@ impl Folder {
     /// Opens the folder `name` in an open one. A link is not followed.
     ///
     /// # Errors
-    /// As [`Folder::open`].
+    /// Same errors as [`Folder::open`].
     pub fn open_in(parent: BorrowedFd<'_>, name: &OsStr, shown: &Path) -> Result<Folder, Error> {
         Folder::open_at(parent, Path::new(name), OFlags::NOFOLLOW, shown)
     }

@@ -112,7 +112,7 @@ impl ProcessFile {
     /// Reads the file without the threads' logs, which may be large: for callers that poll.
     ///
     /// # Errors
-    /// As [`ProcessFile::open`].
+    /// Same errors as [`ProcessFile::open`].
     pub fn open_counts(path: &Path) -> Result<ProcessFile, Error> {
         ProcessFile::read(path, false)
     }

@@ -74,7 +74,7 @@ pub fn allowed<R>(action: impl FnOnce() -> R) -> Option<R> {
     })?
 }
 
-/// As [`allowed`], where a sandbox can't have come unnoticed.
+/// Like [`allowed`], for callers where no sandbox can have begun unnoticed.
 pub fn within<R>(action: impl FnOnce() -> R) -> Option<R> {
     // SeqCst, as the load of CLOSED and the two in `close`: either we see that it is closed, or
     // `close` sees that we are inside.

@@ -119,7 +119,7 @@ impl Entry {
     ///
     /// # Panics
     ///
-    /// As [`with_reader`](Self::with_reader).
+    /// Same panics as [`with_reader`](Self::with_reader).
     #[must_use]
     pub fn with_writer(self, node: usize) -> Entry {
         let read = self.with_reader(node).0;

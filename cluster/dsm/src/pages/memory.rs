@@ -48,7 +48,7 @@ impl Reserved {
     ///
     /// # Errors
     ///
-    /// As [`private`](Self::private).
+    /// Same errors as [`private`](Self::private).
     pub fn file(bytes: usize, file: libc::c_int) -> io::Result<Reserved> {
         Reserved::map(bytes, libc::PROT_NONE, libc::MAP_SHARED, Some(file))
     }

@@ -54,7 +54,7 @@ pub unsafe fn read(from: *mut u8, into: &mut [u8]) {
 ///
 /// # Safety
 ///
-/// As for [`read`].
+/// Same requirements as [`read`].
 #[inline]
 pub unsafe fn write(to: *mut u8, bytes: &[u8]) {
     for (word, inside, at_range) in pieces(to.addr(), bytes.len()) {

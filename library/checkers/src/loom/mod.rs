@@ -142,7 +142,7 @@ fn model_of(bounds: Bounds, case: Arc<dyn Fn() + Send + Sync>) -> Explored {
     Explored { executions, complete, time }
 }
 
-/// As [`Loom::run`]; compiled once.
+/// Does the work of [`Loom::run`]; not generic, so it is compiled once.
 fn run_all(threads: usize, body: &Arc<dyn Fn(usize) + Send + Sync>) {
     let others: Vec<_> = (1..threads)
         .map(|thread| {

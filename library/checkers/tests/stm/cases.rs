@@ -28,7 +28,7 @@ unsafe impl<S: Setup> Send for Plain<S> {}
 impl<S: Setup> Plain<S> {
     /// # Safety
     ///
-    /// As for [`Data::with`].
+    /// Same requirements as [`Data::with`].
     unsafe fn with<R>(&self, access: impl FnOnce(*mut u32) -> R) -> R {
         // SAFETY: our caller's promise.
         unsafe { self.0.with(access) }
@@ -59,7 +59,7 @@ impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Alone<E
     }
 }
 
-/// As [`Alone`], after a transaction, by which its [`Pace`] has been asked.
+/// Like [`Alone`], after a transaction, by which its [`Pace`] has been asked.
 pub struct Begun<E>(PhantomData<E>);
 
 impl<E: Engine<Memory: Checker + LongMemory> + Default + Send> Setup for Begun<E> {
@@ -232,8 +232,8 @@ pub fn opaque<S: Setup>(threads: usize) {
     assert_eq!(values[..2], [1, 1]);
 }
 
-/// As `opaque`, where the looker first reads a cell that is ahead of the clock, and so advances it
-/// while the other commits.
+/// Like `opaque`, where the looker first reads a cell that is ahead of the clock, and so advances
+/// it while the other commits.
 pub fn ahead<S: Setup>(threads: usize) {
     let stage = Scene::<S>::set(threads);
     stage.props.add_one(&mut Session::new(&stage.engine), 2);
@@ -253,7 +253,7 @@ pub fn ahead<S: Setup>(threads: usize) {
     });
 }
 
-/// As `ahead`, where the writer has run a transaction before: if that changes how they run, it is
+/// Like `ahead`, where the writer has run a transaction before: if that changes how they run, it is
 /// alone and writes in place, while other threads that only read have begun side by side. Before
 /// all this one thread has run so many transactions.
 pub fn in_place<S: Setup>(threads: usize, before: u32) {
@@ -286,7 +286,7 @@ pub fn in_place<S: Setup>(threads: usize, before: u32) {
     assert_eq!(scene.cells.map(TCell::into_inner)[..3], [1, 1, 7]);
 }
 
-/// As `opaque`, with a writer that doesn't read, and one that makes the clock advance.
+/// Like `opaque`, with a writer that doesn't read, and one that makes the clock advance.
 pub fn blind<S: Setup>(threads: usize) {
     Scene::<S>::play(threads, |scene, session, thread| {
         let [first, second, third, ..] = &scene.cells;

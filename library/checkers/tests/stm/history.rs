@@ -165,7 +165,7 @@ impl Recorder {
     }
 }
 
-/// As [`is_opaque`], where moments of different threads can't be compared.
+/// Like [`is_opaque`], where moments of different threads can't be compared.
 fn is_opaque_by_threads(attempts: &mut [Attempt]) -> bool {
     attempts.sort_by_key(|attempt| (attempt.thread, attempt.begin));
     extends_by_threads(attempts, 0, [0; CELLS])

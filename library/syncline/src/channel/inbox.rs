@@ -55,11 +55,11 @@ impl<T: Send> Inbox<T> {
 }
 
 impl<T: Send, Q: RawChannel<Item = T>> Inbox<T, Q> {
-    /// As [`new`](Inbox::new), with channels of this kind.
+    /// Like [`new`](Inbox::new), with channels of this kind.
     ///
     /// # Panics
     ///
-    /// As [`new`](Inbox::new).
+    /// Same panics as [`new`](Inbox::new).
     pub fn over(slots: usize, capacity: usize) -> Self {
         assert!(slots > 0, "an inbox needs a slot for a sender at least");
         assert!(capacity > 0, "a channel needs room for a message at least: its capacity is 0");

@@ -93,7 +93,7 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// As for [`write`](Self::write); all before it is published.
+    /// Same requirements as [`write`](Self::write); all before it is published.
     unsafe fn send(
         &self,
         writer: &mut Self::Writer,
@@ -105,14 +105,14 @@ pub unsafe trait RawChannel: Send + Sync {
     ///
     /// # Safety
     ///
-    /// As for [`write`](Self::write).
+    /// Same requirements as [`write`](Self::write).
     unsafe fn publish(&self, writer: &mut Self::Writer, bell: &Bell<Self::Memory>);
 
     /// The sender goes. Publishes what it has written.
     ///
     /// # Safety
     ///
-    /// As for [`write`](Self::write).
+    /// Same requirements as [`write`](Self::write).
     unsafe fn close_writer(&self, writer: &mut Self::Writer, bell: &Bell<Self::Memory>);
 
     /// Whether there is a message.

@@ -72,11 +72,11 @@ impl<T> Server<T> {
 }
 
 impl<T, W: Wait, M: Memory> Server<T, W, M> {
-    /// As [`new`](Server::new), with any waiting policy and memory.
+    /// Like [`new`](Server::new), with any waiting policy and memory.
     ///
     /// # Panics
     ///
-    /// As [`new`](Server::new).
+    /// Same panics as [`new`](Server::new).
     pub fn over(value: T, slots: usize) -> Self {
         let asks = Inbox::over(slots, 1);
         Self { asks, answers: (0..slots).map(|_| None).collect(), value }

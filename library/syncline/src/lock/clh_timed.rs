@@ -60,7 +60,7 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
     ///
     /// # Safety
     ///
-    /// As for [`RawLock::acquire`].
+    /// Same requirements as [`RawLock::acquire`].
     #[inline]
     unsafe fn join(&self, node: &Handle<Place<M>, M>, wait: impl Fn(&M::Word) -> bool) -> bool {
         // SAFETY: the node is our caller's, and what it hands out is ours until swapped in.

@@ -147,7 +147,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
     ///
     /// # Safety
     ///
-    /// As for [`acquire_at`](Self::acquire_at).
+    /// Same requirements as [`acquire_at`](Self::acquire_at).
     unsafe fn try_acquire_at(&self, group: usize, mine: &Stand<M>) -> bool {
         let queue = &self.groups[group].queue;
         // SAFETY: as in `acquire_at`.

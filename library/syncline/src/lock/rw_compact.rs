@@ -291,7 +291,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for CompactRw<W, M> {
 unsafe impl<W: Wait, M: Memory> RawSharedLock for CompactRw<W, M> {
     type SharedNode = ();
 
-    /// As for every shared lock.
+    /// Acquires the lock for reading, as [`RawSharedLock`] requires.
     ///
     /// # Panics
     ///

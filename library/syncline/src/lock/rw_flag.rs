@@ -164,7 +164,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for FlagRw<W, M> {
 unsafe impl<W: Wait, M: Memory> RawSharedLock for FlagRw<W, M> {
     type SharedNode = ();
 
-    /// As for every shared lock.
+    /// Acquires the lock for reading, as [`RawSharedLock`] requires.
     ///
     /// # Panics
     ///

@@ -239,7 +239,7 @@ unsafe impl<Q: RawSharedLock + Described> RawLock for RwGate<Q> {
 unsafe impl<Q: RawSharedLock + Described> RawSharedLock for RwGate<Q> {
     type SharedNode = ();
 
-    /// As for every shared lock.
+    /// Acquires the lock for reading, as [`RawSharedLock`] requires.
     ///
     /// # Panics
     ///

@@ -73,9 +73,9 @@ impl Approach for Proportional {
     const IDEA: &'static str = "waiters draw a number and watch the one that is served";
 }
 
-/// As [`Proportional`], and fetches the line for writing before each look, waiting or releasing,
-/// so that it is never shared: on machines where writing to a shared line costs a broadcast, as
-/// on the Opteron, the lock is then up to twice as fast.
+/// Like [`Proportional`], but fetches the line for writing before each look, waiting or releasing,
+/// so that it is never shared: on machines where writing to a shared line costs a broadcast, as on
+/// the Opteron, the lock is then up to twice as fast.
 #[derive(Debug, Default)]
 pub struct Prefetching;
 

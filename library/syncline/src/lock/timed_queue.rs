@@ -150,7 +150,7 @@ impl<M: Memory> Queue<M> {
     ///
     /// # Safety
     ///
-    /// As for [`join`](Self::join).
+    /// Same requirements as [`join`](Self::join).
     #[inline]
     pub unsafe fn try_join(&self, handle: &Handle<Place<M>, M>) -> bool {
         // SAFETY: our caller's promise, and a place that is not enqueued is ours.
@@ -188,7 +188,7 @@ impl<M: Memory> Queue<M> {
     ///
     /// # Safety
     ///
-    /// As for [`leave`](Self::leave).
+    /// Same requirements as [`leave`](Self::leave).
     #[inline]
     pub unsafe fn pass<W: Wait>(&self, handle: &Handle<Place<M>, M>, granted: u32) -> bool {
         // SAFETY: as in `leave`.
@@ -210,7 +210,8 @@ impl<M: Memory> Queue<M> {
     ///
     /// # Safety
     ///
-    /// As for [`leave`](Self::leave); for as long as the caller is.
+    /// Same requirements as [`leave`](Self::leave); the reference lives for as long as the caller
+    /// is the first.
     #[inline]
     pub unsafe fn note<'a>(handle: &Handle<Place<M>, M>) -> &'a M::Word {
         // SAFETY: the caller's place is its own, and nobody else uses its state any more.
@@ -221,7 +222,7 @@ impl<M: Memory> Queue<M> {
     ///
     /// # Safety
     ///
-    /// As for [`leave`](Self::leave).
+    /// Same requirements as [`leave`](Self::leave).
     #[inline]
     pub unsafe fn is_followed(handle: &Handle<Place<M>, M>) -> bool {
         // SAFETY: the caller's place is its own. Relaxed: a hint.

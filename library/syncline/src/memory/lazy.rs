@@ -47,7 +47,7 @@ impl<T: Default, M: Memory> Lazy<T, M> {
     ///
     /// # Safety
     ///
-    /// As for [`get`](Self::get), for both.
+    /// Same requirements as [`get`](Self::get), for both.
     #[inline]
     pub unsafe fn exchange(&self, other: &Self) {
         if size_of::<T>() != 0 {

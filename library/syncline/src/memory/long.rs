@@ -12,7 +12,8 @@ use super::{Memory, Native};
 ///
 /// # Safety
 ///
-/// As for [`Memory`]; SeqCst accesses of all long words are in one order that all threads see.
+/// Same requirements as [`Memory`]; SeqCst accesses of all long words are in one order that all
+/// threads see.
 pub unsafe trait LongMemory: Memory {
     /// A shared word of 64 bits.
     type Long: Long;

@@ -103,8 +103,8 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     /// 1, and lets the pauses grow.
     fn pause(looks: u32);
 
-    /// As [`pause`](Self::pause), when it is this word or link that is looked at; by where that
-    /// is, a memory tells looks that are cheap from those that go to another segment.
+    /// Like [`pause`](Self::pause), in a loop that reads this word or link. From its position a
+    /// memory knows whether a look is cheap or goes to another segment.
     #[inline(always)]
     fn pause_at<T>(_word: &T, looks: u32) {
         Self::pause(looks);

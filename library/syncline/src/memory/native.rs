@@ -212,7 +212,7 @@ impl<T> Link<NonNull<T>> for AtomicPtr<T> {
 pub struct Owned<T>(UnsafeCell<T>);
 
 impl<T> Owned<T> {
-    /// As [`Data::new`], also for constants.
+    /// Like [`Data::new`], also for constants.
     #[inline(always)]
     pub const fn new(value: T) -> Self {
         Self(UnsafeCell::new(value))

@@ -105,7 +105,7 @@ impl<T, L> Mutex<T, L> {
     }
 }
 
-/// As [`Mutex::new`].
+/// Like [`Mutex::new`].
 impl<T> From<T> for Mutex<T> {
     fn from(value: T) -> Self {
         Self::new(value)

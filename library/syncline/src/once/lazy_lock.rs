@@ -41,7 +41,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
 }
 
 impl<T, F: FnOnce() -> T, M: Memory> LazyLock<T, F, M> {
-    /// As [`new`](LazyLock::new), in any memory.
+    /// Like [`new`](LazyLock::new), in any memory.
     pub fn in_memory(make: F) -> Self {
         Self { value: OnceLock::default(), make: Data::new(Some(make)) }
     }

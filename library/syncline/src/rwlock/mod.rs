@@ -107,7 +107,7 @@ impl<T, L> RwLock<T, L> {
     }
 }
 
-/// As [`RwLock::new`].
+/// Like [`RwLock::new`].
 impl<T> From<T> for RwLock<T> {
     fn from(value: T) -> Self {
         Self::new(value)
@@ -225,7 +225,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// As [`read`](Self::read).
+    /// Same panics as [`read`](Self::read).
     #[track_caller]
     pub fn try_read_for(&self, patience: Duration) -> Option<RwLockReadGuard<'_, T, L>> {
         self.try_read_until(after::<L::Memory>(patience))
@@ -235,7 +235,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// As [`read`](Self::read).
+    /// Same panics as [`read`](Self::read).
     #[track_caller]
     pub fn try_read_until(
         &self,
@@ -250,7 +250,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// As [`write`](Self::write).
+    /// Same panics as [`write`](Self::write).
     #[track_caller]
     pub fn try_write_for(&self, patience: Duration) -> Option<RwLockWriteGuard<'_, T, L>> {
         self.try_write_until(after::<L::Memory>(patience))
@@ -260,7 +260,7 @@ impl<T: ?Sized, L: TimedSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// As [`write`](Self::write).
+    /// Same panics as [`write`](Self::write).
     #[track_caller]
     pub fn try_write_until(
         &self,

@@ -152,7 +152,7 @@ impl<M: LongMemory> Thread<M> {
     ///
     /// # Safety
     ///
-    /// As for [`Engine::read`](super::Engine::read).
+    /// Same requirements as [`Engine::read`](super::Engine::read).
     #[inline(always)]
     pub(super) unsafe fn read_at_once<R>(
         &mut self,
@@ -178,7 +178,7 @@ impl<M: LongMemory> Thread<M> {
     ///
     /// # Safety
     ///
-    /// As for [`Engine::read`](super::Engine::read).
+    /// Same requirements as [`Engine::read`](super::Engine::read).
     #[inline(always)]
     pub(super) unsafe fn read<R>(
         &mut self,
@@ -196,7 +196,7 @@ impl<M: LongMemory> Thread<M> {
     ///
     /// # Safety
     ///
-    /// As for [`Engine::read`](super::Engine::read).
+    /// Same requirements as [`Engine::read`](super::Engine::read).
     #[inline(always)]
     unsafe fn load<R>(
         &mut self,
@@ -228,7 +228,7 @@ impl<M: LongMemory> Thread<M> {
         unsafe { self.reads.set_len(self.reads.len() + 1) };
     }
 
-    /// As [`note`](Self::note), if there is no room.
+    /// The path of [`note`](Self::note) for when there is no room.
     #[cold]
     #[inline(never)]
     fn note_first(&mut self, at: NonNull<M::Long>) {

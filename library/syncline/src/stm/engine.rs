@@ -68,14 +68,15 @@ pub unsafe trait Engine: Sized + Sync + 'static {
         load: impl Fn() -> R,
     ) -> Result<R>;
 
-    /// As [`read`](Self::read), if a look at the stamp is enough to know that the value is the one
-    /// to return; otherwise none, and nothing was read. It is so never for an attempt that has
-    /// [written](Self::wrote); one that runs [in place](Self::in_place) gets what is there. To be
-    /// asked first, so that the ordinary read has no branch for how its attempt runs.
+    /// The fast path of [`read`](Self::read): returns the value if reading the stamp is enough to
+    /// know that it is the one to return. Otherwise returns `None`, and nothing was read. An
+    /// attempt that has [written](Self::wrote) always gets `None`; one that runs [in
+    /// place](Self::in_place) gets the current value. Callers try this first, so that the ordinary
+    /// read has no branch for how its attempt runs.
     ///
     /// # Safety
     ///
-    /// As for [`read`](Self::read).
+    /// Same requirements as [`read`](Self::read).
     #[inline(always)]
     unsafe fn read_at_once<R>(
         &self,
@@ -103,7 +104,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     ///
     /// # Safety
     ///
-    /// As for [`read`](Self::read).
+    /// Same requirements as [`read`](Self::read).
     unsafe fn wait_until_free(
         &self,
         _: &mut Self::Thread,
@@ -116,7 +117,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     ///
     /// # Safety
     ///
-    /// As for [`read`](Self::read).
+    /// Same requirements as [`read`](Self::read).
     #[inline(always)]
     unsafe fn has_taken(
         &self,
@@ -126,11 +127,12 @@ pub unsafe trait Engine: Sized + Sync + 'static {
         false
     }
 
-    /// As [`wait_until_free`](Self::wait_until_free), before the cell is written in place.
+    /// Does what [`wait_until_free`](Self::wait_until_free) does, before the cell is written in
+    /// place.
     ///
     /// # Safety
     ///
-    /// As for [`read`](Self::read).
+    /// Same requirements as [`read`](Self::read).
     unsafe fn take(&self, _: &mut Self::Thread, _: NonNull<<Self::Memory as LongMemory>::Long>) {}
 
     /// Makes visible what was written. If it fails, nothing was changed.

@@ -100,11 +100,11 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
     ///
     /// # Errors
     ///
-    /// As [`share`](Self::share).
+    /// Same errors as [`share`](Self::share).
     ///
     /// # Panics
     ///
-    /// As [`share`](Self::share), and as `T::clone` does.
+    /// Same panics as [`share`](Self::share), and those of `T::clone`.
     pub fn get<'tx, E>(&'tx self, tx: &mut Tx<'tx, '_, E>) -> Result<T>
     where
         T: Clone,

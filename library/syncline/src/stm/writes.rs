@@ -327,7 +327,7 @@ impl<M: LongMemory> Writes<M> {
     ///
     /// # Safety
     ///
-    /// As for [`add_word`](Self::add_word), and this thread runs alone.
+    /// Same requirements as [`add_word`](Self::add_word), and this thread runs alone.
     #[inline]
     pub(super) unsafe fn overwrite(
         &mut self,

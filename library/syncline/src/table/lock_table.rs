@@ -92,7 +92,7 @@ impl<V, L: RawLock> LockTable<V, L> {
     ///
     /// # Panics
     ///
-    /// As `clone` does, which runs under the bucket's lock and must not use the table.
+    /// Panics if `clone` does, which runs under the bucket's lock and must not use the table.
     #[inline]
     pub fn get(&self, key: u64) -> Option<V>
     where

@@ -140,7 +140,8 @@ impl<V: Send, W: Wait, M: Memory> TableClient<V, W, M> {
     ///
     /// # Panics
     ///
-    /// As `clone` does, which the server runs and which must not use the table; the server goes on.
+    /// Panics if `clone` does, which the server runs and which must not use the table; the server
+    /// goes on.
     #[inline]
     pub fn get(&mut self, key: u64) -> Result<Option<V>, Disconnected>
     where

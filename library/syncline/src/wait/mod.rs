@@ -65,7 +65,7 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
         Self::wait_fetching::<M>(word, key, deadline, |_| (), done)
     }
 
-    /// As [`wait`](Self::wait), for a waiter that has a way of its own to get the word's line:
+    /// Like [`wait`](Self::wait), for a waiter that has a way of its own to get the word's line:
     /// `fetch` is called right before each look, with nothing in between.
     fn wait_fetching<M: Memory>(
         word: &M::Word,
@@ -110,7 +110,7 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     /// seems to be off its processor.
     fn pause_at<M: Memory, T>(word: &T, looks: u32);
 
-    /// As [`pause_at`](Self::pause_at), where it is no one word that is looked at.
+    /// Like [`pause_at`](Self::pause_at), in a loop that reads more than one word.
     #[inline(always)]
     fn pause<M: Memory>(looks: u32) {
         Self::pause_at::<M, ()>(&(), looks);

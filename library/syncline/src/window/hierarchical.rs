@@ -93,7 +93,8 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
     ///
     /// # Safety
     ///
-    /// As for [`RawLock::acquire`](crate::lock::RawLock::acquire), with [`release`](Self::release).
+    /// Same requirements as [`RawLock::acquire`](crate::lock::RawLock::acquire), with
+    /// [`release`](Self::release).
     pub unsafe fn acquire(&self, node: &L::Node) -> Result<(), B::Refusal> {
         // Relaxed: a hint to ranks that leave; one that sees it leaves something that is found
         // here.
@@ -137,11 +138,12 @@ impl<W: Wait, L: RawSharedLock, B: Between> Hierarchical<'_, W, L, B> {
     ///
     /// # Errors
     ///
-    /// As for [`acquire`](Self::acquire).
+    /// Same errors as [`acquire`](Self::acquire).
     ///
     /// # Safety
     ///
-    /// As for [`RawSharedLock::acquire_shared`], with [`release_shared`](Self::release_shared).
+    /// Same requirements as [`RawSharedLock::acquire_shared`], with
+    /// [`release_shared`](Self::release_shared).
     pub unsafe fn acquire_shared(&self, node: &L::SharedNode) -> Result<(), B::Refusal> {
         // Relaxed: as in `acquire`.
         self.hold.waiting.fetch_add(1, Relaxed);

@@ -59,7 +59,8 @@ impl<W: Wait, L: RawSharedLock> Part<'_, W, L> {
     ///
     /// # Safety
     ///
-    /// As for [`RawLock::acquire`](crate::lock::RawLock::acquire), with [`release`](Self::release).
+    /// Same requirements as [`RawLock::acquire`](crate::lock::RawLock::acquire), with
+    /// [`release`](Self::release).
     pub unsafe fn acquire(&self, node: &L::Node) {
         self.global.enter_as_writer();
         // SAFETY: our caller's promise.
@@ -81,7 +82,8 @@ impl<W: Wait, L: RawSharedLock> Part<'_, W, L> {
     ///
     /// # Safety
     ///
-    /// As for [`RawSharedLock::acquire_shared`], with [`release_shared`](Self::release_shared).
+    /// Same requirements as [`RawSharedLock::acquire_shared`], with
+    /// [`release_shared`](Self::release_shared).
     pub unsafe fn acquire_shared(&self, node: &L::SharedNode) {
         // SAFETY: our caller's promise.
         unsafe { self.lock.acquire_shared(node) }

@@ -139,7 +139,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
     ///
     /// # Safety
     ///
-    /// As for [`acquire`](Self::acquire).
+    /// Same requirements as [`acquire`](Self::acquire).
     #[inline]
     pub unsafe fn acquire_shared(&self, target: usize, deadline: Option<Duration>) -> bool {
         let part = self.table.part(target);
@@ -231,7 +231,7 @@ impl<'a, const BACK_OFF: bool, W: Wait, M: Memory, T: Table<BACK_OFF, W, M>>
         Some(now)
     }
 
-    /// As [`change`](Self::change), to nothing; waits for repairs to end.
+    /// Like [`change`](Self::change), but to an empty entry; waits for repairs to end.
     #[inline]
     fn must_change(&self, target: usize, added: u32, mut change: impl FnMut()) {
         let mut wait = Waiting::default();

@@ -68,7 +68,7 @@ fn every_attempt_sees_one_moment() {
     run(THREADS, |thread| if thread % 2 == 0 { transfer(thread) } else { look() });
 }
 
-/// As `every_attempt_sees_one_moment`, by messages: with two lock servers.
+/// Like `every_attempt_sees_one_moment`, by messages: with two lock servers.
 #[test]
 fn lock_servers_keep_transactions_apart() {
     const ACCOUNTS: usize = 8;

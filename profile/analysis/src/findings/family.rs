@@ -19,7 +19,7 @@ pub const PAIR: f64 = 20e-9;
 /// The same for a lock that several threads take in turn: its cache line comes from another
 /// processor, for the acquisition and often for the release again.
 pub const SHARED_PAIR: f64 = 100e-9;
-/// As [`PAIR`], for locks that one thread each mostly takes: they stay in its cache, or come
+/// Like [`PAIR`], for locks that one thread each mostly takes: they stay in its cache, or come
 /// before it needs them, in a walk over an array.
 const OWN_PAIR: f64 = 7e-9;
 /// A lock that fewer threads than that share is mostly one thread's.

@@ -89,7 +89,7 @@ impl Locator {
     /// Where a variable is.
     ///
     /// # Errors
-    /// As [`site`](Self::site).
+    /// Same errors as [`site`](Self::site).
     pub fn object(&self, name: &str, unchanged: impl Fn(&str) -> bool) -> Result<Found, Missing> {
         let (name, module) = name::variable(name);
         let wanted = |file: &&File| module.is_none_or(|module| file.name == module);

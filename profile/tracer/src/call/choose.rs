@@ -22,7 +22,7 @@ use crate::{clock, heap};
 /// Where the budget allows, the next section to trace is up to twice so many acquisitions away:
 /// at random, lest it keep step with the program.
 const GAP: u32 = 8;
-/// As [`GAP`] where the budget is used up.
+/// The value of [`GAP`] once the budget is used up.
 const LONG_GAP: u32 = 128;
 
 /// Sections of a watched lock are traced at shorter gaps at first, since there may be few of them: gaps

@@ -97,7 +97,7 @@ unsafe fn acquire<R: Copy>(
 /// Releases. `has_waiters` says whether others are known to wait for it.
 ///
 /// # Safety
-/// As for [`acquire`].
+/// Same requirements as [`acquire`].
 #[inline(always)]
 unsafe fn release<R>(
     lock: usize,
@@ -124,7 +124,7 @@ unsafe fn release<R>(
 /// Waits for a condition: the section ends before, and another one begins after.
 ///
 /// # Safety
-/// As for [`acquire`].
+/// Same requirements as [`acquire`].
 unsafe fn wait<R>(lock: usize, caller: Caller, block: impl FnOnce() -> R) -> R {
     // SAFETY: by this function's own condition.
     unsafe {

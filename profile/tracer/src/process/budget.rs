@@ -57,9 +57,9 @@ impl Process {
             || self.spent.load(Ordering::Relaxed) < self.allowed.load(Ordering::Relaxed)
     }
 
-    /// As [`Process::may_trace_watched`] for sections that nobody watches. They leave [`KEPT`] of the
-    /// budget to those that are watched. What these can't use, since they come rarely, is lost once
-    /// and not again and again.
+    /// Like [`Process::may_trace_watched`], for sections that are not watched. They leave [`KEPT`]
+    /// of the budget to those that are watched. What these can't use, since they come rarely, is
+    /// lost once and not again and again.
     pub fn may_trace(&self) -> bool {
         if self.options.budget == 0 || !self.waits.any() {
             return self.may_trace_watched();

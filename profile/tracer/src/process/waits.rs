@@ -14,8 +14,8 @@
 //! A wait costs microseconds, and is where all of this is done. Others look at [`Waits::watch`],
 //! a line of the cache that rarely changes.
 //!
-//! All is a hint: nothing hangs on what order another thread sees it in, so accesses are relaxed but
-//! for the flag of who changes the three.
+//! All is a hint: nothing depends on the order in which another thread sees it, so accesses are
+//! relaxed but for the flag of the thread that changes the three.
 
 use core::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,

@@ -20,7 +20,7 @@ pub fn stopped(context: &mut Context, why: u32) {
     }
 }
 
-/// As [`stopped`], in a function of this library.
+/// Like [`stopped`], for a section that stops in a function of this library.
 #[cold]
 pub fn stopped_here(context: &mut Context, why: u32) {
     tls::set_context(0);

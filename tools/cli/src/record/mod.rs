@@ -89,7 +89,7 @@ pub struct Run {
 /// the folder's session. The folder is taken back if the program can't be started.
 ///
 /// # Errors
-/// As `child::start` and its `wait`.
+/// Same errors as `child::start` and its `wait`.
 pub fn run_in(
     folder: &Folder,
     program: &Path,

@@ -81,7 +81,7 @@ pub fn check(program: &Path) -> Result<(), Failure> {
 /// Makes sure that a library may stand in front of this program's allocator.
 ///
 /// # Errors
-/// As [`check`].
+/// Same errors as [`check`].
 pub fn refuse_leak_checker(program: &Path) -> Result<(), Failure> {
     check_executable(program, elf::check_allocator)
 }

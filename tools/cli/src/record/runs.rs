@@ -27,7 +27,7 @@ impl Runs<'_> {
     /// Records them all. A user who asks for the program's end asks for no further run.
     ///
     /// # Errors
-    /// As [`run_in_windows`] and [`Run::exit_code`].
+    /// Same errors as [`run_in_windows`] and [`Run::exit_code`].
     pub fn record_all(self, first: &Folder) -> Result<ExitCode, Failure> {
         let (mut run, mut tidied) = self.record(1, first)?;
         let further = self.further(&mut run, &mut tidied);

@@ -82,7 +82,7 @@ impl Document {
 /// another recording of the same runs had.
 ///
 /// # Errors
-/// As [`Document::of`].
+/// Same errors as [`Document::of`].
 pub fn add_to(analysis: &mut Analysis, recording: &Path) -> io::Result<()> {
     let Some(document) = Document::of(recording)? else { return Ok(()) };
     let same = analysis.processes.iter_mut().find(|p| p.executable == document.executable);

@@ -53,7 +53,7 @@ pub fn bounded<T: Send>(capacity: usize) -> (Sender<T>, Receiver<T>) {
 ///
 /// # Panics
 ///
-/// As [`bounded`].
+/// Same panics as [`bounded`].
 pub fn over<T: Send, W: Wait, M: LongMemory>(
     capacity: usize,
 ) -> (Sender<T, W, M>, Receiver<T, W, M>) {

@@ -84,7 +84,7 @@ pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     ///
     /// # Safety
     ///
-    /// As for [`copy`](Self::copy), and nobody else sets it meanwhile.
+    /// Same requirements as [`copy`](Self::copy), and no other thread sets it meanwhile.
     unsafe fn set(block: Self::Ref<H>, slot: usize, value: R, order: Ordering);
 
     /// Asks for all of a block's lines but the head's, if the machine can, and goes on meanwhile.

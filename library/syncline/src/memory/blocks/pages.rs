@@ -75,7 +75,7 @@ mod large {
 
     /// # Safety
     ///
-    /// As for [`free`](super::free).
+    /// Same requirements as [`free`](super::free).
     pub(super) unsafe fn free(memory: *mut u8, size: usize, _: Layout) {
         // SAFETY: our caller's promise; so much was mapped.
         unsafe { libc::munmap(memory.cast(), size.next_multiple_of(LARGE)) };
@@ -93,7 +93,7 @@ mod large {
 
     /// # Safety
     ///
-    /// As for [`free`](super::free).
+    /// Same requirements as [`free`](super::free).
     pub(super) unsafe fn free(memory: *mut u8, _: usize, layout: Layout) {
         // SAFETY: our caller's promise.
         unsafe { std::alloc::dealloc(memory, layout) }

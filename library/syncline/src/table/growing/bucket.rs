@@ -153,7 +153,7 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
 
     /// # Safety
     ///
-    /// As for [`at`](Self::at); the bucket is locked, or nobody else knows it.
+    /// Same requirements as [`at`](Self::at); the bucket is locked, or no other thread knows it.
     pub(super) unsafe fn set_next(self, next: Option<At<M>>) {
         // WRITE: a Release as well, which pairs with the Acquire in `next`.
         self.head().next.store(next, WRITE);

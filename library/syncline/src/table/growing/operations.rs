@@ -22,7 +22,7 @@ impl<K, V, P: Storage<K, V>> HashTable<K, V, RandomState, P> {
     ///
     /// # Panics
     ///
-    /// As [`with_capacity_and_hasher`](Self::with_capacity_and_hasher).
+    /// Same panics as [`with_capacity_and_hasher`](Self::with_capacity_and_hasher).
     pub fn with_capacity(capacity: usize) -> Self {
         Self::with_capacity_and_hasher(capacity, RandomState::new())
     }
