@@ -47,7 +47,7 @@ struct Version {
 }
 
 impl Definitions {
-    /// Those of an object; none if it has no tables.
+    /// Those of an object; `None` if it has no tables.
     ///
     /// # Safety
     /// The object is loaded.

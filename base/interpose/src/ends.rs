@@ -140,7 +140,7 @@ impl ThreadEnds {
     /// The program's `pthread_key_create`.
     ///
     /// # Safety
-    /// As of POSIX' function.
+    /// Same requirements as POSIX' function.
     pub unsafe fn pthread_key_create(
         &self,
         key: *mut pthread_key_t,
@@ -158,7 +158,7 @@ impl ThreadEnds {
     /// The program's `tss_create`.
     ///
     /// # Safety
-    /// As of C's function.
+    /// Same requirements as C's function.
     pub unsafe fn tss_create(&self, key: *mut pthread_key_t, destructor: Destructor) -> c_int {
         // SAFETY: the program's own call.
         unsafe {
@@ -180,7 +180,7 @@ macro_rules! thread_ends {
         static $name: $crate::ThreadEnds = $crate::ThreadEnds::new($destructor);
 
         /// # Safety
-        /// As of POSIX' function.
+        /// Same requirements as POSIX' function.
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn pthread_key_create(
             key: *mut libc::pthread_key_t,
@@ -191,7 +191,7 @@ macro_rules! thread_ends {
         }
 
         /// # Safety
-        /// As of C's function.
+        /// Same requirements as C's function.
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn tss_create(
             key: *mut libc::pthread_key_t,

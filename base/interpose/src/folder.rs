@@ -46,7 +46,7 @@ impl Folder {
     pub const NONE: Folder =
         Folder { path: [0; LONGEST_PATH], others: [0; NAME_ROOM], identity: (0, 0) };
 
-    /// The folder with this path, without a subfolder; none if the path is too long.
+    /// The folder with this path, without a subfolder; `None` if the path is too long.
     pub fn new(path: &[u8]) -> Option<Folder> {
         let mut folder = Folder::NONE;
         copy(path, &mut folder.path)?;

@@ -52,8 +52,8 @@ pub unsafe fn learn_program() {
     PROGRAM_LENGTH.store(length, Relaxed);
 }
 
-/// Where an address is; none if it is in no file, as what a program allocates, and without a loader
-/// that can be asked.
+/// Where an address is; `None` if it is in no file, as what a program allocates, and without a
+/// loader that can be asked.
 pub fn position(address: usize) -> Option<Position> {
     let object = object_at(address as u64)?;
     let module = match object.path() {

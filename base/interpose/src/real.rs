@@ -66,7 +66,7 @@ macro_rules! real {
             #[doc = concat!("The program's own `", stringify!($name), "`.")]
             ///
             /// # Safety
-            /// As of that function.
+            /// Same requirements as that function.
             #[inline(always)]
             pub unsafe fn $name($($arg: $type),*) $(-> $ret)? {
                 use $crate::Symbol;

@@ -24,7 +24,7 @@ pub struct Interval {
 
 impl Interval {
     /// The median of these numbers, and the narrowest interval of the kind that misses the true
-    /// median with at most this probability. None if there are too few for any.
+    /// median with at most this probability. `None` if there are too few for any.
     pub fn of(numbers: &[f64], miss: f64) -> Option<Interval> {
         let (_, cut) = Looks::once(numbers.len()).cuts(miss)[0];
         cut.map(|cut| Interval::cut(numbers, cut))

@@ -62,7 +62,7 @@ impl Looks {
     }
 
     /// For each look its rounds, and how many of the draws, sorted, its interval leaves out at each
-    /// end, if all looks together may miss with this probability. None where not even all draws
+    /// end, if all looks together may miss with this probability. `None` where not even all draws
     /// suffice.
     pub fn cuts(&self, miss: f64) -> Vec<(usize, Option<usize>)> {
         // By the number of draws below the true median: with which probability there are so many
@@ -89,7 +89,7 @@ impl Looks {
         cuts
     }
 
-    /// Rounds of the first look that can say anything. None if not even the last one can.
+    /// Rounds of the first look that can say anything. `None` if not even the last one can.
     pub fn says(&self, miss: f64) -> Option<usize> {
         let cuts = self.cuts(miss);
         cuts.into_iter().find(|(_, cut)| cut.is_some()).map(|(rounds, _)| rounds)

@@ -34,7 +34,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of these samples; none if there are none.
+    /// Of these samples; `None` if there are none.
     pub fn of(samples: &[f64]) -> Option<Summary> {
         let sorted = sorted(samples);
         let (low, median, high) =

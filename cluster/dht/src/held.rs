@@ -7,8 +7,8 @@
 //! 2. its depth: from here on it is in use,
 //! 3. the old bucket's depth,
 //! 4. the old bucket's slots, those vacated that have moved,
-//! 5. the old bucket is let go,
-//! 6. the new bucket is let go.
+//! 5. the old bucket is released,
+//! 6. the new bucket is released.
 //!
 //! If the new bucket is in use, the split is finished from 3; otherwise it has not begun, and the next
 //! one begins at 1. The new bucket stays as it is until 5 is done: entries that have moved would else be
@@ -24,7 +24,7 @@ use crate::mode::Mode;
 use crate::table::Table;
 use crate::wait::Wait;
 
-/// A bucket that is held. Dropped it is let go, and was not changed.
+/// A bucket that is held. If it is dropped, the bucket is released unchanged.
 pub(crate) struct Held<'t, F: Fabric, M: Mode<F>> {
     table: &'t Table<F, M>,
     place: Place,

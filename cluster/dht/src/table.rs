@@ -226,7 +226,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// The function may be called several times, if others change the key meanwhile; what counts is what
     /// the last call was given and has returned. It must not use the table: after many
-    /// tries in vain, and always in the coarse mode, it runs while others are kept out.
+    /// failed tries, and always in the coarse mode, it runs while others are kept out.
     ///
     /// # Errors
     ///

@@ -193,7 +193,7 @@ pub extern "C" fn syncline_dsm_delegate(
 ///
 /// # Safety
 ///
-/// The section is one that was delegated, and was neither waited for nor let go.
+/// The section is one that was delegated, and was neither waited for nor released.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_dsm_wait_section(section: *mut Section) {
     // SAFETY: our caller's promise.

@@ -104,7 +104,7 @@ impl Heap {
         self.fresh(fabric, rank, Self::block(bytes))?.ok_or(full)
     }
 
-    /// A block that never was one; none if the heap's end is reached.
+    /// A block that never was one; `None` if the heap's end is reached.
     fn fresh(
         &self,
         fabric: &impl Fabric,

@@ -21,7 +21,7 @@ use crate::scheme::{GLOBAL, LINE, LOCKS, Locks, ORPHANED, Refusal};
 use crate::segment::{Area, Segment};
 
 const REPAIRER: usize = 64;
-/// Milliseconds between two questions of tries in vain.
+/// Milliseconds between two questions of failed tries.
 const ASK_AFTER: u64 = 100;
 /// In a rank's row, behind its process.
 const ENTRIES: usize = 64;
@@ -44,7 +44,7 @@ struct Words<const BACK_OFF: bool> {
     own: Process,
     rank: usize,
     ranks: usize,
-    /// When a try in vain has last asked which ranks live, in milliseconds.
+    /// When a failed try has last asked which ranks live, in milliseconds.
     asked: AtomicU64,
 }
 

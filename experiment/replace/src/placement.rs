@@ -87,7 +87,7 @@ mod real {
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_create(
     thread: *mut libc::pthread_t,

@@ -98,7 +98,7 @@ impl<const WORDS: usize> Slot<WORDS> {
         size_of::<L>() <= room * size_of::<usize>() && align_of::<L>() <= align_of::<usize>()
     }
 
-    /// The lock; none if this object is left to the C library.
+    /// The lock; `None` if this object is left to the C library.
     #[inline(always)]
     pub fn get<L: RawLock>(&self, large: &Large) -> Option<&L> {
         if Self::is_inside::<L>() {

@@ -49,7 +49,7 @@ impl Response {
     /// for each of `added`, which are shares of the run. Each of the two intervals misses with at
     /// most this probability.
     ///
-    /// None if there are too few rounds for an interval, or fewer than two additions.
+    /// `None` if there are too few rounds for an interval, or fewer than two additions.
     pub fn of(rounds: &[Vec<f64>], added: &[f64], miss: f64) -> Option<Response> {
         if added.len() < 2 {
             return None;

@@ -68,7 +68,7 @@ pub struct Held {
     pub order: u64,
     /// When.
     pub acquired: u64,
-    /// How long it had to be waited for; none if it was free.
+    /// How long it had to be waited for; `None` if it was free.
     pub waited: Option<u64>,
     /// The task that held it then; [`u32::MAX`] if that is not known.
     pub holder: u32,
@@ -304,7 +304,7 @@ impl Task {
         }
     }
 
-    /// The lock of the function under way that waits for it; none if there is none of this kind.
+    /// The lock of the function under way that waits for it; `None` if there is none of this kind.
     pub fn pending_lock(&self, role: Role) -> Option<u64> {
         let pending = self.levels.last()?.pending.last()?;
         let same = pending.role.kind == role.kind && pending.role.shared == role.shared;
@@ -395,7 +395,7 @@ impl Task {
         self.all_held().any(|held| held.is(role, lock))
     }
 
-    /// A lock is given back. None if it was not taken.
+    /// A lock is given back. `None` if it was not taken.
     pub fn release(&mut self, role: Role, lock: u64, now: u64) -> Option<Finished> {
         let found = self.levels.iter().enumerate().rev().find_map(|(level, of)| {
             Some((level, of.held.iter().rposition(|held| held.is(role, lock))?))

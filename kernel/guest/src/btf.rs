@@ -44,7 +44,7 @@ const LOCKS: [&str; 6] =
 const DEPTH: usize = 16;
 
 impl Btf {
-    /// Reads them; none if these bytes are none, or are damaged.
+    /// Reads them; `None` if these bytes are none, or are damaged.
     pub fn parse(bytes: &[u8]) -> Option<Btf> {
         let word = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
         if bytes.get(..2)? != [0x9f, 0xeb] {
@@ -158,8 +158,8 @@ impl Btf {
         self.values.get(name).copied()
     }
 
-    /// The path of the member at an offset of a structure, `d_lockref.lock`; none if there is no such
-    /// structure or the offset is behind its end. Of a union, the first part that covers it.
+    /// The path of the member at an offset of a structure, `d_lockref.lock`; `None` if there is no
+    /// such structure or the offset is behind its end. Of a union, the first part that covers it.
     pub fn field(&self, structure: &str, offset: u64) -> Option<String> {
         let at = *self.by_name.get(structure)?.first()?;
         let mut path = String::new();

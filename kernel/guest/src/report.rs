@@ -63,7 +63,7 @@ pub struct Report {
     pub contended: u64,
     /// Locks.
     pub locks: usize,
-    /// Mean share of independent pairs, weighted by the time held; none if no pair was compared.
+    /// Mean share of independent pairs, weighted by the time held; `None` if no pair was compared.
     pub independence: Option<f64>,
     /// Processors that this keeps busy, of those of the guest.
     pub busy: Option<f64>,

@@ -11,7 +11,7 @@ pub struct Symbol {
     pub kind: char,
     /// The name.
     pub name: String,
-    /// The module that it belongs to; none for the kernel's own.
+    /// The module that it belongs to; `None` for the kernel's own.
     pub module: Option<String>,
 }
 

@@ -67,7 +67,7 @@ pub fn idle(processor: usize) {
     ALL[processor].busy.store(false, Ordering::Relaxed);
 }
 
-/// It goes on: where the others are by now. None if all are idle.
+/// It goes on: where the others are by now. `None` if all are idle.
 pub fn resume(processor: usize) -> Option<u64> {
     let others = ALL.iter().enumerate();
     let busy = others.filter(|(n, one)| *n != processor && one.busy.load(Ordering::Relaxed));

@@ -90,7 +90,7 @@ fn cores(topology: &Topology) -> Vec<Vec<usize>> {
     cores
 }
 
-/// Groups in which each is near to each; none if being near does not divide them so.
+/// Groups in which each is near to each; `None` if being near does not divide them so.
 fn groups(
     cores: &[Vec<usize>],
     near: impl Fn(&[usize], &[usize]) -> bool,

@@ -29,7 +29,7 @@ pub struct Measurement {
     /// Loads of lines that another thread has changed: by the thread that loads, then by the one
     /// that has changed it. Nothing of a thread and itself.
     pub matrix: Vec<Vec<Option<f64>>>,
-    /// Whether a changed line that others read stays with its owner; none if it is not known.
+    /// Whether a changed line that others read stays with its owner; `None` if it is not known.
     pub owned: Option<bool>,
     /// Which unit answers a request for a line; by the processor's maker.
     pub protocol: Protocol,
@@ -53,7 +53,7 @@ pub struct Subject {
     pub places: Vec<Place>,
     /// Sizes of a hardware thread's caches.
     pub caches: Caches,
-    /// Stores that may wait in a thread's buffer, by manuals; none where it is not known.
+    /// Stores that may wait in a thread's buffer, by manuals; `None` where it is not known.
     pub store_buffer: Option<usize>,
     /// Cycles of the processor in a second, while it was measured.
     pub hertz: f64,

@@ -22,12 +22,12 @@ pub struct Surroundings {
     pub parallelism: usize,
     /// What is wrong with the processor's clock.
     pub clock_fault: Option<&'static str>,
-    /// Whether a changed line that others read stays with its owner (MOESI); none where it is not
+    /// Whether a changed line that others read stays with its owner (MOESI); `None` where it is not
     /// known.
     pub owned: Option<bool>,
     /// Which unit answers a request for a line.
     pub protocol: Protocol,
-    /// Stores that may wait in a thread's buffer; none where it is not known.
+    /// Stores that may wait in a thread's buffer; `None` where it is not known.
     pub store_buffer: Option<usize>,
 }
 

@@ -21,8 +21,8 @@ type Numbered = (Key, usize);
 /// Reads several recordings as one. Of recordings with several processes, the one that lost most time
 /// waiting for locks is meant, or in further recordings the first of its name.
 ///
-/// None if there is no process, or none of that name in one of them: these are no recordings of one
-/// program.
+/// `None` if there is no process, or none of that name in one of them: these are no recordings of
+/// one program.
 pub fn together(mut recordings: Vec<Analysis>) -> Option<Analysis> {
     let name = recordings.first()?.processes.first()?.name();
     for recording in &mut recordings {

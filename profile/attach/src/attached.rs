@@ -78,7 +78,7 @@ struct Recorder {
 }
 
 impl Recorder {
-    /// The one that is in the process; none if there is none.
+    /// The one that is in the process; `None` if there is none.
     fn find(target: &Target) -> Result<Option<Recorder>, Error> {
         for module in target.modules.iter().rev() {
             let Ok(symbols) = Symbols::of(target.memory, module) else { continue };

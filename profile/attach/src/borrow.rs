@@ -64,7 +64,8 @@ pub struct Borrowed<'a> {
 }
 
 impl Borrowed<'_> {
-    /// Borrows a thread that waits in a system call; none if it doesn't, by the time that it stops.
+    /// Borrows a thread that waits in a system call; `None` if it doesn't, by the time that it
+    /// stops.
     pub fn take<'a>(
         target: &'a Target,
         tid: i32,

@@ -72,7 +72,7 @@ impl Symbols {
         self.symbols.get(number * SIZE..(number + 1) * SIZE)
     }
 
-    /// A symbol's name; none if there is no such symbol.
+    /// A symbol's name; `None` if there is no such symbol.
     pub fn name(&self, number: u32) -> Option<&str> {
         let symbol = self.symbol(number as usize)?;
         let offset = u32::from_ne_bytes(symbol[..4].try_into().ok()?) as usize;
@@ -105,7 +105,7 @@ impl Symbols {
         functions
     }
 
-    /// The address of anything that it defines; none if it doesn't.
+    /// The address of anything that it defines; `None` if it doesn't.
     pub fn find(&self, name: &str) -> Option<u64> {
         let number = (1..self.symbols.len() / SIZE)
             .find(|&n| self.name(n as u32) == Some(name) && !self.is_undefined(n as u32))?;

@@ -167,7 +167,7 @@ fn would_have_met(lock: &LockFacts) -> bool {
     2 * alone <= lock.groups.sections
 }
 
-/// The share of pairs that conflict on nothing but the most frequent cause, or on nothing; none
+/// The share of pairs that conflict on nothing but the most frequent cause, or on nothing; `None`
 /// if that cause is not what most conflicts are about.
 fn independence_without_first(lock: &LockFacts) -> Option<f64> {
     let cause = lock.causes.first().filter(|cause| 2 * cause.alone >= lock.window.conflicting)?;

@@ -54,7 +54,7 @@ pub struct Run {
     /// Seconds that the budget is a part of: of the program's own processor time, or those of the run if
     /// they are fewer.
     pub processor: f64,
-    /// The budget, as a share; none if every section was traced.
+    /// The budget, as a share; `None` if every section was traced.
     pub budget: Option<f64>,
     /// What counting took, as a share of these.
     pub counting: f64,
@@ -82,8 +82,8 @@ impl Scarce {
         self.times(run).max(acquired) * run.seconds
     }
 
-    /// About which budget, as a share, gives a run like this one enough; none if it has no budget, or
-    /// too few acquisitions for any.
+    /// About which budget, as a share, gives a run like this one enough; `None` if it has no
+    /// budget, or too few acquisitions for any.
     pub fn budget(&self, run: &Run) -> Option<f64> {
         let budget = run.budget.filter(|_| self.acquisitions >= ENOUGH)?;
         Some(run.counting + self.times(run) * run.for_sections(budget))

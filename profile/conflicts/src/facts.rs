@@ -28,7 +28,7 @@ impl Options {
 /// What is known of all locks together.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Overall {
-    /// The mean independence, weighted by the time that the locks were held; none if no pair was
+    /// The mean independence, weighted by the time that the locks were held; `None` if no pair was
     /// compared.
     pub independence: Option<f64>,
     /// What the sample leaves open of it, as [`Comparison::uncertainty`](crate::Comparison::uncertainty); 1 if there is none.
@@ -67,7 +67,7 @@ pub struct Untraced {
     pub acquisitions: u64,
     /// Seconds that threads waited for them.
     pub waited: f64,
-    /// The one that was waited for longest, and how long; none if none was.
+    /// The one that was waited for longest, and how long; `None` if none was.
     pub longest: Option<(u64, f64)>,
 }
 

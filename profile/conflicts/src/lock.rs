@@ -63,7 +63,7 @@ pub struct LockFacts {
 }
 
 impl LockFacts {
-    /// The share of pairs that are independent; none if no pair was compared.
+    /// The share of pairs that are independent; `None` if no pair was compared.
     pub fn independence(&self) -> Option<f64> {
         (self.window.pairs > 0).then(|| 1.0 - self.window.share())
     }

@@ -28,7 +28,7 @@ pub struct Report {
     pub pid: u32,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Why it was left alone; none if it was traced.
+    /// Why it was left alone; `None` if it was traced.
     pub left_alone: Option<String>,
     /// Acquisitions of the locks of which sections were traced.
     pub acquisitions: u64,
@@ -45,7 +45,7 @@ pub struct Report {
     pub untraced_acquisitions: u64,
     /// Seconds that threads waited for them.
     pub untraced_waited_seconds: f64,
-    /// The one of them that was waited for longest: its name, or its address; none if none was.
+    /// The one of them that was waited for longest: its name, or its address; `None` if none was.
     pub untraced_longest: Option<String>,
     /// Locks of the three most waited for of which too few sections were traced, most waited for first.
     pub too_few: Vec<TooFew>,
@@ -62,10 +62,10 @@ pub struct Report {
     pub besides_seconds: f64,
     /// Seconds of processor time of the program itself, without these two.
     pub program_seconds: f64,
-    /// What inspecting was to take of that at most, as a share; none if there was no limit.
+    /// What inspecting was to take of that at most, as a share; `None` if there was no limit.
     pub budget: Option<f64>,
-    /// Mean share of independent pairs, weighted by the time that the locks were held; none if
-    /// no pair was compared.
+    /// Mean share of independent pairs, weighted by the time that the locks were held; `None` if no
+    /// pair was compared.
     pub independence: Option<f64>,
     /// What sampling leaves open of it, in 19 of 20 cases.
     pub independence_uncertainty: f64,
@@ -85,7 +85,7 @@ pub struct Report {
 
 impl Report {
     /// By how much inspecting has slowed the program down, as a share of its own processor time;
-    /// none if that is not known.
+    /// `None` if that is not known.
     pub fn slowdown(&self) -> Option<f64> {
         let cost = self.cost_seconds + self.besides_seconds;
         (self.program_seconds > 0.0).then(|| cost / self.program_seconds)
@@ -109,7 +109,7 @@ pub struct TooFew {
     pub run_seconds: f64,
     /// About how many seconds a run like this one would have to take to have enough within this budget.
     pub enough_seconds: f64,
-    /// About which budget would have given this run enough, as a share; none if it has too few
+    /// About which budget would have given this run enough, as a share; `None` if it has too few
     /// acquisitions for any.
     pub enough_budget: Option<f64>,
 }

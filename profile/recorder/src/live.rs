@@ -180,7 +180,7 @@ pub extern "C" fn syncline_live_end() -> c_int {
 pub unsafe extern "C" fn syncline_live_rest() -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };
     if STATE.stage.load(SeqCst) == ENDED {
-        // The thread that was borrowed waits in a system call when it is let go.
+        // The thread that was borrowed waits in a system call when it is released.
         tls::set_state(None);
         // SAFETY: by this function's own condition.
         unsafe { recorder::rest() };
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn syncline_live_rest() -> c_int {
     0
 }
 
-/// Where the note of a slot belongs; none if there is no room.
+/// Where the note of a slot belongs; `None` if there is no room.
 fn place_of_note(number: usize) -> Option<*mut Slot> {
     if SLOTS.load(SeqCst).is_null() {
         SLOTS.store(map_anonymous(MOST * size_of::<Slot>())?.cast(), SeqCst);

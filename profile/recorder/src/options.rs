@@ -60,7 +60,7 @@ static OPTIONS: Once = Once {
 // process that is attached to, no thread runs code of ours.
 unsafe impl Sync for Once {}
 
-/// The options; none if this is not a recording.
+/// The options; `None` if this is not a recording.
 pub fn get() -> Option<&'static Options> {
     match OPTIONS.stage.load(Ordering::Acquire) {
         // SAFETY: see `Once`.

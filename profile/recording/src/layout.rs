@@ -346,8 +346,8 @@ pub const EVENT_HOLD: u8 = 2;
 pub const NOBODY: u16 = u16::MAX;
 
 /// What a thread did from one moment to another: a wait, or a hold if [`Header::timeline`] says
-/// so. A hold ends where a wait lets go of the lock, and another begins after it. The events of
-/// a log are in the order in which they ended.
+/// so. A hold ends where a wait releases the lock, and another begins after it. The events of a log
+/// are in the order in which they ended.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct EventRecord {

@@ -7,7 +7,7 @@ use crate::folder::{SUMS, windows};
 use crate::layout::PROCESS_LEFT;
 use crate::{Error, ProcessFile, Session, process_files};
 
-/// Where what was counted until a moment is; none if nothing was, as recording began then.
+/// Where what was counted until a moment is; `None` if nothing was, as recording began then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recent(Option<PathBuf>);
 
@@ -35,7 +35,7 @@ impl Recent {
         Ok(Recent(base.map(|(_, path, _)| path.join(SUMS))))
     }
 
-    /// What a process did since then; none if it had ended.
+    /// What a process did since then; `None` if it had ended.
     pub fn of(&self, process: ProcessFile) -> Option<ProcessFile> {
         let base = self.0.as_ref().map(|sums| sums.join(packed_name(&process.path)));
         // A process that was not there then began later.

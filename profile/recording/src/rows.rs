@@ -64,8 +64,7 @@ impl Source<'_> {
         unreachable!("the last attempt returns")
     }
 
-    /// The first unit of a thread's table or log and its number of places; none if there is
-    /// none.
+    /// The first unit of a thread's table or log and its number of places; `None` if there is none.
     fn run(&self, word: u64, what: &str) -> Result<Option<(u64, u64)>, Error> {
         let (unit, log2) = (word & 0xffff_ffff_ffff, word >> 48);
         match log2 {

@@ -61,7 +61,7 @@ impl Session {
         folder.put(Self::FILE, (text + "\n").as_bytes())
     }
 
-    /// Reads the folder's session; none if the folder has none.
+    /// Reads the folder's session; `None` if the folder has none.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Damaged`], and those of [`Folder::file`].

@@ -25,7 +25,7 @@ impl Windows {
     /// Nothing is forgotten.
     pub const ALL: Windows = Windows { period: 63, length: 63 };
 
-    /// From [`crate::layout::ThreadRecord::log_windows`]; none if that is impossible.
+    /// From [`crate::layout::ThreadRecord::log_windows`]; `None` if that is impossible.
     pub fn from_word(word: u64) -> Option<Windows> {
         let (period, length) = (63 - (word & 0xff).min(64) as i8, 63 - (word >> 8).min(64) as i8);
         let windows = Windows { period: period.try_into().ok()?, length: length.try_into().ok()? };

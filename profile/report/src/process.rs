@@ -57,7 +57,7 @@ const SHORT: f64 = 0.05;
 /// From this share of the processors on, a run had them to itself.
 const WHOLE: f64 = 0.9;
 
-/// Why threads that were ready to run had no processor; none if that hardly happened.
+/// Why threads that were ready to run had no processor; `None` if that hardly happened.
 pub fn short_of_processors(process: &Process) -> Option<String> {
     if process.ready() <= SHORT * process.thread_seconds {
         return None;

@@ -25,8 +25,8 @@ pub fn what(whatif: &WhatIf) -> String {
 /// From this share on, what arrives is worth knowing.
 const LITTLE: f64 = 0.2;
 
-/// Whether an interval says that nothing arrives that is worth knowing; none if it says neither that
-/// nor that something does.
+/// Whether an interval says that nothing arrives that is worth knowing; `None` if it says neither
+/// that nor that something does.
 fn is_nothing(arrives: Range) -> Option<bool> {
     match arrives {
         Range { low, .. } if low > 0.0 => Some(false),

@@ -175,7 +175,7 @@ impl Trace {
         bytes[..=last].split(|&b| b == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect()
     }
 
-    /// Why the program was left alone; none if it was not.
+    /// Why the program was left alone; `None` if it was not.
     pub fn left_alone(&self) -> Option<String> {
         let why = text(&self.header.left_alone);
         (!why.is_empty()).then_some(why)

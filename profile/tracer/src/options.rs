@@ -29,7 +29,7 @@ pub struct Options {
 pub struct Place {
     /// Locks, not call sites.
     pub is_lock: bool,
-    /// The name of the file, without folders, to whose addresses the range belongs; none if it is
+    /// The name of the file, without folders, to whose addresses the range belongs; `None` if it is
     /// of addresses in memory.
     pub module: Option<&'static str>,
     /// The first address, and one past the last.
@@ -40,7 +40,7 @@ pub struct Place {
 }
 
 impl Options {
-    /// Reads them; none if this is not an inspection.
+    /// Reads them; `None` if this is not an inspection.
     pub fn from_environment() -> Option<Options> {
         let list = variable(c"SYNCLINE_INSPECT_SITES").and_then(|v| v.to_str().ok());
         // The environment may be rewritten by the program: what is kept is copied.

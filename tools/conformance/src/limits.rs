@@ -64,7 +64,7 @@ pub fn run_limited(command: &mut Command, limit: Duration) -> Outcome {
     Outcome { stdout, stderr, status }
 }
 
-/// The status as a shell gives it; none if time was up and the group was killed.
+/// The status as a shell gives it; `None` if time was up and the group was killed.
 fn wait(child: &mut Child, limit: Duration) -> Option<i32> {
     let group = Pid::from_raw(child.id() as i32);
     let deadline = Instant::now() + limit;

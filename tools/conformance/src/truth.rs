@@ -28,7 +28,7 @@ pub struct Fact {
     pub op: Op,
     /// The number that is meant.
     pub counter: Counter,
-    /// The lock; none for all.
+    /// The lock; `None` for all.
     pub lock: Option<u64>,
     /// How many.
     pub count: u64,

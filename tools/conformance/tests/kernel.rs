@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(240);
 const PROCESSES: u64 = 8;
 const ROUNDS: u64 = 20;
 
-/// Runs it; none where there is no emulator or no kernel.
+/// Runs it; `None` where there is no emulator or no kernel.
 fn kernel(folder: &Path, arguments: &[&str]) -> Option<Outcome> {
     let mut command = Command::new(syncline());
     command.arg("kernel").args(arguments).arg("-o").arg(folder.join("out")).current_dir(folder);
@@ -225,7 +225,7 @@ fn sections_of_a_module_are_followed_to_the_byte() {
     run_limited(&mut read, LIMIT).assert_status(0);
 }
 
-/// Builds the module and what loads it; none where the kernel's headers are missing.
+/// Builds the module and what loads it; `None` where the kernel's headers are missing.
 fn build_module(folder: &Path, files: &Path) -> Option<()> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/kernel_truth");
     let headers = std::fs::read_dir("/usr/src").ok()?.flatten().map(|entry| entry.path());

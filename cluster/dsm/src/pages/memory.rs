@@ -90,7 +90,7 @@ impl Reserved {
         self.bytes
     }
 
-    /// How far into them an address is; none if it is outside.
+    /// How far into them an address is; `None` if it is outside.
     #[inline]
     pub fn offset(&self, address: usize) -> Option<usize> {
         let offset = address.checked_sub(self.base.addr().get())?;

@@ -26,16 +26,17 @@ pub struct Options {
     pub memory: usize,
     /// Pages of a line.
     pub line: usize,
-    /// Bytes that each rank caches at most, but at least `LEAST_LINES`; none for as much as the
+    /// Bytes that each rank caches at most, but at least `LEAST_LINES`; `None` for as much as the
     /// memory.
     pub cache: Option<usize>,
-    /// Pages that may be written before some go home, at least `LEAST_WRITTEN`; none for no limit.
+    /// Pages that may be written before some go home, at least `LEAST_WRITTEN`; `None` for no
+    /// limit.
     pub write_buffer: Option<usize>,
     /// How finely lines are classified.
     pub scheme: Scheme,
     /// Where lines live.
     pub placement: Placement,
-    /// The fault side; none for the quickest that is to be had.
+    /// The fault side; `None` for the quickest that is to be had.
     pub side: Option<Side>,
     /// Whether each rank prints its counts when it ends.
     pub counts: bool,

@@ -59,7 +59,7 @@ impl Job {
         self.children[rank].wait().map(|_| ())
     }
 
-    /// How a rank has ended; none if it still runs.
+    /// How a rank has ended; `None` if it still runs.
     ///
     /// # Errors
     ///

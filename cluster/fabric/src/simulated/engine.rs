@@ -28,7 +28,7 @@ const AGAIN: u64 = 10_000;
 /// What came of a simulation.
 #[derive(Clone, Debug)]
 pub struct Outcome<R> {
-    /// What each rank has returned; none if it has died.
+    /// What each rank has returned; `None` if it has died.
     pub results: Vec<Option<R>>,
     /// Until the last rank had returned.
     pub time: Duration,

@@ -42,7 +42,7 @@ fn start() -> usize {
 pub struct Region;
 
 impl Region {
-    /// The place that an address stands for; none if it is outside of the region.
+    /// The place that an address stands for; `None` if it is outside of the region.
     pub(super) fn place<T>(at: *const T) -> Option<Place> {
         let offset = at.addr().checked_sub(start())?;
         (offset < RANKS * STRIDE).then_some(Place { rank: offset / STRIDE, at: offset % STRIDE })

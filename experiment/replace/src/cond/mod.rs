@@ -79,7 +79,7 @@ unsafe fn wait_with(
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cond_wait(cond: *const Cond, mutex: *const Mutex) -> c_int {
     // SAFETY: the program's own call.
@@ -87,7 +87,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_wait(cond: *const Cond, mutex: *con
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cond_timedwait(
     cond: *const Cond,
@@ -103,7 +103,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_timedwait(
 }
 
 /// # Safety
-/// As of the C library's function.
+/// Same requirements as the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cond_clockwait(
     cond: *const Cond,
@@ -119,7 +119,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_clockwait(
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cond_signal(cond: *const Cond) -> c_int {
     // SAFETY: the program's own call.
@@ -133,7 +133,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_signal(cond: *const Cond) -> c_int 
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cond_broadcast(cond: *const Cond) -> c_int {
     // SAFETY: the program's own call.
@@ -147,7 +147,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_broadcast(cond: *const Cond) -> c_i
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cond_destroy(cond: *const Cond) -> c_int {
     // SAFETY: the program's own call.

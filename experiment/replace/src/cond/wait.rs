@@ -46,7 +46,8 @@ unsafe extern "C-unwind" fn cancelled(wait: *mut c_void) {
     // SAFETY: the wait is on the stack of the thread that is cancelled, which runs this.
     unsafe {
         let wait = &*wait.cast::<Wait>();
-        // Perhaps we were woken. Another may take that for it, and would wake in vain otherwise.
+        // Perhaps we were woken. Another may take that for it, and would wake without success
+        // otherwise.
         (*wait.cond).pass_on();
         (*wait.cond).leave();
         (wait.ops.lock)(wait.mutex);
@@ -57,8 +58,8 @@ unsafe extern "C-unwind" fn cancelled(wait: *mut c_void) {
 ///
 /// # Safety
 ///
-/// As of POSIX' functions; the functions are the mutex's; the clock is known and the time is one,
-/// if there is one.
+/// Same requirements as POSIX' functions; the functions are the mutex's; the clock is known and the
+/// time is one, if there is one.
 pub unsafe fn wait(
     cond: *const Cond,
     mutex: *const Mutex,

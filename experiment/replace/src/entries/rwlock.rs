@@ -12,7 +12,7 @@ macro_rules! entries {
     ($($name:ident($($argument:ident: $type:ty),*) = $call:ident($($passed:expr),*);)*) => {
         $(
             /// # Safety
-            /// As of POSIX' function.
+            /// Same requirements as POSIX' function.
             #[unsafe(no_mangle)]
             pub unsafe extern "C-unwind" fn $name(lock: *const Rwlock $(, $argument: $type)*) -> c_int {
                 // SAFETY: the program's own call.
@@ -36,7 +36,7 @@ entries! {
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_rwlock_init(
     lock: *const Rwlock,

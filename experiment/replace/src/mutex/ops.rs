@@ -79,7 +79,8 @@ fn lock_of<L: TryLock>(mutex: &Mutex, kind: Kind) -> Option<&L> {
 ///
 /// # Safety
 ///
-/// As of POSIX' functions; `attempt` acquires with the node that it is given if it returns 0.
+/// Same requirements as POSIX' functions; `attempt` acquires with the node that it is given if it
+/// returns 0.
 #[inline(always)]
 unsafe fn enter<L: TryLock<Memory = Own>>(
     mutex: *const Mutex,
@@ -115,7 +116,7 @@ unsafe fn enter<L: TryLock<Memory = Own>>(
     result
 }
 
-/// What the owner gets; none for others.
+/// What the owner gets; `None` for others.
 fn enter_again(mutex: &Mutex, kind: Kind, again: c_int) -> Option<c_int> {
     if !is_owner(mutex) {
         return None;

@@ -19,7 +19,7 @@ use crate::slot::Slot;
 ///
 /// # Safety
 ///
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[inline(always)]
 pub unsafe fn lock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     // SAFETY: our caller's promise; the node stays until the release.
@@ -42,7 +42,7 @@ pub unsafe fn lock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
 ///
 /// # Safety
 ///
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 #[inline(always)]
 pub unsafe fn unlock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     // SAFETY: our caller's promise.

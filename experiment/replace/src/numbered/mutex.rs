@@ -108,7 +108,7 @@ fn choose(mutex: &Mutex, moment: Moment) -> &'static Ops {
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 unsafe fn lock(mutex: *const Mutex) -> c_int {
     // SAFETY: see above. Nearly all calls come with a number, and have nothing to keep meanwhile.
     unsafe {
@@ -136,7 +136,7 @@ unsafe fn lock_until(mutex: *const Mutex, clock: clockid_t, time: *const timespe
 }
 
 /// # Safety
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 unsafe fn unlock(mutex: *const Mutex) -> c_int {
     // SAFETY: see above.
     unsafe { (of_used(mutex).unlock)(mutex) }
@@ -147,7 +147,7 @@ unsafe fn unlock(mutex: *const Mutex) -> c_int {
 ///
 /// # Safety
 ///
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 unsafe fn lock_if_first<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     // SAFETY: our caller's promise.
     unsafe {
@@ -159,7 +159,7 @@ unsafe fn lock_if_first<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int 
 ///
 /// # Safety
 ///
-/// As of POSIX' function.
+/// Same requirements as POSIX' function.
 unsafe fn unlock_if_first<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     // SAFETY: our caller's promise.
     unsafe {

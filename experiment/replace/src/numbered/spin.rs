@@ -33,7 +33,7 @@ impl Ops {
     };
 }
 
-/// The number in a word; none if it is the C library's own.
+/// The number in a word; `None` if it is the C library's own.
 #[inline(always)]
 unsafe fn number(word: *const Word) -> Option<u16> {
     // SAFETY: our caller's promise. Relaxed: as in `place`.

@@ -40,7 +40,7 @@ struct Line {
 /// One kind of channel in a load, or what runs beside them.
 struct Side {
     name: &'static str,
-    /// None if it is no channel.
+    /// `None` if it is no channel.
     sleeps: Option<bool>,
     run: fn(u64) -> f64,
 }

@@ -237,7 +237,7 @@ impl Engine<'_> {
         (suits && kept.at == self.now && self.now + cycles <= kept.leaves).then_some(kept.leaves)
     }
 
-    /// An atomic operation by the current thread; none if the machine has to make it of loads and
+    /// An atomic operation by the current thread; `None` if the machine has to make it of loads and
     /// stores, under a register.
     #[inline]
     pub(crate) fn atomic(&mut self, access: Access, address: usize) -> Option<Then> {

@@ -187,8 +187,8 @@ impl<'m> Engine<'m> {
         Outcome { cycles: self.now, accesses: self.accesses }
     }
 
-    /// The thread that goes on next, which is now the current one; none if there is nothing
-    /// to come.
+    /// The thread that goes on next, which is now the current one; `None` if there is nothing to
+    /// come.
     fn next(&mut self) -> Option<ThreadId> {
         loop {
             let event = self.pop()?;

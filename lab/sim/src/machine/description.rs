@@ -54,7 +54,7 @@ pub struct Description {
     /// What a core does besides its accesses; nothing where it is not named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Instructions>,
-    /// Stores that a thread may have begun and not done while it goes on; none where it is not
+    /// Stores that a thread may have begun and not done while it goes on; `None` where it is not
     /// named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store_buffer: Option<usize>,

@@ -65,7 +65,7 @@ pub struct Machine {
     classes: Vec<u8>,
     /// Cycles by access and class of distance of a line that all caches share.
     by_all: [Option<Vec<u32>>; ACCESSES],
-    /// Cycles of a local access; none if it is not local even on the thread's own line.
+    /// Cycles of a local access; `None` if it is not local even on the thread's own line.
     local: [Option<u32>; ACCESSES],
     quickest: u32,
     /// Lines that fit into each of a core's own levels of caches.
@@ -194,7 +194,7 @@ impl Machine {
         self.description.threads_per_cache > 1 && self.description.local.store.is_none()
     }
 
-    /// Cycles of an access to a line that the cache has as it needs it; none if even such an
+    /// Cycles of an access to a line that the cache has as it needs it; `None` if even such an
     /// access goes out.
     #[inline]
     pub fn local(&self, access: Access) -> Option<u32> {
@@ -207,7 +207,7 @@ impl Machine {
     }
 
     /// Cycles by which an access is longer than one to the first level if a core finds its line in
-    /// this level; none if it has to ask the line's home.
+    /// this level; `None` if it has to ask the line's home.
     #[inline]
     pub(crate) fn farther(&self, level: usize) -> Option<u32> {
         self.farther[level]
@@ -244,8 +244,8 @@ impl Machine {
     }
 
     /// Cycles of an access at once after another to the same line: where stores go out, those to
-    /// one line leave the store buffer together. None for atomic operations, which are
-    /// part of no burst.
+    /// one line leave the store buffer together. `None` for atomic operations, which are part of no
+    /// burst.
     #[inline]
     pub(crate) fn again(&self, access: Access) -> Option<u32> {
         match access {

@@ -84,7 +84,8 @@ pub fn tries<L: TryLock<Memory = Simulated>>() {
     assert!(scene.sections.get() >= 2);
 }
 
-/// A thread that has waited in vain until the deadline leaves soon after it, and harms no other.
+/// A thread that has waited without success until the deadline leaves soon after it, and harms no
+/// other.
 pub fn timed<L: TimedLock<Memory = Simulated>>() {
     let machine = Machine::named("xeon").unwrap();
     let cycles = |cycles: u64| Duration::from_secs_f64(cycles as f64 / machine.description.hertz);

@@ -16,12 +16,13 @@
 //!
 //! - **Barriers**, light and heavy, are loom's fences, both. That is a little more than is promised:
 //!   two light ones order each other here.
-//! - **Waiting.** A thread that pauses lets others run. From a thread's second look in vain on,
-//!   loom is told not to branch any more in this execution (`skip_branch`): a further look in vain
-//!   changes nothing, and there is another execution in which the thread came later. Safety stays
-//!   checked in full where a look in vain writes nothing. *Progress of spinning is not*: that every
-//!   run ends is checked for the schedules that are run, where an endless wait meets the limit of
-//!   branches. Parked threads are checked in full, since sleeping is no pause.
+//! - **Waiting.** A thread that pauses lets others run. From a thread's second unsuccessful look
+//!   on, loom is told not to branch any more in this execution (`skip_branch`): a further look
+//!   without success changes nothing, and there is another execution in which the thread came
+//!   later. Safety stays checked in full where a look without success writes nothing. *Progress of
+//!   spinning is not*: that every run ends is checked for the schedules that are run, where an
+//!   endless wait meets the limit of branches. Parked threads are checked in full, since sleeping
+//!   is no pause.
 //! - **Sleeping** as the kernel's futex does it: the look at the word and falling asleep are one
 //!   step, and sleepers wake in order of arrival. If all sleep, loom reports a deadlock. One thing
 //!   is stronger than promised: a thread that is woken sees what the waker did before. A wrong

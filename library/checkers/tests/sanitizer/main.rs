@@ -86,7 +86,7 @@ const TESTS: [(&str, &str); 5] = [
 ];
 
 /// A package that has the stress tests and the library, and nothing that a sanitizer would have
-/// to instrument in vain. All of it is built once.
+/// to instrument for nothing. All of it is built once.
 fn package() -> &'static Path {
     static PACKAGE: OnceLock<PathBuf> = OnceLock::new();
     PACKAGE.get_or_init(|| {

@@ -21,7 +21,7 @@ pub enum TrySendError<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecvError;
 
-/// Why no message was there.
+/// Why there was no message to receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TryRecvError {
     /// There is none now.

@@ -41,7 +41,7 @@ const AHEAD: usize = 4;
 /// a hundred words. More would keep it waiting for longer than it saves.
 const TOGETHER: usize = 16;
 
-/// More messages could not be told from none, by numbers that wrap around.
+/// More messages could not be distinguished from none, by numbers that wrap around.
 const MOST: usize = 1 << 28;
 
 /// A channel of many messages.

@@ -24,8 +24,8 @@
 //! ```
 //!
 //! Source: the idea of a spinlock before a queue is in Linux' `qspinlock` and in the LOITER lock
-//! of Dice, "Malthusian Locks" (EuroSys 2017); closing the gate after waiting in vain, in Linux'
-//! and Go's mutexes.
+//! of Dice, "Malthusian Locks" (EuroSys 2017); closing the gate after waiting without success, in
+//! Linux' and Go's mutexes.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;

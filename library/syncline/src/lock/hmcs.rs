@@ -164,7 +164,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         }
     }
 
-    /// The entry behind this one, or none once the queue is empty.
+    /// The entry behind this one, or `None` once the queue is empty.
     #[inline]
     fn successor(&self, place: usize, entry: &Entry<M>) -> Option<M::Ref<Entry<M>>> {
         // Acquire: pairs with the Release of the successor's link.

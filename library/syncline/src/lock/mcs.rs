@@ -71,7 +71,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for Mcs<W, M> {
 }
 
 impl<W: Wait, M: Memory> Mcs<W, M> {
-    /// The node behind the holder's, or none once the lock is free.
+    /// The node behind the holder's, or `None` once the lock is free.
     #[inline]
     fn successor(&self, node: &Node<M>) -> Option<M::Ref<Node<M>>> {
         // Acquire: pairs with the Release of the successor's link.

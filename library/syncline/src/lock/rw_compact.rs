@@ -213,8 +213,8 @@ impl<W: Wait, M: Memory> CompactRw<W, M> {
     /// Shares the lock; false if there are too many readers to count.
     #[inline]
     fn share(&self) -> bool {
-        // Untried, since a look at a line that was just written costs more than an exchange in
-        // vain. Acquire: as in `enter`.
+        // Untried, since a look at a line that was just written costs more than an exchange without
+        // success. Acquire: as in `enter`.
         if self.word.exchange(0, READER, Acquire).is_err() && self.enter().is_err() {
             return self.contend_shared(None);
         }

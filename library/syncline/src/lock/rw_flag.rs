@@ -186,7 +186,7 @@ unsafe impl<W: Wait, M: Memory> RawSharedLock for FlagRw<W, M> {
 unsafe impl<W: Wait, M: Memory> TryLock for FlagRw<W, M> {
     #[inline]
     unsafe fn try_acquire(&self, (): &()) -> bool {
-        // Relaxed: `alone` looks again. So a flag that is raised in vain disturbs few readers.
+        // Relaxed: `alone` looks again. So a flag that is raised for nothing disturbs few readers.
         if self.readers.load(Relaxed) != 0 || !self.raise() {
             return false;
         }

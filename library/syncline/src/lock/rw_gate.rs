@@ -4,7 +4,7 @@
 //! and finds the gate open goes in. A thread that can't lines up in the queue, a shared lock of any
 //! kind, as a reader or as a writer; so the threads that wait come in the order that the queue
 //! prefers. A thread that has the queue *stands at the gate*: one writer, or some readers. It waits
-//! to be let in, and then lets go of the queue at once. So readers follow each other, and the lock
+//! to be let in, and then releases the queue at once. So readers follow each other, and the lock
 //! never waits for a sleeper.
 //!
 //! Newcomers overtake for a bounded time. A writer at the gate that finds readers inside closes it
@@ -62,7 +62,7 @@ const HELD: u32 = WRITER | ALL_READERS;
 const READERS: u32 = 0;
 const WRITERS: u32 = 1;
 
-/// How often one at the gate may be woken in vain before it closes it; a checker's batch is
+/// How often one at the gate may be woken for nothing before it closes it; a checker's batch is
 /// smaller.
 const IN_VAIN: u32 = 4;
 

@@ -221,7 +221,7 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         W::hand_over::<M>(&unsafe { M::follow(writer) }.gate, FIRST);
     }
 
-    /// The node behind the queue's head, or none if the head has left the queue empty.
+    /// The node behind the queue's head, or `None` if the head has left the queue empty.
     #[inline]
     pub fn successor(&self, node: &WriterNode<M>) -> Option<M::Ref<WriterNode<M>>> {
         // Acquire: pairs with the Release of the successor's link.

@@ -45,7 +45,7 @@ pub trait Approach: Debug + Default + Send + Sync + 'static {
     #[inline(always)]
     fn fetch<M: Memory>(_: &M::Word) {}
 
-    /// Called after each look in vain, with `ahead` waiters and holders before this one.
+    /// Called after each look without success, with `ahead` waiters and holders before this one.
     #[inline(always)]
     fn stay_away<M: Memory>(ahead: u32) {
         // The thread that is served may release at any moment.

@@ -77,7 +77,7 @@ impl<M: Memory> Queue<M> {
     }
 
     /// Joins the queue and waits to be its first. Returns what was granted, which is [`FIRST`] if
-    /// nobody was there, or none if the deadline passed.
+    /// nobody was there, or `None` if the deadline passed.
     ///
     /// # Safety
     ///
@@ -254,7 +254,7 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// The place behind the first one, or none once the queue is empty.
+    /// The place behind the first one, or `None` once the queue is empty.
     ///
     /// # Safety
     ///

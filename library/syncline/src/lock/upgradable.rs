@@ -3,8 +3,8 @@
 //! An upgradable reader wants to become the writer without anybody writing in between. So all
 //! threads that write, or may come to, take turns: the turn is a small lock that a writer and an
 //! upgradable reader take first, and keep. Ordinary readers know nothing of it. A thread that has
-//! the turn can let go of its share and acquire exclusively, or the other way round: others may
-//! read meanwhile, and nobody can write.
+//! the turn can release its share and acquire exclusively, or the other way round: others may read
+//! meanwhile, and nobody can write.
 //!
 //! ```text
 //!                        turn    shared lock

@@ -31,7 +31,7 @@ impl<T> Deref for OnStack<T> {
 /// the node keeps this until it is out of the queue. Forgetting it leaks the node and is safe. A
 /// node without a size needs no memory and gets none.
 pub struct Pooled<T: Default, M: Memory> {
-    /// None for a node without a size.
+    /// `None` for a node without a size.
     node: Option<M::Ref<T>>,
     owned: PhantomData<T>,
 }

@@ -9,8 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
-/// The levels that are told apart: sockets or else NUMA nodes; processors that share a last-level
-/// cache or else a cluster; those that share an L2 or else a core.
+/// The levels that are distinguished: sockets or else NUMA nodes; processors that share a
+/// last-level cache or else a cluster; those that share an L2 or else a core.
 pub(super) const LEVELS: usize = 3;
 
 /// More processors than any Linux has; protects from lists like `0-4294967295`.

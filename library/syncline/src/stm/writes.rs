@@ -65,7 +65,7 @@ pub struct Write<M: LongMemory> {
     stamp: NonNull<M::Long>,
     /// What the stamp held when it was locked.
     pub locked_at: Cell<u64>,
-    /// The word to write, or none if it is an object that is installed.
+    /// The word to write, or `None` if it is an object that is installed.
     word: Option<NonNull<M::Long>>,
     /// What the word is to hold, or which object it is.
     bits: Cell<u64>,
@@ -86,7 +86,7 @@ impl<M: LongMemory> Write<M> {
         unsafe { self.stamp.as_ref() }
     }
 
-    /// The word to write, or none if it is an object.
+    /// The word to write, or `None` if it is an object.
     #[inline(always)]
     fn word(&self) -> Option<&M::Long> {
         // SAFETY: as above.

@@ -1,5 +1,5 @@
-//! Spinning, then parking: after a while of looking in vain, the waiter sets [`PARKED`] in the
-//! word and sleeps in the kernel. A thread that writes the word finds the bit in what it
+//! Spinning, then parking: after a while of looking without success, the waiter sets [`PARKED`] in
+//! the word and sleeps in the kernel. A thread that writes the word finds the bit in what it
 //! overwrites, and wakes the sleeper.
 //!
 //! No wake-up is lost: the kernel lets a thread sleep only while the word still holds the value

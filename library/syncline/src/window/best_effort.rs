@@ -10,8 +10,8 @@
 //! its bit: a store of zero would lose that reader, whose step back would then wrap around.
 //!
 //! Nobody is promised a turn: readers who come all the time keep writers out, and a newcomer may
-//! overtake. Where that matters use a queue lock. With `BACK_OFF` pauses double after each try in
-//! vain, so that many waiters do not keep the holder from the word; without it the word becomes the
+//! overtake. Where that matters use a queue lock. With `BACK_OFF` pauses double after each failed
+//! try, so that many waiters do not keep the holder from the word; without it the word becomes the
 //! bottleneck as the number of writers grows, which is there to be measured.
 //!
 //! Source: Gerstenberger, Besta and Hoefler, "Enabling Highly-Scalable Remote Memory Access

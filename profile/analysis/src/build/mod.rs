@@ -40,7 +40,7 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Adds up a file. `progress` is told how many of how many stacks have their names.
+    /// Adds up a file. `progress` gets how many of all stacks have their names.
     pub fn process(
         &self,
         file: &ProcessFile,

@@ -115,7 +115,7 @@ fn seconds(nanoseconds: i64) -> f64 {
 }
 
 /// Processor time of a thread that was not seen to end, as if it had gone on as until it was last
-/// looked at; none if that was in the first half of its life.
+/// looked at; `None` if that was in the first half of its life.
 fn living_cpu(record: &ThreadRecord, clock: &Clock) -> Option<f64> {
     let lived = clock.ended().saturating_sub(record.started) as f64;
     let seen = record.seen_cpu_at.saturating_sub(record.started) as f64;

@@ -42,7 +42,7 @@ pub(crate) struct Place {
     file: Option<String>,
 }
 
-/// Compares two recordings; none if either of them is empty.
+/// Compares two recordings; `None` if either of them is empty.
 pub fn diff(before: &Analysis, after: &Analysis) -> Option<Diff> {
     let first = before.processes.first()?;
     let same_name = after.processes.iter().find(|process| process.name() == first.name());

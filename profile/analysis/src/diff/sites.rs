@@ -21,9 +21,9 @@ pub struct SiteChange {
     pub file: Option<String>,
     /// The line where most was waited, after the change, or else before it.
     pub line: Option<u32>,
-    /// What was done there before; none if it was not there.
+    /// What was done there before; `None` if it was not there.
     pub before: Option<Rates>,
-    /// What is done there after; none if it is not there.
+    /// What is done there after; `None` if it is not there.
     pub after: Option<Rates>,
 }
 

@@ -21,7 +21,7 @@ use crate::model::{Answer, Finding, Kind, Lock, OpenQuestion, Process, Remedy, R
 use crate::options::Thresholds;
 
 /// The least share of all threads' time that is waited at one place. Less is not much, for
-/// what can't be told from an event.
+/// what can't be distinguished from an event.
 const LEAST_SHARE: f64 = 0.05;
 /// Longer waits on the average are those of threads with nothing to do: a section that is
 /// held a millisecond would be rare.

@@ -210,7 +210,7 @@ pub fn wanted_at_once(process: &Process, lock: &Lock) -> f64 {
 }
 
 /// How many threads share a lock, if all took it equally often: one that another thread takes
-/// once in a while is as good as its own thread's. None if nobody took it.
+/// once in a while is as good as its own thread's. `None` if nobody took it.
 fn threads_of(lock: &Lock) -> Option<f64> {
     let calls = || lock.threads.iter().map(|&(_, calls)| calls as f64);
     let squares: f64 = calls().map(|calls| calls * calls).sum();

@@ -236,7 +236,7 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     })
 }
 
-/// The share of their time that the threads which come to a site work; none if nobody is known.
+/// The share of their time that the threads which come to a site work; `None` if nobody is known.
 fn worked(process: &Process, site: &Site) -> Option<f64> {
     let threads = || site.by_thread.iter().map(|&(thread, _)| &process.threads[thread]);
     let seconds: f64 = threads().map(|thread| thread.seconds).sum();

@@ -33,7 +33,7 @@ pub enum Touches {
 }
 
 impl Touches {
-    /// What a section touches; none if its reading is not complete.
+    /// What a section touches; `None` if its reading is not complete.
     pub fn of(section: &Section) -> Option<Touches> {
         if !section.complete {
             return None;
@@ -62,7 +62,7 @@ impl Touches {
         })
     }
 
-    /// What traced sections touched; none if that is not enough to tell.
+    /// What traced sections touched; `None` if that is not enough to tell.
     pub fn of_inspected(inspected: &Inspected) -> Option<Touches> {
         match inspected.data {
             Data::Local => Some(Touches::Nothing),
@@ -88,7 +88,7 @@ impl Touches {
     }
 
     /// What all sections at these sites touch together, where every site counts that makes
-    /// at least `least` of the calls; none if one of them is not known.
+    /// at least `least` of the calls; `None` if one of them is not known.
     pub fn of_all(process: &Process, sites: &[usize], least: f64) -> Option<Touches> {
         let calls = |site: &usize| process.sites[*site].figures.calls as f64;
         let all: f64 = sites.iter().map(calls).sum();

@@ -1,8 +1,8 @@
 //! Threads that are woken for nothing: a broadcast to a crowd of which one finds something to
 //! do, or a wake-up system call for which nobody waits.
 //!
-//! A wake-up of a condition is futile if the thread waits again without having let go of the
-//! lock in between. Each costs two context switches and the lock.
+//! A wake-up of a condition is futile if the thread waits again without having released the lock in
+//! between. Each costs two context switches and the lock.
 //!
 //! A signal that nobody waits for is no finding: the C library returns at once. A program's
 //! own futex goes to the kernel for it, if it does not count its sleepers.

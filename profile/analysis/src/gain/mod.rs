@@ -53,7 +53,7 @@ impl Predictor<'_> {
         Predictor { process, processors, tracks, before }
     }
 
-    /// What a remedy would bring; none if that can't be told.
+    /// What a remedy would bring; `None` if unknown.
     pub fn gain(&self, remedy: &Remedy) -> Option<Gain> {
         let (share, method) = match remedy {
             Remedy::Unknown => return None,

@@ -10,7 +10,7 @@ use syncline_recording::layout::{BUCKETS, FIRST_BUCKET_LOG2};
 pub enum Kind {
     /// Waiting for another thread to leave a critical section: time lost.
     Lock,
-    /// A futex word of the program's own: a lock or an event, which can't be told apart.
+    /// A futex word of the program's own: a lock or an event, which can't be distinguished.
     Futex,
     /// Waiting for something to happen. It may be time lost, or a worker with nothing to do.
     Event,
@@ -89,7 +89,7 @@ pub struct Figures {
     /// What became of the holder's processor in some of the holds.
     pub holder: HolderTime,
     /// Waits for a condition whose wake-up found nothing to do: the thread waited again
-    /// without having let go of the lock.
+    /// without having released the lock.
     pub futile: u64,
     /// The waits that ended, by their length.
     pub histogram: Histogram,

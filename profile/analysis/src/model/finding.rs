@@ -27,7 +27,7 @@ pub struct Finding {
     pub open_question: Option<OpenQuestion>,
     /// What the fix would do to the program.
     pub remedy: Remedy,
-    /// What it would bring; none if that can't be told.
+    /// What it would bring; `None` if unknown.
     pub gain: Option<Gain>,
 }
 

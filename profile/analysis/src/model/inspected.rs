@@ -25,8 +25,8 @@ pub struct Inspected {
     pub unshared_lines: Vec<String>,
     /// Threads in traced sections of these locks.
     pub threads: usize,
-    /// Share of pairs of sections of different threads that are independent; none if there was
-    /// no pair.
+    /// Share of pairs of sections of different threads that are independent; `None` if there was no
+    /// pair.
     pub independent: Option<f64>,
     /// Independent pieces of data that the locks guard, as far as was seen.
     pub pieces: u64,

@@ -32,7 +32,7 @@ pub struct Lock {
     pub sampled: bool,
     /// Wake-ups: signals, broadcasts, posts.
     pub wake_ups: u64,
-    /// Where it stands by contention and acquisitions; none if it is not a lock.
+    /// Where it stands by contention and acquisitions; `None` if it is not a lock.
     pub quadrant: Option<Quadrant>,
     /// Where it was used, also to wake others, the sites with most waiting first.
     pub sites: Vec<SiteUse>,

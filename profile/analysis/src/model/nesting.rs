@@ -12,7 +12,7 @@ pub struct Nesting {
     pub site: usize,
     /// Stack at which it was taken.
     pub stack: usize,
-    /// The lock held already, the innermost of them; none for acquisitions without one.
+    /// The lock held already, the innermost of them; `None` for acquisitions without one.
     pub outer: Option<Outer>,
     /// Acquisitions that were looked at and found it so.
     pub seen: u64,

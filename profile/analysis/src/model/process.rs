@@ -60,7 +60,7 @@ pub struct Process {
     pub lock_quadrants: QuadrantCounts,
     /// How many call sites stand in which quadrant.
     pub site_quadrants: QuadrantCounts,
-    /// Processors that the program could use; none if the recording does not say.
+    /// Processors that the program could use; `None` if the recording does not say.
     pub processors: Option<usize>,
     /// Threads that can't go on.
     pub stuck: Vec<Stuck>,

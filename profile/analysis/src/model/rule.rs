@@ -110,7 +110,7 @@ pub struct About {
     pub shares_waits: bool,
     /// Which other lock, put in place of the program's, would mend it.
     pub mended_by: AnotherLock,
-    /// What `whatif` slows down to ask what it costs; none for whatever is there.
+    /// What `whatif` slows down to ask what it costs; `None` for whatever is there.
     pub delayed: Option<Delayed>,
 }
 

@@ -46,7 +46,7 @@ pub struct Seen {
     pub place: String,
     /// The runs that it was seen in.
     pub runs: usize,
-    /// The least share of the run time that one of these promises; none if none can tell.
+    /// The least share of the run time that one of these promises; `None` if none can tell.
     pub least: Option<f64>,
     /// The largest.
     pub most: Option<f64>,

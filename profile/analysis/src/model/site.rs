@@ -15,8 +15,8 @@ pub struct Site {
     pub kind: Kind,
     /// The place, as `FUNCTION at FILE:LINE` or what is known of it.
     pub place: String,
-    /// The frame of that place: the innermost one that is not a library's lock wrapper; none
-    /// if no stack is known.
+    /// The frame of that place: the innermost one that is not a library's lock wrapper; `None` if
+    /// no stack is known.
     pub frame: Option<usize>,
     /// The ways to get here, those with most waiting first.
     pub stacks: Vec<usize>,
@@ -36,7 +36,7 @@ pub struct Site {
     pub by_thread: Vec<(usize, u64)>,
     /// What was done here.
     pub figures: Figures,
-    /// Where it stands by contention and acquisitions; none if it takes no lock.
+    /// Where it stands by contention and acquisitions; `None` if it takes no lock.
     pub quadrant: Option<Quadrant>,
     /// What its critical section does, where the program's file could be read and it could
     /// be followed.

@@ -20,7 +20,7 @@ pub struct Thread {
     pub name: String,
     /// How many threads this one stands for: 1, but for those one after the other.
     pub lifetimes: u32,
-    /// Its start function; none for the first thread.
+    /// Its start function; `None` for the first thread.
     pub start_function: Option<String>,
     /// Stack of its creation, if that was recorded.
     pub created_at: Option<usize>,
@@ -33,9 +33,9 @@ pub struct Thread {
     /// Whether it ended before the recording did.
     pub ended: bool,
     /// Seconds of processor time. Of one that did not end as it was last seen, in the second half of
-    /// its life, as if it had gone on so; none if it was not.
+    /// its life, as if it had gone on so; `None` if it was not.
     pub cpu: Option<f64>,
-    /// Seconds that it was ready to run and had no processor, also at the end of a wait; none if
+    /// Seconds that it was ready to run and had no processor, also at the end of a wait; `None` if
     /// it lived on, and nobody could look when the process ended.
     pub ready: Option<f64>,
     /// Seconds in refused tries, as [`super::Figures::spun`].

@@ -79,7 +79,7 @@ pub struct WhatIf {
     pub sizes: Vec<Delay>,
     /// Rounds of runs that it rests on.
     pub rounds: usize,
-    /// How the run follows; none if there were too few rounds, or if runs with delays failed.
+    /// How the run follows; `None` if there were too few rounds, or if runs with delays failed.
     pub follows: Option<Follows>,
     /// Why runs with delays failed.
     pub failed: Option<String>,

@@ -39,7 +39,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Opens a file; none if it has no code.
+    /// Opens a file; `None` if it has no code.
     pub fn open(path: &Path) -> Option<Calls> {
         let cache = files::open(path)?;
         let file = object::File::parse(&cache).ok()?;

@@ -171,12 +171,12 @@ impl Image {
         self.unwind()?.start_before(address)
     }
 
-    /// What it says of its functions' frames; none if it says nothing, or is not there.
+    /// What it says of its functions' frames; `None` if it says nothing, or is not there.
     pub fn unwind(&self) -> Option<&Unwind> {
         self.unwind.get_or_init(|| Unwind::read(self.binary()?)).as_ref()
     }
 
-    /// Its calls; none if it has no code, or is not there.
+    /// Its calls; `None` if it has no code, or is not there.
     pub fn calls(&self) -> Option<&Calls> {
         self.calls.get_or_init(|| Calls::open(self.binary()?)).as_ref()
     }

@@ -22,7 +22,7 @@ pub struct Locals {
 }
 
 impl Locals {
-    /// Reads a file; none if it can't be read.
+    /// Reads a file; `None` if it can't be read.
     pub fn read(path: &Path) -> Option<Locals> {
         let cache = files::open(path)?;
         let file = object::File::parse(&cache).ok()?;

@@ -37,7 +37,7 @@ pub enum FrameEnd {
 }
 
 impl Unwind {
-    /// Reads a file; none if it has no index.
+    /// Reads a file; `None` if it has no index.
     pub fn read(path: &Path) -> Option<Unwind> {
         let cache = files::open(path)?;
         let file = object::File::parse(&cache).ok()?;

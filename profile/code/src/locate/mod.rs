@@ -62,7 +62,7 @@ impl Locator {
         Ok(Locator { files: found })
     }
 
-    /// The build-id of the file of this name, in hexadecimal; empty if it has none. None if there
+    /// The build-id of the file of this name, in hexadecimal; empty if it has none. `None` if there
     /// is no such file.
     pub fn build_id(&self, module: &str) -> Option<&str> {
         let file = self.files.iter().find(|file| file.name == module)?;

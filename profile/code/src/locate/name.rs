@@ -12,7 +12,7 @@ pub enum Name<'a> {
     },
     /// A line of a source file, or all of the function that is there.
     Line {
-        /// The function; none if only the line was given.
+        /// The function; `None` if only the line was given.
         function: Option<&'a str>,
         /// The source file, without its folders.
         file: &'a str,

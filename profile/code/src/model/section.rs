@@ -22,7 +22,7 @@ pub struct Section {
     pub atomics: usize,
     /// Places in such memory that are read or written, told apart by how they are addressed, but
     /// for variables that are only read to get to another, and for what only gets a copy of
-    /// another; none if that can't be told, as in a loop over an array.
+    /// another; `None` if unknown, as in a loop over an array.
     pub words: Option<usize>,
     /// Functions that it calls, by their names as far as they have some, in the order of the
     /// alphabet: those that take and release inner locks too, but not the release that ends it.

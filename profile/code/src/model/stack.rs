@@ -13,8 +13,8 @@ pub struct Stack {
     /// How many of the frames each address has. Not part of the JSON report.
     #[serde(skip)]
     pub frames_at: Vec<usize>,
-    /// The frame to show for it: the innermost that is not a library's lock wrapper; none
-    /// if the stack has no frames.
+    /// The frame to show for it: the innermost that is not a library's lock wrapper; `None` if the
+    /// stack has no frames.
     pub place: Option<usize>,
     /// Whether there were more frames than a recording keeps.
     pub cut: bool,
@@ -83,7 +83,7 @@ pub struct Module {
     /// What to subtract from an address to get the one in the file's own symbols.
     #[serde(serialize_with = "super::hex::one")]
     pub bias: u64,
-    /// What names were taken from; none if nothing was looked up in it.
+    /// What names were taken from; `None` if nothing was looked up in it.
     pub symbols: Option<SymbolSource>,
 }
 

@@ -37,7 +37,7 @@ pub struct Code<'a> {
 }
 
 impl<'a> Code<'a> {
-    /// Reads a file, of whose functions this is known; none if it is not one of x86-64.
+    /// Reads a file, of whose functions this is known; `None` if it is not one of x86-64.
     pub fn new(
         file: &'a object::File<'a, &'a ReadCache<File>>,
         unwind: Option<&'a Unwind>,

@@ -87,7 +87,7 @@ struct Word {
     read: bool,
     /// What was there before.
     held: BTreeSet<Value>,
-    /// What was written there; none where that is not known.
+    /// What was written there; `None` where that is not known.
     written: BTreeSet<Option<Value>>,
 }
 
@@ -101,7 +101,7 @@ impl Word {
     }
 
     /// Whether it only gets what another word held: the number that a counter gave, which can be
-    /// written as well once the lock is let go of.
+    /// written as well once the lock is released.
     fn is_copy(&self, at: Value, words: &BTreeMap<Value, Word>) -> bool {
         let others = || words.iter().filter(|&(&address, _)| address != at);
         let known = |value: Value| others().any(|(_, other)| other.held.contains(&value));

@@ -85,7 +85,7 @@ fn all_wrappers(image: &Image, code: &Code) -> Vec<Range<u64>> {
 }
 
 /// How many of the frames at the return address of an acquisition have returned when the lock is
-/// released, the innermost first. None if it is no acquisition.
+/// released, the innermost first. `None` if it is no acquisition.
 fn returned(image: &Image, code: &Code, address: u64) -> Option<usize> {
     let call = code.call_before(address)?;
     let namer: Namer = &mut |address| function_at(image, address);

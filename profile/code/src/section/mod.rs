@@ -44,8 +44,8 @@ pub fn takes_or_releases(call: &str) -> bool {
     matches!(names::effect(call), names::Effect::Acquire | names::Effect::Release)
 }
 
-/// The sections at these places of a file, in their order; none where there is no acquisition that
-/// can be read. A place that was read before, perhaps for another process, is not read again.
+/// The sections at these places of a file, in their order; `None` where there is no acquisition
+/// that can be read. A place that was read before, perhaps for another process, is not read again.
 pub fn sections(image: &Image, places: &[Acquired]) -> Vec<Option<Section>> {
     let mut known = image.sections.borrow_mut();
     let is_new = |place: &Acquired| !known.contains_key(place);
@@ -58,7 +58,7 @@ pub fn sections(image: &Image, places: &[Acquired]) -> Vec<Option<Section>> {
     places.iter().map(|place| known[place].clone()).collect()
 }
 
-/// None if the file can't be read.
+/// `None` if the file can't be read.
 fn read_all(
     image: &Image,
     places: &BTreeSet<Acquired>,
@@ -77,7 +77,7 @@ fn read_all(
     })
 }
 
-/// Does something with the instructions of a file; none if it can't be read.
+/// Does something with the instructions of a file; `None` if it can't be read.
 fn with_code<T>(image: &Image, with: impl FnOnce(&Code) -> T) -> Option<T> {
     let cache = files::open(image.binary()?)?;
     let file = object::File::parse(&cache).ok()?;

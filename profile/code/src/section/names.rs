@@ -98,7 +98,7 @@ pub fn waits_with_lock(name: &str) -> bool {
         || class.starts_with("condition_variable") && last.starts_with("wait")
 }
 
-/// What a try or an acquisition returns when it succeeds; none if it returns nothing.
+/// What a try or an acquisition returns when it succeeds; `None` if it returns nothing.
 pub fn success(name: &str, tries: bool) -> Option<i64> {
     let zero = ["pthread_", "mtx_", "apr_", "uv_"].iter().any(|start| name.starts_with(start));
     match (zero, tries) {

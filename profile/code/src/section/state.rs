@@ -98,7 +98,7 @@ impl State {
         }
     }
 
-    /// What a general register holds, of any width; none if it is another one.
+    /// What a general register holds, of any width; `None` if it is another one.
     pub fn part(&self, register: Register) -> Option<Value> {
         number(register).map(|r| self.registers[r])
     }
@@ -194,7 +194,7 @@ impl State {
         *self != before
     }
 
-    /// Puts a value of so many bytes into memory; none if it is not known.
+    /// Puts a value of so many bytes into memory; `None` if it is not known.
     pub fn store(&mut self, address: Value, size: i64, value: Option<Value>) {
         for before in (1 - 8)..size.max(1) {
             self.memory.remove(&address.plus(before));

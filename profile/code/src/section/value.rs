@@ -63,7 +63,7 @@ impl Value {
         matches!(self.base, Base::Stack | Base::Array | Base::Thread)
     }
 
-    /// What is there where ways come together that have this value and another; none if it is
+    /// What is there where ways come together that have this value and another; `None` if it is
     /// neither, but something else each time.
     pub fn or(self, other: Value) -> Option<Value> {
         let on_stack = |value: Value| matches!(value.base, Base::Stack | Base::Array);

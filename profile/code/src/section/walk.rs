@@ -213,7 +213,7 @@ impl<'a, 'b> Walker<'a, 'b> {
         }
     }
 
-    /// The way goes through a call; none if it ends there.
+    /// The way goes through a call; `None` if it ends there.
     fn call(
         &mut self,
         (at, nested): Point,

@@ -34,7 +34,7 @@ pub struct Ways {
 
 /// The acquisition whose section is followed.
 pub struct Acquisition {
-    /// The lock, as the function that takes it was told; none if that is not known.
+    /// The lock, as the function that takes it was told; `None` if that is not known.
     pub lock: Option<Value>,
     /// Whether what it was told is a guard, which knows the lock.
     pub guard: bool,
@@ -43,7 +43,7 @@ pub struct Acquisition {
 impl Acquisition {
     /// What the state before the call of this function tells.
     pub fn of(name: Option<&str>, before: &State) -> Acquisition {
-        // OpenMP's critical sections are told apart by their functions.
+        // OpenMP's critical sections are distinguished by their functions.
         let told = !name.is_some_and(|name| name.starts_with("GOMP_"));
         let lock = told.then(|| before.register(RDI));
         Acquisition { lock, guard: name.is_some_and(is_guard_begin) }

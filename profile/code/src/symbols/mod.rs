@@ -126,8 +126,8 @@ impl Symbols {
     }
 
     /// The global variable that this address lies in: `name+0x8 (binary)`. Where its name
-    /// was stripped it is `binary+0x1234`; none if the address is in no module of the
-    /// program's own.
+    /// was stripped it is `binary+0x1234`; `None` if the address is in no module of the program's
+    /// own.
     pub fn variable(&mut self, address: u64) -> Option<String> {
         let m = self.module_of(address)?;
         let at = address.wrapping_sub(self.modules[m].bias);

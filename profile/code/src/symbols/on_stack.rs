@@ -68,7 +68,7 @@ struct Frame {
 
 impl Symbols {
     /// The variable on a stack that lies at an address: `total+0x8 on the stack of main (app)`, or its
-    /// place in the frame where it has no name; none if the frame is not found.
+    /// place in the frame where it has no name; `None` if the frame is not found.
     pub fn stack_variable(&mut self, address: u64, part: Part<'_>) -> Option<String> {
         let frame =
             self.frame_by_callee(address, part).or_else(|| self.frame_by_caller(address, part))?;
@@ -120,7 +120,7 @@ impl Symbols {
         places.into_iter().find_map(|at| Some((at, self.call_before(part.word(at)?)?)))
     }
 
-    /// The call that returns to an address; none if that is not behind a call.
+    /// The call that returns to an address; `None` if that is not behind a call.
     fn call_before(&mut self, address: u64) -> Option<Call> {
         let (module, at) = self.call_in_file(address)?;
         let image = self.image_of(module);

@@ -69,7 +69,7 @@ pub const LIBRARIES: [&str; 7] = [
     "libsyncline_recorder.so",
 ];
 
-/// The position of the frame to show; none if there is no frame. With each frame comes whether it
+/// The position of the frame to show; `None` if there is no frame. With each frame comes whether it
 /// took the lock for its caller.
 pub fn users_own<'a>(
     frames: impl Iterator<Item = (&'a Frame, bool)>,

@@ -1,4 +1,4 @@
-//! A lock that its holder lets go of inside a wait, as a condition variable does.
+//! A lock that its holder releases inside a wait, as a condition variable does.
 //!
 //! Between two such waits a thread may have found nothing to do: it was woken, looked, and waits
 //! again. That is seen from the hold that the first wait resumed: if the second one interrupts

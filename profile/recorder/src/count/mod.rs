@@ -72,8 +72,8 @@ unsafe fn acquired_rarely(spot: Spot, op: Op, lock: usize, caller: Caller) -> i3
     }
 }
 
-/// Notes that the calling thread lets go of a lock; called just before it does. Returns
-/// the lock, so that the caller need not keep it meanwhile.
+/// Notes that the calling thread releases a lock; called just before it does. Returns the lock, so
+/// that the caller need not keep it meanwhile.
 #[inline(always)]
 pub fn releasing(lock: usize) -> usize {
     match tls::state() {

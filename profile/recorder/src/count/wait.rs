@@ -35,7 +35,7 @@ pub unsafe fn wait_for_lock(
 ) -> i32 {
     let now = holder_of(lock);
     let holder = now.or_else(|| last_holder_of(lock));
-    // One that could not be seen beforehand has let go of it by now.
+    // One that could not be seen beforehand has released it by now.
     let then = |lock| holder.or_else(|| last_holder_of(lock));
     let now = now.or_else(|| myself(lock));
     // SAFETY: by this function's own condition.

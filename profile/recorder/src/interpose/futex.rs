@@ -17,7 +17,7 @@ use crate::count::{Caller, Outcome, happened, wait_for_event, waking};
 use crate::recorder;
 
 /// # Safety
-/// As of the C library's function of this name.
+/// Same requirements as the C library's function of this name.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub unsafe extern "C-unwind" fn syscall() -> c_long {

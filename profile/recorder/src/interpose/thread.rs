@@ -46,7 +46,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Takes a state for a new thread; none if it can't be recorded.
+    /// Takes a state for a new thread; `None` if it can't be recorded.
     ///
     /// # Safety
     /// The arguments are the program's, and `caller` is a [`Caller`].

@@ -33,7 +33,7 @@ pub fn leave_nothing() {
     LATEST.store(null_mut(), Ordering::Release);
 }
 
-/// What a child has of its parent's; none if the parent had no file.
+/// What a child has of its parent's; `None` if the parent had no file.
 fn inherited() -> Option<&'static File> {
     // SAFETY: never freed. Acquire pairs with the Release in `leave_to_children`, in the parent.
     unsafe { LATEST.load(Ordering::Acquire).as_ref() }
@@ -70,8 +70,8 @@ fn describe_arguments(field: &mut [u8]) {
     }
 }
 
-/// Makes and maps this process's file, or begins in its parent's; none if nothing is to be recorded,
-/// or the file can't be had. A child that logs everything has a file of its own.
+/// Makes and maps this process's file, or begins in its parent's; `None` if nothing is to be
+/// recorded, or the file can't be had. A child that logs everything has a file of its own.
 pub fn create() -> Option<File> {
     let options = options::get()?;
     let started = clock::process_started();

@@ -37,7 +37,7 @@ pub fn before_trying() {
     }
 }
 
-/// The state of this thread, given to it now if it has none; none if it can't be recorded, and
+/// The state of this thread, given to it now if it has none; `None` if it can't be recorded, and
 /// then its operation is counted as one that was not.
 #[inline]
 pub fn current() -> Option<&'static ThreadState> {

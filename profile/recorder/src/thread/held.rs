@@ -25,7 +25,7 @@ const WAITED: usize = 1;
 const TIMED: usize = 2;
 /// What the hold costs in processor time is looked at.
 const LOOKED_AT: usize = 4;
-/// The lock was let go of and taken again inside a wait.
+/// The lock was released and taken again inside a wait.
 const RESUMED: usize = 8;
 const TAGS: usize = WAITED | TIMED | LOOKED_AT | RESUMED;
 
@@ -59,16 +59,16 @@ pub struct Hold {
     pub lock: usize,
     /// The row of its acquisition.
     pub row: *mut Row,
-    /// When it was acquired, in ticks, less the waits in which it was let go of; none if that
-    /// is not timed.
+    /// When it was acquired, in ticks, less the waits in which it was released; `None` if that is
+    /// not timed.
     pub since: Option<u64>,
     /// For how many acquisitions it is timed.
     pub weight: u32,
     /// Whether it had to be waited for.
     pub waited: bool,
-    /// What the thread had used of a processor by then; none if that is not looked at.
+    /// What the thread had used of a processor by then; `None` if that is not looked at.
     pub used: Option<Usage>,
-    /// The last wait in which it was let go of.
+    /// The last wait in which it was released.
     pub resumed: Option<Resumed>,
 }
 
@@ -176,7 +176,7 @@ impl Held {
         true
     }
 
-    /// Takes out the newest hold of a lock; none if it isn't there.
+    /// Takes out the newest hold of a lock; `None` if it isn't there.
     pub fn pop(&self, lock: usize) -> Option<Hold> {
         let place = self.newest(|held| held == lock as u64)?;
         let notes = &self.notes[place];
@@ -245,7 +245,7 @@ impl Held {
         }
     }
 
-    /// Lets go of everything.
+    /// Releases everything.
     pub fn clear(&self) {
         self.count.store(0, Relaxed);
     }

@@ -103,13 +103,13 @@ impl ThreadState {
         self.locks.leave(&LOCKS, room);
     }
 
-    /// Adds a row to those of places; none if there is no room for it.
+    /// Adds a row to those of places; `None` if there is no room for it.
     unsafe fn put_place(&self, row: Row) -> Option<*mut Row> {
         // SAFETY: by the condition above.
         unsafe { self.put(&self.places, &PLACES, row) }
     }
 
-    /// Adds a row to those of single locks; none if there is no room for it.
+    /// Adds a row to those of single locks; `None` if there is no room for it.
     unsafe fn put_lock(&self, row: Row) -> Option<*mut Row> {
         // SAFETY: by the condition above.
         unsafe { self.put(&self.locks, &LOCKS, row) }
@@ -172,7 +172,7 @@ impl Threads {
     /// Where the first state ends.
     pub const FIRST_ENDS: usize = offset_of!(Threads, states) + size_of::<ThreadState>();
 
-    /// Takes a state; none if all are taken.
+    /// Takes a state; `None` if all are taken.
     pub fn take(&self) -> Option<&ThreadState> {
         let mut free = self.free.load(Ordering::Acquire);
         while free as u32 != 0 {

@@ -56,7 +56,7 @@ impl Spot {
         (!self.0.is_null() && !self.is_sampled()).then_some(self.0)
     }
 
-    /// The row; none if the operation can't be counted, which was noted.
+    /// The row; `None` if the operation can't be counted, which was noted.
     pub fn row(self) -> Option<*mut Row> {
         (!self.0.is_null()).then(|| self.0.map_addr(|address| address & !Spot::SAMPLED))
     }
@@ -309,7 +309,7 @@ pub struct Site {
     key: u64,
     /// Rows of single locks.
     pub locks: u32,
-    /// Depths that are told apart.
+    /// Depths that are distinguished.
     pub depths: u32,
 }
 

@@ -98,8 +98,8 @@ pub fn at_end(state: &ThreadState, started: u64) -> Times {
 /// So many nanoseconds without a processor are not asked for.
 const LITTLE: u64 = 10_000;
 
-/// How long the calling thread was on a processor and ready for one since it began; none where that can't
-/// be read.
+/// How long the calling thread was on a processor and ready for one since it began; `None` where
+/// that can't be read.
 pub fn so_far() -> Option<Times> {
     let times = of_this_thread()?;
     Some(Times { cpu_ns: clock::nanoseconds(ClockId::ThreadCPUTime), ..times })
@@ -110,7 +110,7 @@ fn of_this_thread() -> Option<Times> {
 }
 
 /// How long a thread of this process was on a processor, and ready for one, by its number and when it began
-/// to be recorded; none where that can't be read. The calling thread must not be in a sandbox.
+/// to be recorded; `None` where that can't be read. The calling thread must not be in a sandbox.
 pub fn of_thread(tid: u32, started: u64) -> Option<Times> {
     match tls::state() {
         Some(state) if gettid().as_raw_nonzero().get() as u32 == tid => {

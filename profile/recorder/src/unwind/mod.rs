@@ -82,7 +82,7 @@ impl Trace {
         &self.frames[..self.depth]
     }
 
-    /// Where all return addresses but the first lay, in words from that; none if that is not
+    /// Where all return addresses but the first lay, in words from that; `None` if that is not
     /// known of each, or the stack is not whole.
     pub fn slots(&self) -> Option<&[u32]> {
         let slots = self.slots.get(1..self.depth)?;
@@ -136,7 +136,7 @@ impl Snapshot {
     }
 }
 
-/// The snapshot that knows the module at this address; none if there is no code there, or it
+/// The snapshot that knows the module at this address; `None` if there is no code there, or it
 /// can't be added now.
 fn knowing(recorder: &Recorder, pc: u64) -> Option<&'static Snapshot> {
     let known = snapshot()?;
@@ -175,7 +175,7 @@ pub fn trace(
     }
 }
 
-/// None if the walk ended early.
+/// `None` if the walk ended early.
 fn walk(
     recorder: &Recorder,
     from: Registers,

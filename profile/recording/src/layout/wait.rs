@@ -59,7 +59,7 @@ pub struct WaitRecord {
     /// microseconds, one in eight after shorter ones, and timed ones that had not waited where
     /// the row's holds take more than 10 microseconds on average.
     pub held_looked_at: u64,
-    /// Ticks of those holds, less the waits in which the lock was let go of.
+    /// Ticks of those holds, less the waits in which the lock was released.
     pub held_looked_at_ticks: u64,
     /// Of those ticks, the ones that the holder was not on a processor.
     pub held_off_cpu_ticks: u64,

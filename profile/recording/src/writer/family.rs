@@ -100,7 +100,8 @@ pub struct Child {
 }
 
 impl File {
-    /// Begins this process, a forked child, in its parent's file; none if it needs one of its own.
+    /// Begins this process, a forked child, in its parent's file; `None` if it needs one of its
+    /// own.
     ///
     /// `arguments` mends the parent's arguments where the child has others.
     pub fn join(parent: &File, child: &Child, arguments: impl FnOnce(&mut [u8])) -> Option<File> {

@@ -95,19 +95,19 @@ impl File {
         self.at(unsafe { (*self.header()).arena_offset } + unit * UNIT)
     }
 
-    /// Claims the next record of the modules, with its index; none if there is none left.
+    /// Claims the next record of the modules, with its index; `None` if there is none left.
     pub(super) fn new_module(&self) -> Option<(*mut ModuleRecord, u32)> {
         let claimed = self.claim(offset_of!(Header, modules), &self.family.real.modules);
         claimed.map(|(record, index)| (record.cast(), index))
     }
 
-    /// Claims the next thread record, with its index; none if there is none left.
+    /// Claims the next thread record, with its index; `None` if there is none left.
     pub(super) fn new_thread(&self) -> Option<(*mut ThreadRecord, u32)> {
         let claimed = self.claim(offset_of!(Header, threads), &self.family.real.threads);
         claimed.map(|(record, index)| (record.cast(), index))
     }
 
-    /// Claims the next stack record, with its number; none if there is none left.
+    /// Claims the next stack record, with its number; `None` if there is none left.
     pub(super) fn new_stack(&self) -> Option<(*mut StackRecord, u32)> {
         let claimed = self.claim(offset_of!(Header, stacks), &self.family.real.stacks);
         claimed.map(|(record, number)| (record.cast(), number))
@@ -154,7 +154,7 @@ impl File {
         }
     }
 
-    /// Hands out pages of the arena, by their first unit; none if there is no room.
+    /// Hands out pages of the arena, by their first unit; `None` if there is no room.
     pub(super) fn new_pages(&self, bytes: u64) -> Option<u64> {
         // SAFETY: `arena_used` is only touched atomically; the others stay as they are.
         let (used, capacity, offset) = unsafe {

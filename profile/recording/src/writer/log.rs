@@ -254,7 +254,7 @@ fn has_all(file: &File) -> bool {
     unsafe { (*file.header()).timeline != 0 }
 }
 
-/// Room for a log, by its first unit; none if logs have had their share, or there is no room.
+/// Room for a log, by its first unit; `None` if logs have had their share, or there is no room.
 fn claim_room(room: Room<'_>, log2: u32, slots_before: u64) -> Option<u64> {
     const EVENT: u64 = size_of::<EventRecord>() as u64;
     let share = if has_all(room.file) { ALL_SHARE } else { WAITS_SHARE };

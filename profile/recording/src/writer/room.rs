@@ -17,8 +17,8 @@ pub struct Room<'a> {
 }
 
 impl Room<'_> {
-    /// Room for a table of two to the power of `log2` rows, zeroed and real, by its first unit; none if
-    /// there is none.
+    /// Room for a table of two to the power of `log2` rows, zeroed and real, by its first unit;
+    /// `None` if there is none.
     pub(super) fn new_table(self, log2: u32) -> Option<u64> {
         let bytes = size_of::<Row>() << log2;
         let used_before = self.shelf.take(log2).filter(|&unit| {

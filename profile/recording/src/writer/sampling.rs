@@ -31,7 +31,7 @@ pub fn choose(every: bool) {
 }
 
 /// For how many at the first rate the operation after so many of a row stands, which is that of a lock or
-/// [`REST`]; none if it doesn't belong to the sample. The first one of a row always does.
+/// [`REST`]; `None` if it doesn't belong to the sample. The first one of a row always does.
 pub fn weight(lock: u64, calls: u64) -> Option<u32> {
     let limit = LIMIT.load(Relaxed);
     let thinner = match limit {

@@ -48,8 +48,8 @@ fn index_of_call(caller: *const usize, ret: usize) -> usize {
     mixed >> (usize::BITS - CALLS.ilog2())
 }
 
-/// Words from a call's return address to the end of the stack that it lies on, at least 1; none if it
-/// lies on another one.
+/// Words from a call's return address to the end of the stack that it lies on, at least 1; `None`
+/// if it lies on another one.
 fn words_to_end(caller: *const usize, within: &Range<usize>) -> Option<u32> {
     let bytes = within.contains(&caller.addr()).then(|| within.end - caller.addr())?;
     u32::try_from(bytes.div_ceil(size_of::<usize>())).ok()

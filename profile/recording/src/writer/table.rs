@@ -161,9 +161,9 @@ impl Table {
         self.is_there() && u64::from(self.used.get()) < (kind.fullest)(self.mask.get() + 1)
     }
 
-    /// Puts a row into the table; none if there is no room for it. Larger tables are had for it,
-    /// so that rows may move: `relocate` is then called with a function from where a row was to where it
-    /// is, and has to mend the caller's own pointers to rows.
+    /// Puts a row into the table; `None` if there is no room for it. Larger tables are had for it,
+    /// so that rows may move: `relocate` is then called with a function from where a row was to
+    /// where it is, and has to mend the caller's own pointers to rows.
     ///
     /// # Safety
     /// The table and the record are the calling thread's own, and no signal handler uses them meanwhile.
@@ -216,7 +216,7 @@ impl Table {
         self.used.set(self.slots(0).filter(|&row| unsafe { (*row).key != 0 }).count() as u32);
     }
 
-    /// Gives the thread its first table; none if there is no room.
+    /// Gives the thread its first table; `None` if there is no room.
     ///
     /// # Safety
     /// The table and the record are the calling thread's own, and the table is not there yet.
@@ -230,7 +230,7 @@ impl Table {
         unsafe { self.exchange(kind, room, record, FIRST_LOG2, |_| {}) }
     }
 
-    /// Exchanges the table for one of this size, with the same rows; none if there is no room.
+    /// Exchanges the table for one of this size, with the same rows; `None` if there is no room.
     ///
     /// Signals are blocked meanwhile: what a handler counts in a row that is already copied would be
     /// lost.

@@ -31,7 +31,8 @@ pub struct ThreadStart {
 
 impl File {
     /// Claims a record for a thread with this start function, with its index: a fresh one or, when none is
-    /// left, that of an ended thread with the same function. None if there is none; that is counted.
+    /// left, that of an ended thread with the same function. `None` if there is none; that is
+    /// counted.
     ///
     /// It is to be filled in with [`File::begin_thread`].
     pub fn claim_thread(&self, function: u64) -> Option<(*mut ThreadRecord, u32)> {

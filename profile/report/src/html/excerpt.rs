@@ -82,7 +82,7 @@ fn read(path: &Path) -> Option<Source> {
     Some(Source { text, changed: metadata.modified().ok() })
 }
 
-/// The lines around one, each with its number from 1; none if there is no such line.
+/// The lines around one, each with its number from 1; `None` if there is no such line.
 fn around(text: &str, line: usize) -> Option<Vec<(usize, &str)>> {
     let first = line.checked_sub(1)?.saturating_sub(AROUND);
     let lines: Vec<_> = text

@@ -34,7 +34,7 @@ pub struct Writer {
 }
 
 impl File {
-    /// A thread's writer; none if there is no room for its record, or in a forked child.
+    /// A thread's writer; `None` if there is no room for its record, or in a forked child.
     ///
     /// `started` is in ticks; the stack is what [`Writer::set_stack`] may change.
     pub fn thread(self, tid: u32, stack: Range<u64>, started: u64) -> Option<Writer> {

@@ -46,8 +46,8 @@ impl File {
         self.base.wrapping_add(offset as usize)
     }
 
-    /// A place for a thread's record, and its number; none if there is no room for it, or in a forked
-    /// child.
+    /// A place for a thread's record, and its number; `None` if there is no room for it, or in a
+    /// forked child.
     pub(super) fn thread_record(self) -> Option<(*mut ThreadRecord, u32)> {
         // SAFETY: the region is the header's.
         let (record, index) = unsafe { self.claim(&raw mut (*self.header()).threads)? };

@@ -8,8 +8,8 @@ use crate::section::Caller;
 use crate::thread::Thread;
 use crate::{aside, clock, tls};
 
-/// Takes a context for this thread, for a section that was chosen so; none if there is none, or the
-/// section can't be traced.
+/// Takes a context for this thread, for a section that was chosen so; `None` if there is none, or
+/// the section can't be traced.
 pub fn start(thread: &mut Thread, caller: Caller, choice: Choice) -> Option<&'static mut Context> {
     aside::allowed(|| take(thread, caller, choice))?
 }

@@ -140,7 +140,7 @@ impl Words {
             let record = self.records.get(place);
             record.is_some_and(|record| record.address == word && how.is_all_in(record))
         };
-        // Its words came into the set one behind the other, or are looked for in vain.
+        // Its words came into the set one behind the other, or are looked for without success.
         let last = hint.0 as usize;
         let count = ((end - start) / 8) as usize;
         if last + 1 < count || !(0..count).all(|n| is_full(last - n, end - 8 * (n as u64 + 1))) {

@@ -99,7 +99,7 @@ pub struct Vectors([u8; 3072]);
 static POOL: [AtomicPtr<Context>; MOST] = [const { AtomicPtr::new(core::ptr::null_mut()) }; MOST];
 
 impl Context {
-    /// Takes a context for this thread; none if all are in use or there is no memory.
+    /// Takes a context for this thread; `None` if all are in use or there is no memory.
     pub fn take(thread: u32) -> Option<&'static mut Context> {
         for place in &POOL {
             let context = place.load(Ordering::Acquire);

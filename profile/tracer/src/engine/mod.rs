@@ -59,7 +59,7 @@ pub struct Engine {
     pub choice: Choice,
     /// A handler of the program ran in the middle and used a lock.
     pub handler_ran: bool,
-    /// The thread's processor time when the context was taken, in nanoseconds; none if what this
+    /// The thread's processor time when the context was taken, in nanoseconds; `None` if what this
     /// section costs is not measured.
     pub began: Option<u64>,
     /// Of its time since then, what system calls of the program took.

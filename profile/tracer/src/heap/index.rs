@@ -80,7 +80,7 @@ fn unmap<T>(mapping: *mut T) {
     aside::allowed(|| unsafe { libc::syscall(libc::SYS_munmap, mapping, size_of::<T>()) });
 }
 
-/// What a word points to, mapped when it is first needed; none if there is no memory for it.
+/// What a word points to, mapped when it is first needed; `None` if there is no memory for it.
 fn get_or_map<T, M>(word: &AtomicPtr<T>) -> Option<&'static T> {
     // Acquire pairs with the exchange below: its zeros are the kernel's, but not to be outrun.
     let mut found = word.load(Acquire);
@@ -101,7 +101,7 @@ fn get_or_map<T, M>(word: &AtomicPtr<T>) -> Option<&'static T> {
     Some(unsafe { &*found })
 }
 
-/// The root of an address; none if it is not a program's.
+/// The root of an address; `None` if it is not a program's.
 fn root(address: u64, make: bool) -> Option<&'static AtomicPtr<Leaf>> {
     if address >> ADDRESS_BITS != 0 {
         return None;

@@ -18,9 +18,9 @@ use syncline_trace::layout::ObjectRecord;
 
 /// The block of the heap that covers an address, or covered it last.
 ///
-/// None if that is not known: for memory that is not the heap's, or was allocated otherwise than
-/// through the functions that are interposed. May be wrong where another thread frees the block
-/// at this moment.
+/// `None` if that is not known: for memory that is not the heap's, or was allocated otherwise than
+/// through the functions that are interposed. May be wrong where another thread frees the block at
+/// this moment.
 pub fn block_of(address: u64) -> Option<ObjectRecord> {
     index::find(address)
 }

@@ -13,7 +13,7 @@
 macro_rules! past {
     ($name:ident [$($instructions:literal)*] [$($operands:tt)*]) => {
         /// # Safety
-        /// As of the C library's function of this name.
+        /// Same requirements as the C library's function of this name.
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub unsafe extern "C-unwind" fn $name(lock: *mut core::ffi::c_void) -> core::ffi::c_int {

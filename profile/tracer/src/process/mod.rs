@@ -68,7 +68,7 @@ const READY: u32 = 2;
 const ABSENT: u32 = 3;
 static STAGE: AtomicU32 = AtomicU32::new(UNREAD);
 
-/// The process; none if this is no inspection, its file can't be made, or it is left alone.
+/// The process; `None` if this is no inspection, its file can't be made, or it is left alone.
 #[inline]
 pub fn current() -> Option<&'static Process> {
     if aside::is_closed() {

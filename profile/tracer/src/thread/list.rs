@@ -12,7 +12,7 @@ use crate::{aside, clock, engine, files, tls};
 
 static THREADS: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
 
-/// This thread; none if it can't be recorded.
+/// This thread; `None` if it can't be recorded.
 #[inline]
 pub fn current() -> Option<&'static mut Thread> {
     let process = process::current()?;

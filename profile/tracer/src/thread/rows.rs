@@ -87,7 +87,7 @@ pub enum Place {
 }
 
 impl Rows {
-    /// An empty table; none if there is no memory.
+    /// An empty table; `None` if there is no memory.
     pub fn take() -> Option<Rows> {
         Some(Rows { table: Some(take()?), used: [0; _] })
     }

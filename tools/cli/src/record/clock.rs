@@ -66,7 +66,7 @@ mod counter {
         from_ticks: u64,
     }
 
-    /// Begins to measure; none where the counter can't be trusted.
+    /// Begins to measure; `None` where the counter can't be trusted.
     pub fn begin() -> Option<Measuring> {
         let sources = fs::read_to_string(CLOCK_SOURCES).ok();
         (is_invariant() && offers_counter(sources.as_deref())).then(|| {

@@ -109,7 +109,7 @@ struct ProcessFile {
 }
 
 impl ProcessFile {
-    /// Reads the first page; none if the file is not what its name says.
+    /// Reads the first page; `None` if the file is not what its name says.
     fn read(mut file: &File, meta: &Metadata) -> Option<ProcessFile> {
         let mut header = Header::zeroed();
         file.read_exact(bytes_of_mut(&mut header)).ok()?;

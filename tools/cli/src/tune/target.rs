@@ -139,7 +139,7 @@ fn kind(lock: &Lock) -> &'static str {
     }
 }
 
-/// How a policy names an object; none for what it can't.
+/// How a policy names an object; `None` for what it can't.
 fn subject(process: &Process, lock: &Lock) -> Option<(Subject, Vec<String>)> {
     if kind(lock) == "other" {
         return None;

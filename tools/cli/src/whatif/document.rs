@@ -34,7 +34,7 @@ impl Document {
     }
 
     /// Leaves it in the recording's folder. What lies there already stays, unless it is of the same
-    /// places. Returns where it is; none if the recording is a single file.
+    /// places. Returns where it is; `None` if the recording is a single file.
     pub fn save(&self, recording: &Path) -> io::Result<Option<PathBuf>> {
         if !recording.is_dir() {
             return Ok(None);

@@ -20,7 +20,7 @@ pub struct Target {
     pub title: Option<String>,
     /// Its calls: names, or addresses in files.
     pub calls: Vec<String>,
-    /// What is delayed; none if that is to be seen from what there is.
+    /// What is delayed; `None` if that is to be seen from what there is.
     pub delayed: Option<Delayed>,
     /// Seconds that a critical section takes.
     pub section: Option<f64>,
@@ -124,7 +124,7 @@ pub fn found(process: &Process) -> Vec<Target> {
     all
 }
 
-/// A place with these sites; none if nothing there can be delayed.
+/// A place with these sites; `None` if nothing there can be delayed.
 fn of_sites(
     process: &Process,
     place: &str,

@@ -19,8 +19,8 @@ use crate::memory::{BlockHead, Blocks, Link, Long, LongMemory, Memory, Native};
 /// The largest bucket of which all lines are fetched at once: one line in two is needed then.
 const FETCHED: usize = 256;
 /// Tables of fewer bytes are in a core's own cache. Lines come from there so soon that to ask ahead
-/// gains nothing, and each that is asked for in vain is taken from the thread that has just written
-/// to it.
+/// gains nothing, and each line that is prefetched too early is taken from the thread that has just
+/// written to it.
 const NEAR: usize = 1 << 20;
 /// See `version`.
 const READ: Ordering = Version::<Native>::READ;

@@ -17,13 +17,13 @@ use crate::memory::Native;
 /// A thread that has one must not use the table otherwise: its bucket may be the one that is
 /// locked.
 pub struct Entry<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw> = Native> {
-    // The lock is let go before the key is dropped.
+    // The lock is released before the key is dropped.
     held: Held<'t, P::Raw, M>,
     table: &'t HashTable<K, V, S, P, M>,
     found: Option<Found<P::Raw, M>>,
     key: K,
     hash: u64,
-    /// What was exchanged, to be dropped when the lock is let go.
+    /// What was exchanged, to be dropped when the lock is released.
     retired: Retired<'t, K, V, S, P, M>,
 }
 
@@ -102,7 +102,7 @@ impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Entry<'t, K, V, S, P, M>
     /// As the function does; nothing is then put in.
     pub fn or_insert_with(self, make: impl FnOnce() -> V) -> Ref<'t, K, V, P> {
         match self.found {
-            // Others can take it out only when the lock is let go, at the end of this.
+            // Others can take it out only when the lock is released, at the end of this.
             Some((_, raw)) => self.table.refer(raw),
             None => {
                 let value = make();

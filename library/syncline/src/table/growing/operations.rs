@@ -169,7 +169,7 @@ where
         let (key, value) = unsafe { (P::key(&old), P::value(&old)) };
         let new = P::make(key.clone(), next(value));
         held.replace(&place, new);
-        // Before the lock is let go, since then others may take it out.
+        // Before the lock is released, since then others may take it out.
         let new = self.refer(new);
         drop(held);
         drop(self.retired(old));

@@ -25,7 +25,7 @@ use crate::memory::Native;
 ///
 /// **Functions of the caller's** run while the key's bucket is locked where the text says so:
 /// they must not use the table, or they may wait for themselves. So do `Eq` of keys, and `Hash`
-/// while a bucket is split. A panic in one lets go of the bucket, and leaves the table as it was
+/// while a bucket is split. A panic in one releases the bucket, and leaves the table as it was
 /// before the operation. Values and keys are dropped outside of locks, unless they are dropped by
 /// such a panic.
 ///
@@ -175,8 +175,9 @@ where
         let mut looks = 0;
         let mut held = None;
         'again: loop {
-            // After many looks in vain a reader locks the bucket, to be done in a bounded number of
-            // steps. One way for both, with one return: what is found is then never in memory in between.
+            // After many looks without success a reader locks the bucket, to be done in a bounded
+            // number of steps. One way for both, with one return: what is found is then never in
+            // memory in between.
             if looks > M::PATIENCE && held.is_none() {
                 held = Some(self.lock_leaf(hash as usize));
             }

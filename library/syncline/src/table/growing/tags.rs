@@ -57,7 +57,7 @@ impl Tags {
         Self([0, u64::from(depth + 1) << DEPTH])
     }
 
-    /// How many bits of the hash the keys have in common; none if the bucket was never used.
+    /// How many bits of the hash the keys have in common; `None` if the bucket was never used.
     #[inline]
     pub(super) fn depth(self) -> Option<u32> {
         ((self.0[1] >> DEPTH) as u32).checked_sub(1)

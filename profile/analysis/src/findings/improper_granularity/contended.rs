@@ -58,7 +58,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         .filter_map(|family| Some((family, Hot::of(process, family, thresholds)?.finding()?)))
         // What a barrier counts can't be split, and all have to come.
         .filter(|(family, _)| meeting::function(process, family).is_none())
-        // Nor what a queue holds, or else is waited for with the lock let go of.
+        // Nor what a queue holds, or else is waited for with the lock released.
         .filter(|(family, found)| found.rule != Rule::TooMuchData || !family.is_of_condition())
         // Nor is it the section, where a spinning thread waits for a holder that does not run.
         .filter(|(family, _)| !preempted::explains_waits_at(process, &family.sites))

@@ -13,8 +13,9 @@
 //!
 //! Conditions that a program or a library makes itself of futexes, as GLib's are, look the same: a futex
 //! for each. These are mostly told only where somebody waits, so how many elements there were is not
-//! known, and a queue of one can't be told from a question and its answer. But of both it is true that
-//! each element costs a sleep and a wake-up, and that several at a time would cost one.
+//! known, and a queue of one can't be distinguished from a question and its answer. But of both it
+//! is true that each element costs a sleep and a wake-up, and that several at a time would cost
+//! one.
 
 use std::ops::Range;
 

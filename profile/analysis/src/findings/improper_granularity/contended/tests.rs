@@ -6,8 +6,8 @@ use super::*;
 use crate::findings::testing::{Drawn, Use, one_word, process, sections};
 use crate::model::{Data, Inspected};
 
-/// A lock taken so often in ten seconds, so often in vain, with so much waiting, and
-/// held so long each time.
+/// A lock taken so often in ten seconds, so often without success, with so much waiting, and held
+/// so long each time.
 fn lock(calls: u64, waits: u64, waited: f64, held: f64) -> (Drawn, usize) {
     let mut drawn = process(10.0, 16);
     drawn.threads("worker", 4, 10.0);

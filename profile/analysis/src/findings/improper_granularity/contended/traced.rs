@@ -25,7 +25,7 @@ impl<'a> Hot<'a> {
         self.sites.iter().filter_map(known).find(|(_, inspected)| inspected.too_long)
     }
 
-    /// The finding where the data is known; none if the lock is as it has to be.
+    /// The finding where the data is known; `None` if the lock is as it has to be.
     pub(super) fn by_trace(self, longest: usize, inspected: &Inspected) -> Option<Finding> {
         // More locks first: a large table's entries look unshared in a small sample.
         if inspected.data == Data::Pieces {
