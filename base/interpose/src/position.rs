@@ -59,7 +59,7 @@ pub fn position(address: usize) -> Option<Position> {
     let module = match object.path() {
         b"" => {
             let program = (&raw const PROGRAM).cast::<u8>();
-            // SAFETY: so many bytes were learnt, and are never changed again.
+            // SAFETY: this many bytes were learnt, and are never changed again.
             unsafe { core::slice::from_raw_parts(program, PROGRAM_LENGTH.load(Relaxed)) }
         }
         path => last_part(path),

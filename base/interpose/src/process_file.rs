@@ -34,9 +34,9 @@ pub struct ProcessFile {
 
 impl ProcessFile {
     /// Makes and maps `PID.ENDING` in the folder, or `PID.N.ENDING` for what the same process
-    /// ran later: of so many bytes, or fewer where less is allowed, and with the first
-    /// `real` of them real. Where the file system has no room for these, an empty file is left
-    /// behind, which says so.
+    /// ran later: of this many bytes, or fewer where less is allowed, and with the first `real` of
+    /// them real. Where the file system has no room for these, an empty file is left behind, which
+    /// says so.
     ///
     /// # Errors
     /// The system's, if the file can't be made, or less than 16 MiB of it.

@@ -39,7 +39,7 @@ impl Interval {
         Interval::of(numbers, miss).unwrap_or_else(|| Interval::cut(numbers, 0))
     }
 
-    /// The median of these numbers, and what is left of them without so many at each end.
+    /// The median of these numbers, and what is left of them without this many at each end.
     ///
     /// # Panics
     /// If nothing is left.

@@ -26,12 +26,12 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// One look, after so many rounds.
+    /// One look, after this many rounds.
     pub fn once(rounds: usize) -> Looks {
         Looks { at: vec![(rounds, 1.0)] }
     }
 
-    /// A first look after so many rounds, then more of them, and a last one after `most`.
+    /// A first look after this many rounds, then more of them, and a last one after `most`.
     pub fn several(first: usize, most: usize) -> Looks {
         let step = (first / STEPS).max(1);
         let before = (first..most).step_by(step);
@@ -44,7 +44,7 @@ impl Looks {
         self.at[0].0
     }
 
-    /// The rounds of the next look after so many.
+    /// The rounds of the next look after this many.
     pub fn after(&self, rounds: usize) -> Option<usize> {
         self.at.iter().map(|&(at, _)| at).find(|&at| at > rounds)
     }
@@ -65,7 +65,7 @@ impl Looks {
     /// end, if all looks together may miss with this probability. `None` where not even all draws
     /// suffice.
     pub fn cuts(&self, miss: f64) -> Vec<(usize, Option<usize>)> {
-        // By the number of draws below the true median: with which probability there are so many
+        // By the number of draws below the true median: with which probability there are this many
         // and no look has missed it.
         let mut inside = vec![1.0];
         let mut missed = 0.0;

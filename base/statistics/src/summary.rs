@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::order::{quantile, sorted};
 
-/// A sample is far off if it is above the upper quartile by so many times the distance of the
+/// A sample is far off if it is above the upper quartile by this many times the distance of the
 /// quartiles (Tukey's outer fence) ...
 const FENCE: f64 = 3.0;
 /// ... and above the median by this factor: where samples hardly differ, the fence alone would

@@ -12,7 +12,7 @@ use crate::mode::Mode;
 use crate::table::Table;
 use crate::wait::Wait;
 
-/// After so many looks without success a bucket is held while it is looked at.
+/// After this many looks without success a bucket is held while it is looked at.
 const PATIENCE: u32 = 16;
 
 /// What is to become of a key.

@@ -25,7 +25,7 @@ impl Hash {
         ((u128::from(self.0) * ranks as u128) >> 64) as usize
     }
 
-    /// The bucket among two to the power of so many, by the lowest bits.
+    /// The bucket among two to the power of this many, by the lowest bits.
     #[inline]
     pub fn bucket(self, bits: u32) -> u64 {
         self.0 & mask(bits)

@@ -172,7 +172,7 @@ impl Link {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot(pub u64);
 
-/// Entries of so many words or more say in their head how long they are.
+/// Entries of this many words or more say in their head how long they are.
 pub(crate) const LONG: usize = 0xfff;
 
 impl Slot {

@@ -25,7 +25,7 @@ pub type Entry = (Vec<u8>, Vec<u8>);
 pub struct Entries<'t, F, M> {
     table: &'t Table<F, M>,
     rank: usize,
-    /// The next ending of so many bits, and halves that come before it.
+    /// The next ending of this many bits, and halves that come before it.
     next: u64,
     bits: u32,
     halves: Vec<(u64, u32)>,
@@ -54,8 +54,8 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Entries { table: self, rank, next: 0, bits, halves, ready, is_lost: false }
     }
 
-    /// Copies the entries whose hashes have an ending of so many bits; `None` if they are in several
-    /// buckets.
+    /// Copies the entries whose hashes have an ending of this many bits; `None` if they are in
+    /// several buckets.
     fn copy(&self, rank: usize, ending: u64, bits: u32) -> Result<Option<Vec<Entry>>, Dead> {
         let mut wait = Wait::new();
         let mut buffer = Buffer::new();

@@ -14,7 +14,7 @@ use syncline_fabric::{Dead, Fabric, Full, Place};
 
 use crate::layout::{LINE, Layout, ROWS};
 
-/// Zeros are written in pieces of so many bytes.
+/// Zeros are written in pieces of this many bytes.
 const ZEROS: [u8; 4096] = [0; 4096];
 
 /// What a rank knows of all parts' rows.
@@ -38,7 +38,7 @@ impl Rows {
     /// How many bits number the buckets of a part, as far as this rank knows.
     #[inline]
     pub fn bits(&self, rank: usize) -> u32 {
-        // Acquire: pairs with the Release in `learn`: so many rows are known.
+        // Acquire: pairs with the Release in `learn`: this many rows are known.
         let rows = self.parts[rank].get().map_or(0, |known| known.rows.load(Acquire));
         self.layout.bits + rows
     }

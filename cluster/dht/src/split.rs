@@ -13,8 +13,8 @@ use crate::look::{Bucket, Look};
 use crate::mode::Mode;
 use crate::table::Table;
 
-/// A part grows when it has more lines behind buckets than one for so many buckets: at four and a half
-/// entries a bucket, roughly.
+/// A part grows when it has more lines behind buckets than one for this many buckets: at four and a
+/// half entries a bucket, roughly.
 const MOST: u64 = 8;
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {

@@ -250,9 +250,9 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(Draft::new(self, self.key(key)))
     }
 
-    /// Makes room for so many entries in all, spread over the ranks: their buckets then need not come
-    /// to be one row after the other. Any rank may call it, at any time; nothing becomes smaller. Dead
-    /// ranks are left out.
+    /// Makes room for this many entries in all, spread over the ranks: their buckets then need not
+    /// come to be one row after the other. Any rank may call it, at any time; nothing becomes
+    /// smaller. Dead ranks are left out.
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ use crate::layout::Version;
 /// processor, or died.
 const ASK: Duration = Duration::from_millis(1);
 const RARELY: Duration = Duration::from_millis(100);
-/// The clock is read once in so many looks.
+/// The clock is read once in this many looks.
 const LOOKS: u32 = 16;
 
 /// A wait, so far.

@@ -43,7 +43,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of a real memory of at least so many bytes.
+    /// The shape of a real memory of at least this many bytes.
     pub fn real(ranks: usize, bytes: usize, line_pages: usize) -> Shape {
         let lines = bytes.div_ceil(line_pages * PAGE).max(1);
         Shape { ranks, page: PAGE, line_pages, lines, log: 4096, locks: 4096, nodes: 1 << 20 }

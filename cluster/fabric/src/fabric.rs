@@ -28,7 +28,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// So many bytes further.
+    /// This many bytes further.
     #[must_use]
     pub fn plus(self, bytes: usize) -> Place {
         Place { at: self.at + bytes, ..self }

@@ -60,7 +60,7 @@ pub enum Full {
 }
 
 impl Heap {
-    /// The size of the block that one of so many bytes comes in.
+    /// The size of the block that one of this many bytes comes in.
     pub fn block(bytes: usize) -> usize {
         bytes.max(LINE).next_power_of_two()
     }

@@ -138,7 +138,7 @@ impl Ranks {
     pub fn gather(&self, own: &[u8]) -> Result<Vec<u8>, c_int> {
         let each = own.len() as c_int;
         let mut all = vec![0; own.len() * self.count as usize];
-        // SAFETY: each rank sends so many bytes, and there is room for those of all.
+        // SAFETY: each rank sends this many bytes, and there is room for those of all.
         let code = unsafe {
             below::PMPI_Allgather(
                 own.as_ptr(),

@@ -26,7 +26,7 @@ const ASK_AFTER: u64 = 100;
 /// In a rank's row, behind its process.
 const ENTRIES: usize = 64;
 
-/// The bytes of a segment for so many ranks.
+/// The bytes of a segment for this many ranks.
 pub fn size(ranks: usize) -> usize {
     rows(ranks) + ranks * row(ranks)
 }

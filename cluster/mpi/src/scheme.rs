@@ -44,7 +44,7 @@ pub const ORPHANED: usize = 64;
 /// The room for a queue node.
 const NODE: usize = 64;
 
-/// The bytes of a segment for so many ranks.
+/// The bytes of a segment for this many ranks.
 pub fn size(scheme: Scheme, ranks: usize) -> usize {
     match scheme {
         Scheme::FullSupport | Scheme::BestEffort => robust::size(ranks),
@@ -184,7 +184,7 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
         Table { area, at, rank, ranks, lock: PhantomData }
     }
 
-    /// The bytes of so many ranks' locks.
+    /// The bytes of this many ranks' locks.
     pub fn size(ranks: usize) -> usize {
         table_size(ranks)
     }

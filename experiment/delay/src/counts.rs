@@ -60,7 +60,7 @@ pub fn count(place: Place, kind: Kind) {
     add(place.index() * KINDS + kind as usize, 1);
 }
 
-/// So many ticks have passed in a delay.
+/// This many ticks have passed in a delay.
 #[inline(always)]
 pub fn passed(ticks: u64) {
     add(PASSED, ticks);

@@ -43,7 +43,7 @@ pub fn at(place: Place, kind: Kind) {
     }
 }
 
-/// Spins for so many ticks, and [`overhead`] more. Returns how many have passed.
+/// Spins for this many ticks, and [`overhead`] more. Returns how many have passed.
 #[inline(never)]
 fn spend(ticks: u64) -> u64 {
     let mut left = ticks;

@@ -30,7 +30,7 @@ use crate::options;
 use crate::tls::{looking, set_looking};
 use crate::unwind::{Caller, return_address_above};
 
-/// Counters have room for so many places.
+/// Counters have room for this many places.
 const MOST: u64 = 5;
 /// Wrappers that may stand above each other.
 const DEPTH: usize = 16;
@@ -58,7 +58,7 @@ impl Place {
 enum Meaning {
     Other,
     Place(Place),
-    /// The next return address lies so many bytes further up.
+    /// The next return address lies this many bytes further up.
     Wrapper(usize),
 }
 

@@ -11,7 +11,7 @@ use crate::measure::Measure;
 use crate::run::{Failed, Sample, run};
 use crate::verdict::{Verdict, give_up, judge, middle};
 
-/// A variant may take so many times what the first one took at most, before it is given up: it
+/// A variant may take this many times what the first one took at most, before it is given up: it
 /// has lost.
 const PATIENCE: u32 = 10;
 /// Short runs may be slow for other reasons.
@@ -67,7 +67,7 @@ pub struct Comparison {
     pub name: String,
     /// What is to be said of it.
     pub verdict: Verdict,
-    /// After so many rounds.
+    /// After this many rounds.
     pub rounds: usize,
     /// Its values in these, as [`Outcome::values`].
     pub values: Vec<f64>,

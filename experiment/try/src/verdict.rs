@@ -15,7 +15,7 @@ pub enum Verdict {
     Worse(f64, Interval),
     /// The interval contains 1, and no difference that matters.
     Same(f64, Interval),
-    /// The interval contains 1 and differences that matter; about so many rounds would tell.
+    /// The interval contains 1 and differences that matter; about this many rounds would tell.
     Undecided(f64, Interval, usize),
     /// Too few rounds for an interval; the median gain.
     TooFew(f64),
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(give_up(&low[..5], None, 0.05), None, "too few to say");
     }
 
-    /// The estimate holds: with about so many rounds most experiments do tell.
+    /// The estimate holds: with about this many rounds most experiments do tell.
     #[test]
     fn so_many_rounds_do_tell() {
         let mut random = fastrand::Rng::with_seed(11);

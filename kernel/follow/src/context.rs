@@ -146,7 +146,7 @@ pub struct Breach {
     pub site: u64,
 }
 
-/// So many breaches of a task are told one by one.
+/// This many breaches of a task are told one by one.
 const TOLD: usize = 16;
 
 /// The latest call of a level: where the stack is, and where the call returns to.

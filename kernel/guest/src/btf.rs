@@ -17,7 +17,7 @@ pub struct Btf {
 
 #[derive(Debug)]
 enum Type {
-    /// A number or a pointer, so many bytes.
+    /// A number or a pointer, this many bytes.
     Plain(u32),
     /// An array of another type.
     Array(u32, u32),

@@ -53,7 +53,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
     count: c_int,
     words: *const *const c_char,
 ) -> c_int {
-    // SAFETY: QEMU's own structure, and so many strings.
+    // SAFETY: QEMU's own structure, and this many strings.
     let (system, words) = unsafe {
         let words = (0..count as usize).map(|at| CStr::from_ptr(*words.add(at)));
         let words = words.map(|word| word.to_string_lossy().into_owned());

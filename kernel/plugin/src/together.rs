@@ -34,7 +34,7 @@ pub fn waits() -> (u64, u64) {
     (WAITS.load(Ordering::Relaxed), GIVEN_UP.load(Ordering::Relaxed))
 }
 
-/// A processor has executed so many instructions in all. Returns at how many it is to ask again.
+/// A processor has executed this many instructions in all. Returns at how many it is to ask again.
 pub fn advance(processor: usize, executed: u64) -> u64 {
     let quantum = QUANTUM.load(Ordering::Relaxed);
     let own = &ALL[processor];

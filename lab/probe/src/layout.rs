@@ -1,4 +1,4 @@
-//! A topology in the form of a machine description: nodes of so many caches of so many threads,
+//! A topology in the form of a machine description: nodes of this many caches of this many threads,
 //! all alike, and distances between nodes.
 //!
 //! A node is the smallest group of cores that are all equally near to each other: those behind

@@ -203,7 +203,7 @@ impl Measurement {
         self.owned == Some(true) && self.taken_over().is_empty()
     }
 
-    /// Nanoseconds of so many cycles.
+    /// Nanoseconds of this many cycles.
     pub fn nanoseconds(&self, cycles: f64) -> f64 {
         cycles * 1e9 / self.subject.hertz
     }

@@ -36,7 +36,7 @@ impl Crew {
     }
 }
 
-/// Up to so many crews for a distance, spread over the machine.
+/// Up to this many crews for a distance, spread over the machine.
 pub fn crews(topology: &Topology, class: usize, most: usize) -> Vec<Crew> {
     let pairs = pairs(topology, class);
     let chosen = pairs.len().min(most);

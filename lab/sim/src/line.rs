@@ -95,7 +95,7 @@ impl Line {
         }
     }
 
-    /// For how many cycles an access that takes so many keeps the line.
+    /// For how many cycles an access that takes this many keeps the line.
     pub fn occupied(&self, machine: &Machine, access: Access, cache: usize, cycles: u32) -> u32 {
         let class = machine.class(machine.node_of(cache), self.home);
         machine.occupied(access, self.state, class, cycles)

@@ -9,8 +9,8 @@ use syncline::wait::{Park, Spin, Yield};
 use syncline_sim::engine::{self, Body, Engine, Outcome};
 use syncline_sim::{Machine, Simulated};
 
-/// Threads on these hardware threads that take a lock so many times, each, and hold it for
-/// 100 cycles.
+/// Threads on these hardware threads that take a lock this many times, each, and hold it for 100
+/// cycles.
 fn run<L>(machine: &Machine, places: &[usize], rounds: u64, seed: u64) -> Outcome
 where
     L: RawLock<Memory = Simulated> + Default,

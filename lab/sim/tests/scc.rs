@@ -97,7 +97,7 @@ fn a_register_is_a_lock() {
     assert_eq!(word.load(), 20 * CORES as u32);
 }
 
-/// Speedup of so many cores over one in a loop of work on private data and a look at words of
+/// Speedup of this many cores over one in a loop of work on private data and a look at words of
 /// synchronization: each core's at the controller next to it, or all at core 0's.
 fn speedup(cores: usize, spread: bool) -> f64 {
     /// Of work between two looks: the memory-bound part of a stencil, which stays local.

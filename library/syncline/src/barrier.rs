@@ -1,4 +1,4 @@
-//! A meeting of threads: nobody goes on until so many have come.
+//! A meeting of threads: nobody goes on until this many have come.
 //!
 //! A thread that comes counts itself under a small lock and, unless it is the last one, waits for
 //! the number of the *round* to change. The last one sets the count back and changes the number. So
@@ -46,7 +46,7 @@ pub struct Barrier<M: Memory = Native> {
 }
 
 impl Barrier {
-    /// A meeting of so many threads, in native memory; 0 is as 1: nobody waits. In other memories
+    /// A meeting of this many threads, in native memory; 0 is as 1: nobody waits. In other memories
     /// use `Barrier::from`.
     pub const fn new(n: usize) -> Self {
         use core::sync::atomic::AtomicU32;

@@ -11,7 +11,7 @@ use crate::section::SiteFacts;
 /// Fewer pairs of sections say nothing: a share of 0 in 100 is known to be under 3 %.
 const ENOUGH_PAIRS: u64 = 100;
 /// Sections that were too long to be traced to their end, and so can't be compared, are long beyond
-/// doubt; a few show what they do for so many instructions.
+/// doubt; a few show what they do for this many instructions.
 const ENOUGH_CUT: u64 = 4;
 /// From this share of independent pairs on, waiting is mostly needless.
 const INDEPENDENT: f64 = 0.8;
@@ -23,10 +23,10 @@ const MANY_PIECES: u64 = 8;
 /// If fewer sections than this write, most of them only read. All data counts, since a small sample
 /// doesn't show which is shared.
 const FEW_WRITERS: f64 = 0.1;
-/// A section is long from so many instructions on: some ten times what an uncontended lock and
+/// A section is long from this many instructions on: some ten times what an uncontended lock and
 /// unlock take themselves.
 const LONG: u64 = 500;
-/// A long section is about something else than shared data when so much of it touches none.
+/// A long section is about something else than shared data when this much of it touches none.
 const UNRELATED: f64 = 0.9;
 
 /// What to do about a lock.

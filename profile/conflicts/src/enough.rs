@@ -14,7 +14,7 @@ use crate::totals::UntracedLock;
 
 /// Sections of a lock that are enough: a share of pairs is then known to 10 % (`Comparison`).
 pub const ENOUGH: u64 = 200;
-/// So many locks, or kinds of locks, that are waited for most are looked at.
+/// This many locks, or kinds of locks, that are waited for most are looked at.
 const MOST_WAITED: usize = 3;
 /// What is waited for less than this share of the threads' time is nobody's concern.
 const WORTH_TRACING: f64 = 1e-3;

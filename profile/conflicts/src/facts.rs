@@ -43,7 +43,7 @@ pub struct Overall {
     /// Whether a part of them is an estimate.
     pub estimated: bool,
     /// Whether the process could not say what it had counted last: it was killed, or still runs.
-    /// Then acquisitions, and how many waited, are at least so many.
+    /// Then acquisitions, and how many waited, are at least this many.
     pub cut_short: bool,
     /// Sections traced.
     pub traced: u64,
@@ -82,7 +82,7 @@ pub struct Facts {
     pub scarce: Vec<Scarce>,
 }
 
-/// Processors that a share of independent pairs keeps busy, of so many: what is independent of
+/// Processors that a share of independent pairs keeps busy, of this many: what is independent of
 /// one section runs beside it. Syncchar gives 24.1 % on 15 processors as 4 (section 4.2), and no
 /// formula; this one gives 4.4, and is right where all or nothing is independent.
 pub fn busy(independence: f64, processors: usize) -> f64 {

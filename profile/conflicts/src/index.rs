@@ -66,8 +66,8 @@ struct Entry {
     writers: u32,
 }
 
-/// A section of very many places is compared with fewer of the others: so many comparisons of places
-/// are enough for one.
+/// A section of very many places is compared with fewer of the others: this many comparisons of
+/// places are enough for one.
 const MOST: usize = 1 << 16;
 
 /// A section in the window.
@@ -111,7 +111,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// An empty window of so many sections, at least one.
+    /// An empty window of this many sections, at least one.
     pub fn new(size: usize) -> Window {
         let size = size.max(1);
         let mut rows = Rows::new(size.div_ceil(64));
@@ -132,7 +132,7 @@ impl Window {
         self.size.min((MOST / set.accesses.len().max(1)).max(1))
     }
 
-    /// The slots of the last so many sections.
+    /// The slots of the last this many sections.
     fn last(&self, sections: usize) -> impl Iterator<Item = usize> {
         let sections = sections.min(self.slots.len());
         (1..=sections).map(|ago| (self.added - ago) % self.size)

@@ -77,7 +77,7 @@ pub struct All<'a> {
     pub shared: &'a SharedPlaces,
 }
 
-/// The facts of the locks of a family, each section compared with so many before it.
+/// The facts of the locks of a family, each section compared with this many before it.
 pub fn lock_facts(all: &All<'_>, family: &[&LockSections], window: usize) -> LockFacts {
     let All { trace, sets, totals, shared } = *all;
     let timed = totals.held_samples > 0;

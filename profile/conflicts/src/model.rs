@@ -35,7 +35,7 @@ pub struct Report {
     /// Whether a part of them is an estimate: within a budget, not all that come often are counted.
     pub acquisitions_estimated: bool,
     /// Whether the process was killed or still ran, so that it could not say what it had counted last:
-    /// acquisitions, and how many of them waited, are at least so many.
+    /// acquisitions, and how many of them waited, are at least this many.
     pub cut_short: bool,
     /// Sections traced.
     pub traced: u64,

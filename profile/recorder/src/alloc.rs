@@ -13,8 +13,8 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 /// Address space set aside; only what is used takes memory.
 const RESERVE: usize = 16 << 20;
 
-/// Whether so many bytes can still be had. Where they can't, the caller has to do without:
-/// an allocation that fails would end the program.
+/// Whether this many bytes can still be had. Where they can't, the caller has to do without: an
+/// allocation that fails would end the program.
 pub fn has_room(bytes: usize) -> bool {
     !ARENA.base().is_null() && ARENA.used.load(Ordering::Relaxed) + bytes < RESERVE
 }

@@ -118,7 +118,7 @@ pub unsafe extern "C" fn syncline_live_begin(request: *const Request) -> c_int {
 /// Points slots to our functions; returns how many did.
 ///
 /// # Safety
-/// So many slots may be read, and name functions of this library. The thread may call the loader.
+/// This many slots may be read, and name functions of this library. The thread may call the loader.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_live_point(slots: *const Slot, count: usize) -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn syncline_live_unpoint() -> c_int {
         return 0;
     }
     let count = STATE.pointed.load(SeqCst) as usize;
-    // SAFETY: so many are there and stay as they are while the function is alone.
+    // SAFETY: this many are there and stay as they are while the function is alone.
     let slots = unsafe { slice::from_raw_parts(slots, count) };
     let exchanged =
         exchange_all(slots, |slot, page| exchange(slot.at, slot.ours, slot.theirs, page));

@@ -81,7 +81,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// An empty region of so many records from `next` on, which it moves behind the region, to a
+    /// An empty region of this many records from `next` on, which it moves behind the region, to a
     /// page's start.
     pub fn after<T>(next: &mut u64, capacity: u32) -> Region {
         let record_size = size_of::<T>() as u32;

@@ -67,7 +67,7 @@ impl ProcessFile {
     }
 }
 
-/// A region of so many records, with as many dropped as another.
+/// A region of this many records, with as many dropped as another.
 fn region<T>(next: &mut u64, count: u32, of: &Region) -> Region {
     Region { count, dropped: of.dropped, ..Region::after::<T>(next, count) }
 }
@@ -124,7 +124,7 @@ fn run<T: Pod>(arena: &mut Vec<u8>, records: &[T]) -> u64 {
     u64::from(places.ilog2()) << 48 | u64::from(unit)
 }
 
-/// Adds records and room for so many in all, from a new unit on.
+/// Adds records and room for this many in all, from a new unit on.
 fn add<T: Pod>(arena: &mut Vec<u8>, records: &[T], places: usize) -> (u32, usize) {
     let unit = (arena.len() as u64 / UNIT) as u32;
     let end = arena.len() + places * size_of::<T>();

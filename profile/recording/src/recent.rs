@@ -12,8 +12,8 @@ use crate::{Error, ProcessFile, Session, process_files};
 pub struct Recent(Option<PathBuf>);
 
 impl Recent {
-    /// The end of the latest window that lets so much time be seen; or, if no window is old enough, the
-    /// oldest moment that is still known.
+    /// The end of the latest window that lets this much time be seen; or, if no window is old
+    /// enough, the oldest moment that is still known.
     ///
     /// # Errors
     /// Those of [`process_files`].

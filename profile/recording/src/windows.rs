@@ -43,7 +43,7 @@ impl Windows {
         in_period < 1 << self.length || began >> self.period != ended >> self.period
     }
 
-    /// The next coarser windows for a run of so many ticks: half as many where there are more
+    /// The next coarser windows for a run of this many ticks: half as many where there are more
     /// than needed, otherwise half as long. The same if they can't be shorter.
     pub fn coarser(self, elapsed: u64) -> Windows {
         let enough = elapsed.max(1).ilog2().saturating_sub(FEWEST) as u8;
@@ -64,7 +64,7 @@ impl Windows {
         }
     }
 
-    /// The windows between two moments, as the ticks at which each begins and ends; at most so
+    /// The windows between two moments, as the ticks at which each begins and ends; at most this
     /// many, with larger gaps between them if there are more.
     pub fn between(self, from: u64, to: u64, most: usize) -> Vec<(u64, u64)> {
         let mut period = self.period;

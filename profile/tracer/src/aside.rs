@@ -33,7 +33,7 @@ use crate::sandbox;
 const STACK: usize = 256 << 10;
 /// Stacks that wait to be used again: as many threads can be at work at once before one is made anew.
 const SPARE: usize = 64;
-/// [`close`] waits no longer than so many times 100 microseconds. Only a handler of a signal that
+/// [`close`] waits no longer than this many times 100 microseconds. Only a handler of a signal that
 /// interrupted our own work, and closes the gate, finds somebody inside for that long: itself.
 const PATIENCE: u32 = 10_000;
 

@@ -42,7 +42,7 @@ fn is_at(place: &Place, address: u64) -> bool {
 /// Whether this process runs a file of this name.
 fn is_program(name: &str) -> bool {
     let mut path = [0; 4096];
-    // SAFETY: the call writes at most so many bytes.
+    // SAFETY: the call writes at most this many bytes.
     let length =
         unsafe { libc::readlink(c"/proc/self/exe".as_ptr(), path.as_mut_ptr().cast(), path.len()) };
     let path = path.get(..length.max(0) as usize).unwrap_or_default();

@@ -17,7 +17,7 @@ pub enum Counter {
     Timeouts,
 }
 
-/// One line: a process (perhaps one thread of it) did an operation so many times.
+/// One line: a process (perhaps one thread of it) did an operation this many times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fact {
     /// The process.

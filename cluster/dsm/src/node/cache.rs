@@ -26,7 +26,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Empty. It has at most so many places, in sets of [`WAYS`], or as many as there are lines.
+    /// Empty. It has at most this many places, in sets of [`WAYS`], or as many as there are lines.
     pub fn new(lines: usize, places: usize) -> Cache {
         let ways = places.clamp(1, WAYS);
         let places = match places >= lines {

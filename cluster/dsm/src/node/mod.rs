@@ -185,7 +185,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(there)
     }
 
-    /// So many pages more may be written; if the buffer is full, that many go home.
+    /// This many pages more may be written; if the buffer is full, that many go home.
     fn buffer(&mut self, pages: usize) -> Result<(), Dead> {
         if self.buffered >= self.policy.write_buffer {
             let told = self.pages.twins() == Twins::AtWrite;
@@ -207,8 +207,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Downgrades written pages of a range, at most so many; returns how many, and after which one it
-    /// has stopped.
+    /// Downgrades written pages of a range, at most this many; returns how many, and after which
+    /// one it has stopped.
     fn downgrade(
         &mut self,
         pages: std::ops::Range<usize>,

@@ -149,7 +149,7 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// So many bytes.
+    /// This many bytes.
     ///
     /// # Errors
     ///

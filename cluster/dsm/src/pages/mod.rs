@@ -67,8 +67,8 @@ pub trait Pages {
     /// Whether the page is known to be written. Only where twins are made at a write.
     fn is_written(&self, page: usize) -> bool;
 
-    /// Calls `found` with written pages of a range, at most so many, in their order, each of which
-    /// is clean before its call: what is written from then on makes it a written one again.
+    /// Calls `found` with written pages of a range, at most this many, in their order, each of
+    /// which is clean before its call: what is written from then on makes it a written one again.
     fn take_written(&mut self, pages: Range<usize>, most: usize, found: &mut dyn FnMut(usize));
 
     /// Copies the bytes of a present page.

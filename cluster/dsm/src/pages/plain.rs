@@ -14,7 +14,7 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// So many pages of so many bytes.
+    /// This many pages of this many bytes.
     pub fn new(pages: usize, page: usize, twins: Twins) -> Plain {
         Plain { page, twins, bytes: vec![0; pages * page], written: vec![false; pages] }
     }

@@ -48,7 +48,7 @@ pub(super) struct Arena {
 /// Up to here blocks share pages.
 const SMALL: usize = PAGE / 2;
 
-/// The size of the block for so many bytes.
+/// The size of the block for this many bytes.
 fn block(bytes: usize, unit: usize) -> usize {
     match bytes {
         0..=SMALL => bytes.max(64).next_power_of_two(),
@@ -57,8 +57,8 @@ fn block(bytes: usize, unit: usize) -> usize {
 }
 
 impl Program {
-    /// Memory of at least so many bytes, zero, at the same address on all ranks. All ranks call this in
-    /// the same order with the same size. It begins with a line and shares none.
+    /// Memory of at least this many bytes, zero, at the same address on all ranks. All ranks call
+    /// this in the same order with the same size. It begins with a line and shares none.
     ///
     /// # Errors
     ///
@@ -72,8 +72,8 @@ impl Program {
         Ok(self.address(first * PAGE))
     }
 
-    /// Memory of at least so many bytes, at a multiple of 64, for this rank to use and to tell others
-    /// of. What is in it is not said.
+    /// Memory of at least this many bytes, at a multiple of 64, for this rank to use and to tell
+    /// others of. What is in it is not said.
     ///
     /// # Errors
     ///
@@ -98,7 +98,8 @@ impl Program {
         Ok(self.address(at))
     }
 
-    /// Gives memory back that [`allocate`](Self::allocate) has given to any rank for so many bytes.
+    /// Gives memory back that [`allocate`](Self::allocate) has given to any rank for this many
+    /// bytes.
     ///
     /// # Safety
     ///

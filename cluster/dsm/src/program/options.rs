@@ -11,12 +11,12 @@ use crate::node::WAYS;
 use crate::pages::Side;
 use crate::shape::{MOST_LINE_PAGES, PAGE, Shape};
 
-/// So many lines fit into every cache, as one instruction may need them all.
+/// This many lines fit into every cache, as one instruction may need them all.
 pub const LEAST_LINES: usize = WAYS;
 
-/// So many pages can be written in every write buffer. An instruction that crosses from a page into the
-/// next writes to both; if the buffer had room for one, each would go home for the other, for ever. With
-/// a third one it is that which goes; the fourth is for another thread.
+/// This many pages can be written in every write buffer. An instruction that crosses from a page
+/// into the next writes to both; if the buffer had room for one, each would go home for the other,
+/// for ever. With a third one it is that which goes; the fourth is for another thread.
 pub const LEAST_WRITTEN: usize = 4;
 
 /// How the shared memory is to be.
@@ -137,7 +137,7 @@ impl Options {
         all
     }
 
-    /// The shape of the memory for so many ranks.
+    /// The shape of the memory for this many ranks.
     pub fn shape(&self, ranks: usize) -> Shape {
         Shape::real(ranks, self.memory, self.line)
     }

@@ -69,8 +69,8 @@ pub enum Error {
     System(#[from] io::Error),
 }
 
-/// Makes this process a rank with at least so many bytes of shared memory: one of those that `syncline
-/// cluster` has started, or else the only one. Returns when all ranks have come to this.
+/// Makes this process a rank with at least this many bytes of shared memory: one of those that
+/// `syncline cluster` has started, or else the only one. Returns when all ranks have come to this.
 ///
 /// From here on accesses to global addresses are answered by handlers for SIGBUS and SIGSEGV. The
 /// program's own have to be installed before, and are called for other addresses.

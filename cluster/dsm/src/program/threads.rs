@@ -28,9 +28,9 @@ impl Program {
         self.threads.load(Relaxed) * self.ranks()
     }
 
-    /// Runs a function in so many threads of this rank, of which this thread is the first, and returns
-    /// when all have returned. All ranks call this with the same number. The threads have the numbers
-    /// `threads * rank` and on.
+    /// Runs a function in this many threads of this rank, of which this thread is the first, and
+    /// returns when all have returned. All ranks call this with the same number. The threads have
+    /// the numbers `threads * rank` and on.
     ///
     /// # Panics
     ///

@@ -1,7 +1,7 @@
 //! A barrier of all ranks: the ranks of a machine count themselves at its first one, and the last to
 //! come counts its machine at rank 0.
 //!
-//! Counters only grow, and barrier `n` is over when so many times everybody has come; so nobody sets
+//! Counters only grow, and barrier `n` is over once every node has come `n` times; so nobody sets
 //! anything back. Threads of a rank meet before, by the library's barrier.
 //!
 //! Source: Argo, section 4.1; the counters with rounds are those of Mellor-Crummey and Scott (TOCS
@@ -57,7 +57,7 @@ impl Meeting {
     }
 }
 
-/// Waits until a word is at least so much.
+/// Waits until a word is at least this much.
 pub fn wait(fabric: &impl Fabric, word: Place, least: u64) -> Result<(), Dead> {
     let mut looks = 1;
     while fabric.load(word)? < least {

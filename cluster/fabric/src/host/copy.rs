@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const WORD: usize = size_of::<u64>();
 
-/// The words that so many bytes from an address lie in: for each its address, which of its bytes
+/// The words that this many bytes from an address lie in: for each its address, which of its bytes
 /// they are, and where those are in the range.
 fn pieces(from: usize, length: usize) -> impl Iterator<Item = (usize, Range<usize>, usize)> {
     let end = from + length;

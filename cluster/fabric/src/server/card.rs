@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ptr::null_mut;
 
-/// So many addresses of a machine are told; most have one or two.
+/// This many addresses of a machine are told; most have one or two.
 const ADDRESSES: usize = 6;
 /// The size of a card in bytes.
 pub const CARD: usize = 16 + 8 + ADDRESSES * 16;
@@ -24,7 +24,7 @@ impl Card {
     /// The card of a server at this port of this machine.
     pub(super) fn new(port: u16) -> io::Result<Card> {
         let mut token = [0u8; 16];
-        // SAFETY: the kernel fills in so many bytes.
+        // SAFETY: the kernel fills in this many bytes.
         if unsafe { libc::getrandom(token.as_mut_ptr().cast(), token.len(), 0) } != 16 {
             return Err(io::Error::last_os_error());
         }

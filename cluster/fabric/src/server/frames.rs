@@ -14,7 +14,7 @@ pub(super) const LONGEST: usize = 1 << 30;
 /// The longest message of a caller that has not said the token.
 pub(super) const HELLO: usize = 32;
 const HEAD: usize = 12;
-/// So much is read at once.
+/// This much is read at once.
 const CHUNK: usize = 16 * 1024;
 
 /// What has come in, and is not taken yet.

@@ -32,7 +32,7 @@ impl Tested for Simulated {
     }
 }
 
-/// Waits until a word is at least so much.
+/// Waits until a word is at least this much.
 fn wait_for(fabric: &impl Fabric, word: Place, least: u64) {
     let mut looks = 1;
     while fabric.load(word).unwrap() < least {

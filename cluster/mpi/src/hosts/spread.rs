@@ -16,7 +16,7 @@ use super::request::{Answer, Request, What};
 use crate::scheme::{Locks, Refusal};
 use crate::segment::Segment;
 
-/// Between two looks for an answer a rank drives MPI's progress; after so many it sleeps as well.
+/// Between two looks for an answer a rank drives MPI's progress; after this many it sleeps as well.
 const LOOKS: u32 = 2_000;
 /// For how long.
 const NAP: Duration = Duration::from_micros(50);

@@ -16,7 +16,7 @@ const PAGE: usize = 4096;
 /// Where the next segment may begin; never 0, which stands for no node.
 static NEXT: AtomicUsize = AtomicUsize::new(PAGE);
 
-/// The region's start, or `None` if the process may not have so many addresses.
+/// The region's start, or `None` if the process may not have this many addresses.
 fn start() -> Option<usize> {
     static START: OnceLock<Option<usize>> = OnceLock::new();
     *START.get_or_init(|| {

@@ -89,7 +89,7 @@ struct Target {
 }
 
 impl Window {
-    /// A window of so many ranks, which nobody has locked yet.
+    /// A window of this many ranks, which nobody has locked yet.
     pub fn new(made: Made, rank: usize, ranks: usize) -> Window {
         Window {
             made,

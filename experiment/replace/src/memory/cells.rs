@@ -29,7 +29,7 @@ impl Cells {
         Cells { head: AtomicU64::new(0), limit, count: AtomicU32::new(0) }
     }
 
-    /// A piece of so many lines, all callers asking for as many: one as it was given back, or a
+    /// A piece of this many lines, all callers asking for as many: one as it was given back, or a
     /// fresh one that is all zero.
     pub fn take(&self, lines: usize) -> Option<NonNull<u8>> {
         // Acquire: pairs with the AcqRel in `give`, so that the piece's link is seen.

@@ -75,7 +75,7 @@ pub fn read(text: &'static [u8]) -> &'static [Rule] {
         unsafe { rules.add(count).write(rule) };
         count += 1;
     }
-    // SAFETY: so many were written.
+    // SAFETY: this many were written.
     unsafe { core::slice::from_raw_parts(rules, count) }
 }
 

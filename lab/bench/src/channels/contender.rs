@@ -27,7 +27,7 @@ pub trait Contender {
     fn send<T: Send + 'static>(sender: &mut Self::Sender<T>, message: T);
     fn receive<T: Send + 'static>(receiver: &mut Self::Receiver<T>) -> T;
 
-    /// A server's end for so many clients, and theirs.
+    /// A server's end for this many clients, and theirs.
     fn inbox(clients: usize, capacity: usize) -> (Vec<Self::Sender<Request>>, Self::Inbox);
     fn next(inbox: &mut Self::Inbox) -> Request;
 

@@ -45,7 +45,7 @@ struct Side {
     run: fn(u64) -> f64,
 }
 
-/// The line's transfers are measured in each round, by so many: enough that the threads' start
+/// The line's transfers are measured in each round, by this many: enough that the threads' start
 /// doesn't count.
 const TRANSFERS: u64 = 40_000;
 const LINE: Side = Side { name: "a line alone", sleeps: None, run: |_| load::transfers(TRANSFERS) };
@@ -123,7 +123,7 @@ impl Outcome {
         (peer.name, ours.iter().zip(theirs).map(|(ours, peer)| ours / peer).collect())
     }
 
-    /// The same for the rounds in which a line's transfer took so many nanoseconds, and how many
+    /// The same for the rounds in which a line's transfer took this many nanoseconds, and how many
     /// there were.
     fn ratio_where(&self, sleep: bool, least: f64, below: f64) -> Option<(f64, usize)> {
         let line = self.load.sides.iter().position(|side| side.sleeps.is_none());

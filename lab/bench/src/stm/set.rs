@@ -24,7 +24,7 @@ pub enum Asked {
 
 /// How a set lies in words.
 pub trait Layout: Copy + Sync {
-    /// How many it takes with so many nodes, of which the first is none.
+    /// How many it takes with this many nodes, of which the first is none.
     fn words(&self, nodes: usize) -> usize;
     fn run<A: Access>(&self, ask: &Ask, words: &mut A) -> Result<Asked, A::Stop>;
 }

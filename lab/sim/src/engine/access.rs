@@ -104,7 +104,7 @@ impl Engine<'_> {
         self.access_words(access, address, 1)
     }
 
-    /// An access to so many words of a line, which comes with the instructions for each of them.
+    /// An access to this many words of a line, which comes with the instructions for each of them.
     pub(crate) fn access_words(&mut self, access: Access, address: usize, words: u64) -> Then {
         self.accesses += 1;
         self.words_of_access = words;
@@ -318,14 +318,14 @@ impl Engine<'_> {
         self.pass_until(self.now + PAUSE)
     }
 
-    /// The current thread does something else for so many cycles.
+    /// The current thread does something else for this many cycles.
     pub(crate) fn delay(&mut self, cycles: u64) -> Then {
         self.threads[self.current as usize].looks_at = None;
         self.pass_until(self.now + cycles)
     }
 
-    /// The current thread stays away for so many times what a line needs at most to change
-    /// hands: until a write has reached all sharers, and the next one has read it.
+    /// The current thread stays away for this many times what a line needs at most to change hands:
+    /// until a write has reached all sharers, and the next one has read it.
     pub(crate) fn back_off(&mut self, units: u32) -> Then {
         let machine = self.machine;
         let written = machine.cycles(Access::Store, State::Shared, machine.farthest());

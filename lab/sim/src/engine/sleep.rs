@@ -14,8 +14,8 @@ struct Sleeper {
 }
 
 impl Engine<'_> {
-    /// The current thread sleeps on an address under a key until it is woken, or until so
-    /// many seconds after the start.
+    /// The current thread sleeps on an address under a key until it is woken, or until this many
+    /// seconds after the start.
     pub(crate) fn park(&mut self, address: usize, key: u32, deadline: Option<f64>) -> Then {
         let thread = self.current;
         self.sleepers.0.entry(address).or_default().push(Sleeper { thread, key });

@@ -160,7 +160,7 @@ impl Machine {
         self.cycles[access as usize][state as usize][class]
     }
 
-    /// Cycles of an access to a line that so many caches share, over a class of distance.
+    /// Cycles of an access to a line that this many caches share, over a class of distance.
     pub fn cycles_shared(&self, access: Access, class: usize, sharers: usize) -> u32 {
         let by_two = self.cycles(access, State::Shared, class);
         let Some(by_all) = &self.by_all[access as usize] else { return by_two };
@@ -213,18 +213,19 @@ impl Machine {
         self.farther[level]
     }
 
-    /// Cycles of the instructions that come with an access, on a core on which so many threads run.
+    /// Cycles of the instructions that come with an access, on a core on which this many threads
+    /// run.
     #[inline]
     pub(crate) fn instructions(&self, running: usize) -> u64 {
         self.instructions[running.min(self.instructions.len() - 1)]
     }
 
-    /// For how long an access that takes so many cycles keeps its line, so that the next one has
+    /// For how long an access that takes this many cycles keeps its line, so that the next one has
     /// to wait. All the while, as a rule: the line travels, and nobody else can have it. But where
-    /// the last-level cache itself does the work, because first-level caches write through to
-    /// it or a line has a home, the way there and back is the asking thread's own: what the line
-    /// is busy for is what an operation takes beyond a load, and what that takes in a cache like
-    /// the core's own last one. And what several caches have, the nearest gives without the others.
+    /// the last-level cache itself does the work, because first-level caches write through to it or
+    /// a line has a home, the way there and back is the asking thread's own: what the line is busy
+    /// for is what an operation takes beyond a load, and what that takes in a cache like the core's
+    /// own last one. And what several caches have, the nearest gives without the others.
     #[inline]
     pub(crate) fn occupied(&self, access: Access, state: State, class: usize, cycles: u32) -> u32 {
         let within = |way: u32| cycles.saturating_sub(way) + self.look_up;
@@ -255,7 +256,7 @@ impl Machine {
         }
     }
 
-    /// For how many cycles of an access that takes so many a line stays with its owner: a request
+    /// For how many cycles of an access that takes this many a line stays with its owner: a request
     /// has a way to go before the line leaves.
     #[inline]
     pub(crate) fn stays(&self, cycles: u32) -> u64 {
@@ -274,7 +275,7 @@ impl Machine {
         !self.description.load.owned.is_empty()
     }
 
-    /// Cycles in so many seconds.
+    /// Cycles in this many seconds.
     pub fn in_cycles(&self, seconds: f64) -> u64 {
         (seconds * self.description.hertz) as u64
     }

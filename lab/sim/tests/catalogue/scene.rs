@@ -65,7 +65,7 @@ impl<L: RawLock<Memory = Simulated>> Scene<L> {
         self.alone.set(false);
     }
 
-    /// Takes the lock for so many cycles.
+    /// Takes the lock for this many cycles.
     pub fn exclusively(&self, cycles: u64) {
         let node = Padded::<L::Node>::default();
         // SAFETY: the node stays until the release.
@@ -90,7 +90,7 @@ impl<L: RawLock<Memory = Simulated>> Scene<L> {
 }
 
 impl<L: TryLock<Memory = Simulated>> Scene<L> {
-    /// Takes the lock for so many cycles if it is free, and says whether it was.
+    /// Takes the lock for this many cycles if it is free, and says whether it was.
     pub fn if_free(&self, cycles: u64) -> bool {
         let node = Padded::<L::Node>::default();
         // SAFETY: the node stays until the release.

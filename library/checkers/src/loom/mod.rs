@@ -82,18 +82,18 @@ pub struct Explored {
     pub time: Duration,
 }
 
-/// So many executions of a case at most, for cases that are run each time: a test prints how far
+/// This many executions of a case at most, for cases that are run each time: a test prints how far
 /// that was.
 #[derive(Clone, Copy, Debug)]
 pub struct Executions(pub usize);
 
 impl Executions {
-    /// Explores executions with so many preemptions.
+    /// Explores executions with this many preemptions.
     pub fn explore(self, preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
         self.run(preemptions, false, Arc::new(case));
     }
 
-    /// Explores executions with so many preemptions, in which deadlines may pass.
+    /// Explores executions with this many preemptions, in which deadlines may pass.
     pub fn explore_timed(self, preemptions: usize, case: impl Fn() + Send + Sync + 'static) {
         self.run(preemptions, true, Arc::new(case));
     }

@@ -39,7 +39,7 @@ impl<S: Setup> Plain<S> {
 pub trait Setup: 'static {
     type Engine: Engine<Memory: Checker + LongMemory> + Send;
 
-    /// An engine for so many sessions, and what threads of its own do.
+    /// An engine for this many sessions, and what threads of its own do.
     fn start(sessions: usize) -> (Self::Engine, Vec<Helper>);
 
     /// There will be no more sessions, and its threads may end.
@@ -99,10 +99,10 @@ impl Pace for Alternating {
     }
 }
 
-/// An engine with so many lock servers.
+/// An engine with this many lock servers.
 pub struct WithServers<W, M, const SERVERS: usize>(PhantomData<(W, M)>);
 
-/// Makes a type the [`Setup`] of an engine with so many lock servers, which may be a mutant.
+/// Makes a type the [`Setup`] of an engine with this many lock servers, which may be a mutant.
 macro_rules! with_servers {
     ([$($generics:tt)*] $Setup:ty, $Engine:ty, $servers:expr) => {
         impl<$($generics)*> $crate::cases::Setup for $Setup {
@@ -255,7 +255,7 @@ pub fn ahead<S: Setup>(threads: usize) {
 
 /// Like `ahead`, where the writer has run a transaction before: if that changes how they run, it is
 /// alone and writes in place, while other threads that only read have begun side by side. Before
-/// all this one thread has run so many transactions.
+/// all this one thread has run this many transactions.
 pub fn in_place<S: Setup>(threads: usize, before: u32) {
     let stage = Scene::<S>::set(threads);
     let mut session = Session::new(&stage.engine);

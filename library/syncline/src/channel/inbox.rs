@@ -44,7 +44,7 @@ pub struct Inbox<T: Send, Q: RawChannel<Item = T> = Ring<T>> {
 }
 
 impl<T: Send> Inbox<T> {
-    /// An inbox with so many slots for senders, each with room for so many messages.
+    /// An inbox with this many slots for senders, each with room for this many messages.
     ///
     /// # Panics
     ///

@@ -65,7 +65,7 @@ pub const fn per_unit<T>() -> usize {
     }
 }
 
-/// So many units, one behind the other.
+/// This many units, one behind the other.
 pub struct Units<T, M: Memory> {
     start: NonNull<u8>,
     count: usize,
@@ -89,7 +89,7 @@ impl<T, M: Memory> Units<T, M> {
     const STRIDE: usize =
         (Self::SLOTS + per_unit::<T>() * size_of::<Slot<T, M>>()).next_multiple_of(Self::ALIGNMENT);
 
-    /// So many empty units.
+    /// This many empty units.
     ///
     /// # Panics
     ///

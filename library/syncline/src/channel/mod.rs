@@ -75,7 +75,7 @@ pub use single::{Exclusive, Fetch, Shared, Single};
 
 use counted::Counted;
 
-/// A channel with room for so many messages at least, whose ends sleep after a while of waiting.
+/// A channel with room for this many messages at least, whose ends sleep after a while of waiting.
 ///
 /// # Panics
 ///
@@ -84,8 +84,8 @@ pub fn bounded<T: Send>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     over(capacity)
 }
 
-/// A channel of this kind, with room for so many messages at least; a [`Single`] has room for one,
-/// whatever is asked for.
+/// A channel of this kind, with room for this many messages at least; a [`Single`] has room for
+/// one, whatever is asked for.
 ///
 /// # Panics
 ///

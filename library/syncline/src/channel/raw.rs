@@ -43,7 +43,7 @@ pub unsafe trait RawChannel: Send + Sync {
     /// What the receiver notes.
     type Reader: Default + Send + Sync;
 
-    /// An empty channel with room for at least so many messages, which are not none.
+    /// An empty channel with room for at least this many messages, which are not none.
     ///
     /// # Panics
     ///

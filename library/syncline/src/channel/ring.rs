@@ -75,7 +75,7 @@ pub struct Writer {
 pub struct Reader {
     unit: usize,
     slot: usize,
-    /// So many of the unit's messages are known to be sent.
+    /// This many of the unit's messages are known to be sent.
     known: usize,
     /// Messages before this unit, as flags count them.
     number: u32,

@@ -61,7 +61,7 @@ pub struct Client<T, W: Wait = Park, M: Memory = Native> {
 }
 
 impl<T> Server<T> {
-    /// A server of this value, with slots for so many clients.
+    /// A server of this value, with slots for this many clients.
     ///
     /// # Panics
     ///

@@ -25,7 +25,7 @@ fn within_limit(test: impl FnOnce() + Send + 'static) {
     limit::within(LIMIT, test);
 }
 
-/// Runs a function in so many threads, each in a group of [`Grouped`]'s.
+/// Runs a function in this many threads, each in a group of [`Grouped`]'s.
 fn in_threads(threads: usize, body: impl Fn(usize) + Sync) {
     thread::scope(|scope| {
         for thread in 0..threads {

@@ -45,7 +45,7 @@ pub const WANTED: u32 = 4;
 pub const LISTED: u32 = 8;
 /// One reader.
 pub const READER: u32 = 16;
-/// So many readers that a few more could overflow into nothing.
+/// A count of readers near the largest that fits: a few more could overflow it to zero.
 pub const FULL: u32 = 1 << 31;
 
 /// The state and the writers' queue.

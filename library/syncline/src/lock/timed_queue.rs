@@ -14,11 +14,11 @@
 //!
 //! A place that was left stays in the queue until a first one comes by. There are at most
 //! [`Memory::BATCH`] of them, and one more for each thread that is about to leave: the thread that
-//! may give up and comes when there are so many does not join the queue, but waits beside it until
-//! a first one has passed some. So threads that come again and again with short deadlines, while
-//! the lock is held, need no memory for it, and a hand-over passes a bounded number of places.
-//! Those beside the queue lose their order; a thread that waits without a deadline is never among
-//! them.
+//! may give up and comes when there are this many does not join the queue, but waits beside it
+//! until a first one has passed some. So threads that come again and again with short deadlines,
+//! while the lock is held, need no memory for it, and a hand-over passes a bounded number of
+//! places. Those beside the queue lose their order; a thread that waits without a deadline is never
+//! among them.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::time::Duration;
@@ -297,7 +297,7 @@ mod tests {
         successors(next(&unsafe { first.enqueued() }), next).count()
     }
 
-    /// Gives up so many times, with a deadline that has passed.
+    /// Gives up this many times, with a deadline that has passed.
     fn give_up(queue: &Queue<Native>, times: usize) {
         for _ in 0..times {
             // SAFETY: the handle is ours alone, and out of the queue once this is refused.

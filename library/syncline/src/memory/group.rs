@@ -73,7 +73,7 @@ mod miri {
     use core::sync::atomic::Ordering::Relaxed;
 
     const LEVELS: usize = 3;
-    /// So many looks in a row find the same place: some waiters are near each other.
+    /// This many looks in a row find the same place: some waiters are near each other.
     const STAY: usize = 3;
 
     /// Each level divides the groups of the one before in two, and nobody stays for long.

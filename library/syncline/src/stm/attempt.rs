@@ -48,7 +48,8 @@ pub struct Thread<M: LongMemory> {
 unsafe impl<M: LongMemory> Send for Thread<M> {}
 
 impl<M: LongMemory> Thread<M> {
-    /// Of an engine whose versions begin here; the pace is to be asked after so many transactions.
+    /// Of an engine whose versions begin here; the pace is to be asked after this many
+    /// transactions.
     pub(super) fn new(base: u64, left: u32) -> Self {
         Self {
             base,

@@ -157,7 +157,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
 /// Each engine's stamps lie in a range of its own, by which it knows its cells.
 pub const STAMPS: u64 = 1 << 52;
 
-/// As many as fit below the highest bit. Engines that lie so many apart don't notice each other's
+/// As many as fit below the highest bit. Engines that lie this many apart don't notice each other's
 /// cells; isolation between them is then lost, and nothing else.
 const ENGINES: u32 = 1 << 11;
 

@@ -135,7 +135,8 @@ mod tests {
 
     use super::*;
 
-    /// What a program does in a window: so many transactions, side by side or one after the other.
+    /// What a program does in a window: this many transactions, side by side or one after the
+    /// other.
     struct Program {
         side_by_side: u64,
         serial: u64,

@@ -101,7 +101,7 @@ pub struct Place<W: Wait, M: LongMemory> {
 unsafe impl<W: Wait, M: LongMemory> Send for Place<W, M> {}
 
 impl<W: Wait, M: LongMemory> Served<W, M> {
-    /// An engine for so many sessions at a time, and its servers: each is to run in a thread of
+    /// An engine for this many sessions at a time, and its servers: each is to run in a thread of
     /// its own, see [`Server::serve`]. TM2C has one for each one to three clients.
     ///
     /// # Panics

@@ -246,7 +246,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         self.pace.next(M::now, |serial| self.serial.prefer(serial, &self.clock));
     }
 
-    /// Ends a time alone, and a turn if it was one, in which a transaction has cost so much.
+    /// Ends a time alone, and a turn if it was one, in which a transaction has cost this much.
     #[inline(always)]
     fn stand_back(&self, thread: &mut Thread<M>, cost: u64) {
         thread.be_among_others();

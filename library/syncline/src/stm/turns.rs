@@ -70,7 +70,7 @@ impl<W: Wait, M: Memory> Turns<W, M> {
         Self { queue: Guarded::new(Queue::EMPTY) }
     }
 
-    /// Waits for a turn; the thread's transactions have cost so much so far.
+    /// Waits for a turn; the thread's transactions have cost this much so far.
     pub fn take(&self, spent: u64) -> Turn {
         let word = Own::<M::Word, M>::default();
         let (time, waits) = self.queue.with(|queue| {

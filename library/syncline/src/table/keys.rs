@@ -10,7 +10,7 @@ pub fn spread(key: u64) -> u64 {
     key.wrapping_mul(GOLDEN)
 }
 
-/// In which of so many equal arcs a place is, and its place in that arc, which is a circle of its
+/// In which of this many equal arcs a place is, and its place in that arc, which is a circle of its
 /// own.
 #[inline]
 pub fn arc(place: u64, arcs: usize) -> (usize, u64) {

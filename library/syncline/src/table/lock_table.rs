@@ -50,7 +50,7 @@ unsafe impl<V: Send, L: RawLock> Sync for LockTable<V, L> {}
 unsafe impl<V: Send, L: RawLock> Send for LockTable<V, L> {}
 
 impl<V, L: RawLock> LockTable<V, L> {
-    /// An empty table with so many buckets, each with room for so many keys before it has to
+    /// An empty table with this many buckets, each with room for this many keys before it has to
     /// allocate.
     ///
     /// # Panics

@@ -72,8 +72,8 @@ pub struct TableClient<V, W: Wait = Park, M: Memory = Native> {
 type Crew<V, W, M> = (Vec<TableServer<V, W, M>>, Vec<TableClient<V, W, M>>);
 
 impl<V: Send, M: Memory> ServedTable<V, M> {
-    /// An empty table with so many buckets, each with room for so many keys before it has to
-    /// allocate, shared out evenly to so many servers.
+    /// An empty table with this many buckets, each with room for this many keys before it has to
+    /// allocate, shared out evenly to this many servers.
     ///
     /// # Panics
     ///
@@ -94,7 +94,7 @@ impl<V: Send, M: Memory> ServedTable<V, M> {
         self.parts[part].put(key, value)
     }
 
-    /// The servers, and so many clients of all of them.
+    /// The servers, and this many clients of all of them.
     ///
     /// # Panics
     ///

@@ -60,9 +60,9 @@ unsafe impl<V: Send, M: Memory> Send for Shelf<V, M> {}
 
 /// All accesses are one thread's: the bucket's lock is held, or the table is going.
 impl<V, M: Memory> Shelf<V, M> {
-    /// Room for so many keys; it grows beyond. Memory is taken for twice as many, of which the
-    /// second half is not touched before it is needed: so a bucket that has more than its share,
-    /// as chance has it, does not move while its lock is held.
+    /// Room for this many keys; it grows beyond. Memory is taken for twice as many, of which the
+    /// second half is not touched before it is needed: so a bucket that has more than its share, as
+    /// chance has it, does not move while its lock is held.
     pub(super) fn new(capacity: usize) -> Self {
         let lines = capacity.div_ceil(KEYS);
         let most = 2 * lines + 1;

@@ -47,7 +47,7 @@ const MOVING: u32 = 4;
 
 /// After so long a wait, and then again, a waiter asks which ranks live.
 const ASK_AFTER: Duration = Duration::from_millis(100);
-/// The clock is read once in so many pauses.
+/// The clock is read once in this many pauses.
 const PAUSES: u32 = 16;
 
 /// The words of a window, all zero at first, and which ranks live.

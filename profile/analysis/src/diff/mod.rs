@@ -69,7 +69,7 @@ pub(crate) fn run(process: &Process) -> Run {
     }
 }
 
-/// So much in each second of the run.
+/// This much in each second of the run.
 fn per_second(sum: f64, process: &Process) -> f64 {
     if process.seconds > 0.0 { sum / process.seconds } else { 0.0 }
 }

@@ -27,8 +27,8 @@ const FEWEST_LOCKS: usize = 4;
 const TIMES: f64 = 2.0;
 /// At most this share of the locks may be hot. If more are, they are simply too few.
 const FEW: f64 = 0.25;
-/// The same in place of high contention: so many threads would be in a section at once,
-/// were they not kept apart. Few find a lock taken where few threads run at a time.
+/// The same in place of high contention: this many threads would be in a section at once, were they
+/// not kept apart. Few find a lock taken where few threads run at a time.
 const AT_ONCE: f64 = 0.3;
 /// The least share of the distances between neighbouring locks that must be multiples of one
 /// for them to be elements of an array, some of which are not used.

@@ -2,12 +2,12 @@
 
 use crate::model::{Answer, Evidence, Inspected, OpenQuestion, Unit};
 
-/// So many things.
+/// This many things.
 pub fn count(what: &str, number: u64) -> Evidence {
     number_of(what, number as f64, Unit::Count)
 }
 
-/// So many in a second.
+/// This many in a second.
 pub fn rate(what: &str, per_second: f64) -> Evidence {
     number_of(what, per_second, Unit::PerSecond)
 }

@@ -244,7 +244,7 @@ pub fn share_of_run(process: &Process, seconds: f64) -> f64 {
     if process.seconds > 0.0 { seconds / process.seconds } else { 0.0 }
 }
 
-/// The mean time held in so many holds, in seconds.
+/// The mean time held in this many holds, in seconds.
 pub fn mean_held(held: f64, calls: u64) -> f64 {
     if calls == 0 { 0.0 } else { (held / calls as f64 - CLOCK).max(0.0) }
 }
@@ -263,7 +263,7 @@ pub fn descending(a: f64, b: f64) -> Ordering {
 pub struct Sets(Vec<usize>);
 
 impl Sets {
-    /// So many, each a set of its own.
+    /// This many, each a set of its own.
     pub fn new(sites: usize) -> Sets {
         Sets((0..sites).collect())
     }

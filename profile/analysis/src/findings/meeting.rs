@@ -32,7 +32,7 @@ pub fn function<'a>(process: &'a Process, family: &Family) -> Option<&'a str> {
     conditions.into_iter().any(meets).then_some(here)
 }
 
-/// Whether so many arrivals are as many for each round as two threads or more, and not more than
+/// Whether this many arrivals are as many for each round as two threads or more, and not more than
 /// come there.
 fn is_whole(arrivals: u64, rounds: u64, threads: usize) -> bool {
     let each = arrivals as f64 / rounds.max(1) as f64;

@@ -47,7 +47,7 @@ pub struct Use {
     pub held: f64,
 }
 
-/// A process that ran so many seconds where it could use so many processors, with a first
+/// A process that ran this many seconds where it could use this many processors, with a first
 /// thread that lived as long.
 pub fn process(seconds: f64, processors: usize) -> Drawn {
     let mut drawn = Drawn(Process {
@@ -102,8 +102,8 @@ pub fn finding(rule: Rule, sites: &[usize]) -> Finding {
 }
 
 impl Drawn {
-    /// Threads with this start function that lived so many seconds each, up to the end.
-    /// Gives the place of the first of them.
+    /// Threads with this start function that lived this many seconds each, up to the end. Gives the
+    /// place of the first of them.
     pub fn threads(&mut self, start_function: &str, threads: usize, seconds: f64) -> usize {
         for _ in 0..threads {
             self.thread(Some(start_function), seconds);
@@ -137,7 +137,7 @@ impl Drawn {
         self.thread_seconds += seconds;
     }
 
-    /// A thread waited so many seconds for an object of this kind.
+    /// A thread waited this many seconds for an object of this kind.
     pub fn waited(&mut self, thread: usize, primitive: Primitive, seconds: f64) {
         let thread = &mut self.threads[thread];
         thread.waiting.add(Kind::of(primitive), seconds);
@@ -145,7 +145,7 @@ impl Drawn {
         thread.cpu = thread.cpu.map(|cpu| cpu - seconds);
     }
 
-    /// A thread was ready for so many seconds of its life, and had no processor.
+    /// A thread was ready for this many seconds of its life, and had no processor.
     pub fn ready(&mut self, thread: usize, seconds: f64) {
         let thread = &mut self.threads[thread];
         thread.ready = thread.ready.map(|ready| ready + seconds);

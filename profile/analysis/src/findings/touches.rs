@@ -180,7 +180,7 @@ const MOVABLE: &[(f64, &[&str])] = &[
 const SHARE_OF_HELD: f64 = 0.05;
 
 /// Of the functions that sections at a site call, those that could mostly be called outside, and that
-/// matter for a section that is held for so many seconds: in a loop any of them may.
+/// matter for a section that is held for this many seconds: in a loop any of them may.
 pub fn movable_calls(section: &Section, held: f64) -> Vec<&str> {
     let takes = |call: &str| {
         let of = MOVABLE.iter().find(|(_, names)| names.contains(&plain(call)));

@@ -1,7 +1,7 @@
 //! What a fix would bring: the recorded run is played back as it would have gone with it.
 //!
-//! 1. [`tracks`] makes of the recorded waits what each thread had to do: so much work, then
-//!    a wait that ends once a certain other thread has come so far, then more work.
+//! 1. [`tracks`] makes of the recorded waits what each thread had to do: this much work, then a
+//!    wait that ends once a certain other thread has come so far, then more work.
 //! 2. [`change`] takes away, moves or shortens what the remedy does.
 //! 3. [`replay`] lets the threads run again, on as many processors, and says when the last
 //!    one is done.

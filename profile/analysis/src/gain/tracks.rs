@@ -50,7 +50,7 @@ pub struct Wait {
 /// What ends a wait.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ends {
-    /// Another thread has done so much work.
+    /// Another thread has done this much work.
     With {
         /// That thread.
         thread: usize,
@@ -59,7 +59,7 @@ pub enum Ends {
         /// Seconds from then until the waiter goes on: the wake-up.
         delay: f64,
     },
-    /// So many seconds are over: what ended it is not known.
+    /// This many seconds are over: what ended it is not known.
     After(f64),
 }
 

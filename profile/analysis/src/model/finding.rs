@@ -78,7 +78,7 @@ pub enum Remedy {
         /// Seconds that an acquisition and its release take when nobody is in the way.
         seconds_per_call: f64,
     },
-    /// The lock becomes so many, of which each waits for its own share only.
+    /// The lock becomes this many, of which each waits for its own share only.
     SplitLock {
         /// Sites whose waits become fewer.
         sites: Vec<usize>,
@@ -92,7 +92,7 @@ pub enum Remedy {
         /// The share, from 0 to 1.
         to: f64,
     },
-    /// Each call becomes cheaper by so much, and its waits as well.
+    /// Each call becomes cheaper by this much, and its waits as well.
     CheaperCalls {
         /// The sites.
         sites: Vec<usize>,

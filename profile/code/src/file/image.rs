@@ -181,7 +181,7 @@ impl Image {
         self.calls.get_or_init(|| Calls::open(self.binary()?)).as_ref()
     }
 
-    /// The variable of the function at an address that lies so many bytes below the end of its
+    /// The variable of the function at an address that lies this many bytes below the end of its
     /// frame, and how far behind the variable's start that is.
     pub fn local(&self, address: u64, below: u64) -> Option<(String, u64)> {
         let open = || Locals::read(self.debug_file.as_deref().or(self.binary())?);

@@ -40,7 +40,7 @@ impl Locals {
         self.sections.borrow(|bytes| EndianSlice::new(bytes, LittleEndian))
     }
 
-    /// The variable of the function at an address that lies so many bytes below the end of its
+    /// The variable of the function at an address that lies this many bytes below the end of its
     /// frame, and how far behind the variable's start that is.
     pub fn find(&self, address: u64, below: u64) -> Option<(String, u64)> {
         let (_, at) = self.units.iter().find(|(code, _)| code.contains(&address))?;

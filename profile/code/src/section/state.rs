@@ -194,7 +194,7 @@ impl State {
         *self != before
     }
 
-    /// Puts a value of so many bytes into memory; `None` if it is not known.
+    /// Puts a value of this many bytes into memory; `None` if it is not known.
     pub fn store(&mut self, address: Value, size: i64, value: Option<Value>) {
         for before in (1 - 8)..size.max(1) {
             self.memory.remove(&address.plus(before));

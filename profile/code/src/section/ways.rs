@@ -50,7 +50,7 @@ impl Acquisition {
     }
 
     /// Whether a release by this function with this argument is the end of the section,
-    /// with so many locks taken on the way.
+    /// with this many locks taken on the way.
     pub fn ends(&self, name: &str, argument: Value, nested: u8) -> bool {
         let Some(lock) = self.lock else { return nested == 0 };
         // A guard and a lock are different things: one doesn't tell the other.

@@ -143,8 +143,8 @@ impl Symbols {
         })
     }
 
-    /// The other variables on the cache lines of a variable of which so many bytes are
-    /// written; none if it is no variable itself, or not all lines are in its module.
+    /// The other variables on the cache lines of a variable of which this many bytes are written;
+    /// none if it is no variable itself, or not all lines are in its module.
     pub fn beside(&mut self, address: u64, written: u64) -> Vec<String> {
         let Some(m) = self.module_of(address) else { return Vec::new() };
         if written == 0 || place::is_wrapper(&self.modules[m]) {

@@ -1,6 +1,6 @@
 //! Names of functions, short enough for a line.
 
-/// Template arguments of up to so many characters are kept.
+/// Template arguments of up to this many characters are kept.
 const SHORT_ARGUMENTS: usize = 16;
 
 /// A C++ or Rust function without its parameters, the type it returns and long template

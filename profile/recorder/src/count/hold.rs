@@ -22,7 +22,7 @@ const AFTER_SHORT_WAITS: u64 = 8;
 /// the two looks take a twentieth of it.
 const LONG_HOLD: u64 = 10;
 
-/// Notes a lock as held whose acquisition did not wait, and is timed for so many others.
+/// Notes a lock as held whose acquisition did not wait, and is timed for this many others.
 ///
 /// # Safety
 /// The state is this thread's own, and so is the row, which is that of the acquisition.

@@ -156,7 +156,7 @@ pub unsafe fn counted(op: Op, object: usize, caller: Caller, result: i32) -> i32
 /// `caller` is a [`Caller`].
 #[inline(never)]
 pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
-    /// A thread that tries again within so many microseconds does it to get the lock: it may let
+    /// A thread that tries again within this many microseconds does it to get the lock: it may let
     /// others run in between, but it does not sleep.
     const SOON: u64 = 5;
     // SAFETY: by this function's own condition.

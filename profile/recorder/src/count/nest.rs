@@ -7,8 +7,8 @@ use syncline_recording::layout::{Nest, Row};
 
 use crate::thread::{ThreadState, records};
 
-/// Looks at what the thread holds while it acquires a lock, before that counts as held. It stands for so
-/// many acquisitions.
+/// Looks at what the thread holds while it acquires a lock, before that counts as held. It stands
+/// for this many acquisitions.
 ///
 /// # Safety
 /// The state is this thread's own, and so is the row, which is that of the acquisition.

@@ -222,7 +222,7 @@ impl Threads {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Gives out the states behind so many only; false if too few would be left.
+    /// Gives out the states behind this many only; false if too few would be left.
     pub fn go_on_from(&self, used: u32) -> bool {
         self.used.store(used, Ordering::Relaxed);
         (used as usize) < LIVE_THREADS / 2

@@ -95,7 +95,7 @@ pub fn at_end(state: &ThreadState, started: u64) -> Times {
     Times { ready_ns: of_this_thread().map_or(0, |times| times.ready_ns), ..times }
 }
 
-/// So many nanoseconds without a processor are not asked for.
+/// This many nanoseconds without a processor are not asked for.
 const LITTLE: u64 = 10_000;
 
 /// How long the calling thread was on a processor and ready for one since it began; `None` where

@@ -13,8 +13,8 @@ use crate::layout::REST;
 
 /// At first one operation in this many belongs to the sample, on average: a power of two.
 pub const SAMPLE_PERIOD: u32 = 128;
-/// So many operations of a lock's row, log 2, are taken at that rate: 256 samples. From there on each
-/// doubling brings half as many, until the rarest rate is reached.
+/// This many operations of a lock's row, log 2, are taken at that rate: 256 samples. From there on
+/// each doubling brings half as many, until the rarest rate is reached.
 const DENSE_LOG2: u32 = 15;
 /// The rarest rate is 1 in [`SAMPLE_PERIOD`] shifted by this, 1 in 1024: there a sample costs less than
 /// a nanosecond for each operation, and one that the scheduler has made long does not yet stand for many.
@@ -30,8 +30,8 @@ pub fn choose(every: bool) {
     }
 }
 
-/// For how many at the first rate the operation after so many of a row stands, which is that of a lock or
-/// [`REST`]; `None` if it doesn't belong to the sample. The first one of a row always does.
+/// For how many at the first rate the operation after this many of a row stands, which is that of a
+/// lock or [`REST`]; `None` if it doesn't belong to the sample. The first one of a row always does.
 pub fn weight(lock: u64, calls: u64) -> Option<u32> {
     let limit = LIMIT.load(Relaxed);
     let thinner = match limit {

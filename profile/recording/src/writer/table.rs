@@ -24,7 +24,7 @@ use crate::layout::{Row, ThreadRecord};
 pub struct Kind {
     /// Where a row is looked for first, before the mask.
     hash: fn(&Row) -> u64,
-    /// A table of so many slots becomes no fuller than this, if there is room for another.
+    /// A table of this many slots becomes no fuller than this, if there is room for another.
     fullest: fn(u64) -> u64,
     /// Where a thread's record has the table's word.
     word: usize,

@@ -96,7 +96,7 @@ impl Eye<'_> {
         Some(from.wrapping_add(unzigzag(self.number()?)))
     }
 
-    /// So many elements, each of which takes so many bytes at least.
+    /// This many elements, each of which takes this many bytes at least.
     fn array<T>(
         &mut self,
         count: u32,

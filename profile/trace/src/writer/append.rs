@@ -169,8 +169,8 @@ impl Writer {
     fn room(&mut self) -> &mut [u8] {
         let start = self.used + size_of::<RecordHeader>();
         let Some(length) = self.chunk.len().checked_sub(start) else { return &mut [] };
-        // SAFETY: so much of the chunk, which is this thread's own, is not used yet; it is real and
-        // was zero.
+        // SAFETY: this much of the chunk, which is this thread's own, is not used yet; it is real
+        // and was zero.
         unsafe { core::slice::from_raw_parts_mut(self.chunk.cast::<u8>().add(start), length) }
     }
 

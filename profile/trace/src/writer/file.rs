@@ -157,7 +157,7 @@ impl File {
         }
     }
 
-    /// Hands out a chunk of at least so many bytes, real and zero; null and empty if there is no
+    /// Hands out a chunk of at least this many bytes, real and zero; null and empty if there is no
     /// room. What is left for counts, sections don't get.
     pub(super) fn chunk(self, bytes: u64, for_sections: bool) -> *mut [u8] {
         let none = slice_from_raw_parts_mut(null_mut(), 0);

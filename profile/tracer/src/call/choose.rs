@@ -19,27 +19,28 @@ use crate::engine::choice::Choice;
 use crate::thread::Thread;
 use crate::{clock, heap};
 
-/// Where the budget allows, the next section to trace is up to twice so many acquisitions away:
+/// Where the budget allows, the next section to trace is up to twice this many acquisitions away:
 /// at random, lest it keep step with the program.
 const GAP: u32 = 8;
 /// The value of [`GAP`] once the budget is used up.
 const LONG_GAP: u32 = 128;
 
 /// Sections of a watched lock are traced at shorter gaps at first, since there may be few of them: gaps
-/// of 1 until a thread has come to so many, and longer with each further so many, up to [`GAP`].
+/// of 1 until a thread has come to this many, and longer with each further this many, up to
+/// [`GAP`].
 const SOON: u32 = 64;
 
-/// So many sections of a call site are traced as soon as the budget allows: a site that is rarely
+/// This many sections of a call site are traced as soon as the budget allows: a site that is rarely
 /// reached would hardly be met at random.
 const FIRST: u32 = 32;
-/// Once a lock has had so many, it is passed over the more often the more it has had, whatever the site,
-/// and leaves the budget to others: analysis looks at windows of a hundred sections, and memory is not
-/// endless.
+/// Once a lock has had this many, it is passed over the more often the more it has had, whatever
+/// the site, and leaves the budget to others: analysis looks at windows of a hundred sections, and
+/// memory is not endless.
 const MANY: u32 = 4096;
 
 /// Whether this section, of a lock at a call site, is to be traced. `is_rare` says that the site may
-/// have had fewer than [`FIRST`], and is cleared when it has had more. The acquisition stands for so
-/// many.
+/// have had fewer than [`FIRST`], and is cleared when it has had more. The acquisition stands for
+/// this many.
 #[inline]
 pub fn choose(
     thread: &mut Thread,
@@ -106,7 +107,7 @@ fn is_drawn(thread: &mut Thread, watch: usize, site: u64, stands_for: u32) -> bo
 }
 
 /// Does before a lock is tried what would take longer, once it is held. The next acquisition, of a
-/// lock at a call site, stands for so many.
+/// lock at a call site, stands for this many.
 pub fn prepare(thread: &mut Thread, (lock, site): (u64, u64), stands_for: u32) {
     if thread.countdown > thread.most.max(stands_for) {
         let watch = thread.process.waits.watch(lock, site).map(|watch| thread.draws[watch]);

@@ -58,7 +58,7 @@ pub struct Words {
     /// Open addressing: place in `records` plus 1, or 0. Memory that a large set needed is kept for
     /// the next one, and left out of use until then: a small set is to be small in the caches.
     index: Vec<u32>,
-    /// So many places of it are in use, a power of two; the others are 0.
+    /// This many places of it are in use, a power of two; the others are 0.
     places: usize,
     records: Vec<WordRecord>,
 }
@@ -92,7 +92,7 @@ impl Covered {
         before < length && bytes <= length - before
     }
 
-    /// The lowest and the highest address at which an access of so many bytes lies in it; it is
+    /// The lowest and the highest address at which an access of this many bytes lies in it; it is
     /// large enough for one.
     pub fn starts(&self, bytes: u64) -> (u64, u64) {
         (self.start, self.end - bytes)

@@ -53,7 +53,7 @@ pub enum Address {
 /// Which bytes an access touches. A slot is the place of a word in the entry.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
-    /// So many bytes.
+    /// This many bytes.
     Plain(u32),
     /// A string instruction: elements of `size` bytes from the address on, up to where its
     /// register was found afterwards, upwards or downwards.

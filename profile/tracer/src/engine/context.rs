@@ -32,7 +32,7 @@ const STACK: usize = 256 << 10;
 /// Bytes of the log that are filled before it is read: some 10,000 accesses, few enough to be in the
 /// cache still.
 pub const LOG: usize = 1 << 17;
-/// The log may only be entered with so much room left: more than a block can take.
+/// The log may only be entered with this much room left: more than a block can take.
 const LOG_RESERVE: usize = 1 << 16;
 /// The log lies at a multiple of this, so that bits 16 to 23 of the place in it say how many
 /// times [`LOG_RESERVE`] are left: a test that needs no flag.

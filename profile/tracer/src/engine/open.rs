@@ -51,7 +51,7 @@ struct Ran {
 
 const NO_WINDOWS: usize = usize::MAX;
 
-/// Windows in which so many entries lay one after the other were of use.
+/// Windows in which this many entries lay one after the other were of use.
 const ENOUGH: u32 = 8;
 
 /// A block's windows are made once in so many times that it runs, at the rarest.

@@ -29,7 +29,7 @@ use crate::aside;
 
 /// Bits of an address that a program may have.
 const ADDRESS_BITS: u32 = 47;
-/// A leaf is for so many bytes, as a power of 2.
+/// A leaf is for this many bytes, as a power of 2.
 const LEAF_BITS: u32 = 21;
 /// Blocks start at multiples of this: what `malloc` aligns to.
 const GRANULE: u64 = 16;

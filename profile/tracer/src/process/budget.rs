@@ -38,15 +38,15 @@ const PER_INSTRUCTION: u64 = 30;
 /// One stretch takes no more than this part of all that tracing may have cost, as a divisor: the
 /// program may end soon.
 const OF_ALL: u64 = 2;
-/// A section that others slept for costs so many times what it took: their time, the kernel's way down
-/// and up for each, and the threads that find the lock taken while they wake. On one-table-lock,
-/// where this is all that tracing costs, twice as much left 1.5 % of the program's processor time
-/// unseen.
+/// A section that others slept for costs this many times what it took: their time, the kernel's way
+/// down and up for each, and the threads that find the lock taken while they wake. On
+/// one-table-lock, where this is all that tracing costs, twice as much left 1.5 % of the program's
+/// processor time unseen.
 const WAITED_FOR: u64 = 4;
 /// Of what tracing may have cost, this part (and at most a quarter of a second's budget) is kept for
 /// sections that are watched.
 const KEPT: (u64, u64) = (3, 4);
-/// Where all is traced, one section in so many, at random, has its cost measured.
+/// Where all is traced, one section in this many, at random, has its cost measured.
 pub const MEASURED: u64 = 16;
 
 impl Process {
@@ -69,7 +69,7 @@ impl Process {
         self.spent.load(Ordering::Relaxed) + kept < allowed
     }
 
-    /// The budget's part of so many ticks.
+    /// The budget's part of this many ticks.
     fn part(&self, ticks: u64) -> u64 {
         (u128::from(ticks) * u128::from(self.options.budget) / 1000) as u64
     }
@@ -123,7 +123,7 @@ impl Process {
         (self.allowed.load(Ordering::Relaxed) / per_instruction).min(LONGEST)
     }
 
-    /// Notes that a recording has threads wait so many microseconds for a lock at a call site.
+    /// Notes that a recording has threads wait this many microseconds for a lock at a call site.
     pub fn expect_wait(&self, lock: u64, site: u64, microseconds: u64) {
         let ticks = self.to_ticks(microseconds.saturating_mul(1000));
         if ticks > 0 && self.options.budget != 0 {
@@ -162,8 +162,8 @@ impl Process {
         self.besides.fetch_add(self.to_ticks(nanoseconds), Ordering::Relaxed);
     }
 
-    /// Notes that so many acquisitions, of which so many were looked at, and so many calls of the
-    /// allocator passed by untraced.
+    /// Notes that this many acquisitions, of which this many were looked at, and this many calls of
+    /// the allocator passed by untraced.
     pub fn passed_by(&self, acquisitions: u32, looked_at: u32, allocator: u32) {
         let pairs = u64::from(acquisitions) + u64::from(allocator / 2);
         let looks = u64::from(looked_at) + u64::from(allocator / 2);

@@ -4,7 +4,7 @@
 //! `symbols/on_stack.rs`).
 //!
 //! Whose stack it is, or whether it is one, is not asked for: what is written to that is neither a
-//! block of the heap nor part of a loaded file is kept, of so many words at most.
+//! block of the heap nor part of a loaded file is kept, of this many words at most.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 

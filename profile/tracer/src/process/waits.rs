@@ -21,7 +21,7 @@ use core::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
 
-/// So many families are watched.
+/// This many families are watched.
 pub const WATCHED: usize = 3;
 /// Sections of a family that are enough. A report wants 200 (`syncline_conflicts`), and of those
 /// that are traced some can't be compared.
@@ -100,7 +100,7 @@ impl Waits {
         }
     }
 
-    /// A thread waited so many ticks for a lock at a call site, or is known to from a recording.
+    /// A thread waited this many ticks for a lock at a call site, or is known to from a recording.
     pub fn waited(&self, lock: u64, site: u64, ticks: u64) {
         let number = self.family_of(lock).unwrap_or_else(|| {
             let number = self.family_at(site);

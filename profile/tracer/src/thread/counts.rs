@@ -9,7 +9,7 @@ use super::rows::{More, Place, Row};
 use super::state::Thread;
 use crate::{aside, clock, select, tls};
 
-/// One acquisition in so many has its time held measured.
+/// One acquisition in this many has its time held measured.
 const TIMED: u32 = 32;
 
 impl Thread {
@@ -75,7 +75,8 @@ impl Thread {
         }
     }
 
-    /// Whether the hold of one that stands for so many is to be measured: at random, one in [`TIMED`].
+    /// Whether the hold of one that stands for this many is to be measured: at random, one in
+    /// [`TIMED`].
     #[inline]
     pub fn is_time_for_a_clock(&mut self, acquisitions: u32) -> bool {
         self.clock_in = self.clock_in.saturating_sub(acquisitions);
@@ -86,7 +87,7 @@ impl Thread {
         tls::timed() == 0
     }
 
-    /// Counts so many acquisitions, of which one waited so long; 0 if it did not wait.
+    /// Counts this many acquisitions, of which one waited so long; 0 if it did not wait.
     #[inline]
     pub fn acquired(&self, row: usize, acquisitions: u32, waited: u64) {
         let Some((row, more)) = self.rows.at(row) else { return };

@@ -19,7 +19,7 @@ pub const ROWS: usize = 1 << 14;
 pub const PROBES: usize = 8;
 /// Rows of a group: those of a page.
 const GROUP: usize = 128;
-/// A lock's address counts in units of so many bytes, as a power of 2: no lock is much smaller.
+/// A lock's address counts in units of this many bytes, as a power of 2: no lock is much smaller.
 const LOCK_BITS: u32 = 5;
 
 /// Tables that wait for a thread.

@@ -8,7 +8,7 @@ use syncline_try::{Comparison, Experiment, Measure, Outcome, Verdict, Why};
 use crate::arguments::MOST_RUNS;
 use syncline_present::number::counted;
 
-/// The table, and what is to be said below it; intervals need so many rounds.
+/// The table, and what is to be said below it; intervals need this many rounds.
 pub fn table(experiment: &Experiment, outcome: &Outcome, enough: usize) -> String {
     let of = |value: f64| match experiment.measure {
         Measure::Printed { .. } | Measure::Made { .. } => figure(value),

@@ -39,7 +39,7 @@ const FOLDER: [&str; 3] = ["SYNCLINE_TRACE", "SYNCLINE_TRACE_ID", "SYNCLINE_TRAC
 /// Names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_INSPECT";
 
-/// A trace of so many bytes is read in a second.
+/// A trace of this many bytes is read in a second.
 const QUICK: u64 = 16 << 20;
 
 /// Bytes of what the file system counts in.

@@ -220,7 +220,7 @@ mod tests {
     use super::*;
     use std::fs::write;
 
-    /// The windows that stay of these, each with so many bytes.
+    /// The windows that stay of these, each with this many bytes.
     fn forget(sizes: &[(u32, usize)], keep: usize, most: u64) -> Vec<u32> {
         let folder = tempfile::tempdir().unwrap();
         for (number, bytes) in sizes {

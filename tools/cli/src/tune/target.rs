@@ -16,7 +16,7 @@ use crate::exec::Locks;
 /// Objects whose waits are less than this share of the threads' time are left as they are, unless the
 /// report speaks of them: no measurement would see them.
 const LEAST: f64 = 0.005;
-/// A gain that is none: so many times faster.
+/// A gain that is none: this many times faster.
 const NONE: f64 = 1.0;
 
 /// Objects to give another lock.

@@ -44,7 +44,7 @@ impl Drop for Host {
     }
 }
 
-/// Starts a program with so many ranks here, and so many on the other host.
+/// Starts a program with this many ranks here, and this many on the other host.
 fn on_two(
     (mpi, host): (&Mpi, &Host),
     scheme: &str,

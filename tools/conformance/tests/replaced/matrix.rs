@@ -22,11 +22,11 @@ const THREADS: [usize; 3] = [2, 8, 64];
 const ALONE: usize = 3;
 /// Names of programs, separated by blanks; all of them if it isn't set.
 const CHOSEN: &str = "SYNCLINE_MATRIX";
-/// So many minutes it goes on: over and over, and the pass that is begun then is the last. One pass
-/// if it isn't set.
+/// This many minutes it goes on: over and over, and the pass that is begun then is the last. One
+/// pass if it isn't set.
 const MINUTES: &str = "SYNCLINE_MATRIX_MINUTES";
 
-/// A program with so many threads, and with these locks or its own; what came out.
+/// A program with this many threads, and with these locks or its own; what came out.
 type Run = fn(usize, Option<&str>) -> String;
 
 const PROGRAMS: [(&str, Run); 6] = [

@@ -18,7 +18,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// So many lines, which nobody has touched.
+    /// This many lines, which nobody has touched.
     pub fn new(lines: usize) -> Result<Region, Error> {
         let bytes = lines * size_of::<Padded<AtomicU32>>();
         let pages = MmapMut::map_anon(bytes).map_err(|source| Error::Memory { bytes, source })?;

@@ -6,7 +6,7 @@ use syncline_checkers::Engine;
 
 use super::{Grows, Value};
 
-/// The value that a key has at first, and after so many changes.
+/// The value that a key has at first, and after this many changes.
 fn value(key: u64, changes: u64) -> Value {
     [key * 100 + changes; 2]
 }

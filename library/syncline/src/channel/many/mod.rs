@@ -40,7 +40,7 @@ pub use ends::{Receiver, Sender};
 use crate::memory::LongMemory;
 use crate::wait::Wait;
 
-/// A channel with room for so many messages at least, whose ends sleep after a while of waiting.
+/// A channel with room for this many messages at least, whose ends sleep after a while of waiting.
 ///
 /// # Panics
 ///

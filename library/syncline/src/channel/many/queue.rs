@@ -51,7 +51,7 @@ unsafe impl<T: Send, M: LongMemory> Sync for Queue<T, M> {}
 unsafe impl<T: Send, M: LongMemory> Send for Queue<T, M> {}
 
 impl<T, M: LongMemory> Queue<T, M> {
-    /// An empty ring with at least so many places.
+    /// An empty ring with at least this many places.
     pub fn with_capacity(messages: usize) -> Self {
         let place =
             |_| Place { turn: M::Long::default(), message: Data::new(MaybeUninit::uninit()) };

@@ -35,7 +35,7 @@ pub struct Waiters<M: Memory> {
 }
 
 impl<M: Memory> Waiters<M> {
-    /// Wakes up to so many, now that something has changed for them.
+    /// Wakes up to this many, now that something has changed for them.
     #[inline]
     pub fn wake(&self, most: u32) {
         M::light_barrier();

@@ -48,7 +48,7 @@ pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     /// Bytes of a block.
     const BYTES: usize;
 
-    /// A row of so many blocks: its first.
+    /// A row of this many blocks: its first.
     ///
     /// # Panics
     ///
@@ -59,7 +59,7 @@ pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     ///
     /// # Safety
     ///
-    /// It is one of so many blocks, and nobody uses them any more.
+    /// It is one of this many blocks, and nobody uses them any more.
     unsafe fn free_row(first: Self::Ref<H>, count: usize);
 
     /// Where block 0 would be if this were the block of some number: for [`block`](Self::block)
@@ -95,7 +95,7 @@ pub unsafe trait Blocks<H: BlockHead, R: Copy>: LongMemory {
     fn fetch_for_write(_: Self::Ref<H>) {}
 }
 
-/// Bytes of a block with so many slots.
+/// Bytes of a block with this many slots.
 #[doc(hidden)]
 pub const fn bytes(head: usize, slot: usize, slots: usize) -> usize {
     (head + slots * slot).next_multiple_of(LINE)

@@ -77,7 +77,7 @@ mod large {
     ///
     /// Same requirements as [`free`](super::free).
     pub(super) unsafe fn free(memory: *mut u8, size: usize, _: Layout) {
-        // SAFETY: our caller's promise; so much was mapped.
+        // SAFETY: our caller's promise; this much was mapped.
         unsafe { libc::munmap(memory.cast(), size.next_multiple_of(LARGE)) };
     }
 }

@@ -94,7 +94,7 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
     }
 
     /// Whether the lines of a bucket are worth asking for at once, if there are two to the power of
-    /// so many: all are if it is small, and none if the table is.
+    /// this many: all are if it is small, and none if the table is.
     #[inline]
     pub(super) fn worth_fetching(bits: u32) -> bool {
         M::BYTES <= FETCHED && bits > (NEAR / M::BYTES).ilog2()

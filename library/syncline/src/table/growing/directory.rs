@@ -22,7 +22,7 @@ use crate::memory::{Link, Padded, Word};
 const SEGMENTS: usize = 48;
 /// The least number of buckets, as a power of two.
 const FEWEST: u32 = 2;
-/// A table doubles when one of so many buckets has another behind it. With keys spread at random
+/// A table doubles when one of this many buckets has another behind it. With keys spread at random
 /// that is when about three quarters of the slots are taken, in buckets of 14.
 const CROWDED: usize = 8;
 
@@ -48,7 +48,7 @@ pub(super) fn mask(bits: u32) -> usize {
 }
 
 impl<R: Copy, M: Buckets<R>> Directory<R, M> {
-    /// Buckets for so many entries.
+    /// Buckets for this many entries.
     pub(super) fn new(capacity: usize) -> Self {
         let buckets = capacity.saturating_mul(4) / (Bucket::<R, M>::SLOTS * 3);
         let bits = buckets.next_power_of_two().trailing_zeros().max(FEWEST);

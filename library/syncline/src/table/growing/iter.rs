@@ -17,7 +17,7 @@ use super::tags::Tags;
 use super::version::wait;
 use crate::memory::Native;
 
-/// Where the bucket begins that comes after the one that has all hashes with so many last bits.
+/// Where the bucket begins that comes after the one that has all hashes with this many last bits.
 #[inline]
 pub(super) fn after(ending: usize, depth: u32) -> Option<usize> {
     let last = (ending | !mask(depth)).reverse_bits();

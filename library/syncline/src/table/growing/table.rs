@@ -84,11 +84,11 @@ where
 }
 
 impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
-    /// An empty table with this hasher, and room for so many entries.
+    /// An empty table with this hasher, and room for this many entries.
     ///
     /// # Panics
     ///
-    /// If so many take more memory than can be addressed. If there is less than they take, what
+    /// If this many take more memory than can be addressed. If there is less than they take, what
     /// [`handle_alloc_error`](std::alloc::handle_alloc_error) does, as everywhere: it aborts.
     pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
         Self { directory: Directory::new(capacity), storage: P::default(), hasher }

@@ -52,7 +52,7 @@ impl Slots {
 }
 
 impl Tags {
-    /// No slot is taken, and the keys have so many bits of their hashes in common.
+    /// No slot is taken, and the keys have this many bits of their hashes in common.
     pub(super) fn none(depth: u32) -> Self {
         Self([0, u64::from(depth + 1) << DEPTH])
     }
@@ -69,7 +69,7 @@ impl Tags {
         self.0[1] & !(0xFF << DEPTH) | u64::from(depth + 1) << DEPTH
     }
 
-    /// The slots with this tag, of the first so many.
+    /// The slots with this tag, of the first this many.
     #[inline]
     pub(super) fn with(self, tag: u8, slots: usize) -> Slots {
         Slots(self.equal(tag) & first(slots))

@@ -151,8 +151,8 @@ mod tests {
     use crate::findings::false_sharing::find;
     use crate::findings::testing::{Use, process};
 
-    /// Mutexes so many bytes apart, and how often each of two threads takes each of them in
-    /// ten seconds.
+    /// Mutexes this many bytes apart, and how often each of two threads takes each of them in ten
+    /// seconds.
     fn array(stride: u64, uses: &[[u64; 2]]) -> Vec<Finding> {
         array_at(0x4000, stride, uses)
     }

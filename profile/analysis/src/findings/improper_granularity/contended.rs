@@ -28,8 +28,8 @@ const MOST_AT_ONCE: f64 = 1.2;
 /// however seldom: a few long waits cost as much as many short ones, and where one thread
 /// keeps its processor and the lock while the others sleep, there are few.
 const WAITED_MUCH: f64 = 0.3;
-/// The same of the time of the threads that take it, if so many of them would be in its sections at
-/// once. Where fewer would, they wait for a holder that lost its processor to another program.
+/// The same of the time of the threads that take it, if this many of them would be in its sections
+/// at once. Where fewer would, they wait for a holder that lost its processor to another program.
 /// RocksDB's cache of one shard has 25 % and 0.37, and 5 % of its acquisitions wait.
 const WAITED_BY_ITS_OWN: f64 = 0.2;
 const AT_ONCE: f64 = 0.3;
@@ -40,7 +40,7 @@ const SHARE_OF_CALLS: f64 = 0.01;
 const LONG: f64 = 10e-6;
 /// The same for sections that call what could mostly be called outside.
 const LONG_WITH_CALLS: f64 = 1e-6;
-/// A section that touches at most so many words has no data to be split.
+/// A section that touches at most this many words has no data to be split.
 const UNSPLITTABLE: usize = 2;
 /// Locks for each thread that a split is taken to make: then a thread meets one of the
 /// others a quarter of the times.

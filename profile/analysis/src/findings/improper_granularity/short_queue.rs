@@ -28,8 +28,8 @@ use crate::options::Thresholds;
 
 /// The least share of the run time that these take.
 const FLOOR: f64 = 0.02;
-/// For so many of the elements each side sleeps. Below, a short queue is no matter; above, it is an
-/// answer that is waited for.
+/// For this many of the elements each side sleeps. Below, a short queue is no matter; above, it is
+/// an answer that is waited for.
 const SLEEPS: Range<f64> = 0.02..0.8;
 
 /// No side sleeps more often than this for an element: what does has other queues' elements as well.
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Use, process};
 
-    /// A queue in ten seconds: for so many elements, of a million, each side slept.
+    /// A queue in ten seconds: for this many elements, of a million, each side slept.
     fn queue(puts: u64, takes: u64, taken_in: &str) -> usize {
         made_of((Primitive::Condvar, Op::CondWait, Op::CondSignal), puts, takes, taken_in)
     }
@@ -245,7 +245,7 @@ mod tests {
     }
 
     /// Two queues of the same code in ten seconds, in which the one side leaves its signal to another
-    /// function: for each of so many elements of each queue both sides slept.
+    /// function: for each of this many elements of each queue both sides slept.
     fn queues(elements: [u64; 2], called_in: &str) -> Vec<usize> {
         let mut drawn = process(10.0, 2);
         drawn.threads("work", 4, 10.0);

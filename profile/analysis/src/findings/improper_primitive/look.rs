@@ -15,7 +15,7 @@ use syncline_code::section::takes_or_releases;
 const FEW_WORDS: usize = 3;
 /// Instructions of one that looks, on all ways together.
 const FEW_INSTRUCTIONS: usize = 48;
-/// From so many looks for each other section of the same locks on, most of them are for nothing.
+/// From this many looks for each other section of the same locks on, most of them are for nothing.
 pub const LOOKS: f64 = 4.0;
 
 /// Locks that are mostly taken for a look.

@@ -26,15 +26,15 @@ use crate::options::Thresholds;
 /// From this share of refused tries on, threads try again rather than do something else:
 /// streamcluster's barrier has 69 %, fluidanimate's 77 % (SyncPerf, Table 2).
 const MOSTLY_REFUSED: f64 = 0.5;
-/// Where threads meet they try only to see whether all have come, from so many tries for each arrival
-/// on: whether they find the lock taken or go to sleep is chance.
+/// Where threads meet they try only to see whether all have come, from this many tries for each
+/// arrival on: whether they find the lock taken or go to sleep is chance.
 const TRIES_PER_ARRIVAL: f64 = 0.1;
 /// The same of one lock of many.
 const NEARLY_ALL: f64 = 0.9;
 /// How much fewer arrivals one thread may have than another, where all meet: it may do without
 /// some of them.
 const UNEQUAL: f64 = 0.05;
-/// From so many looks for each arrival on, threads poll. A thread that works on what others have
+/// From this many looks for each arrival on, threads poll. A thread that works on what others have
 /// made ready looks at each piece some times as well (x265's rows of a picture: 4.5).
 const LOOKS_PER_ARRIVAL: f64 = 8.0;
 
@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(tries(20_000, 100), 0, "two tries for each time");
     }
 
-    /// Threads that meet at a lock that they try for so often, and that refuses so many.
+    /// Threads that meet at a lock that they try for so often, and that refuses this many.
     fn meet(tries: u64, refused: u64) -> Vec<(Rule, String)> {
         let mut drawn = process(10.0, 4);
         drawn.threads("cluster", 3, 10.0);

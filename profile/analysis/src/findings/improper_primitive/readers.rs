@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
 
-    /// A table that is read so often in a second and changed so often, with so much waiting.
+    /// A table that is read so often in a second and changed so often, with this much waiting.
     fn table(reads: u64, changes: u64, waited: f64) -> (Drawn, usize) {
         let mut drawn = process(10.0, 4);
         drawn.threads("forward", 4, 10.0);

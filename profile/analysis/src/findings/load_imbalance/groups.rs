@@ -114,8 +114,8 @@ mod tests {
     use crate::model::{Finding, Remedy};
     use crate::options::Thresholds;
 
-    /// A pipeline of ten seconds on eight processors: stages with so many threads, of which
-    /// each works for so many seconds and waits for the rest at its queues.
+    /// A pipeline of ten seconds on eight processors: stages with this many threads, of which each
+    /// works for this many seconds and waits for the rest at its queues.
     fn pipeline(stages: &[(&str, usize, f64)]) -> Drawn {
         let mut drawn = process(10.0, 8);
         drawn.waited(0, Primitive::Thread, 10.0);

@@ -86,8 +86,8 @@ mod tests {
     use crate::model::{Finding, Rule};
     use crate::options::Thresholds;
 
-    /// Threads that work for so many of ten seconds each, on so many processors, and wait at
-    /// a barrier for the rest.
+    /// Threads that work for this many of ten seconds each, on this many processors, and wait at a
+    /// barrier for the rest.
     fn threads(work: &[f64], processors: usize) -> Vec<Finding> {
         find(&drawn(work, processors), &Thresholds::default())
     }

@@ -29,7 +29,7 @@ pub struct Place {
     pub row: usize,
 }
 
-/// Places for so many nodes.
+/// Places for this many nodes.
 pub fn layout(nodes: usize, edges: &[Edge]) -> Vec<Place> {
     let forward = without_circles(nodes, edges);
     let layers = layers(nodes, &forward);

@@ -12,7 +12,7 @@ use syncline_analysis::model::{Activity, Kind, Span, Timeline};
 /// Pieces of a whole timeline; about 2 MB of page.
 pub const MOST: usize = 50_000;
 
-/// The first cell to be tried is so many times shorter than what is short enough for any log.
+/// The first cell to be tried is this many times shorter than what is short enough for any log.
 const FINER: f64 = 64.0;
 
 /// What a thread did, apart from running.

@@ -33,7 +33,7 @@ use super::replay::entry_number;
 use super::rseq::Rseq;
 use decoded::{End, is_jump};
 
-/// The log's entry and the cache have room for so many bytes of any block.
+/// The log's entry and the cache have room for this many bytes of any block.
 pub const BLOCK_ROOM: u64 = 48 << 10;
 
 /// What the engine adds to the program's code in one block.
