@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const PLACES: usize = 1 << 16;
-/// Nobody, or not known.
+/// No task, or an unknown one.
 pub const NOBODY: u32 = u32::MAX;
 
 struct Place {
@@ -34,7 +34,7 @@ fn place(lock: u64) -> &'static Place {
     &TABLE[(mixed >> 48) as usize]
 }
 
-/// A thread has acquired a lock; when, at least.
+/// Notes that a task has acquired a lock. Returns the earliest time that this can have been.
 pub fn acquired(lock: u64, thread: u32, now: u64) -> u64 {
     let place = place(lock);
     let known = place.lock.swap(lock, Ordering::Relaxed) == lock;
@@ -47,7 +47,7 @@ pub fn acquired(lock: u64, thread: u32, now: u64) -> u64 {
     now.max(place.released.load(Ordering::Relaxed) + 1)
 }
 
-/// It is about to be released; when, at least.
+/// Notes that it is about to be released. Returns the earliest time that this can be.
 pub fn released(lock: u64, now: u64) -> u64 {
     let place = place(lock);
     if place.lock.load(Ordering::Relaxed) != lock {
@@ -59,7 +59,8 @@ pub fn released(lock: u64, now: u64) -> u64 {
     now
 }
 
-/// Somebody begins to wait for it: for whom, and since when at least.
+/// Notes that a task begins to wait for it. Returns the task that it waits for, and the earliest
+/// time that the wait can have begun.
 pub fn waits(lock: u64, now: u64) -> (u32, u64) {
     let place = place(lock);
     if place.lock.load(Ordering::Relaxed) != lock {
