@@ -39,7 +39,7 @@ use crate::{Deadline, MutexGuard};
 #[derive(Default)]
 #[repr(C)]
 pub struct Condvar<M: Memory = Native> {
-    /// Changed by each notification that somebody might sleep through.
+    /// Changed by each notification that a thread might sleep through.
     sequence: M::Word,
     /// How many wait, or are about to.
     waiters: M::Word,
@@ -49,7 +49,7 @@ pub struct Condvar<M: Memory = Native> {
 unsafe impl<M: Memory<Word: Zeroable>> Zeroable for Condvar<M> {}
 
 impl Condvar {
-    /// A condition variable for which nobody waits, in native memory.
+    /// A condition variable without waiters, in native memory.
     pub const fn new() -> Self {
         // SAFETY: zero is the initial state.
         unsafe { core::mem::MaybeUninit::zeroed().assume_init() }
@@ -160,8 +160,8 @@ impl<M: Memory> Condvar<M> {
     }
 
     /// Releases a lock, waits for a notification or the deadline on the memory's clock, and
-    /// acquires the lock again with the same node. Says whether the deadline had passed, and
-    /// nobody was notified, when the wait was over.
+    /// acquires the lock again with the same node. Says whether the wait ended at the deadline,
+    /// without a notification.
     ///
     /// # Safety
     ///
@@ -188,8 +188,8 @@ impl<M: Memory> Condvar<M> {
         WaitTimeoutResult(expired)
     }
 
-    /// Wakes one of the threads that wait, and says whether somebody did. A thread that changed the
-    /// condition has held, or holds, the lock.
+    /// Wakes one of the threads that wait, and says whether there was one. A thread that changed
+    /// the condition has held, or holds, the lock.
     ///
     /// A thread that was woken before and has not gone on yet counts as waiting.
     pub fn notify_one(&self) -> bool {
@@ -210,7 +210,7 @@ impl<M: Memory> Condvar<M> {
         self.waiters.load(Relaxed) != 0
     }
 
-    /// Wakes this many, and returns how many wait.
+    /// Wakes this many waiters, and returns how many wait.
     #[inline]
     fn notify(&self, count: u32) -> u32 {
         // Relaxed: a waiter that must not be missed has counted itself under the lock, which we

@@ -1,4 +1,4 @@
-//! Two channels, one each way: for ends that ask and are answered.
+//! Two channels, one each way: for ends that ask and get answers.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};

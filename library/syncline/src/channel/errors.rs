@@ -16,8 +16,8 @@ pub enum TrySendError<T> {
     Disconnected(T),
 }
 
-/// The sender is gone, and all its messages were taken. For an [`Inbox`](super::Inbox): all senders
-/// that are asked for are.
+/// The sender is gone, and all its messages were taken. For an [`Inbox`](super::Inbox): that of all
+/// senders that were asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecvError;
 

@@ -27,14 +27,14 @@
 //! `channel::over::<Single<u64, Spin>>(1)` makes one of another kind. Policies are those of
 //! [`wait`](crate::wait): [`Park`](crate::wait::Park), the default, sleeps after a while;
 //! [`Spin`](crate::wait::Spin) and [`Yield`](crate::wait::Yield) keep a processor while they wait.
-//! A message is an ordinary store under all of them, and under `Park` a look whether somebody
-//! sleeps, into the own cache.
+//! A message is an ordinary store under all of them, and under `Park` also a read, of a line in the
+//! sender's own cache, of whether the receiver sleeps.
 //!
 //! **Messages** of up to 56 bytes travel in a line, by value; several together if they fit.
 //! Larger ones take several lines.
 //!
-//! **Order and visibility:** messages arrive once and in order. What happened before one was sent
-//! has happened, to the thread that receives it.
+//! **Order and visibility:** messages arrive once and in order. What happened before a message was
+//! sent is visible to the thread that receives it.
 //!
 //! **Disconnecting** is dropping an end, also by a panic. A receiver gets all that was sent, and
 //! then an error; a sender gets its message back. No end waits for one that is gone.

@@ -12,9 +12,9 @@
 //!
 //! No wake-up is lost: each side stores, has a barrier and looks at what the other one stores, so
 //! one of them sees the other. Either the sleeper finds the news, or it is rung for. Messages are
-//! many and sleeps few, so the sleeper pays for both barriers ([`Memory::heavy_barrier`]): to its
-//! sender a message is a store and a look into the own cache, and does not wait until the line has
-//! arrived, as an atomic exchange or a fence would.
+//! many and sleeps few, so the sleeper pays for both barriers ([`Memory::heavy_barrier`]): a
+//! message costs its sender a store and a read that hits its own cache, and the sender does not
+//! wait until the line has arrived, as an atomic exchange or a fence would.
 //!
 //! Source: looking for sleepers after a store and a barrier is what Dekker's mutual exclusion and
 //! event counts do; the barrier of two unequal sides is that of user-space RCU (Desnoyers et al.,
@@ -73,13 +73,14 @@ pub fn select<M: Memory>(bell: &Bell<M>, selector: &Selector<M>) {
     bell.state.swap(SELECTS, Release);
 }
 
-/// Its owner is awake again. Whether somebody has found the selector, and rings it or has rung it.
+/// Notes that the owner is awake again. Returns whether a thread has found the selector, and rings
+/// it or has rung it.
 pub fn selected<M: Memory>(bell: &Bell<M>) -> bool {
     // Relaxed: the thread that found the selector says so on it.
     bell.state.swap(AWAKE, Relaxed) == AWAKE
 }
 
-/// Sleeps until somebody rings or the deadline has passed, unless there is news already. To be
+/// Sleeps until a thread rings or the deadline has passed, unless there is news already. To be
 /// called again if there is none afterwards.
 #[cold]
 pub fn sleep<M: Memory>(

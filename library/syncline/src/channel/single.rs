@@ -47,7 +47,7 @@ impl Fetch for Exclusive {
     }
 }
 
-/// As any look does: the line is shared until the write.
+/// As an ordinary read does: the line is shared until the write.
 #[derive(Debug, Default)]
 pub struct Shared;
 

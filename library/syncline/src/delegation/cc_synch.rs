@@ -42,7 +42,7 @@ const DETACHED: u32 = 6;
 #[repr(C)]
 pub struct CcSynch<W: Wait = Park, M: Memory = Native> {
     tail: M::Link<Node<M>>,
-    /// Not 0 if the helper has reached its limit, and looks for somebody to hand over to.
+    /// Not 0 if the helper has reached its limit, and looks for a thread to hand over to.
     tired: M::Word,
     wait: PhantomData<W>,
 }
@@ -60,7 +60,7 @@ impl<M: Memory> Default for Node<M> {
     }
 }
 
-// SAFETY: a link and a word and nothing else; without a tail nobody has come yet.
+// SAFETY: a link and a word and nothing else; without a tail no thread has come yet.
 unsafe impl<W: Wait, M: Memory> Zeroable for CcSynch<W, M>
 where
     M::Link<Node<M>>: Zeroable,
@@ -139,7 +139,7 @@ impl<W: Wait, M: Memory> CcSynch<W, M> {
                 if W::replace::<M>(&node.state, TURN) == WAITING {
                     return;
                 }
-                // Nobody can take over here, but there is a request.
+                // No thread can take over here, but there is a request.
                 detached = true;
                 next = node.next.load(Relaxed);
                 if left == 0 {

@@ -13,7 +13,7 @@ pub trait Line: Wait {
     /// The lock.
     type Lock<M: Memory>: TryLock<Memory = M>;
 
-    /// Whether somebody stands in line to whom the lock will be handed, before newcomers.
+    /// Whether a thread stands in line to which the lock will be handed, before newcomers.
     ///
     /// # Safety
     ///

@@ -38,7 +38,7 @@ pub enum Algorithm {
     Cohort,
     /// Readers share the lock.
     ReaderWriter,
-    /// The section is handed to the holder, who runs it.
+    /// The section is handed to the holder, which runs it.
     Delegation,
 }
 

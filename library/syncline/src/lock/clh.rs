@@ -4,8 +4,8 @@
 //! that was there says that it is released. So an acquisition is one swap and a release one
 //! write, the fewest of all queue locks, and a release never waits for a neighbour that is not
 //! linked yet, as in MCS. The last released node stays in the lock; the thread that acquires next
-//! takes it over for later use. A waiter looks at a line that somebody else has brought, which is
-//! slow on machines where it stays in that one's memory; there MCS is better.
+//! takes it over for later use. A waiter watches a line that another thread has brought, which is
+//! slow on machines where the line stays in that thread's memory; there MCS is better.
 //!
 //! A lock that was ever used keeps one line, until it is dropped, and it can't be tried: only
 //! the thread that has swapped a node in knows that the one before is still there to look at. To

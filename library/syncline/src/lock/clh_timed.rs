@@ -3,7 +3,7 @@
 //! As in [`Clh`](super::Clh), each watches the node before its own. A thread that gives up as the
 //! last in the queue takes its node out, by restoring the tail to the node before. A thread that
 //! has somebody behind it leaves its node with a link to the node before; the one behind follows
-//! the link, and frees the node. Nobody waits for a neighbour, in leaving neither.
+//! the link, and frees the node. No thread waits for a neighbour, not even to leave.
 //!
 //! A release takes the node out as well, if it is the last: so a free lock is none, nothing is
 //! kept in it, and it costs an exchange more than in [`Clh`](super::Clh). Only if the last waiter
@@ -105,7 +105,8 @@ impl<W: Wait, M: Memory> TimedClh<W, M> {
     ) {
         // Acquire: pairs with this Release by the threads that were behind us and are gone, so that
         // they are done with our place before it is used again. Release: the same for the place
-        // before ours, and the next swap passes on to the thread that comes that it is initialised.
+        // before ours, and the next swap makes its initialisation visible to the thread that comes
+        // next.
         if self.tail.exchange(Some(mine), Some(previous), AcqRel) {
             // SAFETY: our place was the last, so it is out of the queue.
             return unsafe { node.keep(mine) };

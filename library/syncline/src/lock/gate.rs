@@ -43,13 +43,13 @@ const CLOSED: u32 = 4;
 /// is smaller.
 const IN_VAIN: u32 = 4;
 
-/// A newcomer looks so many times fewer than a waiter that can't sleep, and the head, whose wait
-/// may end at any release, not quite so few. Each look is a line's transfer farther from the one
-/// before: it takes the line from the holder, who needs it for the release and, where the data is
-/// beside the lock, in the section; looks closer together took up to 40 % of the throughput of a
-/// thread that comes again and again. In all the head looks for about as long as falling asleep and
-/// being woken takes, and while it looks nobody else may be told that the holder is off its
-/// processor.
+/// A newcomer looks this many times less often than a waiter that can't sleep; the head, whose wait
+/// may end at any release, looks somewhat more often. The pause between looks grows by a line's
+/// transfer each time: a look takes the line from the holder, which needs it for the release and,
+/// if the data is beside the lock, in the section. Looks closer together took up to 40 % of the
+/// throughput of a thread that comes again and again. In all, the head looks for about as long as
+/// falling asleep and being woken takes; while it looks, no other waiter may learn that the holder
+/// is off its processor.
 const NEWCOMER_FEWER: u32 = 8;
 const HEAD_FEWER: u32 = 6;
 

@@ -21,13 +21,13 @@
 //! a line that all senders write; with one sender and one receiver take
 //! [`bounded`](super::bounded), with one receiver an [`Inbox`](super::Inbox).
 //!
-//! **Order:** messages are received in the order in which they were sent, as far as that is known:
-//! one that was sent before another was begun to be is taken first. What happened before a message
-//! was sent has happened, to the thread that receives it.
+//! **Order:** messages are received in the order in which they were sent, as far as that is
+//! defined: a message whose sending ended before that of another began is taken first. What
+//! happened before a message was sent is visible to the thread that receives it.
 //!
 //! **Disconnecting** is dropping the last sender, or the last receiver. Receivers get all that was
-//! sent, and then an error; a sender gets its message back. What nobody takes is dropped with the
-//! last end.
+//! sent, and then an error; a sender gets its message back. Messages that are not taken are dropped
+//! with the last end.
 
 mod ends;
 #[doc(hidden)]

@@ -6,12 +6,13 @@
 //!   turn   of each place: 2n, it is free for its message number n; 2n + 1, that is there
 //! ```
 //!
-//! A sender claims a number by raising `tail`, if its place is free; writes the message, which nobody
-//! else may; and lets the receivers have the place by its turn. A receiver does the same with `head`.
-//! So two senders meet at `tail` and at no place, and a sender and a receiver meet at places only.
+//! A sender claims a number by raising `tail`, if its place is free; writes the message, which no
+//! other thread may; and gives the place to the receivers by its turn. A receiver does the same
+//! with `head`. So two senders meet at `tail` and at no place, and a sender and a receiver meet at
+//! places only.
 //!
 //! 1. **Turns only grow**, and the thread that has claimed a number is the only one to change its
-//!    place's turn next. So no exchange of `tail` or `head` succeeds on what was seen long ago: the
+//!    place's turn next. So no exchange of `tail` or `head` succeeds with an outdated number: the
 //!    number would have to be the same, and numbers have 64 bits.
 //! 2. **Nothing is there** for a receiver if the place's message has not come and `tail` says that
 //!    no sender has claimed its number. If one has, the message is under way, and the receiver

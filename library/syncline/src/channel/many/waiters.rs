@@ -1,4 +1,4 @@
-//! Threads that sleep until something has changed, of whom any may be woken.
+//! Threads that sleep until something has changed. Any of them may be woken.
 //!
 //! ```text
 //!   who sleeps                              who changes something
@@ -9,10 +9,11 @@
 //!     sleeps if the number is the same           wakes one
 //! ```
 //!
-//! No wake-up is lost. Either the sleeper finds what has changed, or he is seen to be counted. Then
-//! the number is raised: before he notes it, and he finds what has changed, which came before; or
-//! after, and he does not sleep, or is woken. A thread that is woken looks once more, also if his
-//! time is over: the wake-up was for one of the threads that sleep.
+//! No wake-up is lost. Either the sleeper finds what has changed, or the other thread sees the
+//! sleeper counted and raises the number. If that comes before the sleeper notes the number, the
+//! sleeper finds the change, which came earlier still; if after, the sleeper does not sleep, or is
+//! woken. A thread that is woken looks once more, even if its time is over: the wake-up was meant
+//! for any of the sleepers.
 //!
 //! Source: an event count (Reed and Kanodia, "Synchronization with Eventcounts and Sequencers",
 //! CACM 22(2), 1979), with the barrier of two sides that `news` has.
@@ -30,7 +31,7 @@ const STEP: u32 = 2;
 pub struct Waiters<M: Memory> {
     /// How many sleep, or are about to.
     count: M::Word,
-    /// Changes that were made while somebody slept.
+    /// Changes that were made while a thread slept.
     changes: M::Word,
 }
 
@@ -53,8 +54,8 @@ impl<M: Memory> Waiters<M> {
         M::unpark(self.changes.address(), Some(0), most);
     }
 
-    /// Sleeps until somebody wakes this thread or the deadline has passed, or for no reason, unless
-    /// a look finds something before; what a look has found.
+    /// Sleeps until this thread is woken or the deadline has passed (or wakes for no reason),
+    /// unless a look finds something before. Returns what a look has found.
     #[cold]
     pub fn sleep<R>(
         &self,
