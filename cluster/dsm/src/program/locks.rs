@@ -162,7 +162,7 @@ impl Program {
     ///
     /// # Panics
     ///
-    /// As the section does; if there is no such lock.
+    /// Panics if the section does, or if there is no such lock.
     pub fn with<R: Send>(&self, number: usize, section: impl FnOnce() -> R + Send) -> R {
         self.local(number).queued.with(|()| section())
     }

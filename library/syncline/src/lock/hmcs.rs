@@ -54,7 +54,7 @@ pub struct Hmcs<W: Wait = Park, M: Memory = Native, const QUEUES: usize = 21> {
 #[derive(Debug, Default)]
 struct Queue<M: Memory> {
     tail: M::Link<Entry<M>>,
-    /// The group's place in the queue above. Used by the first of `tail`'s queue.
+    /// The group's entry in the queue above. Used by the first of `tail`'s queue.
     entry: Lazy<Entry<M>, M>,
 }
 
@@ -63,7 +63,8 @@ struct Queue<M: Memory> {
 struct Entry<M: Memory> {
     next: M::Link<Self>,
     status: M::Word,
-    /// For the queue above: to spare for the group, or taken along from it to hand over with.
+    /// For the queue above: a spare for the group, or the entry that was taken from the group to
+    /// hand over with.
     above: Lazy<Self, M>,
 }
 
@@ -155,7 +156,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> Hmcs<W, M, QUEUES> {
         self.release_at(above(place), groups);
     }
 
-    /// Leaves a queue, and tells the one behind, if any, how it goes on.
+    /// Leaves a queue, and tells the one behind, if any, whether it has the lock.
     #[inline]
     fn leave(&self, place: usize, entry: &Entry<M>, status: u32) {
         if let Some(next) = self.successor(place, entry) {

@@ -2,7 +2,8 @@
 //! one before.
 //!
 //! In the queues that are like MCS's the tail is exchanged first and the link written after it. A
-//! thread that leaves finds, in between, that it is not the last and that nobody is behind it yet.
+//! thread that leaves finds, in between, that it is not the last, but that no node is behind it
+//! yet.
 
 use core::sync::atomic::Ordering::Acquire;
 

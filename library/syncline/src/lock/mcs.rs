@@ -28,7 +28,7 @@ pub struct Mcs<W: Wait = Park, M: Memory = Native> {
     wait: PhantomData<W>,
 }
 
-/// A waiter's or holder's place in the queue.
+/// The node of a waiter or of the holder.
 #[derive(Debug, Default)]
 pub struct Node<M: Memory> {
     next: M::Link<Self>,

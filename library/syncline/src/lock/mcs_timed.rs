@@ -4,8 +4,8 @@
 //! gives up marks its place, and the holder that comes to it frees it and goes on to the next
 //! (`timed_queue.rs`).
 //!
-//! So giving up takes a count and an exchange, and nobody waits for anybody. But the place stays in
-//! the queue until a holder comes by; and when there are 64 of them, a thread that comes with a
+//! So giving up takes a count and an exchange, and no thread waits for another. But the place stays
+//! in the queue until a holder comes by; and when there are 64 of them, a thread that comes with a
 //! deadline waits beside the queue. Where many waits with short timeouts meet a lock that is held
 //! for long, use [`TimedClh`](super::TimedClh), whose waiters remove each other's places and keep
 //! their order. A lock that is dropped while it is held leaks what is in its queue.

@@ -108,7 +108,7 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// returned; also when the release never comes.
     unsafe fn acquire(&self, node: &Self::Node);
 
-    /// Lets the next one have the lock.
+    /// Releases the lock, which the next one may then acquire.
     ///
     /// # Safety
     ///
@@ -152,7 +152,7 @@ pub unsafe trait TimedLock: TryLock {
 ///
 /// Same requirements as [`RawLock`].
 pub unsafe trait Contended: RawLock {
-    /// Whether somebody waits for the lock, to the holder's knowledge: `false` may be outdated;
+    /// Whether a thread waits for the lock, as far as the holder knows: `false` may be outdated;
     /// `true` stays true while the lock is held, unless waiters can give up.
     ///
     /// # Safety
@@ -188,7 +188,7 @@ pub unsafe trait RawSharedLock: RawLock {
     /// What a shared acquisition carries until its release.
     type SharedNode: Default;
 
-    /// Waits until nobody holds the lock alone, and shares it.
+    /// Waits until no thread holds the lock alone, and shares it.
     ///
     /// # Safety
     ///
@@ -274,7 +274,7 @@ pub unsafe trait Downgrade: RawSharedLock {
 /// upgradable share of it, from an upgradable acquisition to its release, also while it is
 /// upgraded.
 pub unsafe trait Upgrade: TrySharedLock {
-    /// Waits until nobody holds the lock alone or has the upgradable share, and takes that.
+    /// Waits until no thread holds the lock alone or has the upgradable share, and takes the share.
     ///
     /// # Safety
     ///

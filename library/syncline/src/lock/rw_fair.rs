@@ -272,7 +272,7 @@ mod tests {
 
     use super::*;
 
-    /// Waits until somebody has put itself behind this end of the queue.
+    /// Waits until a thread has queued behind this end of the queue.
     fn tail_after(lock: &FairRw, before: *mut Node<Native>) -> *mut Node<Native> {
         loop {
             let tail = AtomicPtr::load(&lock.tail, Acquire);

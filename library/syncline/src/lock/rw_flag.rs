@@ -3,8 +3,9 @@
 //!
 //! With a word of its own for the flag, a reader changes the count without having to know what it
 //! was, and a writer releases with a store. So this is the quickest lock here for reading, as long
-//! as the readers' one word isn't what they wait for. Nobody is told that somebody waits: threads
-//! that should sleep need the [compact lock](super::CompactRw). A policy that sleeps yields here.
+//! as the readers' one word isn't what they wait for. Waiters are not visible to other threads:
+//! threads that should sleep need the [compact lock](super::CompactRw). A policy that sleeps yields
+//! here.
 //!
 //! ```text
 //!   reader    readers + 1, then looks at the flag     raised: readers - 1, waits until it is not
@@ -42,7 +43,8 @@ use crate::wait::{Spin, Wait, Yield};
 const RAISED: u32 = 2;
 /// One reader.
 const READER: u32 = 2;
-/// More readers than are let in: those that step back don't overflow into none.
+/// More readers than are let in, so that the count of those that step back does not overflow to
+/// zero.
 const FULL: u32 = 1 << 31;
 
 /// The reader-writer lock of a flag and a count.

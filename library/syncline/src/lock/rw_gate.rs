@@ -45,9 +45,9 @@ use crate::wait::PARKED;
 
 /// A writer is inside.
 const WRITER: u32 = 1 << 1;
-/// Newcomers stay out; only those that write, if the queue prefers readers.
+/// Newcomers stay out; if the queue prefers readers, only newcomers that write.
 const CLOSED: u32 = 1 << 2;
-/// Readers wait at the gate, whom the queue prefers; the writer at the gate stays out.
+/// Readers that the queue prefers wait at the gate; the writer at the gate stays out.
 const PREFERRED: u32 = 1 << 3;
 /// One reader is inside.
 const READER: u32 = 1 << 4;
@@ -295,7 +295,7 @@ unsafe impl<Q: RawSharedLock + Described> Downgrade for RwGate<Q> {
     }
 }
 
-/// What is said of the queue holds for the threads that wait in it.
+/// What the catalogue says of the queue holds for the threads that wait in it.
 impl<Q: RawSharedLock + Described> Described for RwGate<Q> {
     const ABOUT: About = Q::ABOUT;
 }

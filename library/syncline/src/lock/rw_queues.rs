@@ -15,8 +15,8 @@
 //! leaves changes the state, wakes them if the mark says that one sleeps, and touches the lock no
 //! more: they may be gone with it by then.
 //!
-//! The mark stays when readers leave, and when the writer goes in, as the other one may sleep still.
-//! A writer that leaves takes it away, and wakes both.
+//! The mark stays when readers leave, and when the writer goes in, since the other one may still
+//! sleep. A writer that leaves takes it away, and wakes both.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -57,7 +57,7 @@ pub struct Writers<W: Wait, M: Memory> {
     wait: PhantomData<W>,
 }
 
-/// A writer's place in the queue.
+/// A writer's node in the queue.
 #[derive(Debug, Default)]
 pub struct WriterNode<M: Memory> {
     next: M::Link<Self>,
@@ -143,8 +143,9 @@ impl<W: Wait, M: Memory> Writers<W, M> {
         node.next.load(Relaxed).is_some()
     }
 
-    /// Ends a writer's acquisition, once it has left the queue: `left` makes of a state what is left
-    /// of it without `ACTIVE`, and 0 of that alone. Has Release ordering. The lock may be gone after.
+    /// Ends a writer's acquisition, once it has left the queue: `left` maps a state to what is left
+    /// of it without `ACTIVE`, and `ACTIVE` alone to 0. Has Release ordering. The lock may be gone
+    /// after.
     #[inline]
     pub fn release(&self, left: impl Fn(u32) -> u32) {
         // Release: pairs with the Acquire of the threads that enter.
@@ -243,7 +244,7 @@ pub struct Readers<W: Wait, M: Memory> {
     wait: PhantomData<W>,
 }
 
-/// A reader's place among those that wait.
+/// A reader's node in the list of those that wait.
 #[derive(Debug, Default)]
 pub struct ReaderNode<M: Memory> {
     gate: M::Word,
@@ -270,7 +271,7 @@ impl<W: Wait, M: Memory> Readers<W, M> {
         W::wait::<M>(&node.gate, 0, None, |gate| gate == GRANTED);
     }
 
-    /// Empties the list, and wakes the last who was on it. Only the first does that.
+    /// Empties the list, and wakes the last that was on it. Only the first does that.
     pub fn wake_all(&self) {
         // Acquire: pairs with the Release in `push`.
         if let Some(last) = self.last.swap(None, Acquire) {
@@ -285,7 +286,7 @@ impl<W: Wait, M: Memory> Readers<W, M> {
         W::hand_over::<M>(&unsafe { M::follow(reader) }.gate, GRANTED);
     }
 
-    /// Whether nobody is on the list.
+    /// Whether the list is empty.
     #[cfg(all(test, feature = "std"))]
     pub fn is_empty(&self) -> bool {
         self.last.load(Acquire).is_none()

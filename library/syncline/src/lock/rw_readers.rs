@@ -57,7 +57,7 @@ unsafe impl<W: Wait, M: Memory> RawLock for ReadersFirst<W, M> {
     unsafe fn release(&self, node: &WriterNode<M>) {
         // The queue comes before the state, since the lock may be gone after that.
         if let Some(next) = self.writers.successor(node) {
-            // Relaxed: readers who have come just now may as well have come later.
+            // Relaxed: readers that have come just now may as well have come later.
             if self.writers.state.load(Relaxed) < READER {
                 return Writers::<W, M>::grant(next);
             }

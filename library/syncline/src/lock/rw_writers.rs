@@ -3,7 +3,7 @@
 //! A reader counts itself in one word; if that shows a writer it joins the list of readers that
 //! wait, and takes itself from the count. Writers stand in a queue and hand over to each other;
 //! the writer that leaves the queue empty wakes the readers. So updates are seen soon, and writers
-//! who keep the queue filled starve the readers. With frequent writers use the
+//! that keep the queue filled starve the readers. With frequent writers use the
 //! [fair](super::FairRw) one.
 //!
 //! The first on the list says in the state that it waits. The last writer to leave counts it, and

@@ -3,8 +3,8 @@
 //! Waiters are linked and each watches its own place. Both a waiter that gives up and the thread
 //! that hands over to it exchange the place's state, and the thread that comes second finds what
 //! the other has done: the waiter finds that it was granted something after all, or the one before
-//! it finds that the waiter has left. Then that one frees the place and goes on to the next. So of
-//! a grant it is known at once whether it has come to somebody, and nobody waits for anybody.
+//! it finds that the waiter has left. Then that one frees the place and goes on to the next. So it
+//! is known at once whether a waiter has got a grant, and no thread waits for another.
 //!
 //! ```text
 //!   WAITING -> LEFT         by its owner, whose place it is no more
@@ -35,7 +35,8 @@ const LEFT: u32 = 2;
 /// Granted: to be the first of the queue.
 pub const FIRST: u32 = 4;
 
-/// Of a place that was left, in the count of them. Bit 0 is [`PARKED`], of those beside the queue.
+/// What a place that was left adds to their count. Bit 0 is [`PARKED`], for the threads beside the
+/// queue.
 const ONE_LEFT: u32 = 2;
 
 /// The queue.
@@ -47,7 +48,7 @@ pub struct Queue<M: Memory> {
     left: M::Word,
 }
 
-/// A place in the queue. Once left it belongs to the first, who finds it.
+/// A place in the queue. Once left it belongs to the first, which finds it.
 #[derive(Debug, Default)]
 pub struct Place<M: Memory> {
     next: M::Link<Self>,
@@ -77,7 +78,7 @@ impl<M: Memory> Queue<M> {
     }
 
     /// Joins the queue and waits to be its first. Returns what was granted, which is [`FIRST`] if
-    /// nobody was there, or `None` if the deadline passed.
+    /// the queue was empty, or `None` if the deadline passed.
     ///
     /// # Safety
     ///
@@ -119,8 +120,8 @@ impl<M: Memory> Queue<M> {
         Some(granted)
     }
 
-    /// Waits beside the queue while too many places in it were left, which so is not empty. Says
-    /// whether that came to an end before the deadline.
+    /// Waits beside the queue while too many places in it were left; such a queue is not empty.
+    /// Says whether that ended before the deadline.
     #[inline]
     fn wait_for_room<W: Wait>(&self, deadline: Duration) -> bool {
         let room = |left| left < M::BATCH * ONE_LEFT;
@@ -146,7 +147,7 @@ impl<M: Memory> Queue<M> {
         M::unpark(self.left.address(), None, u32::MAX);
     }
 
-    /// Joins the queue if nobody is there.
+    /// Joins the queue if it is empty.
     ///
     /// # Safety
     ///
@@ -184,7 +185,7 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// Leaves the queue if this can be granted to somebody, and says whether it was.
+    /// Leaves the queue if this can be granted to a waiter, and says whether it was.
     ///
     /// # Safety
     ///
@@ -214,11 +215,11 @@ impl<M: Memory> Queue<M> {
     /// is the first.
     #[inline]
     pub unsafe fn note<'a>(handle: &Handle<Place<M>, M>) -> &'a M::Word {
-        // SAFETY: the caller's place is its own, and nobody else uses its state any more.
+        // SAFETY: the caller's place is its own, and no other thread uses its state any more.
         unsafe { &M::follow::<Place<M>>(handle.enqueued()).state }
     }
 
-    /// Whether somebody is behind the first, who may have given up.
+    /// Whether a place is behind the first; its waiter may have given up.
     ///
     /// # Safety
     ///

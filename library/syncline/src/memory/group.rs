@@ -35,8 +35,8 @@ mod linux {
     }
 
     /// Whether a level has several groups; see
-    /// [`Memory::is_divided`](crate::memory::Memory::is_divided). Until somebody asks for a group,
-    /// all levels pass for divided.
+    /// [`Memory::is_divided`](crate::memory::Memory::is_divided). Until a thread asks for a group,
+    /// all levels count as divided.
     #[inline]
     pub fn is_divided(level: usize) -> bool {
         // Acquire: pairs with the Release in `look`; the topology is there.
@@ -73,10 +73,10 @@ mod miri {
     use core::sync::atomic::Ordering::Relaxed;
 
     const LEVELS: usize = 3;
-    /// This many looks in a row find the same place: some waiters are near each other.
+    /// This many calls in a row return the same group: so some waiters are near each other.
     const STAY: usize = 3;
 
-    /// Each level divides the groups of the one before in two, and nobody stays for long.
+    /// Each level divides the groups of the one before in two, and no thread stays for long.
     pub fn current(level: usize) -> usize {
         static LOOKS: AtomicUsize = AtomicUsize::new(0);
         // Relaxed: it orders nothing, or Miri would see fewer races.

@@ -1,7 +1,7 @@
 //! A node that a lock keeps for itself, allocated when it is first needed.
 //!
-//! Queues refer to nodes by where they are. A lock may be moved while it is held, if its holder
-//! has forgotten it; so a node that is in a queue can't be a part of the lock itself.
+//! Queues refer to nodes by where they are. A lock may be moved while it is held, if its guard was
+//! forgotten; so a node that is in a queue can't be a part of the lock itself.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -67,7 +67,7 @@ impl<T: Default, M: Memory> Default for Lazy<T, M> {
 
 impl<T: Default, M: Memory> Drop for Lazy<T, M> {
     fn drop(&mut self) {
-        // Relaxed: nobody else uses it any more.
+        // Relaxed: no other thread uses it any more.
         if let Some(node) = self.node.load(Relaxed) {
             // SAFETY: it was allocated in `get`, and goes with its owner.
             unsafe { M::free(node) }

@@ -66,8 +66,8 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     type Ref<T>: Copy + Eq;
     /// Ordinary data that a lock protects; a checker reports unordered accesses to it.
     type Data<T>: Data<T>;
-    /// What a caller has its node in for one call, which others may reach meanwhile: its stack,
-    /// [`OnStack`]; or, where others can't reach that, a node of its own segment, [`Pooled`].
+    /// Where a caller keeps its node during one call, in which others may reach the node: its
+    /// stack, [`OnStack`]; or, if others can't reach that, a node of its own segment, [`Pooled`].
     type Own<T: Default>: Deref<Target = T> + Default;
 
     /// How many times a waiter looks before it does something slower than to look again.
@@ -174,7 +174,7 @@ pub unsafe trait Memory: Copy + Default + Debug + Send + Sync + 'static {
     fn releasing() {}
 }
 
-/// What a caller has its node in, for one call; see [`Memory::Own`].
+/// Where a caller keeps its node during one call; see [`Memory::Own`].
 pub type Own<T, M> = <M as Memory>::Own<T>;
 
 /// Says which word, to [`Memory::unpark`], even when the word is gone.

@@ -1,4 +1,4 @@
-//! What a caller has its node in: its own stack, or a node of the memory's pool, given back when
+//! Where a caller keeps its node: its own stack, or a node of the memory's pool, given back when
 //! dropped.
 
 use core::fmt;

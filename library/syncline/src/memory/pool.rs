@@ -6,8 +6,8 @@
 //! lock they are for, so that one list serves all.
 //!
 //! A line may be given back by another thread than took it; it then stays with that thread.
-//! [`KEPT`] bounds what a thread hoards when lines flow one way. What a thread keeps at its end
-//! is freed. Without `std` there is no thread-local storage, and every node is allocated.
+//! [`KEPT`] bounds what a thread hoards when lines flow one way. When a thread ends, the lines that
+//! it keeps are freed. Without `std` there is no thread-local storage, and every node is allocated.
 
 use alloc::alloc::{alloc, dealloc, handle_alloc_error};
 use core::alloc::Layout;
@@ -55,7 +55,7 @@ fn free_line(line: NonNull<Line>) {
     unsafe { dealloc(line.as_ptr().cast(), LAYOUT) };
 }
 
-/// A line that nobody uses.
+/// A line that is not in use.
 struct Line {
     #[cfg(feature = "std")]
     next: Option<NonNull<Line>>,

@@ -50,7 +50,7 @@ impl<T, F: FnOnce() -> T, M: Memory> LazyLock<T, F, M> {
     ///
     /// # Panics
     ///
-    /// As the function does, and if it has panicked before.
+    /// Panics if the function does, or has done so before.
     #[inline]
     pub fn force(this: &Self) -> &T {
         this.value.get_or_init(|| {

@@ -166,7 +166,7 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// As the function does, and as [`read`](Self::read).
+    /// Panics if the function does, and when [`read`](Self::read) does.
     #[inline]
     #[track_caller]
     pub fn with_read<R>(&self, section: impl FnOnce(&T) -> R) -> R {
@@ -180,7 +180,7 @@ impl<T: ?Sized, L: RawSharedLock> RwLock<T, L> {
     ///
     /// # Panics
     ///
-    /// As the function does, and as [`write`](Self::write).
+    /// Panics if the function does, and when [`write`](Self::write) does.
     #[inline]
     #[track_caller]
     pub fn with_write<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {

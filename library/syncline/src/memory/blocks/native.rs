@@ -4,9 +4,9 @@
 //! | head | slot 0 | slot 1 | ...      from a cache line on
 //! ```
 //!
-//! A row is memory of zeros, and is never gone through to be made. A slot's words are accessed
-//! atomically, and may be uninitialised ([`word`]), so that a value may have padding, also in a
-//! copy that is torn.
+//! A row is memory of zeros, which needs no initialisation. A slot's words are accessed atomically,
+//! and may be uninitialised ([`word`]), so that a value may have padding, also in a copy that is
+//! torn.
 
 use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};

@@ -12,7 +12,7 @@
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering;
 
-/// What the bytes of a last word are that its value doesn't need.
+/// The value of those bytes of the last word that the slot's value doesn't need.
 #[inline(always)]
 pub(super) fn blank() -> MaybeUninit<usize> {
     if cfg!(miri) { MaybeUninit::zeroed() } else { MaybeUninit::uninit() }

@@ -78,7 +78,7 @@ impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Entry<'t, K, V, S, P, M>
     ///
     /// # Panics
     ///
-    /// As the function does; the value then stays.
+    /// Panics if the function does; the value then stays.
     #[must_use = "without a value this does nothing; `or_insert` says what to put in"]
     pub fn and_modify(mut self, next: impl FnOnce(&V) -> V) -> Self
     where
@@ -99,7 +99,7 @@ impl<'t, K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> Entry<'t, K, V, S, P, M>
     ///
     /// # Panics
     ///
-    /// As the function does; nothing is then put in.
+    /// Panics if the function does; nothing is then put in.
     pub fn or_insert_with(self, make: impl FnOnce() -> V) -> Ref<'t, K, V, P> {
         match self.found {
             // Others can take it out only when the lock is released, at the end of this.

@@ -56,7 +56,7 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     ///
     /// # Panics
     ///
-    /// As the function does; what was taken out of earlier buckets is then gone.
+    /// Panics if the function does; what was taken out of earlier buckets is then gone.
     pub fn retain(&self, keep: impl FnMut(&K, &V) -> bool) {
         let mut keep = keep;
         let mut next = Some(0);
@@ -156,7 +156,7 @@ where
     ///
     /// # Panics
     ///
-    /// As the function does; the value then stays.
+    /// Panics if the function does; the value then stays.
     pub fn update<Q>(&self, key: &Q, next: impl FnOnce(&V) -> V) -> Option<Ref<'_, K, V, P>>
     where
         K: Borrow<Q> + Clone,
