@@ -2,9 +2,9 @@
 //! debug builds, a note of the thread that holds it.
 //!
 //! Guards are of several kinds (borrowed, mapped, with an `Arc`); all of them are a reference to
-//! this and the node of an acquisition. So this is where their sections begin and end, which the
-//! memory is told ([`Memory::acquired`], [`Memory::releasing`]). A pooled node stays where it is until its guard gives it
-//! back after the release, and leaks with a guard that is forgotten.
+//! this and the node of an acquisition. So this is where their sections begin and end, which is
+//! reported to the memory ([`Memory::acquired`], [`Memory::releasing`]). A pooled node stays where
+//! it is until its guard gives it back after the release, and leaks with a guard that is forgotten.
 
 use core::time::Duration;
 
@@ -169,7 +169,7 @@ impl<L: TimedSharedLock> Watched<L> {
     }
 }
 
-/// A share begins, of which this is the node.
+/// Begins a share, with this node.
 #[inline(always)]
 pub(crate) fn shared<L: RawSharedLock>(node: SharedNode<L>) -> SharedNode<L> {
     L::Memory::acquired();

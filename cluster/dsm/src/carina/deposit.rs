@@ -5,7 +5,7 @@
 //! first deposit of another reader, under P/S3 the first of another writer. (Under P/S3 nobody is
 //! told of P -> S by a read: P, "S, NW" and one's own "S, SW" are all kept.)
 //!
-//! ***Which node tells.** The paper lets the second writer notify the first writer only, since the
+//! **Which node tells.** The paper lets the second writer notify the first writer only, since the
 //! first one has notified the readers. But its notices may still be under way: second writer's
 //! release, a reader's acquire from it, and the reader keeps a line that it was to be told about.
 //! So every depositor tells all others of the entry, until an entry says *told*: set by a depositor

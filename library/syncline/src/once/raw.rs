@@ -88,7 +88,7 @@ impl<M: Memory> RawOnce<M> {
                 POISONED if !force => panic!("a function that is called once has panicked before"),
                 state => {
                     // The mark stays: `wait` has set it, and waits on. Acquire: as above, since a
-                    // function that has panicked may have done something.
+                    // function that panicked may have done some of its work.
                     let running = RUNNING | word & PARKED;
                     if self.word.exchange(word, running, Acquire).is_ok() {
                         let mut finish = Finish { once: self, state: panicked };
@@ -105,13 +105,13 @@ impl<M: Memory> RawOnce<M> {
     ///
     /// # Panics
     ///
-    /// If it is poisoned, unless that is to be waited out by `force`.
+    /// If it is poisoned, unless `force` says to wait for another try.
     #[track_caller]
     pub fn wait(&self, force: bool) {
         loop {
             let over = |word| word == COMPLETE || !force && word == POISONED;
             _ = Park::wait::<M>(&self.word, KEY, None, over);
-            // Acquire: as in `call`. Somebody may have begun again since the wait.
+            // Acquire: as in `call`. Another thread may have begun again since the wait.
             match self.word.load(Acquire) & !PARKED {
                 COMPLETE => return,
                 POISONED if !force => panic!("a function that is called once has panicked"),

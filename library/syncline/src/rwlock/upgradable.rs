@@ -80,7 +80,7 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
         guard.lock
     }
 
-    /// Waits until all other readers have left, and goes on as the writer. Nobody writes in
+    /// Waits until all other readers have left, and goes on as the writer. No thread writes in
     /// between. Acquire ordering. The thread must not have another share of the lock, or it waits
     /// for itself.
     #[track_caller]
@@ -99,7 +99,7 @@ impl<'a, T: ?Sized, L: Upgrade> RwLockUpgradableReadGuard<'a, T, L> {
     ///
     /// # Errors
     ///
-    /// The guard as it was, if there is.
+    /// The guard as it was, if there is another reader.
     #[track_caller]
     pub fn try_upgrade(guard: Self) -> Result<RwLockWriteGuard<'a, T, L>, Self> {
         let lock = guard.lock;

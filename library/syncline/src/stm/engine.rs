@@ -21,9 +21,9 @@ use crate::memory::LongMemory;
 ///
 /// All that an attempt reads is of one moment, and a commit that succeeds makes all that it writes
 /// visible at one moment at which everything it has read still holds. While an attempt runs in
-/// place, nobody else writes, and what others read of what it writes they don't use. An engine uses
-/// a stamp only during the attempt that was handed it, and what a commit was handed only during the
-/// commit.
+/// place, no other writes, and other attempts don't use what they read of its writes. An engine
+/// uses a stamp only during the attempt that was handed it, and what a commit was handed only
+/// during the commit.
 pub unsafe trait Engine: Sized + Sync + 'static {
     /// The memory that the cells are in.
     type Memory: LongMemory;
@@ -87,13 +87,13 @@ pub unsafe trait Engine: Sized + Sync + 'static {
         None
     }
 
-    /// The attempt has kept something aside that it writes: until it ends nothing is read
-    /// [at once](Self::read_at_once), as it may be what was written.
+    /// Notes that the attempt keeps a write aside: until it ends nothing is read [at
+    /// once](Self::read_at_once), since that might be a cell that it has written.
     #[inline(always)]
     fn wrote(_: &mut Self::Thread) {}
 
-    /// Whether the attempt runs alone, so that it [writes in place](Writes): what it reads is
-    /// what is there, once it is [free](Self::wait_until_free).
+    /// Whether the attempt runs alone, so that it [writes in place](Writes), and reads the current
+    /// value of a cell once that is [free](Self::wait_until_free).
     #[inline(always)]
     fn in_place(_: &Self::Thread) -> bool {
         false
@@ -113,7 +113,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     }
 
     /// Whether the attempt runs [in place](Self::in_place) and may write the cell, since it has
-    /// been [taken](Self::take) before. To be asked first.
+    /// been [taken](Self::take) before. Callers ask this first.
     ///
     /// # Safety
     ///
@@ -149,7 +149,7 @@ pub unsafe trait Engine: Sized + Sync + 'static {
     /// Ends the transaction without a commit.
     fn leave(&self, thread: &mut Self::Thread);
 
-    /// The thread has no more transactions.
+    /// Called when the thread has no more transactions.
     #[doc(hidden)]
     fn exit(&self, _: &mut Self::Thread) {}
 }

@@ -2,9 +2,9 @@
 //!
 //! A cell is held by one writer or several readers. A thread that asks for a cell that others hold,
 //! in a way that excludes them, gets it if its transactions have cost less so far than those of all
-//! threads in the way; they are then aborted. Otherwise it is refused, and nobody is aborted. That
-//! is FairCM: what a thread's transactions have cost grows only when one commits, so a thread that
-//! is aborted again and again comes to have the least and then wins every conflict.
+//! threads in the way; they are then aborted. Otherwise it is refused, and no holder is aborted.
+//! That is FairCM: what a thread's transactions have cost grows only when one commits, so a thread
+//! that is aborted again and again comes to have the least and then wins every conflict.
 //!
 //! Source: Gramoli, Guerraoui and Trigonakis, "TM2C: a Software Transactional Memory for
 //! Many-Cores", EuroSys 2012, sections 3 and 4.
@@ -17,14 +17,14 @@ use alloc::vec::Vec;
 pub struct Holder {
     /// The thread's place in the engine.
     pub client: usize,
-    /// Which attempt of its transactions.
+    /// The number of the attempt.
     pub attempt: u64,
-    /// What its transactions have cost so far that have succeeded.
+    /// What its successful transactions have cost so far.
     pub spent: u64,
 }
 
 impl Holder {
-    /// Whether this one is right in a conflict with the other.
+    /// Whether this one wins a conflict with the other.
     fn goes_before(&self, other: &Self) -> bool {
         (self.spent, self.client) < (other.spent, other.client)
     }
@@ -45,7 +45,7 @@ struct Held {
     readers: Vec<Holder>,
 }
 
-/// Which cells are held, by whom.
+/// The cells that are held, and their holders.
 #[derive(Debug, Default)]
 pub struct Holds {
     cells: BTreeMap<usize, Held>,

@@ -1,11 +1,11 @@
 //! The engine of lock servers: TM2C, by messages.
 //!
 //! A transaction asks a [server](Server) for each cell that it reads, and when it commits for each
-//! cell that it writes; which server that is follows from the cell's number, which it was given when
-//! it was made, so that it is the same in every run. Servers know who reads what, so they see each
-//! conflict when it comes up, and settle it ([FairCM](super::holds)).
-//! The threads of the program share only the values; all else is messages. That is for machines
-//! whose caches are not coherent or where sharing is dear, and later for several machines.
+//! cell that it writes; the server follows from the cell's number. Cells are numbered as they are
+//! made, so the server is the same in every run. Servers know who reads what, so they see each
+//! conflict when it comes up, and settle it ([FairCM](super::holds)). The threads of the program
+//! share only the values; all else is messages. That is for machines whose caches are not coherent
+//! or where sharing is dear, and later for several machines.
 //!
 //! An attempt that was aborted may still run, while the cell that was taken from it is written. So
 //! it looks at its status after each value it has read, before it hands the value on: had one of
@@ -65,8 +65,8 @@ pub struct Served<W: Wait = Park, M: LongMemory = Native> {
     sleepers: Sleepers<W, M>,
     /// The stamp of the first cell.
     base: u64,
-    /// The number of the next cell. Cells that are so many apart that they have one number are
-    /// held together, which does no harm.
+    /// The number of the next cell. Numbers wrap around; cells that share a number are held
+    /// together, which does no harm.
     next: AtomicU64,
 }
 
@@ -77,7 +77,7 @@ struct Client<W: Wait, M: LongMemory> {
     number: usize,
     servers: Vec<Link<W, M>>,
     attempt: u64,
-    /// What its transactions have cost so far that have succeeded, in accesses.
+    /// What its successful transactions have cost so far, in accesses.
     spent: u64,
 }
 
@@ -220,7 +220,7 @@ unsafe impl<W: Wait, M: LongMemory> Engine for Served<W, M> {
 
     fn exit(&self, place: &mut Place<W, M>) {
         let client = place.client.take();
-        // What is left over is dropped outside of the lock.
+        // The rest is dropped outside of the lock.
         drop(self.seats.with(|seats| match seats {
             Some(seats) => {
                 seats.extend(client);

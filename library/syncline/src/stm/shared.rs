@@ -9,8 +9,8 @@
 //!
 //! **The clock is lazy.** A commit takes the clock's value plus one as its version, but doesn't
 //! write the clock: a thread that reads a version that is ahead of the clock advances the clock. So
-//! commits that nobody follows up don't meet at one line, which in TL2 they do. It rests on one
-//! rule:
+//! commits whose cells no thread reads next don't meet at one line, as they do in TL2. This rests
+//! on one rule:
 //!
 //! 1. **Lock, then look at the clock.** Then a commit's version is larger than the moment of every
 //!    attempt that has seen one of its cells unlocked. For if an attempt's moment is not smaller
@@ -100,8 +100,8 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Default for Shared<W, M,
 }
 
 impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
-    /// Reading what is locked, newer than the attempt's moment, or being changed. When this
-    /// returns, it can be tried again.
+    /// Handles a cell that is locked, newer than the attempt's moment, or being changed. When this
+    /// returns, the read can be tried again.
     #[cold]
     fn catch_up(&self, thread: &mut Thread<M>, stamp: &M::Long) -> Result<()> {
         let mut looks = 1;
@@ -137,7 +137,8 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         Ok(())
     }
 
-    /// Waits until no commit has a cell, for an attempt that runs in place; its stamp.
+    /// Waits until no commit has a cell, for an attempt that runs in place, and returns the cell's
+    /// stamp.
     #[inline(always)]
     fn free(&self, thread: &mut Thread<M>, stamp: &M::Long) -> u64 {
         loop {
@@ -186,7 +187,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         }
     }
 
-    /// Locks a cell if nobody has.
+    /// Locks a cell if no other thread has.
     #[inline(always)]
     fn try_lock(write: &Write<M>) -> bool {
         // Relaxed: the exchange looks again.
@@ -203,7 +204,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
     }
 
     /// Locks all, in the order in which all commits lock. So a commit waits only for one that holds
-    /// a later cell than all that the first one has, and none for another that waits for it.
+    /// a later cell than all that the first one has, and no two commits wait for each other.
     #[inline]
     fn lock_all(writes: &mut Writes<M>) {
         writes.in_order().iter().for_each(Self::lock);
@@ -219,7 +220,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         next
     }
 
-    /// Ends a transaction that has succeeded, and kept aside what it writes.
+    /// Ends a transaction that has succeeded, and that kept aside what it writes.
     #[inline]
     fn succeeded(&self, thread: &mut Thread<M>, written: usize) {
         let cost = (thread.reads.len() + written) as u64 + 1;
@@ -230,7 +231,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         self.count(thread, cost);
     }
 
-    /// Counts a transaction of this cost.
+    /// Counts a transaction that cost this much.
     #[inline(always)]
     fn count(&self, thread: &mut Thread<M>, cost: u64) {
         thread.spent += cost;
@@ -256,7 +257,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         }
     }
 
-    /// What was read in place is not counted; attempts that failed before tell about how much.
+    /// What was read in place is not counted; the cost of earlier failed attempts is a substitute.
     #[cold]
     fn end_turn(&self, thread: &mut Thread<M>, cost: u64) {
         let reads = thread.wasted as u64 / u64::from(thread.failures.max(1));
@@ -287,7 +288,7 @@ impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Shared<W, M, TRIES, P> {
         }
         let version = self.next_version(thread, clock, writes.entries());
         // A cell is unlocked as soon as it is written: a reader that sees its value and then a cell
-        // that is still locked waits for that cell. Release: pairs with the looks of readers, who
+        // that is still locked waits for that cell. Release: pairs with the looks of readers, which
         // see the values.
         writes.install(|write| write.stamp().store(version, Release));
         if sleepers {
@@ -436,7 +437,7 @@ unsafe impl<W: Wait, M: LongMemory, const TRIES: u32, P: Pace> Engine for Shared
 
     fn wait_for_change(&self, thread: &mut Thread<M>) {
         if thread.in_place() {
-            // Once more, still alone, but with logs: so we get to know what it has read.
+            // Runs once more, still alone, but with logs, which say what it has read.
             thread.keep_aside();
             return;
         }

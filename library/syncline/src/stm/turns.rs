@@ -4,16 +4,16 @@
 //! [alone](super::serial) and can't fail. This module decides which of the threads that ask is
 //! next.
 //!
-//! ***Next** is the thread whose transactions have cost least so far, counting those that
+//! **Next** is the thread whose transactions have cost least so far, counting those that
 //! succeeded: FairCM's *effective transactional time*, here in accesses, since reading a clock
 //! costs more than a short transaction. So long transactions and short ones get equal shares. To
-//! keep threads that have just come from going first forever, no thread's time counts as less than
-//! that of the thread served last, and a turn adds to that what it has cost: so each turn brings
-//! all waiting threads closer to theirs. This is fair queueing's virtual time.
+//! keep newly arrived threads from going first forever, no thread's time counts as less than that
+//! of the thread served last, and a turn adds to that what it has cost: so each turn brings all
+//! waiting threads closer to theirs. This is fair queueing's virtual time.
 //!
 //! Source: Gramoli, Guerraoui and Trigonakis, "TM2C: a Software Transactional Memory for
-//! Many-Cores", EuroSys 2012 (FairCM). There each conflict is decided so, which takes reads that
-//! others can see.
+//! Many-Cores", EuroSys 2012 (FairCM). There each conflict is decided by that time, which requires
+//! reads that others can see.
 
 use super::guarded::Guarded;
 use crate::lock::Mcs;

@@ -44,7 +44,7 @@ pub struct TVar<T, M: LongMemory = Native> {
     value: Guarded<Arc<T>, Ttas<Park, M>>,
 }
 
-// SAFETY: values move between threads, and several may look at one.
+// SAFETY: values move between threads, and several may read one.
 unsafe impl<T: Send + Sync, M: LongMemory> Sync for TVar<T, M> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync, M: LongMemory> Send for TVar<T, M> {}
@@ -128,11 +128,11 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
             return self.overwrite(tx, value);
         }
         if let Some(pending) = self.pending(tx) {
-            // What was to be written is dropped last, in peace.
+            // The value that was to be written is dropped last, outside of any transaction.
             drop(replace(&mut pending.value, value));
             return;
         }
-        // Relaxed: whose it is never changes.
+        // Relaxed: the variable's engine never changes.
         if !tx.engine.owns(self.stamp.load(Relaxed)) {
             foreign();
         }
@@ -160,7 +160,7 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
         unsafe { tx.parts.writes.add_object(stamp, Box::new(kept)) };
     }
 
-    /// What this transaction is going to write here, or what it keeps of before.
+    /// What this transaction is going to write here, or the earlier value that it keeps.
     fn pending<'a, E>(&self, tx: &'a mut Tx<'_, '_, E>) -> Option<&'a mut Pending<T, M>>
     where
         E: Engine<Memory = M>,
@@ -168,7 +168,8 @@ impl<T: Send + Sync + 'static, M: LongMemory> TVar<T, M> {
         tx.parts.writes.object(NonNull::from(&self.stamp))?.any().downcast_mut()
     }
 
-    /// The value, or a copy if somebody still shares it; no transaction can use the variable.
+    /// The value, or a copy if another reference to it is left; no transaction can use the
+    /// variable.
     pub fn into_inner(self) -> T
     where
         T: Clone,

@@ -7,7 +7,7 @@
 //! bits answers most questions, and for many there is an index.
 //!
 //! Entries are pointers to cells that their adder has promised to keep. So only this module's parent
-//! adds, changes, copies and clears them. An engine reads them; it is told of a commit's by
+//! adds, changes, copies and clears them. An engine reads them; it gets those of a commit by
 //! [`Engine::commit`](super::Engine::commit), and an engine is unsafe to write.
 
 use alloc::boxed::Box;
@@ -20,10 +20,10 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use crate::memory::{Long, LongMemory};
 
-/// Entries that are looked through at once, since to ask the filter costs as much.
+/// Up to this many entries are searched at once, since asking the filter costs as much.
 const FEWEST: usize = 3;
-/// Entries that are looked through one by one if the filter doesn't know better: a line or two of
-/// them.
+/// Up to this many entries are searched one by one unless the filter excludes the cell: a line or
+/// two of them.
 const FEW: usize = 8;
 
 /// The value that a variable is to get.
@@ -34,7 +34,7 @@ pub trait Install: 'static {
     fn present(&self) -> Box<dyn Install>;
     /// A second copy of this value, for the same variable.
     fn again(&self) -> Box<dyn Install>;
-    /// To find the value again.
+    /// Identifies the value.
     fn any(&mut self) -> &mut dyn Any;
 }
 
@@ -126,8 +126,8 @@ impl<M: LongMemory> Default for Writes<M> {
 }
 
 /// The filter's bit for a cell: its address in units of 16 bytes, with higher bits mixed in, since
-/// cells in an array of larger things don't differ in the lowest ones. To multiply would be worth
-/// it if compilers did not do that in advance for a filter that is then not asked.
+/// cells in an array of larger things don't differ in the lowest ones. A multiplication would pay
+/// if compilers did not compute it in advance, also for a filter that is then not asked.
 #[inline(always)]
 fn filter_bit<T>(stamp: NonNull<T>) -> u64 {
     let address = stamp.addr().get();
@@ -279,7 +279,7 @@ impl<M: LongMemory> Writes<M> {
         }
     }
 
-    /// Enters the last one in the filter and in the index, and those before it if they are not.
+    /// Enters the last one in the filter and in the index, and earlier ones that are not there yet.
     #[inline(never)]
     fn enter_last(&mut self) {
         let count = self.entries.len();
@@ -337,8 +337,8 @@ impl<M: LongMemory> Writes<M> {
     ) {
         // SAFETY: our caller's promise.
         let to = unsafe { word.as_ref() };
-        // What is kept twice is taken back twice, the first value last. So a few are not looked
-        // through.
+        // What is kept twice is taken back twice, the first value last. So there is no search among
+        // a few.
         if self.entries.len() <= FEWEST || !self.keeps(stamp) {
             // Relaxed: only the thread that is alone writes.
             self.add(stamp, Some(word), to.load(Relaxed));

@@ -101,8 +101,8 @@ pub trait Wait: Copy + Default + Debug + Send + Sync + 'static {
     /// Adds 2 to a word for whose values several threads wait, each for its own and under that
     /// value halved as its key, with Release ordering, and wakes the thread that waits for the new
     /// value. `value` is what the word holds now; the caller is the only writer. `last` says that
-    /// nobody else waited for a later value when the caller looked; it is of no use to a policy
-    /// that never sleeps.
+    /// no thread waited for a later value when the caller looked; it is of no use to a policy that
+    /// never sleeps.
     fn advance<M: Memory>(word: &M::Word, value: u32, last: bool);
 
     /// A pause between two looks at a word or link, in a wait that is bound to be short, since

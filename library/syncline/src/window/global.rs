@@ -52,7 +52,7 @@ impl<W: Wait, M: Memory> Global<W, M> {
         self.leave(READER);
     }
 
-    /// Waits until nobody shares all parts, and keeps it so. Has Acquire ordering.
+    /// Waits until no rank shares all parts, and keeps it that way. Has Acquire ordering.
     #[inline]
     pub fn enter_as_writer(&self) {
         self.enter(WRITER, READERS);

@@ -2,8 +2,8 @@
 //!
 //! A full bucket has another behind it, for which its version stands too.
 //!
-//! Blocks are given back with the table only, so a reader may look at any bucket that it ever came
-//! to know; whether it was the right one, the version says.
+//! Blocks are given back with the table only, so a reader may read any bucket that it ever knew;
+//! the version says whether it was the right one.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -62,7 +62,7 @@ pub trait Buckets<R: Copy>: Blocks<Head<Self>, R> {}
 
 impl<R: Copy, M: Blocks<Head<M>, R>> Buckets<R> for M {}
 
-/// Where a bucket is.
+/// The address of a bucket.
 pub(super) type At<M> = <M as Memory>::Ref<Head<M>>;
 
 /// A bucket of slots for `R`.
@@ -93,20 +93,20 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
         Self { at, slots: PhantomData }
     }
 
-    /// Whether the lines of a bucket are worth asking for at once, if there are two to the power of
-    /// this many: all are if it is small, and none if the table is.
+    /// Whether the lines of a bucket are worth prefetching at once, if there are two to the power
+    /// of this many: all are if it is small, and none are if the table is small.
     #[inline]
     pub(super) fn worth_fetching(bits: u32) -> bool {
         M::BYTES <= FETCHED && bits > (NEAR / M::BYTES).ilog2()
     }
 
-    /// Asks for its lines at once, before it is known which slot is needed.
+    /// Prefetches its lines at once, before it is known which slot is needed.
     #[inline]
     pub(super) fn fetch(self) {
         M::fetch(self.at);
     }
 
-    /// Asks for its lines at once, to write. A lock keeps later accesses from being fetched
+    /// Prefetches its lines at once, for writing. A lock keeps later accesses from being fetched
     /// before.
     #[inline]
     pub(super) fn fetch_for_write(self) {
@@ -174,7 +174,7 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
     /// The bucket is locked, and the slot is taken.
     #[inline]
     pub(super) unsafe fn get(self, slot: usize) -> R {
-        // SAFETY: nobody else writes, and there is an entry.
+        // SAFETY: no other thread writes, and there is an entry.
         unsafe { self.copy(slot, READ).assume_init() }
     }
 
@@ -185,7 +185,7 @@ impl<R: Copy, M: Buckets<R>> Bucket<R, M> {
     /// The bucket is locked.
     #[inline]
     pub(super) unsafe fn set(self, slot: usize, raw: R) {
-        // SAFETY: nobody else writes.
+        // SAFETY: no other thread writes.
         unsafe { M::set(self.at, slot, raw, WRITE) };
     }
 

@@ -81,7 +81,7 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
         self.home
     }
 
-    /// What its version says as long as it is held.
+    /// The value of its version as long as it is held.
     pub(super) fn seen(&self) -> Seen {
         self.seen.locked()
     }
@@ -113,7 +113,7 @@ impl<'t, R: Copy, M: Buckets<R>> Held<'t, R, M> {
             return;
         }
         // SAFETY: it is a bucket of the table's, and belongs to this home now. Readers that still
-        // know it from another find that one changed.
+        // know it from another home find that home changed.
         unsafe {
             let bucket = Bucket::<R, M>::at(self.directory.behind());
             bucket.begin(0);

@@ -34,8 +34,8 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         Self::with_capacity_and_hasher(0, hasher)
     }
 
-    /// All entries, in no order. Each that is there all the time comes once; one that is put in,
-    /// exchanged or removed meanwhile comes as it was at one time or other, or not.
+    /// All entries, in no order. An entry that is there all the time comes once; one that is put
+    /// in, exchanged or removed meanwhile comes as it was at some time, or not at all.
     pub fn iter(&self) -> Iter<'_, K, V, S, P, M> {
         Iter::new(self)
     }
@@ -46,7 +46,7 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         self.buckets().sum()
     }
 
-    /// Whether there are no entries; as [`len`](Self::len), but done at the first entry.
+    /// Whether there are no entries; like [`len`](Self::len), but it stops at the first entry.
     pub fn is_empty(&self) -> bool {
         self.buckets().all(|entries| entries == 0)
     }
@@ -102,7 +102,7 @@ where
         self.find(hash, key).map(|raw| Ref::new(raw, pin))
     }
 
-    /// What a function makes of the key's value. No lock is held meanwhile.
+    /// The result of a function on the key's value. No lock is held meanwhile.
     #[inline]
     pub fn with<Q, R>(&self, key: &Q, read: impl FnOnce(&V) -> R) -> Option<R>
     where

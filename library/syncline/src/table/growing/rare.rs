@@ -21,7 +21,7 @@ pub(super) struct Rare<R: Copy, M: Buckets<R>> {
 
 /// The buckets that stand behind others, or did.
 pub(super) struct Lists<R: Copy, M: Buckets<R>> {
-    /// Those that don't any more.
+    /// Those that are not in use any more.
     spare: Vec<At<M>>,
     /// All that were ever made for it.
     made: Vec<At<M>>,
@@ -48,7 +48,7 @@ impl<M: Memory> Drop for Release<'_, M> {
 impl<R: Copy, M: Buckets<R>> Rare<R, M> {
     /// Runs a function that has the lists for itself.
     pub(super) fn with<T>(&self, section: impl FnOnce(&mut Lists<R, M>) -> T) -> T {
-        // SAFETY: the node is nothing, and nothing can become of it.
+        // SAFETY: the node has no size, so nothing can go wrong with it.
         unsafe { self.lock.acquire(&()) };
         let _release = Release(&self.lock);
         // SAFETY: the lock is held.

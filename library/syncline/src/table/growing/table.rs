@@ -88,8 +88,8 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     ///
     /// # Panics
     ///
-    /// If this many take more memory than can be addressed. If there is less than they take, what
-    /// [`handle_alloc_error`](std::alloc::handle_alloc_error) does, as everywhere: it aborts.
+    /// If this many take more memory than can be addressed. If there is less memory than they take,
+    /// [`handle_alloc_error`](std::alloc::handle_alloc_error) is called, which aborts.
     pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
         Self { directory: Directory::new(capacity), storage: P::default(), hasher }
     }
@@ -104,7 +104,8 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
         self.directory.bytes()
     }
 
-    /// What a found entry is returned as. The caller is pinned, or has locked the entry's bucket.
+    /// The reference that is returned for a found entry. The caller is pinned, or has locked the
+    /// entry's bucket.
     #[inline]
     pub(super) fn refer(&self, raw: P::Raw) -> Ref<'_, K, V, P> {
         Ref::new(raw, self.storage.pin())
@@ -129,8 +130,8 @@ impl<K, V, S, P: Storage<K, V>, M: Buckets<P::Raw>> HashTable<K, V, S, P, M> {
     }
 }
 
-/// The bucket that has the keys with this hash, as the tags of one say that may have been split, or
-/// never used. Apart, since nearly all buckets are as deep as there are bits.
+/// The bucket that has the keys with this hash, by the tags of one that may have been split, or
+/// never used. A function of its own, since nearly all buckets are as deep as there are bits.
 #[cold]
 fn right<R: Copy, M: Buckets<R>>(tags: Tags, hash: u64, at: usize) -> usize {
     match tags.depth() {
@@ -176,8 +177,7 @@ where
         let mut held = None;
         'again: loop {
             // After many looks without success a reader locks the bucket, to be done in a bounded
-            // number of steps. One way for both, with one return: what is found is then never in
-            // memory in between.
+            // number of steps. Both cases share one return, so that the result stays in registers.
             if looks > M::PATIENCE && held.is_none() {
                 held = Some(self.lock_leaf(hash as usize));
             }
@@ -270,12 +270,13 @@ where
         }
     }
 
-    /// Moves what belongs there to the bucket with one more bit.
+    /// Splits: moves entries to the bucket with one more bit.
     #[cold]
     fn split<'t>(&'t self, mut held: Held<'t, P::Raw, M>, at: usize, depth: u32) {
         let sibling = self.directory.bucket(at | 1 << depth);
         let mut looks = 0;
-        // Others hold it only to find that it was never used, and wait for nothing meanwhile.
+        // Others hold this bucket only to find that it was never used, and wait for nothing
+        // meanwhile.
         let mut sibling = loop {
             if let Some(sibling) = Held::try_new(&self.directory, sibling) {
                 break sibling;
