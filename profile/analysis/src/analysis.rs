@@ -21,7 +21,7 @@ pub struct Analysis {
     pub thresholds: Thresholds,
     /// The processes; those whose threads lost most time waiting for locks come first.
     pub processes: Vec<Process>,
-    /// What could not be seen, beyond what each process says of itself.
+    /// What could not be recorded, beyond the notes of each process.
     #[serde(serialize_with = "crate::model::with_messages")]
     pub notes: Vec<Note>,
 }

@@ -25,7 +25,7 @@ struct Sum {
     wake_ups: u64,
     /// Number of creations, by stack.
     created: HashMap<usize, u64>,
-    /// The value that a semaphore began with, the largest.
+    /// The largest value that a semaphore began with.
     begins_with: Option<u64>,
     sites: HashMap<(usize, Op), Tally>,
     /// Number of calls, by thread.

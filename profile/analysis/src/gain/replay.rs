@@ -121,7 +121,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// A thread has come to where it waits, is waited for, or is done.
+    /// Handles a thread that has reached a point where it waits, is waited for, or is done.
     fn stop(&mut self, number: usize) {
         let track = &self.tracks[number];
         let thread = &mut self.threads[number];
@@ -161,7 +161,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// A thread that does not work waits for something, or goes on if it has happened.
+    /// Makes a thread that does not work wait for an event, or go on if that has happened.
     fn wait_for(&mut self, number: usize, ends: Ends, spins: bool) {
         self.threads[number].waits = Some(spins);
         if spins {

@@ -1,17 +1,17 @@
-//! What each thread had to do, told in *work*: seconds of a processor that it does not share.
+//! What each thread had to do, measured in *work*: seconds of a processor that it does not share.
 //!
 //! Where more threads ran than there are processors, each got a part of one, and a second on
-//! the clock was less than a second of work. Waits are told by what ended them: the work
-//! that another thread had done by then. Thus a track says nothing of when things happened,
-//! only of what had to happen first; [`super::replay`] finds out when.
+//! the clock was less than a second of work. Waits are described by what ended them: the work that
+//! another thread had done by then. Thus a track says nothing of when things happened, only of what
+//! had to happen first; [`super::replay`] finds out when.
 
 use syncline_recording::{Op, Primitive};
 
 use super::kept::Kept;
 use crate::model::{Activity, Process, Span, Thread};
 
-/// From this share of a processor on a thread is taken to want a whole one while it runs:
-/// the clock of processor time is not exact.
+/// From this share of a processor on, a thread counts as demanding a whole one while it runs: the
+/// clock of processor time is not exact.
 const WHOLE: f64 = 0.9;
 
 /// What one thread had to do.
@@ -25,8 +25,8 @@ pub struct Track {
     pub work: f64,
     /// Seconds of the recording that it stands for.
     pub lived: f64,
-    /// The part of a processor that it wants while it works: less than 1 if it sleeps or
-    /// reads files in between, which recordings do not show.
+    /// The part of a processor that it demands while it works: less than 1 if it sleeps or reads
+    /// files in between, which recordings do not show.
     pub demand: f64,
 }
 
@@ -59,7 +59,7 @@ pub enum Ends {
         /// Seconds from then until the waiter goes on: the wake-up.
         delay: f64,
     },
-    /// This many seconds are over: what ended it is not known.
+    /// This many seconds have passed: the cause of its end is not known.
     After(f64),
 }
 
@@ -133,7 +133,7 @@ impl Life {
     }
 }
 
-/// What is played back of each thread's life, in seconds of [`Kept`].
+/// The part of each thread's life that is played back, in seconds of [`Kept`].
 fn lives(process: &Process) -> Vec<Life> {
     let kept = Kept::of(process);
     let life = |(number, thread): (usize, &Thread)| {

@@ -1,10 +1,10 @@
-//! The tracks of a run as it would have been if nobody had recorded it.
+//! The tracks of a run as it would have been without the recorder.
 //!
 //! After a wait the recorder notes how long that was and which thread was in the way, and before
 //! the release how long the lock was held: some hundred nanoseconds, in which the lock is held for
-//! nothing. A section of twenty nanoseconds that everybody wants becomes ten times as long by that,
-//! and its waits are those of the longer one. Without it each wait for such a section ends so much
-//! earlier, and a thread has so much less to do.
+//! nothing. A contended section of twenty nanoseconds becomes ten times as long by that, and its
+//! waits are those of the longer one. Without the recorder, each wait for such a section ends
+//! earlier by that time, and a thread has that much less to do.
 
 use super::change::cheapen;
 use super::tracks::{Ends, Track};
@@ -36,8 +36,8 @@ pub fn unrecorded(mut tracks: Vec<Track>, process: &Process) -> Vec<Track> {
 }
 
 /// By how many seconds a wait for a lock would end earlier: the recorder's time in the section of
-/// the thread in the way. That thread had waited itself in as many cases as sections after waits
-/// are of the time held.
+/// the thread in the way. That thread had waited itself in a share of the cases: the share of the
+/// time held that sections after waits have.
 fn earlier(lock: &Lock) -> f64 {
     let figures = &lock.figures;
     let waits = figures.waits as f64;
@@ -58,7 +58,7 @@ mod tests {
     use crate::findings::testing::{Use, process};
 
     /// Two threads of a second's work each, of which the second ends a wait of the first; the lock was
-    /// waited for so often of a hundred times, and the recorder took a millisecond each time.
+    /// waited for this often of a hundred times, and the recorder took a millisecond each time.
     fn ends(waits: u64) -> (f64, f64) {
         let mut drawn = process(1.0, 2);
         drawn.threads("work", 2, 1.0);

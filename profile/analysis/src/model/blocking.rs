@@ -11,7 +11,7 @@ pub struct Blocker {
     pub holder_stack: usize,
     /// Site of that acquisition, if it is known.
     pub holder: Option<usize>,
-    /// Place in [`super::Process::threads`] of the latest thread that was in the way.
+    /// Index in [`super::Process::threads`] of the latest thread that was in the way.
     pub thread: Option<usize>,
     /// Waits.
     pub waits: u64,
@@ -19,7 +19,7 @@ pub struct Blocker {
     pub waited: f64,
 }
 
-/// Two places that exclude each other, over all locks.
+/// Two call sites that exclude each other, over all locks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Blocking {
     /// The call site of the waiters.
@@ -28,7 +28,7 @@ pub struct Blocking {
     pub holder_stack: usize,
     /// Site of that acquisition, if it is known.
     pub holder: Option<usize>,
-    /// The holder's place, as [`super::Site::place`].
+    /// The holder's call site, as [`super::Site::place`].
     pub holder_place: String,
     /// Locks that this happened with.
     pub locks: usize,

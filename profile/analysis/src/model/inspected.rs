@@ -6,7 +6,7 @@ use serde::Serialize;
 /// the locks that are taken there.
 ///
 /// A trace shows what happened in some sections: it knows which data threads really shared, which
-/// reading the instructions does not; but not what a rare way through them does.
+/// reading the instructions does not show. But it does not show what a rare path does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Inspected {
     /// Sections traced here.
@@ -48,7 +48,7 @@ pub enum Data {
     OneWord,
     /// Many pieces that have nothing to do with each other.
     Pieces,
-    /// Mostly independent but for one field.
+    /// Mostly independent, except for one field.
     OneField {
         /// The field.
         field: String,

@@ -27,12 +27,13 @@ pub struct Lock {
     pub begins_with: Option<u64>,
     /// What was done to it. `calls` leaves out wake-ups and creation.
     pub figures: Figures,
-    /// Whether it was used where so many locks are that they were not counted one by one: its
-    /// `calls` are then an estimate, and other threads may have used it as well. Its waits are exact.
+    /// Whether it was used at a call site with so many locks that they were not counted one by one:
+    /// its `calls` are then an estimate, and other threads may have used it as well. Its waits are
+    /// exact.
     pub sampled: bool,
     /// Wake-ups: signals, broadcasts, posts.
     pub wake_ups: u64,
-    /// Where it stands by contention and acquisitions; `None` if it is not a lock.
+    /// Its quadrant, by contention and acquisitions; `None` if it is not a lock.
     pub quadrant: Option<Quadrant>,
     /// Where it was used, also to wake others, the sites with most waiting first.
     pub sites: Vec<SiteUse>,

@@ -1,4 +1,4 @@
-//! Where time goes that no finding explains.
+//! Things that take time and that no finding explains.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ pub struct Remaining {
     pub what: String,
     /// What waiting for it means.
     pub kind: Kind,
-    /// Where most time goes, as [`super::Site::place`].
+    /// The call site with most of the time, as [`super::Site::place`].
     pub place: String,
     /// The sites, most time first.
     pub sites: Vec<usize>,
@@ -24,6 +24,6 @@ pub struct Remaining {
     pub idle: bool,
     /// Which threads wait for which, and what was ruled out by which numbers.
     pub why: String,
-    /// What would tell more, and the command.
+    /// The question to ask next, and the command that answers it.
     pub open_question: Option<OpenQuestion>,
 }

@@ -8,7 +8,7 @@ use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
 use super::Delayed;
 
-/// The kind of a problem: SyncPerf's five (Table 1), and what it could not see.
+/// The kind of a problem: SyncPerf's five (Table 1), and kinds that it could not see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
@@ -35,10 +35,10 @@ pub enum Category {
 /// Which rule found it: one for each row of SyncPerf's Table 1, and one for each of ours.
 /// Its name is what `--rule` and the workloads of `docs/accuracy.md` call it.
 ///
-/// They stand in the order in which they are believed where several speak of the same waits or calls:
-/// those first whose fix leaves nothing for the others. Locks that are not needed, then waits for the
-/// wrong thing, then better primitives, then better use of the same ones, then symptoms, then small
-/// change; and at the end those that never say what another one says.
+/// Their order is their precedence if several apply to the same waits or calls: the first are those
+/// whose fix leaves nothing for the others. First come locks that are not needed, then waits for
+/// the wrong thing, better primitives, better use of the same ones, symptoms, and small gains; at
+/// the end are those that never coincide with another one.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, EnumIter, IntoStaticStr,
 )]

@@ -101,7 +101,7 @@ mod tests {
     use crate::findings::testing::{Drawn, Use, one_word, process, sections};
     use crate::model::Section;
 
-    /// A lock around a counter, taken so often.
+    /// A lock around a counter, with this many acquisitions.
     fn counter(calls_per_second: u64) -> (Drawn, usize) {
         let mut drawn = process(10.0, 4);
         drawn.threads("worker", 4, 10.0);

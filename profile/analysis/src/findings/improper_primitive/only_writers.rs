@@ -1,5 +1,5 @@
 //! Locks for readers and writers that are only ever taken to write. Such a lock keeps count
-//! of readers that never come, which makes each acquisition dearer than a mutex's.
+//! of readers that never come, which makes each acquisition more expensive than a mutex's.
 
 use syncline_recording::Primitive;
 

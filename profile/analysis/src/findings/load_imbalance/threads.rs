@@ -1,9 +1,8 @@
 //! Threads of one group with unequal shares: one is busy all the time, and the others wait
 //! for it at barriers and joins, or have ended.
 //!
-//! Threads that take work from a common queue do unequal amounts of it as well. Where there
-//! is always more they are all busy; where there is not, even the busiest waits. Neither is
-//! a finding.
+//! Threads that take work from a common queue do unequal amounts of it as well. If there is always
+//! more work, they are all busy; if not, even the busiest waits. Neither is a finding.
 
 use syncline_recording::Primitive;
 
@@ -107,7 +106,7 @@ mod tests {
         drawn
     }
 
-    /// What threads do that neither wait nor are on a processor is no work; nor is what is not known.
+    /// Time that threads neither wait nor are on a processor is not work, nor is unknown time.
     #[test]
     fn sleep_is_no_work_whatever_is_not_known_of_others() {
         let mut slept = drawn(&[9.5, 3.0, 2.0, 1.0], 4);
