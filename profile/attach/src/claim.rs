@@ -22,7 +22,7 @@ impl Claim {
     /// Claims a process that began at this time.
     ///
     /// # Errors
-    /// [`Refusal::Claimed`] with who has it.
+    /// [`Refusal::Claimed`] with the process that has it.
     pub fn new(pid: u32, began: u64) -> Result<Claim, Error> {
         let failed = |source| Error::System { what: "claim the process", source };
         let name = format!("syncline-live-{pid}-{began}");
@@ -33,7 +33,7 @@ impl Claim {
                 Err(e) if e.kind() == ErrorKind::AddrInUse => {}
                 Err(e) => return Err(failed(e)),
             }
-            // Nobody listens if it ended just now.
+            // No process listens if it has just ended.
             if let Ok(stream) = UnixStream::connect_addr(&address) {
                 let by = peer(&stream);
                 return Err(Refusal::Claimed { pid, by, name: name_of(by) }.into());

@@ -42,7 +42,7 @@ pub fn interrupt(tid: i32) -> io::Result<()> {
 
 /// Releases it, where it is stopped.
 pub fn detach(tid: i32) {
-    // Failing, it has ended.
+    // If this fails, it has ended.
     let _ = ptrace(libc::PTRACE_DETACH, tid, 0, 0);
 }
 

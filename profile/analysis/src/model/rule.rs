@@ -101,38 +101,38 @@ pub enum Rule {
     BothOrders,
 }
 
-/// What there is to know of a rule beside what it finds.
+/// The properties of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
     /// The kind of problem.
     pub category: Category,
-    /// Whether other rules may speak of the same waits and calls: one finding is left of theirs.
+    /// Whether other rules may apply to the same waits and calls: then one finding of them stays.
     pub shares_waits: bool,
-    /// Which other lock, put in place of the program's, would mend it.
+    /// The kind of lock that, instead of the program's, would fix the problem.
     pub mended_by: AnotherLock,
-    /// What `whatif` slows down to ask what it costs; `None` for whatever is there.
+    /// What `whatif` slows down to measure the cost; `None` for whatever the call site has.
     pub delayed: Option<Delayed>,
 }
 
-/// Whether another lock in the place of the program's own mends a problem.
+/// Whether another lock instead of the program's own fixes a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnotherLock {
     /// It does not.
     No,
-    /// One that costs less where nobody waits.
+    /// One that costs less without contention.
     Cheaper,
     /// One that lets a holder without a processor run.
     Yielding,
-    /// One that hands over sooner, or sleeps otherwise.
+    /// One that hands over sooner, or that sleeps differently.
     HandingOver,
 }
 
-/// One that speaks of the same waits as others.
+/// A rule that may apply to the same waits as others.
 const fn shared(category: Category, mended_by: AnotherLock, delayed: Option<Delayed>) -> About {
     About { category, shares_waits: true, mended_by, delayed }
 }
 
-/// One that never says what another says.
+/// A rule that never coincides with another.
 const fn alone(category: Category) -> About {
     About { category, shares_waits: false, mended_by: AnotherLock::No, delayed: None }
 }
@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    /// The order of the table is the order of precedence, which those without one follow.
+    /// The order of the table is the order of precedence; rules without precedence come last.
     #[test]
     fn those_that_share_waits_come_first() {
         let shares: Vec<bool> = Rule::all().map(|rule| rule.about().shares_waits).collect();

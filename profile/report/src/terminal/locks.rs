@@ -156,7 +156,7 @@ pub fn blocking(process: &Process, out: &mut impl Write, style: &Style) -> io::R
     more(process.blocking.len().saturating_sub(FEW_ROWS), "pair", out, style)
 }
 
-/// Futexes and events, which are waited for and are no locks that we know of.
+/// Futexes and events: objects that are waited for and are not known to be locks.
 pub fn others(process: &Process, out: &mut impl Write, style: &Style) -> io::Result<()> {
     let waits = |site: &&Site| site.kind != Kind::Lock && site.figures.waited > 0.0;
     let rows: Vec<&Site> = process.sites.iter().filter(waits).collect();

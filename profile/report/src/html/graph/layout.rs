@@ -6,10 +6,10 @@
 //! node's layer is the length of the longest way to it; within its layer a node moves to the
 //! middle of its neighbours. Equal input gives equal output.
 
-/// Sweeps over all layers; more changes nothing at this size.
+/// The number of sweeps over all layers; more change nothing at this size.
 const SWEEPS: usize = 6;
 
-/// An edge between nodes, told by their numbers.
+/// An edge between nodes, given by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Edge {
     /// Where it begins.
