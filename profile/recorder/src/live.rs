@@ -3,7 +3,8 @@
 //! `syncline record -p PID` opens this library in the process and calls the functions of this file on a
 //! thread of the program's that it has borrowed ([`syncline_recording::live`]). The thread is at a place
 //! where it could take a signal and its handler could call the loader, so these functions may take the
-//! loader's lock; they allocate nothing in the program, and leave each result to the command's eyes.
+//! loader's lock; they allocate nothing in the program, and leave each result in memory, for the
+//! command to read.
 //!
 //! A slot is exchanged in one step, so the other threads need not stand still: each call goes to the
 //! C library's function or to ours. While slots are exchanged the loader's list is held
@@ -11,8 +12,8 @@
 //! holds something else by now, is left alone. A page that was read-only is made writable for as long as
 //! its slots are exchanged.
 //!
-//! After the end no call of the program leads here any more. Threads that were inside go on with what
-//! they have, and find no recorder when they look for one; once the command has seen that none runs code
+//! After the end, no call of the program leads here. Threads that were inside go on with what they
+//! have, and find no recorder when they look for one; once the command has seen that none runs code
 //! of ours, [`rest`] forgets the recording.
 
 use core::ffi::{c_int, c_void};
@@ -57,12 +58,12 @@ real! {
     fn dl_iterate_phdr(each: unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int, data: *mut c_void) -> c_int;
 }
 
-/// Says that this process records since its start, so that nobody attaches to it.
+/// Says that this process records since its start, so that no command attaches to it.
 pub fn is_preloaded() {
     STATE.stage.store(PRELOADED, SeqCst);
 }
 
-/// Marks that one of the functions runs; none if one does already.
+/// Marks that one of the functions runs; `None` if one runs already.
 struct Alone;
 
 impl Alone {
@@ -130,14 +131,14 @@ pub unsafe extern "C" fn syncline_live_point(slots: *const Slot, count: usize) -
         let noted = STATE.pointed.load(Relaxed) as usize;
         let Some(place) = place_of_note(noted) else { return false };
         // Noted first: a thread that is killed in between leaves a note of a slot that has its old
-        // value. SAFETY: a place of our own, which nobody reads before it is counted.
+        // value. SAFETY: a place of our own, which no command reads before it is counted.
         unsafe { place.write(*slot) };
         STATE.pointed.store(noted as u32 + 1, SeqCst);
         exchange(slot.at, slot.theirs, slot.ours, page)
     })
 }
 
-/// Gives the slots back what they had; returns how many.
+/// Restores the old values of the slots; returns how many.
 ///
 /// # Safety
 /// The thread may call the loader.
@@ -175,7 +176,7 @@ pub extern "C" fn syncline_live_end() -> c_int {
 /// Forgets the recording.
 ///
 /// # Safety
-/// No thread runs code of this library, but those that wait in it in a system call.
+/// No thread runs code of this library, except threads that wait in it in a system call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syncline_live_rest() -> c_int {
     let Some(_alone) = Alone::enter() else { return 0 };
@@ -215,7 +216,7 @@ struct Page {
 }
 
 impl Page {
-    /// Sees to it that the page of an address can be written to.
+    /// Makes the page of an address writable.
     fn open(&mut self, at: u64) -> bool {
         let page = at & !(PAGE - 1);
         if !self.is_protected || self.at == page {
@@ -240,8 +241,8 @@ impl Page {
     }
 }
 
-/// Calls a function with each slot whose module is loaded, while none can go away. Returns how many it
-/// said yes to.
+/// Calls a function with each slot whose module is loaded, while none can go away. Returns the
+/// number of slots for which it returned `true`.
 fn exchange_all(slots: &[Slot], each: impl FnMut(&Slot, &mut Page) -> bool) -> c_int {
     struct Work<'a, F> {
         slots: &'a [Slot],

@@ -98,7 +98,7 @@ impl Times {
         ]
     }
 
-    /// The part of each of `n`.
+    /// The part of each, if these times are divided by `count`.
     #[must_use]
     pub fn over(&self, count: f64) -> Times {
         Times {

@@ -56,11 +56,11 @@ struct Interrupted {
     hold: Hold,
     /// When it was interrupted, in ticks.
     at: u64,
-    /// What its holder had used of a processor from its begin until then.
+    /// The processor time of its holder from the hold's begin until then.
     used: Option<Usage>,
 }
 
-/// Takes a lock off the held ones until [`resume`].
+/// Removes a lock from the held ones until [`resume`].
 fn interrupt(lock: usize, object: usize) -> Option<Interrupted> {
     let state = tls::state()?;
     let hold = state.held.pop(lock)?;
@@ -75,7 +75,7 @@ fn interrupt(lock: usize, object: usize) -> Option<Interrupted> {
     Some(Interrupted { lock, ret, key, hold, at, used })
 }
 
-/// Counts an earlier wait for the same object whose wake-up brought nothing.
+/// Counts an earlier wait for the same object as futile.
 fn count_if_futile(state: &ThreadState, earlier: &Resumed, object: usize, now: u64) {
     let soon = now.saturating_sub(earlier.at) < clock::microseconds(LOOK);
     let idle = earlier.notices == state.notices.get();

@@ -11,11 +11,11 @@ use syncline_recording::Op;
 use crate::recorder::{self, Recorder};
 use crate::{clock, tls};
 
-/// Threads that are looked at, the latest first: a microsecond's worth.
+/// The number of threads that are read, the latest first: a microsecond's worth.
 const LOOK_AT: u32 = 256;
 
 /// How many threads of the process wait for events, by object: several objects may share a number. Most
-/// signals of most programs wake nobody, and need no time then.
+/// signals of most programs wake no thread, and need no time then.
 pub struct Waiters([AtomicU32; Waiters::NUMBERS]);
 
 impl Waiters {
@@ -36,7 +36,7 @@ impl Waiters {
     /// Notes that it waits no more.
     pub fn take(&self, object: usize) {
         let one_less = |waiting: u32| waiting.checked_sub(1);
-        // None is there if recording began anew meanwhile.
+        // There is no notice if recording began anew meanwhile.
         let _ = self.of(object).fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
     }
 
@@ -67,7 +67,7 @@ pub fn waking(object: usize) {
     }
 }
 
-/// Says that the calling thread has posted what nobody waited for.
+/// Says that the calling thread has posted an object without waiters.
 #[inline]
 pub fn waking_nobody() {
     if let Some(state) = tls::state() {
@@ -75,7 +75,7 @@ pub fn waking_nobody() {
     }
 }
 
-/// Index of the thread that ended a wait for an object, if that can be told.
+/// Index of the thread that ended a wait for an object, if it is found.
 pub fn waker_of(op: Op, object: usize, began: u64, ended: u64) -> Option<u32> {
     let recorder = recorder::existing()?;
     match op {
@@ -109,6 +109,6 @@ fn latest_notice(recorder: &Recorder, object: usize, began: u64, ended: u64) -> 
 fn joined(recorder: &Recorder, handle: usize) -> Option<u32> {
     let states = recorder.threads.used().iter();
     let same = states.filter(|state| state.handle.load(Ordering::Relaxed) == handle);
-    // The C library gives a number again once its thread was joined: the latest is meant.
+    // The C library reuses a number once its thread was joined: the latest thread with it counts.
     same.map(|state| state.index.load(Ordering::Relaxed)).max()
 }

@@ -1,7 +1,7 @@
 //! Waiting: how long, and for whom.
 //!
 //! Only a call that has to wait comes here, or one that can't be tried. It can afford two
-//! looks at the clock and one at the other threads.
+//! readings of the clock and one search of the other threads.
 
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -35,7 +35,7 @@ pub unsafe fn wait_for_lock(
 ) -> i32 {
     let now = holder_of(lock);
     let holder = now.or_else(|| last_holder_of(lock));
-    // One that could not be seen beforehand has released it by now.
+    // A holder that was not found beforehand has released it by now.
     let then = |lock| holder.or_else(|| last_holder_of(lock));
     let now = now.or_else(|| myself(lock));
     // SAFETY: by this function's own condition.
@@ -117,7 +117,7 @@ unsafe fn measured(
         if let Some(waiters) = waiters {
             waiters.add(lock);
         }
-        // A thread that is cancelled here comes out nowhere, and leaves its number behind.
+        // A thread that is cancelled here does not return, and stays counted.
         let result = block();
         let ended = clock::now();
         if let Some(waiters) = waiters {

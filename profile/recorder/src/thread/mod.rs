@@ -1,9 +1,8 @@
-//! What the library keeps for each thread, and how a thread comes to have it.
+//! What the library keeps for each thread, and how a thread gets it.
 //!
 //! [`ThreadState`] is private memory of the process; the counters themselves are in the
-//! file. A state is given out when a thread is created, or when a thread that nobody saw
-//! created does its first operation, and goes back when the thread has run its last
-//! destructor.
+//! file. A state is given out when a thread is created, or when a thread whose creation was not
+//! seen does its first operation, and goes back when the thread has run its last destructor.
 
 mod adding;
 pub mod attach;
@@ -31,8 +30,8 @@ const LIVE_THREADS: usize = 16_384;
 /// A thread's working memory. The first line is all that the fast path touches besides the
 /// row.
 ///
-/// It is its owner's alone, but for what is atomic: that others look at. All zero after a
-/// fork, when the missing table sends the thread to [`attach`].
+/// Only its owner uses it, except for the atomic fields, which others read. All zero after a fork,
+/// when the missing table sends the thread to [`attach`].
 #[repr(C, align(64))]
 pub struct ThreadState {
     /// Its rows by place, in the file; not there while the thread counts nothing.
@@ -74,7 +73,7 @@ pub struct ThreadState {
 }
 
 impl ThreadState {
-    /// Whether its thread is recorded: else it is nobody's, or not yet somebody's.
+    /// Whether its thread is recorded: otherwise the state has no thread, or not yet.
     #[inline(always)]
     pub fn is_attached(&self) -> bool {
         self.places.is_there()
@@ -115,7 +114,7 @@ impl ThreadState {
         unsafe { self.put(&self.locks, &LOCKS, row) }
     }
 
-    /// Mends what points to rows, which have moved.
+    /// Updates the pointers to rows that have moved.
     fn rows_moved(&self, to: impl Fn(*mut Row) -> *mut Row) {
         self.recent.clear();
         self.held.relocate(to);
@@ -147,7 +146,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// Of a thread that nobody saw created.
+    /// The value for a thread whose creation was not seen.
     pub const UNKNOWN: Start = Start {
         function: null_mut(),
         argument: null_mut(),
@@ -222,13 +221,14 @@ impl Threads {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Gives out the states behind this many only; false if too few would be left.
+    /// From now on gives out only the states behind the first `used`; false if too few would be
+    /// left.
     pub fn go_on_from(&self, used: u32) -> bool {
         self.used.store(used, Ordering::Relaxed);
         (used as usize) < LIVE_THREADS / 2
     }
 
-    /// The states that were ever given out, to be looked at through their atomic parts.
+    /// The states that were ever given out, to be read through their atomic parts.
     pub fn used(&self) -> &[ThreadState] {
         let used = self.used.load(Ordering::Acquire) as usize;
         &self.states[..used.min(LIVE_THREADS)]

@@ -1,4 +1,4 @@
-//! What hangs on a row: its waits, and the locks that were held already; and the thread's log.
+//! The records of a row: its waits, and the locks that were already held; and the thread's log.
 
 use syncline_recording::layout::{EventRecord, NestRecord, Row, WaitRecord};
 
@@ -16,7 +16,7 @@ pub unsafe fn waits_of(state: &ThreadState, row: *mut Row) -> Option<*mut WaitRe
     unsafe { record_of(state, &raw mut (*row).wait) }
 }
 
-/// The nest record of a row, as [`waits_of`].
+/// The nest record of a row, like [`waits_of`].
 ///
 /// # Safety
 /// Same requirement as [`waits_of`].

@@ -1,10 +1,10 @@
 //! What unwinding needs and can't make on the spot: a cache, and a stack.
 //!
-//! Unwinding takes some 12 KiB of stack. A thread may have less left, and of a coroutine's
-//! stack nobody knows the size. So the library has stacks of its own, and work that may
-//! unwind moves to one of them. Meanwhile signals are blocked: a handler must find the stack
-//! that the program gave it, one that leaves by `siglongjmp` would never give ours back, and
-//! what a handler counts in a table that is being copied would be lost.
+//! Unwinding takes some 12 KiB of stack. A thread may have less left, and the size of a coroutine's
+//! stack is unknown. So the library has stacks of its own, and work that may unwind moves to one of
+//! them. Meanwhile signals are blocked: a handler must find the stack that the program gave it, one
+//! that leaves by `siglongjmp` would never give ours back, and what a handler counts in a table
+//! that is being copied would be lost.
 
 use core::arch::asm;
 use core::ptr::null_mut;
