@@ -124,7 +124,7 @@ impl Folder {
         Ok((file, meta))
     }
 
-    /// Puts a file there in one step: a reader sees what was there before, or this.
+    /// Puts a file there in one step: a reader sees the old file or the new one.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -146,7 +146,7 @@ impl Folder {
         })
     }
 
-    /// Takes a file's name away, if it is there.
+    /// Removes a file, if it is there.
     ///
     /// # Errors
     /// Those of the system.

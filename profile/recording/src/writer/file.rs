@@ -113,8 +113,8 @@ impl File {
         claimed.map(|(record, number)| (record.cast(), number))
     }
 
-    /// Claims a record of the file's region whose place in a header this is. That there was none is
-    /// noted in this process's header.
+    /// Claims a record of the region at this offset of a header. If there is none, that is noted in
+    /// this process's header.
     fn claim(&self, region: usize, real: &Watermark) -> Option<(*mut u8, u32)> {
         let of = |header: *mut Header| header.wrapping_byte_add(region).cast::<Region>();
         let (region, own) = (of(self.first), of(self.own));
@@ -204,7 +204,7 @@ impl File {
     }
 
     /// Says that the process ends, at this tick. A child of `vfork` runs in its parent's memory, and its
-    /// end is not the parent's: for a process that this header is not of, nothing happens.
+    /// end is not the parent's: for a process without this header, nothing happens.
     pub fn end(&self, ticks: u64) {
         self.end_as(PROCESS_EXITED, ticks);
     }
@@ -227,8 +227,8 @@ impl File {
         }
     }
 
-    /// Takes the file out of memory, and has zeros in its place where it was in use: what a thread still
-    /// writes there, which was inside the recorder when recording ended, touches the file no more.
+    /// Unmaps the file, and maps zeros where it was in use. A thread that was inside the recorder
+    /// when recording ended writes to these, and no longer to the file.
     ///
     /// # Safety
     /// No thread is between two instructions that read and then follow a word of the file.
@@ -242,16 +242,16 @@ impl File {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED;
         let base: *mut c_void = self.first.cast();
-        // SAFETY: the mapping is this file's own, and nobody follows what it reads there, by this
-        // function's own condition.
+        // SAFETY: the mapping is this file's own, and no thread follows what it reads there, by
+        // this function's own condition.
         unsafe {
             mmap_anonymous(base, used, access, flags)?;
             munmap(base.wrapping_byte_add(used), size as usize - used)
         }
     }
 
-    /// Makes a region real up to `needed` bytes. A full file system is noted and not asked
-    /// again.
+    /// Makes a region real up to `needed` bytes. If the file system is full, that is noted and not
+    /// tried again.
     fn reach(&self, real: &Watermark, offset: u64, needed: u64, limit: u64) -> bool {
         let disk_full = [self.first, self.own].map(|header| {
             // SAFETY: both headers are mapped and real, and the word is only touched atomically.

@@ -1,4 +1,4 @@
-//! What code lies where in a process.
+//! The code of a process, with its addresses.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,7 +14,7 @@ impl File {
         Some(index)
     }
 
-    /// Notes that other code has come to where some was before.
+    /// Notes that code was loaded at an address where other code was before.
     pub fn modules_changed(&self) {
         // SAFETY: the header is mapped, and the word is only stored to atomically.
         unsafe {

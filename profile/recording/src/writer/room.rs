@@ -1,4 +1,4 @@
-//! Where a process's threads get room for tables and logs: on the shelf, or at the arena's end.
+//! The source of room for threads' tables and logs: on the shelf, or at the arena's end.
 
 use rustix::mm::{Advice, madvise};
 use syncline_interpose::populate;
@@ -7,7 +7,7 @@ use super::file::File;
 use super::shelf::Shelf;
 use crate::layout::{Row, UNIT};
 
-/// A process's file, and the shelf of what its threads have given back.
+/// A process's file, and the shelf with the tables that its threads gave back.
 #[derive(Clone, Copy)]
 pub struct Room<'a> {
     /// The file.
@@ -31,7 +31,7 @@ impl Room<'_> {
     /// Returns a table's room to the file system and, if that worked, to the shelf.
     ///
     /// # Safety
-    /// Nobody writes to the table any more. A thread that still reads a row in it reads zero.
+    /// No thread writes to the table any more. A thread that still reads a row in it reads zero.
     pub(super) unsafe fn give_back(self, table: *mut Row, log2: u32) {
         let arena = self.file.unit(0).addr();
         // SAFETY: whole pages of the mapped file, which are not in use.

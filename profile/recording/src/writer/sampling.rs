@@ -1,11 +1,11 @@
-//! Which uncontended operations belong to the sample: they are timed, and tell how what a place
-//! counts spreads over its locks.
+//! Which uncontended operations belong to the sample: they are timed, and show the distribution of
+//! a place's counts over its locks.
 //!
-//! The more a lock's row has counted, the fewer of its operations are taken: some hundred samples say
-//! what there is to say, and each costs as much as twenty acquisitions. One that stands for more than
-//! others has that *weight* in what is added up, so that the sums have no bias, whatever changes
-//! while the program runs. A row that counts for many locks goes on at the first rate: a lock that has a
-//! thousandth of its operations would else be seen too rarely to tell its waits from its uses.
+//! The more a lock's row has counted, the fewer of its operations are taken: some hundred samples
+//! are enough, and each costs as much as twenty acquisitions. One that stands for more than others
+//! has that *weight* in the sums, so that the sums have no bias, whatever changes while the program
+//! runs. A row that counts for many locks goes on at the first rate: a lock that has a thousandth
+//! of its operations would otherwise be sampled too rarely to compare its waits with its uses.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -20,7 +20,7 @@ const DENSE_LOG2: u32 = 15;
 /// a nanosecond for each operation, and one that the scheduler has made long does not yet stand for many.
 const RAREST_LOG2: u32 = 3;
 
-/// What the scattered number of an operation must not exceed to be one of the sample.
+/// The limit of an operation's scattered number: the sample has the operations up to it.
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX / SAMPLE_PERIOD as u64);
 
 /// Takes every operation into the sample, or one in [`SAMPLE_PERIOD`] and fewer.
@@ -42,9 +42,9 @@ pub fn weight(lock: u64, calls: u64) -> Option<u32> {
     (scattered(calls) <= limit >> thinner).then_some(1 << thinner)
 }
 
-/// How many operations after one of the sample the next one comes.
+/// The number of operations from one of the sample to the next.
 pub fn until_next(lock: u64, calls: u64) -> u64 {
-    /// The distances at the first rate: no others are there, by the three-distance theorem.
+    /// The distances at the first rate: there are no others, by the three-distance theorem.
     const DISTANCES: [u64; 3] = [89, 144, 233];
     let limit = LIMIT.load(Relaxed);
     if limit == u64::MAX {

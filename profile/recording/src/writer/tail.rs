@@ -1,4 +1,4 @@
-//! What hangs on a row: the records of its waits, and of the locks that were held already.
+//! The records of a row: those of its waits, and of the locks that were already held.
 //!
 //! Few rows have them, so a thread takes them from a page of its own, one after the other.
 
