@@ -94,8 +94,8 @@ pub struct ProcessFile {
     pub modules: Vec<ModuleRecord>,
     /// The threads.
     pub threads: Vec<Thread>,
-    /// The stacks; number `n` is at index `n`. Index 0 holds none, nor do those of other processes'
-    /// stacks.
+    /// The stacks; number `n` is at index `n`. Index 0 and the indices of other processes' stacks
+    /// hold none.
     pub stacks: Vec<StackRecord>,
 }
 

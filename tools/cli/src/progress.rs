@@ -1,4 +1,4 @@
-//! A bar for what takes its time: looking names up in large programs does, and measuring.
+//! A bar for slow work: looking names up in large programs, and measuring.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};

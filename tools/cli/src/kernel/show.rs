@@ -85,7 +85,7 @@ fn sums(about: &About, report: &Report) -> String {
     text
 }
 
-/// What speaks for the figures and against them.
+/// The evidence for and against the figures.
 fn checks(about: &About, counts: &Counts, of_kernel: Option<&Compared>) -> String {
     let of = |name: &str| counts.get(name).copied().unwrap_or(0);
     if counts.is_empty() {

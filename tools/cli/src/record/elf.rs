@@ -101,7 +101,7 @@ pub fn check_allocator(path: &Path) -> Result<(), Failure> {
 }
 
 /// The sanitizer that this executable was built with; `None` if it can't be read. Go has runtimes
-/// of its own that go by the same names, and calls nothing through the C library.
+/// of its own with the same names, and calls nothing through the C library.
 fn sanitizer_of(path: &Path) -> Option<Sanitizer> {
     let cache = ReadCache::new(File::open(path).ok()?);
     let header = FileHeader64::<Endianness>::parse(&cache).ok()?;

@@ -95,7 +95,7 @@ fn check_executable(
     for _ in 0..SCRIPT_LEVELS {
         let mut start = [0; FIRST_LINE];
         let Ok(length) = File::open(&program).and_then(|mut file| file.read(&mut start)) else {
-            // Not everybody may read what everybody may run; it may well be recordable.
+            // A program that the user may run need not be readable; it may well be recordable.
             return Ok(());
         };
         program = match kind(&start[..length]) {

@@ -15,7 +15,7 @@ use super::folder::Folder;
 use super::{Run, run_in_windows};
 use crate::failure::Failure;
 
-/// What every run is made with.
+/// The options of every run.
 pub struct Runs<'a> {
     pub args: &'a args::Record,
     /// The program's file.
@@ -43,7 +43,7 @@ impl Runs<'_> {
         run.exit_code(tidied.full)
     }
 
-    /// Records the runs after the first. `run` becomes the first that did not end well.
+    /// Records the runs after the first. `run` becomes the first run that failed.
     fn further(&self, run: &mut Run, tidied: &mut Tidied) -> Result<(), Failure> {
         for number in 2..=self.args.runs {
             if tidied.full || interrupted() {
