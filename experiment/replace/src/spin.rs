@@ -2,8 +2,8 @@
 //!
 //! A spinlock is a word, too small for most locks. Every one is initialised by a call, and so gets
 //! a lock in the library's memory; the word says which. The C library's own words are 1 for a free
-//! lock, 0 and below for a held one, so they can be told apart. Those beyond the limit, and those
-//! shared between processes, are left to the C library.
+//! lock, 0 and below for a held one, so they can be distinguished. Those beyond the limit, and
+//! those shared between processes, are left to the C library.
 
 use core::ffi::c_int;
 use core::ptr::NonNull;
@@ -27,7 +27,7 @@ pub type Word = AtomicI32;
 pub const OURS: c_int = 1 << 30;
 /// From this bit on there is the kind's number.
 pub const CHOICE: u32 = 25;
-/// Where the lock is.
+/// The position of the lock.
 const PLACE: c_int = (1 << CHOICE) - 1;
 /// A free lock of the C library.
 pub const FREE: c_int = 1;
@@ -160,7 +160,7 @@ unsafe fn make<L: TryLock<Memory = Own>>(word: *const Word, number: u16) -> bool
     report::spinlock_made(place.is_some());
     let Some(place) = place else { return false };
     let value = OURS | c_int::from(number) << CHOICE | Cells::number(place.cast()) as c_int;
-    // SAFETY: the program's own call; nobody has seen a place that was not taken.
+    // SAFETY: the program's own call; no other thread has seen a lock that was not published.
     unsafe {
         // Release: pairs with the Acquire in `place`: the lock is initialised.
         if (*word).compare_exchange(OURS, value, Release, Relaxed).is_err() {
@@ -171,7 +171,7 @@ unsafe fn make<L: TryLock<Memory = Own>>(word: *const Word, number: u16) -> bool
 }
 
 unsafe fn destroy<L: TryLock<Memory = Own>>(word: *const Word) -> c_int {
-    // SAFETY: the program's own call; nobody uses the lock.
+    // SAFETY: the program's own call; no thread uses the lock.
     unsafe {
         match place::<L>(word) {
             Some(place) => {

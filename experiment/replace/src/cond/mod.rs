@@ -1,12 +1,13 @@
 //! `pthread_cond_*`.
 //!
 //! A condition variable is ours from the first wait on, with whatever mutex; until then it is as
-//! the C library made it, and nobody waits. A mark says which, in a word that both keep.
+//! the C library made it, and has no waiters. A mark says which, in a word that both leave
+//! unchanged.
 //!
-//! The C library's stay those that processes share and that are used with mutexes that are left to
-//! it: another process may not have this library. If the process that shares one uses it with a
-//! replaced mutex, it is ours for as long as somebody so waits; a thread that then comes with a
-//! mutex of the other kind is refused (EINVAL, as POSIX allows of different mutexes).
+//! A condition variable that processes share stays the C library's if it is used with mutexes that
+//! are left to it: another process may not have this library. If the process that shares one uses
+//! it with a replaced mutex, it is ours for as long as a thread waits that way; a thread that then
+//! comes with a mutex of the other kind is refused (EINVAL, as POSIX allows of different mutexes).
 //!
 //! ```text
 //!   bytes   the C library's              ours
@@ -19,8 +20,8 @@
 //! waiter held the mutex; so none is lost. The kernel wakes in the order of arrival. A waiter may
 //! wake for no reason, as POSIX allows: if it was about to sleep when another was notified.
 //!
-//! Waiters count themselves, so that a notification that nobody waits for is a look at a word, and
-//! destroying waits for those that were woken to be gone, as POSIX asks for.
+//! Waiters count themselves, so that a notification without waiters is a look at a word, and
+//! destroying waits until the woken threads are gone, as POSIX requires.
 //!
 //! A thread that is cancelled while it waits has perhaps taken a notification with it, and passes
 //! one on.

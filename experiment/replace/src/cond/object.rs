@@ -1,4 +1,4 @@
-//! A condition variable of the C library, and what ours makes of it.
+//! A condition variable of the C library, and our use of its fields.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -10,7 +10,7 @@ use syncline_interpose::preserving_errno;
 /// What the C library calls `pthread_cond_t`.
 #[repr(C)]
 pub struct Cond {
-    /// Changed by each notification that somebody might sleep through.
+    /// Changed by each notification that a thread might sleep through.
     pub sequence: AtomicU32,
     /// How many wait or are about to, and [`DESTROYING`].
     pub waiters: AtomicU32,
@@ -32,7 +32,7 @@ const OURS: u32 = 1 << 31;
 /// One waiter, as the C library counts them in the mode.
 const THEIR_WAITER: u32 = 8;
 
-/// Somebody waits for the last waiter to be gone.
+/// A thread waits for the last waiter to be gone.
 const DESTROYING: u32 = 1 << 31;
 
 impl Cond {
@@ -70,7 +70,7 @@ impl Cond {
         }
         let waited_for = mode >= THEIR_WAITER;
         if !waited_for {
-            // What the C library has left. Its sequence may be ours, but nobody waits.
+            // The state that the C library has left. Its sequence may be ours, but no thread waits.
             self.waiters.store(0, Relaxed);
             self.mode.store(mode & (SHARED | MONOTONIC) | OURS, Relaxed);
         }
@@ -120,7 +120,7 @@ impl Cond {
         }
     }
 
-    /// Waits until all that were woken are gone; nobody else waits.
+    /// Waits until all woken threads are gone; no others wait.
     pub fn drain(&self) {
         // Acquire: pairs with the AcqRel in `leave`.
         let mut waiters = self.waiters.fetch_or(DESTROYING, Acquire) | DESTROYING;

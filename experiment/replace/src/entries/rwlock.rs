@@ -42,7 +42,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_init(
     lock: *const Rwlock,
     attributes: *const c_void,
 ) -> c_int {
-    // SAFETY: the program's own call. It leaves zeros but for what is told apart, so a free lock.
+    // SAFETY: the program's own call. It leaves zeros except for the kind, so a free lock.
     unsafe {
         let result = real::pthread_rwlock_init(lock, attributes);
         if result == 0 {

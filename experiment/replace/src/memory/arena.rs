@@ -10,8 +10,8 @@
 //!   line -> number     chunks lie at multiples of their size, and the last line of each has its number
 //! ```
 //!
-//! Queue nodes can't be done without once a lock is in use. So the first chunk is a part of the library,
-//! and is kept for them: it is there where nothing may be mapped.
+//! Once a lock is in use, its queue nodes are indispensable. So the first chunk is a part of the
+//! library, and is kept for them: it is there where nothing may be mapped.
 
 use core::cell::UnsafeCell;
 use core::ptr::{NonNull, null_mut};

@@ -1,4 +1,4 @@
-//! Lists of equal pieces of the arena that nobody uses.
+//! Lists of equal, unused pieces of the arena.
 //!
 //! A list is Treiber's stack. Its head is a piece's number with a tag that every change counts
 //! up, so that a piece that has left and come back isn't mistaken for one that has stayed. There
@@ -36,7 +36,7 @@ impl Cells {
         let mut head = self.head.load(Acquire);
         while head & NUMBER != 0 {
             let piece = arena::at((head & NUMBER) as u32);
-            // Relaxed: if somebody else has the piece by now, this is any value, and the exchange
+            // Relaxed: if another thread has the piece by now, this is any value, and the exchange
             // fails.
             let next = link_of(piece).load(Relaxed);
             let new = (head & !NUMBER).wrapping_add(TAG) | u64::from(next);
@@ -57,7 +57,7 @@ impl Cells {
     ///
     /// # Safety
     ///
-    /// It comes from [`take`](Self::take) of this list, and nobody uses it any more.
+    /// It comes from [`take`](Self::take) of this list, and no thread uses it any more.
     pub unsafe fn give(&self, piece: NonNull<u8>) {
         // Relaxed: the exchange looks again.
         let mut head = self.head.load(Relaxed);

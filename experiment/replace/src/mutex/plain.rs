@@ -1,7 +1,7 @@
-//! A normal mutex, which is what nearly all calls are about: by the shortest way that there is.
+//! The fast path for a normal mutex, which nearly all calls are about.
 //!
-//! Whatever is not so, another kind, a lock that is yet to be made, a holder of before a fork, goes
-//! on in [`ops`](super::ops), which knows all cases.
+//! All other cases (another kind, a lock that is yet to be made, a holder from before a fork) are
+//! handled by [`ops`](super::ops).
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;

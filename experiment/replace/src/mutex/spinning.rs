@@ -26,11 +26,11 @@ impl Ops {
 ///
 /// The program's own call.
 unsafe fn lock(mutex: *const Mutex) -> c_int {
-    // SAFETY: our caller's promise. In a robust mutex and its like the kernel takes part, and a try
+    // SAFETY: our caller's promise. The kernel takes part in robust and similar mutexes, whose try
     // is not the beginning of a wait.
     let looks = if unsafe { (*mutex).kind() } == Kind::Left { 0 } else { LOOKS };
     for _ in 0..looks {
-        // SAFETY: our caller's promise. An owner that may not have it again is told so below.
+        // SAFETY: our caller's promise. An owner that may not have it again gets its error below.
         match unsafe { real::pthread_mutex_trylock(mutex) } {
             EBUSY => Own::pause(1),
             result => return result,
