@@ -37,7 +37,7 @@ impl Plan {
     /// Looks the policy's names up in the program's files.
     ///
     /// # Errors
-    /// If it has more different locks, or more rules, than a program can be told; in words.
+    /// If it has more different locks, or more rules, than fit into the variable; in words.
     pub fn new(policy: &Policy, files: &Files) -> Result<Plan, String> {
         let mut composer = Composer::default();
         for rule in &policy.rules {
@@ -62,7 +62,7 @@ impl Plan {
     /// remark, with the number of its list as the line.
     ///
     /// # Errors
-    /// If they are more than a program can be told; in words.
+    /// If they are more than fit into the variable; in words.
     pub fn of_places(places: &[Vec<String>], files: &Files) -> Result<Plan, String> {
         let mut composer = Composer::default();
         for (at, name) in places

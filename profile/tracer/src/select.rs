@@ -1,4 +1,4 @@
-//! Which sections are asked for: by call site or by lock, each by its place in a file.
+//! The sections to trace: by call site or by lock, each by its position in a file.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -13,8 +13,8 @@ pub fn is_selected(options: &Options, lock: u64, site: u64) -> bool {
         || options.places.iter().any(|p| is_at(p, if p.is_lock { lock } else { site - 1 }))
 }
 
-/// Microseconds that a recording has threads wait for a lock or at a call site; 0 if it was asked for
-/// these before.
+/// Microseconds that a recording has threads wait for a lock or at a call site; 0 if the value was
+/// returned before.
 pub fn expected_wait(options: &Options, lock: u64, site: u64) -> u64 {
     let known = options.places.iter().filter(|place| place.waited.load(Relaxed) > 0);
     let here = known.filter(|p| is_at(p, if p.is_lock { lock } else { site - 1 }));

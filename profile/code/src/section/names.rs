@@ -114,7 +114,7 @@ fn names_a_guard(class: &str) -> bool {
     lower.contains("guard") || has_lock(&lower)
 }
 
-/// Whether there is a "lock" that is none of block, clock and flock.
+/// Whether the name has a "lock" that is not part of block, clock or flock.
 fn has_lock(lower: &str) -> bool {
     let is_lock = |at: usize| !lower[..at].ends_with(['b', 'c', 'f']);
     lower.match_indices("lock").any(|(at, _)| is_lock(at))

@@ -1,7 +1,7 @@
 //! Variables on a stack, by the frame that they lie in.
 //!
 //! What is known is a part of the stack as it was while the frame was live. A frame ends, upwards, with
-//! the address that its function returns to. Two ways lead to it:
+//! the address that its function returns to. There are two ways to find it:
 //!
 //! ```text
 //!        ...
@@ -12,8 +12,8 @@
 //! ```
 //!
 //! From below is tried first, and believed where the unwind table leads to a T that follows a call. What
-//! lies on a stack may be old: a frame that was there before, or an address that nobody returns to. So a
-//! name is that of the frame that fits, which is nearly always the right one.
+//! lies on a stack may be old: a frame that was there before, or an address that no function
+//! returns to. So the name is that of the frame that fits, which is nearly always the right one.
 //!
 //! The variable in the frame is read from the debug information, if it says that it lies at a fixed place.
 

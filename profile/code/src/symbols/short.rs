@@ -34,7 +34,7 @@ pub fn function(name: &str) -> String {
     without_return_type(short).to_owned()
 }
 
-/// What stands behind the last space that is not within brackets.
+/// The text behind the last space that is not within brackets.
 fn without_return_type(name: &str) -> &str {
     let mut depth = 0;
     let mut start = 0;

@@ -20,7 +20,7 @@ static BEHIND: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 pub fn behind() -> u64 {
     static SYMBOL: Symbol = Symbol::new(c"syscall", None);
     let found = SYMBOL.get();
-    // Relaxed: everybody finds the same.
+    // Relaxed: all threads find the same.
     BEHIND.store(found, Relaxed);
     found as u64
 }

@@ -2,15 +2,15 @@
 
 use syncline_trace::layout::{NONE, PLAINLY_READ, PLAINLY_WRITTEN, WordRecord};
 
-/// Places of the index at first.
+/// Slots of the index at first.
 const SMALLEST: usize = 256;
 
-/// Most words of a set: 1 MiB of memory. A section that fills whole buffers says nothing by more of
-/// them, and costs as much as a thousand others.
+/// Most words of a set: 1 MiB of memory. A larger set of a section that fills whole buffers adds no
+/// information, and costs as much as a thousand others.
 const LARGEST: usize = 1 << 17;
 
-/// How many words further an access looks whether they are in the set, each time that it leaves what
-/// it knows.
+/// How many more words an access checks for being in the set, each time that it leaves the part
+/// that it knows.
 const AHEAD: usize = 32;
 
 /// How memory is accessed.
@@ -119,7 +119,7 @@ impl Words {
     }
 
     /// Finds out what around an access that was just made is in the set, as it is accessed there.
-    /// False if that is not all of its words: then nothing is known but that it was made.
+    /// False if not all of its words are: then nothing is known of its surroundings.
     pub fn cover(
         &self,
         covered: &mut Covered,

@@ -9,8 +9,8 @@
 //!   log         what ran and where it accessed memory, written downwards
 //! ```
 //!
-//! Since the code is the context's, nobody else executes it while it is written or recycled.
-//! It lies in private memory: a forked child has a copy, in which a thread that was inside of
+//! Since the code is the context's, no other thread executes it while it is written or recycled. It
+//! lies in private memory: a forked child has a copy, in which a thread that was inside of
 //! translated code goes on.
 
 use core::mem::offset_of;
@@ -111,7 +111,7 @@ impl Context {
                     // SAFETY: this thread is its owner.
                     return Some(unsafe { &mut *fresh });
                 }
-                // SAFETY: another thread took the place; nobody knows this one.
+                // SAFETY: another thread took the slot; no thread knows this one.
                 unsafe { Context::discard(fresh) };
                 continue;
             }
@@ -142,7 +142,7 @@ impl Context {
         let access = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
         // SAFETY: the cache is part of what was just mapped.
         if unsafe { libc::mprotect(base.add(HEADER).cast(), CACHE, access) } != 0 {
-            // SAFETY: mapped above, and known to nobody.
+            // SAFETY: mapped above, and not known to any other thread.
             unsafe { libc::munmap(base.cast(), WHOLE) };
             return None;
         }
@@ -161,7 +161,7 @@ impl Context {
     }
 
     /// # Safety
-    /// Nobody else knows it.
+    /// No other thread knows it.
     unsafe fn discard(context: *mut Context) {
         // SAFETY: by this function's own condition; made by `create`.
         unsafe {

@@ -1,5 +1,5 @@
-//! What an access of a block has done in a section, and with which words of an entry it does the same
-//! again.
+//! What an access of a block has done in a section, and the words of an entry with which it does
+//! the same again.
 //!
 //! ```text
 //!                   all bytes known to be in the set

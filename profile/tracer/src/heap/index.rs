@@ -14,9 +14,9 @@
 //! What was freed stays noted, as freed, until another block starts at the same address. A later
 //! block may cover its start, so a live block that covers an address is preferred.
 //!
-//! Nobody else writes the words of a block while its thread does: it was just given this memory,
-//! or is about to give it back. A thread that looks may see one word of an old and one of a new
-//! block.
+//! No other thread writes the words of a block while its thread does: it was just given this
+//! memory, or is about to give it back. A thread that looks may see one word of an old and one of a
+//! new block.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{
@@ -76,13 +76,14 @@ fn map<T>() -> *mut T {
 }
 
 fn unmap<T>(mapping: *mut T) {
-    // SAFETY: the caller has just mapped it and shown it to nobody.
+    // SAFETY: the caller has just mapped it, and no other thread knows it.
     aside::allowed(|| unsafe { libc::syscall(libc::SYS_munmap, mapping, size_of::<T>()) });
 }
 
 /// What a word points to, mapped when it is first needed; `None` if there is no memory for it.
 fn get_or_map<T, M>(word: &AtomicPtr<T>) -> Option<&'static T> {
-    // Acquire pairs with the exchange below: its zeros are the kernel's, but not to be outrun.
+    // Acquire pairs with the exchange below: the zeros are the kernel's, and must not be read
+    // before.
     let mut found = word.load(Acquire);
     if found.is_null() {
         let new = map::<M>().cast::<T>();
@@ -228,7 +229,7 @@ fn covering(leaf: &Leaf, start: u64, address: u64) -> Option<(ObjectRecord, bool
     }
     let word = entry.size.load(Relaxed);
     let (size, serial) = (word & LOW, word >> 48);
-    // A block of no bytes has an address, which nobody may use.
+    // A block of no bytes has an address, which must not be accessed.
     (address - start < size)
         .then_some((ObjectRecord { start, size, site: site & LOW, serial }, site & FREED == 0))
 }

@@ -7,9 +7,9 @@
 //!
 //! The notes are made by the functions that allocate and free (`interpose/heap.rs`).
 //!
-//! There is no log, and so no time: the block that covers an address is asked for when a section
-//! is written down, right after its end. A block that was freed in the section is still found,
-//! until its memory is used again.
+//! There is no log, and so no time: the block that covers an address is looked up when a section is
+//! written, right after its end. A block that was freed in the section is still found, until its
+//! memory is used again.
 
 pub mod index;
 pub mod words;

@@ -1,9 +1,9 @@
-//! The short way past, for locks that are taken again and again.
+//! The fast path, for locks that are taken again and again.
 //!
 //! Within a budget most acquisitions at a busy call site are passed over (`thread::often`), and
 //! nothing is to be done at their release. Both are found out here, by a dozen instructions
 //! that need no frame, before anything else is looked at. It is a shortcut and decides nothing:
-//! what it can't let pass goes to `imp`, which would come to the same.
+//! calls that it can't pass over go to `imp`, which comes to the same result.
 //!
 //! An acquisition passes if its call site lets it, and if the lock's word says that it is free,
 //! so that it will not wait: those that wait are all counted.

@@ -5,17 +5,17 @@ use core::sync::atomic::Ordering;
 use super::Process;
 use crate::{aside, clock};
 
-/// What tracing may cost is worked out anew so often in a second, and in the beginning more often, up
-/// to [`OFTENEST`]. It takes the processor time of all threads, for which the kernel stops the
-/// scheduler of each processor in turn: a thousand times a second that made programs that wait
-/// for each other slower by a tenth.
+/// The budget is computed anew this often in a second, and in the beginning more often, up to
+/// [`OFTENEST`]. It takes the processor time of all threads, for which the kernel stops the
+/// scheduler of each processor in turn: a thousand times a second that made programs that wait for
+/// each other slower by a tenth.
 const REFRESH: u64 = 50;
 /// See [`REFRESH`].
 const OFTENEST: u64 = 1000;
-/// In the beginning it is worked out again after this part of the time that has passed, as a divisor.
+/// In the beginning it is computed again after this part of the time that has passed, as a divisor.
 const AGAIN: u64 = 16;
-/// What an acquisition with its release costs more when it is passed over, in nanoseconds: as
-/// measured.
+/// The additional cost of an acquisition with its release when it is passed over, in nanoseconds:
+/// as measured.
 const PER_PAIR: u64 = 3;
 /// What it costs besides when it is counted, in nanoseconds. An allocation with its end costs as much
 /// as both.
@@ -24,14 +24,14 @@ const PER_LOOK: u64 = 7;
 /// user who asks for a trace wants to see something.
 const LEAST: u64 = 8;
 /// This part of what counting leaves of the budget, as a divisor, is spent by what our clocks show. The rest is for what they
-/// don't: what the loader does for one library more, what the program finds no longer in the caches
-/// after a section was traced, and what others wait for its end. On x264 a seen half came to 7 % in
+/// don't: the loader's work for one more library, data that tracing evicted from the caches, and
+/// other threads' waits for the section's end. On x264, spending half by the clocks came to 7 % in
 /// all.
 const SEEN: u64 = 2;
 /// Most instructions of one stretch of tracing within a budget: some milliseconds, in which
-/// others wait for the section's end. A section that is longer is stopped.
+/// others wait for the section's end. A longer section is stopped.
 const LONGEST: u64 = 1_000_000;
-/// The same where all is traced, whatever it costs.
+/// The same if everything is traced, whatever it costs.
 const LONGEST_WITHOUT_BUDGET: u64 = 100_000_000;
 /// What an instruction takes in a section that is traced, in nanoseconds: as measured.
 const PER_INSTRUCTION: u64 = 30;
@@ -74,8 +74,8 @@ impl Process {
         (u128::from(ticks) * u128::from(self.options.budget) / 1000) as u64
     }
 
-    /// Works out what tracing may have cost up to now, if that is due. Not to be called where the
-    /// program has just got a lock: in those microseconds others would go to sleep for it.
+    /// Computes what tracing may have cost up to now, if that is due. It must not be called right
+    /// after an acquisition: in those microseconds other threads would go to sleep for the lock.
     pub fn keep_up(&self, now: u64) {
         let at = self.allowed_at.load(Ordering::Relaxed);
         let second = self.options.ticks_per_second;
@@ -89,7 +89,7 @@ impl Process {
     fn refresh(&self, at: u64, now: u64) {
         /// Time that the program spent without sections must not be saved up for long.
         const SAVED_SECONDS: u64 = 1;
-        // One thread does; the others go by what is known.
+        // One thread does this; the others use the last result.
         let (set, order) = (now.max(1), Ordering::Relaxed);
         if self.allowed_at.compare_exchange(at, set, order, order).is_err() {
             return;
@@ -150,7 +150,7 @@ impl Process {
         self.file.add_cost(ticks);
     }
 
-    /// Says in the file what all of it has cost up to now.
+    /// Writes the total cost up to now into the file.
     pub fn tell_cost(&self) {
         let besides = self.besides.load(Ordering::Relaxed);
         let processor = self.to_ticks(clock::of_process());

@@ -18,13 +18,13 @@ use waits::Waits;
 
 /// See the top of this file.
 pub struct Process {
-    /// What was asked for.
+    /// The options of the inspection.
     pub options: &'static Options,
     /// The file.
     pub file: File,
     /// When tracing began, in ticks.
     pub started: u64,
-    /// What tracing has cost, in ticks, but for what was not saved up for.
+    /// What tracing has cost, in ticks, without costs beyond the budget's savings.
     pub spent: AtomicU64,
     /// All that tracing has cost, in ticks.
     cost: AtomicU64,
@@ -35,7 +35,7 @@ pub struct Process {
     allowed_at: AtomicU64,
     /// What one look at a thread's processor time takes, in nanoseconds.
     clock_cost: u64,
-    /// No section finds room any more.
+    /// Whether no section finds room any more.
     full: AtomicBool,
     /// What threads wait for.
     pub waits: Waits,

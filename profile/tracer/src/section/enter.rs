@@ -1,4 +1,4 @@
-//! The caller of an interposed function: the section that is being traced, or somebody else.
+//! The caller of an interposed function: the section that is being traced, or other code.
 
 use syncline_trace::layout::STOP_JUMP;
 

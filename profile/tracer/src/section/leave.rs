@@ -37,8 +37,8 @@ pub unsafe fn jumping(caller: Caller) {
     }
 }
 
-/// The program is about to take system calls away from itself, which tracing needs: it is left alone
-/// from here on.
+/// The program is about to forbid itself system calls, which tracing needs: it is left alone from
+/// here on.
 ///
 /// # Safety
 /// Same requirements as [`enter`].

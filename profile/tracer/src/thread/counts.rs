@@ -52,7 +52,7 @@ impl Thread {
         place
     }
 
-    /// Has the row of a lock and a call site brought near.
+    /// Prefetches the row of a lock and a call site.
     #[inline]
     pub fn prefetch(&self, lock: u64, site: u64) {
         self.rows.prefetch(lock, site);
@@ -87,7 +87,7 @@ impl Thread {
         tls::timed() == 0
     }
 
-    /// Counts this many acquisitions, of which one waited so long; 0 if it did not wait.
+    /// Counts this many acquisitions, of which one waited this long; 0 if it did not wait.
     #[inline]
     pub fn acquired(&self, row: usize, acquisitions: u32, waited: u64) {
         let Some((row, more)) = self.rows.at(row) else { return };
@@ -128,8 +128,8 @@ impl Thread {
         }
     }
 
-    /// Writes what was counted if that was not done for long, lest all of it is lost with a process
-    /// that is killed: at most the last fifth of its time.
+    /// Writes what was counted if that was not done for long, so that a killed process does not
+    /// lose all of it: at most the last fifth of its time.
     #[inline]
     pub fn keep_written(&mut self, now: u64) {
         if now >= self.write_at && !self.busy {

@@ -82,7 +82,7 @@ pub enum Place {
     At(usize),
     /// Nowhere yet; this one is free.
     Free(usize),
-    /// Nowhere, and there is no free one near; this one is in the way.
+    /// Nowhere, and no slot near it is free; this row is in the way.
     Taken(usize),
 }
 
@@ -115,7 +115,7 @@ impl Rows {
         (lock >> LOCK_BITS).wrapping_add(scattered) as usize % ROWS
     }
 
-    /// Has the row of a lock and a site brought near, while the lock itself is.
+    /// Prefetches the row of a lock and a site, while the lock itself is fetched.
     #[inline]
     pub fn prefetch(&self, lock: u64, site: u64) {
         if let Some(table) = self.table {

@@ -1,4 +1,4 @@
-//! What is known of a thread.
+//! The state of a thread.
 
 use core::ptr::null_mut;
 
