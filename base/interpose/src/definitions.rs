@@ -47,7 +47,7 @@ struct Version {
 }
 
 impl Definitions {
-    /// Those of an object; `None` if it has no tables.
+    /// The tables of an object; `None` if it has none.
     ///
     /// # Safety
     /// The object is loaded.
@@ -83,7 +83,7 @@ impl Definitions {
         (!tables.symbols.is_null() && !tables.strings.is_null()).then_some(tables)
     }
 
-    /// Where a symbol of this version, or of the default one, is defined.
+    /// The address of a symbol of this version, or of the default one.
     ///
     /// # Safety
     /// The object is loaded.
@@ -165,7 +165,7 @@ impl Definitions {
                 entry = if next == 0 { null() } else { entry.byte_add(next) };
             }
         }
-        // Without versions of its own, it defines each that somebody asks for.
+        // Without versions of its own, it defines every version that is requested.
         self.version_names.is_null()
     }
 }

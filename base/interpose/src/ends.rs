@@ -1,8 +1,8 @@
 //! The ends of threads, by the destructor of a key of thread-specific data.
 //!
 //! A key is one of the program's 1,024, and the program shall have them all. So ours is given up as
-//! soon as the program is refused one, and ends are not noticed from then on. Nor is it key 0, which
-//! is what a variable has that the program has not made a key for: that must stay an error.
+//! soon as the program is refused one, and ends are not noticed from then on. Nor is it key 0, the
+//! value of a variable for which the program has not made a key: using that must stay an error.
 
 use core::ffi::{c_int, c_void};
 use core::ptr::null;
@@ -22,7 +22,7 @@ const THRD_SUCCESS: c_int = 0;
 /// nothing.
 const AT_HAND: usize = 32;
 
-/// In place of a key: it was given up, or there was none to be had.
+/// The value instead of a key: it was given up, or there was none left.
 const GONE: u32 = u32::MAX;
 
 /// The C library's own, whatever the program has in front of them.
@@ -95,8 +95,8 @@ impl ThreadEnds {
         !matches!(self.key.load(Relaxed), 0 | GONE)
     }
 
-    /// Has the end of the calling thread noticed, with this value, which is not null; says whether
-    /// it will be. Allocates nothing.
+    /// Asks to notice the end of the calling thread, with this value, which is not null; returns
+    /// whether it will be noticed. Allocates nothing.
     #[cold]
     pub fn notice(&self, value: *const c_void) -> bool {
         self.prepare();

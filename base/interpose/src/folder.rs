@@ -8,7 +8,7 @@
 //! open descriptor that it did not ask for.
 //!
 //! The path may lead elsewhere by now: the process may be in another mount namespace, or a user who
-//! may write to a folder above has put something else there. So the folder is known by its
+//! may write to a folder above has put something else there. So the folder is recognised by its
 //! identity, and files are made relative to a handle on it.
 //!
 //! Nothing here calls libc, whose functions a program can replace.
@@ -53,8 +53,8 @@ impl Folder {
         Some(folder)
     }
 
-    /// The folder that these variables tell of: its path; its identity, as `DEVICE:NUMBER`; and the
-    /// name of the subfolder.
+    /// The folder that these variables describe: its path; its identity, as `DEVICE:NUMBER`; and
+    /// the name of the subfolder.
     pub fn from_environment([path, identity, others]: [&CStr; 3]) -> Option<Folder> {
         let mut folder = Folder::new(variable(path)?.to_bytes())?;
         if let Some(others) = variable(others) {
@@ -228,7 +228,7 @@ impl AsFd for Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: it is ours, and nobody uses it any more.
+        // SAFETY: it is ours, and no code uses it any more.
         unsafe { rustix::io::close(self.0) };
     }
 }

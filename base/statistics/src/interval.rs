@@ -42,7 +42,7 @@ impl Interval {
     /// The median of these numbers, and what is left of them without this many at each end.
     ///
     /// # Panics
-    /// If nothing is left.
+    /// Panics if nothing is left.
     pub fn cut(numbers: &[f64], outside: usize) -> Interval {
         let sorted = sorted(numbers);
         let left = &sorted[outside..sorted.len() - outside];

@@ -1,4 +1,5 @@
-//! When an experiment is looked at, and how much each look may say.
+//! The rounds at which an experiment's results are judged, and how much each of these looks may
+//! claim.
 //!
 //! An experimenter who looks at the same numbers again and again, and ends when they please, errs
 //! more often than with a single look. So the looks are fixed beforehand, and share the probability
@@ -17,7 +18,7 @@
 /// that a look is worth its share, and often enough that little is run for nothing.
 const STEPS: usize = 2;
 
-/// At which rounds an experiment is looked at.
+/// The rounds at which an experiment's results are judged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Looks {
     /// The rounds of each, in order, with the share of the probability of being wrong that may be
@@ -54,7 +55,7 @@ impl Looks {
         self.at.last().map_or(0, |&(rounds, _)| rounds)
     }
 
-    /// The same, ended by something other than what was measured: the last look is then.
+    /// The same, if something other than the measurement ended it: the last look is then.
     #[must_use]
     pub fn ended(&self, rounds: usize) -> Looks {
         let before = self.at.iter().copied().filter(|&(at, _)| at < rounds);

@@ -58,7 +58,7 @@ fn hundredths<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Err
 }
 
 /// The mean of the middle half: as robust as the median, and between the steps of a coarse clock.
-/// `None` of no samples.
+/// `None` without samples.
 pub fn middle_mean(samples: &[f64]) -> Option<f64> {
     let of = Summary::of(samples)?;
     let middle = samples.iter().filter(|sample| (of.low..=of.high).contains(sample));

@@ -44,7 +44,7 @@ pub struct Row {
     pub held: u64,
     /// Instructions that were spent waiting.
     pub waited: u64,
-    /// Sections that another task ended than began them.
+    /// Sections that were ended by another task than began them.
     pub handed_over: u64,
     /// What most pairs conflict on, with the share of the conflicting pairs.
     pub cause: Option<(String, f64)>,

@@ -1,4 +1,4 @@
-//! What a trace says of one lock, or of several that are acquired at the same place.
+//! The facts of one lock, or of several that are acquired at the same call site.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::sets::{Loader, LockSections, Set, Sets};
 use crate::totals::{Total, Totals};
 use crate::touched::{Object, Touched, touched};
 
-/// What is known of a lock, or of several that are acquired at the same place.
+/// The facts of a lock, or of several that are acquired at the same call site.
 #[derive(Clone, Debug)]
 pub struct LockFacts {
     /// The lock's address; that of the first, if there are several.
@@ -56,7 +56,7 @@ pub struct LockFacts {
     pub groups_without: Groups,
     /// Its call sites, those that acquired most first.
     pub sites: Vec<SiteFacts>,
-    /// Sections that another thread ended than began them.
+    /// Sections that were ended by another thread than began them.
     pub handed_over: u64,
     /// Whether some sections held it for reading.
     pub shared_mode: bool,
@@ -69,7 +69,7 @@ impl LockFacts {
     }
 }
 
-/// All that the facts of one lock follow from.
+/// The input from which the facts of one lock follow.
 pub struct All<'a> {
     pub trace: &'a Trace,
     pub sets: &'a Sets,

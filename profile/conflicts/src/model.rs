@@ -34,7 +34,7 @@ pub struct Report {
     pub acquisitions: u64,
     /// Whether a part of them is an estimate: within a budget, not all that come often are counted.
     pub acquisitions_estimated: bool,
-    /// Whether the process was killed or still ran, so that it could not say what it had counted last:
+    /// Whether the process was killed or still ran, so that it could not write its last counts:
     /// acquisitions, and how many of them waited, are at least this many.
     pub cut_short: bool,
     /// Sections traced.
@@ -51,7 +51,7 @@ pub struct Report {
     pub too_few: Vec<TooFew>,
     /// Records that found no room in the trace.
     pub dropped: u64,
-    /// Sections of the trace that were not looked at, since they would have taken too much memory.
+    /// Sections of the trace that were left out, since they would have taken too much memory.
     pub left_out: u64,
     /// Seconds that threads ran, together.
     pub thread_seconds: f64,
@@ -62,12 +62,13 @@ pub struct Report {
     pub besides_seconds: f64,
     /// Seconds of processor time of the program itself, without these two.
     pub program_seconds: f64,
-    /// What inspecting was to take of that at most, as a share; `None` if there was no limit.
+    /// The budget: the most that inspecting was to take of that, as a share; `None` if there was no
+    /// limit.
     pub budget: Option<f64>,
     /// Mean share of independent pairs, weighted by the time that the locks were held; `None` if no
     /// pair was compared.
     pub independence: Option<f64>,
-    /// What sampling leaves open of it, in 19 of 20 cases.
+    /// The uncertainty of it from sampling, in 19 of 20 cases.
     pub independence_uncertainty: f64,
     /// Whether the weights are instructions in place of time.
     pub weighted_by_instructions: bool,
@@ -125,8 +126,7 @@ pub struct Pairs {
     pub conflicting_sections: f64,
     /// The share of pairs that conflict.
     pub conflicting: f64,
-    /// What sampling leaves open: the share is known to this much, more or less, in 19 of 20
-    /// cases.
+    /// The uncertainty from sampling: the share is known to within this much, in 19 of 20 cases.
     pub uncertainty: f64,
     /// Bytes in the address set of a section that conflicts, on average.
     pub mean_set_bytes: f64,
@@ -182,7 +182,7 @@ pub struct Lock {
     pub pieces_without_first_cause: u64,
     /// Whether some sections held it for reading.
     pub shared_mode: bool,
-    /// Sections left out since another thread ended than began them.
+    /// Sections left out since they were ended by another thread than began them.
     pub handed_over: u64,
     /// Its call sites, those that acquired most first.
     pub sites: Vec<Site>,
@@ -221,7 +221,7 @@ pub struct NamedCause {
 }
 
 impl NamedCause {
-    /// What to split off: of memory that has no name, what a line writes.
+    /// The data to split off: for memory without a name, what a line writes.
     pub fn to_split(&self) -> String {
         match &self.written_at {
             Some(line) if self.field.starts_with("0x") => format!("what {line} writes"),

@@ -19,7 +19,7 @@ use contender::{
     Contender, Crossbeam, Flume, Kanal, Parking, Rtrb, SingleParking, SingleYielding, Std, Yielding,
 };
 
-/// What the last line says.
+/// The content of the last line.
 pub const FIELDS: &str = "\
 one_way_transfers  simulated: a message's time over that of a line's transfer; the median of SSYNC's
                    machines, near and far
@@ -99,7 +99,7 @@ fn loads() -> Vec<Load> {
     ]
 }
 
-/// What came of a load.
+/// The results of a load.
 struct Outcome {
     load: Load,
     /// Messages in a second, by side and round.

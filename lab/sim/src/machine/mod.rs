@@ -57,7 +57,7 @@ const STATES: usize = 5;
 /// A machine that accesses can be simulated on.
 #[derive(Debug)]
 pub struct Machine {
-    /// What it was made of.
+    /// The description that it was made from.
     pub description: Description,
     /// Cycles by access, state and class of distance.
     cycles: Tables,
@@ -71,7 +71,7 @@ pub struct Machine {
     /// Lines that fit into each of a core's own levels of caches.
     private_lines: Vec<usize>,
     /// Cycles by which a load is longer if it finds its line in one of these levels or, last, in
-    /// none; none there if the line's home has to be asked.
+    /// none; `None` in the last if the line's home has to be asked.
     farther: Vec<Option<u32>>,
     /// Cycles of a load that finds its line in a core's own last level.
     look_up: u32,
@@ -221,11 +221,12 @@ impl Machine {
     }
 
     /// For how long an access that takes this many cycles keeps its line, so that the next one has
-    /// to wait. All the while, as a rule: the line travels, and nobody else can have it. But where
-    /// the last-level cache itself does the work, because first-level caches write through to it or
-    /// a line has a home, the way there and back is the asking thread's own: what the line is busy
-    /// for is what an operation takes beyond a load, and what that takes in a cache like the core's
-    /// own last one. And what several caches have, the nearest gives without the others.
+    /// to wait. As a rule that is the whole access: the line travels, and no other core can have
+    /// it. But if the last-level cache itself does the work, because first-level caches write
+    /// through to it or a line has a home, the way there and back does not keep the line: the line
+    /// is busy for the time that an operation takes beyond a load, and the time of a load in a
+    /// cache like the core's own last one. And a line that several caches have, the nearest gives
+    /// without the others.
     #[inline]
     pub(crate) fn occupied(&self, access: Access, state: State, class: usize, cycles: u32) -> u32 {
         let within = |way: u32| cycles.saturating_sub(way) + self.look_up;
@@ -244,9 +245,9 @@ impl Machine {
         self.description.store_buffer.unwrap_or(0)
     }
 
-    /// Cycles of an access at once after another to the same line: where stores go out, those to
-    /// one line leave the store buffer together. `None` for atomic operations, which are part of no
-    /// burst.
+    /// Cycles of an access that directly follows another to the same line: if stores go out, those
+    /// to one line leave the store buffer together. `None` for atomic operations, which are part of
+    /// no burst.
     #[inline]
     pub(crate) fn again(&self, access: Access) -> Option<u32> {
         match access {

@@ -1,12 +1,12 @@
 //! Waiting for whichever of several receivers is first to have a message.
 //!
-//! Looking at several receivers is looking at one after the other, each into the own cache. A
-//! thread that sleeps leaves a note on the bells of all of them: that it sleeps, and on what, the
-//! *selector*, which is its own for this sleep. A thread that rings a bell takes the note from it,
-//! wakes the sleeper by the selector, and counts itself there as the last thing it does with it.
-//! Once awake, the sleeper takes its notes back from the bells that were not rung. The other notes
-//! were taken by threads that know the selector, so it waits until as many have counted themselves;
-//! then no thread uses the selector any more.
+//! Looking at several receivers means looking at one after the other; each look hits the thread's
+//! own cache. A thread that sleeps leaves a note on the bells of all of them: that it sleeps, and
+//! on what, the *selector*, which is its own for this sleep. A thread that rings a bell takes the
+//! note from it, wakes the sleeper by the selector, and counts itself there as the last thing it
+//! does with it. Once awake, the sleeper takes its notes back from the bells that were not rung.
+//! The other notes were taken by threads that know the selector, so it waits until as many have
+//! counted themselves; then no thread uses the selector any more.
 //!
 //! No wake-up is lost, for the reason that is given in `news`: one heavy barrier lies between the
 //! notes on all bells and the last looks at all receivers.
@@ -48,8 +48,9 @@ use crate::wait::{Park, Wait};
 /// assert_eq!(seen, ["7", "closing"]);
 /// ```
 ///
-/// A receiver whose senders are gone is ready as well, to say so, and stays so: leave it out from
-/// then on. Receivers have one owner, so what is ready stays ready until its message is taken.
+/// A receiver whose senders are gone is ready as well, to report that, and stays ready: leave it
+/// out from then on. Receivers have one owner, so what is ready stays ready until its message is
+/// taken.
 pub struct Select<W: Wait = Park, M: Memory = Native> {
     /// The receiver that is looked at first.
     next: usize,
@@ -195,7 +196,7 @@ impl<M: Memory> Selector<M> {
     /// Waits until as many have rung as have taken it.
     fn wait_for(&self, taken: u32) {
         let mut looks = 0;
-        // Acquire: pairs with the Release in `ring`: they have done with it.
+        // Acquire: pairs with the Release in `ring`: they are done with it.
         while self.rung.load(Acquire) != taken {
             looks += 1;
             M::pause_at(&self.rung, looks);

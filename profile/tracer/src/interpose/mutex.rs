@@ -40,7 +40,7 @@ mod imp {
     use crate::interpose::{Got, UNTRIED, acquire, release};
     use crate::section::Caller;
 
-    /// Places in a mutex that static initialisers have made part of the ABI.
+    /// Offsets in a mutex that static initialisers have made part of the ABI.
     const OWNER: usize = 8;
     const KIND: usize = 16;
     /// What its first word is while others sleep until it is released.
