@@ -60,7 +60,7 @@ impl ThreadEnds {
         let made = self.make();
         let new = made.map_or(GONE, |key| key + 1);
         if let (Err(_), Some(key)) = (self.key.compare_exchange(0, new, SeqCst, SeqCst), made) {
-            // SAFETY: nobody else knows it.
+            // SAFETY: no other thread knows it.
             unsafe { real::pthread_key_delete(key) };
         }
     }
@@ -82,7 +82,7 @@ impl ThreadEnds {
         let is_fit = |&key: &pthread_key_t| (1..AT_HAND).contains(&(key as usize));
         let ours = keys.into_iter().flatten().filter(is_fit).max();
         for other in keys.into_iter().flatten().filter(|&key| Some(key) != ours) {
-            // SAFETY: nobody else knows it.
+            // SAFETY: no other thread knows it.
             unsafe { real::pthread_key_delete(other) };
         }
         ours

@@ -73,7 +73,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
                     return Ok((Bucket { number, place, depth, seen }, words));
                 }
                 Some(depth) => number = hash.bucket(depth),
-                // It was never used: its keys are where the last bit is not told apart.
+                // It was never used: its keys are in the bucket with one bit less.
                 None => number ^= 1 << number.ilog2(),
             }
         }

@@ -75,7 +75,7 @@ pub fn spinlock_made(ours: bool) {
     count(if ours { &COUNTS.spinlocks } else { &COUNTS.left_spinlocks });
 }
 
-/// A spinlock was initialised, and no lock takes the place of any.
+/// A spinlock was initialised, and no lock replaces any.
 pub fn spinlock_unnamed() {
     count(&COUNTS.unnamed);
 }

@@ -38,7 +38,7 @@ pub struct Row {
     pub sections_conflicting: f64,
     /// Bytes that conflict, on average.
     pub bytes: f64,
-    /// The same as a share of the address set.
+    /// The conflicting bytes as a share of the address set.
     pub of_set: f64,
     /// Instructions that the locks were held, together.
     pub held: u64,
@@ -67,7 +67,7 @@ pub struct Report {
     pub independence: Option<f64>,
     /// Processors that this keeps busy, of those of the guest.
     pub busy: Option<f64>,
-    /// The same of the 15 of Syncchar's machine.
+    /// Processors that this keeps busy of the 15 of Syncchar's machine.
     pub busy_of_15: Option<f64>,
     /// Sections that found no memory when the trace was read.
     pub left_out: u64,

@@ -23,7 +23,7 @@
 //!     let body: Body<'_> = Box::new(move || {
 //!         let node = Default::default();
 //!         for _ in 0..100 {
-//!             // SAFETY: the node stays in place, and whoever releases has acquired.
+//!             // SAFETY: the node stays in place, and the thread that releases has acquired.
 //!             unsafe { lock.acquire(&node) };
 //!             engine::delay(50);
 //!             // SAFETY: as above.

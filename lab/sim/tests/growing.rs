@@ -13,7 +13,7 @@ type Table = HashTable<u64, [u64; 8], BuildHasherDefault<DefaultHasher>, Flat, S
 const OWN: u64 = 60;
 const COMMON: u64 = 8;
 
-/// What became of a run: cycles, the sum of the common counters, and what each thread found.
+/// The results of a run: cycles, the sum of the common counters, and what each thread found.
 #[derive(Debug, PartialEq)]
 struct Run {
     cycles: u64,

@@ -28,7 +28,7 @@ const ALLOCATOR: &[&str] = &[
     "fork",
     "_Fork",
 ];
-/// The same of the loader.
+/// The loader's functions, which must not be entered twice by one thread either.
 const LOADER: &[&str] =
     &["dlopen", "dlclose", "dlsym", "dlvsym", "dladdr", "dlerror", "dl_iterate_phdr"];
 

@@ -37,7 +37,7 @@ pub struct Overall {
     /// Processors that optimistic sections of that independence could keep busy, of those there
     /// are.
     pub busy: Option<f64>,
-    /// The same of the 15 processors of Syncchar's machine.
+    /// Processors that they could keep busy of the 15 of Syncchar's machine.
     pub busy_of_15: Option<f64>,
     /// Acquisitions of the locks that were traced.
     pub acquisitions: u64,

@@ -17,7 +17,7 @@ pub trait Names {
     fn line(&mut self, instruction: u64) -> String;
     /// The global variable that an address lies in: `name+0x8 (binary)`.
     fn variable(&mut self, address: u64) -> Option<String>;
-    /// The same without the place in it: `name (binary)`.
+    /// The name of that variable without the offset: `name (binary)`.
     fn whole_variable(&mut self, address: u64) -> Option<String>;
 }
 
@@ -76,7 +76,7 @@ pub struct Report {
     pub processors: usize,
     /// Processors of them that optimistic sections of this independence could keep busy.
     pub processors_busy: Option<f64>,
-    /// The same of 15 processors.
+    /// Processors that they could keep busy of 15.
     pub processors_busy_of_15: Option<f64>,
     /// Earlier sections that each was compared with.
     pub window: usize,

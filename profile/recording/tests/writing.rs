@@ -16,7 +16,7 @@ use syncline_recording::writer::{
 };
 use syncline_recording::{Op, ProcessFile, process_files, processes};
 
-/// A place in nobody's stack.
+/// An address in no thread's stack.
 const CALLER: *const usize = null_mut();
 
 fn create(folder: &Path) -> File {

@@ -5,7 +5,7 @@
 //!       ^ displacement
 //! ```
 //!
-//! A word is where its address says only by calculation; whoever accesses the address itself faults.
+//! A word's address leads to it only by calculation; code that accesses the address itself faults.
 //! All fabrics of a process share the range, as an address means what the fabric makes of it.
 
 use std::any::type_name;

@@ -4,7 +4,7 @@
 //!   state   PENDING -> DONE         the helper has run it
 //!           PENDING -> ABANDONED    nobody wants the result of this detached one any more
 //!           ABANDONED -> DONE       run as well; the helper discards it
-//!           DONE -> ABANDONED       too late: whoever abandons it discards it
+//!           DONE -> ABANDONED       too late: the side that abandons it discards it
 //! ```
 //!
 //! Both sides exchange the state, so one of them, the second, finds the other's mark and knows

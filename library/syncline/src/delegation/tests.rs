@@ -90,7 +90,7 @@ fn keeps_order<D: RawDelegation>(threads: usize, rounds: usize) {
     });
 }
 
-/// Sections and results, small and large, are dropped once, whoever drops them.
+/// Sections and results, small and large, are dropped once, whichever thread drops them.
 fn leaks_nothing<D: RawDelegation>(threads: usize, rounds: usize) {
     #[repr(align(64))]
     struct Aligned(Arc<()>);

@@ -13,8 +13,8 @@
 //! ```text
 //!   state  previous
 //!   HELD   none      its owner holds the lock, or waits for it
-//!   DONE   none      released: whoever is behind holds the lock
-//!   DONE   a node    left: whoever is behind now waits for that node
+//!   DONE   none      released: the thread behind holds the lock
+//!   DONE   a node    left: the thread behind now waits for that node
 //! ```
 //!
 //! Source: Scott, "Non-Blocking Timeout in Scalable Queue-Based Spin Locks" (PODC 2002), the

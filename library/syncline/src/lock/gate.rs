@@ -208,7 +208,7 @@ fn wake<M: Memory>(gate: Address) {
 
 impl<Q: RawLock> Described for Gate<Q> {
     const ABOUT: About = About {
-        idea: "a word that whoever runs may take, before a queue that orders who waits",
+        idea: "a word that any running thread may take, before a queue for the waiters",
         algorithm: Algorithm::Gate,
         order: Order::Bounded,
         numa: false,

@@ -144,7 +144,7 @@ impl<W: Wait, M: Memory, const QUEUES: usize> TimedHmcs<W, M, QUEUES> {
         true
     }
 
-    /// The same if all of the queues are empty.
+    /// Joins all queues up to the machine's if they are empty.
     ///
     /// # Safety
     ///

@@ -30,7 +30,7 @@ impl Holder {
     }
 }
 
-/// What became of a holder that was to be aborted.
+/// What happened to a holder that was to be aborted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is aborted, or its attempt was over already.

@@ -60,7 +60,7 @@ use crate::wait::{Park, Wait};
 /// ```
 pub struct Served<W: Wait = Park, M: LongMemory = Native> {
     statuses: Statuses<M>,
-    /// The clients that no session uses, or none if the engine is closed.
+    /// The clients that no session uses; `None` if the engine is closed.
     seats: Seats<W, M>,
     sleepers: Sleepers<W, M>,
     /// The stamp of the first cell.

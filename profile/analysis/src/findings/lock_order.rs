@@ -133,7 +133,7 @@ impl<'a> Graph<'a> {
             locks: few(&locks),
             evidence,
             advice: "Take the locks in one order everywhere, by rank or by address. Where the \
-                     order can't be chosen, try for the second one, and let go of the first if \
+                     order can't be chosen, try for the second one, and release the first if \
                      it is refused."
                 .to_owned(),
             open_question: None,

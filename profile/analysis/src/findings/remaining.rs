@@ -15,7 +15,7 @@ use syncline_present::number::{counted, duration, grouped, percent};
 
 /// From this share of the threads' time on.
 const LEAST: f64 = 0.02;
-/// The same for calls, whose time is an estimate.
+/// The share of the threads' time for calls, whose time is an estimate.
 const LEAST_IN_CALLS: f64 = 0.05;
 /// A finding explains the waiting of a family if its call sites have this share of it.
 const EXPLAINED: f64 = 0.5;
@@ -211,7 +211,7 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
     )];
     if kind == Primitive::Condvar && meets() {
         why.push(
-            "it is a barrier of the program's own: whoever comes last lets the others go on"
+            "it is a barrier of the program's own: the last thread to come lets the others go on"
                 .to_owned(),
         );
     }

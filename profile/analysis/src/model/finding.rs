@@ -135,7 +135,7 @@ pub struct Group {
 pub struct Gain {
     /// The share of the run time that goes away, from 0 to 1.
     pub share: f64,
-    /// The same in seconds of the recorded run.
+    /// The gain in seconds of the recorded run.
     pub seconds: f64,
     /// How it was predicted.
     pub method: Method,

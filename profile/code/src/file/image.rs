@@ -51,7 +51,7 @@ pub type Acquired = (u64, bool);
 pub struct Found {
     /// The function; with an offset if its lines are not known.
     pub function: String,
-    /// The same without the offset, if there is one.
+    /// The function without the offset, if there is one.
     pub whole: Option<String>,
     /// Path of the source file.
     pub file: Option<String>,

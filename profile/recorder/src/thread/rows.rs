@@ -37,7 +37,8 @@ pub const DEPTHS: u32 = 32;
 /// Rows of single locks that one call of an operation gets, at all its depths together, before
 /// its locks are counted by a sample.
 const EXACT: u32 = 256;
-/// The same for creations, which are not sampled: what is not distinguished stays in the rest.
+/// Rows of single locks for creations, which are not sampled: what is not distinguished stays in
+/// the rest.
 const CREATED: u32 = 16_384;
 
 /// The row in which an operation that is about to be tried will be counted, and whether it belongs
@@ -95,7 +96,7 @@ impl Call {
         (row.ret ^ self.ret as u64) | (row.key ^ self.key) == 0
     }
 
-    /// The same at any depth.
+    /// The call of this operation at any depth.
     pub fn at_any_depth(self) -> Call {
         Call { key: Row::key(self.op, ANY_DEPTH), ..self }
     }

@@ -38,7 +38,7 @@ impl Usage {
         Usage { at: clock::now(), cpu, slept, preempted }
     }
 
-    /// The same at the interval's end, which was at this moment.
+    /// The calling thread's use at the interval's end, which was at this moment.
     pub fn until(at: u64) -> Usage {
         let cpu = clock::nanoseconds(ClockId::ThreadCPUTime);
         let (slept, preempted) = switches();

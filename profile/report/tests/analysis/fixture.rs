@@ -179,7 +179,7 @@ impl Entry<'_> {
         self
     }
 
-    /// So many acquisitions that had waited were timed, with this sum of ticks.
+    /// Some acquisitions that had waited were timed, with this sum of ticks.
     pub fn held_after_waiting(&mut self, samples: u64, ticks: u64) -> &mut Self {
         let record = self.waits.get_or_insert_with(WaitRecord::zeroed);
         (record.held_samples, record.held_ticks) = (samples, ticks);

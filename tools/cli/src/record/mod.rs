@@ -100,7 +100,7 @@ pub fn run_in(
     run_in_windows(folder, program, command, variables, None)
 }
 
-/// The same, with windows of time if they are wanted.
+/// Runs a program likewise, with windows of time if they are wanted.
 fn run_in_windows(
     folder: &Folder,
     program: &Path,

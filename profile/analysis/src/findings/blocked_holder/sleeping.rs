@@ -74,11 +74,11 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
         .collect(),
         advice: match calls {
             [] => "Move what blocks out of the section: take what it needs with the lock held, \
-                   let go of it, and then write, read or sleep."
+                   release the lock, and then write, read or sleep."
                 .to_owned(),
             calls => format!(
                 "Move what blocks out of the section: take what it needs with the lock held, \
-                 let go of it, and then write, read or sleep. The section calls {}.",
+                 release the lock, and then write, read or sleep. The section calls {}.",
                 calls.join(", ")
             ),
         },

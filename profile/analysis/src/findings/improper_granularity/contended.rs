@@ -39,7 +39,8 @@ const SHARE_OF_CALLS: f64 = 0.01;
 /// From this mean time held on, a section is long: longer than a waiter takes to go to sleep
 /// and be woken, and a thousand times what a simple update takes.
 const LONG: f64 = 10e-6;
-/// The same for sections that call what could mostly be called outside.
+/// The mean time held from which on a section is long if it calls functions that could mostly be
+/// called outside.
 const LONG_WITH_CALLS: f64 = 1e-6;
 /// A section that touches at most this many words has no data to be split.
 const UNSPLITTABLE: usize = 2;
@@ -261,8 +262,8 @@ impl<'a> Hot<'a> {
             locks: few(&self.locks),
             evidence: self.evidence(),
             advice: "Split what the lock protects: a lock for each bucket, shard or object, \
-                     each on a cache line of its own. Where it can't be split, have sections \
-                     run by whoever holds the lock (Syncline's `qd`)."
+                     each on a cache line of its own. Where it can't be split, let the \
+                     lock's holder run the sections (Syncline's `qd`)."
                 .to_owned(),
             open_question: ask_inspect(question),
             remedy: Remedy::SplitLock { sites: self.sites.clone(), parts },

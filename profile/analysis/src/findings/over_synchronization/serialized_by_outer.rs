@@ -137,8 +137,9 @@ impl<'a> Inner<'a> {
             ),
             None => self.finding(
                 "A lock that is only ever taken with another one held",
-                "Remove the inner lock: whoever comes here holds the outer one, and so excludes \
-                 the others already. If some rare way here does not, let it take the outer lock."
+                "Remove the inner lock: each thread that comes here holds the outer one, and so \
+                 excludes the others already. If a rare path to here does not, let it take the \
+                 outer lock."
                     .to_owned(),
                 Remedy::RemoveLock { sites, seconds_per_call: self.family.likely_pair() },
             ),
