@@ -4,7 +4,7 @@
 //! after it:
 //!
 //! ```text
-//!   who sleeps                          who writes
+//!   the sleeper                         the writer
 //!     the bell says ASLEEP                the flag has news
 //!     heavy barrier                       light barrier
 //!     looks at the flag, sleeps           looks at the bell, rings

@@ -10,7 +10,7 @@
 //!           30 bits how often it was passed on
 //!
 //!   writer  NONE -> EXCLUSIVE -> NONE    alone in its host, so nobody else changes the word
-//!           EXCLUSIVE -> EXCLUSIVE       leaves it to who waits
+//!           EXCLUSIVE -> EXCLUSIVE       leaves it to a waiter
 //!   reader  EXCLUSIVE -> BUSY -> NONE    gives up what was left: readers of other hosts are let in as well
 //! ```
 //!

@@ -1,8 +1,8 @@
 //! The ring of a channel of many senders and many receivers.
 //!
 //! ```text
-//!   tail   how many messages have a place so far: who sends next
-//!   head   how many of them somebody has come for: who receives next
+//!   tail   how many messages have a place so far: the number of the next to be sent
+//!   head   how many of them receivers have claimed: the number of the next to be received
 //!   turn   of each place: 2n, it is free for its message number n; 2n + 1, that is there
 //! ```
 //!

@@ -1,8 +1,8 @@
 //! Threads that sleep until something has changed. Any of them may be woken.
 //!
 //! ```text
-//!   who sleeps                              who changes something
-//!     counts himself                          has changed it
+//!   the sleeper                             the thread that changes something
+//!     counts itself                           has changed it
 //!     heavy barrier                           light barrier
 //!     notes the number of changes             looks whether anybody is counted:
 //!     looks once more                           raises the number of changes,
