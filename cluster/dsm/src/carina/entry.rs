@@ -13,7 +13,7 @@
 
 use std::fmt;
 
-/// The most nodes that entries can tell apart.
+/// The most nodes that entries can distinguish.
 pub const MAX_NODES: usize = 4096;
 
 const NAMED: usize = 3;
@@ -62,9 +62,9 @@ impl Nodes {
 }
 
 impl Entry {
-    /// Nobody has used the line.
+    /// No node has used the line.
     pub const EMPTY: Entry = Entry(0);
-    /// The bit that [`Entry::is_told`] looks at.
+    /// The bit that [`Entry::is_told`] reads.
     pub const TOLD: u64 = TOLD;
 
     /// The entry as a word.

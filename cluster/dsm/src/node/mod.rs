@@ -36,7 +36,7 @@ pub use fence::Quiet;
 pub struct Policy {
     /// How finely lines are classified.
     pub scheme: Scheme,
-    /// Where lines live that nobody has placed.
+    /// Where lines live that no rank has placed.
     pub placement: Placement,
     /// How many lines are cached at most.
     pub cache_lines: usize,
@@ -70,10 +70,10 @@ pub struct Node<F, P, R = Carina> {
     snapshot: Vec<u8>,
     /// Written pages that are about to be downgraded.
     found: Vec<usize>,
-    /// Pages that are written; where nobody is told of a first write, those that came since the buffer
-    /// was full.
+    /// Pages that are written; if no handler is told of a first write, those that came since the
+    /// buffer was full.
     buffered: usize,
-    /// Where the write buffer is looked at next.
+    /// The position at which the write buffer is searched next.
     drains: usize,
     /// How many threads access pages.
     threads: usize,
@@ -171,7 +171,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         Ok(())
     }
 
-    /// Gives lines homes at a rank, before anybody has touched them; returns how many live there.
+    /// Gives lines homes at a rank, before any rank has touched them; returns how many live there.
     ///
     /// # Errors
     ///

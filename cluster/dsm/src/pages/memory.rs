@@ -1,4 +1,4 @@
-//! The global addresses, and memory of one's own that is mapped as it is touched.
+//! The global addresses, and private memory that is mapped as it is touched.
 
 use std::io;
 use std::ops::Range;
@@ -74,9 +74,9 @@ impl Reserved {
         Ok(Reserved { base, bytes })
     }
 
-    /// Gives the addresses back, which nobody has accessed.
+    /// Gives the addresses back, which no thread has accessed.
     pub fn release(self) {
-        // SAFETY: ours, and of no use to anybody.
+        // SAFETY: ours, and not in use.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
     }
 
@@ -112,10 +112,10 @@ impl Reserved {
         assert!(result == 0, "mprotect of {bytes} bytes: {}", failed());
     }
 
-    /// Gives what private pages hold back.
+    /// Frees the memory of private pages.
     pub fn discard(&self, pages: Range<usize>) {
         let (start, bytes) = (self.page(pages.start), pages.len() * PAGE);
-        // SAFETY: pages that are ours, whose bytes nobody needs.
+        // SAFETY: pages that are ours, whose bytes are no longer needed.
         let result = unsafe { libc::madvise(start.cast(), bytes, libc::MADV_DONTNEED) };
         assert!(result == 0, "madvise of {bytes} bytes: {}", failed());
     }
@@ -136,7 +136,7 @@ pub fn copy(from: *const u8, into: &mut [u8]) {
     }
 }
 
-/// Zeroed memory of one's own, of which only what is touched takes room.
+/// Zeroed private memory, of which only the touched part takes space.
 #[derive(Debug)]
 pub struct Mapping {
     base: NonNull<u8>,
@@ -183,7 +183,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: nobody has references into it any more.
+        // SAFETY: no references into it are left.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
     }
 }

@@ -66,7 +66,7 @@ impl Pages for Plain {
 
     fn drop(&mut self, pages: Range<usize>) {
         self.written[pages.clone()].fill(false);
-        // What is read after this is wrong on purpose.
+        // Later reads get wrong bytes on purpose.
         self.bytes[pages.start * self.page..pages.end * self.page].fill(0xdb);
     }
 

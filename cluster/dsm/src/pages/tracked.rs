@@ -1,5 +1,5 @@
 //! Copies under userfaultfd with asynchronous write protection: an access to an absent page raises
-//! SIGBUS, a first write is noted by the kernel and nobody is told, and one call finds what was
+//! SIGBUS, a first write is noted by the kernel and raises no signal, and one call finds what was
 //! written and protects it again. Needs Linux 6.7.
 //!
 //! Twins are made when a page is fetched, which takes as much memory as the copies.

@@ -77,7 +77,7 @@ impl fmt::Debug for Local {
 #[allow(clippy::vec_box, reason = "a node stays at its address while it is in use")]
 pub(super) struct Spare(Mutex<Vec<Box<HeldNode>>>);
 
-// SAFETY: a node that nobody uses may go to any thread: all its parts' locks are thread-oblivious.
+// SAFETY: an unused node may go to any thread: all its parts' locks are thread-oblivious.
 unsafe impl Sync for Spare {}
 // SAFETY: as above.
 unsafe impl Send for Spare {}
@@ -92,12 +92,12 @@ impl Spare {
     }
 }
 
-/// Locks that are there without being made: numbers below this. [`Program::new_lock`] gives those from
-/// here on.
+/// Locks that need not be made: numbers below this. [`Program::new_lock`] returns numbers from here
+/// on.
 pub const LOCKS_BY_NUMBER: usize = 1024;
 
 impl Program {
-    /// A lock that nobody has yet.
+    /// A lock that is not in use yet.
     ///
     /// # Panics
     ///
@@ -123,8 +123,8 @@ impl Program {
         })
     }
 
-    /// Takes a lock: what was done under it before, by any rank, is seen. Within a rank it is handed on
-    /// without fences.
+    /// Takes a lock: what was done under it before, by any rank, is visible. Within a rank it is
+    /// handed on without fences.
     ///
     /// # Panics
     ///
@@ -157,7 +157,7 @@ impl Program {
         self.spare.give(node);
     }
 
-    /// Has a section run under a lock, in this thread or in another one of this rank that is inside a
+    /// Runs a section under a lock, in this thread or in another one of this rank that is inside a
     /// call to it, and waits for it.
     ///
     /// # Panics
@@ -168,8 +168,8 @@ impl Program {
     }
 
     /// Hands a section in, and returns at once, unless this thread becomes the one that runs sections.
-    /// Sections of one thread run in the order of its calls. What a section does is seen by this rank
-    /// when it was waited for, and by others under the same lock.
+    /// Sections of one thread run in the order of its calls. What a section does is visible to this
+    /// rank once it was waited for, and to others under the same lock.
     ///
     /// # Panics
     ///

@@ -16,10 +16,10 @@ pub const LEAST_LINES: usize = WAYS;
 
 /// This many pages can be written in every write buffer. An instruction that crosses from a page
 /// into the next writes to both; if the buffer had room for one, each would go home for the other,
-/// for ever. With a third one it is that which goes; the fourth is for another thread.
+/// for ever. With a third slot, the third page goes instead; the fourth is for another thread.
 pub const LEAST_WRITTEN: usize = 4;
 
-/// How the shared memory is to be.
+/// The options of the shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Bytes of the whole memory.
@@ -36,7 +36,7 @@ pub struct Options {
     pub scheme: Scheme,
     /// Where lines live.
     pub placement: Placement,
-    /// The fault side; `None` for the quickest that is to be had.
+    /// The fault side; `None` for the quickest that the system allows.
     pub side: Option<Side>,
     /// Whether each rank prints its counts when it ends.
     pub counts: bool,
@@ -57,7 +57,7 @@ impl Default for Options {
     }
 }
 
-/// A variable that says nothing that is known.
+/// A variable with an unknown value.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("{variable}={value} is not understood: {wanted}")]
 pub struct Misunderstood {
@@ -65,7 +65,7 @@ pub struct Misunderstood {
     pub variable: &'static str,
     /// Its value.
     pub value: String,
-    /// What it may be.
+    /// The values that it may have.
     pub wanted: String,
 }
 
@@ -88,7 +88,7 @@ const SIDE: &str = "SYNCLINE_DSM_FAULTS";
 const COUNTS: &str = "SYNCLINE_DSM_COUNTS";
 
 impl Options {
-    /// What the environment says; what it says nothing of is as in [`Options::default`].
+    /// The options from the environment; those without a variable are as in [`Options::default`].
     ///
     /// # Errors
     ///
