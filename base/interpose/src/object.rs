@@ -32,7 +32,7 @@ impl Object {
     ///
     /// # Safety
     /// The headers are the object's own, and the name is null or ends in a zero byte. Both stay
-    /// for as long as this value and its copies are looked at.
+    /// for as long as this value and its copies are used.
     pub unsafe fn new(
         (start, end): (u64, u64),
         bias: u64,
@@ -75,7 +75,7 @@ pub fn for_each_loaded<F: FnMut(Object)>(each: F) {
 }
 
 impl Object {
-    /// The object of a link map; none if it can't be told where its program headers are.
+    /// The object of a link map; `None` if the address of its program headers is unknown.
     fn of(map: &LinkMap) -> Option<Object> {
         let headers = headers(map)?;
         let loads = || headers.iter().filter(|header| header.p_type == PT_LOAD);

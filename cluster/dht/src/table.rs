@@ -29,7 +29,7 @@ pub struct Options {
     /// `at` on unless this is set.
     pub bytes: Option<usize>,
     /// How many buckets each part has at first, rounded up to a power of two: 64 unless this is set.
-    /// There come to be more by themselves.
+    /// The table adds more by itself.
     pub buckets: usize,
 }
 
@@ -60,14 +60,15 @@ impl Options {
 /// that rank's help. Each rank [opens](Table::open) the table with the same [`Options`].
 ///
 /// Each operation on a key takes effect at one moment while it runs (it is linearizable), and what the
-/// caller did before a put is visible to whoever finds what was put, as far as the fabric shows it.
+/// caller did before a put is visible to callers that find what was put, as far as the fabric shows
+/// it.
 ///
-/// **Deaths.** When a rank dies the keys of others are there as before. If its part is gone with it,
-/// operations on its keys return [`Error::Lost`], and [`lost`](Table::lost) says which those are; on a
-/// fabric whose parts outlive their ranks, as [`Host`](syncline_fabric::Host)'s, nothing is lost. An
-/// operation that a rank died in has taken effect or has not. If it held a bucket, others wait until
-/// the fabric knows of the death, and take the bucket over: 100 ms after that at the latest. A block of
-/// memory that it had taken may stay unused.
+/// **Deaths.** When a rank dies, the keys of other ranks remain. If its part is gone with it,
+/// operations on its keys return [`Error::Lost`], and [`lost`](Table::lost) says which those are;
+/// on a fabric whose parts outlive their ranks, as [`Host`](syncline_fabric::Host)'s, nothing is
+/// lost. An operation that a rank died in has taken effect or has not. If it held a bucket, others
+/// wait until the fabric knows of the death, and take the bucket over: 100 ms after that at the
+/// latest. A block of memory that it had taken may stay unused.
 ///
 /// **Threads.** A table may be used by several threads of a rank if the fabric may.
 ///
@@ -108,7 +109,7 @@ where
     ///
     /// # Errors
     ///
-    /// As for [`open`](Table::open), and if the lock is too large.
+    /// Same errors as [`open`](Table::open), and an error if the lock is too large.
     pub fn open_coarse(fabric: F, options: Options) -> Result<Self, Error> {
         let layout = options.layout(&fabric)?;
         if size_of::<L>() > LOCK {
@@ -132,7 +133,7 @@ where
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Holds what this rank has opened against what others have; `lock` stands for the mode.
+    /// Compares what this rank has opened with what others have; `lock` identifies the mode.
     fn agree(self, lock: u64) -> Result<Self, Error> {
         assert!(self.fabric.ranks() < usize::from(u16::MAX), "a table is for 65,534 ranks");
         let Layout { at, bytes, bits } = self.layout;
@@ -141,7 +142,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
             .fold(0, |sum: u64, word| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
             | 1;
         for rank in [0, self.fabric.rank()] {
-            // A dead rank's part says nothing, and nothing is put there either.
+            // A dead rank's part is neither read nor written.
             let was = self.fabric.compare_and_swap(self.layout.format(rank), 0, format);
             if was.is_ok_and(|was| was != 0 && was != format) {
                 return Err(Error::Different { rank });
@@ -182,7 +183,7 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// # Errors
     ///
-    /// As for [`get`](Self::get).
+    /// Same errors as [`get`](Self::get).
     #[inline]
     pub fn with<R>(&self, key: &[u8], then: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Error> {
         self.read(self.key(key), then)
@@ -192,13 +193,13 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     ///
     /// # Errors
     ///
-    /// As for [`get`](Self::get).
+    /// Same errors as [`get`](Self::get).
     #[inline]
     pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
         self.read(self.key(key), |value| value.is_some())
     }
 
-    /// Gives a key a value. Whether it had one before.
+    /// Gives a key a value. Returns whether it had one before.
     ///
     /// # Errors
     ///
@@ -210,26 +211,26 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         self.change(&mut draft, |_, _| Ok(Next::Draft))
     }
 
-    /// Takes a key's value away. Whether it had one.
+    /// Removes a key's value. Returns whether it had one.
     ///
     /// # Errors
     ///
-    /// As for [`get`](Self::get).
+    /// Same errors as [`get`](Self::get).
     pub fn remove(&self, key: &[u8]) -> Result<bool, Error> {
         let mut draft = self.draft(key)?;
         self.change(&mut draft, |_, _| Ok(Next::Nothing))
     }
 
-    /// Gives a key the value that a function makes of the one that it has, at one moment: `None` takes
-    /// it away, or leaves a key without a value as it is. Whether it had a value before.
+    /// Gives a key the value that a function makes of the one that it has, at one moment: `None`
+    /// removes it, or leaves a key without a value as it is. Returns whether it had a value before.
     ///
-    /// The function may be called several times, if others change the key meanwhile; what counts is what
-    /// the last call was given and has returned. It must not use the table: after many
-    /// tries in vain, and always in the coarse mode, it runs while others are kept out.
+    /// The function may be called several times, if others change the key meanwhile; only the
+    /// argument and the result of the last call count. It must not use the table: after many failed
+    /// tries, and always in the coarse mode, it runs while others are kept out.
     ///
     /// # Errors
     ///
-    /// As for [`put`](Self::put).
+    /// Same errors as [`put`](Self::put).
     pub fn update(
         &self,
         key: &[u8],
@@ -249,9 +250,9 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
         Ok(Draft::new(self, self.key(key)))
     }
 
-    /// Makes room for so many entries in all, spread over the ranks: their buckets then need not come
-    /// to be one row after the other. Any rank may call it, at any time; nothing becomes smaller. Dead
-    /// ranks are left out.
+    /// Makes room for this many entries in all, spread over the ranks: their buckets then need not
+    /// be added one row after the other. Any rank may call it, at any time; nothing becomes
+    /// smaller. Dead ranks are left out.
     ///
     /// # Errors
     ///

@@ -44,7 +44,7 @@ pub const ORPHANED: usize = 64;
 /// The room for a queue node.
 const NODE: usize = 64;
 
-/// The bytes of a segment for so many ranks.
+/// The bytes of a segment for this many ranks.
 pub fn size(scheme: Scheme, ranks: usize) -> usize {
     match scheme {
         Scheme::FullSupport | Scheme::BestEffort => robust::size(ranks),
@@ -113,12 +113,12 @@ pub trait Locks: Send + Sync {
     /// The rank neither holds nor waits for this part, and there is a rank of this number.
     unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal>;
 
-    /// As [`acquire`](Self::acquire), at most until the deadline on the segment's clock. Whether it
-    /// was taken.
+    /// Like [`acquire`](Self::acquire), but waits at most until the deadline on the segment's
+    /// clock. Returns whether the lock was taken.
     ///
     /// # Safety
     ///
-    /// As for [`acquire`](Self::acquire).
+    /// Same requirements as [`acquire`](Self::acquire).
     unsafe fn acquire_until(
         &self,
         _target: usize,
@@ -184,7 +184,7 @@ impl<L: RawSharedLock<Memory = Segment>> Table<L> {
         Table { area, at, rank, ranks, lock: PhantomData }
     }
 
-    /// The bytes of so many ranks' locks.
+    /// The bytes of this many ranks' locks.
     pub fn size(ranks: usize) -> usize {
         table_size(ranks)
     }

@@ -14,12 +14,12 @@ pub enum Scheme {
     Writers,
 }
 
-/// What a directory entry makes of a line.
+/// The class of a line by its directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// P: at most one node uses it.
     Private,
-    /// S, NW: several nodes read it, and nobody writes it.
+    /// S, NW: several nodes read it, and none writes it.
     NoWriter,
     /// S, SW: several nodes use it, and one of them writes it.
     SingleWriter,

@@ -21,7 +21,8 @@ pub enum Quiet {
 }
 
 impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
-    /// Performs a step of a fence. [`FenceStep::Synchronize`] is the caller's: it is nothing here.
+    /// Performs a step of a fence. [`FenceStep::Synchronize`] is up to the caller: this function
+    /// ignores it.
     ///
     /// # Errors
     ///

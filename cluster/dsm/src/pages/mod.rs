@@ -7,7 +7,7 @@
 //!   tracked  userfaultfd, where the kernel itself notes which pages were written (6.7)
 //!   guarded  userfaultfd, where first writes come to the handler (5.11)
 //!   mapped   SIGSEGV and `mprotect`, everywhere
-//!   written  which pages are written, where nobody else keeps that
+//!   written  which pages are written, where the kernel does not keep that
 //!   choose   which of the three this process can have
 //! ```
 
@@ -30,7 +30,7 @@ pub use written::Written;
 /// When a page's twin is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Twins {
-    /// When the page is fetched, since nobody will say when it is first written.
+    /// When the page is fetched, since nothing will report its first write.
     AtFetch,
     /// When it is first written.
     AtWrite,
@@ -39,7 +39,7 @@ pub enum Twins {
 /// What an access that faulted found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It reads, or nobody knows.
+    /// It reads, or that is unknown.
     Read,
     /// It writes.
     Write,
@@ -47,10 +47,9 @@ pub enum Access {
 
 /// Copies of pages.
 ///
-/// A page is *absent*, or it is present and *clean* or *written*. The node is responsible for the
-/// first difference, and tells it by [`install`](Self::install) and [`drop`](Self::drop); what a page
-/// was written is found here. One thread of a node calls these functions at a time, while others
-/// may access pages.
+/// A page is *absent*, or it is present and *clean* or *written*. The node decides whether a page
+/// is absent, by [`install`](Self::install) and [`drop`](Self::drop); whether a page was written is
+/// found here. One thread of a node calls these functions at a time, while others may access pages.
 ///
 /// None of them allocates memory: they are called in signal handlers.
 pub trait Pages {
@@ -67,8 +66,8 @@ pub trait Pages {
     /// Whether the page is known to be written. Only where twins are made at a write.
     fn is_written(&self, page: usize) -> bool;
 
-    /// Calls `found` with written pages of a range, at most so many, in their order, each of which
-    /// is clean before its call: what is written from then on makes it a written one again.
+    /// Calls `found` with written pages of a range, at most this many, in their order, each of
+    /// which is clean before its call: what is written from then on makes it a written one again.
     fn take_written(&mut self, pages: Range<usize>, most: usize, found: &mut dyn FnMut(usize));
 
     /// Copies the bytes of a present page.
@@ -77,7 +76,8 @@ pub trait Pages {
     /// Present pages become absent. Their bytes are lost.
     fn drop(&mut self, pages: Range<usize>);
 
-    /// Until [`thaw`](Self::thaw) no thread writes to pages of the range: who tries has to wait.
+    /// Until [`thaw`](Self::thaw) no thread writes to pages of the range: a thread that tries has
+    /// to wait.
     fn freeze(&mut self, pages: Range<usize>);
 
     /// Ends what [`freeze`](Self::freeze) of the same range began.

@@ -28,7 +28,7 @@ const AGAIN: u64 = 10_000;
 /// What came of a simulation.
 #[derive(Clone, Debug)]
 pub struct Outcome<R> {
-    /// What each rank has returned; none if it has died.
+    /// What each rank has returned; `None` if it has died.
     pub results: Vec<Option<R>>,
     /// Until the last rank had returned.
     pub time: Duration,
@@ -94,7 +94,7 @@ struct Event {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
-    /// A rank is resumed that was resumed so many times before.
+    /// A rank is resumed that was resumed this many times before.
     Resume(usize, u64),
     /// An operation comes to its target.
     Arrive(usize),
@@ -385,7 +385,7 @@ impl Engine {
         self.rest(rank, pause)
     }
 
-    /// A rank does something else for so many nanoseconds.
+    /// A rank does something else for this many nanoseconds.
     pub(super) fn rest(&mut self, rank: usize, time: u64) -> Then {
         self.resume(rank, self.now + time);
         self.suspend(rank)

@@ -1,5 +1,5 @@
-//! The ends of threads, which give back the lines that they keep. Where ends are not noticed, nobody
-//! keeps any.
+//! The ends of threads, which give back the lines that they keep. If ends are not noticed, no
+//! thread keeps any.
 
 use core::ffi::c_void;
 
@@ -8,13 +8,13 @@ use crate::tls::{ENDED, NOTICED, set_stage, stage};
 
 syncline_interpose::thread_ends!(ENDS, thread_ends);
 
-/// Early in a program keys are to be had.
+/// Early in a program, keys are still free.
 pub(super) fn prepare() {
     ENDS.prepare();
 }
 
-/// Whether the thread's end will be noticed. A thread to which that was said shortly before the
-/// program took the key keeps what it has then.
+/// Whether the thread's end will be noticed. A thread that got the answer `true` shortly before the
+/// program took the key keeps its lines then.
 #[inline]
 pub(super) fn is_noticed() -> bool {
     ENDS.are_noticed() && (stage() == NOTICED || notice())
@@ -25,7 +25,7 @@ fn notice() -> bool {
     if stage() == ENDED {
         return false;
     }
-    // Before the call, since that may come back here.
+    // This comes before the call, since the call may come back here.
     set_stage(NOTICED);
     ENDS.notice((&raw const ENDS).cast())
 }

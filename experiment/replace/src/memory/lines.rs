@@ -1,5 +1,5 @@
 //! Lines for queue nodes. Each thread keeps those that it was given back, and takes from there;
-//! what it keeps at its end goes to all.
+//! at its end, its lines go to all threads.
 
 use core::ptr::NonNull;
 
@@ -40,7 +40,7 @@ fn take_from_all() -> NonNull<u8> {
 
 /// # Safety
 ///
-/// The line comes from [`take`], and nobody uses it any more.
+/// The line comes from [`take`], and no thread uses it any more.
 #[inline]
 pub(super) unsafe fn give(line: NonNull<u8>) {
     if !ends::is_noticed() {

@@ -19,7 +19,7 @@ use core::ptr::null_mut;
 
 use syncline_interpose::{Position, Span, fail, number, preserving_errno};
 
-/// What a rule speaks of.
+/// What a rule matches.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum What {
     Object,
@@ -75,7 +75,7 @@ pub fn read(text: &'static [u8]) -> &'static [Rule] {
         unsafe { rules.add(count).write(rule) };
         count += 1;
     }
-    // SAFETY: so many were written.
+    // SAFETY: this many were written.
     unsafe { core::slice::from_raw_parts(rules, count) }
 }
 
@@ -116,7 +116,7 @@ fn rule(entry: &'static [u8]) -> Option<Rule> {
     Some(rule)
 }
 
-/// Ends the program: a policy that can't be read is none.
+/// Ends the program, since the policy can't be read.
 pub fn wrong(entry: &[u8]) -> ! {
     fail(&[b"SYNCLINE_POLICY has an entry that this library can't read: ", entry])
 }
@@ -134,7 +134,7 @@ fn room<T>(count: usize) -> *mut T {
     const { assert!(align_of::<T>() <= 4096) };
     let size = (count * size_of::<T>()).max(1);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a new mapping at an address of the kernel's choice touches nobody's memory.
+    // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.
     let mapped = preserving_errno(|| unsafe {
         libc::mmap(null_mut(), size, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
     });

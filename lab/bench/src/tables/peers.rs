@@ -18,7 +18,7 @@ pub trait Map<V>: Send + Sync {
     fn remove(&self, key: u64) -> Option<V>;
 }
 
-/// A maker of empty tables with room for so many entries.
+/// A maker of empty tables with room for this many entries.
 #[derive(Clone, Copy)]
 pub struct Contender<V> {
     pub name: &'static str,
@@ -31,7 +31,7 @@ pub trait Running<V>: Sync {
     /// Runs the steps of a stream once.
     fn run(&self, stream: &[super::load::Step]);
     fn fill(&self, keys: &mut dyn Iterator<Item = u64>);
-    /// One in so many steps is run.
+    /// One in this many steps is run.
     fn share(&self) -> usize {
         1
     }
@@ -210,7 +210,7 @@ pub fn contenders<V: super::load::Value>() -> Vec<Contender<V>> {
     ]
 }
 
-/// The paper's table with so many buckets.
+/// The paper's table with this many buckets.
 pub fn paper_table<V: super::load::Value, const BUCKETS: usize>() -> Contender<V> {
     contender!("lock table", true, |n: usize| LockTable::<V, Ttas>::new(BUCKETS, n / BUCKETS))
 }

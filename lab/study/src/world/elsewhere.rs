@@ -7,7 +7,7 @@ use syncline_sim::{Machine, Simulated};
 use super::Homes;
 use super::{ANYWHERE, Body, Course, Phase, Placement, Watch, World};
 
-/// From so many cores on a node is a socket, whose end is worth a measurement.
+/// From this many cores on a node is a socket, whose end is worth a measurement.
 const SOCKET: usize = 4;
 
 /// A simulated machine.

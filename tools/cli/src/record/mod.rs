@@ -43,13 +43,14 @@ pub use program::refuse_leak_checker;
 
 /// The library that records.
 const LIBRARY: &str = "libsyncline_recorder.so";
-/// Names another library instead, for those who work on Syncline.
+/// Names another library instead, for developers of Syncline.
 const OVERRIDE: &str = "SYNCLINE_PRELOAD";
 
 /// The file that a program's name stands for, if a library can be preloaded into it.
 ///
 /// # Errors
-/// With the statuses of [`failure`](crate::failure) for programs that are not there or don't suit.
+/// With the statuses of [`failure`](crate::failure) for programs that don't exist or can't be
+/// recorded.
 pub fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
     let program = program::find(name)?;
     program::check(&program)?;
@@ -89,7 +90,7 @@ pub struct Run {
 /// the folder's session. The folder is taken back if the program can't be started.
 ///
 /// # Errors
-/// As `child::start` and its `wait`.
+/// Same errors as `child::start` and its `wait`.
 pub fn run_in(
     folder: &Folder,
     program: &Path,
@@ -99,7 +100,7 @@ pub fn run_in(
     run_in_windows(folder, program, command, variables, None)
 }
 
-/// The same, with windows of time if they are wanted.
+/// Runs a program likewise, with windows of time if they are wanted.
 fn run_in_windows(
     folder: &Folder,
     program: &Path,

@@ -88,7 +88,7 @@ fn machine(name: &str) -> Result<Target, Failure> {
     })
 }
 
-/// The command line is wrong, as far as clap can't see it.
+/// The errors of a command line that clap does not detect.
 const WRONG: u8 = 2;
 
 /// A bar on standard error, if that is a terminal.

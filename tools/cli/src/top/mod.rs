@@ -1,8 +1,8 @@
 //! `syncline top`: what a running program waits for now.
 //!
-//! The recording of a running program is looked at again and again, and what is shown is
-//! what happened between two looks. On a terminal that is a screen that renews itself; for
-//! anything else it is one plain table after the other.
+//! This command reads the recording of a running program again and again, and shows what happened
+//! between two readings. On a terminal that is a screen that renews itself; for anything else it is
+//! one plain table after the other.
 
 pub mod args;
 mod plain;
@@ -24,7 +24,7 @@ use crate::record::live::{self, Process};
 use crate::writers::Writers;
 use view::View;
 
-/// Bytes that the file of a process may become that is attached to.
+/// The most bytes of the file of a process that is attached to.
 const LARGEST: u64 = 1 << 30;
 
 /// Shows the recording until its program ends or the user has seen enough.
@@ -36,8 +36,8 @@ pub fn run(args: &args::Top) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows a process that already runs: it is recorded into a folder that goes at the end. However showing
-/// ends, the process is detached from.
+/// Shows a process that already runs: it is recorded into a folder that goes at the end. However
+/// this ends, the command detaches from the process.
 fn process(args: &args::Top, pid: u32) -> Result<(), Failure> {
     let failed = |e| Failure::new(REPORT_FAILED, e);
     let ends = live::ends()?;
@@ -61,14 +61,14 @@ fn show(args: &args::Top, watch: &mut Watch) -> Result<(), Failure> {
     }
 }
 
-/// A recording that is looked at again and again.
+/// A recording that is read again and again.
 struct Watch {
     recording: PathBuf,
     command: String,
     live: Live,
     /// The process, if this command has attached to it.
     process: Option<Process>,
-    /// Set when somebody asks for the end.
+    /// Set when the user asks for the end.
     ends: Arc<AtomicBool>,
 }
 
@@ -81,7 +81,7 @@ impl Watch {
             process: None,
             ends: Arc::default(),
         };
-        // From here on it can be told what has happened since.
+        // From here on, what happened since is known.
         watch.look()?;
         if !watch.goes_on() {
             let shown = recording.display();
@@ -92,13 +92,13 @@ impl Watch {
         Ok(watch)
     }
 
-    /// What has happened since the last look.
+    /// What has happened since the last reading.
     fn look(&mut self) -> Result<View, Failure> {
         if let Some(process) = &mut self.process {
             process.follow();
         }
         let rates = self.live.look().map_err(|e| Failure::unreadable(&self.recording, e))?;
-        // The program runs for a moment before it is written down what it is.
+        // The program runs for a moment before its session is written.
         if self.command.is_empty()
             && let Ok(Some(session)) = Session::read(folder(&self.recording))
         {
@@ -122,7 +122,7 @@ impl Watch {
         format!("the program has ended; now run `syncline report {}`", typed(&self.recording))
     }
 
-    /// Whether somebody asked for the end, by a signal.
+    /// Whether the user asked for the end, by a signal.
     fn is_over(&self) -> bool {
         self.ends.load(Relaxed)
     }

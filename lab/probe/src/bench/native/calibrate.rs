@@ -22,7 +22,7 @@ struct Reading {
     after: u64,
 }
 
-/// Ticks in a second; none if the processor's clock stands still.
+/// Ticks in a second; `None` if the processor's clock stands still.
 pub fn ticks_per_second() -> Option<f64> {
     let origin = Instant::now();
     let readings = || -> Vec<Reading> {
