@@ -15,14 +15,13 @@ use crate::imports::{Files, Module, files, imports};
 const LEFT: [&str; 1] = ["recorder"];
 
 /// Crates in which files that stand beside or in each other come back to each other.
-const LEFT_IN_FOLDERS: [&str; 16] = [
+const LEFT_IN_FOLDERS: [&str; 15] = [
     "analysis",
     "bench",
     "checkers",
     "cli",
     "conformance",
     "dsm",
-    "fabric",
     "interpose",
     "mpi",
     "probe",
