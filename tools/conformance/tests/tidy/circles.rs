@@ -15,10 +15,9 @@ use crate::imports::{Files, Module, files, imports};
 const LEFT: [&str; 1] = ["recorder"];
 
 /// Crates in which files that stand beside or in each other come back to each other.
-const LEFT_IN_FOLDERS: [&str; 15] = [
+const LEFT_IN_FOLDERS: [&str; 14] = [
     "analysis",
     "bench",
-    "checkers",
     "cli",
     "conformance",
     "dsm",
