@@ -15,7 +15,7 @@ use crate::imports::{Files, Module, files, imports};
 const LEFT: [&str; 1] = ["recorder"];
 
 /// Crates in which files that stand beside or in each other come back to each other.
-const LEFT_IN_FOLDERS: [&str; 14] = [
+const LEFT_IN_FOLDERS: [&str; 13] = [
     "analysis",
     "bench",
     "cli",
@@ -26,7 +26,6 @@ const LEFT_IN_FOLDERS: [&str; 14] = [
     "probe",
     "recorder",
     "recording",
-    "replace",
     "sim",
     "study",
     "syncline",
