@@ -15,13 +15,12 @@ use crate::imports::{Files, Module, files, imports};
 const LEFT: [&str; 1] = ["recorder"];
 
 /// Crates in which files that stand beside or in each other come back to each other.
-const LEFT_IN_FOLDERS: [&str; 11] = [
+const LEFT_IN_FOLDERS: [&str; 10] = [
     "analysis",
     "bench",
     "cli",
     "conformance",
     "dsm",
-    "probe",
     "recorder",
     "recording",
     "sim",
