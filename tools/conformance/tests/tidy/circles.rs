@@ -15,7 +15,7 @@ use crate::imports::{Files, Module, files, imports};
 const LEFT: [&str; 1] = ["recorder"];
 
 /// Crates in which files that stand beside or in each other come back to each other.
-const LEFT_IN_FOLDERS: [&str; 10] = [
+const LEFT_IN_FOLDERS: [&str; 9] = [
     "analysis",
     "bench",
     "cli",
@@ -24,7 +24,6 @@ const LEFT_IN_FOLDERS: [&str; 10] = [
     "recorder",
     "recording",
     "sim",
-    "study",
     "syncline",
 ];
 
