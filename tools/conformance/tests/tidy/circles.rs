@@ -15,11 +15,10 @@ use crate::imports::{Files, Module, files, imports};
 const LEFT: [&str; 1] = ["recorder"];
 
 /// Crates in which files that stand beside or in each other come back to each other.
-const LEFT_IN_FOLDERS: [&str; 9] = [
+const LEFT_IN_FOLDERS: [&str; 8] = [
     "analysis",
     "bench",
     "cli",
-    "conformance",
     "dsm",
     "recorder",
     "recording",
