@@ -174,31 +174,3 @@ fn gnu_hash(name: &CStr) -> u32 {
     let step = |hash: u32, &byte: &u8| hash.wrapping_mul(33).wrapping_add(byte.into());
     name.to_bytes().iter().fold(5381, step)
 }
-
-#[cfg(test)]
-mod tests {
-    use core::ffi::CStr;
-
-    use crate::link_map::{definition, next_definition};
-
-    /// As the loader finds them, by their name and by a version.
-    #[test]
-    fn definitions_are_those_that_the_loader_finds() {
-        let names: [&CStr; 5] =
-            [c"pthread_cond_wait", c"dlsym", c"_dl_find_object", c"realpath", c"memcpy"];
-        for name in names {
-            // SAFETY: the names end in a zero byte.
-            let theirs = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-            assert_eq!(definition(name), theirs, "{name:?}");
-        }
-        for version in [c"GLIBC_2.2.5", c"GLIBC_2.3.2"] {
-            let name = c"pthread_cond_wait";
-            // SAFETY: as above.
-            let theirs =
-                unsafe { libc::dlvsym(libc::RTLD_DEFAULT, name.as_ptr(), version.as_ptr()) };
-            assert_eq!(next_definition(name, Some(version)), theirs, "{version:?}");
-        }
-        assert!(definition(c"no such function").is_null());
-        assert!(next_definition(c"pthread_cond_wait", Some(c"GLIBC_1.0")).is_null());
-    }
-}

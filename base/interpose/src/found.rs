@@ -7,8 +7,9 @@ use core::ptr::dangling_mut;
 use core::slice;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-use crate::link_map::{LinkMap, definition};
+use crate::link_map::LinkMap;
 use crate::object::{Object, ProgramHeader};
+use crate::search::definition;
 
 /// glibc's `struct dl_find_object` on x86-64.
 #[repr(C)]

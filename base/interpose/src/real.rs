@@ -1,12 +1,12 @@
 //! The functions that the program meant to call. For the three that matter most, libc has a
 //! second name, so they need no look-up at all. The others are looked up at their first use,
-//! which may be while the program holds a lock: so without the loader ([`crate::link_map`]).
+//! which may be while the program holds a lock: so without the loader ([`crate::search`]).
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-use crate::link_map::next_definition;
+use crate::search::next_definition;
 
 /// A symbol, looked up when first needed.
 pub struct Symbol {

@@ -3,8 +3,8 @@
 
 use syncline_fabric::{Dead, Fabric, Place};
 
-use crate::Error;
 use crate::entry::{self, Buffer};
+use crate::error::Error;
 use crate::held::Held;
 use crate::layout::Slot;
 use crate::look::{Key, Look};

@@ -1,16 +1,17 @@
 //! A hash table over the memories of many ranks.
 //!
 //! ```text
-//!   table     the table as each rank opens it, and its operations
-//!   layout    what the words of a rank's part mean
-//!   key       a key's rank, bucket and tag
-//!   entry     a key and its value in a block
-//!   look      looking a key up between two looks at a version
-//!   change    changing what a key has
-//!   held      holding a bucket, and taking one over from the dead
-//!   split     how buckets come to be more; rows: where they are
-//!   local     going through one rank's part; lost: which keys are lost
-//!   mode      the table's own mode, and the paper's under window locks
+//!   operations  what a table does: get, put, remove, update, resize
+//!   table       the table as each rank opens it
+//!   layout      what the words of a rank's part mean
+//!   key         a key's rank, bucket and tag
+//!   entry       a key and its value in a block
+//!   look        looking a key up between two looks at a version
+//!   change      changing what a key has
+//!   held        holding a bucket, and taking one over from the dead
+//!   split       how buckets come to be more; rows: where they are
+//!   local       going through one rank's part; lost: which keys are lost
+//!   mode        the table's own mode, and the paper's under window locks
 //! ```
 //!
 //! It is written once over [`Fabric`](syncline_fabric::Fabric), is checked on simulated ranks that die,
@@ -42,6 +43,7 @@ mod local;
 mod look;
 mod lost;
 mod mode;
+mod operations;
 mod rows;
 mod split;
 mod table;

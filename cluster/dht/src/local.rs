@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 
 use syncline_fabric::{Dead, Fabric};
 
-use crate::Error;
 use crate::entry::Buffer;
+use crate::error::Error;
 use crate::key::Hash;
 use crate::layout::mask;
 use crate::look::Bucket;

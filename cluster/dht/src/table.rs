@@ -1,4 +1,4 @@
-//! The table: opened by each rank, and its operations.
+//! The table as each rank opens it.
 
 use std::fmt;
 
@@ -7,18 +7,14 @@ use syncline::lock::RawSharedLock;
 use syncline::wait::Yield;
 use syncline_fabric::{Fabric, Heap, Here, Window};
 
-use crate::Error;
-use crate::change::{Draft, Next};
+use crate::error::Error;
 use crate::key::{Hash, probe};
 use crate::layout::{LINE, LOCK, Layout, REACH};
-use crate::look::Key;
 use crate::mode::{Coarse, Fine, Mode};
 use crate::rows::Rows;
 
 /// The version of the layout.
 const VERSION: u64 = 1;
-/// Entries for each bucket that a part is made for.
-const FILL: u64 = 4;
 
 /// Where a table is in the ranks' parts. All ranks must say the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,127 +155,6 @@ impl<F: Fabric, M: Mode<F>> Table<F, M> {
     /// The rank that a key belongs to.
     pub fn home(&self, key: &[u8]) -> usize {
         Hash::of(key).home(self.fabric.ranks())
-    }
-
-    #[inline]
-    fn key<'k>(&self, bytes: &'k [u8]) -> Key<'k> {
-        let hash = Hash::of(bytes);
-        Key { bytes, hash, home: hash.home(self.fabric.ranks()) }
-    }
-
-    /// A copy of the value of a key, if it has one.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Lost`] if the key's rank is dead and its part gone.
-    #[inline]
-    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        self.read(self.key(key), |value| value.map(<[u8]>::to_vec))
-    }
-
-    /// Gives a copy of the value of a key, if it has one, to a function, and returns what that returns:
-    /// [`get`](Self::get) without an allocation. In the coarse mode the function runs while the key's
-    /// part is locked, and must not use the table.
-    ///
-    /// # Errors
-    ///
-    /// Same errors as [`get`](Self::get).
-    #[inline]
-    pub fn with<R>(&self, key: &[u8], then: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Error> {
-        self.read(self.key(key), then)
-    }
-
-    /// Whether a key has a value.
-    ///
-    /// # Errors
-    ///
-    /// Same errors as [`get`](Self::get).
-    #[inline]
-    pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
-        self.read(self.key(key), |value| value.is_some())
-    }
-
-    /// Gives a key a value. Returns whether it had one before.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Lost`] as for [`get`](Self::get); [`Error::Full`] and [`Error::TooLong`], and the table
-    /// is then as it was.
-    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<bool, Error> {
-        let mut draft = self.draft(key)?;
-        draft.fill(value)?;
-        self.change(&mut draft, |_, _| Ok(Next::Draft))
-    }
-
-    /// Removes a key's value. Returns whether it had one.
-    ///
-    /// # Errors
-    ///
-    /// Same errors as [`get`](Self::get).
-    pub fn remove(&self, key: &[u8]) -> Result<bool, Error> {
-        let mut draft = self.draft(key)?;
-        self.change(&mut draft, |_, _| Ok(Next::Nothing))
-    }
-
-    /// Gives a key the value that a function makes of the one that it has, at one moment: `None`
-    /// removes it, or leaves a key without a value as it is. Returns whether it had a value before.
-    ///
-    /// The function may be called several times, if others change the key meanwhile; only the
-    /// argument and the result of the last call count. It must not use the table: after many failed
-    /// tries, and always in the coarse mode, it runs while others are kept out.
-    ///
-    /// # Errors
-    ///
-    /// Same errors as [`put`](Self::put).
-    pub fn update(
-        &self,
-        key: &[u8],
-        mut next: impl FnMut(Option<&[u8]>) -> Option<Vec<u8>>,
-    ) -> Result<bool, Error> {
-        let mut draft = self.draft(key)?;
-        self.change(&mut draft, |value, draft| match next(value) {
-            Some(new) => draft.fill(&new).map(|()| Next::Draft),
-            None => Ok(Next::Nothing),
-        })
-    }
-
-    fn draft<'t>(&'t self, key: &'t [u8]) -> Result<Draft<'t, F, M>, Error> {
-        if u32::try_from(key.len()).is_err() {
-            return Err(Error::TooLong(key.len()));
-        }
-        Ok(Draft::new(self, self.key(key)))
-    }
-
-    /// Makes room for this many entries in all, spread over the ranks: their buckets then need not
-    /// be added one row after the other. Any rank may call it, at any time; nothing becomes
-    /// smaller. Dead ranks are left out.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Full`] if a part has no room for its buckets.
-    pub fn resize(&self, entries: u64) -> Result<(), Error> {
-        let ranks = self.fabric.ranks();
-        let buckets = (entries / ranks as u64).div_ceil(FILL);
-        for rank in 0..ranks {
-            match self.grow_to(rank, buckets) {
-                Ok(()) | Err(Error::Lost { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
-    fn grow_to(&self, rank: usize, buckets: u64) -> Result<(), Error> {
-        let mut bits = self.rows.learn(&self.fabric, rank)?;
-        while 1 << bits < buckets {
-            self.rows.grow(&self.fabric, rank, bits)?;
-            let now = self.rows.bits(rank);
-            if now == bits {
-                break;
-            }
-            bits = now;
-        }
-        Ok(())
     }
 }
 

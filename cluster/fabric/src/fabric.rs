@@ -174,17 +174,3 @@ pub trait Fabric {
         self.fetch_and(at, Change::Add, value)
     }
 }
-
-/// A fabric that running code finds its rank of by itself, as words of a [`Window`](crate::Window)
-/// have to.
-pub trait Here: Fabric + Sized + 'static {
-    /// Gives the rank that this code runs in.
-    ///
-    /// # Panics
-    ///
-    /// If it runs in none.
-    fn here<R>(then: impl FnOnce(&Self) -> R) -> R;
-
-    /// Where this rank takes the nodes of its locks from; all ranks use one heap, each its own part.
-    fn nodes(&self) -> crate::Heap;
-}

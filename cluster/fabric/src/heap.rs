@@ -21,7 +21,7 @@
 
 use thiserror::Error;
 
-use crate::{Dead, Fabric, Place};
+use crate::fabric::{Dead, Fabric, Place};
 
 /// The least block, and what displacements count.
 const LINE: usize = 64;

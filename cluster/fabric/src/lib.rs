@@ -3,6 +3,7 @@
 //! ```text
 //!   fabric      the trait: put, get, compare-and-swap, fetch-and-op, flush; what they promise
 //!   heap        blocks of a part, taken and given back by any rank
+//!   here        the trait of fabrics on which running code finds its rank by itself
 //!   process     whether a rank's process lives
 //!   host        ranks of one machine, processes or threads, over a shared mapping
 //!   server      messages between processes, and a thread that answers them
@@ -31,14 +32,16 @@
 
 mod fabric;
 mod heap;
+mod here;
 pub mod host;
 mod process;
 pub mod server;
 pub mod simulated;
 mod window;
 
-pub use fabric::{Change, Dead, Fabric, Here, Place};
+pub use fabric::{Change, Dead, Fabric, Place};
 pub use heap::{Full, Heap};
+pub use here::Here;
 pub use host::Host;
 pub use process::Process;
 pub use simulated::Simulated;

@@ -13,9 +13,10 @@ use syncline_fabric::Process;
 use crate::host::{Parts, make_shared};
 use crate::hosts::{Cohort, Meeting, Spread};
 use crate::library::{Constants, SUCCESS, Word, below, constants, prepare};
+use crate::locks::Locks;
 use crate::ranks::Ranks;
 use crate::registry;
-use crate::scheme::{Locks, goes_by_messages, locks};
+use crate::scheme::{goes_by_messages, locks};
 use crate::window::{Made, Window};
 
 /// Whose memory a window has.

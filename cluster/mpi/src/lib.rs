@@ -13,6 +13,8 @@
 //!               host       windows whose memory all ranks have mapped: puts and gets as copies
 //!               kinds      the datatypes that can be copied
 //!               scheme     the locks, by name: the library's own text over a segment
+//!               locks      what a rank can do with them
+//!               queues     those with queues
 //!               robust     those that outlive a rank's death
 //!               segment    a memory whose references mean the same to all ranks of a host
 //!               library    which MPI is loaded, its constants, its functions behind ours
@@ -45,6 +47,8 @@ mod host;
 mod hosts;
 mod kinds;
 mod library;
+mod locks;
+mod queues;
 mod ranks;
 mod registry;
 mod robust;

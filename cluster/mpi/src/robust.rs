@@ -17,7 +17,7 @@ use syncline::wait::Yield;
 use syncline::window::{BestEffort, Global, Robust, Table};
 use syncline_fabric::Process;
 
-use crate::scheme::{GLOBAL, LINE, LOCKS, Locks, ORPHANED, Refusal};
+use crate::locks::{GLOBAL, LINE, LOCKS, Locks, ORPHANED, Refusal};
 use crate::segment::{Area, Segment};
 
 const REPAIRER: usize = 64;

@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use serde::Serialize;
 
-use crate::Size;
 use crate::lab::{Lab, built, find_program};
+use crate::size::Size;
 use crate::statistics::{median, spread};
 
 /// What the last line says.

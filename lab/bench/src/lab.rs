@@ -10,7 +10,8 @@ use std::{env, fs};
 use anyhow::Context;
 use tempfile::TempDir;
 
-use crate::{Size, process};
+use crate::process;
+use crate::size::Size;
 
 pub struct Lab {
     pub size: Size,

@@ -23,6 +23,7 @@ mod record_overhead;
 mod recorder;
 mod rounds;
 mod simulator;
+mod size;
 mod statistics;
 mod stm;
 mod table;
@@ -34,28 +35,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
-
-/// How much to measure.
-#[derive(Clone, Copy)]
-enum Size {
-    /// Everything once and as small as it gets: for tests, which look at no figure.
-    Smoke,
-    /// Under 40 seconds.
-    Quick,
-    /// For figures that get published: minutes.
-    Full,
-}
-
-impl Size {
-    /// The one of three values that is for this size.
-    fn pick<T>(self, smoke: T, quick: T, full: T) -> T {
-        match self {
-            Size::Smoke => smoke,
-            Size::Quick => quick,
-            Size::Full => full,
-        }
-    }
-}
+use size::Size;
 
 struct Benchmark {
     name: &'static str,

@@ -12,7 +12,7 @@ use syncline::wait::Spin;
 use syncline_sim::engine::{self, Body, Engine};
 use syncline_sim::{Machine, Simulated};
 
-use crate::Size;
+use crate::size::Size;
 use crate::statistics::median;
 
 /// What the last line says.

@@ -45,4 +45,5 @@ mod memory;
 pub mod uncached;
 
 pub use machine::Machine;
-pub use memory::{Simulated, SimulatedData, SimulatedLink, SimulatedLong, SimulatedWord};
+pub use memory::long::SimulatedLong;
+pub use memory::{Simulated, SimulatedData, SimulatedLink, SimulatedWord};

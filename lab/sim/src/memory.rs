@@ -13,7 +13,7 @@
 mod blocks;
 mod change;
 mod held;
-mod long;
+pub mod long;
 
 use std::cell::{Cell, UnsafeCell};
 use std::fmt::{self, Debug, Formatter};
@@ -26,8 +26,6 @@ use syncline::memory::{Address, Data, Link, Memory, OnStack, Padded, Word};
 use self::change::{change, forget, load, seen, store};
 use crate::engine::{act, act_after, fence, with};
 use crate::machine::{Access, LINE};
-
-pub use self::long::SimulatedLong;
 
 /// The memory of the machine that is being simulated.
 #[derive(Clone, Copy, Debug, Default)]

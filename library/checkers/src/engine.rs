@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use syncline::memory::Memory;
 
-use crate::Loom;
-
 /// A memory with a checker behind it.
 pub trait Engine: Memory {
     /// Runs threads that are numbered from 0, the first on the caller's, and waits for their end.
@@ -32,29 +30,4 @@ pub trait Engine: Memory {
 
     /// Reads data that nobody changes meanwhile.
     fn read<T: Copy>(data: &Self::Data<T>) -> T;
-}
-
-impl Engine for Loom {
-    fn run(threads: usize, body: impl Fn(usize) + Send + Sync + 'static) {
-        Self::run(threads, body);
-    }
-    fn number() -> usize {
-        Self::number()
-    }
-    fn wait_for_waiter(thread: usize) {
-        Self::wait_for_waiter(thread);
-    }
-    fn arrange() {
-        Self::arrange(false);
-    }
-    fn explore() {
-        Self::arrange(true);
-    }
-    fn soon() -> Duration {
-        Self::soon()
-    }
-    fn read<T: Copy>(data: &Self::Data<T>) -> T {
-        // SAFETY: the data lives; loom checks that nobody changes it.
-        data.read(|value| unsafe { *value })
-    }
 }

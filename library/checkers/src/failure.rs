@@ -5,7 +5,8 @@ use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Once};
 
-use crate::{Bounds, model, randomly};
+use crate::loom::{Bounds, model};
+use crate::shuttle::randomly;
 
 std::thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use syncline::memory::{Data, Memory, Native};
 
-use crate::Engine;
+use crate::engine::Engine;
 
 /// A thread of a case.
 #[derive(Clone, Default)]

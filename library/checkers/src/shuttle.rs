@@ -25,7 +25,7 @@ use shuttle::{Config, MaxSteps, Runner};
 use syncline::memory::{Address, Data, Memory, OnStack, Word};
 
 pub use self::words::{ShuttleLink, ShuttleRef, ShuttleWord};
-use crate::Engine;
+use crate::engine::Engine;
 use crate::nodes::Nodes;
 
 /// The randomized checker's memory; for use in [`randomly`] only.

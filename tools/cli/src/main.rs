@@ -30,7 +30,7 @@ mod writers;
 use std::io::{ErrorKind, Write, stderr};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use args::{Args, Command};
 use failure::Failure;
@@ -54,8 +54,8 @@ fn main() -> ExitCode {
         Command::Machine(args) => machine::run(&args),
         Command::Study(args) => study::run(&args),
         Command::Bench(args) => study::bench(&args),
-        Command::Completions(args) => shell::completions(&args),
-        Command::Man(args) => shell::man(&args),
+        Command::Completions(args) => shell::completions(&args, Args::command()),
+        Command::Man(args) => shell::man(&args, Args::command()),
     };
     outcome.unwrap_or_else(|failure| explain(&failure))
 }

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 
-use crate::args::Args;
 use crate::failure::{Failure, REPORT_FAILED};
 
 /// The end of each page of a command.
@@ -40,16 +39,15 @@ pub struct ManPages {
     out: Option<PathBuf>,
 }
 
-/// Prints the completions of a shell.
-pub fn completions(args: &Completions) -> Result<ExitCode, Failure> {
+/// Prints the completions of a shell for this command line.
+pub fn completions(args: &Completions, mut command: Command) -> Result<ExitCode, Failure> {
     let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut Args::command(), "syncline", &mut text);
+    clap_complete::generate(args.shell, &mut command, "syncline", &mut text);
     print(&text)
 }
 
-/// Prints one man page with all commands, or writes a page for each.
-pub fn man(args: &ManPages) -> Result<ExitCode, Failure> {
-    let mut command = Args::command();
+/// Prints one man page with all commands of this command line, or writes a page for each.
+pub fn man(args: &ManPages, mut command: Command) -> Result<ExitCode, Failure> {
     command.build();
     match &args.out {
         Some(folder) => {

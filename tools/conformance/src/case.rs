@@ -5,43 +5,15 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::compile::Program;
 use crate::limits::run_limited;
+use crate::outcome::Outcome;
 use crate::paths::{preload_library, replace_library, scratch, syncline};
-use crate::{Program, Recording, Truth};
+use crate::recording::Recording;
+use crate::truth::Truth;
 
 /// Longest run of a program unless a case says otherwise.
 const LIMIT: Duration = Duration::from_secs(30);
-
-/// What a run left.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Standard output.
-    pub stdout: Vec<u8>,
-    /// Standard error.
-    pub stderr: Vec<u8>,
-    /// Exit status; 128 + N after signal N.
-    pub status: i32,
-}
-
-impl Outcome {
-    /// What must not depend on recording: the output without the lines that only state
-    /// facts about this very run (see `programs/truth.h`).
-    pub fn behaviour(&self) -> String {
-        let text = String::from_utf8_lossy(&self.stdout);
-        text.lines().filter(|line| !line.starts_with('@')).map(|line| format!("{line}\n")).collect()
-    }
-
-    /// Panics with all of it unless the status is `status`.
-    ///
-    /// # Panics
-    /// If it is another.
-    #[track_caller]
-    pub fn assert_status(&self, status: i32) {
-        let text = String::from_utf8_lossy(&self.stdout);
-        let errors = String::from_utf8_lossy(&self.stderr);
-        assert!(self.status == status, "status {}, not {status}:\n{text}\n{errors}", self.status);
-    }
-}
 
 /// A program with its arguments and surroundings.
 #[derive(Clone, Debug)]

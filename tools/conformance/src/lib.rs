@@ -17,18 +17,20 @@ mod compile;
 mod functions;
 mod limits;
 mod mariadb;
+mod outcome;
 mod paths;
 mod recording;
 mod truth;
 
-pub use case::{Both, Case, Outcome};
+pub use case::{Both, Case};
 pub use compile::Program;
 pub use functions::Functions;
 pub use limits::{eventually, is_root, run_limited};
 pub use mariadb::MARIADB;
+pub use outcome::Outcome;
 pub use paths::{
     beside_tests, delay_library, inspect_library, mpi_library, preload_library, replace_library,
     scratch, syncline,
 };
-pub use recording::Recording;
-pub use truth::{Counter, Fact, Truth};
+pub use recording::{Counter, Recording};
+pub use truth::{Fact, Truth};

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use crate::case::Outcome;
+use crate::outcome::Outcome;
 use crate::paths::scratch;
 
 const POLL: Duration = Duration::from_millis(3);

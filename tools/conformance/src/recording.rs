@@ -7,7 +7,16 @@ use syncline_recording::layout::{BLOCKERS, Blocker, NOBODY, PROCESS_EXITED, Row}
 use syncline_recording::{Op, ProcessFile, Thread, Windows, process_files};
 use tempfile::TempDir;
 
-use crate::Counter;
+/// Which number of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Counter {
+    /// Calls that did what they are for.
+    Calls,
+    /// Try operations that were refused.
+    Refused,
+    /// Waits that ran out of time.
+    Timeouts,
+}
 
 /// The files of a recording.
 #[derive(Debug)]

@@ -4,18 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syncline_recording::{Op, Primitive};
 
-use crate::Recording;
-
-/// Which number of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Counter {
-    /// Calls that did what they are for.
-    Calls,
-    /// Try operations that were refused.
-    Refused,
-    /// Waits that ran out of time.
-    Timeouts,
-}
+use crate::recording::{Counter, Recording};
 
 /// One line: a process (perhaps one thread of it) did an operation this many times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

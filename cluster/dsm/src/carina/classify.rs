@@ -2,17 +2,7 @@
 
 use super::deposit::{Known, Others};
 use super::entry::{Entry, Writers};
-
-/// How finely lines are classified; one for a whole program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scheme {
-    /// S: no classification, no directory; every line is invalidated at every acquire.
-    Shared,
-    /// P/S: a line that one node uses is private to it.
-    Private,
-    /// P/S3: shared lines by the number of their writers as well.
-    Writers,
-}
+use super::scheme::Scheme;
 
 /// The class of a line by its directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -15,8 +15,8 @@
 //! Invariant, held by an exhaustive test below over four nodes and all orders of delivery: once a
 //! deposit and its notices are complete, every other node of the entry knows of it.
 
-use super::classify::Scheme;
 use super::entry::{Entry, Nodes, Writers};
+use super::scheme::Scheme;
 
 /// What a node deposits itself as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

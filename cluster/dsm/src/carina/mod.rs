@@ -20,12 +20,14 @@ mod classify;
 mod deposit;
 mod diff;
 mod entry;
+mod scheme;
 mod step;
 
-pub use classify::{Class, Invalidation, Scheme, TABLE, TableRow, class, keeps};
+pub use classify::{Class, Invalidation, TABLE, TableRow, class, keeps};
 pub use deposit::{Deposit, Known, Others, Role, Tell, deposit, registers};
 pub use diff::diff;
 pub use entry::{Entry, MAX_NODES, Nodes, Writers};
+pub use scheme::Scheme;
 pub use step::{Fence, FenceStep, LineEvent, LineStep, fence, line};
 
 /// The protocol's decisions, as one value: [`Carina`] has those of this module. The tests change one

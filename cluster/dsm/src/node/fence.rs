@@ -7,18 +7,9 @@ use std::ops::Range;
 
 use syncline_fabric::{Dead, Fabric, Place};
 
-use super::Node;
+use super::{Node, Quiet};
 use crate::carina::{FenceStep, Known, Rules, Scheme};
 use crate::pages::Pages;
-
-/// Whether other threads of the node run during a fence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quiet {
-    /// All of them wait for the fence, as at a barrier, and nothing was written since its downgrade.
-    Yes,
-    /// They may access pages.
-    No,
-}
 
 impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     /// Performs a step of a fence. [`FenceStep::Synchronize`] is up to the caller: this function

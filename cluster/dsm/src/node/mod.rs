@@ -29,7 +29,6 @@ use crate::shape::{Control, Layout, Shape};
 use cache::Cache;
 pub use cache::WAYS;
 pub use counts::Counts;
-pub use fence::Quiet;
 
 /// How a node treats what it caches.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +41,15 @@ pub struct Policy {
     pub cache_lines: usize,
     /// How many pages may be written before the first of them go home.
     pub write_buffer: usize,
+}
+
+/// Whether other threads of the node run during a fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quiet {
+    /// All of them wait for the fence, as at a barrier, and nothing was written since its downgrade.
+    Yes,
+    /// They may access pages.
+    No,
 }
 
 /// A rank's cache of the shared memory.

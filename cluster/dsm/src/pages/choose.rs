@@ -4,7 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
-use super::Pages;
+use super::copies::Pages;
 use super::guarded::Guarded;
 use super::mapped::Mapped;
 use super::memory::Reserved;

@@ -6,9 +6,10 @@
 use std::io;
 use std::ops::Range;
 
+use super::copies::{Pages, Twins};
 use super::memory::Reserved;
 use super::uffd::{SIGBUS, Userfault, WRITE_PROTECT};
-use super::{Pages, Twins, Written};
+use super::written::Written;
 
 pub struct Guarded {
     uffd: Userfault,

@@ -9,8 +9,9 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd};
 
+use super::copies::{Pages, Twins};
 use super::memory::{Reserved, copy};
-use super::{Pages, Twins, Written};
+use super::written::Written;
 use crate::shape::PAGE;
 
 pub struct Mapped {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Pages, Twins};
+use super::copies::{Pages, Twins};
 
 /// Copies of pages in buffers.
 #[derive(Debug)]

@@ -7,9 +7,9 @@
 use std::io;
 use std::ops::Range;
 
+use super::copies::{Pages, Twins};
 use super::memory::Reserved;
 use super::uffd::{ASYNCHRONOUS, SIGBUS, Scanner, Userfault, WRITE_PROTECT};
-use super::{Pages, Twins};
 
 pub struct Tracked {
     uffd: Userfault,

@@ -14,7 +14,6 @@
 
 use syncline_fabric::{Dead, Fabric};
 
-use super::Pyxis;
 use crate::shape::{Control, Layout, Shape};
 
 /// Logs a line at its home, and counts it.
@@ -38,41 +37,57 @@ pub fn append(
     fabric.add(layout.control(0, Control::LogCount), 1).map(|_| ())
 }
 
-/// Calls `told` with each line that was logged since; with `None` if that is no longer known.
-pub fn read(
-    pyxis: &mut Pyxis,
-    fabric: &impl Fabric,
-    shape: &Shape,
-    layout: &Layout,
-    told: &mut dyn FnMut(Option<usize>),
-) -> Result<(), Dead> {
-    let count = fabric.load(layout.control(0, Control::LogCount))?;
-    if count == pyxis.counted {
-        return Ok(());
+/// How far a node has read the logs of all homes.
+#[derive(Debug)]
+pub struct Logs {
+    /// How many entries all logs had when they were read last.
+    counted: u64,
+    /// How much of each home's log was read.
+    read: Vec<u64>,
+}
+
+impl Logs {
+    /// Of so many homes, none of which was read.
+    pub fn new(ranks: usize) -> Logs {
+        Logs { counted: 0, read: vec![0; ranks] }
     }
-    pyxis.counted = count;
-    for home in 0..shape.ranks {
-        let tail = fabric.load(layout.control(home, Control::LogTail))?;
-        let mut incomplete = None;
-        let mut lapped = tail - pyxis.read[home] > shape.log as u64;
-        for number in pyxis.read[home]..if lapped { 0 } else { tail } {
-            let entry = fabric.load(layout.log(shape, home, number))?;
-            match number_of(entry) {
-                Some(other) if other == number as u32 => {
-                    told(Some((entry & LINE) as usize - 1));
+
+    /// Calls `told` with each line that was logged since; with `None` if that is no longer known.
+    pub fn read(
+        &mut self,
+        fabric: &impl Fabric,
+        shape: &Shape,
+        layout: &Layout,
+        told: &mut dyn FnMut(Option<usize>),
+    ) -> Result<(), Dead> {
+        let count = fabric.load(layout.control(0, Control::LogCount))?;
+        if count == self.counted {
+            return Ok(());
+        }
+        self.counted = count;
+        for home in 0..shape.ranks {
+            let tail = fabric.load(layout.control(home, Control::LogTail))?;
+            let mut incomplete = None;
+            let mut lapped = tail - self.read[home] > shape.log as u64;
+            for number in self.read[home]..if lapped { 0 } else { tail } {
+                let entry = fabric.load(layout.log(shape, home, number))?;
+                match number_of(entry) {
+                    Some(other) if other == number as u32 => {
+                        told(Some((entry & LINE) as usize - 1));
+                    }
+                    Some(other) if newer(u64::from(other), number as u32) => lapped = true,
+                    _ => incomplete = incomplete.or(Some(number)),
                 }
-                Some(other) if newer(u64::from(other), number as u32) => lapped = true,
-                _ => incomplete = incomplete.or(Some(number)),
+            }
+            if lapped {
+                told(None);
+                self.read[home] = tail;
+            } else {
+                self.read[home] = incomplete.unwrap_or(tail);
             }
         }
-        if lapped {
-            told(None);
-            pyxis.read[home] = tail;
-        } else {
-            pyxis.read[home] = incomplete.unwrap_or(tail);
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 const LINE: u64 = u32::MAX as u64;

@@ -20,22 +20,20 @@ use syncline_fabric::{Change, Dead, Fabric};
 use crate::carina::{Entry, Known, Role, Rules, Scheme, Tell};
 use crate::homes::Home;
 use crate::shape::{Layout, Shape};
+use log::Logs;
 
 /// A node's side of the directory.
 #[derive(Debug)]
 pub struct Pyxis {
     /// How many notices were taken in.
     notices: u64,
-    /// How many entries all logs had when they were read last.
-    counted: u64,
-    /// How much of each home's log was read.
-    read: Vec<u64>,
+    logs: Logs,
 }
 
 impl Pyxis {
     /// The directory's side of a node that has not deposited anything.
     pub fn new(shape: &Shape) -> Pyxis {
-        Pyxis { notices: 0, counted: 0, read: vec![0; shape.ranks] }
+        Pyxis { notices: 0, logs: Logs::new(shape.ranks) }
     }
 
     /// Enters this node into a line's entry, and tells the others. Returns what it knows then.
@@ -92,7 +90,7 @@ impl Pyxis {
         layout: &Layout,
         told: &mut dyn FnMut(Option<usize>),
     ) -> Result<(), Dead> {
-        log::read(self, fabric, shape, layout, told)?;
+        self.logs.read(fabric, shape, layout, told)?;
         notices::take_in(&mut self.notices, fabric, layout, told)
     }
 }

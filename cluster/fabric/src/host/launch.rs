@@ -17,9 +17,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
-use super::Host;
+use super::rank::Host;
 use super::segment::{Error, Segment};
-use crate::{Place, Process};
+use crate::fabric::Place;
 
 /// Where the segment is.
 const FABRIC: &str = "SYNCLINE_FABRIC";
@@ -136,7 +136,7 @@ impl Host {
     pub fn alone(bytes: usize) -> Result<Host, Error> {
         let (_, segment) = Segment::make(1, bytes)?;
         segment.join(0)?;
-        Ok(Host { segment: Arc::new(segment), rank: 0, own: Process::own() })
+        Ok(Host::new(Arc::new(segment), 0))
     }
 
     /// Whether this process was started as a rank.
@@ -163,7 +163,7 @@ impl Host {
     pub fn join(name: &Path, rank: usize) -> Result<Host, Error> {
         let segment = Segment::open(name)?;
         segment.join(rank)?;
-        Ok(Host { segment: Arc::new(segment), rank, own: Process::own() })
+        Ok(Host::new(Arc::new(segment), rank))
     }
 
     /// Runs a function in a thread for each rank, with parts of this many bytes, and returns what
@@ -187,7 +187,7 @@ impl Host {
         thread::scope(|scope| {
             let start = |rank| {
                 segment.join(rank)?;
-                let host = Host { segment: Arc::clone(&segment), rank, own: Process::own() };
+                let host = Host::new(Arc::clone(&segment), rank);
                 Ok(scope.spawn(move || body(host)))
             };
             let threads: Vec<_> = (0..ranks).map(start).collect::<Result<_, Error>>()?;

@@ -3,6 +3,7 @@
 //! ```text
 //!   segment   the file that all ranks map: who they are, then a part for each
 //!   copy      bytes of shared memory, word by word
+//!   rank      a rank's operations
 //!   launch    ranks as processes, and as threads
 //! ```
 //!
@@ -11,167 +12,9 @@
 
 mod copy;
 mod launch;
+mod rank;
 mod segment;
 
-use std::cell::RefCell;
-use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Release, Ordering::SeqCst, fence};
-use std::thread;
-use std::time::Duration;
-
-use syncline::memory::{Memory, Native};
-
 pub use launch::Job;
+pub use rank::Host;
 pub use segment::Error;
-use segment::Segment;
-
-use crate::{Change, Dead, Fabric, Heap, Here, Place, Process};
-
-/// After this many looks a waiter lets others run.
-const SPINS: u32 = 24;
-
-/// A rank on one machine. Its clones are the same rank, which several threads may use.
-#[derive(Clone)]
-pub struct Host {
-    segment: Arc<Segment>,
-    rank: usize,
-    /// This process.
-    own: Process,
-}
-
-thread_local! {
-    static HERE: RefCell<Option<(Host, Heap)>> = const { RefCell::new(None) };
-}
-
-impl Host {
-    /// Has this thread's words and locks of [`Window`](crate::Window) reach memory as this rank, and
-    /// take nodes from this heap; until another rank is entered.
-    pub fn enter(&self, nodes: Heap) {
-        HERE.set(Some((self.clone(), nodes)));
-    }
-
-    #[inline]
-    fn word(&self, at: Place) -> &AtomicU64 {
-        self.segment.word(at)
-    }
-}
-
-impl Fabric for Host {
-    #[inline]
-    fn rank(&self) -> usize {
-        self.rank
-    }
-
-    #[inline]
-    fn ranks(&self) -> usize {
-        self.segment.ranks()
-    }
-
-    #[inline]
-    fn bytes(&self) -> usize {
-        self.segment.bytes()
-    }
-
-    #[inline]
-    fn put(&self, to: Place, bytes: &[u8]) {
-        let address = self.segment.address(to, bytes.len());
-        // Release: pairs with the fence in `get`: a rank that sees a word of this, and then looks
-        // at a word that this rank has changed before, sees that change.
-        fence(Release);
-        // SAFETY: this many bytes of the mapping.
-        unsafe { copy::write(address, bytes) };
-    }
-
-    #[inline]
-    fn get(&self, from: Place, into: &mut [u8]) -> Result<(), Dead> {
-        let address = self.segment.address(from, into.len());
-        // SAFETY: this many bytes of the mapping.
-        unsafe { copy::read(address, into) };
-        // Acquire: pairs with the fence in `put`.
-        fence(Acquire);
-        Ok(())
-    }
-
-    #[inline]
-    fn compare_and_swap(&self, at: Place, old: u64, new: u64) -> Result<u64, Dead> {
-        let (Ok(was) | Err(was)) = self.word(at).compare_exchange(old, new, SeqCst, SeqCst);
-        Ok(was)
-    }
-
-    #[inline]
-    fn fetch_and(&self, at: Place, change: Change, operand: u64) -> Result<u64, Dead> {
-        let word = self.word(at);
-        Ok(match change {
-            Change::Keep => word.load(SeqCst),
-            Change::Replace => word.swap(operand, SeqCst),
-            Change::Add => word.fetch_add(operand, SeqCst),
-            Change::And => word.fetch_and(operand, SeqCst),
-            Change::Or => word.fetch_or(operand, SeqCst),
-        })
-    }
-
-    #[inline]
-    fn flush(&self, _: usize) -> Result<(), Dead> {
-        self.flush_all();
-        Ok(())
-    }
-
-    #[inline]
-    fn flush_all(&self) {
-        fence(SeqCst);
-    }
-
-    #[inline]
-    fn pause(&self, _: Place, looks: u32) {
-        if looks < SPINS {
-            Native::pause(looks);
-        } else {
-            thread::yield_now();
-        }
-    }
-
-    fn rest(&self, time: Duration) {
-        let end = Native::now() + time;
-        let mut looks = 1;
-        while Native::now() < end {
-            self.pause(Place { rank: self.rank, at: 0 }, looks);
-            looks += 1;
-        }
-    }
-
-    /// Asks the kernel, which takes some microseconds. A rank that has not joined yet lives.
-    fn is_alive(&self, rank: usize) -> bool {
-        self.segment.process(rank).is_none_or(|process| process.lives(&self.own))
-    }
-
-    fn machine(&self, _: usize) -> usize {
-        0
-    }
-
-    fn now(&self) -> Duration {
-        Native::now()
-    }
-}
-
-impl Here for Host {
-    fn here<R>(then: impl FnOnce(&Host) -> R) -> R {
-        HERE.with_borrow(|here| match here {
-            Some((host, _)) => then(host),
-            None => panic!("this thread is no rank: `Host::enter` makes it one"),
-        })
-    }
-
-    fn nodes(&self) -> Heap {
-        HERE.with_borrow(|here| match here {
-            Some((_, nodes)) => *nodes,
-            None => panic!("this thread is no rank: `Host::enter` makes it one"),
-        })
-    }
-}
-
-impl fmt::Debug for Host {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Host").field("rank", &self.rank).field("ranks", &self.ranks()).finish()
-    }
-}

@@ -20,7 +20,8 @@ use memmap2::{MmapOptions, MmapRaw};
 use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
 use thiserror::Error as ThisError;
 
-use crate::{Place, Process};
+use crate::fabric::Place;
+use crate::process::Process;
 
 /// "syncline" and the version of this layout.
 const MAGIC: u64 = u64::from_le_bytes(*b"synfab02");

@@ -3,21 +3,10 @@
 use std::cell::Cell;
 use std::ptr;
 
-use corosensei::Yielder;
-
-use super::Engine;
+use super::engine::{Engine, Then};
 
 thread_local! {
     static ENGINE: Cell<*mut Engine> = const { Cell::new(ptr::null_mut()) };
-}
-
-/// What the running rank does next.
-#[derive(Clone, Copy)]
-pub(super) enum Then {
-    /// It goes on.
-    GoOn,
-    /// Others run until it is resumed.
-    Suspend(*const Yielder<(), ()>),
 }
 
 /// Ends a simulation when it is dropped.

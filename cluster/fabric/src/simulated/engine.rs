@@ -6,17 +6,15 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::time::Duration;
 
-use corosensei::stack::DefaultStack;
-use corosensei::{Coroutine, CoroutineResult, Yielder};
+use corosensei::Yielder;
 
-use super::context::{self, Then};
-use super::{Kind, Network, Operation, Simulated, Simulation};
-use crate::{Dead, Heap};
+use super::network::Network;
+use super::operation::{Kind, Operation};
+use super::simulation::Simulation;
+use crate::fabric::Dead;
+use crate::heap::Heap;
 
-/// Bytes of a rank's stack.
-const STACK: usize = 128 * 1024;
 /// The first pause of a waiter in nanoseconds, and how often it doubles: at words of others, where
 /// each look takes the port, and at its own, where it is woken by a change.
 const PAUSE: u64 = 500;
@@ -25,15 +23,13 @@ const OWN_DOUBLINGS: u32 = 12;
 /// When others ask again whether all is decided that a dead rank had on the way.
 const AGAIN: u64 = 10_000;
 
-/// What came of a simulation.
-#[derive(Clone, Debug)]
-pub struct Outcome<R> {
-    /// What each rank has returned; `None` if it has died.
-    pub results: Vec<Option<R>>,
-    /// Until the last rank had returned.
-    pub time: Duration,
-    /// Operations that were begun.
-    pub operations: u64,
+/// What the running rank does next.
+#[derive(Clone, Copy)]
+pub(super) enum Then {
+    /// It goes on.
+    GoOn,
+    /// Others run until it is resumed.
+    Suspend(*const Yielder<(), ()>),
 }
 
 /// A simulation that runs.
@@ -52,13 +48,14 @@ pub(super) struct Engine {
     planned: u64,
     operations: Vec<Option<Operation>>,
     vacant: Vec<usize>,
-    issued: u64,
+    /// Operations that were begun.
+    pub issued: u64,
 }
 
 /// A rank.
 pub(super) struct Rank {
     /// Lets others run; null before it has begun.
-    yielder: *const Yielder<(), ()>,
+    pub yielder: *const Yielder<(), ()>,
     part: Vec<u64>,
     /// Where its locks' nodes come from.
     pub nodes: Option<Heap>,
@@ -80,7 +77,7 @@ pub(super) struct Rank {
     begun: u64,
     on_the_way: usize,
     dies_at: u64,
-    dead: bool,
+    pub dead: bool,
     /// The others know.
     pub known_dead: bool,
 }
@@ -170,35 +167,16 @@ impl Engine {
         }
     }
 
-    /// Runs all ranks until they have returned or died.
-    pub(super) fn run<R>(mut self, body: &impl Fn(Simulated) -> R) -> Outcome<R> {
-        let count = self.ranks.len();
-        let mut coroutines = Coroutines((0..count).map(|rank| Some(start(rank, body))).collect());
-        let mut results: Vec<Option<R>> = (0..count).map(|_| None).collect();
-        for rank in 0..count {
+    /// All ranks are to begin, one later than the other.
+    pub(super) fn begin(&mut self) {
+        for rank in 0..self.ranks.len() {
             let at = self.random.u64(0..=self.network.delay);
             self.plan(at, What::Resume(rank, 0));
         }
-        let mut left = count;
-        let running = context::enter(&mut self);
-        while left > 0 {
-            let rank = context::with(Engine::next);
-            let coroutine = coroutines.0[rank].as_mut().expect("who is resumed lives");
-            if let CoroutineResult::Return(result) = coroutine.resume(()) {
-                results[rank] = Some(result);
-                left -= 1;
-            } else if context::with(|engine| engine.ranks[rank].dead) {
-                coroutines.end(rank);
-                left -= 1;
-            }
-        }
-        drop(running);
-        let time = Duration::from_nanos(self.now);
-        Outcome { results, time, operations: self.issued }
     }
 
     /// The rank that goes on next.
-    fn next(&mut self) -> usize {
+    pub(super) fn next(&mut self) -> usize {
         loop {
             let event = self.events.pop();
             let Reverse(event) = event.expect("all ranks wait, and nothing is on its way");
@@ -400,37 +378,4 @@ fn rank_dies(rank: &mut Rank) -> bool {
         rank.part = Vec::new();
     }
     dies
-}
-
-/// The ranks' coroutines. Those that have begun and not returned are given up without their
-/// destructors, which would use a fabric that is gone.
-struct Coroutines<R>(Vec<Option<Coroutine<(), (), R>>>);
-
-impl<R> Coroutines<R> {
-    fn end(&mut self, rank: usize) {
-        if let Some(mut coroutine) = self.0[rank].take()
-            && coroutine.started()
-            && !coroutine.done()
-        {
-            // SAFETY: nothing refers to what is on its stack: other ranks reach parts only, and the
-            // engine has forgotten the yielder of one that is dead or is over itself.
-            unsafe { coroutine.force_reset() };
-        }
-    }
-}
-
-impl<R> Drop for Coroutines<R> {
-    fn drop(&mut self) {
-        (0..self.0.len()).for_each(|rank| self.end(rank));
-    }
-}
-
-fn start<R>(rank: usize, body: &impl Fn(Simulated) -> R) -> Coroutine<(), (), R> {
-    let stack = DefaultStack::new(STACK).expect("there is memory for a rank's stack");
-    let run = move |yielder: &Yielder<(), ()>, ()| {
-        context::with(|engine| engine.ranks[rank].yielder = yielder);
-        body(Simulated::new(rank))
-    };
-    // SAFETY: the coroutine is over, or given up, before `run` returns, which has borrowed the body.
-    unsafe { Coroutine::with_stack_unchecked(stack, run) }
 }

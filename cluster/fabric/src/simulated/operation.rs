@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{Change, Place};
+use crate::fabric::{Change, Place};
 
 const WORD: usize = size_of::<u64>();
 /// Into this many pieces an operation breaks at most.

@@ -15,7 +15,8 @@ use bytemuck::Zeroable;
 use syncline::memory::{Address, Data, Link, Word};
 
 use super::region::{Distance, Region};
-use crate::{Change, Dead, Here, Place};
+use crate::fabric::{Change, Dead, Place};
+use crate::here::Here;
 
 /// What was reached, of a rank that lives.
 pub(super) fn reached<R>(result: Result<R, Dead>) -> R {

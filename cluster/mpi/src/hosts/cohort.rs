@@ -9,8 +9,10 @@ use syncline::lock::{FairRw, RawLock, RawSharedLock};
 use syncline::wait::Yield;
 use syncline::window::{Between, Hierarchical, Hold};
 
-use super::Spread;
-use crate::scheme::{LINE, Locks, Refusal, Table, local_at};
+use super::spread::Spread;
+use crate::locks::{LINE, Locks, Refusal};
+use crate::queues::Table;
+use crate::scheme::local_at;
 use crate::segment::{Area, Segment};
 
 type Queue = FairRw<Yield, Segment>;

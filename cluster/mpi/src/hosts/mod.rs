@@ -33,6 +33,5 @@ mod stand_in;
 
 pub use cohort::Cohort;
 pub use meet::Meeting;
-pub use peers::Peers;
 pub use spread::Spread;
 pub use stand_in::forget;

@@ -11,9 +11,9 @@ use std::time::Duration;
 use syncline::memory::Memory;
 use syncline_fabric::server::Gone;
 
-use super::Peers;
+use super::peers::Peers;
 use super::request::{Answer, Request, What};
-use crate::scheme::{Locks, Refusal};
+use crate::locks::{Locks, Refusal};
 use crate::segment::Segment;
 
 /// Between two looks for an answer a rank drives MPI's progress; after this many it sleeps as well.

@@ -19,7 +19,8 @@ use syncline_fabric::Process;
 use syncline_fabric::server::{Answers, Peer, Service};
 
 use super::request::{Answer, Request, What};
-use crate::scheme::{Locks, Refusal, locks};
+use crate::locks::{Locks, Refusal};
+use crate::scheme::locks;
 use crate::segment::{Area, Segment, as_server, in_coroutine};
 
 /// The stack of a coroutine.

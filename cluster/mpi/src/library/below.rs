@@ -1,12 +1,15 @@
 //! The MPI library's functions, by the names that the standard gives to libraries that stand in
 //! front of it (`PMPI_`).
 //!
-//! They are declared with [`Word`]s where an argument is only passed on; the parent module says why
+//! They are declared with [`Word`]s where an argument is only passed on; the type's file says why
 //! that is sound.
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::Word;
+use super::word::Word;
+
+/// What MPI's functions return for success.
+pub const SUCCESS: i32 = 0;
 
 syncline_interpose::real! {
     fn PMPI_Add_error_class(class: *mut c_int) -> c_int;

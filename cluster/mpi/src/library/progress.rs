@@ -10,7 +10,9 @@
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
-use super::{SUCCESS, Word, below, constants};
+use super::below::{self, SUCCESS};
+use super::table::constants;
+use super::word::Word;
 
 /// A generalized request, which the program would have to complete, and nobody does.
 static NEVER: OnceLock<Option<Word>> = OnceLock::new();

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use syncline_interpose::{definition, next_definition};
 
-use super::Word;
+use super::word::Word;
 use crate::say::say;
 
 /// What of an MPI library windows need to know.

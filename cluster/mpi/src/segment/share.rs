@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::process;
 
-use super::Area;
+use super::region::Area;
 
 /// What the other ranks are told of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

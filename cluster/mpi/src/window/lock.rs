@@ -11,7 +11,7 @@ use super::{
 };
 use crate::errors::{owner_died, rank_gone};
 use crate::library::SUCCESS;
-use crate::scheme::Refusal;
+use crate::locks::Refusal;
 use crate::segment::Segment;
 
 impl Window {

@@ -30,7 +30,7 @@ use syncline::window::Scheme;
 
 use crate::host::Parts;
 use crate::library::{Constants, Word, below};
-use crate::scheme::Locks;
+use crate::locks::Locks;
 
 const FREE: u8 = 0;
 const BUSY: u8 = 1;

@@ -1,7 +1,7 @@
 //! The fast path for a normal mutex, which nearly all calls are about.
 //!
 //! All other cases (another kind, a lock that is yet to be made, a holder from before a fork) are
-//! handled by [`ops`](super::ops).
+//! handled by [`general`](super::general).
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
@@ -9,8 +9,8 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::PTHREAD_MUTEX_NORMAL;
 use syncline::lock::TryLock;
 
+use super::general;
 use super::layout::Mutex;
-use super::ops;
 use crate::generation;
 use crate::memory::Own;
 use crate::slot::Slot;
@@ -26,13 +26,13 @@ pub unsafe fn lock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
     unsafe {
         let shown = &*mutex;
         if shown.raw_kind() != PTHREAD_MUTEX_NORMAL || generation::is_past(&shown.generation) {
-            return ops::lock::<L>(mutex);
+            return general::lock::<L>(mutex);
         }
-        let Some(lock) = shown.room.at_hand::<L>() else { return ops::lock::<L>(mutex) };
+        let Some(lock) = shown.room.at_hand::<L>() else { return general::lock::<L>(mutex) };
         let node = Slot::<2>::node::<L>();
         lock.acquire(node);
         shown.room.hold::<L>(node);
-        // Relaxed, as in `ops`.
+        // Relaxed, as in `general`.
         shown.generation.store(generation::now(), Relaxed);
     }
     0
@@ -50,9 +50,9 @@ pub unsafe fn unlock<L: TryLock<Memory = Own>>(mutex: *const Mutex) -> c_int {
         let shown = &*mutex;
         let held_now = shown.generation.load(Relaxed) == generation::now();
         if shown.raw_kind() != PTHREAD_MUTEX_NORMAL || !held_now {
-            return ops::unlock::<L>(mutex);
+            return general::unlock::<L>(mutex);
         }
-        let Some(lock) = shown.room.at_hand::<L>() else { return ops::unlock::<L>(mutex) };
+        let Some(lock) = shown.room.at_hand::<L>() else { return general::unlock::<L>(mutex) };
         shown.generation.store(0, Relaxed);
         let node = shown.room.held::<L>();
         lock.release(node);

@@ -17,15 +17,10 @@ use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use syncline_interpose::{Position, learn_program, position};
 
-pub use rules::keep;
+pub use rules::{LEFT, NUMBERS, keep};
 use rules::{Rule, What};
 
 use crate::tls::{deciding, set_deciding};
-
-/// Numbers of locks that objects note; 0 is an object that has none yet.
-pub const NUMBERS: usize = 32;
-/// The number of those left to the C library.
-pub const LEFT: u16 = NUMBERS as u16 - 1;
 
 /// The policy; null before [`start`].
 static POLICY: AtomicPtr<Policy> = AtomicPtr::new(core::ptr::null_mut());

@@ -19,6 +19,11 @@ use core::ptr::null_mut;
 
 use syncline_interpose::{Position, Span, fail, number, preserving_errno};
 
+/// Numbers of locks that objects note; 0 is an object that has none yet.
+pub const NUMBERS: usize = 32;
+/// The number of those left to the C library.
+pub const LEFT: u16 = NUMBERS as u16 - 1;
+
 /// What a rule matches.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum What {
@@ -102,7 +107,7 @@ fn rule(entry: &'static [u8]) -> Option<Rule> {
     let mut rest = rest;
     if !matches!(what, What::Wrapper | What::WrapperLibrary) {
         rule.number = u16::try_from(number(&mut rest)?).ok()?;
-        if usize::from(rule.number) >= super::NUMBERS {
+        if usize::from(rule.number) >= NUMBERS {
             return None;
         }
     }

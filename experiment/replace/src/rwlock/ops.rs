@@ -8,8 +8,9 @@ use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ETIMEDOUT, clockid_t, timespec};
 use syncline::lock::{CompactRw, TrySharedLock};
 use syncline::wait::Park;
 
+use super::layout::Rwlock;
+use super::real;
 use super::until::{ShareUntil, Timed};
-use super::{Rwlock, real};
 use crate::memory::Own;
 use crate::mutex::{self, NEVER, Until, poll};
 use crate::slot::Large;

@@ -9,12 +9,12 @@ use syncline_analysis::{Analysis, Options};
 use super::outcome::{Outcome, Problem};
 use super::verdict::{Seen, is_seen, judge};
 use super::workloads::{self, Workload};
-use crate::Size;
 use crate::compare::Side;
 use crate::lab::Lab;
 use crate::process;
 use crate::programs::Wrapper;
 use crate::recorder::Recorder;
+use crate::size::Size;
 
 /// How often, and at what size.
 pub struct Runs {

@@ -18,10 +18,10 @@ pub mod workloads;
 
 use serde::Serialize;
 
-use crate::Size;
 use crate::lab::Lab;
 use crate::recorder::Recorder;
 use crate::rounds;
+use crate::size::Size;
 use crate::statistics::median;
 
 use measure::Runs;

@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use syncline::channel::many;
 
-use crate::Size;
 use crate::locks::processors;
 use crate::rounds::{self, Once};
+use crate::size::Size;
 use crate::statistics::{Spread, median, spread};
 
 /// Room of a channel, in messages.

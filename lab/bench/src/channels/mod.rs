@@ -12,8 +12,8 @@ mod transfers;
 
 use serde::Serialize;
 
-use crate::Size;
 use crate::rounds::{self, Once};
+use crate::size::Size;
 use crate::statistics::{Spread, median, spread};
 use contender::{
     Contender, Crossbeam, Flume, Kanal, Parking, Rtrb, SingleParking, SingleYielding, Std, Yielding,

@@ -22,10 +22,10 @@ use syncline_fabric::Host;
 
 use self::load::{Flat, Load};
 pub use self::rank::run_if_one;
-use crate::Size;
 use crate::lab::Lab;
 use crate::process;
 use crate::rounds::{self, Once};
+use crate::size::Size;
 use crate::statistics::{Spread, spread};
 
 const RANKS: usize = 4;

@@ -20,11 +20,11 @@ use std::process::Command;
 use anyhow::Context;
 use serde::Serialize;
 
-use crate::Size;
 use crate::compare::{self, Case, Change, Measure, Row, Side};
 use crate::lab::{Lab, built};
 use crate::process;
 use crate::record_overhead::figures;
+use crate::size::Size;
 use crate::statistics::median;
 use crate::table;
 

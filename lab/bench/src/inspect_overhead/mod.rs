@@ -23,10 +23,10 @@ use std::env;
 
 use serde::Serialize;
 
-use crate::Size;
 use crate::compare::{self, Case, Row};
 use crate::lab::Lab;
 use crate::programs::{Aims, Programs, WALL};
+use crate::size::Size;
 use crate::statistics::geometric_mean;
 use crate::table::Table;
 

@@ -8,7 +8,7 @@ use syncline::lock::Waiting;
 
 use super::contender::Contender;
 use super::{ours, peers, processors};
-use crate::Size;
+use crate::size::Size;
 
 /// A load on one lock or more.
 pub struct Load {

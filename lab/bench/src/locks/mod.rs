@@ -30,7 +30,8 @@ use syncline::lock::Waiting;
 
 use crate::lab::Lab;
 use crate::rounds::{self, Once};
-use crate::{Size, table};
+use crate::size::Size;
+use crate::table;
 use contender::Contender;
 use load::{Load, Threads};
 use memory::Footprint;

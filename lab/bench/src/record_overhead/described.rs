@@ -13,7 +13,6 @@ use serde::Serialize;
 use super::cost;
 use super::peer::Peer;
 use super::rounded;
-use crate::Size;
 use crate::compare::{Row, Side};
 use crate::lab::Lab;
 use crate::origin;
@@ -21,6 +20,7 @@ use crate::programs::description::{self, Description};
 use crate::programs::{CPU, PEAK, WALL, Wrapper};
 use crate::recorder::Recorder;
 use crate::rounds::{self, Once};
+use crate::size::Size;
 use crate::table::Table;
 
 const SECTION: &str = "Programs";

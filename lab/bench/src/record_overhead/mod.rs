@@ -28,12 +28,12 @@ pub use peer::Peer;
 
 use serde::Serialize;
 
-use crate::Size;
 use crate::compare::{self, Case, Row};
 use crate::lab::Lab;
 use crate::origin;
 use crate::programs::{self, Aims, Programs};
 use crate::recorder::Recorder;
+use crate::size::Size;
 use crate::statistics::geometric_mean;
 use crate::table;
 
@@ -78,7 +78,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     let mut cases = pair::cases(&lab, &recorder)?;
     cases.extend(threads::cases(&lab, &recorder)?);
     cases.extend(shapes::cases(&lab, &recorder)?);
-    cases.push(nothing::case(&lab, &recorder)?);
+    cases.push(nothing::case(PROGRAMS, &lab, &recorder)?);
     let programs = Programs { lab: &lab, wrapper: &recorder, section: PROGRAMS, aims: AIMS };
     cases.extend(programs.cases()?);
     let names: Vec<String> = cases.iter().map(|case: &Case| case.name.clone()).collect();

@@ -8,10 +8,14 @@ use crate::recorder::Recorder;
 
 pub const NAME: &str = "a program that does nothing";
 
-pub fn case<'a>(lab: &'a Lab, recorder: &'a Recorder) -> anyhow::Result<Case<'a>> {
+pub fn case<'a>(
+    section: &'static str,
+    lab: &'a Lab,
+    recorder: &'a Recorder,
+) -> anyhow::Result<Case<'a>> {
     let program = find_program(&["true"], "coreutils")?;
     Ok(Case {
-        section: super::PROGRAMS,
+        section,
         name: NAME.to_owned(),
         pairs: lab.size.pick(1, 7, 31),
         measures: vec![Measure { label: "wall ms", change: Change::Added, aim: None }],

@@ -18,10 +18,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::Size;
 use crate::lab::Lab;
 use crate::locks::processors;
 use crate::rounds::{self, Once};
+use crate::size::Size;
 use crate::statistics::{Spread, median, spread};
 use load::Load;
 

@@ -6,7 +6,12 @@ use fastrand::Rng;
 use syncline::table::TableClient;
 use syncline::wait::Park;
 
-use super::peers::Map;
+/// A table under test.
+pub trait Map<V>: Send + Sync {
+    fn get(&self, key: u64) -> Option<V>;
+    fn put(&self, key: u64, value: V) -> Option<V>;
+    fn remove(&self, key: u64) -> Option<V>;
+}
 
 /// A payload.
 pub trait Value: Copy + Send + Sync + 'static {

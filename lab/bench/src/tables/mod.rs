@@ -11,6 +11,7 @@
 //! same in all rounds. So the best of ours and the best peer run on in [pairs], from time to
 //! time with new tables, and the ratio comes from these.
 
+mod line;
 mod load;
 mod memory;
 mod pairs;
@@ -25,13 +26,14 @@ use fastrand::Rng;
 use indicatif::ProgressBar;
 use serde::Serialize;
 
+use self::line::line;
 use self::load::{MIXES, PAPER, Skew, Step, Value, key, numbers, stream};
 use self::peers::{Contender, Running, contenders, paper_table};
 use self::served::served_table;
-use crate::Size;
 use crate::locks::processors;
 use crate::rounds::{self, Once};
-use crate::statistics::{Spread, median, spread};
+use crate::size::Size;
+use crate::statistics::median;
 
 /// The last line of output: throughput of ours over that of the best peer.
 #[derive(Serialize)]
@@ -245,12 +247,6 @@ fn best(names: &[(&str, bool)], speeds: &[Vec<f64>], ours: bool) -> usize {
     let of_side = (0..names.len()).filter(|&at| names[at].1 == ours);
     let best = of_side.max_by(|&a, &b| median(&speeds[a]).total_cmp(&median(&speeds[b])));
     best.expect("there are tables of both")
-}
-
-fn line(name: &str, values: &[f64], unit: f64) {
-    let Spread { median, low, high } = spread(values);
-    let [median, low, high] = [median, low, high].map(|value| value / unit);
-    println!("  {name:<24}{median:>9.2}   {low:.2} .. {high:.2}");
 }
 
 fn fill<V: Value>(all: Vec<Contender<V>>, entries: usize) -> Vec<Filled<V>> {

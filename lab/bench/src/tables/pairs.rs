@@ -3,6 +3,7 @@
 //! What goes before a pair, goes before both: they run right after each other, and every other pair
 //! the other way round. From time to time both tables are made anew, so that they lie elsewhere.
 
+use super::line::line;
 use crate::statistics::spread;
 
 /// Tables are made this many times in all.
@@ -35,7 +36,7 @@ pub fn run_anew(pairs: usize, mut once: impl FnMut(usize, bool) -> [f64; 2]) -> 
 pub fn print(pairs: &[Pair]) -> f64 {
     let [wall, _] = [("ratio", 0), ("ratio, processor time", 1)].map(|(name, by)| {
         let ratios: Vec<f64> = pairs.iter().map(|[ours, peer]| ours[by] / peer[by]).collect();
-        super::line(name, &ratios, 1.0);
+        line(name, &ratios, 1.0);
         spread(&ratios).median
     });
     wall

@@ -8,15 +8,10 @@ use syncline::lock::{RawLock, Ttas};
 use syncline::memory::Padded;
 use syncline::table::{HashTable, LockTable, Storage};
 
+use super::load::{Map, Step, Value};
+
 /// Shards of the sharded `HashMap`: what is written down by hand most often.
 const SHARDS: usize = 64;
-
-/// A table under test.
-pub trait Map<V>: Send + Sync {
-    fn get(&self, key: u64) -> Option<V>;
-    fn put(&self, key: u64, value: V) -> Option<V>;
-    fn remove(&self, key: u64) -> Option<V>;
-}
 
 /// A maker of empty tables with room for this many entries.
 #[derive(Clone, Copy)]
@@ -29,7 +24,7 @@ pub struct Contender<V> {
 /// A table, with the loops over it compiled for it.
 pub trait Running<V>: Sync {
     /// Runs the steps of a stream once.
-    fn run(&self, stream: &[super::load::Step]);
+    fn run(&self, stream: &[Step]);
     fn fill(&self, keys: &mut dyn Iterator<Item = u64>);
     /// One in this many steps is run.
     fn share(&self) -> usize {
@@ -40,8 +35,8 @@ pub trait Running<V>: Sync {
 /// A table that the threads use themselves.
 struct Direct<M>(M);
 
-impl<V: super::load::Value, M: Map<V>> Running<V> for Direct<M> {
-    fn run(&self, stream: &[super::load::Step]) {
+impl<V: Value, M: Map<V>> Running<V> for Direct<M> {
+    fn run(&self, stream: &[Step]) {
         stream.iter().for_each(|step| step.run(&self.0));
     }
     fn fill(&self, keys: &mut dyn Iterator<Item = u64>) {
@@ -177,7 +172,7 @@ macro_rules! contender {
 }
 
 /// All tables that keep entries by hash.
-pub fn contenders<V: super::load::Value>() -> Vec<Contender<V>> {
+pub fn contenders<V: Value>() -> Vec<Contender<V>> {
     use syncline::table::{FlatTable, Table};
     vec![
         contender!("flat table", true, |n| {
@@ -211,6 +206,6 @@ pub fn contenders<V: super::load::Value>() -> Vec<Contender<V>> {
 }
 
 /// The paper's table with this many buckets.
-pub fn paper_table<V: super::load::Value, const BUCKETS: usize>() -> Contender<V> {
+pub fn paper_table<V: Value, const BUCKETS: usize>() -> Contender<V> {
     contender!("lock table", true, |n: usize| LockTable::<V, Ttas>::new(BUCKETS, n / BUCKETS))
 }

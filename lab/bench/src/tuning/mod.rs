@@ -11,11 +11,11 @@ use std::process::Command;
 
 use serde::Serialize;
 
-use crate::Size;
 use crate::accuracy::workloads::{self, Workload};
 use crate::lab::{Lab, built};
 use crate::process;
 use crate::rounds::{self, Once};
+use crate::size::Size;
 use crate::statistics::{Spread, median, percent, spread};
 
 use said::{Said, share};

@@ -5,7 +5,7 @@ use syncline::memory::{Padded, Word};
 use syncline_sim::engine::{self, Body, Engine};
 use syncline_sim::{Machine, Simulated};
 
-use super::{Bench, Lines, Timed};
+use super::interface::{Bench, Lines, Timed};
 use crate::error::Error;
 use crate::surroundings::Surroundings;
 use crate::topology::{Topology, simulated};

@@ -1,9 +1,9 @@
 //! What one thread, or a crew, measures in one pass.
 
+use super::effort::Effort;
 use crate::bench::{Bench, Lines};
 use crate::case::{ACCESSES, Access, STATES, State, Step, Touch, steps};
 use crate::error::Error;
-use crate::measure::Effort;
 use crate::measurement::Subject;
 use crate::plan::Crew;
 use crate::runs;

@@ -5,19 +5,15 @@
 //! the first of these that they have in common, or what the firmware says of their nodes; each
 //! distance that occurs is a [`Class`], and the classes are what the probe measures.
 
+mod here;
 pub mod hwloc;
-mod linux;
+pub(crate) mod linux;
 pub mod simulated;
 mod xml;
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-
-use crate::error::Error;
-pub(crate) use linux::pin;
-#[cfg(test)]
-pub(crate) use linux::usable;
 
 /// Where a topology comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,18 +98,6 @@ enum Level {
 }
 
 impl Topology {
-    /// This machine, as far as this process may use it: by hwloc, or else by Linux's lists.
-    ///
-    /// # Errors
-    /// If the processors of this process are unknown.
-    pub fn here() -> Result<Topology, Error> {
-        let usable = linux::usable()?;
-        match hwloc::export() {
-            Ok(text) => xml::topology(&text, &usable).ok_or(Error::Topology { from: "hwloc" }),
-            Err(why) => linux::topology(&usable, why),
-        }
-    }
-
     /// A topology of these places, with the distance of two NUMA nodes as the firmware gives it.
     pub(crate) fn of_places(threads: Vec<Place>, nodes: impl Fn(usize, usize) -> u32) -> Topology {
         // Some firmware gives another distance for each direction.

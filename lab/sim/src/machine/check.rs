@@ -1,8 +1,9 @@
 //! Whether a description can be a machine; what is wrong with it is one sentence that begins with
 //! the field.
 
-use super::description::{Costs, Description, Instructions, Protocol};
-use super::{LINE, MOST_CACHES, MOST_THREADS};
+use super::description::{
+    Costs, Description, Instructions, LINE, MOST_CACHES, MOST_THREADS, Protocol,
+};
 
 /// The greatest number of cycles that is taken for a cost and not for a slip.
 const MOST_CYCLES: f64 = 1e9;

@@ -1,7 +1,7 @@
 //! A description's tables, by the distances that there are.
 
+use super::access::{ACCESSES, STATES, State};
 use super::description::{Costs, Description};
-use super::{ACCESSES, STATES, State};
 
 /// Cycles by access, state and class of distance.
 pub type Tables = [[Vec<u32>; STATES]; ACCESSES];

@@ -7,6 +7,15 @@ use serde::{Deserialize, Serialize};
 /// The format that this version reads and writes.
 pub const FORMAT: &str = "syncline-machine/1";
 
+/// Bytes of a line; every machine has the same.
+pub const LINE: usize = 64;
+
+/// The most private caches that a machine may have.
+pub const MOST_CACHES: usize = 256;
+
+/// The most hardware threads that a machine may have.
+pub const MOST_THREADS: usize = 4096;
+
 /// A machine as a file describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,58 +1,20 @@
 //! A many-core: what is where, and how many cycles an access takes.
 
+mod access;
 mod check;
 mod cost;
 mod description;
+mod error;
 mod reader;
 
+use access::ACCESSES;
+pub use access::{Access, State};
 use cost::Tables;
 pub use description::{
-    Busy, Costs, Description, FORMAT, Homes, Instructions, Level, Local, Messages, Protocol,
-    Scheduler,
+    Busy, Costs, Description, FORMAT, Homes, Instructions, LINE, Level, Local, MOST_CACHES,
+    MOST_THREADS, Messages, Protocol, Scheduler,
 };
-pub use reader::Error;
-
-/// Bytes of a line; every machine has the same.
-pub const LINE: usize = 64;
-
-/// The most private caches that a machine may have.
-pub const MOST_CACHES: usize = 256;
-
-/// The most hardware threads that a machine may have.
-pub const MOST_THREADS: usize = 4096;
-
-/// What is done to a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-#[allow(missing_docs, reason = "they say what they are")]
-pub enum Access {
-    Load,
-    Store,
-    CompareAndSwap,
-    FetchAndIncrement,
-    TestAndSet,
-    Swap,
-}
-
-const ACCESSES: usize = 6;
-
-/// What a line was in before an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub enum State {
-    /// One cache has it, changed.
-    Modified,
-    /// One cache has it changed, and others have copies.
-    Owned,
-    /// One cache has it, unchanged.
-    Exclusive,
-    /// Several caches have it, unchanged.
-    Shared,
-    /// No cache has it.
-    Invalid,
-}
-
-const STATES: usize = 5;
+pub use error::Error;
 
 /// A machine that accesses can be simulated on.
 #[derive(Debug)]

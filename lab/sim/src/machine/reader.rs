@@ -3,21 +3,9 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use super::{FORMAT, Machine};
-
-/// Why a text is no machine.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
-pub enum Error {
-    #[error("{path}: {source}")]
-    Io { path: String, source: std::io::Error },
-    #[error("{path}: not a machine description: {source}")]
-    Syntax { path: String, source: serde_json::Error },
-    #[error("{path}: described in format {found}, and this Syncline reads {FORMAT}")]
-    Format { path: String, found: String },
-    #[error("{path}: {what}")]
-    Wrong { path: String, what: String },
-}
+use super::Machine;
+use super::description::FORMAT;
+use super::error::Error;
 
 /// The machines that come with Syncline.
 const BUILT_IN: [(&str, &str); 8] = [

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Line, Shown};
+use super::lines::{Line, Shown};
 use crate::claims::median;
 
 /// The results on two machines side by side: those of the second one over those of the first.

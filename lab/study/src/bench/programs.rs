@@ -1,6 +1,8 @@
 //! Stress tests of what is built of locks: messages, the hash table, and transactions.
 
-use super::{Error, Line, Request, Shown, names, over_distances, over_threads};
+use super::lines::{Line, Shown};
+use super::request::{Error, Request, names};
+use super::sweep::{over_distances, over_threads};
 use crate::figures::messages::{ONE_WAY, PLAIN, ROUND_TRIP};
 use crate::figures::transactions::{LOCKED, SERVED, SHARED};
 use crate::on;

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::{Check, KNOWN_MISSES, Part, ROWS, Row};
+use super::check::Part;
+use super::known::KNOWN_MISSES;
+use super::rows::{Check, ROWS, Row};
 use crate::figure::Book;
 
 /// How many rows came out how.

@@ -1,7 +1,8 @@
 //! Figure 4: atomic operations on one word.
 
+use super::plan::Plan;
 use super::sentence::{list, number};
-use super::{Plan, load, over_threads};
+use super::ssync::{load, over_threads};
 use crate::figure::{Kind, Panel};
 use crate::lab::Lab;
 use crate::on;

@@ -1,7 +1,8 @@
 //! Figure 12: memcached with other locks, by a model whose numbers were measured on the real program.
 
+use super::plan::Plan;
 use super::sentence::{list, number};
-use super::{Plan, load};
+use super::ssync::load;
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;
 use crate::on;

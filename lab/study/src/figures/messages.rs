@@ -3,8 +3,9 @@
 
 use syncline_sim::Machine;
 
+use super::plan::Plan;
 use super::sentence::{list, number};
-use super::{Plan, load};
+use super::ssync::load;
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;
 use crate::on;

@@ -6,7 +6,7 @@ use syncline_sim::Machine;
 use syncline_sim::engine::{Body, Engine, delay};
 use syncline_sim::uncached::Plain;
 
-use super::Plan;
+use super::plan::Plan;
 use super::sentence::number;
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;

@@ -1,7 +1,8 @@
 //! Figure 8: the best lock's throughput with 4 to 128 locks, and which lock that is.
 
+use super::plan::Plan;
 use super::sentence::{list, number};
-use super::{Plan, contenders, load};
+use super::ssync::{contenders, load};
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;
 use crate::on;

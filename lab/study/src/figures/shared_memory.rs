@@ -3,7 +3,7 @@
 
 use syncline_dsm::carina::Scheme;
 
-use super::Plan;
+use super::plan::Plan;
 use super::sentence::number;
 use crate::cluster::programs::{self, Program};
 use crate::cluster::{Cluster, Outcome, run};

@@ -4,9 +4,10 @@
 use syncline_sim::Machine;
 
 use super::messages::with_messages;
+use super::plan::Plan;
 use super::scalability::THREADS;
 use super::sentence::{list, number};
-use super::{Plan, WINDOW, contenders, load};
+use super::ssync::{WINDOW, contenders, load};
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;
 use crate::on;

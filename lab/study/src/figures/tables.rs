@@ -14,7 +14,7 @@ use syncline_sim::engine::{self, Engine};
 use syncline_sim::machine::{Access, Description, Protocol, State};
 use syncline_sim::{Machine, Simulated};
 
-use super::Plan;
+use super::plan::Plan;
 use super::sentence::{list, number};
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::target::Target;

@@ -1,7 +1,8 @@
 //! Figures 5 and 7: acquisitions with one lock for all, and with 512 locks.
 
+use super::plan::Plan;
 use super::sentence::{list, number};
-use super::{Plan, WINDOW, contenders, load, over_threads};
+use super::ssync::{WINDOW, contenders, load, over_threads};
 use crate::figure::{Kind, Panel};
 use crate::lab::Lab;
 use crate::on;

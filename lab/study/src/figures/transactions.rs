@@ -4,9 +4,10 @@
 //! SSYNC's paper has TM2C among its programs and no figure of it, so there is none to compare this
 //! one with.
 
+use super::plan::Plan;
 use super::scalability::THREADS;
 use super::sentence::{list, number};
-use super::{Plan, WINDOW, load};
+use super::ssync::{WINDOW, load};
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::Lab;
 use crate::on;

@@ -1,7 +1,8 @@
 //! Figure 6: taking a free lock, by where its last holder was.
 
+use super::plan::Plan;
 use super::sentence::{list, number};
-use super::{Plan, contenders};
+use super::ssync::contenders;
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::{Effort, Lab};
 use crate::on;

@@ -2,7 +2,7 @@
 
 use syncline_sim::Machine;
 
-use super::Plan;
+use super::plan::Plan;
 use super::sentence::number;
 use crate::figure::{Kind, Panel, Point, Series};
 use crate::lab::{Effort, Lab};

@@ -4,8 +4,8 @@ use syncline_sim::engine::{self, Engine, Fresh};
 use syncline_sim::machine::{Access, Protocol, State};
 use syncline_sim::{Machine, Simulated};
 
-use super::Homes;
-use super::{ANYWHERE, Body, Course, Phase, Placement, Watch, World};
+use super::interface::{Body, Course, Homes, Phase, Placement, Watch, World};
+use syncline_sim::engine::ANYWHERE;
 
 /// From this many cores on a node is a socket, whose end is worth a measurement.
 const SOCKET: usize = 4;

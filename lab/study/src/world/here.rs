@@ -11,7 +11,8 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use syncline::memory::{Memory, Native, Padded};
 
-use super::{ANYWHERE, Body, Course, Phase, Placement, Watch, World};
+use super::interface::{Body, Course, Phase, Placement, Watch, World};
+use syncline_sim::engine::ANYWHERE;
 
 /// How long the clock is compared with the system's.
 const CALIBRATION: Duration = Duration::from_millis(20);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use syncline::Barrier;
 use syncline::memory::{Data, Memory};
 
-use crate::Engine;
+use crate::engine::Engine;
 
 /// A barrier, right or broken.
 pub trait Meeting: From<usize> + Send + Sync + 'static {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use syncline::lock::{Downgrade, RawSharedLock, TimedUpgrade, Upgrade};
 use syncline::memory::Pooled;
 
-use super::Scene;
-use crate::Engine;
+use super::scene::Scene;
+use crate::engine::Engine;
 
 type Node<L> = Pooled<<L as syncline::lock::RawLock>::Node, <L as syncline::lock::RawLock>::Memory>;
 type Share<L> = Pooled<<L as RawSharedLock>::SharedNode, <L as syncline::lock::RawLock>::Memory>;

@@ -7,7 +7,7 @@ use syncline::Condvar;
 use syncline::lock::RawLock;
 use syncline::memory::{Data, Memory, Pooled};
 
-use crate::Engine;
+use crate::engine::Engine;
 
 /// A condition variable, right or broken.
 pub trait Condition<M: Memory>: Default + Send + Sync + 'static {

@@ -8,68 +8,19 @@ mod changing;
 pub mod condvar;
 mod mortal;
 pub mod once;
+mod scene;
 mod shared;
 
 use std::sync::Arc;
 
 use syncline::lock::{RawLock, TimedLock, TryLock};
-use syncline::memory::{Data, Memory, Own, Pooled};
-
-use crate::Engine;
+use syncline::memory::{Data, Pooled};
 
 pub use self::changing::*;
 pub use self::mortal::*;
+use self::scene::Scene;
 pub use self::shared::*;
-
-type Plain<L> = <<L as RawLock>::Memory as Memory>::Data<u32>;
-
-/// A lock with a counter under it.
-struct Scene<L: RawLock> {
-    lock: Own<L, L::Memory>,
-    count: Plain<L>,
-}
-
-// SAFETY: a lock and a number, which may go between threads.
-unsafe impl<L: RawLock> Sync for Scene<L> {}
-// SAFETY: as above.
-unsafe impl<L: RawLock> Send for Scene<L> {}
-
-impl<L: RawLock<Memory: Engine> + 'static> Scene<L> {
-    fn new() -> Arc<Self> {
-        Arc::new(Self { lock: Own::<L, L::Memory>::default(), count: Plain::<L>::new(0) })
-    }
-
-    /// Runs threads on the scene, then requires that the lock is free and unharmed.
-    fn play(self: Arc<Self>, threads: usize, act: impl Fn(&Self, usize) + Send + Sync + 'static) {
-        let scene = Arc::clone(&self);
-        L::Memory::run(threads, move |thread| act(&scene, thread));
-        self.exclusively();
-        // SAFETY: all threads have ended.
-        unsafe { self.count.with(|count| *count -= 1) };
-    }
-
-    fn count(&self) -> u32 {
-        L::Memory::read(&self.count)
-    }
-
-    fn increment(&self) {
-        // SAFETY: the lock is held, and the checkers see to it.
-        unsafe { self.count.with(|count| *count += 1) };
-    }
-
-    fn exclusively(&self) {
-        self.exclusively_with(&Pooled::new());
-    }
-
-    fn exclusively_with(&self, node: &Pooled<L::Node, L::Memory>) {
-        // SAFETY: the node stays until the release.
-        unsafe {
-            self.lock.acquire(node);
-            self.increment();
-            self.lock.release(node);
-        }
-    }
-}
+use crate::engine::Engine;
 
 /// Threads that count.
 pub fn exclusion<L>(threads: usize, rounds: u32)
@@ -126,21 +77,6 @@ where
     assert!(scene.count() > rounds);
 }
 
-impl<L: TryLock<Memory: Engine> + 'static> Scene<L> {
-    fn try_once(&self) -> bool {
-        let node = Pooled::<L::Node, L::Memory>::new();
-        // SAFETY: the node stays until the release.
-        unsafe {
-            let taken = self.lock.try_acquire(&node);
-            if taken {
-                self.increment();
-                self.lock.release(&node);
-            }
-            taken
-        }
-    }
-}
-
 /// The second thread waits until a deadline that may pass, the others for as long as it takes: it
 /// leaves from the queue's end or middle, or when it is just being handed the lock.
 pub fn timed<L>(threads: usize, rounds: u32)
@@ -159,21 +95,6 @@ where
     });
     assert!(scene.try_once(), "a free lock was refused");
     assert!(scene.count() > (threads as u32 - 1) * rounds);
-}
-
-impl<L: TimedLock<Memory: Engine> + 'static> Scene<L> {
-    fn until_soon(&self) -> bool {
-        let node = Pooled::<L::Node, L::Memory>::new();
-        // SAFETY: the node stays until the release.
-        unsafe {
-            let taken = self.lock.acquire_until(&node, L::Memory::soon());
-            if taken {
-                self.increment();
-                self.lock.release(&node);
-            }
-            taken
-        }
-    }
 }
 
 /// The first thread holds the lock, and the others come one after the other, the second of which
@@ -293,34 +214,4 @@ where
     });
     let all = scene.count().to_le_bytes().map(usize::from).iter().sum::<usize>();
     assert_eq!(all, threads - 1);
-}
-
-impl<L: RawLock<Memory: Engine> + 'static> Scene<L> {
-    /// The first thread takes the lock, waits until the others have come, one by one, and
-    /// releases it; from there on executions differ.
-    fn queue(
-        self: Arc<Self>,
-        threads: usize,
-        act: impl Fn(&Self, usize) + Copy + Send + Sync + 'static,
-    ) {
-        L::Memory::arrange();
-        self.play(threads, move |scene, thread| {
-            if thread > 0 {
-                L::Memory::wait_for_waiter(thread - 1);
-                return act(scene, thread);
-            }
-            let node = Pooled::<L::Node, L::Memory>::new();
-            // SAFETY: the node stays until the release.
-            unsafe {
-                scene.lock.acquire(&node);
-                // The first of the others waits for this.
-                L::Memory::yield_now();
-                if threads > 1 {
-                    L::Memory::wait_for_waiter(threads - 1);
-                }
-                L::Memory::explore();
-                scene.lock.release(&node);
-            }
-        });
-    }
 }

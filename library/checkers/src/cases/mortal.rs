@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use syncline::lock::{RawLock, RawSharedLock};
 use syncline::memory::{Memory, Own, Pooled, Word};
 
-use crate::Engine;
+use crate::engine::Engine;
 
 /// A lock that may be gone before its scene.
 struct Mortal<L: RawLock> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use syncline::memory::{Data, Memory};
 use syncline::once::raw::{FRESH, POISONED, RawOnce};
 
-use crate::Engine;
+use crate::engine::Engine;
 
 /// Whether something has happened that happens once, right or broken.
 pub trait Happens: Default + Send + Sync + 'static {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use syncline::lock::{Described, Order, RawSharedLock, TimedSharedLock, TrySharedLock};
 use syncline::memory::{Memory, Pooled};
 
-use super::Scene;
-use crate::Engine;
+use super::scene::Scene;
+use crate::engine::Engine;
 
 /// The first threads write, the others read.
 pub fn sharing<L>(writers: usize, readers: usize, rounds: u32)

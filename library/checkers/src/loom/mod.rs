@@ -55,6 +55,7 @@ use syncline::memory::{Address, Data, Memory, OnStack};
 
 use self::execution::Execution;
 pub use self::words::{LoomLink, LoomRef, LoomWord};
+use crate::engine::Engine;
 
 /// The model checker's memory; for use in [`model`] only.
 #[derive(Clone, Copy, Debug, Default)]
@@ -187,6 +188,31 @@ impl Loom {
     /// A moment that the clock may have reached.
     pub fn soon() -> Duration {
         execution::DEADLINE
+    }
+}
+
+impl Engine for Loom {
+    fn run(threads: usize, body: impl Fn(usize) + Send + Sync + 'static) {
+        Self::run(threads, body);
+    }
+    fn number() -> usize {
+        Self::number()
+    }
+    fn wait_for_waiter(thread: usize) {
+        Self::wait_for_waiter(thread);
+    }
+    fn arrange() {
+        Self::arrange(false);
+    }
+    fn explore() {
+        Self::arrange(true);
+    }
+    fn soon() -> Duration {
+        Self::soon()
+    }
+    fn read<T: Copy>(data: &Self::Data<T>) -> T {
+        // SAFETY: the data lives; loom checks that nobody changes it.
+        data.read(|value| unsafe { *value })
     }
 }
 

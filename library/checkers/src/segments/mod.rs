@@ -30,7 +30,7 @@ use syncline::memory::{Address, Memory, Pooled};
 
 use self::storage::{Place, SEGMENTS};
 pub use self::words::{SegmentData, SegmentLink, SegmentRef, SegmentWord};
-use crate::Engine;
+use crate::engine::Engine;
 
 /// Two segments over a checker's memory, or the native one.
 #[derive(Clone, Copy, Debug, Default)]

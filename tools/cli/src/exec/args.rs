@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{Locks, Placement};
+use super::locks::Locks;
+use super::place::Placement;
 use crate::arguments::Program;
 use crate::statuses;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use syncline_policy::{Files, Plan, Policy};
 
-use super::Locks;
+use super::locks::Locks;
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::record::find_program;
 

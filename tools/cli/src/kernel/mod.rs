@@ -7,9 +7,9 @@
 pub mod args;
 mod progress;
 mod report;
+mod say;
 mod show;
 
-use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::{env, fs};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use syncline_kernel::run::{self, Settings};
-use syncline_kernel::{Error, kernel, machine};
+use syncline_kernel::{kernel, machine};
 use syncline_trace::Trace;
 
 use crate::failure::{Failure, REPORT_FAILED};
@@ -26,6 +26,7 @@ use crate::quoted::typed;
 use crate::record::{Folder, find_part, largest_file};
 use args::Kernel;
 use progress::Console;
+use say::{failure, say};
 
 /// The plugin, and the variable that names another, for developers of Syncline.
 const PLUGIN: [&str; 2] = ["libsyncline_kernel_plugin.so", "SYNCLINE_KERNEL_PLUGIN"];
@@ -181,13 +182,4 @@ fn tidy(folder: &Folder) -> bool {
     });
     folder.close();
     full
-}
-
-fn failure(error: Error) -> Failure {
-    Failure::new(REPORT_FAILED, error)
-}
-
-/// Says something beside the report. Standard error may be closed; the report is the same without.
-fn say(what: &str) {
-    let _ = writeln!(stderr(), "syncline: {what}");
 }

@@ -10,7 +10,8 @@ use syncline_kernel::contention;
 use syncline_kernel::run::{self, About, INVARIANTS};
 
 use super::args::Kernel;
-use super::{failure, say, show};
+use super::say::{failure, say};
+use super::show;
 use crate::failure::{Failure, REPORT_FAILED};
 use crate::inspect::free_memory;
 use crate::progress::Bar;

@@ -9,6 +9,7 @@
 //! an older one of that name goes, once the program has ended. Whatever else is there is left alone
 //! and refused.
 
+mod kind;
 mod old;
 
 use std::ffi::{OsStr, OsString};
@@ -27,7 +28,8 @@ use syncline_recording::folder::{self, OTHERS};
 
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::writers::Writers;
-use old::{keep_as_old, kind_of, remove_older};
+use kind::{Kind, failed, kind_of, not_ours};
+use old::{keep_as_old, remove_older};
 
 /// Less than this is too little for a recording of any use, in bytes.
 const LEAST_SPACE: u64 = 16 << 20;
@@ -216,14 +218,6 @@ pub fn note_refusal(path: &Path, command: &[OsString], why: &Failure) {
     let _ = folder::Folder::open(path).and_then(|folder| refusal.write(&folder));
 }
 
-/// What is at the folder's path.
-enum Kind {
-    Nothing,
-    EmptyFolder,
-    Recording,
-    Other,
-}
-
 fn make(path: &Path) -> Result<folder::Folder, Failure> {
     let parent = path.parent().unwrap_or(Path::new("/"));
     let name = path.file_name().ok_or_else(|| not_ours(path))?;
@@ -255,18 +249,4 @@ fn open_empty(path: &Path) -> Result<folder::Folder, Failure> {
     let message = format!("{} can't hold a recording: {why}", path.display());
     Err(Failure::message(RECORD_FAILED, message)
         .hint("name a folder with -o that does not exist yet, such as one inside it"))
-}
-
-fn failed(what: &str, path: &Path, error: io::Error) -> Failure {
-    let context = format!("can't {what} {}", path.display());
-    Failure::new(RECORD_FAILED, anyhow::Error::new(error).context(context))
-        .hint("choose another folder with -o")
-}
-
-fn not_ours(path: &Path) -> Failure {
-    let message = format!(
-        "{} exists and holds something else than a recording; it was left alone",
-        path.display()
-    );
-    Failure::message(RECORD_FAILED, message).hint("move it away, or choose another folder with -o")
 }

@@ -18,8 +18,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use syncline_attach::{Attached, Error, Wanted};
 use syncline_recording::Session;
 
+use super::clock::Clock;
+use super::folder::{Folder, largest_file};
+use super::library::{LIBRARY, OVERRIDE, find as find_library};
 use super::windows::{self, Keeper};
-use super::{Clock, Folder, LIBRARY, OVERRIDE, args, find_library, finish, largest_file, session};
+use super::{args, finish, session};
 use crate::failure::{CANNOT_RECORD, Failure, NOT_FOUND, RECORD_FAILED};
 
 /// How often to check that the process still runs.

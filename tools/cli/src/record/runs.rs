@@ -12,7 +12,7 @@ use super::child::interrupted;
 use super::environment::{self, Environment};
 use super::finish::{self, Tidied};
 use super::folder::Folder;
-use super::{Run, run_in_windows};
+use super::run::{Run, run_in_windows};
 use crate::failure::Failure;
 
 /// The options of every run.

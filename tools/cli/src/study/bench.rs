@@ -13,7 +13,7 @@ use syncline_study::target::Target;
 use syncline_study::world;
 
 use super::args::{Bench, Memory, Placement, Stress, Test};
-use super::{WRONG, machine};
+use super::machine::{WRONG, machine};
 use crate::failure::{Failure, REPORT_FAILED};
 
 /// Acquisitions of a free lock by each thread, or messages between two, where they are measured and where simulated.

@@ -2,6 +2,7 @@
 
 pub mod args;
 mod bench;
+mod machine;
 
 use std::fs::{self, File};
 use std::io::{BufWriter, IsTerminal, Write, stderr};
@@ -17,6 +18,7 @@ use syncline_study::{page, study};
 
 use crate::failure::{Failure, REPORT_FAILED};
 pub use bench::run as bench;
+use machine::{WRONG, machine};
 
 /// Measures, and writes.
 pub fn run(args: &args::Study) -> Result<ExitCode, Failure> {
@@ -77,19 +79,6 @@ fn targets(names: &[String]) -> Result<Vec<Target>, Failure> {
     };
     names.iter().flat_map(all).map(|name| machine(&name)).collect()
 }
-
-/// A machine of this name.
-fn machine(name: &str) -> Result<Target, Failure> {
-    Target::named(name).map_err(|error| match error {
-        target::Error::Unknown { .. } => Failure::new(WRONG, error),
-        target::Error::Description(_) => {
-            Failure::new(REPORT_FAILED, error).hint("docs/machines.md says what such a file has")
-        }
-    })
-}
-
-/// The errors of a command line that clap does not detect.
-const WRONG: u8 = 2;
 
 /// A bar on standard error, if that is a terminal.
 fn bar(length: u64) -> ProgressBar {

@@ -4,8 +4,8 @@ use std::io::{Write, stdout};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::Watch;
 use super::view::{COLUMNS, View};
+use super::watch::Watch;
 use crate::failure::{Failure, REPORT_FAILED};
 use syncline_present::terminal::wrapped;
 

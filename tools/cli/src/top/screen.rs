@@ -9,8 +9,8 @@ use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Row, Table, Wrap};
 use ratatui::{DefaultTerminal, Frame};
 
-use super::Watch;
 use super::view::{COLUMNS, View};
+use super::watch::Watch;
 use crate::failure::{Failure, REPORT_FAILED};
 
 /// The longest time until the first view.

@@ -104,7 +104,7 @@ impl<'a> Search<'a> {
                 "{:.2}x as good ({:.2} to {:.2}), with what stands above",
                 interval.median, interval.low, interval.high
             ));
-            rule.comment.extend(super::show::predicted(&tried.target));
+            rule.comment.extend(tried.target.prediction());
             self.policy.rules.push(rule);
         }
         self.tried.push(tried);

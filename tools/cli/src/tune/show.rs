@@ -9,7 +9,6 @@ use syncline_statistics::Interval;
 use syncline_try::{Comparison, Verdict};
 
 use super::search::{Search, Tried};
-use super::target::Target;
 use crate::attempt::show::{gain, given_up, open};
 use syncline_present::number::counted;
 
@@ -56,7 +55,7 @@ pub fn report(search: &Search<'_>, recorded: &[Process]) -> String {
 fn place(text: &mut String, tried: &Tried) {
     let target = &tried.target;
     let _ = writeln!(text, "\n{}  ({:.2} s waited)", target.name, target.waited);
-    if let Some(line) = predicted(target) {
+    if let Some(line) = target.prediction() {
         let _ = writeln!(text, "  {line}");
     }
     if tried.others.is_empty() {
@@ -67,12 +66,6 @@ fn place(text: &mut String, tried: &Tried) {
         let rounds = counted(comparison.rounds, "round");
         let _ = writeln!(text, "  {:<16} {}, {rounds}{kept}", comparison.name, said(comparison));
     }
-}
-
-/// What the report predicts, in a line.
-pub fn predicted(target: &Target) -> Option<String> {
-    let predicted = target.predicted.as_ref()?;
-    Some(format!("predicted {:.2}x: {}", predicted.gain, predicted.title))
 }
 
 fn said(comparison: &Comparison) -> String {

@@ -37,6 +37,14 @@ pub struct Target {
     pub candidates: Vec<Locks>,
 }
 
+impl Target {
+    /// What the report predicts, in a line.
+    pub fn prediction(&self) -> Option<String> {
+        let predicted = self.predicted.as_ref()?;
+        Some(format!("predicted {:.2}x: {}", predicted.gain, predicted.title))
+    }
+}
+
 /// What a report predicts.
 #[derive(Clone)]
 pub struct Predicted {

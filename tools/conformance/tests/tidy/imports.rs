@@ -1,7 +1,8 @@
 //! Which files of a crate import which.
 //!
 //! What a file imports is read from its `use` lines and from the paths in its code; unit tests at a
-//! file's end don't count, and neither does the declaration of a module.
+//! file's end don't count, and neither does the declaration of a module. What an exported macro names
+//! by `$crate` is imported by the files that use the macro.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -90,7 +91,7 @@ fn code(text: &str) -> String {
     let mut inside: Vec<usize> = Vec::new();
     let mut code = String::new();
     for line in text.lines().take_while(|line| !line.starts_with("mod tests {")) {
-        let line = line.split("//").next().unwrap_or_default();
+        let line = line.split("//").next().unwrap_or_default().replace("$crate::", "");
         let depth = line.len() - line.trim_start().len();
         if inside.last() == Some(&depth) && line.trim() == "}" {
             inside.pop();

@@ -5,6 +5,7 @@
 //! it ([`crate::programs::description`]). Neither the programs' sources nor how they are built are here.
 
 mod report;
+mod row;
 mod runs;
 mod verdict;
 
@@ -12,14 +13,14 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::Size;
 use crate::lab::Lab;
-use crate::programs::description::{self, Description};
+use crate::programs::description;
 use crate::recorder::Recorder;
 use crate::rounds;
-use crate::statistics::median;
+use crate::size::Size;
 
-use runs::{Busy, Shown};
+use row::Row;
+use runs::Busy;
 
 /// The last line of output.
 #[derive(Serialize)]
@@ -46,13 +47,6 @@ pub const FIELDS: &str = "
   whatif_error_p75   not built: null
 ";
 
-/// A program, and what was seen of it.
-struct Row {
-    known: Description,
-    idle: Shown,
-    busy: Shown,
-}
-
 /// Runs all programs of a folder, prints the table, and returns the JSON line. With `markdown` the
 /// table also goes into `docs/accuracy.md`.
 pub fn run(folder: &Path, size: Size, markdown: bool) -> anyhow::Result<String> {
@@ -77,55 +71,6 @@ pub fn run(folder: &Path, size: Size, markdown: bool) -> anyhow::Result<String> 
         super::document::write(super::document::PROGRAMS, &report::markdown(&rows))?;
     }
     Ok(serde_json::to_string(&summary(&rows))?)
-}
-
-impl Row {
-    fn is_found(&self) -> bool {
-        self.known.has_problem() && self.idle.all_found() && self.busy.all_found()
-    }
-
-    fn has_false_alarm(&self) -> bool {
-        self.idle.has_false_alarm() || self.busy.has_false_alarm()
-    }
-
-    /// Points between promise and measurement, both on the idle machine.
-    fn gain_error(&self) -> Option<f64> {
-        let (promised, measured) = (self.idle.promised()?, self.idle.gain()?);
-        Some(100.0 * (promised - measured).abs())
-    }
-}
-
-impl Shown {
-    fn hits(&self) -> usize {
-        self.verdicts.iter().filter(|verdict| verdict.found.is_some()).count()
-    }
-
-    fn all_found(&self) -> bool {
-        self.hits() == self.verdicts.len()
-    }
-
-    fn has_false_alarm(&self) -> bool {
-        let alarms = self.verdicts.iter().filter(|verdict| !verdict.false_alarms.is_empty());
-        2 * alarms.count() > self.verdicts.len()
-    }
-
-    fn promised(&self) -> Option<f64> {
-        let promised: Vec<f64> = self.verdicts.iter().filter_map(|v| v.promised).collect();
-        (!promised.is_empty()).then(|| median(&promised))
-    }
-
-    /// What the mended variant gains, as a share of the time.
-    fn gain(&self) -> Option<f64> {
-        let gains: Vec<f64> =
-            self.mended.iter().map(|(as_is, mended)| 1.0 - mended / as_is).collect();
-        (!gains.is_empty()).then(|| median(&gains))
-    }
-
-    /// Time with recording over time without.
-    fn cost(&self) -> f64 {
-        let ratios: Vec<f64> = self.cost.iter().map(|(alone, with)| with / alone).collect();
-        median(&ratios)
-    }
 }
 
 fn summary(rows: &[Row]) -> Summary {

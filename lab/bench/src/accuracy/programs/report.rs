@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::{Row, Shown};
+use super::row::Row;
+use super::runs::Shown;
 
 /// A line for each program, and below it what was said that is false.
 pub fn text(rows: &[Row]) -> String {

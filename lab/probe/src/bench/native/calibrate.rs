@@ -22,14 +22,14 @@ struct Reading {
     after: u64,
 }
 
-/// Ticks in a second; `None` if the processor's clock stands still.
-pub fn ticks_per_second() -> Option<f64> {
+/// Ticks in a second, of the processor's clock that `ticks` reads; `None` if it stands still.
+pub fn ticks_per_second(ticks: impl Fn() -> u64) -> Option<f64> {
     let origin = Instant::now();
     let readings = || -> Vec<Reading> {
         let read = |_| Reading {
-            before: super::processor::ticks(),
+            before: ticks(),
             nanoseconds: origin.elapsed().as_nanos() as u64,
-            after: super::processor::ticks(),
+            after: ticks(),
         };
         (0..TRIES).map(read).collect()
     };

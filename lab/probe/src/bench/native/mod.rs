@@ -14,10 +14,11 @@ use std::thread;
 
 use syncline::memory::Native;
 
-use super::{Bench, Lines, Timed};
+use super::interface::{Bench, Lines, Timed};
 use crate::error::Error;
 use crate::surroundings::Surroundings;
-use crate::topology::{Topology, pin};
+use crate::topology::Topology;
+use crate::topology::linux::pin;
 use region::Region;
 use start::Start;
 
@@ -74,7 +75,8 @@ impl NativeBench {
     /// # Errors
     /// If the processors are unknown, or their clock stands still.
     pub fn new() -> Result<NativeBench, Error> {
-        let ticks_per_second = calibrate::ticks_per_second().ok_or(Error::NoClock)?;
+        let ticks_per_second =
+            calibrate::ticks_per_second(processor::ticks).ok_or(Error::NoClock)?;
         let (topology, surroundings) =
             (Topology::here()?, Surroundings::here(processor::clock_fault()));
         Ok(NativeBench { topology, surroundings, ticks_per_second })
@@ -169,7 +171,7 @@ mod tests {
         let seen: Vec<AtomicU32> = places.iter().map(|_| AtomicU32::new(0)).collect();
         bench
             .run(&lines, &places, &|role| {
-                let allowed = crate::topology::usable().unwrap();
+                let allowed = crate::topology::linux::usable().unwrap();
                 assert_eq!(allowed, [bench.topology.threads[places[role]].processor]);
                 seen[role].fetch_add(1, Relaxed);
             })

@@ -15,7 +15,7 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
@@ -24,34 +24,9 @@ use syncline_recording::folder::{self, SUMS, files, others, runs, windows};
 use syncline_recording::{Refusal, Session};
 
 use super::super::windows::NEXT;
-use super::{Kind, failed, not_ours};
+use super::kind::{Kind, failed, kind_of, not_ours};
 use crate::failure::{Failure, RECORD_FAILED};
 use crate::writers::Writers;
-
-/// What is there.
-pub fn kind_of(path: &Path) -> Result<Kind, Failure> {
-    let mut entries = match fs::read_dir(path) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == ErrorKind::NotFound && path.symlink_metadata().is_err() => {
-            return Ok(Kind::Nothing);
-        }
-        Err(e) if matches!(e.kind(), ErrorKind::NotADirectory | ErrorKind::NotFound) => {
-            return Ok(Kind::Other);
-        }
-        Err(e) => return Err(failed("read", path, e)),
-    };
-    let session = path.join(Session::FILE).symlink_metadata();
-    let has_files = || files(path, "syncline").is_ok_and(|files| !files.is_empty());
-    let of_kernel = path.join(run::FOLDER).join(run::ABOUT).symlink_metadata();
-    let is_file = |meta: io::Result<fs::Metadata>| meta.is_ok_and(|meta| meta.is_file());
-    Ok(if is_file(session) || is_file(of_kernel) || has_files() {
-        Kind::Recording
-    } else if entries.next().is_none() {
-        Kind::EmptyFolder
-    } else {
-        Kind::Other
-    })
-}
 
 /// Gives it the name `DIR.old`, unless a process still writes to it. A recording without any
 /// process's file is removed, and an earlier `DIR.old` stays.

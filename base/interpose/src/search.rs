@@ -1,0 +1,84 @@
+//! The search for a definition through all loaded objects, as the loader does it, without the loader.
+
+use core::ffi::{CStr, c_void};
+use core::ptr::null_mut;
+
+use crate::definitions::Definitions;
+use crate::link_map::{Dynamic, LinkMap, link_maps};
+
+unsafe extern "C" {
+    /// Of the object that this is linked into.
+    #[link_name = "_DYNAMIC"]
+    static OWN_DYNAMIC: Dynamic;
+}
+
+/// What the program would have found without this library: the next definition behind it in the
+/// order of the search, of this version or the default one; null if there is none.
+///
+/// Unlike `dlsym(RTLD_NEXT)` it also finds what a library defines that was opened apart from the
+/// program's own search order, as an interpreter does with an extension's OpenMP runtime.
+///
+/// A library that was opened by a running program stands behind the C library. There the search begins
+/// behind the program, where the library would stand if it had been preloaded.
+pub fn next_definition(name: &CStr, version: Option<&CStr>) -> *mut c_void {
+    let own = &raw const OWN_DYNAMIC;
+    let others = || link_maps().skip(1).filter(|map| map.dynamic != own);
+    if is_late() {
+        return first_of(others(), name, version);
+    }
+    first_of(link_maps().skip_while(|map| map.dynamic != own).skip(1), name, version)
+}
+
+/// Whether this library was opened by the running program, and not loaded at its start: then the C
+/// library stands before it.
+pub fn is_late() -> bool {
+    let own = &raw const OWN_DYNAMIC;
+    let mut before = link_maps().take_while(|map| map.dynamic != own).skip(1);
+    // SAFETY: a loaded object's map.
+    before.any(|map| unsafe {
+        Definitions::of(map).is_some_and(|all| all.find(c"gnu_get_libc_version", None).is_some())
+    })
+}
+
+/// The first definition of all, as `dlsym(RTLD_DEFAULT)`; null if there is none.
+pub fn definition(name: &CStr) -> *mut c_void {
+    first_of(link_maps(), name, None)
+}
+
+fn first_of(
+    mut maps: impl Iterator<Item = &'static LinkMap>,
+    name: &CStr,
+    version: Option<&CStr>,
+) -> *mut c_void {
+    // SAFETY: a loaded object's map.
+    let found = maps.find_map(|map| unsafe { Definitions::of(map)?.find(name, version) });
+    found.unwrap_or(null_mut())
+}
+
+#[cfg(test)]
+mod tests {
+    use core::ffi::CStr;
+
+    use super::{definition, next_definition};
+
+    /// As the loader finds them, by their name and by a version.
+    #[test]
+    fn definitions_are_those_that_the_loader_finds() {
+        let names: [&CStr; 5] =
+            [c"pthread_cond_wait", c"dlsym", c"_dl_find_object", c"realpath", c"memcpy"];
+        for name in names {
+            // SAFETY: the names end in a zero byte.
+            let theirs = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+            assert_eq!(definition(name), theirs, "{name:?}");
+        }
+        for version in [c"GLIBC_2.2.5", c"GLIBC_2.3.2"] {
+            let name = c"pthread_cond_wait";
+            // SAFETY: as above.
+            let theirs =
+                unsafe { libc::dlvsym(libc::RTLD_DEFAULT, name.as_ptr(), version.as_ptr()) };
+            assert_eq!(next_definition(name, Some(version)), theirs, "{version:?}");
+        }
+        assert!(definition(c"no such function").is_null());
+        assert!(next_definition(c"pthread_cond_wait", Some(c"GLIBC_1.0")).is_null());
+    }
+}

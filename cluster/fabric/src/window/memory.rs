@@ -1,0 +1,129 @@
+//! The memory itself: nodes from a fabric's heap, pauses and time of a fabric.
+
+use std::fmt::{self, Debug, Formatter};
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use syncline::memory::{Address, Memory, Pooled};
+
+use super::region::{Distance, Region};
+use super::words::{WindowData, WindowLink, WindowWord, reached};
+use crate::fabric::{Fabric, Place};
+use crate::here::Here;
+
+/// What a unit of [`Memory::delay`] is: a part of what an operation takes.
+const UNIT: Duration = Duration::from_nanos(100);
+
+/// The memory of locks in the parts of a fabric `F`.
+pub struct Window<F>(PhantomData<fn() -> F>);
+
+impl<F> Clone for Window<F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for Window<F> {}
+
+impl<F> Default for Window<F> {
+    fn default() -> Self {
+        Window(PhantomData)
+    }
+}
+
+impl<F> Debug for Window<F> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Window")
+    }
+}
+
+// SAFETY: words and links are changed by a fabric's operations, each of which is atomic and has taken
+// effect when it returns, in one order of all; a reference is the place of its node.
+unsafe impl<F: Here> Memory for Window<F> {
+    type Word = WindowWord<F>;
+    type Link<T> = WindowLink<F, T>;
+    type Ref<T> = Distance<T>;
+    type Data<T> = WindowData<F, T>;
+    type Own<T: Default> = Pooled<T, Self>;
+
+    /// Looks go to the fabric, whose pauses grow; this is how often the clock is read.
+    const PATIENCE: u32 = 16;
+    const BATCH: u32 = 64;
+
+    fn refer<T>(node: &T) -> Distance<T> {
+        Distance::of(node)
+    }
+
+    unsafe fn follow<'a, T: 'a>(node: Distance<T>) -> &'a T {
+        // SAFETY: our caller's promise.
+        unsafe { node.follow() }
+    }
+
+    /// A node in this rank's part, zero: as every default is that is made of words, links and data.
+    ///
+    /// # Panics
+    ///
+    /// If the heap that this rank has entered is full.
+    fn allocate<T: Default>() -> Distance<T> {
+        const { assert!(align_of::<T>() <= 64, "a block is on lines of its own") };
+        F::here(|fabric| {
+            let bytes = size_of::<T>();
+            let taken = fabric.nodes().take(fabric, fabric.rank(), bytes);
+            let place = taken.unwrap_or_else(|full| panic!("no node for a lock: {full}"));
+            let zeros = vec![0; bytes];
+            fabric.put(place, &zeros);
+            reached(fabric.flush(place.rank));
+            Distance::at(place)
+        })
+    }
+
+    unsafe fn free<T>(node: Distance<T>) {
+        F::here(|fabric| {
+            reached(fabric.nodes().give(fabric, node.place(), size_of::<T>()));
+        });
+    }
+
+    fn pause(looks: u32) {
+        F::here(|fabric| fabric.pause(Place { rank: fabric.rank(), at: 0 }, looks));
+    }
+
+    fn pause_at<T>(word: &T, looks: u32) {
+        match Region::place(word) {
+            Some(place) => F::here(|fabric| fabric.pause(place, looks)),
+            None => Self::pause(looks),
+        }
+    }
+
+    fn delay(units: u32) {
+        F::here(|fabric| fabric.rest(UNIT * units));
+    }
+
+    fn yield_now() {
+        Self::pause(Self::PATIENCE);
+    }
+
+    fn park(word: &WindowWord<F>, _: u32, _: u32, _: Option<Duration>) {
+        // Returns soon, which is allowed at any time.
+        Self::pause_at(word, Self::PATIENCE);
+    }
+
+    fn unpark(_: Address, _: Option<u32>, _: u32) {
+        // Nobody sleeps.
+    }
+
+    fn now() -> Duration {
+        F::here(Fabric::now)
+    }
+
+    fn group(_: usize) -> usize {
+        F::here(|fabric| fabric.machine(fabric.rank()))
+    }
+
+    fn prefetch_for_write(_: &WindowWord<F>) {
+        // A fabric can't.
+    }
+
+    fn releasing() {
+        F::here(Fabric::flush_all);
+    }
+}

@@ -1,0 +1,50 @@
+//! Locks, and all else that is made of a window's words, at places of a part.
+
+use std::any::type_name;
+
+use bytemuck::Zeroable;
+use syncline::lock::RawLock;
+
+use super::memory::Window;
+use super::region::Region;
+use crate::fabric::Place;
+use crate::here::Here;
+
+impl Region {
+    /// A lock at a place, free if the bytes there are zero. It needs `size_of::<L>()` bytes.
+    ///
+    /// # Safety
+    ///
+    /// The bytes there were zero before the lock's first use by any rank, and are for this lock alone
+    /// for as long as it is used; it is used by ranks that have entered a fabric `F` whose part has
+    /// them. Data in the lock and its nodes has no padding.
+    ///
+    /// # Panics
+    ///
+    /// If the displacement is not a multiple of the lock's alignment, or 4 GiB or more; if the rank
+    /// is 16,384 or more.
+    pub unsafe fn lock<'a, F: Here, L: RawLock<Memory = Window<F>> + Zeroable + 'a>(
+        place: Place,
+    ) -> &'a L {
+        // SAFETY: our caller's promise.
+        unsafe { Region::value(place) }
+    }
+
+    /// Anything else that is made of words, links and data of [`Window`], at a place.
+    ///
+    /// # Safety
+    ///
+    /// Same requirements as [`lock`](Self::lock), and the type consists of such words, links and
+    /// data only.
+    ///
+    /// # Panics
+    ///
+    /// Same panics as [`lock`](Self::lock).
+    pub unsafe fn value<'a, T: Zeroable + 'a>(place: Place) -> &'a T {
+        let at = Region::address::<T>(place);
+        assert!(at.is_aligned(), "{place:?} is no place for a {}", type_name::<T>());
+        // SAFETY: all of it is words, links and data, which promise the compiler no bytes at this
+        // address, and are reached by functions alone.
+        unsafe { &*at }
+    }
+}

@@ -1,0 +1,161 @@
+//! The queue locks of a window, in a segment:
+//!
+//! ```text
+//!   0    the segment's token
+//!   128  Global
+//!   256  a lock for each rank, 128 bytes apart
+//!   ...  queue nodes: a row for each rank, with one for each target
+//! ```
+//!
+//! A rank uses the nodes of its own row only. It holds or waits for a target once at a time, so that
+//! one node for each target is enough, however many targets it holds at once.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use syncline::lock::{RawLock, RawSharedLock};
+use syncline::wait::Yield;
+use syncline::window::{Global, Part};
+
+use crate::locks::{GLOBAL, LINE, LOCKS, Locks, ORPHANED, Refusal};
+use crate::segment::{Area, Segment};
+
+/// The room for a queue node.
+const NODE: usize = 64;
+
+/// The bytes of this many ranks' locks.
+pub fn table_size(ranks: usize) -> usize {
+    (nodes(ranks) + ranks * ranks * NODE).next_multiple_of(LINE)
+}
+
+/// Where the nodes begin.
+fn nodes(ranks: usize) -> usize {
+    LOCKS + ranks * LINE
+}
+
+/// Queue locks in a segment, one for each part, and the window's word.
+pub struct Table<L> {
+    area: Arc<Area>,
+    /// Where they begin.
+    at: usize,
+    rank: usize,
+    ranks: usize,
+    lock: PhantomData<fn() -> L>,
+}
+
+/// The locks from a segment's start on, as this rank uses them.
+pub fn table<L: RawSharedLock<Memory = Segment> + 'static>(
+    area: Arc<Area>,
+    rank: usize,
+    ranks: usize,
+) -> Arc<dyn Locks> {
+    Arc::new(Table::<L>::new(area, 0, rank, ranks))
+}
+
+impl<L: RawSharedLock<Memory = Segment>> Table<L> {
+    /// The locks from this place of a segment on, as this rank uses them.
+    pub fn new(area: Arc<Area>, at: usize, rank: usize, ranks: usize) -> Self {
+        const {
+            assert!(size_of::<L>() <= ORPHANED && align_of::<L>() <= LINE);
+            assert!(size_of::<L::Node>() <= NODE && align_of::<L::Node>() <= NODE);
+            assert!(size_of::<L::SharedNode>() <= NODE && align_of::<L::SharedNode>() <= NODE);
+        };
+        Table { area, at, rank, ranks, lock: PhantomData }
+    }
+
+    /// The bytes of this many ranks' locks.
+    pub fn size(ranks: usize) -> usize {
+        table_size(ranks)
+    }
+
+    fn global(&self) -> &Global<Yield, Segment> {
+        // SAFETY: the segment has it at this place, made of zeros, which is its initial state, and
+        // all processes change it by atomics only.
+        unsafe { &*self.area.at(self.at + GLOBAL) }
+    }
+
+    fn part(&self, target: usize) -> Part<'_, Yield, L> {
+        Part { global: self.global(), lock: self.lock(target) }
+    }
+
+    /// A part's lock.
+    pub fn lock(&self, target: usize) -> &L {
+        assert!(target < self.ranks);
+        // SAFETY: the segment has a lock for each rank, made of zeros, as above.
+        unsafe { &*self.area.at(self.at + LOCKS + target * LINE) }
+    }
+
+    fn orphaned(&self, target: usize) -> &AtomicU32 {
+        assert!(target < self.ranks);
+        // SAFETY: the segment has a word there, made of zeros, changed by atomics only.
+        unsafe { &*self.area.at(self.at + LOCKS + target * LINE + ORPHANED) }
+    }
+
+    /// This rank's node for a target.
+    pub fn node<T>(&self, target: usize) -> *mut T {
+        if size_of::<T>() == 0 {
+            return std::ptr::dangling_mut();
+        }
+        self.area.at(self.at + nodes(self.ranks) + (self.rank * self.ranks + target) * NODE)
+    }
+}
+
+impl<L: RawSharedLock<Memory = Segment>> Locks for Table<L> {
+    unsafe fn acquire(&self, target: usize, exclusive: bool) -> Result<(), Refusal> {
+        let part = self.part(target);
+        // SAFETY: the rank has no other use for its node of this target, so it may be written; it
+        // stays in the segment until the release, and longer.
+        unsafe {
+            if exclusive {
+                let node = self.node::<L::Node>(target);
+                node.write(L::Node::default());
+                part.acquire(&*node);
+            } else {
+                let node = self.node::<L::SharedNode>(target);
+                node.write(L::SharedNode::default());
+                part.acquire_shared(&*node);
+            }
+        }
+        Ok(())
+    }
+
+    unsafe fn release(&self, target: usize, exclusive: bool) {
+        let part = self.part(target);
+        // SAFETY: the caller holds the part, with the node that `acquire` has used.
+        unsafe {
+            if exclusive {
+                part.release(&*self.node::<<L as RawLock>::Node>(target));
+            } else {
+                part.release_shared(&*self.node::<L::SharedNode>(target));
+            }
+        }
+    }
+
+    fn acquire_all(&self) {
+        self.global().acquire_all();
+    }
+
+    fn try_acquire_all(&self) -> Result<bool, Refusal> {
+        Ok(self.global().try_acquire_all())
+    }
+
+    fn release_all(&self) {
+        self.global().release_all();
+    }
+
+    fn is_orphaned(&self, target: usize) -> bool {
+        // Relaxed: marked before the lock was released that let this rank in.
+        self.orphaned(target).load(Relaxed) != 0
+    }
+
+    fn orphan(&self, target: usize) {
+        // Relaxed: the release of the part carries it on.
+        self.orphaned(target).store(1, Relaxed);
+    }
+
+    fn make_consistent(&self, target: usize) {
+        // Relaxed: as above.
+        self.orphaned(target).store(0, Relaxed);
+    }
+}

@@ -1,0 +1,61 @@
+//! What was seen of a program, and what that amounts to.
+
+use super::runs::Shown;
+use crate::programs::description::Description;
+use crate::statistics::median;
+
+/// A program, and what was seen of it.
+pub struct Row {
+    pub known: Description,
+    pub idle: Shown,
+    pub busy: Shown,
+}
+
+impl Row {
+    pub fn is_found(&self) -> bool {
+        self.known.has_problem() && self.idle.all_found() && self.busy.all_found()
+    }
+
+    pub fn has_false_alarm(&self) -> bool {
+        self.idle.has_false_alarm() || self.busy.has_false_alarm()
+    }
+
+    /// Points between promise and measurement, both on the idle machine.
+    pub fn gain_error(&self) -> Option<f64> {
+        let (promised, measured) = (self.idle.promised()?, self.idle.gain()?);
+        Some(100.0 * (promised - measured).abs())
+    }
+}
+
+impl Shown {
+    pub fn hits(&self) -> usize {
+        self.verdicts.iter().filter(|verdict| verdict.found.is_some()).count()
+    }
+
+    pub fn all_found(&self) -> bool {
+        self.hits() == self.verdicts.len()
+    }
+
+    pub fn has_false_alarm(&self) -> bool {
+        let alarms = self.verdicts.iter().filter(|verdict| !verdict.false_alarms.is_empty());
+        2 * alarms.count() > self.verdicts.len()
+    }
+
+    pub fn promised(&self) -> Option<f64> {
+        let promised: Vec<f64> = self.verdicts.iter().filter_map(|v| v.promised).collect();
+        (!promised.is_empty()).then(|| median(&promised))
+    }
+
+    /// What the mended variant gains, as a share of the time.
+    pub fn gain(&self) -> Option<f64> {
+        let gains: Vec<f64> =
+            self.mended.iter().map(|(as_is, mended)| 1.0 - mended / as_is).collect();
+        (!gains.is_empty()).then(|| median(&gains))
+    }
+
+    /// Time with recording over time without.
+    pub fn cost(&self) -> f64 {
+        let ratios: Vec<f64> = self.cost.iter().map(|(alone, with)| with / alone).collect();
+        median(&ratios)
+    }
+}

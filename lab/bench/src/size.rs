@@ -1,0 +1,23 @@
+//! How much a benchmark measures: for a test, for a look, or for a page.
+
+/// How much to measure.
+#[derive(Clone, Copy)]
+pub enum Size {
+    /// Everything once and as small as it gets: for tests, which look at no figure.
+    Smoke,
+    /// Under 40 seconds.
+    Quick,
+    /// For figures that get published: minutes.
+    Full,
+}
+
+impl Size {
+    /// The one of three values that is for this size.
+    pub fn pick<T>(self, smoke: T, quick: T, full: T) -> T {
+        match self {
+            Size::Smoke => smoke,
+            Size::Quick => quick,
+            Size::Full => full,
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Why a text is no machine.
+
+use super::description::FORMAT;
+
+/// Why a text is no machine.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum Error {
+    #[error("{path}: {source}")]
+    Io { path: String, source: std::io::Error },
+    #[error("{path}: not a machine description: {source}")]
+    Syntax { path: String, source: serde_json::Error },
+    #[error("{path}: described in format {found}, and this Syncline reads {FORMAT}")]
+    Format { path: String, found: String },
+    #[error("{path}: {what}")]
+    Wrong { path: String, what: String },
+}

@@ -1,0 +1,85 @@
+//! What came of a test: a line of it, and all lines as a table.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::figures::sentence::number;
+use crate::stress::Outcome;
+
+/// A test's results.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// The lock or the operation.
+    pub name: String,
+    /// Threads; or, of a free lock, where its last holder was.
+    pub at: String,
+    /// The average of the repetitions.
+    pub outcome: Outcome,
+    /// The least and the most of what the table shows, over the repetitions.
+    pub spread: [f64; 2],
+}
+
+/// What a table shows of each test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shown {
+    /// Million operations in a second.
+    Throughput,
+    /// Cycles of an operation.
+    Cycles,
+}
+
+impl Shown {
+    pub(super) fn of(self, outcome: &Outcome) -> f64 {
+        match self {
+            Shown::Throughput => outcome.per_second / 1e6,
+            Shown::Cycles => outcome.cycles,
+        }
+    }
+}
+
+pub fn line(name: &str, at: String, shown: Shown, outcomes: Vec<Outcome>) -> Line {
+    let average = |field: fn(&Outcome) -> f64| {
+        outcomes.iter().map(field).sum::<f64>() / outcomes.len() as f64
+    };
+    let values = || outcomes.iter().map(|outcome| shown.of(outcome));
+    Line {
+        name: name.to_owned(),
+        at,
+        outcome: Outcome {
+            per_second: average(|o| o.per_second),
+            success_percent: average(|o| o.success_percent),
+            cycles: average(|o| o.cycles),
+            fairness: average(|o| o.fairness),
+        },
+        spread: [values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max)],
+    }
+}
+
+/// The results for a terminal: a row for each name, a column for each number of threads or place.
+pub fn table(lines: &[Line], shown: Shown) -> String {
+    let mut columns: Vec<&str> = Vec::new();
+    let mut rows: Vec<&str> = Vec::new();
+    for line in lines {
+        if !columns.contains(&line.at.as_str()) {
+            columns.push(&line.at);
+        }
+        if !rows.contains(&line.name.as_str()) {
+            rows.push(&line.name);
+        }
+    }
+    let width = columns.iter().map(|column| column.len() + 2).max().unwrap_or(0).max(9);
+    let names = rows.iter().map(|row| row.len() + 1).max().unwrap_or(0).max(16);
+    let mut text = format!("{:<names$}", "");
+    for column in &columns {
+        let _ = write!(text, "{column:>width$}");
+    }
+    for row in rows {
+        let _ = write!(text, "\n{row:<names$}");
+        for line in lines.iter().filter(|line| line.name == row) {
+            let _ = write!(text, "{:>width$}", number(shown.of(&line.outcome)));
+        }
+    }
+    text + "\n"
+}

@@ -1,0 +1,92 @@
+//! The statements of the papers, each with its check.
+
+use super::check::Part;
+use super::{
+    hardware, locks, memcached, messages, placement, scaling, shared_memory, table, two_sockets,
+    uncontended, windows,
+};
+use crate::figure::Book;
+
+/// A statement of a paper.
+pub struct Row {
+    /// Tests and docs cite it.
+    pub id: &'static str,
+    /// Where it stands: a section, figure or table of its paper.
+    pub place: &'static str,
+    /// What it says.
+    pub says: &'static str,
+    /// By how much a number may be off, in words.
+    pub within: &'static str,
+    /// How it is checked.
+    pub check: Check,
+}
+
+/// How a row is checked.
+pub enum Check {
+    /// On these figures of the simulated machines.
+    Figures(&'static [&'static str], fn(&Book) -> Vec<Part>),
+    /// On real programs: by what, what was found there, and whether that holds.
+    Elsewhere(&'static str, &'static str),
+    /// Not yet: what is missing.
+    NotBuilt(&'static str),
+}
+
+use Check::{Elsewhere, Figures, NotBuilt};
+
+const fn row(
+    id: &'static str,
+    place: &'static str,
+    within: &'static str,
+    says: &'static str,
+    check: Check,
+) -> Row {
+    Row { id, place, says, within, check }
+}
+
+const KERNEL: Check = NotBuilt("a kernel whose sections are traced");
+const DELEGATION: Check = NotBuilt("threads of a simulated node that delegate");
+
+/// All rows: SSYNC (S), MPI passive target (M), SyncPerf (P), Syncchar (C) and Argo (A).
+#[rustfmt::skip]
+pub const ROWS: [Row; 40] = [
+    row("S1", "Tables 2, 3", "5 %", "each latency of the tables comes out of an access on the simulated machine", Figures(&["table-2", "table-3"], hardware::tables)),
+    row("S2", "5.2", "10 %", "a store to a line that all cores share: 296 cycles (Opteron), 445 (Xeon), 200 (Tilera)", Figures(&["table-2"], hardware::shared_by_all)),
+    row("S3", "5.2", "10 %", "Opteron: with the directory two hops from both cores, a load takes 312 cycles", Figures(&["table-2"], hardware::far_directory)),
+    row("S4", "Figure 3", "25 %", "Opteron, a ticket lock, 48 cores: about 720,000 cycles; far less with back-off; up to twice as fast again with write-prefetch", Figures(&["figure-3"], locks::ticket)),
+    row("S5", "Figure 4", "25 %", "Opteron, Xeon: an atomic operation takes 20 cycles alone, 120 with a second core; 20 Mops/s within a socket; less beyond, on the Xeon more so", Figures(&["figure-4", "figure-4-latency"], hardware::atomics_of_multi_sockets)),
+    row("S6", "Figure 4", "-", "Niagara, Tilera: throughput rises over the first cores and stays; Niagara: FAI as CAS-based FAI, TAS ahead; Tilera: FAI slightly ahead", Figures(&["figure-4"], hardware::atomics_of_single_sockets)),
+    row("S7", "Figure 6", "25 %", "a free lock from the farthest holder costs up to 12.5 times a local one (Opteron), 11 times (Xeon), the same (Niagara), slightly more (Tilera); 350 to 450 cycles on multi-sockets, 200 on single-sockets", Figures(&["figure-6"], uncontended::check)),
+    row("S8", "Figure 5", "-", "one lock: hierarchical locks best on the Xeon, MCS and CLH elsewhere; ticket the best spin lock; two cores an order of magnitude below one on multi-sockets, comparable on single-sockets", Figures(&["figure-5"], locks::one)),
+    row("S9", "Figure 7", "-", "512 locks: ticket best on Opteron, Niagara, Tilera; differences vanish on the Xeon; simple locks match or beat queue locks", Figures(&["figure-7"], locks::many)),
+    row("S10", "Figure 8", "25 %", "few locks: Niagara scales up to 1.7 times better than Tilera; Xeon scales within a socket and falls with one remote thread; Opteron scales poorly", Figures(&["figure-8"], scaling::check)),
+    row("S11", "6.1.2, 8", "-", "no lock is best on all machines, none on all workloads of a machine, and each of the nine is best somewhere", Figures(&["figure-5", "figure-6", "figure-7", "figure-8"], scaling::none_is_best)),
+    row("S12", "Figure 9", "20 %", "message passing: about two transfers of a line one way, about four there and back", Figures(&["figure-9", "table-2"], messages::transfers)),
+    row("S13", "Figure 10", "30 %", "Xeon, one server: 25 Mops/s one way within a socket, 8 with a remote client; with many clients round trips overtake", Figures(&["figure-10"], messages::xeon)),
+    row("S14", "Figure 10", "30 %", "Tilera's hardware messages, 35 clients: 16 Mops/s round trip; of one word 27, and over 100 one way", Figures(&["figure-10"], messages::hardware)),
+    row("S15", "Figure 11", "-", "hash table, low contention: longer sections scale better except on Tilera; message passing below the locks; spin locks best; Xeon has the highest throughput", Figures(&["figure-11"], table::low_contention)),
+    row("S16", "Figure 11", "25 %", "hash table, high contention: message passing beats locks on three of four machines; Niagara reaches 10 times one thread at 36", Figures(&["figure-11"], table::high_contention)),
+    row("S17", "6.3", "-", "hash table, high contention, without pinning: 4 to 6 times lower at most on multi-sockets", Figures(&["figure-11", "figure-11-unpinned"], table::unpinned)),
+    row("S18", "6.4, Figure 12", "-", "Memcached, set-only: other locks than the mutex win 29 to 50 % on three of four machines; get-only: no difference", Figures(&["figure-12"], memcached::check)),
+    row("S19", "8", "-", "two-socket Opteron 2384 and Xeon X5660: crossing costs 1.6 and 2.7 times; the same trends", Figures(&["table-2", "figure-4", "figure-5"], two_sockets::check)),
+    row("S20", "5.3", "25 %", "Opteron: message passing is up to 2.5 times faster with write-prefetch", Figures(&["figure-9"], messages::prefetch)),
+    row("M1", "Table 2", "25 %", "48 processes: quartiles of lock and unlock for three schemes and three mixes", Figures(&["scc-table-2"], windows::quartiles)),
+    row("M2", "Figures 6-8", "-", "a lock without back-off grows linearly with writers; with it, and MCS-WP, it is near constant", Figures(&["scc-figure-7", "scc-figure-8"], windows::grows)),
+    row("M3", "Figure 6", "-", "MCS-WP rises to 24 processes, then stays, with a drop at 32", Figures(&["scc-figure-6"], windows::controllers)),
+    row("M4", "Table 3", "30 %", "PUT and UNLOCK of a writer against 0 to 47 readers; MCS-WP ahead by 2.7 to 3.9 times at 47", Figures(&["scc-table-3"], windows::writer)),
+    row("M5", "Figure 5", "-", "synchronization data scales when spread over the memory controllers, and not in one place", Figures(&["scc-figure-5"], placement::check)),
+    row("M6", "6.3", "-", "the window locks against those of MPICH and Open MPI: ahead of both", Elsewhere("`./x bench windows`, ranks of one host: 0.01 of the time of Open MPI's locks and less of MPICH's, and 1.25 to 1.6 of Open MPI's over shared memory (`osc sm`)", "misses")),
+    row("P1", "4.5", "1 %; 5 %", "recording costs 2.3 % on average, 19 % at worst", Elsewhere("`./x bench record-overhead`: 2.3 % on average over three programs; 83 to 119 % on 92,000 locks and nothing between them", "misses")),
+    row("P2", "4.6", "below", "memory grows by 36 % over all programs", Elsewhere("`./x bench record-overhead`: 6.5 % over three programs", "holds")),
+    row("P3", "4.5.2", "below", "diagnosis costs 3.5 to 11.7 times", Elsewhere("`./x bench inspect-overhead`: every section traced, 1.04 (pbzip2) to 13 times, 4.5 on average", "misses")),
+    row("P4", "Table 2", "all, 0", "15 problems found and 2 false alarms, over 15 programs", Elsewhere("`./x accuracy`: 25 of 25 found and no false alarm, over programs of that shape", "holds")),
+    row("P5", "4.4.5", "-", "the proposed assignment of threads to stages is within one thread of the best", Elsewhere("the tests of syncline-analysis: the proposed assignment is the best of all in a model, and SyncPerf's for its example; `./x accuracy`, unequal-stages: it gains 57 %, as predicted", "holds")),
+    row("C1", "Table 1", "exact", "the tree: sections 1 and 2 independent, 3 conflicts, address sets as printed", Elsewhere("the tests of syncline-conflicts, of the addresses as printed, and of `syncline inspect`, of a program that is traced", "holds")),
+    row("C2", "Tables 2, 3", "-", "both tables for a kernel under a parallel build", KERNEL),
+    row("C3", "3", "-", "a window of 50 instead of 100 changes most locks by less than 5 %", Elsewhere("`syncline inspect --window` over the traces of x264, RocksDB and five small programs: 15 of 16 locks with 1,000 pairs or more change by less than 5 points, one by 8", "holds")),
+    row("C4", "4.2", "-", "mean independence weighted by time held, and the processors that it keeps busy", Elsewhere("`syncline inspect`: x264 4.0 %, 1.6 of 15 processors; RocksDB 3.7 %, 1.5 of 15. The paper has a kernel's 24.1 %, which it calls 4 of 15, and the formula here 4.4", "open")),
+    row("A1", "5.3", "25 %", "delegation beats cohort locks; from one node to two it loses 42 % and then stays to 32", DELEGATION),
+    row("A2", "Figure 8", "-", "P/S3 beats S; naive P/S with checkpoints does not", Figures(&["argo-figure-8"], shared_memory::schemes)),
+    row("A3", "Figures 9, 10", "-", "a minimum of write buffer is needed, and more neither helps nor hurts", Figures(&["argo-figure-9"], shared_memory::buffers)),
+    row("A4", "Figure 13", "shape", "how far each program scales, to 128 nodes", Figures(&["argo-figure-13"], shared_memory::scaling)),
+    row("A5", "Figure 7", "15 %", "reads of page lines follow the transport's bandwidth", Elsewhere("`./x bench dsm`: on one machine a page in lines of 16 takes twice as long as `memcpy`; a network was not measured", "misses")),
+];

@@ -1,0 +1,93 @@
+//! One run of a program that writes to a folder.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use syncline_recording::Ending;
+
+use super::folder::Folder;
+use super::windows::{Keeper, Wanted};
+use super::{child, session};
+use crate::failure::{Failure, RECORD_FAILED};
+
+/// A program that has ended.
+pub struct Run {
+    ending: Ending,
+    /// There was no room to say in `session.json` how it ended.
+    no_room: bool,
+}
+
+/// Runs a program that writes to the folder, with these variables besides its own, and keeps
+/// the folder's session. The folder is taken back if the program can't be started.
+///
+/// # Errors
+/// Same errors as `child::start` and its `wait`.
+pub fn run_in(
+    folder: &Folder,
+    program: &Path,
+    command: &[OsString],
+    variables: impl IntoIterator<Item = (&'static str, OsString)>,
+) -> Result<Run, Failure> {
+    run_in_windows(folder, program, command, variables, None)
+}
+
+/// Runs a program likewise, with windows of time if they are wanted.
+pub fn run_in_windows(
+    folder: &Folder,
+    program: &Path,
+    command: &[OsString],
+    variables: impl IntoIterator<Item = (&'static str, OsString)>,
+    windows: Option<Wanted>,
+) -> Result<Run, Failure> {
+    let started = Instant::now();
+    let child = child::start(program, command, variables).inspect_err(|_| folder.discard())?;
+    let mut session = session::begin(command, child.pid());
+    session::write(&session, folder);
+    let keeper = windows.map(|wanted| Keeper::start(folder.path(), &session, wanted));
+    let ending = child.wait();
+    if let Some(keeper) = keeper {
+        keeper.stop();
+    }
+    let ending = ending?;
+
+    session.seconds = Some(started.elapsed().as_secs_f64());
+    session.ending = Some(ending);
+    let no_room = !session::write(&session, folder);
+    Ok(Run { ending, no_room })
+}
+
+impl Run {
+    /// Whether the program ended with status 0, and that could be noted.
+    pub fn succeeded(&self) -> bool {
+        matches!(self.ending, Ending::Status(0)) && !self.no_room
+    }
+
+    /// The program's exit status, if all that it did is recorded; `full` says that a process found no
+    /// room on the disk.
+    ///
+    /// # Errors
+    /// With [`RECORD_FAILED`] if not, which says how the program ended.
+    pub fn exit_code(self, full: bool) -> Result<ExitCode, Failure> {
+        if !full && !self.no_room {
+            return Ok(exit_code(self.ending));
+        }
+        let ended = match self.ending {
+            Ending::Status(status) => format!("ended with status {status}"),
+            Ending::Signal(signal) => format!("was ended by signal {signal}"),
+        };
+        let message =
+            format!("what was recorded is incomplete: the disk was full; the program {ended}");
+        Err(Failure::message(RECORD_FAILED, message)
+            .hint("make room, or choose a folder on another disk with -o"))
+    }
+}
+
+/// The exit status that says how the program ended.
+fn exit_code(ending: Ending) -> ExitCode {
+    match ending {
+        Ending::Status(status) => ExitCode::from(status as u8),
+        Ending::Signal(signal) => ExitCode::from(128 + signal as u8),
+    }
+}

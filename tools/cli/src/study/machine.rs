@@ -1,0 +1,18 @@
+//! The machine that a user names.
+
+use syncline_study::target::{self, Target};
+
+use crate::failure::{Failure, REPORT_FAILED};
+
+/// A machine of this name.
+pub fn machine(name: &str) -> Result<Target, Failure> {
+    Target::named(name).map_err(|error| match error {
+        target::Error::Unknown { .. } => Failure::new(WRONG, error),
+        target::Error::Description(_) => {
+            Failure::new(REPORT_FAILED, error).hint("docs/machines.md says what such a file has")
+        }
+    })
+}
+
+/// The errors of a command line that clap does not detect.
+pub const WRONG: u8 = 2;
