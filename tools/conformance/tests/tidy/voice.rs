@@ -1,9 +1,9 @@
 //! Phrases that make a sentence hard to read, and what to write in their place. The page "Voice" in
 //! `CONTRIBUTING.md` says why; this list holds what a program can hold.
 //!
-//! Pages are held to all of it, comments and messages to the phrases that no file has any more. First
-//! lines of documentation that begin with "The same" say nothing in an index: there are still some,
-//! and they may only become fewer.
+//! Pages are held to all of it, comments and messages to the phrases that no file has any more.
+//! First lines of documentation that begin with "The same" say nothing in an index: there are still
+//! some, and they may only become fewer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
