@@ -68,7 +68,8 @@ impl Reserved {
         }
         // Faults are for single pages. A child has no part in the protocol: its accesses fail.
         for advice in [libc::MADV_NOHUGEPAGE, libc::MADV_DONTFORK] {
-            // SAFETY: says how pages that are ours are treated. If the system does not know the call, nothing is lost.
+            // SAFETY: says how pages that are ours are treated. If the system does not know the call,
+            // nothing is lost.
             unsafe { libc::madvise(base.as_ptr().cast(), bytes, advice) };
         }
         Ok(Reserved { base, bytes })
