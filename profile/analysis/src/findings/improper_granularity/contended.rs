@@ -15,8 +15,8 @@ use crate::findings::family::{
     FEWEST_TAKEN, Family, WAITED_FLOOR, descending, few, mean_held, share_of_run, share_of_work,
     wanted_at_once,
 };
-use crate::findings::meeting;
-use crate::findings::touches::{Touches, movable_calls};
+use crate::findings::meeting::Meeting;
+use crate::findings::touches::{Movable, Touches, movable_calls};
 use crate::model::{Finding, Lock, Process, Remedy, Rule, Section};
 use crate::options::Thresholds;
 use syncline_code::section::takes_or_releases;
@@ -45,9 +45,6 @@ const UNSPLITTABLE: usize = 2;
 /// Locks for each thread that a split is taken to make: then a thread meets one of the
 /// others a quarter of the times.
 const PARTS_PER_THREAD: f64 = 4.0;
-/// What is taken to remain of a section once what it calls is outside; canneal's kept 28
-/// of 46,979 accesses.
-const LEFT_WITHOUT_CALLS: f64 = 0.1;
 /// What is taken to remain of a long section of which nothing is known.
 const LEFT_UNKNOWN: f64 = 0.5;
 
@@ -57,7 +54,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         .iter()
         .filter_map(|family| Some((family, Hot::of(process, family, thresholds)?.finding()?)))
         // What a barrier counts can't be split, and all have to come.
-        .filter(|(family, _)| meeting::function(process, family).is_none())
+        .filter(|(family, _)| Meeting::at(process, family).is_none())
         // Nor what a queue holds, or else is waited for with the lock let go of.
         .filter(|(family, found)| found.rule != Rule::TooMuchData || !family.is_of_condition())
         // Nor is it the section, where who spins waits for a holder that does not run.
@@ -168,12 +165,12 @@ impl<'a> Hot<'a> {
         }
         let section = self.section(longest);
         let held = self.mean_held();
-        let calls = section.map(|section| movable_calls(section, held)).unwrap_or_default();
+        let movable = section.and_then(|section| movable_calls(section, held));
         let long = held >= LONG
-            || !calls.is_empty() && held >= LONG_WITH_CALLS
+            || movable.is_some() && held >= LONG_WITH_CALLS
             || section.is_some_and(|section| unsplittable(section) && section.loops);
         if long {
-            return Some(self.too_long(longest, &calls));
+            return Some(self.too_long(longest, movable.as_ref()));
         }
         let single = section.is_some_and(unsplittable);
         (!single).then(|| self.too_much(section.is_some_and(|section| section.complete)))
@@ -194,27 +191,25 @@ impl<'a> Hot<'a> {
         ]
     }
 
-    fn too_long(self, longest: usize, calls: &[&str]) -> Finding {
+    fn too_long(self, longest: usize, movable: Option<&Movable<'_>>) -> Finding {
         let mut evidence = self.evidence();
-        for call in calls {
+        for call in movable.iter().flat_map(|movable| &movable.calls) {
             evidence.push(count(&format!("calls of {call} in the section's code"), 1));
         }
-        let (advice, to) = if calls.is_empty() {
-            (
+        let (advice, to) = match movable {
+            None => (
                 "Keep in the section only what needs the lock: compute before it, and act on \
                  the result after it."
                     .to_owned(),
                 LEFT_UNKNOWN,
-            )
-        } else {
-            let calls = calls.join(", ");
-            (
+            ),
+            Some(Movable { calls, left }) => (
                 format!(
-                    "Call {calls} before or after the section, and keep in it only what needs \
-                     the lock."
+                    "Call {} before or after the section, and keep in it only what needs the lock.",
+                    calls.join(", ")
                 ),
-                LEFT_WITHOUT_CALLS,
-            )
+                *left,
+            ),
         };
         let advice = match self.of_work >= NEARLY_ALL {
             true => format!(

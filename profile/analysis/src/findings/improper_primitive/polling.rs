@@ -18,7 +18,7 @@ use syncline_recording::Class;
 
 use crate::findings::evidence::{count, rate, seconds, share, times};
 use crate::findings::family::{FEWEST_TAKEN, Family};
-use crate::findings::meeting;
+use crate::findings::meeting::Meeting;
 use crate::findings::touches::Touches;
 use crate::model::{Finding, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
@@ -136,8 +136,8 @@ fn is_look(site: &Site) -> bool {
 fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<Finding> {
     let is_try = |&&site: &&usize| process.sites[site].op.class() == Class::Try;
     family.sites.iter().find(is_try)?;
-    let meeting = meeting::function(process, family);
-    let meets = |site: &Site| meeting.is_some() && process.function_of(site) == meeting;
+    let meeting = Meeting::at(process, family);
+    let meets = |site: &Site| meeting.as_ref().is_some_and(|meeting| meeting.is_in(site));
     let sites = family.sites.iter().map(|&site| (site, &process.sites[site]));
     let (number, site) = sites
         .filter(|(_, site)| site.op.class() == Class::Try)
