@@ -43,8 +43,9 @@ impl<'a> Meeting<'a> {
                 rounds,
                 threads: (arrivals as f64 / rounds as f64).round() as usize,
             };
-            in_one_function(process, family, condition)
-                .or_else(|| in_several(process, family, condition))
+            // Where all arrivals are accounted for, their number is sure.
+            in_several(process, family, condition)
+                .or_else(|| in_one_function(process, family, condition))
                 .map(|(functions, rounds, arrivals)| meeting(functions, rounds, arrivals))
         })
     }
@@ -142,6 +143,25 @@ mod tests {
         assert!(!meet(27_000, 10_000, "meet"), "2.7 for each");
         assert!(!meet(10_000, 10_000, "meet"), "one for each");
         assert!(!meet(40_000, 10_000, "meet"), "more than threads");
+    }
+
+    /// Two lines wake all, each in some of the rounds, so that one does by chance for every tenth arrival.
+    #[test]
+    fn arrivals_that_are_accounted_for_say_how_many_meet() {
+        let mut drawn = process(10.0, 4);
+        drawn.threads("work", 12, 10.0);
+        let lock = drawn.lock(Primitive::Mutex, "mutex");
+        let condition = drawn.lock(Primitive::Condvar, "all_came");
+        let arrive = drawn.site(Op::MutexLock, "meet at barrier.c:10");
+        drawn.uses(lock, arrive, Use { calls: 80_000, ..Use::default() });
+        let wait = drawn.site(Op::CondWait, "meet at barrier.c:14");
+        drawn.uses(condition, wait, Use { calls: 70_000, waits: 70_000, ..Use::default() });
+        for (line, calls) in [(20, 8_000), (24, 2_000)] {
+            let wake = drawn.site(Op::CondBroadcast, &format!("meet at barrier.c:{line}"));
+            drawn.uses(condition, wake, Use { calls, ..Use::default() });
+        }
+        let meeting = Meeting::at(&drawn, &Family::all(&drawn)[0]);
+        assert_eq!(meeting.map(|meeting| (meeting.threads, meeting.rounds)), Some((8, 10_000)));
     }
 
     /// As numexpr's: workers and the thread that hands out their work meet before and after it, the
