@@ -60,8 +60,8 @@ void syncline_dsm_barrier(void);
  * data which is only read from now on is kept by all ranks. */
 void syncline_dsm_reset(void);
 
-/* Locks have numbers. Those below SYNCLINE_DSM_LOCKS are there; new ones, of which there are 3,072,
- * are given out to whoever asks. */
+/* Locks have numbers. Those below SYNCLINE_DSM_LOCKS exist; up to 3,072 new ones
+ * are given out on request. */
 #define SYNCLINE_DSM_LOCKS 1024
 unsigned syncline_dsm_new_lock(void);
 void syncline_dsm_lock(unsigned lock);

@@ -86,7 +86,7 @@ struct timespec syncline_deadline(uint64_t nanoseconds);
  *     while (!ready)
  *         syncline_mcs_wait(&lock, &cond);
  *
- * It may wake for no reason, so look in a loop. Whoever makes the condition true holds the lock,
+ * It may wake for no reason, so look in a loop. The thread that makes the condition true holds the lock,
  * or has held it, before it signals. With a reader-writer lock, a writer can wait. */
 
 typedef struct syncline_cond { uint32_t opaque[2]; } syncline_cond_t;

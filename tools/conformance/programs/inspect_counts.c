@@ -3,7 +3,7 @@
 //   sites   a thread acquires at many places, each a few thousand times in a row, which is few enough
 //           for each to be counted
 //   holds   one lock is held for long, and in it another one often and shortly
-//   waits   a thread waits for a condition many times, in vain
+//   waits   a thread waits for a condition many times, without success
 //   kernel  sections have the kernel fill much memory
 //   killed  a child has half a second of sections, and is killed
 #include "truth.h"

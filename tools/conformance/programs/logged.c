@@ -1,6 +1,6 @@
-// What a log holds: logged WAITS ROUNDS. A thread waits so many times in vain, for one of 64
+// What a log holds: logged WAITS ROUNDS. A thread waits WAITS times without success, for one of 64
 // semaphores after the other; and threads take and release locks, one of them with waits in
-// between that let go of the lock.
+// between that release the lock.
 #include "truth.h"
 #include <semaphore.h>
 

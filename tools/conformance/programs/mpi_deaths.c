@@ -118,7 +118,7 @@ static void readers(void)
     finish("readers");
 }
 
-/* Whoever does not say that all is well leaves it to the next to be told. */
+/* A rank that does not say that all is well leaves it to the next to be told. */
 static void told(void)
 {
     int taken;

@@ -1,4 +1,4 @@
-// Owners that die: a thread, and a process. Whoever gets EOWNERDEAD holds the lock, also
+// Owners that die: a thread, and a process. The thread that gets EOWNERDEAD holds the lock, also
 // from trylock.
 #include "truth.h"
 #include <sys/mman.h>

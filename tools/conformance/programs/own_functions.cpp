@@ -1,5 +1,5 @@
 // A program that has put functions of its own in front of the C library's: the allocator, files,
-// memory, the loader, destructors. Each of them takes the program's one lock. So whoever calls
+// memory, the loader, destructors. Each of them takes the program's one lock. So a thread that calls
 // one of them while the program takes that lock, or holds it, waits for ever.
 //
 // With the argument `strict`, a function says so and ends the program if a lock function calls it

@@ -9,7 +9,7 @@
 //   slowed fails     ends with status 3 if anything is delayed
 //
 // It prints how long it would have taken on a machine that is idle. Each thread has a clock of its
-// own, that goes on with its processor time and by what it would have slept. Whoever releases a lock
+// own, that goes on with its processor time and by what it would have slept. A thread that releases a lock
 // or wakes others leaves the time there, and the next one goes on from then. So other work on the
 // machine changes nothing: what a thread waits for a processor is not on its clock.
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// Threads take turns at a table that is under a spinlock, and whoever has it sleeps: the others
+// Threads take turns at a table that is under a spinlock, and the holder sleeps: the others
 // spend their processors on spinning. The cure is a lock that sleeps, and then they cost nothing.
 #include "truth.h"
 

@@ -68,7 +68,8 @@ impl Reserved {
         }
         // Faults are for single pages. A child has no part in the protocol: its accesses fail.
         for advice in [libc::MADV_NOHUGEPAGE, libc::MADV_DONTFORK] {
-            // SAFETY: says how pages that are ours are treated. Where it is not known nothing is lost.
+            // SAFETY: says how pages that are ours are treated. If the system does not know the call,
+            // nothing is lost.
             unsafe { libc::madvise(base.as_ptr().cast(), bytes, advice) };
         }
         Ok(Reserved { base, bytes })
@@ -161,7 +162,7 @@ impl Mapping {
         // SAFETY: new addresses.
         let base = mapped(unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, -1, 0) })?;
         // SAFETY: says how pages that are ours are made: many at once, as a fault for each takes longer
-        // than to copy it. Where it is not known nothing is lost.
+        // than to copy it. If the system does not know the call, nothing is lost.
         unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
         Ok(Mapping { base, bytes })
     }

@@ -33,7 +33,7 @@ enum syncline_waiting { SYNCLINE_PARK = 0, SYNCLINE_YIELD = 1, SYNCLINE_SPIN = 2
  *     while (syncline_receiver_recv(receiver, &order) == 0) serve(&order);      another
  *     syncline_receiver_destroy(receiver);
  *
- * Messages arrive once and in order. What a thread did before it sent one, whoever receives it
+ * Messages arrive once and in order. What a thread did before it sent one, its receiver
  * sees. Destroying an end disconnects: a receiver still gets all that was sent; what nobody
  * receives is forgotten.
  *

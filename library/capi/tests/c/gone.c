@@ -1,5 +1,5 @@
 /* Locks that are gone as soon as the last one to use them has released them: each lies in memory of
-   its own; whoever gets it after another destroys it and unmaps the memory, while the other's call
+   its own; the thread that gets it after another destroys it and unmaps the memory, while the other's call
    may not have returned yet. */
 
 #include <malloc.h>

@@ -1,11 +1,15 @@
 //! The stacks of a process, by their numbers in the recording, and a few more for rows whose
 //! stack could not be kept.
+//!
+//! A lock that is made of a futex often waits in a function of its own, as GLib's mutex does, and its
+//! release is inlined into the user's function, or ends it. That function then wakes and calls the one
+//! that waits: it is the call site of both.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::slice;
 
 use syncline_recording::layout::{STACK_BROKEN, STACK_CUT};
-use syncline_recording::{ProcessFile, Row};
+use syncline_recording::{Class, Primitive, ProcessFile, Row};
 
 use crate::model::{Frame, Module, Stack};
 use syncline_code::symbols::Symbols;
@@ -42,7 +46,39 @@ impl Stacks {
             stack.broken = record.flags & STACK_BROKEN != 0;
             stacks.push(stack);
         }
-        Stacks { stacks, by_return: HashMap::new(), symbols }
+        let mut stacks = Stacks { stacks, by_return: HashMap::new(), symbols };
+        stacks.pass_over_waits_for_callers(file);
+        stacks
+    }
+
+    /// Shows the callers of functions that wait in a futex for them.
+    fn pass_over_waits_for_callers(&mut self, file: &ProcessFile) {
+        let rows = |class: Class| {
+            let rows = file.threads.iter().flat_map(|thread| &thread.rows);
+            rows.filter(move |row| {
+                row.op.primitive() == Primitive::Futex && row.op.class() == class
+            })
+        };
+        let function = |frame: usize| self.symbols.frame(frame).whole_function();
+        let mut woken_in: HashMap<u64, HashSet<&str>> = HashMap::new();
+        for row in rows(Class::Notify) {
+            if let Some(frame) = self.stacks[self.checked(row.counts.stack)].place {
+                woken_in.entry(row.counts.lock).or_default().insert(function(frame));
+            }
+        }
+        let mut moved = Vec::new();
+        for row in rows(Class::Wait) {
+            let number = self.checked(row.counts.stack);
+            let Stack { place: Some(place), frames, .. } = &self.stacks[number] else { continue };
+            let from = frames.iter().skip_while(|&frame| frame != place).copied();
+            let Some(woken_in) = woken_in.get(&row.counts.lock) else { continue };
+            if waits_for_caller(from.clone().map(function), woken_in) {
+                moved.push((number, from.clone().nth(1)));
+            }
+        }
+        for (number, caller) in moved {
+            self.stacks[number].place = caller;
+        }
     }
 
     /// The stack of a row: its own, or one of its return address alone.
@@ -98,5 +134,32 @@ impl Stacks {
     pub fn into_tables(self) -> (Vec<Stack>, Vec<Frame>, Vec<Module>) {
         let (frames, modules) = self.symbols.into_tables();
         (self.stacks, frames, modules)
+    }
+}
+
+/// Whether the first of these functions, each called by the next, waits in a futex for its caller: only
+/// the caller wakes others in it.
+fn waits_for_caller<'a>(
+    mut functions: impl Iterator<Item = &'a str>,
+    woken_in: &HashSet<&str>,
+) -> bool {
+    let mut wakes = || functions.next().map(|function| woken_in.contains(function));
+    wakes() == Some(false) && wakes() == Some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_that_waits_for_a_caller_that_wakes_is_passed_over() {
+        let passed = |functions: &[&str], woken_in: &[&str]| {
+            waits_for_caller(functions.iter().copied(), &woken_in.iter().copied().collect())
+        };
+        assert!(passed(&["lock_slowpath", "quark_try_string", "run"], &["quark_try_string"]));
+        assert!(!passed(&["lock", "insert", "run"], &["unlock"]), "each is a function");
+        assert!(!passed(&["insert", "run"], &["insert", "run"]), "both are inlined");
+        assert!(!passed(&["take", "work"], &["put"]), "a queue");
+        assert!(!passed(&["take"], &["put"]));
     }
 }

@@ -9,7 +9,7 @@
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
-use syncline_recording::Op;
+use syncline_recording::{Op, Primitive};
 
 use crate::model::{Figures, Kind, Lock, Process, Site, Thread};
 
@@ -175,21 +175,24 @@ impl Family<'_> {
     /// Whether a condition variable is waited for or signalled in a function that takes one
     /// of the locks: then they must be mutexes.
     pub fn has_condition(&self) -> bool {
-        self.at_conditions() > 0
+        let sites = self.process.sites.iter();
+        self.in_functions_of(sites.filter(|site| site.op.primitive() == Primitive::Condvar)) > 0
     }
 
-    /// Whether the locks exist for the condition: a queue's, whose sides wait for each other.
+    /// Whether the locks exist for the condition: a queue's, whose sides wait for each other. A condition
+    /// that no thread waited for is no evidence of that, even if threads signalled it.
     pub fn is_of_condition(&self) -> bool {
-        self.at_conditions() as f64 >= OF_CONDITION * self.calls() as f64
+        let waited_for =
+            |lock: &&Lock| lock.primitive == Primitive::Condvar && lock.figures.waits > 0;
+        let used = self.process.locks.iter().filter(waited_for).flat_map(|lock| &lock.sites);
+        let there = self.in_functions_of(used.map(|used| &self.process.sites[used.site]));
+        there as f64 >= OF_CONDITION * self.calls() as f64
     }
 
-    /// The acquisitions in functions that wait for condition variables, or signal them.
-    fn at_conditions(&self) -> u64 {
-        use syncline_recording::Primitive::Condvar;
-        let all = self.process.sites.iter();
-        let conditions = all.filter(|site| site.op.primitive() == Condvar);
+    /// The acquisitions in the functions of these sites.
+    fn in_functions_of<'a>(&'a self, sites: impl Iterator<Item = &'a Site>) -> u64 {
         let functions: HashSet<&str> =
-            conditions.filter_map(|site| self.process.function_of(site)).collect();
+            sites.filter_map(|site| self.process.function_of(site)).collect();
         let sites = self.sites.iter().map(|&site| &self.process.sites[site]);
         let there = sites.filter(|&site| {
             self.process.function_of(site).is_some_and(|function| functions.contains(function))

@@ -1,35 +1,101 @@
 //! Barriers that a program made of a lock and a condition.
 //!
 //! All threads that arrive count themselves under the lock; all but the last wait for the
-//! condition, and the last one wakes them. So, unlike at a queue, threads wait and wake in one
-//! function, and there are as many arrivals for each broadcast as there are threads that meet.
+//! condition, and the last one wakes them. So there are as many arrivals for each broadcast as there
+//! are threads that meet, and, unlike at a queue, threads wait and wake in the same functions:
+//!
+//! - in one function, whose lock they may take for other things as well; or
+//! - in several, for example if one thread hands out work and takes part in it. Then each arrival has
+//!   to be accounted for: it waits, or it wakes all.
+
+use std::collections::BTreeSet;
 
 use syncline_recording::{Class, Op, Primitive};
 
 use super::family::Family;
-use crate::model::Process;
+use crate::model::{Lock, Process, Site, SiteUse};
 
 /// How far the arrivals for a broadcast may be from a whole number: the run may end within a round.
 const WHOLE: f64 = 0.02;
 
-/// The function in which threads meet at the locks of a family, if they do.
-pub fn function<'a>(process: &'a Process, family: &Family) -> Option<&'a str> {
+/// A barrier of the program's own.
+pub struct Meeting<'a> {
+    process: &'a Process,
+    functions: BTreeSet<&'a str>,
+    /// The condition's place in [`Process::locks`].
+    pub condition: usize,
+    /// How often all came.
+    pub rounds: u64,
+    /// How many come.
+    pub threads: usize,
+}
+
+impl<'a> Meeting<'a> {
+    /// Where threads meet at the locks of a family, if they do.
+    pub fn at(process: &'a Process, family: &Family) -> Option<Meeting<'a>> {
+        let conditions = process.locks.iter().enumerate();
+        let mut conditions = conditions.filter(|(_, lock)| lock.primitive == Primitive::Condvar);
+        conditions.find_map(|(number, condition)| {
+            let meeting = |functions, rounds, arrivals: u64| Meeting {
+                process,
+                functions,
+                condition: number,
+                rounds,
+                threads: (arrivals as f64 / rounds as f64).round() as usize,
+            };
+            // Where all arrivals are accounted for, their number is sure.
+            in_several(process, family, condition)
+                .or_else(|| in_one_function(process, family, condition))
+                .map(|(functions, rounds, arrivals)| meeting(functions, rounds, arrivals))
+        })
+    }
+
+    /// Whether a site is in a function in which they meet.
+    pub fn is_in(&self, site: &Site) -> bool {
+        self.process.function_of(site).is_some_and(|here| self.functions.contains(here))
+    }
+}
+
+/// The functions in which threads meet, the rounds, and the arrivals.
+type Met<'a> = (BTreeSet<&'a str>, u64, u64);
+
+fn in_one_function<'a>(process: &'a Process, family: &Family, condition: &Lock) -> Option<Met<'a>> {
     let arrivals = family.sites.iter().map(|&site| &process.sites[site]);
     let arrivals = arrivals.filter(|site| site.op.class() == Class::Acquire && site.threads > 1);
     let main = arrivals.max_by_key(|site| site.figures.calls)?;
     let here = process.function_of(main)?;
-    let conditions = process.locks.iter().filter(|lock| lock.primitive == Primitive::Condvar);
-    let meets = |condition: &crate::model::Lock| {
-        let at = |op: Op| {
-            let used = condition.sites.iter().filter(move |used| used.op == op);
-            let sites = used.map(|used| (&process.sites[used.site], used.calls));
-            sites.filter(|(site, _)| site.threads > 1 && process.function_of(site) == Some(here))
-        };
-        let waits = at(Op::CondWait).next().is_some();
-        let mut broadcasts = at(Op::CondBroadcast).map(|(_, calls)| calls);
-        waits && broadcasts.any(|calls| is_whole(main.figures.calls, calls, main.threads))
+    let at = |op: Op| {
+        let used = condition.sites.iter().filter(move |used| used.op == op);
+        let sites = used.map(|used| (&process.sites[used.site], used.calls));
+        sites.filter(|(site, _)| site.threads > 1 && process.function_of(site) == Some(here))
     };
-    conditions.into_iter().any(meets).then_some(here)
+    at(Op::CondWait).next()?;
+    let mut broadcasts = at(Op::CondBroadcast).map(|(_, calls)| calls);
+    let rounds = broadcasts.find(|&calls| is_whole(main.figures.calls, calls, main.threads))?;
+    Some((BTreeSet::from([here]), rounds, main.figures.calls))
+}
+
+fn in_several<'a>(process: &'a Process, family: &Family, condition: &Lock) -> Option<Met<'a>> {
+    let site = |used: &SiteUse| &process.sites[used.site];
+    let waits: Vec<&SiteUse> = condition.uses(Class::Wait).collect();
+    let wakes: Vec<&SiteUse> = condition.uses(Class::Notify).collect();
+    let functions: BTreeSet<&str> =
+        waits.iter().filter_map(|used| process.function_of(site(used))).collect();
+    let is_here = |s: &Site| process.function_of(s).is_some_and(|f| functions.contains(f));
+    if !wakes.iter().all(|used| used.op == Op::CondBroadcast && is_here(site(used))) {
+        return None;
+    }
+    let arrivals = family.sites.iter().map(|&site| &process.sites[site]);
+    let arrivals: Vec<&Site> =
+        arrivals.filter(|site| site.op.class() == Class::Acquire && is_here(site)).collect();
+    let came: u64 = arrivals.iter().map(|site| site.figures.calls).sum();
+    let slept: u64 =
+        waits.iter().map(|used| used.calls.saturating_sub(site(used).figures.futile)).sum();
+    let rounds: u64 = wakes.iter().map(|used| used.calls).sum();
+    let unknown = came.abs_diff(slept + rounds) as f64;
+    let threads: usize = arrivals.iter().map(|site| site.threads).max()? + functions.len() - 1;
+    (unknown <= WHOLE * came as f64 && is_whole(came, rounds, threads))
+        .then_some((functions, rounds, came))
 }
 
 /// Whether this many arrivals are a whole number for each round, of two threads or more, and of no
@@ -60,7 +126,8 @@ mod tests {
         for site in [arrive, wait, wake] {
             drawn.sites[site].threads = 3;
         }
-        function(&drawn, &Family::all(&drawn)[0]) == Some("meet")
+        let meeting = Meeting::at(&drawn, &Family::all(&drawn)[0]);
+        meeting.is_some_and(|m| m.is_in(&drawn.sites[arrive]) && m.rounds == broadcasts)
     }
 
     #[test]
@@ -76,5 +143,56 @@ mod tests {
         assert!(!meet(27_000, 10_000, "meet"), "2.7 for each");
         assert!(!meet(10_000, 10_000, "meet"), "one for each");
         assert!(!meet(40_000, 10_000, "meet"), "more than threads");
+    }
+
+    /// Two lines wake all, each in some of the rounds, so that one does by chance for every tenth arrival.
+    #[test]
+    fn arrivals_that_are_accounted_for_say_how_many_meet() {
+        let mut drawn = process(10.0, 4);
+        drawn.threads("work", 12, 10.0);
+        let lock = drawn.lock(Primitive::Mutex, "mutex");
+        let condition = drawn.lock(Primitive::Condvar, "all_came");
+        let arrive = drawn.site(Op::MutexLock, "meet at barrier.c:10");
+        drawn.uses(lock, arrive, Use { calls: 80_000, ..Use::default() });
+        let wait = drawn.site(Op::CondWait, "meet at barrier.c:14");
+        drawn.uses(condition, wait, Use { calls: 70_000, waits: 70_000, ..Use::default() });
+        for (line, calls) in [(20, 8_000), (24, 2_000)] {
+            let wake = drawn.site(Op::CondBroadcast, &format!("meet at barrier.c:{line}"));
+            drawn.uses(condition, wake, Use { calls, ..Use::default() });
+        }
+        let meeting = Meeting::at(&drawn, &Family::all(&drawn)[0]);
+        assert_eq!(meeting.map(|meeting| (meeting.threads, meeting.rounds)), Some((8, 10_000)));
+    }
+
+    /// As numexpr's: workers and the thread that hands out their work meet before and after it, the
+    /// latter in a function of its own. It waits so often, and may signal in another function.
+    fn in_two_functions(own_waits: u64, wakes_in: &str) -> Option<usize> {
+        let mut drawn = process(10.0, 4);
+        drawn.threads("work", 4, 10.0);
+        let lock = drawn.lock(Primitive::Mutex, "mutex");
+        let condition = drawn.lock(Primitive::Condvar, "all_came");
+        let mut at = |op: Op, place: &str, object, threads, calls| {
+            let site = drawn.site(op, place);
+            let waits = if op == Op::CondWait { calls } else { 0 };
+            drawn.uses(object, site, Use { calls, waits, ..Use::default() });
+            drawn.sites[site].threads = threads;
+        };
+        at(Op::MutexLock, "work at pool.c:10", lock, 4, 40_000);
+        at(Op::MutexLock, "work at pool.c:30", lock, 4, 40_000);
+        at(Op::MutexLock, "run at pool.c:60", lock, 1, 10_000);
+        at(Op::MutexLock, "run at pool.c:80", lock, 1, 10_000);
+        at(Op::CondWait, "work at pool.c:14", condition, 4, 70_000);
+        at(Op::CondWait, "run at pool.c:64", condition, 1, own_waits);
+        at(Op::CondBroadcast, "work at pool.c:34", condition, 4, 18_000);
+        at(Op::CondBroadcast, &format!("{wakes_in} at pool.c:84"), condition, 1, 2_000);
+        let meeting = Meeting::at(&drawn, &Family::all(&drawn)[0])?;
+        meeting.is_in(&drawn.sites[2]).then_some(meeting.threads)
+    }
+
+    #[test]
+    fn threads_may_come_from_several_functions_if_all_wait_or_wake() {
+        assert_eq!(in_two_functions(10_000, "run"), Some(5));
+        assert_eq!(in_two_functions(2_000, "run"), None, "8,000 did neither");
+        assert_eq!(in_two_functions(10_000, "stop"), None, "one only wakes");
     }
 }

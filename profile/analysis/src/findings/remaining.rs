@@ -3,11 +3,13 @@
 //! for which, and by which numbers the rules do not apply, so that an expert can go on from there.
 //! Locks that no thread waits for get a sentence too if their calls take 5 %.
 
+use std::collections::BTreeSet;
+
 use syncline_recording::{Class, Primitive};
 
 use super::evidence::ask_inspect;
 use super::family::{Family, PAIR, mean_held, share_of_work};
-use super::meeting;
+use super::meeting::Meeting;
 use crate::model::{Figures, Finding, HolderTime, Kind, Process, Remaining, Rule, Site};
 use crate::name;
 use crate::name::primitive;
@@ -19,6 +21,8 @@ const LEAST: f64 = 0.02;
 const LEAST_IN_CALLS: f64 = 0.05;
 /// A finding explains the waiting of a family if its call sites have this share of it.
 const EXPLAINED: f64 = 0.5;
+/// So many of those who wait are as good as all.
+const NEARLY_ALL: f64 = 0.8;
 /// Threads that run for less than this share of their time have nothing to do.
 const IDLE: f64 = 0.1;
 
@@ -44,9 +48,8 @@ pub fn find(process: &Process, findings: &[Finding]) -> Vec<Remaining> {
     let calls = families.iter().filter_map(|family| calls(process, family, &spoken_of));
     let others = (0..process.sites.len()).filter(|&site| !said(site));
     let events = others.filter_map(|site| {
-        let meets = || families.iter().filter_map(|family| meeting::function(process, family));
-        let function = process.function_of(&process.sites[site]);
-        event(process, site, || function.is_some_and(|here| meets().any(|there| there == here)))
+        let meets = || families.iter().filter_map(|family| Meeting::at(process, family));
+        event(process, site, || meets().any(|meeting| meeting.is_in(&process.sites[site])))
     });
     let mut remaining: Vec<Remaining> = locks.chain(calls).chain(events).collect();
     remaining.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then_with(|| a.place.cmp(&b.place)));
@@ -215,6 +218,17 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
                 .to_owned(),
         );
     }
+    if wake_each_other(process, site, &objects) {
+        why.push(format!(
+            "each waits for {} of its own, and those who wait wake each other: it may be a lock of \
+             the program's own, or a pool of threads",
+            match kind {
+                Primitive::Condvar => "a condition",
+                Primitive::Semaphore => "a semaphore",
+                _ => "an object",
+            }
+        ));
+    }
     if let Some(worked) = worked {
         why.push(format!(
             "those who wait work for {} of their time: {}",
@@ -233,6 +247,23 @@ fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Option<R
         why: sentences(&why),
         open_question: None,
     })
+}
+
+/// Whether each thread that waits at a site has an object of its own, and nearly all of these threads
+/// wake others.
+fn wake_each_other(process: &Process, site: &Site, objects: &[usize]) -> bool {
+    let wakes = objects.iter().flat_map(|&object| process.locks[object].uses(Class::Notify));
+    let wakers: BTreeSet<usize> = wakes
+        .flat_map(|used| &process.sites[used.site].by_thread)
+        .filter(|&&(_, calls)| calls > 0)
+        .map(|&(thread, _)| thread)
+        .collect();
+    let waiting = || site.by_thread.iter().filter(|&&(_, calls)| calls > 0);
+    let waking = waiting().filter(|(thread, _)| wakers.contains(thread)).count();
+    objects.len() >= 2
+        && objects.len() >= waiting().count()
+        && waking >= 2
+        && waking as f64 >= NEARLY_ALL * waiting().count() as f64
 }
 
 /// The share of their time that the threads which come to a site work; `None` if no thread is
@@ -344,5 +375,28 @@ mod tests {
         assert!(idle.why.contains("woken from put  queue.c:30"), "{}", idle.why);
         let held_up = waiting(5.0);
         assert!(!held_up.idle && held_up.why.contains("hold them up"), "{}", held_up.why);
+    }
+
+    #[test]
+    fn threads_with_a_condition_each_that_wake_each_other_may_be_at_a_lock() {
+        let why = |wakers: usize, conditions: usize| {
+            let mut drawn = process(10.0, 4);
+            let first = drawn.threads("interpret", 3, 10.0);
+            let wait = drawn.site(Op::CondWait, "park at monitor.c:10");
+            let wake = drawn.site(Op::CondSignal, "exit at monitor.c:30");
+            for number in 0..conditions {
+                let condition = drawn.lock(Primitive::Condvar, &format!("condition {number}"));
+                let waits = Use { calls: 500, waits: 500, waited: 2.0, ..Use::default() };
+                drawn.uses(condition, wait, waits);
+                drawn.uses(condition, wake, Use { calls: 500, ..Use::default() });
+            }
+            drawn.sites[wait].by_thread = (first..first + 3).map(|thread| (thread, 500)).collect();
+            drawn.sites[wake].by_thread =
+                (first..first + wakers).map(|thread| (thread, 500)).collect();
+            find(&drawn, &[]).remove(0).why
+        };
+        assert!(why(3, 3).contains("wake each other"), "{}", why(3, 3));
+        assert!(!why(2, 3).contains("wake each other"), "one is only woken");
+        assert!(!why(3, 2).contains("wake each other"), "they share conditions");
     }
 }

@@ -1,9 +1,9 @@
 //! Phrases that make a sentence hard to read, and what to write in their place. The page "Voice" in
 //! `CONTRIBUTING.md` says why; this list holds what a program can hold.
 //!
-//! Pages for users are held to all of it, comments and messages to the phrases that no file has any
-//! more. First lines of documentation that begin with "The same" say nothing in an index: there are
-//! still some, and they may only become fewer.
+//! Pages are held to all of it, comments and messages to the phrases that no file has any more.
+//! First lines of documentation that begin with "The same" say nothing in an index: there are still
+//! some, and they may only become fewer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ const NOWHERE: [(&str, &str); 16] = [
     ("is told so", "say what happens: \"panics\", \"gets an error\""),
 ];
 
-/// In pages for users, as well as those above.
+/// In pages, as well as those above.
 const NOT_IN_PAGES: [(&str, &str); 8] = [
     ("Who ", "name who: \"A thread that\", \"A user who\""),
     ("is told apart", "\"is identified by\""),
@@ -43,9 +43,6 @@ const NOT_IN_PAGES: [(&str, &str); 8] = [
     ("as ever", "\"as always\", or nothing"),
     ("of which below", "a link"),
 ];
-
-/// Pages that are not rewritten yet.
-const LEFT: [&str; 1] = ["benchmarks.md"];
 
 /// First lines of documentation that begin with "The same".
 const MOST_THE_SAME: usize = 40;
@@ -75,13 +72,12 @@ fn says_the_same(before: &str, line: &str) -> bool {
 }
 
 fn pages() -> Vec<PathBuf> {
-    let files = fs::read_dir(root().join("docs")).expect("a folder");
-    let paths = files.map(|entry| entry.expect("an entry").path());
-    let left = |path: &PathBuf| LEFT.iter().any(|name| path.ends_with(name));
-    let mut pages: Vec<_> = paths
-        .filter(|path| path.extension().is_some_and(|ending| ending == "md") && !left(path))
-        .collect();
-    pages.push(root().join("README.md"));
+    let mut pages = Vec::from(["README.md", "ARCHITECTURE.md"].map(|name| root().join(name)));
+    for folder in ["docs", "docs/internals"] {
+        let files = fs::read_dir(root().join(folder)).expect("a folder");
+        let paths = files.map(|entry| entry.expect("an entry").path());
+        pages.extend(paths.filter(|path| path.extension().is_some_and(|ending| ending == "md")));
+    }
     pages.sort();
     pages
 }

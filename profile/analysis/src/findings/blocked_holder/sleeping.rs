@@ -1,6 +1,8 @@
 //! [`Rule::SleepingHolder`]: a lock is held by a thread that sleeps or waits for a device.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use syncline_recording::Primitive;
 
 use super::{FEWEST_SWITCHES, OFF_CPU, TIME_SLICE, behind, draft};
 use crate::findings::evidence::{count, seconds, share};
@@ -46,8 +48,10 @@ pub fn find(process: &Process, site: usize) -> Option<Finding> {
     let holder = figures.holder;
     let off_cpu = holder.off_cpu / holder.seconds.max(1e-12);
     let (waited, waits) = behind(process, site);
-    // A holder that waits for an inner lock sleeps as well; that is the inner lock's fault.
-    let inside = waited_inside(process, site) / figures.held.max(1e-12);
+    // A holder that waits for an inner lock, or for a condition of one, sleeps as well; that is the
+    // inner lock's fault.
+    let inside = waited_inside(process, site) + waited_for_conditions(process, site);
+    let inside = inside / figures.held.max(1e-12);
     let seen = holder.slept >= FEWEST_SWITCHES
         && holder.slept >= holder.preempted
         && off_cpu - inside >= OFF_CPU
@@ -115,6 +119,19 @@ fn waited_inside(process: &Process, holder: usize) -> f64 {
     under.into_iter().map(part).sum()
 }
 
+/// Seconds that threads waited for conditions in the functions that take an inner lock with that of a
+/// site held: a wait for a condition lets go of the inner lock, and not of the outer one.
+fn waited_for_conditions(process: &Process, holder: usize) -> f64 {
+    let inner = process.nesting.iter().filter(|n| n.outer.is_some_and(|o| o.site == Some(holder)));
+    let functions: BTreeSet<&str> =
+        inner.filter_map(|n| process.function_of(&process.sites[n.site])).collect();
+    let waits = process.sites.iter().filter(|site| {
+        site.op.primitive() == Primitive::Condvar
+            && process.function_of(site).is_some_and(|function| functions.contains(function))
+    });
+    waits.map(|site| site.figures.waited).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use syncline_recording::{Op, Primitive};
@@ -142,6 +159,24 @@ mod tests {
         assert_eq!(flush("fsync", 1.0), [Rule::SleepingHolder], "3 ms a wait");
         assert!(flush("fsync", 0.14).is_empty(), "not half a millisecond a wait");
         assert!(flush("memcpy", 1.0).is_empty());
+    }
+
+    #[test]
+    fn nor_is_one_that_waits_for_a_condition_of_another_lock() {
+        let waits_for = |seconds| {
+            let mut drawn = looked_at(taken(Op::MutexLock, 300, 1.0, 1.0), 0.9, 30, 2);
+            let inner = drawn.lock(Primitive::Mutex, "turn");
+            let inside = drawn.site(Op::MutexLock, "append at journal.c:31");
+            drawn.uses(inner, inside, Use { calls: 10_000, ..Use::default() });
+            drawn.nested(inner, inside, Some((0, 0)), 100);
+            let condition = drawn.lock(Primitive::Condvar, "my_turn");
+            let wait = drawn.site(Op::CondWait, "append at journal.c:33");
+            let waits = Use { calls: 900, waits: 900, waited: seconds, ..Use::default() };
+            drawn.uses(condition, wait, waits);
+            found(&drawn)
+        };
+        assert!(waits_for(0.85).is_empty());
+        assert_eq!(waits_for(0.1), [Rule::SleepingHolder], "it mostly sleeps for something else");
     }
 
     #[test]

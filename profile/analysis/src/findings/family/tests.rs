@@ -64,3 +64,22 @@ fn readers_are_not_kept_apart() {
     drawn.uses(lock, site, Use { calls: 1_000_000, held: 25.0, ..Use::default() });
     assert_eq!(wanted_at_once(&drawn, &drawn.locks[lock]), 0.0);
 }
+
+#[test]
+fn a_lock_is_a_condition_s_only_if_threads_wait_for_that() {
+    let of_condition = |waits: u64| {
+        let mut drawn = process(10.0, 4);
+        let lock = drawn.lock(Primitive::Mutex, "cache");
+        let condition = drawn.lock(Primitive::Condvar, "was_added");
+        let site = drawn.site(Op::MutexLock, "add at cache.c:10");
+        drawn.uses(lock, site, Use { calls: 1_000, ..Use::default() });
+        let wake = drawn.site(Op::CondBroadcast, "add at cache.c:14");
+        drawn.uses(condition, wake, Use { calls: 2, ..Use::default() });
+        let wait = drawn.site(Op::CondWait, "find at cache.c:30");
+        drawn.uses(condition, wait, Use { calls: waits, waits, ..Use::default() });
+        let family = &Family::all(&drawn)[0];
+        (family.is_of_condition(), family.has_condition())
+    };
+    assert_eq!(of_condition(1), (true, true));
+    assert_eq!(of_condition(0), (false, true), "it must still be a mutex");
+}

@@ -15,8 +15,8 @@ use crate::findings::family::{
     FEWEST_TAKEN, Family, WAITED_FLOOR, descending, few, mean_held, share_of_run, share_of_work,
     wanted_at_once,
 };
-use crate::findings::meeting;
-use crate::findings::touches::{Touches, movable_calls};
+use crate::findings::meeting::Meeting;
+use crate::findings::touches::{Movable, Touches, movable_calls};
 use crate::model::{Finding, Lock, Process, Remedy, Rule, Section};
 use crate::options::Thresholds;
 use syncline_code::section::takes_or_releases;
@@ -47,9 +47,6 @@ const UNSPLITTABLE: usize = 2;
 /// The assumed number of locks for each thread after a split: then a thread meets one of the others
 /// a quarter of the times.
 const PARTS_PER_THREAD: f64 = 4.0;
-/// The assumed share of a section that remains once its calls are outside; canneal's kept 28 of
-/// 46,979 accesses.
-const LEFT_WITHOUT_CALLS: f64 = 0.1;
 /// The assumed share of a long section that remains if nothing is known of it.
 const LEFT_UNKNOWN: f64 = 0.5;
 
@@ -59,7 +56,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         .iter()
         .filter_map(|family| Some((family, Hot::of(process, family, thresholds)?.finding()?)))
         // A barrier's count can't be split, and all threads have to arrive.
-        .filter(|(family, _)| meeting::function(process, family).is_none())
+        .filter(|(family, _)| Meeting::at(process, family).is_none())
         // Nor can a queue's content, or anything else that is waited for with the lock released.
         .filter(|(family, found)| found.rule != Rule::TooMuchData || !family.is_of_condition())
         // Nor is the section to blame if a spinning thread waits for a holder that does not run.
@@ -170,12 +167,12 @@ impl<'a> Hot<'a> {
         }
         let section = self.section(longest);
         let held = self.mean_held();
-        let calls = section.map(|section| movable_calls(section, held)).unwrap_or_default();
+        let movable = section.and_then(|section| movable_calls(section, held));
         let long = held >= LONG
-            || !calls.is_empty() && held >= LONG_WITH_CALLS
+            || movable.is_some() && held >= LONG_WITH_CALLS
             || section.is_some_and(|section| unsplittable(section) && section.loops);
         if long {
-            return Some(self.too_long(longest, &calls));
+            return Some(self.too_long(longest, movable.as_ref()));
         }
         let single = section.is_some_and(unsplittable);
         (!single).then(|| self.too_much(section.is_some_and(|section| section.complete)))
@@ -196,27 +193,25 @@ impl<'a> Hot<'a> {
         ]
     }
 
-    fn too_long(self, longest: usize, calls: &[&str]) -> Finding {
+    fn too_long(self, longest: usize, movable: Option<&Movable<'_>>) -> Finding {
         let mut evidence = self.evidence();
-        for call in calls {
+        for call in movable.iter().flat_map(|movable| &movable.calls) {
             evidence.push(count(&format!("calls of {call} in the section's code"), 1));
         }
-        let (advice, to) = if calls.is_empty() {
-            (
+        let (advice, to) = match movable {
+            None => (
                 "Keep in the section only what needs the lock: compute before it, and act on \
                  the result after it."
                     .to_owned(),
                 LEFT_UNKNOWN,
-            )
-        } else {
-            let calls = calls.join(", ");
-            (
+            ),
+            Some(Movable { calls, left }) => (
                 format!(
-                    "Call {calls} before or after the section, and keep in it only what needs \
-                     the lock."
+                    "Call {} before or after the section, and keep in it only what needs the lock.",
+                    calls.join(", ")
                 ),
-                LEFT_WITHOUT_CALLS,
-            )
+                *left,
+            ),
         };
         let advice = match self.of_work >= NEARLY_ALL {
             true => format!(

@@ -6,9 +6,12 @@
 //! one side is ahead, and an element costs a sleep and a wake-up instead of some nanoseconds.
 //!
 //! Putting and taking are functions. Each may leave the signal to a function that it calls, as
-//! GStreamer's queue does. Several queues of the same code are one finding.
+//! GStreamer's queue does, or to its caller: a signal that ends a function is a jump, and looks like
+//! the caller's. Several queues of the same code are one finding.
 //!
-//! A question and its answer have the same two conditions, but there each side waits every time.
+//! A question and its answer have the same two conditions, but there each side waits every time. One
+//! thread asks and one answers, since several could not tell whose answer it is: so if a side has more
+//! threads, it is a queue also where nearly each element costs both sides a sleep.
 //!
 //! Conditions that a program or a library builds of futexes, as GLib does, look the same: a futex
 //! for each. These are mostly signalled only if a thread waits, so the number of elements is not
@@ -85,7 +88,14 @@ fn side(process: &Process, mine: (usize, &Lock), other: (usize, &Lock)) -> Optio
     if other.1.uses(Class::Wait).any(|used| is_here(&used)) {
         return None;
     }
-    let from_here = |used: &&SiteUse| is_here(used) || is_called_in(process, used.site, here);
+    let is_left_to_caller = |used: &SiteUse| {
+        let there = process.function_of(&process.sites[used.site]);
+        let calls = |wait: &SiteUse| there.is_some_and(|f| is_called_in(process, wait.site, f));
+        calls(waits) && !other.1.uses(Class::Wait).any(calls)
+    };
+    let from_here = |used: &&SiteUse| {
+        is_here(used) || is_called_in(process, used.site, here) || is_left_to_caller(used)
+    };
     let signals: u64 = other.1.uses(Class::Notify).filter(from_here).map(|used| used.calls).sum();
     let site = &process.sites[waits.site];
     Some(Side {
@@ -124,6 +134,11 @@ impl Queue {
     }
 }
 
+/// Whether elements pass one by one: nearly each element costs both sides a sleep.
+fn one_by_one(process: &Process, queue: &Queue) -> bool {
+    told_if_waited_for(process, &queue.more) || queue.less.sleeps >= SLEEPS.end * queue.elements
+}
+
 /// Whether a side is mostly signalled only while it waits.
 fn told_if_waited_for(process: &Process, side: &Side) -> bool {
     process.locks[side.condition].primitive == Primitive::Futex
@@ -133,9 +148,11 @@ fn told_if_waited_for(process: &Process, side: &Side) -> bool {
 fn queue(process: &Process, thresholds: &Thresholds, a: Side, b: Side) -> Option<Queue> {
     let elements = a.elements.min(b.elements);
     let (more, less) = if a.sleeps >= b.sleeps { (a, b) } else { (b, a) };
+    let shared = more.threads > 1 || less.threads > 1;
     let sleeps_enough = |side: &Side| {
         let of_elements = side.sleeps / elements.max(1.0);
-        let most = if told_if_waited_for(process, side) { MOST_SLEEPS } else { SLEEPS.end };
+        let is_queue = shared || told_if_waited_for(process, side);
+        let most = if is_queue { MOST_SLEEPS } else { SLEEPS.end };
         (SLEEPS.start..most).contains(&of_elements)
     };
     let queue = Queue { more, less, elements };
@@ -154,7 +171,7 @@ fn finding(process: &Process, queues: &[Queue]) -> Finding {
     let of_elements = |sleeps: fn(&Queue) -> f64| {
         (queues.iter().map(sleeps).sum::<f64>() / elements.max(1.0)).min(1.0)
     };
-    let told_if_waited_for = told_if_waited_for(process, more);
+    let one_by_one = one_by_one(process, &queues[0]);
     let locks: Vec<usize> =
         queues.iter().flat_map(|queue| [queue.more.condition, queue.less.condition]).collect();
     let wakers = locks.iter().flat_map(|&lock| process.locks[lock].uses(Class::Notify));
@@ -166,7 +183,7 @@ fn finding(process: &Process, queues: &[Queue]) -> Finding {
     }
     Finding {
         rule: Rule::ShortQueue,
-        title: match told_if_waited_for {
+        title: match one_by_one {
             true => "Threads pass on one element at a time, and sleep for each".to_owned(),
             false => "A queue is full and empty by turns".to_owned(),
         },
@@ -186,7 +203,7 @@ fn finding(process: &Process, queues: &[Queue]) -> Finding {
         ),
         open_question: None,
         // If each element costs a sleep, the sleeps are the cost of the queue.
-        remedy: match told_if_waited_for {
+        remedy: match one_by_one {
             true => Remedy::NoWaits { sites: vec![more.site, less.site] },
             false => Remedy::Unknown,
         },
@@ -204,11 +221,14 @@ mod tests {
 
     /// A queue in ten seconds: for this many elements, of a million, each side slept.
     fn queue(puts: u64, takes: u64, taken_in: &str) -> usize {
-        made_of((Primitive::Condvar, Op::CondWait, Op::CondSignal), puts, takes, taken_in)
+        made_of(CONDITIONS, 1, puts, takes, taken_in)
     }
+
+    const CONDITIONS: (Primitive, Op, Op) = (Primitive::Condvar, Op::CondWait, Op::CondSignal);
 
     fn made_of(
         (primitive, waits_in, wakes_in): (Primitive, Op, Op),
+        putters: usize,
         puts: u64,
         takes: u64,
         taken_in: &str,
@@ -222,6 +242,7 @@ mod tests {
         {
             let wait = drawn.site(waits_in, &format!("{name} at queue.c:{}", 10 + waits));
             drawn.uses(waits, wait, Use { calls: sleeps, waits: sleeps, ..Use::default() });
+            drawn.sites[wait].threads = if name == "put" { putters } else { 1 };
             let signal = drawn.site(wakes_in, &format!("{name} at queue.c:{}", 20 + waits));
             drawn.uses(signals, signal, Use { calls: 1_000_000, ..Use::default() });
         }
@@ -237,10 +258,10 @@ mod tests {
     #[test]
     fn conditions_that_are_futexes_are_told_only_where_somebody_waits() {
         let futex = (Primitive::Futex, Op::FutexWait, Op::FutexWake);
-        assert_eq!(made_of(futex, 200_000, 130_000, "take"), 1);
-        assert_eq!(made_of(futex, 990_000, 990_000, "take"), 1);
-        assert_eq!(made_of(futex, 200_000, 100, "take"), 0, "those who take are slower");
-        assert_eq!(made_of(futex, 990_000, 990_000, "put"), 0, "a lock: one function");
+        assert_eq!(made_of(futex, 1, 200_000, 130_000, "take"), 1);
+        assert_eq!(made_of(futex, 1, 990_000, 990_000, "take"), 1);
+        assert_eq!(made_of(futex, 1, 200_000, 100, "take"), 0, "those who take are slower");
+        assert_eq!(made_of(futex, 1, 990_000, 990_000, "put"), 0, "a lock: one function");
     }
 
     /// Two queues of the same code in ten seconds, in which the one side leaves its signal to another
@@ -271,6 +292,32 @@ mod tests {
         assert!(queues([500_000, 0], "other").is_empty());
     }
 
+    /// A signal that ends a function is a jump: it returns to the function's caller.
+    #[test]
+    fn a_side_may_seem_to_leave_its_signal_to_its_caller() {
+        let called_in = |putter: &str, taker: &str| {
+            let mut drawn = process(10.0, 2);
+            drawn.threads("work", 4, 10.0);
+            let (full, empty) =
+                (drawn.lock(Primitive::Condvar, "full"), drawn.lock(Primitive::Condvar, "empty"));
+            let waits = Use { calls: 500_000, waits: 500_000, ..Use::default() };
+            let wait_to_put = drawn.site(Op::CondWait, "put at queue.c:10");
+            drawn.called_by(wait_to_put, putter);
+            drawn.uses(full, wait_to_put, waits);
+            let wait_to_take = drawn.site(Op::CondWait, "take at queue.c:20");
+            drawn.called_by(wait_to_take, taker);
+            drawn.uses(empty, wait_to_take, waits);
+            let told = drawn.site(Op::CondSignal, "send at message.c:70");
+            drawn.uses(empty, told, Use { calls: 1_000_000, ..Use::default() });
+            let took = drawn.site(Op::CondSignal, "take at queue.c:24");
+            drawn.uses(full, took, Use { calls: 1_000_000, ..Use::default() });
+            find(&drawn, &Thresholds::default()).len()
+        };
+        assert_eq!(called_in("send", "receive"), 1);
+        assert_eq!(called_in("other", "receive"), 0);
+        assert_eq!(called_in("send", "send"), 0, "whose signal is it?");
+    }
+
     #[test]
     fn queues_of_the_same_code_are_one_finding() {
         assert_eq!(queues([500_000, 200_000], "take"), [4]);
@@ -280,6 +327,7 @@ mod tests {
     fn a_slow_side_an_answer_and_one_function_are_not() {
         assert_eq!(queue(200_000, 100, "take"), 0, "those who take are slower");
         assert_eq!(queue(990_000, 990_000, "take"), 0, "question and answer");
+        assert_eq!(made_of(CONDITIONS, 2, 990_000, 990_000, "take"), 1, "whose answer is it?");
         assert_eq!(queue(200_000, 130_000, "put"), 0, "no two sides");
     }
 }

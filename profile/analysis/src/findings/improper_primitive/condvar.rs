@@ -2,16 +2,21 @@
 //! them takes longer than what they do in between (SyncPerf, facesim). An atomic flag or
 //! counter that threads watch for a moment gives them the same news at once.
 //!
-//! The rule looks at how long threads wait and how much they do between two waits. Threads
+//! At a barrier that a program made of a condition, all threads but the last sleep in each round,
+//! however long they wait for it. There the rule looks at the share of the processor time that goes
+//! into sleeping and waking.
+//!
+//! Elsewhere the rule looks at how long threads wait and how much they do between two waits. Threads
 //! that wait long have nothing to do, and are right to sleep; for threads that do much between two
 //! waits the wake-up is a small part.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use syncline_recording::{Class, Primitive};
 
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::{Family, WAKE_UP};
+use crate::findings::meeting::Meeting;
 use crate::model::{Finding, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
 
@@ -23,14 +28,19 @@ const SHORT_WAIT: f64 = 200e-6;
 /// The most that a thread does between two waits on the average, in seconds: a few times
 /// what being woken takes.
 const LITTLE_WORK: f64 = 20e-6;
+/// The least share of their processor time for which threads are put to sleep and woken at a barrier.
+const MUCH: f64 = 0.1;
 
 /// Condition variables of tiny events.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     let families = Family::all(process);
+    let meetings: Vec<Finding> =
+        families.iter().filter_map(|family| at_barrier(process, thresholds, family)).collect();
+    let said = |site: &usize| meetings.iter().any(|finding| finding.sites.contains(site));
     // Conditions whose functions take the same locks serve one purpose.
     let mut together: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
     for (number, site) in process.sites.iter().enumerate() {
-        if site.op.primitive() == Primitive::Condvar && site.op.class() == Class::Wait {
+        if is_wait(site) && !said(&number) {
             let family = families.iter().position(|family| takes_in(process, family, site));
             together.entry(family).or_default().push(number);
         }
@@ -42,7 +52,46 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
         let enough = rate > thresholds.acquisitions_per_second && rate * WAKE_UP >= FLOOR;
         enough.then(|| finding(process, family.map(|family| &families[family]), tiny))
     };
-    together.into_iter().filter_map(finding).collect()
+    let mut findings: Vec<Finding> = together.into_iter().filter_map(finding).collect();
+    findings.extend(meetings);
+    findings
+}
+
+fn is_wait(site: &Site) -> bool {
+    site.op.primitive() == Primitive::Condvar && site.op.class() == Class::Wait
+}
+
+/// Threads that meet at a barrier so often that sleeping takes much of what they work.
+fn at_barrier(process: &Process, thresholds: &Thresholds, family: &Family) -> Option<Finding> {
+    let meeting = Meeting::at(process, family)?;
+    let waits = process.locks[meeting.condition].uses(Class::Wait).map(|used| used.site);
+    let sites: Vec<usize> = waits.collect();
+    let at_sites = || sites.iter().map(|&site| &process.sites[site]);
+    let threads: BTreeSet<usize> =
+        at_sites().flat_map(|site| &site.by_thread).map(|&(thread, _)| thread).collect();
+    let threads = threads.into_iter().map(|thread| &process.threads[thread]);
+    let worked: f64 = threads.map(|thread| thread.cpu.unwrap_or_else(|| thread.worked())).sum();
+    let waits: u64 = at_sites().map(|site| site.figures.waits).sum();
+    let per_second = waits as f64 / process.seconds;
+    let applies = per_second > thresholds.acquisitions_per_second
+        && per_second * WAKE_UP >= FLOOR
+        && waits as f64 * WAKE_UP >= MUCH * worked;
+    let outnumbered = process.processors.is_some_and(|processors| processors < meeting.threads);
+    applies.then(|| {
+        let mut found = finding(process, Some(family), sites);
+        found.title = "Threads meet at a barrier more often than their work is worth".to_owned();
+        found.evidence = vec![
+            rate("rounds", meeting.rounds as f64 / process.seconds),
+            count("threads that meet", meeting.threads as u64),
+            seconds("work of a thread between two sleeps", worked / waits as f64),
+            share("time to put threads to sleep and wake them, about", per_second * WAKE_UP),
+        ];
+        found.advice = format!(
+            "Hand out more work from one meeting to the next, or have fewer threads for so little{}.",
+            if outnumbered { ": there are more than processors, and all have to come" } else { "" }
+        );
+        found
+    })
 }
 
 /// Whether a lock of this family is taken in the function of a site.
@@ -158,5 +207,38 @@ mod tests {
         drawn.sites[1].figures.waits = 400_000;
         drawn.sites[1].figures.calls_per_second = 970.0;
         assert!(found(&drawn).is_empty());
+    }
+
+    /// Four threads that meet in so many rounds in ten seconds, and have that much processor time.
+    fn meet(rounds: u64, worked: f64) -> Vec<Finding> {
+        let mut drawn = process(10.0, 2);
+        let first = drawn.threads("work", 4, 10.0);
+        let lock = drawn.lock(Primitive::Mutex, "mutex");
+        let condition = drawn.lock(Primitive::Condvar, "all_came");
+        let arrive = drawn.site(Op::MutexLock, "meet at barrier.c:10");
+        drawn.uses(lock, arrive, Use { calls: 4 * rounds, ..Use::default() });
+        let wait = drawn.site(Op::CondWait, "meet at barrier.c:14");
+        let (waits, waited) = (3 * rounds, 40.0 - worked);
+        drawn.uses(condition, wait, Use { calls: waits, waits, waited, ..Use::default() });
+        let wake = drawn.site(Op::CondBroadcast, "meet at barrier.c:20");
+        drawn.uses(condition, wake, Use { calls: rounds, ..Use::default() });
+        for site in [arrive, wait, wake] {
+            drawn.sites[site].threads = 4;
+            drawn.sites[site].by_thread = (first..first + 4).map(|thread| (thread, rounds)).collect();
+        }
+        for thread in first..first + 4 {
+            drawn.threads[thread].cpu = Some(worked / 4.0);
+        }
+        found(&drawn)
+    }
+
+    #[test]
+    fn rounds_of_a_barrier_that_work_less_than_they_sleep_and_wake() {
+        let findings = meet(10_000, 1.4);
+        assert_eq!((findings.len(), &findings[0].place[..]), (1, "meet at barrier.c:14"));
+        assert!(findings[0].title.contains("barrier"), "{}", findings[0].title);
+        assert!(findings[0].advice.contains("more than processors"), "{}", findings[0].advice);
+        assert!(meet(10_000, 1.6).is_empty(), "sleeping takes 0.15 seconds of it");
+        assert!(meet(3_000, 0.1).is_empty(), "900 sleeps a second");
     }
 }

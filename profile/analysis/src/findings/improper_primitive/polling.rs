@@ -18,7 +18,7 @@ use syncline_recording::Class;
 
 use crate::findings::evidence::{count, rate, seconds, share, times};
 use crate::findings::family::{FEWEST_TAKEN, Family};
-use crate::findings::meeting;
+use crate::findings::meeting::Meeting;
 use crate::findings::touches::Touches;
 use crate::model::{Finding, Process, Remedy, Rule, Site};
 use crate::options::Thresholds;
@@ -118,7 +118,8 @@ fn is_at_few_locks(process: &Process, number: usize, site: &Site) -> bool {
 fn arrive_equally(site: &Site) -> bool {
     let calls = || site.by_thread.iter().map(|&(_, calls)| calls);
     let (Some(least), Some(most)) = (calls().min(), calls().max()) else { return true };
-    (most - least) as f64 <= f64::max(2.0, UNEQUAL * most as f64)
+    // A few each are alike by chance, as the lock of which a try now and then was refused.
+    least >= FEWEST_TAKEN && (most - least) as f64 <= f64::max(2.0, UNEQUAL * most as f64)
 }
 
 /// Whether a site may be one that only looks whether all have come: a try, or a section that was read,
@@ -136,8 +137,8 @@ fn is_look(site: &Site) -> bool {
 fn tries(process: &Process, family: &Family, thresholds: &Thresholds) -> Option<Finding> {
     let is_try = |&&site: &&usize| process.sites[site].op.class() == Class::Try;
     family.sites.iter().find(is_try)?;
-    let meeting = meeting::function(process, family);
-    let meets = |site: &Site| meeting.is_some() && process.function_of(site) == meeting;
+    let meeting = Meeting::at(process, family);
+    let meets = |site: &Site| meeting.as_ref().is_some_and(|meeting| meeting.is_in(site));
     let sites = family.sites.iter().map(|&site| (site, &process.sites[site]));
     let (number, site) = sites
         .filter(|(_, site)| site.op.class() == Class::Try)
@@ -366,6 +367,13 @@ mod tests {
         let mut drawn = barrier(6_000, 600_000);
         drawn.sites[1].locks = 6;
         assert!(rules(&drawn).is_empty(), "six pieces of work for four threads");
+        let arrive = |each: u64| {
+            let mut drawn = barrier(4 * each, 600_000);
+            drawn.sites[0].by_thread = (1..5).map(|thread| (thread, each)).collect();
+            rules(&drawn).len()
+        };
+        assert_eq!(arrive(1_500), 1);
+        assert_eq!(arrive(3), 0, "a try is refused now and then, and the lock is waited for");
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl<'a> Hot<'a> {
                 Some(self.mostly_independent(inspected, *mostly_read))
             }
             _ if self.mean_held() >= LONG => {
-                let mut finding = self.too_long(longest, &[]);
+                let mut finding = self.too_long(longest, None);
                 finding.evidence.extend(traced(inspected));
                 finding.advice =
                     "The section is long, and its instructions are about shared data: \
@@ -104,7 +104,7 @@ impl<'a> Hot<'a> {
     }
 
     fn with_long_sections(self, site: usize, inspected: &Inspected) -> Finding {
-        let mut finding = self.too_long(site, &[]);
+        let mut finding = self.too_long(site, None);
         finding.evidence.extend(traced(inspected));
         finding
             .evidence

@@ -7,7 +7,7 @@
 
 use syncline_recording::{Class, Primitive};
 
-use super::{FLOOR, Side, balanced};
+use super::{FLOOR, Side, UNEVEN, balanced};
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::findings::family::FEWEST_TAKEN;
 use crate::model::{Finding, Lock, Process, Remedy, Rule};
@@ -27,7 +27,7 @@ pub fn find(process: &Process) -> Vec<Finding> {
 fn finding(process: &Process, number: usize, semaphore: &Lock) -> Option<Finding> {
     let sides =
         [Class::Acquire, Class::Notify].map(|class| Side::of_object(process, semaphore, class));
-    if !balanced(&sides) {
+    if !balanced(&sides, UNEVEN) {
         return None;
     }
     let [takes, gives] = sides;
