@@ -215,7 +215,7 @@ fn gives_back(takes: &Side, gives: &Side) -> bool {
     gives_back_all_but(takes, gives, UNEVEN)
 }
 
-/// The same where such a share of what threads take may not have been given back.
+/// Whether each thread gives back what it takes, but for such a share of all.
 fn gives_back_all_but(takes: &Side, gives: &Side, silent: f64) -> bool {
     let of = |side: &Side, thread: &usize| side.by_thread.get(thread).copied().unwrap_or(0);
     let threads: BTreeSet<usize> =

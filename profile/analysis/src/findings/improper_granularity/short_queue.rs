@@ -6,12 +6,11 @@
 //! one side is ahead, and an element costs a sleep and a wake-up instead of some nanoseconds.
 //!
 //! Putting and taking are functions. Each may leave the signal to a function that it calls, as
-//! GStreamer's queue does, or to its caller: a signal that ends a function is a jump, and looks like
-//! the caller's. Several queues of the same code are one finding.
+//! GStreamer's queue does. A signal that ends a function is a jump, and returns to the caller of that
+//! function. Several queues of the same code are one finding.
 //!
-//! A question and its answer have the same two conditions, but there each side waits every time. One
-//! thread asks and one answers, since several could not tell whose answer it is: so if a side has more
-//! threads, it is a queue also where nearly each element costs both sides a sleep.
+//! A question and its answer have the same two conditions, but there each side waits every time. At a
+//! queue of one element a side may wait nearly every time as well, but not both.
 //!
 //! Conditions that a program or a library builds of futexes, as GLib does, look the same: a futex
 //! for each. These are mostly signalled only if a thread waits, so the number of elements is not
@@ -29,9 +28,11 @@ use crate::options::Thresholds;
 
 /// The least share of the run time that these take.
 const FLOOR: f64 = 0.02;
-/// For this many of the elements each side sleeps. Below, a short queue does not matter; above, the
-/// sides wait for answers.
-const SLEEPS: Range<f64> = 0.02..0.8;
+/// The share of the elements for which the side that sleeps less often sleeps. Below, a short queue
+/// does not matter; above, the sides wait for answers.
+const SLEEPS: Range<f64> = 0.02..0.9;
+/// From this share on nearly each element costs both sides a sleep.
+const NEARLY_EACH: f64 = 0.8;
 
 /// No side of one queue sleeps more often than this for an element; a site that does serves other
 /// queues as well.
@@ -88,13 +89,12 @@ fn side(process: &Process, mine: (usize, &Lock), other: (usize, &Lock)) -> Optio
     if other.1.uses(Class::Wait).any(|used| is_here(&used)) {
         return None;
     }
-    let is_left_to_caller = |used: &SiteUse| {
-        let there = process.function_of(&process.sites[used.site]);
-        let calls = |wait: &SiteUse| there.is_some_and(|f| is_called_in(process, wait.site, f));
-        calls(waits) && !other.1.uses(Class::Wait).any(calls)
+    let returns_to_caller = |used: &SiteUse| {
+        let at = process.sites[used.site].frame;
+        at.is_some() && callers(process, waits.site).any(|caller| Some(caller) == at)
     };
     let from_here = |used: &&SiteUse| {
-        is_here(used) || is_called_in(process, used.site, here) || is_left_to_caller(used)
+        is_here(used) || is_called_in(process, used.site, here) || returns_to_caller(used)
     };
     let signals: u64 = other.1.uses(Class::Notify).filter(from_here).map(|used| used.calls).sum();
     let site = &process.sites[waits.site];
@@ -109,12 +109,16 @@ fn side(process: &Process, mine: (usize, &Lock), other: (usize, &Lock)) -> Optio
 
 /// Whether a site's function is called by this one.
 fn is_called_in(process: &Process, site: usize, function: &str) -> bool {
+    callers(process, site).any(|frame| process.frames[frame].whole_function() == function)
+}
+
+/// The frames that call a site's function.
+fn callers(process: &Process, site: usize) -> impl Iterator<Item = usize> {
     let site = &process.sites[site];
-    let caller = |&stack: &usize| {
+    site.stacks.iter().filter_map(|&stack| {
         let mut frames = process.calls_of(stack).iter().skip_while(|&&f| Some(f) != site.frame);
-        frames.nth(1).map(|&frame| &process.frames[frame])
-    };
-    site.stacks.iter().filter_map(caller).any(|frame| frame.whole_function() == function)
+        frames.nth(1).copied()
+    })
 }
 
 /// Two sides that both sleep, the one that does more often first.
@@ -136,7 +140,7 @@ impl Queue {
 
 /// Whether elements pass one by one: nearly each element costs both sides a sleep.
 fn one_by_one(process: &Process, queue: &Queue) -> bool {
-    told_if_waited_for(process, &queue.more) || queue.less.sleeps >= SLEEPS.end * queue.elements
+    told_if_waited_for(process, &queue.more) || queue.less.sleeps >= NEARLY_EACH * queue.elements
 }
 
 /// Whether a side is mostly signalled only while it waits.
@@ -148,17 +152,13 @@ fn told_if_waited_for(process: &Process, side: &Side) -> bool {
 fn queue(process: &Process, thresholds: &Thresholds, a: Side, b: Side) -> Option<Queue> {
     let elements = a.elements.min(b.elements);
     let (more, less) = if a.sleeps >= b.sleeps { (a, b) } else { (b, a) };
-    let shared = more.threads > 1 || less.threads > 1;
-    let sleeps_enough = |side: &Side| {
-        let of_elements = side.sleeps / elements.max(1.0);
-        let is_queue = shared || told_if_waited_for(process, side);
-        let most = if is_queue { MOST_SLEEPS } else { SLEEPS.end };
-        (SLEEPS.start..most).contains(&of_elements)
-    };
+    let of_elements = |side: &Side| side.sleeps / elements.max(1.0);
+    let most = if told_if_waited_for(process, &less) { MOST_SLEEPS } else { SLEEPS.end };
+    let sleep_enough =
+        (SLEEPS.start..most).contains(&of_elements(&less)) && of_elements(&more) < MOST_SLEEPS;
     let queue = Queue { more, less, elements };
     let applies = elements / process.seconds >= thresholds.acquisitions_per_second
-        && sleeps_enough(&queue.more)
-        && sleeps_enough(&queue.less)
+        && sleep_enough
         && queue.sleeps() * WAKE_UP >= FLOOR * process.seconds;
     applies.then_some(queue)
 }
@@ -221,14 +221,13 @@ mod tests {
 
     /// A queue in ten seconds: for this many elements, of a million, each side slept.
     fn queue(puts: u64, takes: u64, taken_in: &str) -> usize {
-        made_of(CONDITIONS, 1, puts, takes, taken_in)
+        made_of(CONDITIONS, puts, takes, taken_in)
     }
 
     const CONDITIONS: (Primitive, Op, Op) = (Primitive::Condvar, Op::CondWait, Op::CondSignal);
 
     fn made_of(
         (primitive, waits_in, wakes_in): (Primitive, Op, Op),
-        putters: usize,
         puts: u64,
         takes: u64,
         taken_in: &str,
@@ -242,7 +241,6 @@ mod tests {
         {
             let wait = drawn.site(waits_in, &format!("{name} at queue.c:{}", 10 + waits));
             drawn.uses(waits, wait, Use { calls: sleeps, waits: sleeps, ..Use::default() });
-            drawn.sites[wait].threads = if name == "put" { putters } else { 1 };
             let signal = drawn.site(wakes_in, &format!("{name} at queue.c:{}", 20 + waits));
             drawn.uses(signals, signal, Use { calls: 1_000_000, ..Use::default() });
         }
@@ -258,10 +256,10 @@ mod tests {
     #[test]
     fn conditions_that_are_futexes_are_told_only_where_somebody_waits() {
         let futex = (Primitive::Futex, Op::FutexWait, Op::FutexWake);
-        assert_eq!(made_of(futex, 1, 200_000, 130_000, "take"), 1);
-        assert_eq!(made_of(futex, 1, 990_000, 990_000, "take"), 1);
-        assert_eq!(made_of(futex, 1, 200_000, 100, "take"), 0, "those who take are slower");
-        assert_eq!(made_of(futex, 1, 990_000, 990_000, "put"), 0, "a lock: one function");
+        assert_eq!(made_of(futex, 200_000, 130_000, "take"), 1);
+        assert_eq!(made_of(futex, 990_000, 990_000, "take"), 1);
+        assert_eq!(made_of(futex, 200_000, 100, "take"), 0, "those who take are slower");
+        assert_eq!(made_of(futex, 990_000, 990_000, "put"), 0, "a lock: one function");
     }
 
     /// Two queues of the same code in ten seconds, in which the one side leaves its signal to another
@@ -292,30 +290,33 @@ mod tests {
         assert!(queues([500_000, 0], "other").is_empty());
     }
 
-    /// A signal that ends a function is a jump: it returns to the function's caller.
+    /// A signal that ends a function is a jump: it returns to where the function was called from.
     #[test]
-    fn a_side_may_seem_to_leave_its_signal_to_its_caller() {
-        let called_in = |putter: &str, taker: &str| {
+    fn a_signal_may_be_the_end_of_its_side() {
+        let called_from = |caller: &str| {
             let mut drawn = process(10.0, 2);
             drawn.threads("work", 4, 10.0);
             let (full, empty) =
                 (drawn.lock(Primitive::Condvar, "full"), drawn.lock(Primitive::Condvar, "empty"));
             let waits = Use { calls: 500_000, waits: 500_000, ..Use::default() };
-            let wait_to_put = drawn.site(Op::CondWait, "put at queue.c:10");
-            drawn.called_by(wait_to_put, putter);
-            drawn.uses(full, wait_to_put, waits);
-            let wait_to_take = drawn.site(Op::CondWait, "take at queue.c:20");
-            drawn.called_by(wait_to_take, taker);
-            drawn.uses(empty, wait_to_take, waits);
             let told = drawn.site(Op::CondSignal, "send at message.c:70");
             drawn.uses(empty, told, Use { calls: 1_000_000, ..Use::default() });
+            let wait_to_put = drawn.site(Op::CondWait, "put at queue.c:10");
+            drawn.called_by(wait_to_put, caller);
+            if caller == "send at message.c:70" {
+                // One place in the code is one frame.
+                let (stack, frame) = (drawn.sites[wait_to_put].stacks[0], drawn.sites[told].frame);
+                drawn.stacks[stack].frames[1] = frame.unwrap();
+            }
+            drawn.uses(full, wait_to_put, waits);
+            let wait_to_take = drawn.site(Op::CondWait, "take at queue.c:20");
+            drawn.uses(empty, wait_to_take, waits);
             let took = drawn.site(Op::CondSignal, "take at queue.c:24");
             drawn.uses(full, took, Use { calls: 1_000_000, ..Use::default() });
             find(&drawn, &Thresholds::default()).len()
         };
-        assert_eq!(called_in("send", "receive"), 1);
-        assert_eq!(called_in("other", "receive"), 0);
-        assert_eq!(called_in("send", "send"), 0, "whose signal is it?");
+        assert_eq!(called_from("send at message.c:70"), 1);
+        assert_eq!(called_from("send at message.c:60"), 0, "another line: the caller's own signal");
     }
 
     #[test]
@@ -327,7 +328,8 @@ mod tests {
     fn a_slow_side_an_answer_and_one_function_are_not() {
         assert_eq!(queue(200_000, 100, "take"), 0, "those who take are slower");
         assert_eq!(queue(990_000, 990_000, "take"), 0, "question and answer");
-        assert_eq!(made_of(CONDITIONS, 2, 990_000, 990_000, "take"), 1, "whose answer is it?");
+        assert_eq!(queue(990_000, 890_000, "take"), 1, "a queue of one element");
+        assert_eq!(queue(990_000, 910_000, "take"), 0, "an answer that was there already at times");
         assert_eq!(queue(200_000, 130_000, "put"), 0, "no two sides");
     }
 }

@@ -224,7 +224,8 @@ mod tests {
         drawn.uses(condition, wake, Use { calls: rounds, ..Use::default() });
         for site in [arrive, wait, wake] {
             drawn.sites[site].threads = 4;
-            drawn.sites[site].by_thread = (first..first + 4).map(|thread| (thread, rounds)).collect();
+            drawn.sites[site].by_thread =
+                (first..first + 4).map(|thread| (thread, rounds)).collect();
         }
         for thread in first..first + 4 {
             drawn.threads[thread].cpu = Some(worked / 4.0);
